@@ -20,7 +20,7 @@ from concord.metrics_core.evaluation.panel import differing, panel
 from concord.metrics_core.metrics.catalogue import CATALOGUE, changed_by, parse
 from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.results.stored import json_schema
-from concord.pipeline.commands.study import study_schema
+from concord.pipeline.dvc.study import study_schema
 from concord.pipeline.params.schema import params_schema
 from docs.errata import ERRATA, Erratum
 from docs.robustness_page import robustness_page

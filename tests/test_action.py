@@ -18,7 +18,8 @@ import polars as pl
 import pytest
 from ruamel.yaml import YAML
 
-from concord.pipeline.commands.comment import comment as write_comment
+from concord.pipeline.commands import comment as comment_command
+from concord.pipeline.commands.cli import build_parser
 from tests.project import ROOT, attempt, change_params, copied, run, run_stages
 
 BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail")
@@ -248,7 +249,9 @@ def server(tmp_path: Path) -> Server:
 def _text(revision: str | None, folder: Path, undecided: str | None = None) -> tuple[int, str]:
     """Return the exit code of `concord comment`, and what it wrote."""
     file = folder / "comment.md"
-    code = write_comment(revision, undecided, output=str(file), commit=None, force=False)
+    words = [*filter(None, [revision]), "--output", str(file)]
+    words += [] if undecided is None else ["--undecided", undecided]
+    code = comment_command.run(build_parser().parse_args(["comment", *words]))
     return code, file.read_text(encoding="utf-8")
 
 

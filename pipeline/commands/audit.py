@@ -1,32 +1,43 @@
-"""`concord audit`: whether the split leaks, what is cold, and what affected users contribute; from the results on disk."""
+"""`concord audit`: leakage, cold users and items, and the effect of affected users, from the results on disk."""
 
+import argparse
 import json
-from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from concord.metrics_core.analyses.audit import audit_evaluations, refuse_unit
-from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.replicated_models import with_replicates
-from concord.metrics_core.data.relations import files
-from concord.metrics_core.errors import InputError, ParamsKeys, Problem, refuse
-from concord.metrics_core.evaluation.model_result import EvaluationData
-from concord.pipeline.commands.stale import warn_if_stale
-from concord.pipeline.params.config import config_from_params
-from concord.pipeline.params.read import read_params
-from concord.pipeline.stages.evaluations import ground_of, read_evaluations
-from concord.pipeline.terminal.arguments import refuse_folder, write_named_table
-from concord.pipeline.terminal.table import print_result
-from concord.reports.text.audit import to_content
+from concord.pipeline.terminal.parser import add_force
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from concord.metrics_core.errors import Problem
+    from concord.metrics_core.evaluation.model_result import EvaluationData
+
+HELP = "check the split for leakage and its effect on the ranking"
 
 
-def audit(csv: str | None, *, as_json: bool, force: bool) -> None:
-    """Print the audit as text or as JSON; write the means with and without affected users to `csv`.
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--csv", metavar="FILE", help="write the means with and without affected users as a table"
+    )
+    parser.add_argument("--json", action="store_true", help="print all findings as JSON")
+    add_force(parser)
 
-    Raises
-    ------
-    InputError
-        The unit is a request, there is no train, results are missing, or the file may not be written.
-    """
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the audit as text or as JSON; write the means with and without affected users to `--csv`."""
+    from concord.metrics_core.analyses.audit import audit_evaluations, refuse_unit
+    from concord.metrics_core.comparison.inputs import ComparisonInput
+    from concord.metrics_core.comparison.replicated_models import with_replicates
+    from concord.metrics_core.errors import InputError, ParamsKeys, refuse
+    from concord.pipeline.dvc.current_results import warn_if_stale
+    from concord.pipeline.params.config import config_from_params
+    from concord.pipeline.params.read import read_params
+    from concord.pipeline.stages.evaluations import ground_of, read_evaluations
+    from concord.pipeline.terminal.arguments import refuse_folder, write_named_table
+    from concord.pipeline.terminal.table import print_result
+    from concord.reports.text.audit import to_content
+
     params = read_params()
     config = config_from_params(params)
     refuse_unit(config.conventions)
@@ -35,7 +46,7 @@ def audit(csv: str | None, *, as_json: bool, force: bool) -> None:
         raise refuse(
             config.settings.location("background"), f"an audit reads the train, {problem}", fix
         )
-    refuse_folder("--csv", csv)
+    refuse_folder("--csv", arguments.csv)
     config = replace(config, labels=config.primary_labels)
     lists, config = read_evaluations(params, config, config.primary)
     ground = ground_of(params)
@@ -47,16 +58,19 @@ def audit(csv: str | None, *, as_json: bool, force: bool) -> None:
         ComparisonInput(config, with_replicates(lists, config), ground),
         times_fix=f"set {' and '.join(times)} and run `dvc repro`",
     )
-    if csv is not None:
-        write_named_table("--csv", csv, result.effects, force=force)
-    if as_json:
+    if arguments.csv is not None:
+        write_named_table("--csv", arguments.csv, result.effects, force=arguments.force)
+    if arguments.json:
         print(json.dumps(to_content(result), indent=2, ensure_ascii=False, allow_nan=False))
     else:
         print_result(result)
 
 
-def _missing_files(ground: EvaluationData) -> Iterator[Problem]:
+def _missing_files(ground: "EvaluationData") -> "Iterator[Problem]":
     """Yield a problem for each table that params.yaml names and no stage has written."""
+    from concord.metrics_core.data.relations import files
+    from concord.metrics_core.errors import Problem
+
     tables = (ground.truth, *ground.folds.values(), ground.train, ground.items)
     for path in dict.fromkeys(files(table for table in tables if table is not None)):
         if not path.is_file():

@@ -1,48 +1,58 @@
-"""`concord calibrate FILE`: which offline metric, cutoff and definition agreed with past A/B experiments?"""
+"""`concord calibrate FILE`: which offline metric, cutoff and definition agreed with past A/B experiments."""
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from concord.metrics_core.analyses.calibrate import calibrate_experiments
-from concord.metrics_core.analyses.calibrate_experiments import (
-    Experiment,
-    read_experiment_file,
-    split_revision,
-)
-from concord.metrics_core.errors import InputError, Problem
-from concord.metrics_core.results.comparison import Comparison
-from concord.pipeline.commands.leaderboard import comparison_of
-from concord.pipeline.commands.stale import warn_if_stale
-from concord.pipeline.dvc.revision import comparison_at
-from concord.pipeline.params.read import read_params
-from concord.pipeline.terminal.arguments import refuse_folder, write_named_table
-from concord.pipeline.terminal.table import print_result
+from concord.pipeline.terminal.parser import add_force
+
+if TYPE_CHECKING:
+    from concord.metrics_core.analyses.calibrate_experiments import Experiment
+    from concord.metrics_core.results.comparison import Comparison
+
+HELP = "find offline metrics that agreed with past A/B experiments"
 
 
-def calibrate(file: str, csv: str | None, *, force: bool) -> None:
-    """Print the labels that agreed best with each online metric; write all rows to `csv`.
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="CSV: experiment, control, treatment and the lifts of online metrics",
+    )
+    parser.add_argument("--csv", metavar="FILE", help="write all rows of the table")
+    add_force(parser)
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read or names an unknown model or revision, or `csv` must not be written.
-    """
-    refuse_folder("--csv", csv)
-    experiments = read_experiment_file(Path(file))
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the metrics that agreed best with each online metric; write all rows to `--csv`."""
+    from concord.metrics_core.analyses.calibrate import calibrate_experiments
+    from concord.metrics_core.analyses.calibrate_experiments import read_experiment_file
+    from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
+    from concord.pipeline.params.read import read_params
+    from concord.pipeline.terminal.arguments import refuse_folder, write_named_table
+    from concord.pipeline.terminal.table import print_result
+
+    refuse_folder("--csv", arguments.csv)
+    experiments = read_experiment_file(Path(arguments.file))
     params = read_params()
-    current = comparison_of(params)
+    current = load_comparison(params)
     revisions = _revision_comparisons(experiments, current)
     result = calibrate_experiments(experiments, {"": current, **revisions})
     warn_if_stale(params)
-    if csv is not None:
-        write_named_table("--csv", csv, result.to_frame(), force=force)
+    if arguments.csv is not None:
+        write_named_table("--csv", arguments.csv, result.to_frame(), force=arguments.force)
     print_result(result)
 
 
 def _revision_comparisons(
-    experiments: Sequence[Experiment], current: Comparison
-) -> dict[str, Comparison]:
+    experiments: "Sequence[Experiment]", current: "Comparison"
+) -> "dict[str, Comparison]":
     """Read the comparison of every revision once; all unknown revisions are reported together."""
+    from concord.metrics_core.analyses.calibrate_experiments import split_revision
+    from concord.metrics_core.errors import InputError, Problem
+    from concord.pipeline.dvc.revision import comparison_at
+
     locations: dict[str, str] = {}
     for each in experiments:
         for name in (each.control, each.treatment):

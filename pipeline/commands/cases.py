@@ -1,57 +1,68 @@
 """`concord cases`: example users and items behind the difference of two models, from the results on disk."""
 
+import argparse
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from concord.metrics_core.analyses.error_analysis import ExampleSelection
-from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.errors import InputError, refuse
-from concord.metrics_core.metrics.catalogue import parse
-from concord.pipeline.commands.stale import warn_if_stale
-from concord.pipeline.params.config import config_from_params
-from concord.pipeline.params.read import read_params
-from concord.pipeline.stages.evaluations import load_cases
-from concord.pipeline.terminal.arguments import (
-    PLACE,
-    as_options,
-    evaluated_label,
-    refuse_folder,
-    write_named,
-)
-from concord.pipeline.terminal.table import console, print_result
+from concord.pipeline.terminal.parser import PLACE, add_force
 
+if TYPE_CHECKING:
+    from concord.metrics_core.comparison.config import ComparisonConfig
+
+HELP = "show the users and items for which two models differ most"
 OPTIONS = {"model": "MODEL", **{name: f"--{name}" for name in ("versus", "segment", "item")}}
 
 
-def print_cases(
-    selection: ExampleSelection, metric: str | None, html: str | None, *, force: bool
-) -> None:
-    """Print the error analysis; write it as a page if `html` names a file.
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a model of params.yaml")
+    add("--versus", required=True, dest="other", metavar="OTHER", help="model to compare it with")
+    add("--worst", type=int, default=20, metavar="N", help="number of users, the largest losses of MODEL first (default: 20)")  # fmt: skip
+    add("--metric", metavar="LABEL", help="metric to sort users by (default: the first primary metric)")  # fmt: skip
+    add("--segment", metavar="NAME=GROUP", help="only users of this group, such as channel=app")
+    add("--item", metavar="ID", help="only users with this item in the ground truth or in a list")
+    add("--html", metavar="FILE", help="write a page with filters")
+    add_force(parser)
 
-    Raises
-    ------
-    InputError
-        A model, metric, segment or item is unknown, results are missing, or the file may not be written.
-    """
-    if selection.worst < 1:
-        raise refuse(f"{PLACE}: --worst", f"is {selection.worst}", "write a whole number from 1 on")
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the error analysis; write it as a page if `--html` names a file."""
+    from concord.metrics_core.analyses.error_analysis import ExampleSelection
+    from concord.metrics_core.errors import InputError, refuse
+    from concord.pipeline.dvc.current_results import warn_if_stale
+    from concord.pipeline.params.config import config_from_params
+    from concord.pipeline.params.read import read_params
+    from concord.pipeline.stages.evaluations import load_cases
+    from concord.pipeline.terminal.arguments import as_options, refuse_folder, write_named
+    from concord.pipeline.terminal.table import console, print_result
+
+    worst, html = arguments.worst, arguments.html
+    if worst < 1:
+        raise refuse(f"{PLACE}: --worst", f"is {worst}", "write a whole number from 1 on")
     refuse_folder("--html", html)
     params = read_params()
     config = config_from_params(params)
-    config = replace(config, primary=_labels(config, metric))
+    config = replace(config, primary=_labels(config, arguments.metric))
+    models = (arguments.model, arguments.other)
+    selection = ExampleSelection(models, worst, arguments.segment, arguments.item)
     try:
         cases = load_cases(params, config, selection)
     except InputError as error:
         raise as_options(error, OPTIONS) from None
     warn_if_stale(params)
     if html is not None:
-        write_named("--html", html, cases.to_html(), force=force)
+        write_named("--html", html, cases.to_html(), force=arguments.force)
     print_result(cases)
     if html is not None:
         console().print(f"wrote {html}")
 
 
-def _labels(config: ComparisonConfig, metric: str | None) -> list[str]:
+def _labels(config: "ComparisonConfig", metric: str | None) -> list[str]:
     """Return the primary metrics, after the requested one."""
+    from concord.metrics_core.errors import refuse
+    from concord.metrics_core.metrics.catalogue import parse
+    from concord.pipeline.terminal.arguments import evaluated_label
+
     if metric is None:
         return config.primary
     label = evaluated_label(metric, list(map(str, config.labels)))

@@ -1,23 +1,24 @@
 """`concord check-metric METRIC`: whether an own metric has the properties of a ranking metric."""
 
-from contextlib import suppress
+import argparse
 
-from concord.metrics_core.analyses.check_metric import check_metric as checked
-from concord.metrics_core.errors import InputError
-from concord.pipeline.params.model import PARAMS
-from concord.pipeline.terminal.arguments import refused
-from concord.pipeline.terminal.table import print_result
+HELP = "check the properties of a metric of your own"
 
 
-def check_metric(metric: str) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("own_metric", metavar="METRIC", help="such as ./my_metrics.py:revenue")
+
+
+def run(arguments: argparse.Namespace) -> int:
     """Print each property, with a counterexample if it fails; return 1 if any fails."""
-    if PARAMS.is_file():
-        from concord.pipeline.params.read import examined
+    from concord.metrics_core.analyses.check_metric import check_metric
+    from concord.pipeline.commands.metrics import load_own_metrics
+    from concord.pipeline.terminal.arguments import refused
+    from concord.pipeline.terminal.table import print_result
 
-        with suppress(InputError):  # the metric may be what is wrong with it
-            examined()
+    load_own_metrics()
     try:
-        result = checked(metric)
+        result = check_metric(arguments.own_metric)
     except ValueError as error:
         raise refused(error, "`concord metrics` lists the metrics") from None
     print_result(result)

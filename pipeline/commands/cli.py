@@ -2,105 +2,176 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from concord.pipeline.commands.declared import DECIDING, OF_ONE, STAGE, STAGES, parser_of
-from concord.pipeline.terminal.parser import PROGRAM
+from concord.pipeline.commands import (
+    audit,
+    calibrate,
+    cases,
+    check_metric,
+    comment,
+    completion,
+    diff,
+    explain,
+    gate,
+    history,
+    init,
+    leaderboard,
+    log,
+    metrics,
+    pin,
+    plan,
+    presets,
+    reconcile,
+    split,
+    stage,
+    study,
+    validate,
+)
+from concord.pipeline.terminal.parser import PROGRAM, Parser, Version
 
 if TYPE_CHECKING:
     from concord.metrics_core.errors import Problem
 
-ERRORS = 2  # where 0, 1 and 3 are decisions of a gate
+
+class Command(Protocol):
+    """What the module of a command has."""
+
+    HELP: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser, /) -> None: ...
+
+    def run(self, arguments: argparse.Namespace, /) -> int | None: ...
+
+
+COMMANDS: Mapping[str, Command] = {  # in the order of help
+    "init": init,
+    "validate": validate,
+    "split": split,
+    "metrics": metrics,
+    "check-metric": check_metric,
+    "presets": presets,
+    "pin": pin,
+    "leaderboard": leaderboard,
+    "explain": explain,
+    "cases": cases,
+    "reconcile": reconcile,
+    "audit": audit,
+    "diff": diff,
+    "history": history,
+    "gate": gate,
+    "comment": comment,
+    "plan": plan,
+    "study": study,
+    "calibrate": calibrate,
+    "log": log,
+    "stage": stage,
+    "completion": completion,
+}
+DECIDING = ("gate", "comment")  # 0, 1 and 3 are their decisions, so every error is 2
+ERRORS = 2
+VERBOSITY = {
+    ("-q", "--quiet"): "print errors only",
+    ("-v", "--verbose"): "print every step",
+    ("--log-json",): "write messages to stderr as JSON, one object a line",
+    ("--debug",): "print the traceback of an error",
+}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser = Parser(
+        prog=PROGRAM,
+        description="Evaluate top-N recommendations with fixed, reproducible and explained metrics. "
+        "`dvc repro` runs the pipeline.",
+    )
+    _add_verbosity(parser, default=[])
+    parser.add_argument("--version", action=Version, nargs=0, help="print the version")
+    parser.set_defaults(parser=parser)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="name")
+    for name, command in COMMANDS.items():
+        of_command = commands.add_parser(name, help=command.HELP, description=command.HELP)
+        _add_verbosity(of_command, default=argparse.SUPPRESS)
+        command.add_arguments(of_command)
+    return parser
+
+
+def _add_verbosity(parser: argparse.ArgumentParser, default: Any) -> None:
+    group = parser.add_argument_group("verbosity")
+    for flags, text in VERBOSITY.items():
+        group.add_argument(
+            *flags,
+            dest="output_flags",
+            action="append_const",
+            const=flags[-1],
+            default=default,
+            help=text,
+        )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command that the command line names."""
-    given = sys.argv[1:] if arguments is None else arguments
-    if given[:1] == [STAGE]:  # before imports that take a second
+    words = sys.argv[1:] if arguments is None else arguments
+    if words[:1] == ["stage"]:  # before imports that take a second
         from concord.pipeline.running.signals import begin
 
         begin()
     from concord.pipeline.running.messages import flush
 
-    parser = parser_of(_stage)
+    parser = build_parser()
     try:
-        chosen = parser.parse_args(given)
+        parsed = parser.parse_args(words)
     except SystemExit:
         flush()
         raise
-    if "command" not in chosen:
+    if parsed.name is None:
         parser.print_help()
         flush()
-        return
-    if chosen.name in DECIDING:
-        _decide(chosen)
+    elif parsed.name in DECIDING:
+        _decide(parsed)
+    else:
+        _run(parsed)
+
+
+def _run(parsed: argparse.Namespace, errors: int | None = None) -> NoReturn:
+    """Run the command and leave the process."""
     from concord.metrics_core.errors import InputError, extra_named
 
     try:
         with extra_named():
-            from concord.pipeline.running.stage import leave, run
+            from concord.pipeline.running.stage import leave
     except InputError as error:
         print(error, file=sys.stderr)
         sys.exit(2)
-    if chosen.name == STAGE:
-        given_to = [] if chosen.argument is None else [chosen.argument]
-        sys.argv = [chosen.stage, *given_to, *chosen.how]
-        run(lambda: _stage(chosen), lambda: _after(chosen.stage))
-    sys.argv = [f"concord {chosen.name}", *chosen.how]
-    leave(lambda: _command(chosen))
+    if parsed.name == "stage":
+        stage.run(parsed)
+    sys.argv = [f"{PROGRAM} {parsed.name}", *parsed.output_flags]
+    leave(lambda: _run_command(parsed), errors=errors)
 
 
-def _decide(chosen: argparse.Namespace) -> NoReturn:
-    """Leaves with the gate's decision; what goes wrong, even before it begins, does not look like one."""
+def _decide(parsed: argparse.Namespace) -> NoReturn:
+    """Run a command that decides: no error looks like a decision, even one before the command begins."""
     try:
-        from concord.metrics_core.errors import extra_named
-
-        with extra_named():
-            from concord.pipeline.running.stage import leave
-        sys.argv = [f"concord {chosen.name}", *chosen.how]
-        leave(lambda: _command(chosen), errors=ERRORS)
+        _run(parsed, errors=ERRORS)
     except SystemExit as end:
-        if isinstance(end.code, str):
+        if isinstance(end.code, str):  # Python would exit with 1
             print(end.code, file=sys.stderr)
             sys.exit(ERRORS)
         raise
     except Exception as error:
-        kind = type(error).__name__
-        print(error if kind == "InputError" else f"{kind}: {error}", file=sys.stderr)
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
         sys.exit(ERRORS)
 
 
-def _command(chosen: argparse.Namespace) -> object:
+def _run_command(parsed: argparse.Namespace) -> int | None:
     from concord.pipeline.running.failures import damaged_results_named
 
     with damaged_results_named(_damaged_results):
-        return chosen.command(chosen)
+        return COMMANDS[parsed.name].run(parsed)
 
 
 def _damaged_results(error: Exception) -> "list[Problem]":
-    from concord.pipeline.commands.stale import damaged_results
+    from concord.pipeline.dvc.current_results import damaged_results
 
     return damaged_results(error)
-
-
-def _stage(chosen: argparse.Namespace) -> str:
-    from concord.metrics_core.errors import refuse
-    from concord.pipeline.commands.stage import stage
-    from concord.pipeline.running.signals import importing
-
-    if chosen.argument is not None and chosen.stage not in OF_ONE:
-        what = f"stage {chosen.stage} takes no {chosen.argument!r}"
-        raise refuse("command line", what, f"run `{PROGRAM} {STAGE} {chosen.stage}`")
-    with importing():
-        work = stage(chosen.stage)
-    return work()
-
-
-def _after(stage: str) -> None:
-    if stage not in STAGES[-2:]:
-        return
-    from concord.pipeline.commands.leaderboard import after_repro, ends_with
-
-    if ends_with(stage):
-        after_repro()

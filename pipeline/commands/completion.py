@@ -1,38 +1,40 @@
-"""`concord completion SHELL`: the script by which a shell completes commands, options, presets and files."""
+"""`concord completion SHELL`: the script with which a shell completes commands, options, presets and files."""
 
 import argparse
 from collections.abc import Iterator
 
-import shtab
-
-from concord.metrics_core.analyses.split_methods import METHODS, REPEATS
-from concord.metrics_core.conventions.presets import presets
-
-_FILES = {
-    "DIR": shtab.DIRECTORY,
-    "FILE": shtab.FILE,
-    "FILE.svg": shtab.FILE,
-    "INTERACTIONS": shtab.FILE,
-    "METRIC": shtab.FILE,
-    "PATH": shtab.FILE,
-}
+HELP = "print a script that completes commands and files"
+SHELLS = ("bash", "zsh", "fish")
 
 
-def print_script(parser: argparse.ArgumentParser, shell: str) -> None:
-    """Print the completion script of a shell; it is made from the parser of the command line."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the completion script of a shell, made from the parser of the command line."""
+    import shtab
+
+    from concord.metrics_core.analyses.split_methods import METHODS, REPEATS
+    from concord.metrics_core.conventions.presets import presets
+
     words = {
-        "how_to": METHODS,
+        "method": METHODS,
         "names": ("diff", *presets()),
         "preset": presets(),
         "repeats": REPEATS,
         "versus": presets(),
     }
-    for action in _actions(parser):
-        if action.metavar in _FILES:
-            action.complete = _FILES[action.metavar]  # type: ignore[attr-defined]
+    files = {
+        "DIR": shtab.DIRECTORY,
+        **dict.fromkeys(("FILE", "FILE.svg", "INTERACTIONS", "METRIC", "PATH"), shtab.FILE),
+    }
+    for action in _actions(arguments.parser):
+        if action.metavar in files:
+            action.complete = files[action.metavar]  # type: ignore[attr-defined]
         elif action.dest in words:
             action.choices = words[action.dest]
-    print(shtab.complete(parser, shell))
+    print(shtab.complete(arguments.parser, arguments.shell))
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:

@@ -1,45 +1,54 @@
-"""`concord explain`: how one user's number came about, under one definition or two."""
+"""`concord explain`: the derivation of one user's value, under one definition or two."""
 
+import argparse
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import polars as pl
+if TYPE_CHECKING:
+    from concord.metrics_core.conventions.conventions import Conventions
+    from concord.metrics_core.metrics.catalogue import Label
+    from concord.metrics_core.results.explain import Derivation, ExplanationDiff
+    from concord.pipeline.params.model import Params
 
-from concord.metrics_core.analyses.explain import explain_ranked
-from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.presets import with_data_conventions
-from concord.metrics_core.evaluation.side_data import Background
-from concord.metrics_core.metrics.catalogue import Label
-from concord.metrics_core.results.explain import Derivation, ExplanationDiff
-from concord.pipeline.commands.stale import warn_if_stale
-from concord.pipeline.params.config import compared_models, replicates_of
-from concord.pipeline.params.model import Params
-from concord.pipeline.params.read import read_params
-from concord.pipeline.terminal.arguments import (
-    label_named,
-    model_files,
-    preset_named,
-    refuse_unknown_model,
-    refused,
-)
-from concord.pipeline.terminal.table import console
+HELP = "show how one user's value is computed"
 
 
-def explain(user: str, metric: str, model: str, versus: str | None, *, markdown: bool) -> None:
-    """Print the derivation, one for each training of a model with replicates; as Markdown if asked."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("user", help="a user's id")
+    add("metric", help="a metric, such as nDCG@10")
+    add("--model", required=True, help="a model of params.yaml")
+    add("--versus", metavar="PRESET", help="compare with this preset, on the grade scale of the data")  # fmt: skip
+    add("--markdown", action="store_true", help="print Markdown")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the derivation, one for each replicate of a model."""
+    from concord.metrics_core.conventions.presets import with_data_conventions
+    from concord.pipeline.dvc.current_results import warn_if_stale
+    from concord.pipeline.params.config import compared_models, replicates_of
+    from concord.pipeline.params.read import read_params
+    from concord.pipeline.terminal.arguments import label_named, preset_named, refuse_unknown_model
+    from concord.pipeline.terminal.table import console
+
     params = read_params()
-    label = label_named(metric)
-    other = None if versus is None else with_data_conventions(preset_named(versus), params.pinned)
-    trainings = replicates_of(params).get(model)
-    if trainings is None:
+    label, model, markdown = label_named(arguments.metric), arguments.model, arguments.markdown
+    versus = arguments.versus and with_data_conventions(
+        preset_named(arguments.versus), params.pinned
+    )
+    replicates = replicates_of(params).get(model)
+    if replicates is None:
         refuse_unknown_model(dict.fromkeys([*compared_models(params), *params.models]), model)
-        texts = [_text(_derived(params, model, user, label, other), markdown=markdown)]
+        derivation = _derivation(params, model, arguments.user, label, versus)
+        texts = [_text(derivation, markdown=markdown)]
     else:
         derivations = {
-            name: _derived(params, name, user, label, other) for name in trainings.values()
+            name: _derivation(params, name, arguments.user, label, versus)
+            for name in replicates.values()
         }
-        texts = [*_of_trainings(model, derivations, markdown=markdown)]
+        texts = [*_replicate_texts(model, derivations, markdown=markdown)]
     warn_if_stale(params)
     for text in texts:
         if markdown:
@@ -48,10 +57,18 @@ def explain(user: str, metric: str, model: str, versus: str | None, *, markdown:
             console().print(text)
 
 
-def _derived(
-    params: Params, model: str, user: str, label: Label, versus: Conventions | None
-) -> Derivation | ExplanationDiff:
+def _derivation(
+    params: "Params", model: str, user: str, label: "Label", versus: "Conventions | None"
+) -> "Derivation | ExplanationDiff":
+    import polars as pl
+
+    from concord.metrics_core.analyses.explain import explain_ranked
+    from concord.metrics_core.evaluation.side_data import Background
+    from concord.pipeline.terminal.arguments import model_files, refused
+
     lists, truth = (pl.read_parquet(path, glob=False) for path in model_files(params, model))
+    data = Path(params.results.data)
+    tables = {name: data / f"{name}.parquet" for name in ("train", "items") if name in params.background}  # fmt: skip
     try:
         return explain_ranked(
             lists,
@@ -60,41 +77,31 @@ def _derived(
             metric=str(label),
             conventions=params.pinned,
             versus=versus,
-            background=_background(params),
+            background=Background(**tables),
         )
     except ValueError as error:
         raise refused(error, "name a user of the data and a metric of lists and truth") from None
 
 
-def _text(derivation: Derivation | ExplanationDiff, *, markdown: bool) -> str:
+def _text(derivation: "Derivation | ExplanationDiff", *, markdown: bool) -> str:
     return derivation.to_markdown() if markdown else str(derivation)
 
 
-def _of_trainings(
-    model: str, derivations: Mapping[str, Derivation | ExplanationDiff], *, markdown: bool
+def _replicate_texts(
+    model: str, derivations: "Mapping[str, Derivation | ExplanationDiff]", *, markdown: bool
 ) -> Iterator[str]:
-    """Each training under its name, and the mean, which is the value of the model."""
+    """Yield the derivation of each replicate under its name, then their mean, the value of the model."""
+    from concord.metrics_core.results.explain import ExplanationDiff
+
     for name, derivation in derivations.items():
         title = f"### {name}\n" if markdown else f"=== {name}"
         yield f"{title}\n{_text(derivation, markdown=markdown)}\n"
-    ours = [
+    pinned = [
         each.ours if isinstance(each, ExplanationDiff) else each for each in derivations.values()
     ]
-    values = [each.value for each in ours if each.value is not None and math.isfinite(each.value)]
-    line = f"{model}: the value of {ours[0].label} is the mean over its {len(ours)} trainings"
-    if len(values) == len(ours):
+    values = [each.value for each in pinned if each.value is not None and math.isfinite(each.value)]
+    line = f"{model}: the value of {pinned[0].label} is the mean over its {len(pinned)} trainings"
+    if len(values) == len(pinned):
         terms = " + ".join(f"{value:.6g}" for value in values)
-        line += f": ({terms}) / {len(ours)} = {math.fsum(values) / len(ours):.6g}"
+        line += f": ({terms}) / {len(pinned)} = {math.fsum(values) / len(pinned):.6g}"
     yield line
-
-
-def _background(params: Params) -> Background:
-    """Read where the metric asks for it alone."""
-    kept = Path(params.results.data)
-    return Background(
-        **{
-            name: kept / f"{name}.parquet"
-            for name in ("train", "items")
-            if name in params.background
-        }
-    )

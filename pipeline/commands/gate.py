@@ -1,40 +1,50 @@
-"""`concord gate [REV]`: may these models go out? The decision in three lines, and as the exit code."""
+"""`concord gate [REV]`: check whether the models pass the gate; the exit code is the decision."""
 
+import argparse
 import json
-from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from concord.metrics_core.errors import in_words
-from concord.metrics_core.results.gate import Outcome
-from concord.metrics_core.results.stored import plain
-from concord.metrics_core.results.words import one_line
-from concord.pipeline.commands.leaderboard import comparison_of
-from concord.pipeline.commands.stale import warn_if_stale
-from concord.pipeline.dvc.gate import gated
-from concord.pipeline.params.read import read_params
-from concord.pipeline.running.messages import LOG
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
-EXIT_CODES: Mapping[Outcome, int] = {"pass": 0, "worse": 1, "undecided": 3}
+HELP = "check the release gate: 0 pass, 1 worse, 3 undecided"
+REVISION = "commit, branch or tag to compare with, such as HEAD~1 (default: the baseline)"
+EXIT_CODES = {"pass": 0, "worse": 1, "undecided": 3}
 
 
-def gate(revision: str | None, *, as_json: bool = False) -> int:
-    """Prints the decision against the baseline or a revision; the exit code that says it."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("revision", nargs="?", help=REVISION)
+    parser.add_argument("--json", action="store_true", help="print the whole decision as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the decision against the baseline or a revision; return its exit code."""
+    from concord.metrics_core.errors import in_words
+    from concord.metrics_core.results.stored import plain
+    from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
+    from concord.pipeline.dvc.gate import gated
+    from concord.pipeline.params.read import read_params
+    from concord.pipeline.running.messages import LOG
+
     params = read_params()
-    found = gated(params, revision)
+    result = gated(params, arguments.revision)
     warn_if_stale(params)
-    if serious := len(comparison_of(params).serious):
+    if serious := len(load_comparison(params).serious):
         LOG.warning(
             "beware, %s on these results: see the report", in_words(serious, "serious warning")
         )
-    code = EXIT_CODES[found.decision.outcome]
-    if as_json:
-        content = {"exit_code": code, "notes": found.notes, **plain(found.decision)}
+    code = EXIT_CODES[result.decision.outcome]
+    if arguments.json:
+        content = {"exit_code": code, "notes": result.notes, **plain(result.decision)}
         print(json.dumps(content, indent=2, ensure_ascii=False))
-        return code
-    tell([*found.decision.lines, *(f"note: {note}" for note in found.notes)])
+    else:
+        print_lines([*result.decision.lines, *(f"note: {note}" for note in result.notes)])
     return code
 
 
-def tell(sentences: Iterable[str]) -> None:
-    """Prints each in one line, whatever the names in it."""
+def print_lines(sentences: "Iterable[str]") -> None:
+    """Print each sentence on one line, even if a name in it has line breaks."""
+    from concord.metrics_core.results.words import one_line
+
     for sentence in sentences:
         print(one_line(sentence))

@@ -1,28 +1,36 @@
-"""`concord history`: what the comparison said at each revision, and what changed in between."""
+"""`concord history [REV]`: the results at each revision, and what changed in between."""
 
-from concord.pipeline.dvc.history import history
-from concord.pipeline.params.read import examined
-from concord.pipeline.terminal.arguments import refuse_folder, write_named, write_named_table
-from concord.pipeline.terminal.table import console, print_history
+import argparse
+
+from concord.pipeline.terminal.parser import add_force
+
+HELP = "show the results at each revision and what changed"
 
 
-def tell_history(revision: str | None, csv: str | None, html: str | None, *, force: bool) -> None:
-    """Prints the history; writes it as CSV or as a page, where one is asked for.
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("revision", nargs="?", help="show only what came after this revision")
+    parser.add_argument("--csv", metavar="FILE", help="write all models as a table")
+    parser.add_argument("--html", metavar="FILE", help="write a page with charts")
+    add_force(parser)
 
-    Raises
-    ------
-    InputError : this is no project, it has no history, or a file may not be written
-    """
-    examined()  # refuses where there is no project, and loads own metrics, which old comparisons may name
-    refuse_folder("--csv", csv)
-    refuse_folder("--html", html)
-    found = history(revision)
-    if csv is not None:
-        write_named_table("--csv", csv, found.table, force=force)
-    if html is not None:
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the history; write it as CSV or as a page if a file is named."""
+    from concord.pipeline.dvc.history import history
+    from concord.pipeline.params.read import examined
+    from concord.pipeline.terminal.arguments import refuse_folder, write_named, write_named_table
+    from concord.pipeline.terminal.table import console, print_history
+
+    examined()  # raises outside a project; loads own metrics, which old comparisons may name
+    refuse_folder("--csv", arguments.csv)
+    refuse_folder("--html", arguments.html)
+    result = history(arguments.revision)
+    if arguments.csv is not None:
+        write_named_table("--csv", arguments.csv, result.table, force=arguments.force)
+    if arguments.html is not None:
         from concord.reports.history_page import render_history
 
-        write_named("--html", html, render_history(found), force=force)
-    print_history(found)
-    for path in filter(None, (csv, html)):
+        write_named("--html", arguments.html, render_history(result), force=arguments.force)
+    print_history(result)
+    for path in filter(None, (arguments.csv, arguments.html)):
         console().print(f"wrote {path}")

@@ -1,26 +1,40 @@
 """`concord metrics`: the catalogue, and a project's own metrics."""
 
+import argparse
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from concord.metrics_core.errors import InputError
-from concord.metrics_core.metrics.catalogue import CATALOGUE
-from concord.metrics_core.metrics.metric import Metric
-from concord.metrics_core.metrics.own import known_metrics
-from concord.pipeline.params.model import PARAMS
-from concord.pipeline.terminal.table import print_table
+if TYPE_CHECKING:
+    from concord.metrics_core.metrics.metric import Metric
+
+HELP = "list the metrics, their formulas and sources"
 
 
-def list_metrics() -> None:
-    """Every metric with its formula, the conventions that it depends on, and its source."""
+def add_arguments(_: argparse.ArgumentParser) -> None: ...
+
+
+def run(_: argparse.Namespace) -> None:
+    """Print every metric with its formula, the conventions it depends on, and its source."""
+    from concord.metrics_core.metrics.catalogue import CATALOGUE
+    from concord.metrics_core.metrics.own import known_metrics
+    from concord.pipeline.terminal.table import print_table
+
+    load_own_metrics()
+    metrics = (*CATALOGUE, *known_metrics())
+    print_table(("metric", "formula"), [(each.name, _description(each)) for each in metrics])
+
+
+def load_own_metrics() -> None:
+    """Load the metrics of this folder's params.yaml, if it has one."""
+    from concord.metrics_core.errors import InputError
+    from concord.pipeline.params.model import PARAMS
+    from concord.pipeline.params.read import examined
+
     if PARAMS.is_file():
-        from concord.pipeline.params.read import examined
-
-        with suppress(InputError):
+        with suppress(InputError):  # another problem of the file does not concern the metrics
             examined()
-    every = (*CATALOGUE, *known_metrics())
-    print_table(("metric", "formula"), [(each.name, _told(each)) for each in every])
 
 
-def _told(metric: Metric) -> str:
+def _description(metric: "Metric") -> str:
     conventions = f"conventions: {', '.join(metric.conventions)}\n" if metric.conventions else ""
     return f"{metric.formula}\n{conventions}source: {metric.source}"

@@ -1,93 +1,90 @@
-"""`concord plan`: how many users and seeds it takes, from the results on disk or from stated numbers."""
+"""`concord plan`: how many users and seeds a comparison needs, from the results on disk or from stated numbers."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import argparse
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from concord.metrics_core.analyses.plan import number_problems, plan_comparison, power_curves
-from concord.metrics_core.analyses.plan import plan as plan_numbers
-from concord.metrics_core.comparison.config import Effect
-from concord.metrics_core.errors import InputError, refuse
-from concord.metrics_core.results.plan import Plan, VarianceComponents
-from concord.pipeline.commands.leaderboard import comparison_of
-from concord.pipeline.commands.stale import warn_if_stale
-from concord.pipeline.dvc.gate import gated
-from concord.pipeline.params.read import read_params
-from concord.pipeline.running.messages import LOG
-from concord.pipeline.terminal.arguments import PLACE, as_options, evaluated_label, write_named
-from concord.pipeline.terminal.table import print_result
+from concord.pipeline.commands.leaderboard import METRICS
+from concord.pipeline.terminal.parser import PLACE, add_force
 
+if TYPE_CHECKING:
+    from concord.metrics_core.comparison.config import Effect
+    from concord.metrics_core.results.plan import Plan
 
-@dataclass(frozen=True)
-class Stated:
-    """What is said in place of results; None: nothing."""
-
-    sd: float | None
-    users: int | None
-    tests: int | None
-    sd_seeds: float | None
-    seeds: int | None
-
-
-NOTHING = Stated(None, None, None, None, None)
+HELP = "compute how many users and seeds a comparison needs"
+STATED = {  # numbers in place of results
+    "sd": (float, "standard deviation of users' differences"),
+    "users": (int, "number of users"),
+    "tests": (int, "number of tests that p-values are adjusted for"),
+    "sd-seeds": (float, "standard deviation of the difference between replicates"),
+    "seeds": (int, "replicates of each model"),
+}
 _NUMBERS = ("effect", "power", "sd", "users", "seeds", "tests", "segments")
 OPTIONS = {"metrics": "--metric", **{name: f"--{name}" for name in _NUMBERS}}
 
 
-def plan(
-    metrics: Sequence[str],
-    stated: Stated,
-    *,
-    effect: str | None,
-    power: float,
-    segments: bool,
-    picture: str | None,
-    force: bool,
-) -> None:
-    """Prints the plan; with `picture` it draws the curves into that file.
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--metric", action="append", default=[], metavar="LABEL", help=METRICS)
+    add("--effect", metavar="X", help="true difference to detect, such as 0.005 or 2%% of the baseline (default: min_effect)")  # fmt: skip
+    add("--power", type=float, default=0.8, metavar="P", help="probability of detecting it (default: 0.8)")  # fmt: skip
+    add("--segments", action="store_true", help="plan for each segment too")
+    add("--plot", metavar="FILE.svg", help="draw power and smallest detectable difference by users")
+    add_force(parser)
+    stated = parser.add_argument_group("without results")
+    for name, (kind, text) in STATED.items():
+        stated.add_argument(f"--{name}", type=kind, metavar="X" if kind is float else "N", help=text)  # fmt: skip
 
-    Raises
-    ------
-    InputError : numbers that cannot be, results that are not there, a metric that was not evaluated
-    """
-    refuse_other_pictures(picture)
-    wanted = None if effect is None else effect_of(effect)
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the plan; draw its curves into the file of `--plot`."""
+    from concord.metrics_core.errors import InputError
+    from concord.pipeline.terminal.arguments import as_options
+    from concord.pipeline.terminal.table import print_result
+
+    _check_plot(arguments.plot)
+    effect = None if arguments.effect is None else _parse_effect(arguments.effect)
+    is_stated = any(getattr(arguments, name.replace("-", "_")) is not None for name in STATED)
     try:
-        if stated == NOTHING:
-            found = _of_results(metrics, wanted, power, segments=segments)
-        else:
-            found = _of_numbers(metrics, stated, wanted, power, segments=segments)
+        plan = (_plan_numbers if is_stated else _plan_results)(arguments, effect)
     except InputError as error:
         raise as_options(error, OPTIONS) from None
-    print_result(found)
-    if picture is not None:
-        _draw(found, picture, force=force)
+    print_result(plan)
+    if arguments.plot is not None:
+        _draw(plan, arguments.plot, force=arguments.force)
 
 
-def refuse_other_pictures(picture: str | None) -> None:
-    """A picture is an SVG, in a folder that is there."""
-    if picture is None:
+def _check_plot(plot: str | None) -> None:
+    """Refuse a file that is not an SVG in an existing folder."""
+    from concord.metrics_core.errors import refuse
+
+    if plot is None:
         return
-    if Path(picture).suffix != ".svg":
-        raise refuse(f"{PLACE}: --plot", f"{picture!r} is no SVG", "name a file such as plan.svg")
-    if not Path(picture).parent.is_dir():
-        what = f"there is no folder {str(Path(picture).parent)!r}"
-        raise refuse(f"{PLACE}: --plot", what, "make it, or name another file")
+    if Path(plot).suffix != ".svg":
+        raise refuse(f"{PLACE}: --plot", f"{plot!r} is no SVG", "name a file such as plan.svg")
+    if not Path(plot).parent.is_dir():
+        problem = f"there is no folder {str(Path(plot).parent)!r}"
+        raise refuse(f"{PLACE}: --plot", problem, "make it, or name another file")
 
 
-def _draw(found: Plan, file: str, *, force: bool) -> None:
-    """The curves of the first label; the others are named."""
+def _draw(plan: "Plan", file: str, *, force: bool) -> None:
+    """Draw the curves of the first metric."""
+    from concord.metrics_core.analyses.plan import power_curves
+    from concord.pipeline.running.messages import LOG
+    from concord.pipeline.terminal.arguments import write_named
     from concord.reports.charts.power import plan_picture
 
-    label = found.differences[0].label
-    picture = plan_picture(found, label, power_curves(found, label))
-    write_named("--plot", file, picture, force=force)
-    if label is not None and len(found.labels) > 1:
+    label = plan.differences[0].label
+    write_named("--plot", file, plan_picture(plan, label, power_curves(plan, label)), force=force)
+    if label is not None and len(plan.labels) > 1:
         LOG.info("%s shows %s; `--metric` names another", file, label)
 
 
-def effect_of(text: str) -> Effect:
-    """`0.005` as a number, `2%` as it is."""
+def _parse_effect(text: str) -> "Effect":
+    """Return `0.005` as a number, `2%` as text."""
+    from concord.metrics_core.errors import refuse
+
     if text.endswith("%"):
         return text
     try:
@@ -97,52 +94,60 @@ def effect_of(text: str) -> Effect:
         raise refuse(f"{PLACE}: --effect", f"{text!r} is no difference", fix) from None
 
 
-def _of_results(
-    metrics: Sequence[str], effect: Effect | None, power: float, *, segments: bool
-) -> Plan:
-    if found := list(number_problems(effect=effect, power=power, confidence=None)):
-        raise refuse(*found[0])
+def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Plan":
+    """Plan from the comparison on disk and the gate of params.yaml as it is now."""
+    from concord.metrics_core.analyses.plan import number_problems, plan_comparison
+    from concord.metrics_core.errors import refuse
+    from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
+    from concord.pipeline.dvc.gate import gated
+    from concord.pipeline.params.read import read_params
+    from concord.pipeline.terminal.arguments import evaluated_label
+
+    power = arguments.power
+    if problems := list(number_problems(effect=effect, power=power, confidence=None)):
+        raise refuse(*problems[0])
     params = read_params()
-    comparison = comparison_of(params)
-    labels = [evaluated_label(text, comparison.labels) for text in metrics]
+    comparison = load_comparison(params)
+    labels = [evaluated_label(text, comparison.labels) for text in arguments.metric]
     warn_if_stale(params)
-    if (
-        params.gate and params.gate.config is not None and comparison.challengers
-    ):  # that of now, whatever it was at `dvc repro`
+    if params.gate and params.gate.config is not None and comparison.challengers:
         comparison = replace(comparison, gate=gated(params).decision)
-    named = list(dict.fromkeys(labels)) or None
-    return plan_comparison(comparison, named, effect=effect, power=power, segments=segments)
-
-
-def _of_numbers(
-    metrics: Sequence[str], stated: Stated, effect: Effect | None, power: float, *, segments: bool
-) -> Plan:
-    """The plan of stated numbers, for which no results are read."""
-    _refuse_halves(stated)
-    sd = stated.sd
-    spread = (
-        sd if sd is None or stated.sd_seeds is None else VarianceComponents(sd, stated.sd_seeds)
+    unique = list(dict.fromkeys(labels)) or None
+    return plan_comparison(
+        comparison, unique, effect=effect, power=power, segments=arguments.segments
     )
-    return plan_numbers(
-        metrics=[*metrics] or None,
-        sd=spread,
-        users=stated.users,
-        seeds=stated.seeds,
-        tests=1 if stated.tests is None else stated.tests,
+
+
+def _plan_numbers(arguments: argparse.Namespace, effect: "Effect | None") -> "Plan":
+    """Plan from stated numbers; no results are read."""
+    from concord.metrics_core.analyses.plan import plan
+    from concord.metrics_core.results.plan import VarianceComponents
+
+    _check_stated(arguments)
+    sd = arguments.sd
+    if arguments.sd_seeds is not None:
+        sd = VarianceComponents(sd, arguments.sd_seeds)
+    return plan(
+        metrics=[*arguments.metric] or None,
+        sd=sd,
+        users=arguments.users,
+        seeds=arguments.seeds,
+        tests=1 if arguments.tests is None else arguments.tests,
         effect=effect,
-        power=power,
-        segments=segments,
+        power=arguments.power,
+        segments=arguments.segments,
     )
 
 
-def _refuse_halves(stated: Stated) -> None:
-    """Numbers that say something together only."""
-    for one, other in ((("sd", stated.sd), ("users", stated.users)), (("sd-seeds", stated.sd_seeds), ("seeds", stated.seeds))):  # fmt: skip
-        given = [name for name, value in (one, other) if value is not None]
-        needed = one[0] == "sd"  # whatever else is stated
-        if len(given) == 1 or (needed and not given):
-            lacking = next(name for name, value in (one, other) if value is None)
-            fix = f"add --{lacking}" + (
-                ", or leave out what is stated, to plan from the results" if needed else ""
-            )
-            raise refuse(PLACE, f"--{lacking} is missing", fix)
+def _check_stated(arguments: argparse.Namespace) -> None:
+    """Refuse a number without the other of its pair; --sd and --users are always needed."""
+    from concord.metrics_core.errors import refuse
+
+    for pair, is_needed in ((("sd", "users"), True), (("sd_seeds", "seeds"), False)):
+        missing = [name for name in pair if getattr(arguments, name) is None]
+        if missing and (is_needed or len(missing) == 1):
+            option = f"--{missing[0].replace('_', '-')}"
+            fix = f"add {option}"
+            if is_needed:
+                fix += ", or leave out what is stated, to plan from the results"
+            raise refuse(PLACE, f"{option} is missing", fix)

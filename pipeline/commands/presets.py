@@ -1,109 +1,27 @@
-"""`concord presets`: all of them, the values of one, or where two differ."""
+"""`concord presets`: all presets, the conventions of one, or where two differ."""
 
-from typing import Any
+import argparse
 
-from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.preset_table import PRESETS, Preset
-from concord.metrics_core.conventions.presets import with_data_conventions
-from concord.metrics_core.conventions.registry import CONVENTION
-from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC, changed_by, override_keys
-from concord.metrics_core.metrics.metric import Metric
-from concord.pipeline.params.model import PARAMS
-from concord.pipeline.terminal.arguments import preset_named
-from concord.pipeline.terminal.table import console, print_table
-from concord.reports.writing.numbers import setting
+HELP = "list presets, show the conventions of one, or `diff A B`"
 
 
-def list_presets() -> None:
-    """Every preset, with the library that its parity test runs."""
-    rows = [(name, _stands_for(each)) for name, each in PRESETS.items()]
-    print_table(("preset", "stands for"), rows)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME | diff A B", help="such as ir_measures")
 
 
-def _stands_for(preset: Preset) -> str:
-    checked = f" Checked against {preset.package}." if preset.package else ""
-    return preset.sentence + checked
+def run(arguments: argparse.Namespace) -> None:
+    """Print the list of presets, one preset, or a difference."""
+    from concord.metrics_core.errors import refuse
+    from concord.pipeline.terminal.presets import diff_presets, list_presets, show_preset
 
-
-def show_preset(preset: str) -> None:
-    """Print every convention of a preset, and its overrides."""
-    own = preset_named(preset)
-    rows = [
-        (name, setting(value), _means(name, value)) for name, value in own.preset_values().items()
-    ]
-    print_table(("convention", "value", "meaning"), rows)
-    for metric, changed in own.overrides.items():
-        for name, value in changed.items():
-            console().print(f"but for {metric}: {name}: {setting(value)} ({_means(name, value)})")
-
-
-def diff_presets(one: str, other: str) -> None:
-    """Print where two presets differ and the metrics that each convention can change; params.yaml keeps its scale."""
-    a, b = preset_named(one), preset_named(other)
-    if PARAMS.name in (one, other):
-        a, b = (
-            (a, with_data_conventions(b, a))
-            if one == PARAMS.name
-            else (with_data_conventions(a, b), b)
-        )
-    rows = [
-        (name, _told(name, ours), _told(name, theirs), _changes(name, a, b))
-        for name, (ours, theirs) in _differing(a, b).items()
-    ]
-    rows += _overrides(a, b)
-    if not rows:
-        console().print(f"{one} and {other} are the same in every convention.")
-        return
-    print_table(("convention", one, other, "changes"), rows)
-
-
-def _differing(a: Conventions, b: Conventions) -> dict[str, tuple[Any, Any]]:
-    ours, theirs = a.preset_values(), b.preset_values()
-    return {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
-
-
-def _overrides(a: Conventions, b: Conventions) -> list[tuple[str, str, str, str]]:
-    """Differences for single metrics that differ from the general ones."""
-    general = _differing(a, b)
-    metrics = sorted({*a.overrides, *b.overrides})
-    return [
-        (f"{name}, for {metric}", _told(name, ours), _told(name, theirs), metric)
-        for metric in metrics
-        for name, (ours, theirs) in _differing(a.of(metric), b.of(metric)).items()
-        if general.get(name) != (ours, theirs)
-    ]
-
-
-def _changes(name: str, a: Conventions, b: Conventions) -> str:
-    """The metrics that the convention can change, without those whose overrides agree."""
-    able = changed_by(name)
-    agreeing = [said for metric in able for said in _agreeing(METRIC[metric], name, a, b)]
-    if agreeing == able:
-        return "no metric"
-    return _in_short(able) + (f" but {', '.join(agreeing)}" if agreeing else "")
-
-
-def _agreeing(metric: Metric, name: str, a: Conventions, b: Conventions) -> list[str]:
-    """The metric where all its labels agree, else those of its labels that do."""
-    keys = override_keys(metric)
-    alike = [key for key in keys if getattr(a.of(key), name) == getattr(b.of(key), name)]
-    if alike == keys:
-        return [metric.name]
-    return [f"{key} without a cutoff" if key == metric.name else key for key in alike]
-
-
-def _in_short(metrics: list[str]) -> str:
-    """The metrics, or whose family they all are where that is shorter."""
-    if len(metrics) == len(CATALOGUE):
-        return "every metric"
-    of_truth = [metric.name for metric in CATALOGUE if not metric.of_list]
-    return "every metric of relevance" if metrics == of_truth else ", ".join(metrics)
-
-
-def _told(name: str, value: Any) -> str:
-    meaning = CONVENTION[name].explain(value)
-    return f"{setting(value)} ({meaning})" if meaning else setting(value)
-
-
-def _means(name: str, value: Any) -> str:
-    return CONVENTION[name].explain(value) or CONVENTION[name].meaning
+    match arguments.names:
+        case []:
+            list_presets()
+        case ["diff", one, other]:
+            diff_presets(one, other)
+        case [name]:
+            show_preset(name)
+        case names:
+            problem = f"`presets {' '.join(names)}` is not understood"
+            fix = "use `concord presets`, `concord presets NAME` or `concord presets diff A B`"
+            raise refuse("command line", problem, fix)

@@ -1,25 +1,39 @@
-"""`concord reconcile`: the definitions under which a model's lists give a number from elsewhere."""
+"""`concord reconcile`: the definitions under which a model's recommendations give a number from elsewhere."""
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from concord.metrics_core.analyses.reconcile import PrintedNumber, search
-from concord.metrics_core.data.relations import connect
-from concord.metrics_core.errors import refuse
-from concord.metrics_core.evaluation.evaluate import mean_of
-from concord.metrics_core.evaluation.panel import Definition
-from concord.metrics_core.evaluation.partition import Task
-from concord.pipeline.commands.stale import warn_if_stale
-from concord.pipeline.params.read import read_params
-from concord.pipeline.stages.evaluate import executor_of, model_data
-from concord.pipeline.terminal.arguments import PLACE, label_named, model_files, refused
-from concord.pipeline.terminal.table import print_result
+from concord.pipeline.terminal.parser import PLACE
+
+if TYPE_CHECKING:
+    from concord.metrics_core.evaluation.panel import Definition
+
+HELP = "find the definitions that give a number from elsewhere"
 
 
-def reconcile_number(value: str, metric: str, model: str) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("value", help="the number as it was printed, such as 0.330")
+    parser.add_argument("--metric", required=True, help="a metric, such as nDCG@10")
+    parser.add_argument("--model", required=True, help="a model of params.yaml")
+
+
+def run(arguments: argparse.Namespace) -> int:
     """Print the definitions that give the number; return 0 if there is any, else 1."""
+    from concord.metrics_core.analyses.reconcile import PrintedNumber, search
+    from concord.metrics_core.errors import refuse
+    from concord.metrics_core.evaluation.evaluate import mean_of
+    from concord.metrics_core.evaluation.partition import Task
+    from concord.pipeline.dvc.current_results import warn_if_stale
+    from concord.pipeline.params.read import read_params
+    from concord.pipeline.stages.evaluate import executor_of, model_data
+    from concord.pipeline.terminal.arguments import label_named, model_files, refused
+    from concord.pipeline.terminal.table import print_result
+
+    value, model = arguments.value, arguments.model
     params = read_params()
-    label = label_named(metric)
+    label = label_named(arguments.metric)
     _, truth = model_files(params, model)
     if label.metric.of_catalogue:
         problem = f"{label} is one number over all users, which reconcile cannot search"
@@ -30,7 +44,7 @@ def reconcile_number(value: str, metric: str, model: str) -> int:
     except ValueError as error:
         raise refused(error, "write it as it was printed, such as 0.330") from None
 
-    def compute_means(definitions: Sequence[Definition]) -> list[float]:
+    def compute_means(definitions: "Sequence[Definition]") -> list[float]:
         task = Task((), params.pinned, definitions=definitions)
         parts = executor_of(params)(model_data(params, model), task)
         frames = [part.values for part in parts]
@@ -43,6 +57,9 @@ def reconcile_number(value: str, metric: str, model: str) -> int:
 
 
 def _grades(truth: Path) -> list[float]:
+    """Return the distinct positive grades of the ground truth."""
+    from concord.metrics_core.data.relations import connect
+
     query = "SELECT DISTINCT grade FROM read_parquet(?) WHERE grade > 0 ORDER BY grade"
     with connect(reads=[truth]) as connection:
         return [grade for (grade,) in connection.execute(query, [str(truth)]).fetchall()]

@@ -1,170 +1,28 @@
-"""`concord split INTERACTIONS --how METHOD --into DIR`: train, truth and a manifest, larger than memory."""
+"""`concord split INTERACTIONS --how METHOD --into DIR`: training set, ground truth and a manifest."""
 
-import shutil
-from argparse import Namespace
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+import argparse
 
-from duckdb import DuckDBPyConnection
-
-from concord.metrics_core.analyses.split import parse_options
-from concord.metrics_core.analyses.split_methods import HISTORY, TRAIN, TRUTH
-from concord.metrics_core.analyses.split_rows import SplitRows, split_rows
-from concord.metrics_core.data.arguments import INTERACTIONS, columns_named
-from concord.metrics_core.data.hashes import hashes
-from concord.metrics_core.data.input_table import InputTable, columns_of
-from concord.metrics_core.data.paths import place_of
-from concord.metrics_core.data.side_data import INTERACTIONS_COLUMNS
-from concord.metrics_core.data.source import format_of, refuse_missing
-from concord.metrics_core.errors import ArgumentNames, InputError, refuse
-from concord.pipeline.running.connections import workspace
-from concord.pipeline.running.failures import explain_disk_errors, refuse_unwritable
-from concord.pipeline.running.messages import counted, say
-from concord.pipeline.running.outputs import flush_to_disk, part_of, remove_stale_parts, write_json
-from concord.pipeline.stages.load import ROW_GROUP, unchanged, write_rows
-from concord.pipeline.terminal.arguments import PLACE, as_options
-from concord.pipeline.terminal.table import print_blocks
-from concord.reports.text.split import describe_manifest, manifest_notes
-
-MANIFEST = "manifest.json"
-FILES = tuple(f"{side}.parquet" for side in (TRAIN, TRUTH, HISTORY))
-_NAMES = ("last", "at", "share", "gap", "newest", "seed", "repeats")
-_OPTIONS = {"method": "--how", **{name: f"--{name}" for name in _NAMES}}
+HELP = "split interactions into training set and ground truth"
 
 
-@dataclass(frozen=True)
-class _OptionNames(ArgumentNames):
-    """Names of settings in messages, as options of the command."""
-
-    @property
-    def path(self) -> str:
-        return "name the file of interactions"
-
-    def columns(self, ours: str, theirs: str = "…") -> str:
-        return f"`--column {ours}={'' if theirs == 'null' else theirs}`"
-
-    @property
-    def all_columns(self) -> str:
-        return "`--column OURS=THEIRS`"
-
-
-def split(arguments: Namespace) -> None:
-    """Write the files of a split, all or none, and print their counts.
-
-    Raises
-    ------
-    InputError
-        An option or the table is invalid, the folder holds a split, or a side is empty.
-    """
-    folder = Path(arguments.into)
-    try:
-        options = parse_options(
-            arguments.how_to, **{name: getattr(arguments, name) for name in _NAMES}
-        )
-        _finish_swap(folder)
-        table = _open_table(arguments.interactions, arguments.column)
-        _refuse_existing(folder, table, force=arguments.force)
-        refuse_unwritable(folder)
-        remove_stale_parts(folder)
-        with workspace() as connection:
-            with unchanged(table.path):
-                rows = split_rows(connection, table, options, watch=counted)
-            manifest = {**rows.manifest, "notes": [*manifest_notes(rows.manifest)]}
-            _write(connection, SplitRows(rows.queries, manifest), folder)
-    except InputError as error:
-        raise as_options(error, _OPTIONS) from None
-    print_blocks(describe_manifest(manifest))
-    say(f"{folder / MANIFEST} has every count; in params.yaml:")
-    say(f"  data: {{truth: {{path: {folder / 'truth.parquet'}, columns: {{time: time}}}}}}")
-    say(f"  background: {{train: {{path: {folder / 'train.parquet'}, columns: {{time: time}}}}}}")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("interactions", metavar="INTERACTIONS", help="table of user, item, time and optionally grade")  # fmt: skip
+    add("--how", dest="method", required=True, metavar="METHOD", help="leave-last-out, global-time, users or cold-items")  # fmt: skip
+    add("--into", required=True, metavar="DIR", help="folder to write")
+    add("--last", type=int, metavar="N", help="leave-last-out, users: number of last interactions per user in the ground truth (default: 1)")  # fmt: skip
+    add("--at", metavar="TIME", help="global-time: start of the ground truth, such as 2026-05-30 or a number in the unit of the times")  # fmt: skip
+    add("--share", type=float, metavar="X", help="global-time: share of interactions, instead of --at; users, cold-items: chance that a user or item is held out; with --newest: share of items")  # fmt: skip
+    add("--gap", metavar="SPAN", help="global-time: time left out before the ground truth, such as 12h, 7d or a number in the unit of the times")  # fmt: skip
+    add("--newest", action="store_true", default=None, help="cold-items: hold out the newest items instead of a random choice")  # fmt: skip
+    add("--seed", type=int, metavar="N", help="users, cold-items: random seed (default: 0)")
+    add("--repeats", default="keep", metavar="keep | first", help="keep repeated interactions of a user with an item, or only the first (default: keep)")  # fmt: skip
+    add("--column", action="append", default=[], metavar="OURS=THEIRS", help="name of the table's user, item, time or grade column; `grade=` for none; may repeat")  # fmt: skip
+    add("--force", action="store_true", help="overwrite an existing split")
 
 
-def _open_table(path: str, columns: Sequence[str]) -> InputTable:
-    place, settings = place_of(path), _OptionNames(INTERACTIONS)
-    refuse_missing(place, settings)
-    required_and_optional = columns_of(INTERACTIONS_COLUMNS, _parse_columns(columns))
-    return InputTable(path, format_of(place, None, settings), *required_and_optional, settings)
+def run(arguments: argparse.Namespace) -> None:
+    """Write the files of a split and print their counts."""
+    from concord.pipeline.stages.split import split
 
-
-def _parse_columns(columns: Sequence[str]) -> Mapping[str, str | None]:
-    """Return the table's name of each column, from options such as `user=userId`."""
-    names = {}
-    for text in columns:
-        ours, equals, theirs = text.partition("=")
-        if not equals or (not theirs and ours != "grade"):
-            raise refuse(f"{PLACE}: --column", f"{text!r} names no column", "write it as user=userId")  # fmt: skip
-        names[ours] = theirs or None
-    return columns_named({INTERACTIONS: names}, {INTERACTIONS: INTERACTIONS})[INTERACTIONS]
-
-
-def _refuse_existing(folder: Path, table: InputTable, *, force: bool) -> None:
-    """Refuse to overwrite the input, and to overwrite a split without --force."""
-    existing = [name for name in (MANIFEST, *FILES) if (folder / name).exists()]
-    if isinstance(table.path, Path) and any(
-        table.path.samefile(folder / name) for name in existing
-    ):
-        raise refuse(table.name, "would be overwritten by its own split", "name another folder by --into")  # fmt: skip
-    if existing and not force:
-        problem = f"holds {', '.join(existing)}"
-        raise refuse(f"{folder}/", problem, "name another folder, or add --force to overwrite them")  # fmt: skip
-
-
-def _write(connection: DuckDBPyConnection, rows: SplitRows, folder: Path) -> None:
-    """Write all files into a temporary folder, then put them in place."""
-    part = part_of(folder / "split")
-    try:
-        part.mkdir()
-        for side, query in rows.queries.items():
-            name = f"{side}.parquet"
-            with explain_disk_errors(folder / name, part / name):
-                reader = connection.sql(query).to_arrow_reader(ROW_GROUP)
-                write_rows(part / name, reader.schema, reader)
-                flush_to_disk(part / name)
-            rows.manifest["files"][name]["sha256"] = hashes(part / name).sha256
-        write_json(part / MANIFEST, rows.manifest)
-        _swap(part, folder)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-
-
-def _swap(part: Path, folder: Path) -> None:
-    """Put new files in place: by swapping folders if a split is replaced, else one by one, the manifest last.
-
-    A folder that holds other files, is mounted or is the working directory cannot be swapped.
-    """
-    if (folder / MANIFEST).is_file() and _holds_only_a_split(folder, part.name):
-        backup = _backup_of(folder)
-        try:
-            folder.rename(backup)
-            (backup / part.name).rename(folder)
-        finally:
-            _finish_swap(folder)
-        return
-    for name in (MANIFEST, *FILES):
-        (folder / name).unlink(missing_ok=True)
-    for name in (*FILES, MANIFEST):
-        if (part / name).exists():
-            (part / name).rename(folder / name)
-
-
-def _holds_only_a_split(folder: Path, part: str) -> bool:
-    """True if the folder has no other files and may be moved."""
-    is_fixed = folder.is_mount() or folder.is_symlink()
-    is_fixed = is_fixed or Path.cwd().is_relative_to(folder.resolve())
-    return not is_fixed and {each.name for each in folder.iterdir()} <= {part, MANIFEST, *FILES}
-
-
-def _backup_of(folder: Path) -> Path:
-    """Return where the old split is while folders are swapped."""
-    return folder.with_name(f".{folder.name}.concord-before")
-
-
-def _finish_swap(folder: Path) -> None:
-    """Complete a swap of folders that was killed, or undo it if the new folder is not in place."""
-    backup = _backup_of(folder)
-    if backup.is_dir():
-        if folder.exists():
-            shutil.rmtree(backup)
-        else:
-            backup.rename(folder)
+    split(arguments)

@@ -1,10 +1,56 @@
 """`concord stage NAME [MODEL]`: what a stage of dvc.yaml runs."""
 
+import argparse
+import sys
 from collections.abc import Callable
+from typing import NoReturn
+
+HELP = "run one stage, as `dvc repro` does"
+STAGES = ("load-truth", "load-background", "load", "evaluate", "compare", "report", "log")
+WITH_ARGUMENT = ("load-background", "load", "evaluate")  # stages of one table or model
 
 
-def stage(name: str) -> Callable[[], str]:
-    """What the stage does; its code alone is imported."""
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("stage", choices=STAGES, metavar="NAME", help=", ".join(STAGES))
+    parser.add_argument(
+        "argument", nargs="?", metavar="MODEL", help=f"for {', '.join(WITH_ARGUMENT)}"
+    )
+
+
+def run(arguments: argparse.Namespace) -> NoReturn:
+    """Run the stage and leave the process."""
+    from concord.pipeline.running.stage import run as run_stage
+
+    words = [] if arguments.argument is None else [arguments.argument]
+    sys.argv = [arguments.stage, *words, *arguments.output_flags]
+    run_stage(lambda: _run(arguments), lambda: _print_leaderboard(arguments.stage))
+
+
+def _run(arguments: argparse.Namespace) -> str:
+    from concord.metrics_core.errors import refuse
+    from concord.pipeline.running.signals import importing
+
+    name, argument = arguments.stage, arguments.argument
+    if argument is not None and name not in WITH_ARGUMENT:
+        problem = f"stage {name} takes no {argument!r}"
+        raise refuse("command line", problem, f"run `concord stage {name}`")
+    with importing():
+        main = main_of(name)
+    return main()
+
+
+def _print_leaderboard(stage: str) -> None:
+    """Print the leaderboard if this is the last stage."""
+    if stage not in STAGES[-2:]:
+        return
+    from concord.pipeline.commands.leaderboard import after_repro, is_last_stage
+
+    if is_last_stage(stage):
+        after_repro()
+
+
+def main_of(name: str) -> Callable[[], str]:
+    """Return the function of a stage; only its code is imported."""
     match name:
         case "load-truth":
             from concord.pipeline.stages.load import main_truth as main

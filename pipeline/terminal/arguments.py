@@ -17,11 +17,10 @@ from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.outputs import is_stream, write_text
 from concord.pipeline.running.tables import without_formulas
+from concord.pipeline.terminal.parser import PLACE
 
 if TYPE_CHECKING:
     import polars as pl
-
-PLACE = "command line"
 
 
 def model_files(params: Params, model: str) -> tuple[Path, Path]:

@@ -8,7 +8,7 @@ import pytest
 
 from concord.metrics_core.analyses.calibrate_experiments import read_experiment_file
 from concord.metrics_core.metrics import own
-from concord.pipeline.commands.study import Project, read_comparisons
+from concord.pipeline.dvc.study import Project, read_comparisons
 from concord.pipeline.init.choices import Place, Store
 from concord.pipeline.init.messages import read
 from concord.pipeline.init.tables import named_table, peeked

@@ -1,6 +1,5 @@
 """`concord cases`: what is printed, the page, and what is refused."""
 
-import argparse
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 
 from concord.metrics_core.analyses.error_analysis import ExampleSelection
 from concord.pipeline.commands import cases as command
-from concord.pipeline.commands.declared import parser_of
+from concord.pipeline.commands.cli import build_parser
 from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import Params
 from concord.pipeline.stages.evaluations import load_cases
@@ -27,18 +26,13 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
-    monkeypatch.setattr(command, "read_params", lambda: made)
-    monkeypatch.setattr(command, "warn_if_stale", lambda _: None)
+    monkeypatch.setattr("concord.pipeline.params.read.read_params", lambda: made)
+    monkeypatch.setattr("concord.pipeline.dvc.current_results.warn_if_stale", lambda _: None)
     return made
 
 
 def _run(*arguments: str) -> None:
-    chosen = parser_of(_no_command).parse_args(["cases", *arguments])
-    chosen.command(chosen)
-
-
-def _no_command(_: argparse.Namespace) -> None:
-    raise AssertionError
+    command.run(build_parser().parse_args(["cases", *arguments]))
 
 
 def test_terminal_and_page_show_the_same_cases(

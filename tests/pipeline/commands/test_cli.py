@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from concord.pipeline.commands.completion import print_script
-from concord.pipeline.commands.declared import parser_of
+from concord.pipeline.commands import completion
+from concord.pipeline.commands.cli import build_parser
 from tests.project import ROOT, attempt, run
 
 
@@ -108,7 +108,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}" | sort
 
 
 def _script(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
-    print_script(parser_of(lambda _: None), shell)
+    completion.run(build_parser().parse_args(["completion", shell]))
     return capsys.readouterr().out
 
 

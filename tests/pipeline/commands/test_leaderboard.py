@@ -11,7 +11,8 @@ import concord as cc
 from concord.metrics_core.analyses.plan import power_curves
 from concord.metrics_core.results.stored import to_json
 from concord.pipeline.commands import leaderboard as command
-from concord.pipeline.commands.declared import parser_of
+from concord.pipeline.commands import plan
+from concord.pipeline.commands.cli import build_parser
 from concord.pipeline.running import messages as announce
 from concord.reports.charts.power import plan_picture
 from tests.metrics_core.planning import shop
@@ -314,9 +315,9 @@ def test_a_plan_that_cannot_be_is_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(planned)
-    chosen = parser_of(lambda _: None).parse_args(["plan", *given])
+    arguments = build_parser().parse_args(["plan", *given])
 
-    assert said in refusal_of(lambda: chosen.command(chosen))
+    assert said in refusal_of(lambda: plan.run(arguments))
     assert capsys.readouterr().out == ""
 
 

@@ -8,7 +8,7 @@ import pytest
 import concord as cc
 from concord.metrics_core.conventions.preset_table import STANDARD
 from concord.metrics_core.errors import InputError
-from concord.pipeline.commands.presets import diff_presets
+from concord.pipeline.terminal.presets import diff_presets
 from tests.project import ROOT, change_params
 
 WIDE = "400"  # columns: no cell is wrapped

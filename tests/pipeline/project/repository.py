@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dvc.repo import Repo
 
-from concord.pipeline.commands.validate import validate
+from concord.pipeline.init.validation import validate
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 

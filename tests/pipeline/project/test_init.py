@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from concord.metrics_core.errors import InputError
-from concord.pipeline.commands.init import init, upgrade
-from concord.pipeline.commands.validate import validate
+from concord.pipeline.init.project import init, upgrade
+from concord.pipeline.init.validation import validate
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.yaml_files import load_yaml
 from tests.pipeline.project.repository import (

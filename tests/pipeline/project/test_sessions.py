@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.pipeline.commands.init import init
-from concord.pipeline.commands.validate import validate
 from concord.pipeline.init.choices import shared_unit
+from concord.pipeline.init.project import init
 from concord.pipeline.init.tables import Table, peeked
+from concord.pipeline.init.validation import validate
 from concord.pipeline.params.yaml_files import load_yaml
 from tests.pipeline.project.repository import commit, repository, valid_evaluation
 from tests.pipeline.refusals import refusal_of

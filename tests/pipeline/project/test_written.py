@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import concord as cc
 from concord.metrics_core.errors import InputError
-from concord.pipeline.commands.init import init, upgrade
 from concord.pipeline.init.choices import NEEDS, SEGMENTS
+from concord.pipeline.init.project import init, upgrade
 from concord.pipeline.init.render import (
     IGNORED,
     UNSEEN,

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import sqlite3
+from argparse import Namespace
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -14,13 +15,18 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
-from concord.pipeline.commands.log import log_again, tell_what_is_logged
+from concord.pipeline.commands import log as log_command
 from concord.pipeline.mlflow.log import log
+from concord.pipeline.mlflow.log_again import log_again
 from concord.pipeline.mlflow.store import TrackingError
 from tests.pipeline.tracking.log_project import free_port, params_of, start_log, write_project
 from tests.pipeline.tracking.mlflow_server import BATCH, Fault, FaultyProxy
 from tests.pipeline.tracking.stores import assert_logged_once, points, runs_of, statuses
 from tests.project import attempt
+
+
+def _print_status() -> None:
+    log_command.run(Namespace(again=False))
 
 
 def _delete(project: Path, *tables: str) -> None:
@@ -109,11 +115,11 @@ def test_without_its_database_it_is_not_called_logged_and_again_makes_it_anew(
     log(params_of(project))
     (project / "mlflow.db").unlink()
     capsys.readouterr()
-    tell_what_is_logged()
+    _print_status()
     gone = capsys.readouterr().out
     log_again()
     capsys.readouterr()
-    tell_what_is_logged()
+    _print_status()
 
     assert gone == (
         "not logged: mlflow.db is gone since; run `concord log --again`, which makes it anew and tells DVC\n"
@@ -178,19 +184,19 @@ def test_again_logs_what_was_not_logged_once(
 ) -> None:
     params, database = params_of(write_project(project, required=False)), project / "mlflow.db"
     receipt = project / "results/mlflow/receipt.json"
-    tell_what_is_logged()
+    _print_status()
     database.write_text("rows, columns and other things that are no database\n")
     log(params)
-    tell_what_is_logged()
+    _print_status()
     with pytest.raises(TrackingError):
         log_again()
     not_logged = json.loads(receipt.read_bytes())
     shutil.copy(empty_store, database)
     for _ in range(2):
         log_again()
-    tell_what_is_logged()
+    _print_status()
     (project / "results/report/report.md").write_text("# Another report\n")
-    tell_what_is_logged()
+    _print_status()
     lines = [line for line in capsys.readouterr().out.splitlines() if "logged: " in line]
 
     assert not_logged["logged"] is False

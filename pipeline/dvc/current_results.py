@@ -1,11 +1,13 @@
-"""Are the results those of params.yaml and of the files as they are now? By what dvc.lock says they were made with."""
+"""The results in this folder: the comparison, and whether params.yaml or files have changed since, by dvc.lock."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.data.hashes import hashes
-from concord.metrics_core.errors import InputError, Problem
+from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.stored import read_comparison
 from concord.pipeline.dvc.lock import LOCK, DvcLock, as_written
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
@@ -14,10 +16,18 @@ from concord.pipeline.running.messages import LOG
 from concord.pipeline.running.outputs import MAKE_AGAIN, unreadable_results
 
 
-def told_stale(params: Params) -> str | None:
-    """`params.yaml (models) and lists/two.csv have changed since …`; None where nothing has.
+def load_comparison(params: Params) -> Comparison:
+    """Return the comparison that `dvc repro` wrote; raise an InputError if there is none."""
+    file = Path(params.results.comparison) / "comparison.json"
+    if not file.exists():
+        raise refuse(str(file), "is not there yet", "run `dvc repro` first")
+    return read_comparison(file)
 
-    `gate` is left out: whoever asks for a decision has it by the gate of now.
+
+def stale_message(params: Params) -> str | None:
+    """Return `params.yaml (models) and lists/two.csv have changed since …`, or None if nothing has.
+
+    Changes of `gate` do not count: a decision always uses the gate of now.
     """
     lock = _read_lock()
     if lock.fault is not None:
@@ -32,8 +42,8 @@ def told_stale(params: Params) -> str | None:
 
 
 def warn_if_stale(params: Params) -> str | None:
-    """Log what `told_stale` returns, and return it."""
-    stale = told_stale(params)
+    """Log what `stale_message` returns, and return it."""
+    stale = stale_message(params)
     if stale:
         LOG.warning("beware, %s", stale)
     return stale

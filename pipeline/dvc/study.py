@@ -1,0 +1,265 @@
+"""`concord study [study.yaml]`: one report over several evaluated projects."""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import chdir
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from concord.metrics_core.analyses.study import study
+from concord.metrics_core.comparison.config import Effect, wrong_effect
+from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.files import is_address, open_file
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.frames import frame_of
+from concord.metrics_core.results.stored import read_comparison
+from concord.metrics_core.results.study import FriedmanTest, ShrunkDifference, Study, StudyDataset
+from concord.pipeline.dvc.revision import comparison_at
+from concord.pipeline.params.checks import shape_findings
+from concord.pipeline.params.model import MODEL_NAME, MOST_NAMED, PARAMS
+from concord.pipeline.params.yaml_files import Finding, load_yaml, read_yaml
+from concord.pipeline.running.messages import say
+from concord.pipeline.running.outputs import write_csv, write_json, write_parquet, write_text
+from concord.pipeline.running.tables import without_formulas
+from concord.pipeline.terminal.table import print_result
+from concord.reports.text import study as text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MAX_DATASETS = 100
+_COMPARISON = "comparison.json"
+_START = "write `datasets: {one: ../one, other: ../other}`; docs/how-to/study.md has the rest"
+Text = Annotated[str, Field(min_length=1)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Project(_Section):
+    """An evaluated project: a folder with a params.yaml; at another revision of git, if `rev` names one."""
+
+    project: Text
+    rev: Text | None = None
+
+    @property
+    def source(self) -> str:
+        """The project as messages and reports name it."""
+        return self.project if self.rev is None else f"{self.project} at {self.rev}"
+
+
+class MLflow(_Section):
+    """Where the study is logged."""
+
+    tracking_uri: Text
+    experiment: Text
+
+
+class StudyFile(_Section):
+    """The content of study.yaml; paths are relative to its folder."""
+
+    title: Text = "Study"
+    datasets: dict[str, Project] = Field(min_length=1, max_length=MAX_DATASETS)
+    models: list[Text] | None = Field(default=None, min_length=1)
+    primary: list[Text] | None = Field(default=None, min_length=1, max_length=MOST_NAMED)
+    baseline: Text | None = None
+    min_effect: Effect = 0.0
+    report: Text = "study"
+    mlflow: MLflow | None = None
+
+    @field_validator("datasets", mode="before")
+    @classmethod
+    def _expand_folders(cls, value: Any) -> Any:
+        """Return the projects with a plain text as the folder."""
+        if not isinstance(value, dict):
+            return value
+        return {n: {"project": at} if isinstance(at, str) else at for n, at in value.items()}
+
+    @field_validator("min_effect", mode="before")
+    @classmethod
+    def _check_effect(cls, value: Any) -> Any:
+        if msg := wrong_effect(value):
+            raise ValueError(msg)
+        return value
+
+
+def study_schema() -> dict[str, Any]:
+    """Return the JSON Schema of study.yaml, for editors."""
+    schema = StudyFile.model_json_schema()
+    datasets = schema["properties"]["datasets"]
+    folder = {"type": "string", "minLength": 1}
+    datasets["additionalProperties"] = {"anyOf": [folder, datasets["additionalProperties"]]}
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "study.yaml of Concord"
+    return schema
+
+
+def read_study_file(path: Path) -> StudyFile:
+    """Return the validated study.yaml of the working directory.
+
+    Raises
+    ------
+    InputError
+        The file is missing, or its content is invalid; all problems at once.
+    """
+    if not path.is_file():
+        raise refuse(str(path), "there is no such file in this folder", _START)
+    yaml = read_yaml(path, start=_START)
+    try:
+        study = StudyFile.model_validate(yaml.content)
+    except ValidationError as error:
+        raise yaml.refusal(shape_findings(StudyFile, error.errors())) from None
+    if findings := [*_report_findings(study.report), *_dataset_findings(study.datasets)]:
+        raise yaml.refusal(findings)
+    return study
+
+
+def _report_findings(report: str) -> Iterator[Finding]:
+    here = Path.cwd().resolve()
+    folder = (here / report).resolve()
+    fix = "name a folder of its own, such as `study`"
+    if is_address(report) or folder == here or not folder.is_relative_to(here):
+        yield ("report",), f"{report!r} is not below the folder of study.yaml", fix
+    elif any(each.is_file() for each in (folder, *folder.parents)):
+        yield ("report",), f"{report!r} is a file, or below one", fix
+    elif (folder / "params.yaml").exists() or (folder / "__init__.py").exists():
+        yield ("report",), f"{report!r} contains a project or code", fix
+
+
+def _dataset_findings(datasets: Mapping[str, Project]) -> Iterator[Finding]:
+    for name, each in datasets.items():
+        if re.fullmatch(MODEL_NAME, name) is None:
+            fix = "use letters, digits, `_` and `-`, at most 100, starting with a letter or digit"
+            yield ("datasets", name), f"{name!r} is not a valid name", fix
+        keys = ("datasets", name, "project")
+        if is_address(each.project):
+            yield keys, f"{each.project!r} is an address", "name a folder; clone or mount it first"
+        elif not Path(each.project).is_dir():
+            fix = "name a folder, relative to that of study.yaml"
+            yield keys, f"there is no folder {each.project!r}", fix
+
+
+def read_comparisons(projects: Mapping[str, Project]) -> dict[str, Comparison]:
+    """Return data set -> its comparison.
+
+    Raises
+    ------
+    InputError
+        A comparison cannot be read; the problems of all data sets at once.
+    """
+    comparisons: dict[str, Comparison] = {}
+    problems: list[Problem] = []
+    for name, project in projects.items():
+        try:
+            comparisons[name] = _read_comparison(project)
+        except InputError as error:
+            problems += [Problem(f"{name}, {p.where}", p.what, p.fix) for p in error.problems]
+    if problems:
+        raise InputError(problems)
+    return comparisons
+
+
+def _read_comparison(project: Project) -> Comparison:
+    if project.rev is not None:
+        return comparison_at(project.rev, Path(project.project))
+    file = results_folder(project, "comparison") / _COMPARISON
+    if not file.is_file():
+        problem = "there is no such file: this project is not evaluated"
+        raise refuse(str(file), problem, f"run `dvc repro` in {project.project}")
+    return read_comparison(file)
+
+
+def results_folder(project: Project, kind: str) -> Path:
+    """Return the folder that `results.<kind>` names in the params.yaml of a project; other keys are not checked."""
+    file = Path(project.project) / PARAMS
+    fix = "name the folder of an evaluation"
+    try:
+        with open_file(file, fix, encoding="utf-8") as opened:
+            text = str(opened.read())
+    except (OSError, UnicodeDecodeError):
+        problem = "there is no such file: this folder is no project of Concord"
+        raise refuse(str(file), problem, fix) from None
+    location = f"{project.source}: {PARAMS}"
+    content: Any = load_yaml(text, location)
+    results = content.get("results") if isinstance(content, dict) else None
+    folder = results.get(kind) if isinstance(results, dict) else None
+    if not isinstance(folder, str):
+        raise refuse(location, f"has no `results.{kind}`", fix)
+    return Path(project.project) / folder
+
+
+SCHEMA = 1
+
+
+def run_study(file: str) -> None:
+    """Read the comparisons, write and print the study, and log it if study.yaml names MLflow."""
+    path = Path(file)
+    if not path.parent.is_dir():
+        raise refuse(file, "there is no such folder", "name a study.yaml")
+    with chdir(path.parent):
+        config = read_study_file(Path(path.name))
+        result = study(
+            read_comparisons(config.datasets),
+            primary=config.primary,
+            models=config.models,
+            baseline=config.baseline,
+            min_effect=config.min_effect,
+            title=config.title,
+            sources={name: each.source for name, each in config.datasets.items()},
+        )
+        _write(result, Path(config.report))
+        print_result(result)
+        say(f"report: {path.parent / config.report / 'report.html'}")
+        _log(result, config)
+
+
+def _write(result: Study, folder: Path) -> None:
+    write_json(folder / "study.json", _content(result))
+    for name, table in _tables(result).items():
+        write_csv(folder / f"{name}.csv", without_formulas(table))
+        write_parquet(folder / f"{name}.parquet", table)
+    write_text(folder / "report.html", result.to_html())
+
+
+def _content(result: Study) -> dict[str, Any]:
+    """Return the content of study.json: the result and its sentences."""
+    content = {"schema": SCHEMA, **result.to_dict(), "notes": [*text.notes(result)]}
+    for answer, row in zip(result.answers, content["answers"], strict=True):
+        row["is_sure"] = answer.is_sure
+        row["sentence"] = text.winner_sentence(result, answer)
+        row["sure"] = text.certainty_sentence(result, answer)
+    for test, row in zip(result.omnibus, content["omnibus"], strict=True):
+        row["why_none"] = text.missing_test_sentence(test)
+    return content
+
+
+def _tables(result: Study) -> "dict[str, pl.DataFrame]":
+    import polars as pl
+
+    reasons = pl.Series("why_none", [*map(text.missing_test_sentence, result.omnibus)], pl.String)
+    return {
+        "table": result.to_frame(),
+        "aggregations": result.aggregations,
+        "differences": result.differences,
+        "shrunk": frame_of(ShrunkDifference, result.shrunk),
+        "friedman": frame_of(FriedmanTest, result.omnibus).with_columns(reasons),
+        "datasets": frame_of(StudyDataset, result.datasets),
+    }
+
+
+def _log(result: Study, config: StudyFile) -> None:
+    from concord.pipeline.mlflow.study import Where, log_study, study_contents, tags_of_runs
+
+    if config.mlflow is None:
+        return
+    tags = {
+        name: tags_of_runs(results_folder(project, "mlflow") / "runs.json")
+        for name, project in config.datasets.items()
+        if project.rev is None
+    }
+    folder = Path(config.report)
+    where = Where(config.mlflow.tracking_uri, config.mlflow.experiment)
+    log_study(study_contents(result, folder, tags), where, folder)
