@@ -59,7 +59,7 @@ def is_remote(text: str) -> bool:
     return found is not None and found[1].lower() in (*STORES, *_OF_HADOOP)
 
 
-def address_of(text: str) -> Address:
+def parse_address(text: str) -> Address:
     """What an address of an object store names.
 
     Raises
@@ -70,7 +70,7 @@ def address_of(text: str) -> Address:
     scheme, rest = text.split(":", 1)
     scheme = scheme.lower()
     host, _, key = rest.lstrip("/").partition("/")
-    where = shown(text)
+    where = redact_address(text)
     account = None
     if STORES.get(scheme) == "az" and (found := _ACCOUNT.fullmatch(host)):
         host, account = found.groups()
@@ -89,7 +89,7 @@ def address_of(text: str) -> Address:
     return Address(scheme, host, "/".join(parts), account)
 
 
-def shown(text: str) -> str:
+def redact_address(text: str) -> str:
     """An address as messages may name it: what stands before an `@`, in a query or behind a `:` may be secret."""
     scheme, rest = text.split(":", 1)
     if not set("@?#:") & set(rest):
@@ -152,10 +152,10 @@ def _refuse(number: str) -> NoReturn:
     raise ValueError(msg)
 
 
-WHOLE = ""  # in the place of a fold: one truth for all lists
+NO_FOLD = ""  # in the place of a fold: one truth for all lists
 
 
-def known_of(found: Mapping[str, Any]) -> dict[str, Any]:
+def content_ids(found: Mapping[str, Any]) -> dict[str, Any]:
     """By what a table is known, of all that was found in it."""
     return {
         key: found[key]
@@ -164,12 +164,12 @@ def known_of(found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def mark_of(known: Mapping[str, Any]) -> str | None:
+def content_id(known: Mapping[str, Any]) -> str | None:
     """The hash, or else the etag, that another content would not have; None of a table in memory."""
     return known.get("sha256") or known.get("etag")
 
 
-def told_mark(known: Mapping[str, Any], characters: int) -> str:
+def content_id_text(known: Mapping[str, Any], characters: int) -> str:
     """`sha256 0123456789ab…`"""
     name = "sha256" if known.get("sha256") else "etag"
-    return f"{name} {(mark_of(known) or '')[:characters]}…"
+    return f"{name} {(content_id(known) or '')[:characters]}…"

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import t as student
 
 import concord as cc
-from concord.metrics_core.data.units import owners, parts_of, unit_id
+from concord.metrics_core.data.units import split_unit_id, unit_id, users_of_units
 from concord.metrics_core.results.stored import read_comparison
 from tests.library import COMPARISON, assert_library_gives_the_same, evaluated_project
 from tests.project import change_params, copied_from, params_refusal, run, run_stages
@@ -311,8 +311,8 @@ def test_ids_are_told_apart_and_read_back() -> None:
     ids = [unit_id(each) for each in every]
 
     assert len(set(ids)) == len(every)
-    assert [tuple(parts_of(each)) for each in ids] == every
-    assert owners(pl.Series(ids)).to_list() == [u for u, _ in every]
+    assert [tuple(split_unit_id(each)) for each in ids] == every
+    assert users_of_units(pl.Series(ids)).to_list() == [u for u, _ in every]
     assert unit_id(("u1", "s7")) == "u1/s7"
 
 

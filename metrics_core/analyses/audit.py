@@ -67,7 +67,7 @@ from concord.metrics_core.evaluation.warnings.data import (
     unrelated_train,
 )
 from concord.metrics_core.evaluation.warnings.lists import future_items
-from concord.metrics_core.files import WHOLE
+from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.results.audit import Audit, AuditCheck, CheckCount
 from concord.metrics_core.results.comparison_parts import Severity, Warned
@@ -144,7 +144,7 @@ def audit(
     _refuse([*number_findings(confidence=confidence, resamples=_RESAMPLES, seed=_SEED)])
     lists, replicates = unfolded(models)
     truths = truths_of(truth)
-    folds = truths.keys() - {WHOLE}
+    folds = truths.keys() - {NO_FOLD}
     _refuse(
         [
             *replicate_findings(replicates, lists, paired=False),

@@ -10,7 +10,13 @@ import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.relations import Table, files, schema, share_id_types, view
+from concord.metrics_core.data.relations import (
+    Table,
+    create_view,
+    file_paths,
+    schema_of,
+    share_id_types,
+)
 from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models, lists_of
 from concord.metrics_core.results.audit import MIN_SET_SIZE, Copies, Example
@@ -68,13 +74,13 @@ def open_tables(models: Models, ground: EvaluationData) -> Iterator[AuditTables]
     tables |= {list_views[name]: single.lists for name, single in singles.items()}
     if ground.items is not None:
         tables["items"] = ground.items
-    with ground.connecting(files(tables.values())) as connection:
+    with ground.connecting(file_paths(tables.values())) as connection:
         for name, table in tables.items():
-            view(connection, f"{name}_table", table)
+            create_view(connection, f"{name}_table", table)
         share_id_types(connection, {name: f"{name}_table" for name in tables})
         every = " UNION ALL BY NAME ".join(f"FROM {name}" for name in truth_views.values())
         connection.execute(f"CREATE TEMP VIEW truth AS {every}")
-        has_times = all("time" in schema(table) for table in (ground.train, *truths.values()))
+        has_times = all("time" in schema_of(table) for table in (ground.train, *truths.values()))
         if has_times:
             connection.execute(
                 "CREATE TEMP TABLE begins AS "
@@ -84,7 +90,7 @@ def open_tables(models: Models, ground: EvaluationData) -> Iterator[AuditTables]
             name: (list_views[name], truth_views[single.quality["fold"] if ground.folds else ""])
             for name, single in singles.items()
         }
-        columns = () if ground.items is None else schema(ground.items)
+        columns = () if ground.items is None else schema_of(ground.items)
         copy_columns = tuple(name for name in ("title", "vector") if name in columns)
         yield AuditTables(connection, has_times, copy_columns, views)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from concord.metrics_core.data.frames import Data, table_of
+from concord.metrics_core.data.frames import Data, table_from_frame
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.files import open_file
 from concord.metrics_core.metrics.judged import Floats
@@ -80,7 +80,7 @@ def load_experiments(data: Data) -> tuple[Experiment, ...]:
     """Return the experiments of a frame, or of the path of a CSV file."""
     if isinstance(data, str | Path):
         return read_experiment_file(Path(data))
-    table = table_of(data, "experiments")
+    table = table_from_frame(data, "experiments")
     rows = [
         (f"experiments: row {number:,}", {name: _text(cell) for name, cell in row.items()})
         for number, row in enumerate(table.to_pylist(), start=1)

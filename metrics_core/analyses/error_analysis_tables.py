@@ -10,8 +10,14 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.data.relations import Table, files, schema, share_id_types, view
-from concord.metrics_core.data.units import owner_sql
+from concord.metrics_core.data.relations import (
+    Table,
+    create_view,
+    file_paths,
+    schema_of,
+    share_id_types,
+)
+from concord.metrics_core.data.units import user_sql
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.elementary import powers
@@ -277,20 +283,20 @@ def open_tables(
         "evaluated": evidence.aligned.users.to_frame("user").with_row_index("number"),
     }
     present = {name: table for name, table in tables.items() if table is not None}
-    with ground.connecting(files(present.values())) as connection:
+    with ground.connecting(file_paths(present.values())) as connection:
         for name, table in present.items():
-            view(connection, f"{name}_file", table)
+            create_view(connection, f"{name}_file", table)
         share_id_types(connection, {name: f"{name}_file" for name in present})
         number = label.ranking_number(conventions)
         ranked = {side: _ranked(side, present[f"all_{side}"], number) for side in SIDES}
         copies = label.conventions(conventions).duplicates != "error"
         user = "CAST(examples.user AS VARCHAR)"
-        owner = user if conventions.unit_mean is None else owner_sql(user)
+        owner = user if conventions.unit_mean is None else user_sql(user)
         yield Tables(connection, ranked, copies, owner, _NO_CUTOFF if k is None else k)
 
 
 def _ranked(side: str, lists: Table, number: int) -> str:
-    condition = f" AND ranking = {number}" if "ranking" in schema(lists) else ""
+    condition = f" AND ranking = {number}" if "ranking" in schema_of(lists) else ""
     return f"(SELECT user, item, rank FROM all_{side} WHERE item IS NOT NULL{condition})"
 
 

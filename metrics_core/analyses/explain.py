@@ -18,7 +18,7 @@ from concord.metrics_core.conventions.presets import (
 )
 from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
-from concord.metrics_core.data.relations import in_memory, share_id_types, view
+from concord.metrics_core.data.relations import create_view, in_memory, share_id_types
 from concord.metrics_core.data.units import unit_id
 from concord.metrics_core.evaluation.inputs import LoadedInputs, load_inputs, unknown_user_error
 from concord.metrics_core.evaluation.judge import judge
@@ -183,9 +183,9 @@ def explain_ranked(
         if label.name in _LIST_METRICS:
             catalogue = background.catalogue
             no_train = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
-            view(connection, "train", no_train)
+            create_view(connection, "train", no_train)
             items = no_train.select("item") if catalogue is None else catalogue.items
-            view(connection, "items", items)
+            create_view(connection, "items", items)
         data = _UserData(user, connection, lambda _: None, conventions, background)
         return _explain(data, label, conventions, versus)
 

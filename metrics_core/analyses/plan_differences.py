@@ -11,7 +11,7 @@ import polars as pl
 from concord.metrics_core.comparison.aligned import Aligned, align
 from concord.metrics_core.comparison.config import Effect, absolute
 from concord.metrics_core.conventions.conventions import UnitMean
-from concord.metrics_core.data.frames import table_of
+from concord.metrics_core.data.frames import table_from_frame
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT
 from concord.metrics_core.metrics.catalogue import parse
@@ -352,7 +352,7 @@ def _unit_mean(values: PerUserValues) -> UnitMean | None:
 
 def _values_frame(model: str, value: Any) -> pl.DataFrame:
     frame = getattr(value, "by_id", getattr(value, "per_user", value))
-    table = pl.DataFrame(table_of(frame, model))
+    table = pl.DataFrame(table_from_frame(frame, model))
     if "user" not in table.columns:
         problem = f"has no column 'user' (columns: {', '.join(table.columns) or 'none'})"
         raise refuse(model, problem, "give per-user values: `user`, then a column per label")

@@ -20,7 +20,7 @@ from concord.metrics_core.analyses.split_methods import (
 )
 from concord.metrics_core.analyses.split_rows import split_rows
 from concord.metrics_core.conventions.validation import nearest
-from concord.metrics_core.data.arguments import INTERACTIONS, Columns, columns_named, table_given
+from concord.metrics_core.data.arguments import INTERACTIONS, Columns, check_columns, open_table
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.errors import InputError, Problem
@@ -97,8 +97,8 @@ def split(
     options = parse_options(
         method, last=last, at=at, share=share, gap=gap, newest=newest, seed=seed, repeats=repeats
     )
-    names = columns_named(columns or {}, {INTERACTIONS: INTERACTIONS})
-    table = table_given(INTERACTIONS, interactions, names)
+    names = check_columns(columns or {}, {INTERACTIONS: INTERACTIONS})
+    table = open_table(INTERACTIONS, interactions, names)
     with in_memory() as connection:
         rows = split_rows(connection, table, options)
         sides = {

@@ -20,13 +20,13 @@ from concord.metrics_core.analyses.split_methods import (
     item_order,
 )
 from concord.metrics_core.data.input_table import InputTable
+from concord.metrics_core.data.list_batches import ListBatch, list_batches
 from concord.metrics_core.data.numbers import as_arrow, as_numpy
 from concord.metrics_core.data.quality import describe
-from concord.metrics_core.data.relations import beside
+from concord.metrics_core.data.relations import second_cursor
 from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.data.side_data import read_interactions
-from concord.metrics_core.data.source import Watch, unwatched
-from concord.metrics_core.data.whole_lists import WholeLists, whole_lists
+from concord.metrics_core.data.source import Progress, no_progress
 from concord.metrics_core.errors import refuse
 
 _DUPLICATE, _REPEAT, _REPEAT_IN_TRUTH = "duplicate", "repeat", "repeat_in_truth"
@@ -55,7 +55,7 @@ def split_rows(
     table: InputTable,
     options: SplitOptions,
     *,
-    watch: Watch = unwatched,
+    watch: Progress = no_progress,
 ) -> SplitRows:
     """Read, check and split interactions.
 
@@ -114,14 +114,14 @@ def _order_rows(
     query = f"""SELECT user, item, time + 0.0 AS time{grade}, {held_out} AS held_out FROM source
         ORDER BY user, time, {item_order(connection, "source")}{by_grade}"""
     left_out = {_DUPLICATE: 0} | ({_REPEAT: 0} if only_first else {})
-    with beside(connection) as cursor:
+    with second_cursor(connection) as cursor:
         reader = cursor.sql(query).to_arrow_reader(_BATCH_ROWS)
         schema = reader.schema
         for name in ("rank_from_last", "n_of_user"):
             schema = schema.append(pa.field(name, pa.int64()))
         batches = (
             batch
-            for rows in whole_lists(reader)
+            for rows in list_batches(reader)
             for batch in _unique_rows(rows, left_out, only_first=only_first).to_batches()
         )
         connection.register("unique_rows", pa.RecordBatchReader.from_batches(schema, batches))
@@ -131,7 +131,7 @@ def _order_rows(
     return left_out
 
 
-def _unique_rows(rows: WholeLists, left_out: dict[str, int], *, only_first: bool) -> pa.Table:
+def _unique_rows(rows: ListBatch, left_out: dict[str, int], *, only_first: bool) -> pa.Table:
     """Return the rows without duplicates, and add to the counts of `left_out`."""
     is_unique = ~_is_duplicate(rows)
     left_out[_DUPLICATE] += int(len(is_unique) - is_unique.sum())
@@ -147,14 +147,14 @@ def _unique_rows(rows: WholeLists, left_out: dict[str, int], *, only_first: bool
     return table.append_column("n_of_user", as_arrow(np.repeat(n_of_user, n_of_user)))
 
 
-def _is_duplicate(rows: WholeLists) -> NDArray[np.bool_]:
+def _is_duplicate(rows: ListBatch) -> NDArray[np.bool_]:
     """Return for each row whether the row above has the same user, item and time."""
     item, time = rows.column("item"), rows.numbers("time")
     same = rows.above & as_numpy(pc.equal(item[1:], item[:-1])) & (time[1:] == time[:-1])
     return np.append(False, same)
 
 
-def _first_times(rows: WholeLists, candidates: NDArray[Any]) -> NDArray[Any]:
+def _first_times(rows: ListBatch, candidates: NDArray[Any]) -> NDArray[Any]:
     """Return those of the row numbers at which a user takes an item for the first time."""
     items = rows.column("item").dictionary_encode()
     codes = as_numpy(items.indices).astype(np.int64)

@@ -12,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from concord.metrics_core.conventions.conventions import Conventions, UnitMean
-from concord.metrics_core.data.relations import Table, column, schema
-from concord.metrics_core.data.units import owners
+from concord.metrics_core.data.relations import Table, read_column, schema_of
+from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.score import mean_weight
 from concord.metrics_core.metrics.catalogue import Label
@@ -69,7 +69,7 @@ class Aligned:
 
     def _counts(self, name: str) -> Floats | None:
         """(users,) what each counts, NaN for who is in no table; None where tables differ in it, or do not say."""
-        if any(name not in schema(each) for held in self.tables.values() for each in held):
+        if any(name not in schema_of(each) for held in self.tables.values() for each in held):
             return None
         if name not in self._known:
             rows = (row for m in self.tables for row in self._rows(m, name, "skip"))
@@ -88,7 +88,7 @@ class Aligned:
     @cached_property
     def owners(self) -> pl.Series:
         """The user in each place, as text."""
-        return self.users.cast(pl.String) if self.mean is None else owners(self.users)
+        return self.users.cast(pl.String) if self.mean is None else users_of_units(self.users)
 
     def values(self, label: str, undefined: str) -> dict[str, Floats]:
         """Model -> (users,) values that count in the mean under the policy `undefined`; NaN for users who do not."""
@@ -116,7 +116,7 @@ class Aligned:
             yield self._placed(table, places, label, undefined)
 
     def _placed(self, table: Table, places: Places | None, label: str, undefined: str) -> Floats:
-        found = column(table, label)
+        found = read_column(table, label)
         if undefined == "zero":
             found = found.fill_nan(0.0)
         elif undefined == "propagate" and found.is_nan().any():
@@ -144,7 +144,9 @@ def align(
     mean: UnitMean | None = None,
 ) -> Aligned:
     """The users of all tables in the order of the first one; ids of different types meet as decimal text."""
-    users = {model: [column(table, "user") for table in held] for model, held in tables.items()}
+    users = {
+        model: [read_column(table, "user") for table in held] for model, held in tables.items()
+    }
     first, *others = chain.from_iterable(users.values())
     if all(first.dtype == other.dtype and first.equals(other) for other in others):
         nowhere = {model: [None] * len(held) for model, held in tables.items()}

@@ -43,7 +43,7 @@ from concord.metrics_core.evaluation.evaluate import (
     refuse_unread_columns,
 )
 from concord.metrics_core.evaluation.inputs import refuse_unit
-from concord.metrics_core.files import WHOLE
+from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.catalogue import spelled, with_own
 from concord.metrics_core.results.comparison import Comparison
 
@@ -131,7 +131,7 @@ def compare(
     )
     lists, replicates = unfolded(models)
     truths = truths_of(truth)
-    folds = truths.keys() - {WHOLE}
+    folds = truths.keys() - {NO_FOLD}
     _refuse(
         number_findings(
             confidence=confidence,

@@ -16,7 +16,7 @@ from concord.metrics_core.comparison.config import ComparisonConfig, absolute
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.segment_groups import closed_up
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.data.relations import files, schema, view, whole
+from concord.metrics_core.data.relations import create_view, file_paths, read_frame, schema_of
 from concord.metrics_core.evaluation.judge import fetch
 from concord.metrics_core.evaluation.listing import number_items
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models
@@ -143,10 +143,10 @@ def _measure(label: Label, pinned: Conventions) -> Measure:
 def _numbered(models: Models, ground: EvaluationData) -> Iterator[DuckDBPyConnection]:
     """A view of each model's lists, `lists` with all of them, `train` and `items`, and the numbers of users."""
     tables = [evaluated.lists for evaluated in models.values()]
-    with ground.connecting(files(tables)) as connection:
+    with ground.connecting(file_paths(tables)) as connection:
         for number, lists in enumerate(tables):
-            ranking = "ranking" if "ranking" in schema(lists) else "0 AS ranking"
-            view(connection, f"table_{number}", lists)
+            ranking = "ranking" if "ranking" in schema_of(lists) else "0 AS ranking"
+            create_view(connection, f"table_{number}", lists)
             connection.execute(
                 f"CREATE VIEW lists_of_{number} AS SELECT user, item, rank, {ranking} FROM table_{number}"
             )
@@ -157,7 +157,7 @@ def _numbered(models: Models, ground: EvaluationData) -> Iterator[DuckDBPyConnec
         connection.execute(f"CREATE VIEW lists AS {every}")
         nothing = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
         for name, table in (("train", ground.train), ("items", ground.items)):
-            view(connection, name, nothing if table is None else whole(table))
+            create_view(connection, name, nothing if table is None else read_frame(table))
         connection.execute(_USER_NUMBERS)
         yield connection
 
@@ -176,7 +176,12 @@ def _owner(connection: DuckDBPyConnection, pinned: Conventions) -> Ints | None:
 
 
 def _shown(
-    connection: DuckDBPyConnection, view: str, *, read: _Read, items: Items, owner: Ints | None
+    connection: DuckDBPyConnection,
+    view: str,
+    *,
+    read: _Read,
+    items: Items,
+    owner: Ints | None,
 ) -> Shown:
     lists = closed_up(f"(SELECT * FROM {view} WHERE ranking = {read.ranking})")
     rows = fetch(connection, _SHOWN.format(lists=lists, k=_ALL if read.k is None else read.k))

@@ -8,7 +8,7 @@ from typing import Any
 from concord.metrics_core.comparison.aligned import Aligned, align, nobody
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
-from concord.metrics_core.files import WHOLE
+from concord.metrics_core.files import NO_FOLD
 
 Json = Mapping[str, Any]
 
@@ -28,7 +28,7 @@ def _missing(evaluated: ModelResult) -> tuple[int, int]:
     listed: dict[str, dict[tuple[object, int], int]] = {}
     for training in evaluated.each:
         counts = training.summary.get("users", {})
-        fold = str(training.quality.get("fold", WHOLE))
+        fold = str(training.quality.get("fold", NO_FOLD))
         n_users[fold] = counts.get("in_truth", counts.get("evaluated", 0))
         n_listed = n_users[fold] - counts.get("without_list", counts.get("missing", 0))
         users = training.summary.get("validity", {}).get(

@@ -10,20 +10,20 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.replicate_config import of_lists
-from concord.metrics_core.data.arguments import Columns, columns_named, table_given
+from concord.metrics_core.data.arguments import Columns, check_columns, open_table
 from concord.metrics_core.data.frames import Data
-from concord.metrics_core.data.id_matching import Met
+from concord.metrics_core.data.id_matching import IdMatchContext
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.loaded_tables import (
     LOADERS,
-    InMemory,
-    keep_lists,
-    keep_truth,
-    order_counts,
+    InMemorySink,
+    load_ground_truth,
+    load_recommendations,
+    needs_given_order,
 )
-from concord.metrics_core.data.paths import place_of
-from concord.metrics_core.data.policies import Policies, policies_of
-from concord.metrics_core.data.quality import of_folds
+from concord.metrics_core.data.paths import parse_place
+from concord.metrics_core.data.policies import Policies, parse_policies
+from concord.metrics_core.data.quality import describe_folds
 from concord.metrics_core.data.relations import connect, in_memory
 from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.evaluation.accumulator import task_of
@@ -38,7 +38,7 @@ from concord.metrics_core.evaluation.inputs import read_users_without_items
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.panel import Panel
 from concord.metrics_core.evaluation.partition import Part, Task, evaluated
-from concord.metrics_core.files import WHOLE, known_of
+from concord.metrics_core.files import NO_FOLD, content_ids
 
 NO_PANELS: Mapping[str, Panel] = {}
 
@@ -76,7 +76,7 @@ class _Data:
         """By what truth, a model's lists and the other tables are known."""
         others = {role: found for role, (_, found) in self.tables.items()}
         found = {"truth": self.truths[fold].found, "lists": lists, **others}
-        return {role: known_of(of) for role, of in found.items()}
+        return {role: content_ids(of) for role, of in found.items()}
 
 
 def evaluate_models(
@@ -100,13 +100,13 @@ def evaluate_models(
     columns : what tables call their columns, of models with replicates by the model's name, too
     """
     roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ("truth", *background)}}
-    named = columns_named(of_lists(columns or {}, config.replicates), roles)
-    reader = ModelTables(config, policies_of(input or {}), named, panels, unit)
+    named = check_columns(of_lists(columns or {}, config.replicates), roles)
+    reader = ModelTables(config, parse_policies(input or {}), named, panels, unit)
     data = reader.data(truths, background)
-    folds = {} if WHOLE in truths else config.replicates
+    folds = {} if NO_FOLD in truths else config.replicates
     fold_of = {name: fold for of_model in folds.values() for fold, name in of_model.items()}
     results = {
-        name: reader.evaluated(name, lists[name], data, fold=fold_of.get(name, WHOLE))
+        name: reader.evaluated(name, lists[name], data, fold=fold_of.get(name, NO_FOLD))
         for name in (lists if names is None else names)
     }
     return results, data.ground
@@ -127,13 +127,13 @@ class ModelTables:
         read = {fold: self._truth(fold, truth) for fold, truth in truths.items()}
         judgements = {fold: truth.judgements for fold, truth in read.items()}
         first = next(iter(judgements.values()))
-        folds = {fold: each for fold, each in judgements.items() if fold != WHOLE}
+        folds = {fold: each for fold, each in judgements.items() if fold != NO_FOLD}
         found = {fold: truth.found for fold, truth in read.items()}
         tables: dict[str, tuple[InputTable, Mapping[str, Any]]] = {}
         frames: dict[str, pl.DataFrame | None] = dict.fromkeys(background)
         for role in given_tables(background):
             frames[role], tables[role] = self._background(role, background[role])
-        quality = of_folds(found) if folds else found[WHOLE]
+        quality = describe_folds(found) if folds else found[NO_FOLD]
         ground = EvaluationData(
             first, **frames, truth_quality=quality, connecting=_connecting, folds=folds
         )
@@ -143,7 +143,7 @@ class ModelTables:
         try:
             return self._read_truth(truth)
         except InputError as error:
-            if fold == WHOLE:
+            if fold == NO_FOLD:
                 raise
             raise InputError(
                 replace(each, location=f"fold {fold}: {each.where}") for each in error.problems
@@ -151,10 +151,10 @@ class ModelTables:
 
     def _read_truth(self, truth: Data) -> _Truth:
         config, nobody = self.config, isinstance(truth, Mapping) and bool(truth)
-        table = table_given("truth", truth, self.columns).of_requests(self.unit)
-        kept, place = InMemory(), order_counts(config.conventions)
+        table = open_table("truth", truth, self.columns).of_requests(self.unit)
+        kept, place = InMemorySink(), needs_given_order(config.conventions)
         with in_memory() as c:
-            found = keep_truth(
+            found = load_ground_truth(
                 c, table, self.policies, kept.keep, place=place, may_be_empty=nobody
             ).describe()
         judgements = pl.DataFrame(kept.table)
@@ -171,8 +171,8 @@ class ModelTables:
     ) -> tuple[pl.DataFrame, tuple[InputTable, Mapping[str, Any]]]:
         if role == "users" and isinstance(data, Mapping):
             raise refuse("users", "is a dict", "give a table: a column `user`, and others")
-        own = place_of(data) if isinstance(data, str) and data.strip() else data
-        table = table_given(role, own, self.columns)
+        own = parse_place(data) if isinstance(data, str) and data.strip() else data
+        table = open_table(role, own, self.columns)
         with in_memory() as connection:
             found = LOADERS[role](connection, table)
             frame = pl.DataFrame(connection.sql(found.query).to_arrow_table())
@@ -182,12 +182,12 @@ class ModelTables:
         """One model's results, by the truth of a fold."""
         config, pinned, ground = self.config, self.config.conventions, data.ground
         truth = data.truths[fold]
-        table = table_given(model, recs, self.columns, role="recs").of_requests(self.unit)
+        table = open_table(model, recs, self.columns, role="recs").of_requests(self.unit)
         # A dict says no ranks of its own: those that it is given begin at 1.
         own = replace(self.policies, rank_base=1) if isinstance(recs, Mapping) else self.policies
         with in_memory() as connection:
-            kept = InMemory()
-            found = keep_lists(connection, table, own, pinned, kept.keep).describe()
+            kept = InMemorySink()
+            found = load_recommendations(connection, table, own, pinned, kept.keep).describe()
         lists = pl.DataFrame(kept.table)
         task = task_of(config.labels, pinned, self.panels, has_users=ground.users is not None)
         model_data = ModelData(
@@ -211,13 +211,13 @@ class ModelTables:
             fit=fit,
             inputs=data.inputs(found, fold),
         )
-        quality = {"model": model, **({"fold": fold} if fold != WHOLE else {}), **found}
+        quality = {"model": model, **({"fold": fold} if fold != NO_FOLD else {}), **found}
         return ModelResult(store.labels, store.definitions, lists, summary, quality)
 
     def _fit(self, table: InputTable, model_data: ModelData, data: _Data) -> dict[str, Any]:
         catalogue = data.tables["items"][0].name if "items" in data.tables else None
         policy = self.policies.unknown_items
-        met = Met(table.name, table.columns, catalogue, policy, table.settings)
+        met = IdMatchContext(table.name, table.columns, catalogue, policy, table.settings)
         return check_ids(model_data, met, of_requests=self.config.of_requests)
 
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from concord.metrics_core.conventions.convention import shown
 from concord.metrics_core.errors import InputError, Problem, in_words, refuse
-from concord.metrics_core.files import WHOLE
+from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.results.words import listed
 
 T = TypeVar("T")
@@ -136,7 +136,7 @@ def truths_of(truth: Any) -> dict[str, Any]:
     InputError : two folds of one number
     """
     if not _is_folded(truth):
-        return {WHOLE: truth}
+        return {NO_FOLD: truth}
     folds = {str(number): each for number, each in truth[KEY].items()}
     if len(folds) < len(truth[KEY]):
         what = f"two of its folds have one number: {listed(list(map(repr, truth[KEY])))}"

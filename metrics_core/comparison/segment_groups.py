@@ -18,7 +18,14 @@ from concord.metrics_core.comparison.segmentation import (
     ByPopularity,
     unknown_column,
 )
-from concord.metrics_core.data.relations import Table, files, scan, schema, view, whole
+from concord.metrics_core.data.relations import (
+    Table,
+    create_view,
+    file_paths,
+    read_frame,
+    scan,
+    schema_of,
+)
 from concord.metrics_core.errors import SettingNames, refuse
 from concord.metrics_core.evaluation.model_result import Models, lists_of
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
@@ -126,7 +133,7 @@ def refuse_unknown_column(
     settings: SettingNames, known: Table, name: str, segmentation: ByColumn
 ) -> None:
     """Raises an InputError where the users' table lacks the column."""
-    columns = [column for column in schema(known) if column != "user"]
+    columns = [column for column in schema_of(known) if column != "user"]
     if segmentation.column not in columns:
         raise refuse(
             settings.location(f"segments.{name}"), *unknown_column(segmentation.column, columns)
@@ -149,7 +156,7 @@ def _by_column(
 ) -> UserGroups:
     column = segmentation.column
     refuse_unknown_column(settings, known, name, segmentation)
-    table, where = whole(known), settings.location(f"segments.{name}")
+    table, where = read_frame(known), settings.location(f"segments.{name}")
     question = f"Does it depend on the {column} of a user?"
     # As series: a name such as `^.*$` would be a pattern.
     columns = [table["user"].cast(pl.String), table[column].alias("value")]
@@ -262,9 +269,9 @@ def _connected(
     for number, evaluated in enumerate(single.values()):
         tables[f"lists_of_{number}"] = evaluated.lists
         tables[f"truth_of_{number}"] = ground.truth_of(evaluated)
-    with ground.connecting(files(tables.values())) as connection:
+    with ground.connecting(file_paths(tables.values())) as connection:
         for name, table in tables.items():
-            view(connection, name, table)
+            create_view(connection, name, table)
         head, middle = segmentation.shares
         connection.execute(_POPULARITY, {"head": head, "middle": middle})
         yield connection

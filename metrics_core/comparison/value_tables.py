@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from concord.metrics_core.conventions.convention import is_number, shown
-from concord.metrics_core.data.frames import ids_table, table_of
+from concord.metrics_core.data.frames import ids_table, table_from_frame
 from concord.metrics_core.errors import InputError, Problem, in_words, refuse
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT
 from concord.metrics_core.metrics.catalogue import LONGEST
@@ -105,7 +105,7 @@ def _frame(given: Any, where: str) -> pl.DataFrame:
         return _from_dict(given, where)
     if isinstance(given, str):
         raise refuse(where, "is a text", _FORMS)
-    return pl.DataFrame(table_of(given, where))
+    return pl.DataFrame(table_from_frame(given, where))
 
 
 def _from_dict(given: Mapping[Any, Any], where: str) -> pl.DataFrame:

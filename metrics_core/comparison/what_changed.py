@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from concord.metrics_core.files import WHOLE, mark_of
+from concord.metrics_core.files import NO_FOLD, content_id
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.history import Changed
 from concord.metrics_core.results.words import listed
@@ -38,13 +38,15 @@ def models_changed(then: tuple[str, ...], now: tuple[str, ...]) -> Iterator[Chan
 
 
 def _mark(comparison: Comparison, table: str) -> str | None:
-    return mark_of(comparison.quality.get(table, {}))
+    return content_id(comparison.quality.get(table, {}))
 
 
 def _truths(comparison: Comparison) -> dict[str, str | None]:
     """By what the truth is known, or that of each fold."""
     quality = comparison.quality.get("truth", {})
-    return {fold: mark_of(each) for fold, each in quality.get("folds", {WHOLE: quality}).items()}
+    return {
+        fold: content_id(each) for fold, each in quality.get("folds", {NO_FOLD: quality}).items()
+    }
 
 
 def _conventions(then: Comparison, now: Comparison) -> Iterator[tuple[str, str, str]]:

@@ -12,10 +12,10 @@ from concord.metrics_core.data import frames as mappings
 from concord.metrics_core.data import load_lists as lists
 from concord.metrics_core.data import side_data as background
 from concord.metrics_core.data import side_data as truth
-from concord.metrics_core.data.frames import Data, table_of
-from concord.metrics_core.data.input_table import InputTable, columns_of
-from concord.metrics_core.data.paths import RemotePath, place_of
-from concord.metrics_core.data.source import format_of, refuse_missing
+from concord.metrics_core.data.frames import Data, table_from_frame
+from concord.metrics_core.data.input_table import InputTable, resolve_columns
+from concord.metrics_core.data.paths import RemotePath, parse_place
+from concord.metrics_core.data.source import check_path, detect_format
 from concord.metrics_core.errors import ArgumentNames, InputError, Problem, refuse
 from concord.metrics_core.files import is_remote
 
@@ -29,8 +29,8 @@ _MAPPINGS: Mapping[str, Callable[[Mapping[Any, Any], str], pa.Table]] = {
 }
 INTERACTIONS = "interactions"  # the argument of `split`
 _COLUMNS = {
-    "recs": lists.COLUMNS,
-    "truth": truth.COLUMNS,
+    "recs": lists.LIST_COLUMNS,
+    "truth": truth.TRUTH_COLUMNS,
     "train": background.TRAIN_COLUMNS,
     "items": background.ITEMS_COLUMNS,
     "users": (("user",), ()),
@@ -40,7 +40,7 @@ ROLES = {name: name for name in _COLUMNS if name != INTERACTIONS}  # of the argu
 _WITHOUT = ("grade",)  # columns that may be said to be none
 
 
-def table_given(name: str, data: Data, named: Columns, *, role: str | None = None) -> InputTable:
+def open_table(name: str, data: Data, named: Columns, *, role: str | None = None) -> InputTable:
     """The table of the argument `name`; `named` says what its columns are called, `role` what it is, if not `name`.
 
     Raises
@@ -51,17 +51,17 @@ def table_given(name: str, data: Data, named: Columns, *, role: str | None = Non
     if isinstance(data, (Path, RemotePath)) or (
         isinstance(data, str) and (role != "users" or is_remote(data))
     ):
-        path = place_of(os.path.expanduser(str(data)))  # noqa: PTH111 - the home of an unknown name stays as it is
+        path = parse_place(os.path.expanduser(str(data)))  # noqa: PTH111 - the home of an unknown name stays as it is
         settings = ArgumentNames(name)
         if not str(data).strip():
             raise refuse(name, "is an empty text, which is no path", settings.path)
-        refuse_missing(path, settings)
-        return _table(name, role, named, str(path), format_of(path, None, settings))
+        check_path(path, settings)
+        return _table(name, role, named, str(path), detect_format(path, None, settings))
     if isinstance(data, Mapping) and role in _MAPPINGS:
         return _table(name, role, named, held=_MAPPINGS[role](data, name))
     if role == "users" and not _is_frame(data):
         return _table(name, role, named, held=mappings.ids_table(data, name, "user"))
-    return _table(name, role, named, held=table_of(data, name))
+    return _table(name, role, named, held=table_from_frame(data, name))
 
 
 def _is_frame(data: Data) -> bool:
@@ -77,11 +77,11 @@ def _table(
     *,
     held: pa.Table | None = None,
 ) -> InputTable:
-    columns = columns_of(_COLUMNS[role], named.get(argument, {}))
+    columns = resolve_columns(_COLUMNS[role], named.get(argument, {}))
     return InputTable(path or argument, form, *columns, ArgumentNames(argument), held=held)
 
 
-def columns_named(given: Any, roles: Mapping[str, str] = ROLES) -> Columns:
+def check_columns(given: Any, roles: Mapping[str, str] = ROLES) -> Columns:
     """What tables call their columns; `roles`: argument -> what it is.
 
     Raises

@@ -16,7 +16,7 @@ _HYPHENS = (8, 12, 16, 20)  # the digits of a UUID before which a hyphen stands
 
 
 # The type in which a column of each kind is held while it is read.
-HELD: Mapping[Kind, pa.DataType] = {
+ARROW_TYPES: Mapping[Kind, pa.DataType] = {
     "text": pa.string(),
     "integer": pa.int64(),
     "unsigned": pa.uint64(),
@@ -58,16 +58,16 @@ def _number(name: str, kind: pa.DataType) -> Kind | None:
     return "float" if name == "time" and is_time else None
 
 
-def held(array: pa.Array, kind: Kind) -> pa.Array:
+def convert(array: pa.Array, kind: Kind) -> pa.Array:
     """A column of this kind in the type in which it is held."""
-    array = bare(array)
+    array = decode(array)
     if is_type.is_null(array.type):
-        return pa.nulls(len(array), HELD[kind])
+        return pa.nulls(len(array), ARROW_TYPES[kind])
     if array.type == UUID:
         return _uuids(array)
     if is_type.is_timestamp(array.type) or is_type.is_date(array.type):
         return _seconds(array)
-    return array.cast(HELD[kind])
+    return array.cast(ARROW_TYPES[kind])
 
 
 def value_type(kind: pa.DataType) -> pa.DataType | None:
@@ -98,32 +98,32 @@ def as_value(array: pa.Array) -> pa.Array:
     return _uuids(array) if array.type == UUID else array.cast(value_type(array.type))
 
 
-def bare_type(kind: pa.DataType) -> pa.DataType:
+def decoded_type(kind: pa.DataType) -> pa.DataType:
     """The type without its encoding: dictionaries and the kinds of text and of lists are one."""
     if is_type.is_dictionary(kind):
-        return bare_type(kind.value_type)
+        return decoded_type(kind.value_type)
     if isinstance(kind, pa.BaseExtensionType):
-        return bare_type(kind.storage_type)
+        return decoded_type(kind.storage_type)
     if _is_text(kind):
         return pa.string()
     if _is_list(kind):
-        return pa.large_list(bare_type(kind.value_type))
+        return pa.large_list(decoded_type(kind.value_type))
     return pa.timestamp(kind.unit) if is_type.is_timestamp(kind) else kind
 
 
-def bare(array: pa.Array) -> pa.Array:
+def decode(array: pa.Array) -> pa.Array:
     """The array under its `bare_type`; times are in UTC, whatever the zone of the column or of the machine."""
     kind = array.type
     if is_type.is_dictionary(kind):
-        return bare(array.dictionary).take(array.indices)
+        return decode(array.dictionary).take(array.indices)
     if isinstance(kind, pa.BaseExtensionType):
-        return bare(array.storage)
+        return decode(array.storage)
     if _is_list(kind):
         ends = np.cumsum(lengths(array))
         offsets = pa.array(np.concatenate([[0], ends]).astype(np.int64))
-        inside = bare(array.flatten())
+        inside = decode(array.flatten())
         return pa.LargeListArray.from_arrays(offsets, inside, mask=array.is_null())
-    return array.cast(bare_type(kind)) if _is_text(kind) or is_type.is_timestamp(kind) else array
+    return array.cast(decoded_type(kind)) if _is_text(kind) or is_type.is_timestamp(kind) else array
 
 
 def lengths(lists: pa.Array) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":

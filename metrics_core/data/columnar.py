@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from concord.metrics_core.data.arrow_types import (
-    HELD,
-    bare,
-    bare_type,
-    held,
+    ARROW_TYPES,
+    convert,
+    decode,
+    decoded_type,
     is_list,
     kind_of,
     lengths,
@@ -26,18 +26,18 @@ from concord.metrics_core.data.input_table import (
     Kind,
     Raw,
     choose_columns,
-    is_of_row,
+    is_row_level,
     role_of,
 )
 from concord.metrics_core.data.numbers import as_arrow
-from concord.metrics_core.data.object_stores import is_told
+from concord.metrics_core.data.object_stores import has_store_failure
 from concord.metrics_core.data.row_checks import row_number
-from concord.metrics_core.data.table_files import Batches, Part, damaged, opened_parts
+from concord.metrics_core.data.table_files import Batches, Part, damaged_file_problem, open_parts
 from concord.metrics_core.errors import AT_MOST, Affected, InputError, Problem, affecting, refuse
 
 
 @dataclass(frozen=True)
-class Shape:
+class TableLayout:
     """Where the values are.
 
     chosen : ours -> theirs
@@ -54,7 +54,7 @@ class Shape:
         """The columns of the table that are read."""
         if self.within:
             return [
-                *(theirs for name, theirs in self.chosen.items() if is_of_row(name)),
+                *(theirs for name, theirs in self.chosen.items() if is_row_level(name)),
                 self.within,
             ]
         return list(self.chosen.values())
@@ -66,32 +66,32 @@ class Shape:
     def named(self, name: str) -> str:
         """What the table calls a column of ours."""
         theirs = self.chosen[name]
-        return f"{self.within}.{theirs}" if self.within and not is_of_row(name) else theirs
+        return f"{self.within}.{theirs}" if self.within and not is_row_level(name) else theirs
 
     def type_of(self, schema: pa.Schema, name: str) -> pa.DataType | None:
         """The bare type of a column of ours, inside lists; None: it is not there, or in another shape."""
-        fields = {field.name: bare_type(field.type) for field in schema}
-        if self.within and not is_of_row(name):
+        fields = {field.name: decoded_type(field.type) for field in schema}
+        if self.within and not is_row_level(name):
             return _of_field(fields.get(self.within), self.chosen[name])
         kind = fields.get(self.chosen[name])
-        if self.lists and not is_of_row(name):
+        if self.lists and not is_row_level(name):
             kind = kind.value_type if kind is not None and is_list(kind) else None
         return kind
 
 
-def shape_of(file: InputTable, schema: pa.Schema) -> Shape:
+def find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:
     """The shape of the table that this schema is of; refuses one that lacks a column."""
-    types = {field.name: bare_type(field.type) for field in schema}
+    types = {field.name: decoded_type(field.type) for field in schema}
     item = file.theirs("item")
     if not {"user", "item"} <= set(file.needs):
-        return Shape(choose_columns(file, schema.names))
+        return TableLayout(choose_columns(file, schema.names))
     plural = _plurals(file, types)
     if item not in types and item == "item" and "item" in plural:
         item = plural["item"]
     if item in types and not _fields(types[item]):
         lists = is_list(types[item])
         named = replace(file, columns=plural | dict(file.columns)) if lists else file
-        return Shape(choose_columns(named, schema.names), lists=lists)
+        return TableLayout(choose_columns(named, schema.names), lists=lists)
     return _in_structs(file, types) or _missing(file, types)
 
 
@@ -104,7 +104,7 @@ def _plurals(file: InputTable, types: Mapping[str, pa.DataType]) -> dict[str, st
     }
 
 
-def _in_structs(file: InputTable, types: Mapping[str, pa.DataType]) -> Shape | None:
+def _in_structs(file: InputTable, types: Mapping[str, pa.DataType]) -> TableLayout | None:
     """The one column with lists of structs that have a field for the item."""
     holding = [name for name, kind in types.items() if file.theirs("item") in _fields(kind)]
     if not holding:
@@ -114,19 +114,19 @@ def _in_structs(file: InputTable, types: Mapping[str, pa.DataType]) -> Shape | N
             f"the columns {' and '.join(map(repr, holding))} have a field {file.theirs('item')!r}"
         )
         raise refuse(file.name, what, "keep one of them")
-    beside = [file.theirs(name) for name in file.needs if is_of_row(name)]
+    beside = [file.theirs(name) for name in file.needs if is_row_level(name)]
     fields = [name for name in _fields(types[holding[0]]) if name not in beside]
     chosen = choose_columns(file, [*(name for name in beside if name in types), *fields])
-    return Shape(chosen, lists=True, within=holding[0])
+    return TableLayout(chosen, lists=True, within=holding[0])
 
 
-def _missing(file: InputTable, types: Mapping[str, pa.DataType]) -> Shape:
+def _missing(file: InputTable, types: Mapping[str, pa.DataType]) -> TableLayout:
     """Refuses; names the fields of structs too, where the column may be."""
     listed = [
         f"{name} (lists of {', '.join(fields)})" if (fields := _fields(kind)) else name
         for name, kind in types.items()
     ]
-    return Shape(choose_columns(file, listed))
+    return TableLayout(choose_columns(file, listed))
 
 
 def _fields(kind: pa.DataType) -> list[str]:
@@ -139,17 +139,17 @@ def _fields(kind: pa.DataType) -> list[str]:
 def _of_field(kind: pa.DataType | None, name: str) -> pa.DataType | None:
     if kind is None or _fields(kind).count(name) != 1:
         return None
-    return bare_type(kind.value_type.field(name).type)
+    return decoded_type(kind.value_type.field(name).type)
 
 
 Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowBuilder:
     """What the rows of a table become; `first_rank` is that of the ranks which the order of lists tells, if it does."""
 
-    shape: Shape
+    shape: TableLayout
     kinds: Mapping[str, Kind]
     first_rank: int | None
 
@@ -157,7 +157,7 @@ class Rows:
     def schema(self) -> pa.Schema:
         """Our columns, and `position`: the number of the row; of lists LINES times it, and the place."""
         return pa.schema(
-            {name: HELD[kind] for name, kind in self.made.items()} | {"position": pa.int64()}
+            {name: ARROW_TYPES[kind] for name, kind in self.made.items()} | {"position": pa.int64()}
         )
 
     @property
@@ -172,7 +172,7 @@ class Rows:
             values, position = found.columns, (found.rows + before) * LINES + found.places
         else:
             values = {
-                name: held(batch.column(theirs), self.kinds[name])
+                name: convert(batch.column(theirs), self.kinds[name])
                 for name, theirs in self.shape.chosen.items()
             }
             position = np.arange(before, before + len(batch), dtype=np.int64)
@@ -183,10 +183,12 @@ class Rows:
         return pa.RecordBatch.from_arrays([values[name] for name in schema.names], schema=schema)
 
 
-def rows_of(file: InputTable, shape: Shape, kinds: Mapping[str, Kind], rank_base: int) -> Rows:
+def row_builder(
+    file: InputTable, shape: TableLayout, kinds: Mapping[str, Kind], rank_base: int
+) -> RowBuilder:
     """What the rows of this table become: the place in a list is the rank, unless it says ranks itself."""
     numbered = shape.lists and "rank" in file.fields and "rank" not in kinds
-    return Rows(shape, kinds, rank_base if numbered else None)
+    return RowBuilder(shape, kinds, rank_base if numbered else None)
 
 
 @dataclass(frozen=True)
@@ -198,27 +200,27 @@ class _Unfolded:
     places: Numbers
 
 
-def _unfolded(shape: Shape, batch: pa.RecordBatch, kinds: Mapping[str, Kind]) -> _Unfolded:
+def _unfolded(shape: TableLayout, batch: pa.RecordBatch, kinds: Mapping[str, Kind]) -> _Unfolded:
     """A row an item, of rows that `wrong_lists` finds nothing in."""
     each = lengths(_lists(shape, batch)["item"])
     rows = np.repeat(np.arange(len(each)), each)
     places = np.arange(len(rows)) - np.repeat(np.cumsum(each) - each, each) + 1
-    values = {name: held(inside, kinds[name]) for name, inside in _inside(shape, batch).items()}
+    values = {name: convert(inside, kinds[name]) for name, inside in _inside(shape, batch).items()}
     return _Unfolded(_of_rows(shape, batch, kinds, rows) | values, rows, places)
 
 
 def _of_rows(
-    shape: Shape, batch: pa.RecordBatch, kinds: Mapping[str, Kind], rows: Numbers
+    shape: TableLayout, batch: pa.RecordBatch, kinds: Mapping[str, Kind], rows: Numbers
 ) -> dict[str, pa.Array]:
     """What stands once a row, for each of these rows."""
     return {
-        name: held(batch.column(theirs), kinds[name]).take(as_arrow(rows))
+        name: convert(batch.column(theirs), kinds[name]).take(as_arrow(rows))
         for name, theirs in shape.chosen.items()
-        if is_of_row(name)
+        if is_row_level(name)
     }
 
 
-def wrong_lists(shape: Shape, batch: pa.RecordBatch) -> Iterator[tuple[int, str]]:
+def wrong_lists(shape: TableLayout, batch: pa.RecordBatch) -> Iterator[tuple[int, str]]:
     """Rows without a list, and rows whose lists differ in length."""
     if not shape.lists:
         return
@@ -234,23 +236,25 @@ def wrong_lists(shape: Shape, batch: pa.RecordBatch) -> Iterator[tuple[int, str]
             yield int(row), f"{shape.chosen[name]!r} is not as long as {items!r}"
 
 
-def _lists(shape: Shape, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+def _lists(shape: TableLayout, batch: pa.RecordBatch) -> dict[str, pa.Array]:
     if shape.within:
         return {"item": batch.column(shape.within)}
     return {
-        name: batch.column(theirs) for name, theirs in shape.chosen.items() if not is_of_row(name)
+        name: batch.column(theirs)
+        for name, theirs in shape.chosen.items()
+        if not is_row_level(name)
     }
 
 
-def _inside(shape: Shape, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+def _inside(shape: TableLayout, batch: pa.RecordBatch) -> dict[str, pa.Array]:
     lists = _lists(shape, batch)
     if not shape.within:
         return {name: each.flatten() for name, each in lists.items()}
-    structs = bare(lists["item"]).flatten()
+    structs = decode(lists["item"]).flatten()
     return {
         name: pc.struct_field(structs, theirs)
         for name, theirs in shape.chosen.items()
-        if not is_of_row(name)
+        if not is_row_level(name)
     }
 
 
@@ -267,10 +271,10 @@ _WRITE = {
 
 
 def read_columnar(file: InputTable, rank_base: int) -> Raw:
-    parts = opened_parts(file)
-    schema = united(parts)
-    shape = shape_of(file, schema)
-    rows = rows_of(file, shape, _kinds(file, parts, shape), rank_base)
+    parts = open_parts(file)
+    schema = united_schema(parts)
+    shape = find_layout(file, schema)
+    rows = row_builder(file, shape, _kinds(file, parts, shape), rank_base)
     read: list[int] = []  # rows of each part, as far as they are read
     raw = Raw(rows.made, _place(file, parts, read, folded=shape.lists))
     raw.others = shape.others(schema.names)
@@ -282,7 +286,9 @@ def read_columnar(file: InputTable, rank_base: int) -> Raw:
     return raw
 
 
-def _batches(file: InputTable, parts: list[Part], rows: Rows, raw: Raw, read: list[int]) -> Batches:
+def _batches(
+    file: InputTable, parts: list[Part], rows: RowBuilder, raw: Raw, read: list[int]
+) -> Batches:
     """The rows of all parts; those of a part up to the first that cannot be read: why goes to `raw.problems`."""
     for part in parts:
         read.append(0)
@@ -297,13 +303,13 @@ def _batches(file: InputTable, parts: list[Part], rows: Rows, raw: Raw, read: li
                     yield rows.of(batch, sum(read))
                 read[-1] += len(batch)
         except (pa.ArrowException, OSError) as error:
-            raw.problems.append(damaged(part.path, error))
-            if is_told(raw.problems):
+            raw.problems.append(damaged_file_problem(part.path, error))
+            if has_store_failure(raw.problems):
                 return
 
 
 def _wrong_lists(
-    file: InputTable, part: Part, shape: Shape, batch: pa.RecordBatch, before: int
+    file: InputTable, part: Part, shape: TableLayout, batch: pa.RecordBatch, before: int
 ) -> list[Problem]:
     name = file.row_name or row_number
     fix = "write one list a user, and lists of scores, ranks and grades as long as it"
@@ -317,7 +323,7 @@ def _wrong_lists(
     ]
 
 
-def united(parts: list[Part]) -> pa.Schema:
+def united_schema(parts: list[Part]) -> pa.Schema:
     """Every column of every part, with the first type that says something."""
     fields = list(parts[0].schema)
     places = {field.name: place for place, field in enumerate(fields)}
@@ -331,7 +337,7 @@ def united(parts: list[Part]) -> pa.Schema:
     return pa.schema(fields)
 
 
-def _kinds(file: InputTable, parts: list[Part], shape: Shape) -> dict[str, Kind]:
+def _kinds(file: InputTable, parts: list[Part], shape: TableLayout) -> dict[str, Kind]:
     """The kind of each column of ours, on which all parts have to agree."""
     kinds: dict[str, Kind] = {}
     problems: list[Problem] = []

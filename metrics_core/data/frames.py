@@ -15,7 +15,7 @@ _FIX = "give every column values of one type; ids as text or as 64-bit integers"
 Data = Any  # polars, pandas or pyarrow frame, whatever speaks Arrow, a path, or a dict
 
 
-def table_of(data: Data, name: str) -> pa.Table:
+def table_from_frame(data: Data, name: str) -> pa.Table:
     """The Arrow table of a frame.
 
     Raises
@@ -61,12 +61,12 @@ def _unreadable(data: Data, name: str, error: Exception) -> InputError:
         try:
             pa.array(data[column], from_pandas=True)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            return no_column(name, str(column), data[column].tolist())
+            return column_error(name, str(column), data[column].tolist())
     said = " ".join(str(error).split())[:200]
     return refuse(name, f"cannot be read as a table ({type(error).__name__}: {said})", _FIX)
 
 
-def no_column(name: str, column: str, values: Sequence[Any], fix: str = _FIX) -> InputError:
+def column_error(name: str, column: str, values: Sequence[Any], fix: str = _FIX) -> InputError:
     """The refusal of values that do not make one column."""
     where = f"{name}: column {column!r}"
     kinds = sorted({type(value).__name__ for value in values})
@@ -79,7 +79,7 @@ def _without_objects(frame: pl.DataFrame, name: str) -> pl.DataFrame:
     """Return the frame; refuse columns of Python objects."""
     for column in frame:
         if column.dtype == pl.Object:
-            raise no_column(name, column.name, column.to_list())
+            raise column_error(name, column.name, column.to_list())
     return frame
 
 
@@ -164,7 +164,7 @@ def _column(values: Iterable[Any], name: str, column: str) -> pa.Array:
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         pairs = any(isinstance(value, tuple) for value in held)
         fix = _LIST if pairs else _FIXES.get(column, "write all of them as numbers")
-        raise no_column(name, column, list(held), fix) from None
+        raise column_error(name, column, list(held), fix) from None
     if column in _FIXES and pa.types.is_nested(found.type):
         what = f"holds {reprlib.repr(held[0])}, which is no id"
         raise refuse(

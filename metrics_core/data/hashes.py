@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.data.delta import Snapshot, is_delta, snapshot
-from concord.metrics_core.data.paths import Place, RemotePath, states_of
+from concord.metrics_core.data.paths import Place, RemotePath, object_states
 from concord.metrics_core.data.table_files import files_in
 
 BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
-class Hashes:
+class ContentHashes:
     """None of a table that is no file; `etag` of what lies in an object store, whose content is not read for it."""
 
     md5: str | None = None
@@ -34,7 +34,7 @@ class Hashes:
         return known
 
 
-def hashes(path: Place) -> Hashes:
+def hash_content(path: Place) -> ContentHashes:
     """The hashes of a file; those of a folder are taken of the list of its files, as `dvc.lock` has them."""
     if is_delta(path):
         return _of_delta(path, snapshot(path))
@@ -43,7 +43,7 @@ def hashes(path: Place) -> Hashes:
     return _of_folder(path, files_in(path)) if path.is_dir() else _of_file(path)
 
 
-def _of_delta(path: Place, now: Snapshot) -> Hashes:
+def _of_delta(path: Place, now: Snapshot) -> ContentHashes:
     """The version, and the files that hold its rows."""
     files = [file for file, _ in now.files]
     version = {"version": now.version}
@@ -52,14 +52,16 @@ def _of_delta(path: Place, now: Snapshot) -> Hashes:
     return replace(_of_folder(path, files, version), version=now.version)
 
 
-def _of_object(path: RemotePath) -> Hashes:
+def _of_object(path: RemotePath) -> ContentHashes:
     state = path.state()
-    return Hashes(bytes=state.size, etag=state.etag)
+    return ContentHashes(bytes=state.size, etag=state.etag)
 
 
-def _of_objects(path: RemotePath, files: Sequence[Place], *head: Mapping[str, Any]) -> Hashes:
+def _of_objects(
+    path: RemotePath, files: Sequence[Place], *head: Mapping[str, Any]
+) -> ContentHashes:
     """Known by the list of the objects, their etags and sizes."""
-    states = states_of(files)
+    states = object_states(files)
     listed = [
         {
             "etag": states[file].etag,
@@ -70,20 +72,22 @@ def _of_objects(path: RemotePath, files: Sequence[Place], *head: Mapping[str, An
     ]
     digest = hashlib.sha256(json.dumps([*head, *listed]).encode()).hexdigest()
     size = sum(state.size for state in states.values())
-    return Hashes(bytes=size, etag=f"{digest}.dir", version=head[0]["version"] if head else None)
+    return ContentHashes(
+        bytes=size, etag=f"{digest}.dir", version=head[0]["version"] if head else None
+    )
 
 
-def _of_file(path: Path) -> Hashes:
+def _of_file(path: Path) -> ContentHashes:
     md5, sha256, size = hashlib.md5(usedforsecurity=False), hashlib.sha256(), 0
     with path.open("rb") as file:
         while block := file.read(BLOCK):
             md5.update(block)
             sha256.update(block)
             size += len(block)
-    return Hashes(md5.hexdigest(), sha256.hexdigest(), size)
+    return ContentHashes(md5.hexdigest(), sha256.hexdigest(), size)
 
 
-def _of_folder(path: Path, files: Sequence[Place], *head: Mapping[str, Any]) -> Hashes:
+def _of_folder(path: Path, files: Sequence[Place], *head: Mapping[str, Any]) -> ContentHashes:
     parts = {
         part.relative_to(path).as_posix(): _of_file(part)
         for part in files
@@ -93,7 +97,7 @@ def _of_folder(path: Path, files: Sequence[Place], *head: Mapping[str, Any]) -> 
     sha256 = json.dumps(
         [*head] + [{"relpath": name, "sha256": parts[name].sha256} for name in names]
     )
-    return Hashes(
+    return ContentHashes(
         folder_md5({name: parts[name].md5 for name in names}, *head),
         hashlib.sha256(sha256.encode()).hexdigest(),
         sum(part.bytes or 0 for part in parts.values()),

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.row_checks import only_row
-from concord.metrics_core.data.units import owner_sql, rest_sql
+from concord.metrics_core.data.units import rest_sql, user_sql
 from concord.metrics_core.errors import InputError, Problem, SettingNames, in_words, refuse
 
 _DISTINCT = """
@@ -43,7 +43,7 @@ WHERE listed.owner <> known.owner AND (SELECT count(*) = count(DISTINCT rest) FR
 
 
 @dataclass(frozen=True)
-class Met:
+class IdMatchContext:
     """What messages call the tables that meet.
 
     lists         : the lists; `columns`: our names -> theirs
@@ -62,7 +62,7 @@ class Met:
         return f"{self.lists}: column {self.columns.get(column, column)!r}"
 
 
-class Ids(Protocol):
+class IdSource(Protocol):
     """What is asked of the ids of lists and truth."""
 
     def kind(self, column: str) -> str:
@@ -82,7 +82,7 @@ class Ids(Protocol):
 
 
 @dataclass(frozen=True)
-class InDuckDB:
+class DuckDBIds:
     """Of the views `lists`, `truth` and `items`."""
 
     connection: DuckDBPyConnection
@@ -116,8 +116,8 @@ class InDuckDB:
         return only_row(self.connection, _UNKNOWN)
 
 
-def fit_in(
-    connection: DuckDBPyConnection, met: Met, *, of_requests: bool = False
+def match_ids(
+    connection: DuckDBPyConnection, met: IdMatchContext, *, of_requests: bool = False
 ) -> dict[str, Any]:
     """`fit_of` the views `lists`, `truth` and `items`.
 
@@ -126,16 +126,16 @@ def fit_in(
     InputError : as `fit_of`; where they are of requests: one that has another user in the truth
     """
     if of_requests:
-        query = _OF_OTHERS.format(owner=owner_sql("user"), rest=rest_sql("user"))
+        query = _OF_OTHERS.format(owner=user_sql("user"), rest=rest_sql("user"))
         count, first = only_row(connection, query)
         if count:
             rest, here, there = first
             what = f"{in_words(count, 'request')}, such as {rest!r}, is of user {here!r} here and of user {there!r} in the truth"  # fmt: skip
             raise refuse(met.where("user"), what, "name the same user in both, or mend the ids of requests")  # fmt: skip
-    return fit_of(InDuckDB(connection), met)
+    return match_id_sets(DuckDBIds(connection), met)
 
 
-def fit_of(ids: Ids, met: Met) -> dict[str, Any]:
+def match_id_sets(ids: IdSource, met: IdMatchContext) -> dict[str, Any]:
     """What the ids of the lists have in common with the truth.
 
     users, items  : -> `listed`, `known` to the truth, `alike`: known to it in another case or with other leading zeros
@@ -159,13 +159,15 @@ def fit_of(ids: Ids, met: Met) -> dict[str, Any]:
     return found | {"unknown_items": unknown}
 
 
-def nobody_there() -> InputError:
+def unknown_users_error() -> InputError:
     """The refusal of users who are named, and none of whom is there."""
     what = "none of them is in the lists or in the truth"
     return refuse("users", what, "name users of the data, as they are written there")
 
 
-def _refuse_strangers(ids: Ids, met: Met, met_ids: Mapping[str, tuple[int, int]]) -> int | None:
+def _refuse_strangers(
+    ids: IdSource, met: IdMatchContext, met_ids: Mapping[str, tuple[int, int]]
+) -> int | None:
     """Rows of items that the catalogue lacks; None without one."""
     strange = {column: of for column, of in met_ids.items() if of[0] > of[1]}
     problems = [
@@ -179,7 +181,9 @@ def _refuse_strangers(ids: Ids, met: Met, met_ids: Mapping[str, tuple[int, int]]
     return None if unknown is None else int(unknown[0])
 
 
-def _column_problems(ids: Ids, met: Met, column: str, listed: int, known: int) -> Iterator[Problem]:
+def _column_problems(
+    ids: IdSource, met: IdMatchContext, column: str, listed: int, known: int
+) -> Iterator[Problem]:
     as_text = ids.kind(column) == "VARCHAR"
     number, twins = ids.alike(column, _FORM) if as_text else (0, None)
     if twins:
@@ -199,7 +203,7 @@ def _column_problems(ids: Ids, met: Met, column: str, listed: int, known: int) -
             yield Problem(met.where(column), what, "write the ids of users alike in both")
 
 
-def _not_in_catalogue(met: Met, found: tuple[Any, ...]) -> Problem:
+def _not_in_catalogue(met: IdMatchContext, found: tuple[Any, ...]) -> Problem:
     rows, users, items, (user, item) = found
     what = (
         f"{in_words(items, 'item')} in {in_words(rows, 'row')} of {in_words(users, 'user')} not in "

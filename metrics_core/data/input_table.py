@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from concord.metrics_core.data.numbers import as_arrow
-from concord.metrics_core.data.paths import Place, place_of
+from concord.metrics_core.data.paths import Place, parse_place
 from concord.metrics_core.errors import InputError, Problem, SettingNames, refuse
 
 Kind = Literal[
@@ -59,7 +59,7 @@ class InputTable:
 
     @property
     def path(self) -> Place:
-        return place_of(self.name)
+        return parse_place(self.name)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ class InputTable:
         return replace(self, needs=needs, unit=others) if others else self
 
 
-def columns_of(
+def resolve_columns(
     columns: tuple[tuple[str, ...], tuple[str, ...]], named: Mapping[str, str | None]
 ) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, str]]:
     """Which columns are needed, which may be there, and what they are called; None: none is meant."""
@@ -110,7 +110,7 @@ class Raw:
     others: tuple[str, ...] = ()
 
 
-def is_of_row(name: str) -> bool:
+def is_row_level(name: str) -> bool:
     """Does a column of ours hold one value a row, also where rows hold lists?"""
     return name == "user" or name.startswith(UNIT)
 

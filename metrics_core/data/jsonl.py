@@ -16,7 +16,7 @@ from concord.metrics_core.data.input_table import (
     Kind,
     Raw,
     choose_columns,
-    is_of_row,
+    is_row_level,
 )
 from concord.metrics_core.data.text_files import first_line, read_lines
 from concord.metrics_core.errors import refuse
@@ -84,7 +84,7 @@ def _nested(
     listed: bool,
 ) -> tuple[str, dict[str, Kind]]:
     """A row for each place of the lists; the place is the rank, unless there is a list of ranks."""
-    of_row = {name: key for name, key in chosen.items() if is_of_row(name)}
+    of_row = {name: key for name, key in chosen.items() if is_row_level(name)}
     lists = {name: f"j.{_quoted(key)}" for name, key in chosen.items() if name not in of_row}
     numbered = listed and "rank" not in lists
     rank = f", place + {rank_base - 1} AS rank" if numbered else ""

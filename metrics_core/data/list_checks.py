@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 
 from concord.metrics_core.conventions.conventions import Ranking
-from concord.metrics_core.data.row_checks import Place, only_row, whose
+from concord.metrics_core.data.row_checks import RowName, ids_text, only_row
 from concord.metrics_core.errors import Affected, Problem, SettingNames, affecting
 
 RANK_REPEATS, ITEM_REPEATS = (1, 1), (3,)  # the rules of `Affected`
@@ -22,7 +22,7 @@ class Count:
 
 
 @dataclass(frozen=True)
-class Lists:
+class ListTable:
     """What to rank, and by what."""
 
     connection: duckdb.DuckDBPyConnection
@@ -32,7 +32,7 @@ class Lists:
     has_score: bool
     rank_base: int
     ranking: Ranking
-    place: Place
+    place: RowName
     nan_last: bool
     settings: SettingNames
 
@@ -45,7 +45,7 @@ class Lists:
         return f"CASE WHEN abs(score) > {LARGEST_FLOAT32!r} THEN {beyond} ELSE CAST(score AS FLOAT) END"
 
 
-def neighbours_of(lists: Lists) -> str:
+def neighbours_of(lists: ListTable) -> str:
     """Each row with the rank and score of the rows above and below it in the same list."""
     key = f"{lists.key} AS key" if lists.has_score else "NULL AS key"
     if lists.nan_last and lists.has_score:  # NaN ties with nothing and disagrees with no rank
@@ -82,7 +82,7 @@ _RANK_RULES = (
 )
 
 
-def rank_problems(lists: Lists) -> list[Problem]:
+def rank_problems(lists: ListTable) -> list[Problem]:
     """Ranks that start wrongly, stand twice or leave a gap, seen in the sorted table."""
     if lists.order != "rank":
         return []
@@ -94,7 +94,7 @@ def rank_problems(lists: Lists) -> list[Problem]:
     ]
 
 
-def _rank_problem(lists: Lists, neighbours: str, number: int) -> Problem:
+def _rank_problem(lists: ListTable, neighbours: str, number: int) -> Problem:
     wrong, what, fix = _RANK_RULES[number]
     users = f"SELECT count(DISTINCT user) FROM {neighbours} WHERE {wrong}"
     first = f"SELECT user, rank, rank_above FROM {neighbours} WHERE {wrong} ORDER BY n LIMIT 1"
@@ -111,10 +111,10 @@ def _rank_problem(lists: Lists, neighbours: str, number: int) -> Problem:
     where = _places(lists, "user = $user AND rank = $value", {"user": user, "value": rank + shift})
     said = what.format(**words)
     found = Affected((1, number), (user, rank), rows=None, users=affected, said=said)
-    return affecting(f"{where}, column 'rank'{whose(user, None)}", fix.format(**words), found)
+    return affecting(f"{where}, column 'rank'{ids_text(user, None)}", fix.format(**words), found)
 
 
-def tie_problems(lists: Lists, tied: Count) -> list[Problem]:
+def tie_problems(lists: ListTable, tied: Count) -> list[Problem]:
     """Ties, where the policy refuses them."""
     if not (tied.rows and lists.ranking.ties == "error"):
         return []
@@ -126,10 +126,10 @@ def tie_problems(lists: Lists, tied: Count) -> list[Problem]:
     other = lists.settings.conventions("ties", "another policy")
     fix = f"make the scores of a list differ, or {other}"
     found = Affected((2,), (user,), tied.rows, tied.users, said)
-    return [affecting(f"{where}, column 'score'{whose(user, None)}", fix, found)]
+    return [affecting(f"{where}, column 'score'{ids_text(user, None)}", fix, found)]
 
 
-def duplicate_problems(lists: Lists, repeated: Count) -> list[Problem]:
+def duplicate_problems(lists: ListTable, repeated: Count) -> list[Problem]:
     """Items that stand twice in a list, where the policy refuses them."""
     if not (repeated.rows and lists.ranking.duplicates == "error"):
         return []
@@ -142,10 +142,10 @@ def duplicate_problems(lists: Lists, repeated: Count) -> list[Problem]:
     other = lists.settings.conventions("duplicates", "keep, first or drop")
     fix = f"list each item once where the table is made, or {other}"
     found = Affected(ITEM_REPEATS, (user, item), repeated.rows, repeated.users, said)
-    return [affecting(f"{where}{whose(user, item)}", fix, found)]
+    return [affecting(f"{where}{ids_text(user, item)}", fix, found)]
 
 
-def _places(lists: Lists, condition: str, values: dict[str, Any]) -> str:
+def _places(lists: ListTable, condition: str, values: dict[str, Any]) -> str:
     """Where the first rows stand that meet a condition: `row 3`, or `row 3 and row 7`."""
     query = f"SELECT position FROM {lists.source} WHERE {condition} ORDER BY position LIMIT 2"
     found = lists.connection.execute(query, values).fetchall()

@@ -10,11 +10,11 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.list_checks import ITEM_REPEATS, RANK_REPEATS
-from concord.metrics_core.data.policies import Changed, Policies, settle_lists
-from concord.metrics_core.data.ranking import Ranked, rank_all
-from concord.metrics_core.data.relations import apart
+from concord.metrics_core.data.policies import Policies, PolicyChanges, apply_list_policies
+from concord.metrics_core.data.ranking import RankingResult, rank_by_all
+from concord.metrics_core.data.relations import separate_schema
 from concord.metrics_core.data.row_checks import ListsError, only_row
-from concord.metrics_core.data.source import Source, Watch, read_source, unwatched
+from concord.metrics_core.data.source import Progress, Source, no_progress, read_source
 from concord.metrics_core.data.units import unit_findings
 from concord.metrics_core.data.value_checks import (
     JUDGEMENT_REPEATS,
@@ -32,7 +32,7 @@ _NAMED = re.compile(
 _TIMES = re.compile(r"time|stamp|created|(^|_)(date|day|ts)($|_)", re.IGNORECASE)
 
 
-def units_of(
+def possible_units(
     connection: DuckDBPyConnection, file: InputTable, others: Sequence[str]
 ) -> Iterator[tuple[str, ...]]:
     """Yield the sets of columns that make each list or truth of a table sound; the empty set if it is already.
@@ -51,16 +51,16 @@ def units_of(
     yield from (each for each in sets if _is_sound(connection, file, each))
 
 
-def names_requests(columns: Sequence[str]) -> bool:
+def are_session_names(columns: Sequence[str]) -> bool:
     """Return whether all columns are called like a session or another request."""
     return all(map(_NAMED.search, columns))
 
 
-def hint(connection: DuckDBPyConnection, source: Source) -> str:
+def unit_hint(connection: DuckDBPyConnection, source: Source) -> str:
     """Return how to name the column that tells the requests of a user apart; empty if there is none."""
     if source.file.unit:
         return ""
-    for unit in units_of(connection, source.file, source.raw.others):
+    for unit in possible_units(connection, source.file, source.raw.others):
         if unit:
             names = " and ".join(map(repr, unit))
             verb = "tells" if len(unit) == 1 else "tell"
@@ -72,12 +72,12 @@ def hint(connection: DuckDBPyConnection, source: Source) -> str:
     return ""
 
 
-def with_hint(
+def with_unit_hint(
     connection: DuckDBPyConnection, source: Source, problems: Sequence[Problem]
 ) -> list[Problem]:
     """Return the problems; a fix of ranks, items or judgements that repeat begins with the hint, if there is one."""
     repeated = [each for each in problems if each.affected and each.affected.rule in _REPEATS]
-    if not repeated or not (first := hint(connection, source)):
+    if not repeated or not (first := unit_hint(connection, source)):
         return list(problems)
     return [
         replace(each, fix=f"{first}; else {each.fix}") if each in repeated else each
@@ -87,9 +87,9 @@ def with_hint(
 
 def _is_sound(connection: DuckDBPyConnection, file: InputTable, unit: tuple[str, ...]) -> bool:
     try:
-        with apart(connection) as other:
+        with separate_schema(connection) as other:
             source = read_source(other, file.of_requests(["user", *unit]))
-            return _has_sound_lists(other, source, by_name=names_requests(unit))
+            return _has_sound_lists(other, source, by_name=are_session_names(unit))
     except InputError:  # a column that holds no ids
         return False
 
@@ -112,16 +112,16 @@ def _has_sound_lists(connection: DuckDBPyConnection, source: Source, *, by_name:
     return not missing and not is_wrong and starts == 1 and (by_name or longest > 1)
 
 
-COLUMNS = (("user", "item"), ("rank", "score"))  # must be there, may be there
+LIST_COLUMNS = (("user", "item"), ("rank", "score"))  # must be there, may be there
 
 
 @dataclass(frozen=True)
-class Lists:
+class RankedLists:
     """`source` as it was read, the ranked relation, and what the policies of `input` changed."""
 
     source: Source
-    ranked: Ranked
-    changed: Changed
+    ranked: RankingResult
+    changed: PolicyChanges
 
 
 def read_lists(
@@ -131,8 +131,8 @@ def read_lists(
     rankings: Sequence[Ranking],
     *,
     order: str | None = None,
-    watch: Watch = unwatched,
-) -> Lists:
+    watch: Progress = no_progress,
+) -> RankedLists:
     """Read, check and rank lists into the table `ranked`; see `ranking.rank_lists`.
 
     Raises
@@ -143,7 +143,7 @@ def read_lists(
     source = read_source(
         connection, table, rank_base=policies.rank_base, may_be_empty=kept, watch=watch
     )
-    changed = settle_lists(connection, source, policies)
+    changed = apply_list_policies(connection, source, policies)
     checks = list_checks(source, nan_last=policies.nan_score == "last")
     problems = value_problems(connection, source, checks)
     try:
@@ -153,7 +153,7 @@ def read_lists(
         problems += error.problems
     if problems:
         raise InputError(problems)
-    return Lists(source, ranked, changed)
+    return RankedLists(source, ranked, changed)
 
 
 def rank_source(
@@ -164,7 +164,7 @@ def rank_source(
     *,
     rows: str,
     order: str | None = None,
-) -> Ranked:
+) -> RankingResult:
     """Rank the rows of a relation into the table `ranked`; see `ranking.rank_lists`.
 
     Raises
@@ -172,7 +172,7 @@ def rank_source(
     InputError : the rows cannot be ranked
     """
     try:
-        return rank_all(
+        return rank_by_all(
             connection,
             rows,
             rankings,
@@ -188,4 +188,4 @@ def rank_source(
     except ListsError as error:
         name = source.file.name
         found = [replace(each, location=f"{name}: {each.where}") for each in error.problems]
-        raise InputError(with_hint(connection, source, found)) from None
+        raise InputError(with_unit_hint(connection, source, found)) from None

@@ -44,12 +44,12 @@ _DENIED = {
 }  # fmt: skip
 
 
-def is_failure(where: str, error: Exception) -> bool:
+def is_store_failure(where: str, error: Exception) -> bool:
     """Did the store fail, rather than the content of an object?"""
     return _scheme(where) in STORES and _code(error) is not None
 
 
-def is_told(problems: Collection[Problem]) -> bool:
+def has_store_failure(problems: Collection[Problem]) -> bool:
     """Is one of the problems that of a store? To read on would be to wait for it again."""
     return any(each.what.startswith(_UNREAD) for each in problems)
 
@@ -57,7 +57,7 @@ def is_told(problems: Collection[Problem]) -> bool:
 _UNREAD = "could not be read to its end"
 
 
-def failure(where: str, error: Exception) -> Problem:
+def store_problem(where: str, error: Exception) -> Problem:
     """The problem: no such bucket, no leave to read, or no connection."""
     store, code = STORES[_scheme(where)], _code(error) or ""
     if code in _NO_BUCKET:
@@ -156,7 +156,7 @@ _LOOKED_AT = {  # store -> how the variables begin that its clients look at
 }
 
 
-def filesystem(address: Address) -> fs.FileSystem:
+def open_filesystem(address: Address) -> fs.FileSystem:
     """The store of an address; one for all addresses of an account in one environment.
 
     Raises

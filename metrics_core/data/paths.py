@@ -14,15 +14,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from concord.metrics_core.data.object_stores import failure, filesystem, refuse_other_servers
+from concord.metrics_core.data.object_stores import (
+    open_filesystem,
+    refuse_other_servers,
+    store_problem,
+)
 from concord.metrics_core.errors import InputError, refuse
-from concord.metrics_core.files import Address, address_of, is_remote
+from concord.metrics_core.files import Address, is_remote, parse_address
 
 BUFFER = 1 << 22  # bytes that are asked for at a time where lines are read
 
 
 @dataclass(frozen=True)
-class State:
+class ObjectState:
     """By which an object is known: the store changes the etag with the content."""
 
     etag: str
@@ -46,7 +50,7 @@ class RemotePath:
     """
 
     def __init__(self, address: str | Address, listed: _Listing | None = None):
-        self.address = address if isinstance(address, Address) else address_of(address)
+        self.address = address if isinstance(address, Address) else parse_address(address)
         self._listed = listed  # of the folder that this one was found in
 
     def __str__(self) -> str:
@@ -99,7 +103,7 @@ class RemotePath:
     def bucket_exists(self) -> bool:
         """Is there its bucket? Yes, if the store does not say: who may read objects need not see buckets."""
         try:
-            found = filesystem(self.address).get_file_info(self.address.bucket)
+            found = open_filesystem(self.address).get_file_info(self.address.bucket)
         except (OSError, pa.ArrowException):
             return True
         return found.type != fs.FileType.NotFound
@@ -132,14 +136,14 @@ class RemotePath:
     def native(self) -> pa.NativeFile:
         """To be read by ranges."""
         with self.told():
-            return filesystem(self.address).open_input_file(self.key)
+            return open_filesystem(self.address).open_input_file(self.key)
 
     def stream(self, compression: str | None) -> pa.NativeFile:
         """To be read from the beginning to the end."""
         with self.told():
-            return filesystem(self.address).open_input_stream(self.key, compression, BUFFER)
+            return open_filesystem(self.address).open_input_stream(self.key, compression, BUFFER)
 
-    def state(self) -> State:
+    def state(self) -> ObjectState:
         """By what the object is known now.
 
         Raises
@@ -151,16 +155,16 @@ class RemotePath:
             raise refuse(str(self), "was removed while it was read", fix)
         return now
 
-    def state_if_there(self) -> State | None:
+    def state_if_there(self) -> ObjectState | None:
         """None where there is no such object any more."""
         try:
-            with filesystem(self.address).open_input_file(self.key) as opened:
+            with open_filesystem(self.address).open_input_file(self.key) as opened:
                 known = {name.lower(): value for name, value in opened.metadata().items()}
-                return State(known.get("etag", b"").decode().strip('"'), opened.size())
+                return ObjectState(known.get("etag", b"").decode().strip('"'), opened.size())
         except FileNotFoundError:
             return None
         except (OSError, pa.ArrowException) as error:
-            raise InputError([failure(str(self), error)]) from None
+            raise InputError([store_problem(str(self), error)]) from None
 
     @cached_property
     def _info(self) -> fs.FileInfo:
@@ -168,7 +172,7 @@ class RemotePath:
             return self._listed.found[self.key]
         refuse_other_servers(self.address)
         with self.told():
-            return filesystem(self.address).get_file_info(self.key)
+            return open_filesystem(self.address).get_file_info(self.key)
 
     @property
     def _kind(self) -> fs.FileType:
@@ -180,7 +184,7 @@ class RemotePath:
             return self._listed
         with self.told():
             selected = fs.FileSelector(self.key, recursive=True)
-            listed = filesystem(self.address).get_file_info(selected)
+            listed = open_filesystem(self.address).get_file_info(selected)
         for path in (info.path for info in listed if "//" in info.path):
             what = "has a key with `//`, which pyarrow does not read"
             where = str(self._at(path.partition("/")[2]))
@@ -218,7 +222,7 @@ class RemotePath:
         try:
             yield
         except (OSError, pa.ArrowException) as error:
-            raise InputError([failure(str(self), error)]) from None
+            raise InputError([store_problem(str(self), error)]) from None
 
 
 Place: TypeAlias = Path | RemotePath
@@ -227,7 +231,7 @@ Found = TypeVar("Found")
 AT_ONCE = 16  # objects that are asked for at the same time
 
 
-def place_of(text: str | os.PathLike[str]) -> Place:
+def parse_place(text: str | os.PathLike[str]) -> Place:
     """The place of a text.
 
     Raises
@@ -237,19 +241,19 @@ def place_of(text: str | os.PathLike[str]) -> Place:
     return RemotePath(str(text)) if is_remote(str(text)) else Path(text)
 
 
-def by_ranges(place: Place) -> pa.NativeFile:
+def open_random_access(place: Place) -> pa.NativeFile:
     """Opened to be read here and there."""
     return place.native() if isinstance(place, RemotePath) else pa.memory_map(str(place))
 
 
-def in_order(place: Place, compression: str | None) -> pa.NativeFile:
+def open_sequential(place: Place, compression: str | None) -> pa.NativeFile:
     """Opened to be read from its beginning to its end, and unpacked on the way."""
     if isinstance(place, RemotePath):
         return place.stream(compression)
     return pa.input_stream(str(place), compression=compression)
 
 
-def beginning(place: Place, size: int) -> bytes:
+def first_bytes(place: Place, size: int) -> bytes:
     """The first bytes, as many as there are."""
     if isinstance(place, RemotePath):
         with place.told(), place.native() as opened:
@@ -258,14 +262,14 @@ def beginning(place: Place, size: int) -> bytes:
         return file.read(size)
 
 
-def parquet(place: Place, **how: Any) -> pq.ParquetFile:
+def open_parquet(place: Place, **how: Any) -> pq.ParquetFile:
     """A parquet file, of which what is needed is read: of an object a group of rows ahead."""
     if isinstance(place, RemotePath):
         return pq.ParquetFile(place.native(), pre_buffer=True, **how)
     return pq.ParquetFile(place, **how)
 
 
-def states_of(places: Sequence[Place]) -> dict[RemotePath, State]:
+def object_states(places: Sequence[Place]) -> dict[RemotePath, ObjectState]:
     """By what objects are known.
 
     Raises
@@ -273,13 +277,13 @@ def states_of(places: Sequence[Place]) -> dict[RemotePath, State]:
     InputError : one of them is not there any more
     """
     objects = _objects(places)
-    return dict(zip(objects, at_once(RemotePath.state, objects), strict=True))
+    return dict(zip(objects, map_places(RemotePath.state, objects), strict=True))
 
 
-def states_there(places: Sequence[Place]) -> dict[RemotePath, State]:
+def existing_object_states(places: Sequence[Place]) -> dict[RemotePath, ObjectState]:
     """By what objects are known, of those that are there."""
     objects = _objects(places)
-    found = at_once(RemotePath.state_if_there, objects)
+    found = map_places(RemotePath.state_if_there, objects)
     return {place: now for place, now in zip(objects, found, strict=True) if now is not None}
 
 
@@ -287,7 +291,7 @@ def _objects(places: Sequence[Place]) -> list[RemotePath]:
     return [place for place in places if isinstance(place, RemotePath)]
 
 
-def at_once(ask: Callable[[Asked], Found], places: Sequence[Asked]) -> list[Found]:
+def map_places(ask: Callable[[Asked], Found], places: Sequence[Asked]) -> list[Found]:
     """What is asked of each place, in their order: of objects many at once, as each answer takes its time."""
     if len(places) < 2 or not isinstance(places[0], RemotePath):  # noqa: PLR2004
         return [ask(place) for place in places]

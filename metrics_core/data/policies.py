@@ -23,7 +23,7 @@ class Policies:
     unknown_items: Literal["error", "keep"] = "error"
 
 
-Changed = dict[str, dict[str, Any]]  # what was found -> rows, users, policy
+PolicyChanges = dict[str, dict[str, Any]]  # what was found -> rows, users, policy
 
 _NAN = "isnan(score)"
 _NEGATIVE = "grade < 0"
@@ -38,17 +38,21 @@ _WORDS = {
 }
 
 
-def settle_lists(connection: DuckDBPyConnection, source: Source, policies: Policies) -> Changed:
+def apply_list_policies(
+    connection: DuckDBPyConnection, source: Source, policies: Policies
+) -> PolicyChanges:
     """How many scores are NaN, where `input.nan_score: last` ranks them below all others."""
     if "score" not in source.columns or policies.nan_score == "error":
         return {}
     return _applied(connection, "nan_score", policies.nan_score, None, _NAN)
 
 
-def settle_truth(connection: DuckDBPyConnection, source: Source, policies: Policies) -> Changed:
+def apply_truth_policies(
+    connection: DuckDBPyConnection, source: Source, policies: Policies
+) -> PolicyChanges:
     """Negative grades and repeated judgements, as `input.negative_grade` and `input.repeated_grade` say."""
     graded = "grade" in source.columns
-    changed: Changed = {}
+    changed: PolicyChanges = {}
     if graded and policies.negative_grade != "error":
         zero = policies.negative_grade == "zero"
         change = "UPDATE source SET grade = 0" if zero else "DELETE FROM source"
@@ -62,7 +66,7 @@ def settle_truth(connection: DuckDBPyConnection, source: Source, policies: Polic
     return changed
 
 
-def nothing_changed(source: Source, policies: Policies) -> Changed:
+def no_policy_changes(source: Source, policies: Policies) -> PolicyChanges:
     """What `settle_truth` says of a truth in which no grade is negative and no item judged twice."""
     graded = "grade" in source.columns
     given = {
@@ -76,7 +80,7 @@ def nothing_changed(source: Source, policies: Policies) -> Changed:
     }
 
 
-def notes_of(changed: Changed) -> list[str]:
+def policy_notes(changed: PolicyChanges) -> list[str]:
     """`3 rows of 2 users: a negative grade; `input.negative_grade: zero` was applied`."""
     return [
         f"{in_words(found['rows'], 'row')} of {in_words(found['users'], 'user')}: {_WORDS[name]}; "
@@ -88,7 +92,7 @@ def notes_of(changed: Changed) -> list[str]:
 
 def _applied(
     connection: DuckDBPyConnection, name: str, policy: str, change: str | None, wrong: str
-) -> Changed:
+) -> PolicyChanges:
     rows, users = only_row(
         connection, f"SELECT count(*), count(DISTINCT user) FROM source WHERE {wrong}"
     )
@@ -97,7 +101,7 @@ def _applied(
     return {name: {"rows": rows, "users": users, "policy": policy}}
 
 
-def policies_of(given: Any) -> Policies:
+def parse_policies(given: Any) -> Policies:
     """The policies that are given; the others are as strict as can be.
 
     Raises

@@ -6,12 +6,17 @@ from typing import Any
 import duckdb
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.data.hashes import Hashes, hashes
-from concord.metrics_core.data.load_lists import Lists, hint
-from concord.metrics_core.data.policies import Changed, Policies, notes_of, nothing_changed
-from concord.metrics_core.data.ranking import Ranked
+from concord.metrics_core.data.hashes import ContentHashes, hash_content
+from concord.metrics_core.data.load_lists import RankedLists, unit_hint
+from concord.metrics_core.data.policies import (
+    Policies,
+    PolicyChanges,
+    no_policy_changes,
+    policy_notes,
+)
+from concord.metrics_core.data.ranking import RankingResult
 from concord.metrics_core.data.row_checks import only_row
-from concord.metrics_core.data.sorted_reader import Passed
+from concord.metrics_core.data.sorted_reader import ListStatistics
 from concord.metrics_core.data.source import Source
 from concord.metrics_core.errors import in_words
 
@@ -39,23 +44,23 @@ def describe_ids(source: Source, users: int, items: int) -> dict[str, Any]:
 def describe_table(source: Source) -> dict[str, Any]:
     """What is known of any table: its hashes and size where it is a file, and what was read otherwise than it is written."""
     file = source.file
-    known = hashes(file.path) if file.held is None else Hashes()
+    known = hash_content(file.path) if file.held is None else ContentHashes()
     return {
         "path": file.path.as_posix(),
         "format": file.format,
         **known.described(),
         "rows": source.rows,
         **({"notes": list(source.notes)} if source.notes else {}),
-        **({"ids_rewritten": rewritten_of(source)} if source.rewritten else {}),
+        **({"ids_rewritten": rewritten_ids(source)} if source.rewritten else {}),
     }
 
 
-def rewritten_of(source: Source) -> dict[str, dict[str, Any]]:
+def rewritten_ids(source: Source) -> dict[str, dict[str, Any]]:
     """Return column -> how many rows had an id that was read without `.0`, and such an id."""
     return {each.column: {"rows": each.rows, "example": each.example} for each in source.rewritten}
 
 
-def of_folds(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def describe_folds(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """What is known of a truth that has folds: rows and grades of all together, and all that is known of each."""
     grades: dict[str, int] | None = {}
     for each in found.values():
@@ -72,26 +77,26 @@ def of_folds(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def in_numbers(quality: dict[str, Any]) -> str:
+def size_text(quality: dict[str, Any]) -> str:
     """`120,000 rows, 1,192 users`, or requests."""
     counted = [in_words(quality["rows"], "row")]
-    counted += [in_words(quality["users"], unit_of(quality))] if "users" in quality else []
+    counted += [in_words(quality["users"], unit_name(quality))] if "users" in quality else []
     return ", ".join(counted)
 
 
-def unit_of(quality: Mapping[str, Any]) -> str:
+def unit_name(quality: Mapping[str, Any]) -> str:
     """What is counted as `users` in a table: users, or requests."""
     return "request" if "unit" in quality else "user"
 
 
 def describe_lists(
     connection: duckdb.DuckDBPyConnection,
-    found: Lists,
+    found: RankedLists,
     pinned: Conventions,
 ) -> dict[str, Any]:
     """What is known of lists, and which policy was applied to what."""
     source, ranked = found.source, found.ranked
-    several = hint(connection, source) if ranked.duplicates.rows else ""
+    several = unit_hint(connection, source) if ranked.duplicates.rows else ""
     described = _of_lists(
         source,
         ranked,
@@ -106,7 +111,7 @@ def describe_lists(
     return described
 
 
-def describe_passed(source: Source, passed: Passed, pinned: Conventions) -> dict[str, Any]:
+def describe_passed(source: Source, passed: ListStatistics, pinned: Conventions) -> dict[str, Any]:
     """As `describe_lists`, of lists that were in order."""
     return _of_lists(
         source,
@@ -120,7 +125,7 @@ def describe_passed(source: Source, passed: Passed, pinned: Conventions) -> dict
 
 
 def describe_truth(
-    connection: duckdb.DuckDBPyConnection, source: Source, changed: Changed
+    connection: duckdb.DuckDBPyConnection, source: Source, changed: PolicyChanges
 ) -> dict[str, Any]:
     """What is known of the truth in the table `source`, and what policies changed in it."""
     (rows,) = only_row(connection, "SELECT count(*) FROM source")
@@ -131,18 +136,20 @@ def describe_truth(
     return _of_truth(source, describe(connection, source), grades, changed)
 
 
-def describe_passed_truth(source: Source, passed: Passed, policies: Policies) -> dict[str, Any]:
+def describe_passed_truth(
+    source: Source, passed: ListStatistics, policies: Policies
+) -> dict[str, Any]:
     """As `describe_truth`, of a truth that was in order."""
     known = describe_ids(source, passed.users, passed.n_items)
     grades = sorted(passed.grades.items()) if "grade" in source.columns else [(1.0, passed.rows)]
-    return _of_truth(source, known, grades, nothing_changed(source, policies))
+    return _of_truth(source, known, grades, no_policy_changes(source, policies))
 
 
 def _of_truth(
     source: Source,
     known: dict[str, Any],
     grades: Sequence[tuple[float, int]],
-    changed: Changed,
+    changed: PolicyChanges,
 ) -> dict[str, Any]:
     notes = []
     if "grade" not in source.columns:
@@ -153,20 +160,20 @@ def _of_truth(
     return {
         **known,
         "grades": counted if len(grades) <= SHOWN else None,
-        "notes": [*source.notes, *notes, *notes_of(changed)],
+        "notes": [*source.notes, *notes, *policy_notes(changed)],
         **changed,
     }
 
 
 def _of_lists(
     source: Source,
-    ranked: Ranked | Passed,
+    ranked: RankingResult | ListStatistics,
     pinned: Conventions,
     *,
     known: dict[str, Any],
     lengths: Sequence[float],
     infinite: int,
-    changed: Changed,
+    changed: PolicyChanges,
 ) -> dict[str, Any]:
     content = known | {
         "order": ranked.order,
@@ -178,7 +185,7 @@ def _of_lists(
         "infinite_scores": infinite,
         **changed,
     }
-    notes = [*source.notes, *_notes(content), *notes_of(changed)]
+    notes = [*source.notes, *_notes(content), *policy_notes(changed)]
     return content | {"notes": notes}
 
 

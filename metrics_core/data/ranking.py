@@ -16,7 +16,7 @@ import numpy as np
 from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.data.list_checks import (
     Count,
-    Lists,
+    ListTable,
     duplicate_problems,
     neighbours_of,
     rank_problems,
@@ -28,10 +28,10 @@ from concord.metrics_core.data.row_checks import (
     RANK_CHECKS,
     SCORE_CHECKS,
     ListsError,
-    Place,
+    RowName,
     only_row,
     row_number,
-    wrong_rows,
+    row_problems,
 )
 from concord.metrics_core.errors import Problem, SettingNames
 
@@ -46,7 +46,7 @@ _TIE_BREAK = {
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankingResult:
     """A table `relation` (user, item, rank [, score]), sorted by user and rank, and what was found.
 
     order         : what decided: rank, score or file
@@ -62,14 +62,14 @@ class Ranked:
     disagreements: Count
 
 
-def rank_all(
+def rank_by_all(
     connection: duckdb.DuckDBPyConnection,
     source: str,
     rankings: Sequence[Ranking],
     *,
     into: str,
     **how: Any,
-) -> Ranked:
+) -> RankingResult:
     """`rank_lists` for each of several rankings into one table; what was found under the first.
 
     Where they differ, the table has a column `ranking`: the number of the ranking that a row belongs to.
@@ -105,10 +105,10 @@ def rank_lists(
     order: str | None = None,
     rank_base: int = 1,
     into: str = "ranked",
-    place: Place = row_number,
+    place: RowName = row_number,
     nan_last: bool = False,
     settings: SettingNames,
-) -> Ranked:
+) -> RankingResult:
     """The ranked lists of a relation (user, item, position, rank and/or score) as a new table.
 
     position : BIGINT, ascending in the order of the rows; `place` says in words where such a row stands
@@ -124,8 +124,8 @@ def rank_lists(
     ListsError : missing ids, ranks or scores, NaN; ranks that repeat, have gaps or start elsewhere than
         at rank_base; duplicates or ties where the policy is `error`; neither ranks nor scores
     """
-    order_by = decided(order, has_rank, has_score, ranking.ties, settings)
-    lists = Lists(
+    order_by = choose_order(order, has_rank, has_score, ranking.ties, settings)
+    lists = ListTable(
         connection,
         source,
         into,
@@ -142,7 +142,7 @@ def rank_lists(
         *(SCORE_CHECKS[: 1 if nan_last else None] if has_score else ()),
         *(RANK_CHECKS if order_by == "rank" else ()),
     ]
-    if problems := wrong_rows(connection, source, checks, place=place):
+    if problems := row_problems(connection, source, checks, place=place):
         raise ListsError(problems)
     _sort(lists)
     disagreements, tied = _score_counts(lists)
@@ -158,10 +158,10 @@ def rank_lists(
         _apply_duplicates(lists)
     if order_by == "score" and ranking.ties == "average":
         _mark_ties(lists)
-    return Ranked(into, order_by, tied, repeated, disagreements)
+    return RankingResult(into, order_by, tied, repeated, disagreements)
 
 
-def decided(
+def choose_order(
     order: str | None, has_rank: bool, has_score: bool, ties: str, settings: SettingNames
 ) -> str:
     """What orders lists: rank, score or file.
@@ -183,7 +183,7 @@ def decided(
     return order
 
 
-def _sort(lists: Lists) -> None:
+def _sort(lists: ListTable) -> None:
     """Write the sorted table; ranks are those of the file, or are numbered within each user."""
     score = ", score" if lists.has_score else ""
     if lists.order == "rank":
@@ -196,7 +196,7 @@ def _sort(lists: Lists) -> None:
     lists.connection.execute(f"CREATE OR REPLACE TABLE {lists.into} AS {query}")
 
 
-def _within_user(lists: Lists) -> str:
+def _within_user(lists: ListTable) -> str:
     if lists.order == "file":
         return "position"
     first = "isnan(score), " if lists.nan_last else ""
@@ -215,7 +215,7 @@ def _numbered(rows: str, columns: str) -> str:
             FROM (SELECT *, row_number() OVER () AS n, lag(user) OVER () AS above FROM ({rows})))"""
 
 
-def _score_counts(lists: Lists) -> tuple[Count, Count]:
+def _score_counts(lists: ListTable) -> tuple[Count, Count]:
     """Disagreements of rank and score, and ties; each only where it means something."""
     disagrees = "key > key_above" if lists.order == "rank" and lists.has_score else "false"
     tied = "(key = key_above OR key = key_below)" if lists.order == "score" else "false"
@@ -227,7 +227,7 @@ def _score_counts(lists: Lists) -> tuple[Count, Count]:
     return Count(*found[:2]), Count(*found[2:])
 
 
-def _duplicates(lists: Lists) -> Count:
+def _duplicates(lists: ListTable) -> Count:
     if not _may_repeat(lists):
         return Count()
     query = f"""
@@ -236,7 +236,7 @@ def _duplicates(lists: Lists) -> Count:
     return Count(*only_row(lists.connection, query))
 
 
-def _may_repeat(lists: Lists) -> bool:
+def _may_repeat(lists: ListTable) -> bool:
     """May any list hold an item twice? Different hashes mean different items; grouping by text takes four times as long."""
     query = f"SELECT hash(user) AS user, hash(user, item) AS pair FROM {lists.into}"
     users = pairs = np.empty(0, dtype=np.uint64)  # of the list that goes on in the next batch
@@ -251,7 +251,7 @@ def _may_repeat(lists: Lists) -> bool:
     return False
 
 
-def _apply_duplicates(lists: Lists) -> None:
+def _apply_duplicates(lists: ListTable) -> None:
     copies = f"""
         (SELECT *, row_number() OVER (PARTITION BY user, item ORDER BY rank) AS copy FROM {lists.into})"""
     score = ", score" if lists.has_score else ""
@@ -267,7 +267,7 @@ def _apply_duplicates(lists: Lists) -> None:
     lists.connection.execute(f"CREATE OR REPLACE TABLE {lists.into} AS {query}")
 
 
-def _mark_ties(lists: Lists) -> None:
+def _mark_ties(lists: ListTable) -> None:
     equal = "OVER (PARTITION BY user, key)"
     query = f"""
         SELECT * EXCLUDE (key), min(rank) {equal} AS tie_first, max(rank) {equal} AS tie_last

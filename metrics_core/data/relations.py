@@ -58,14 +58,14 @@ def in_memory() -> Iterator[DuckDBPyConnection]:
 
     Opening a database takes 12 ms, a schema 1 ms.
     """
-    with apart(_database(os.getpid())) as connection:
+    with separate_schema(_database(os.getpid())) as connection:
         yield connection
 
 
 @contextmanager
-def apart(connection: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
+def separate_schema(connection: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
     """Another connection to the same database, to a schema of its own, which is gone with the block."""
-    with beside(connection) as other:
+    with second_cursor(connection) as other:
         catalog, home = _place(other)
         schema = f"use_{next(_numbers)}"
         other.execute(f"CREATE SCHEMA {schema}; USE {catalog}.{schema}")
@@ -76,7 +76,7 @@ def apart(connection: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
 
 
 @contextmanager
-def beside(connection: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
+def second_cursor(connection: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
     """Another connection to the same tables: a result of it may be open while `connection` is asked other things."""
     with connection.cursor() as other:
         other.execute("USE {}.{}".format(*_place(connection)))
@@ -122,7 +122,7 @@ def share_id_types(connection: DuckDBPyConnection, relations: Mapping[str, str])
 
 
 Table = Path | pl.DataFrame
-Connecting = Callable[[Iterable[Path]], AbstractContextManager[DuckDBPyConnection]]
+OpenConnection = Callable[[Iterable[Path]], AbstractContextManager[DuckDBPyConnection]]
 # opens a connection that reads these files and no other
 
 
@@ -131,29 +131,29 @@ def scan(table: Table) -> pl.LazyFrame:
     return pl.scan_parquet(table, glob=False) if isinstance(table, Path) else table.lazy()
 
 
-def column(table: Table, name: str) -> pl.Series:
+def read_column(table: Table, name: str) -> pl.Series:
     """One column; a name such as `^.*$` is no pattern."""
     if isinstance(table, Path):
         return pl.read_parquet(table, columns=[name], glob=False)[name]
     return table[name]
 
 
-def whole(table: Table) -> pl.DataFrame:
+def read_frame(table: Table) -> pl.DataFrame:
     """All of it."""
     return pl.read_parquet(table, glob=False) if isinstance(table, Path) else table
 
 
-def schema(table: Table) -> Mapping[str, pl.DataType]:
+def schema_of(table: Table) -> Mapping[str, pl.DataType]:
     """Column -> type."""
     return pl.read_parquet_schema(table) if isinstance(table, Path) else table.schema
 
 
-def files(tables: Iterable[Table]) -> list[Path]:
+def file_paths(tables: Iterable[Table]) -> list[Path]:
     """Those that are files."""
     return [table for table in tables if isinstance(table, Path)]
 
 
-def view(connection: DuckDBPyConnection, name: str, table: Table) -> None:
+def create_view(connection: DuckDBPyConnection, name: str, table: Table) -> None:
     """Make the table a view of the connection."""
     if isinstance(table, Path):
         connection.read_parquet(str(table)).create_view(name)
@@ -161,17 +161,17 @@ def view(connection: DuckDBPyConnection, name: str, table: Table) -> None:
         connection.register(name, table.to_arrow())
 
 
-def id_views(connection: DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
+def create_id_views(connection: DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
     """A view a table; ids are text in all of them where the tables' types differ.
 
     `lists` has a score, null where the table has none, and of several rankings the first.
     """
     for name, table in tables.items():
-        view(connection, f"{name}_table", table)
+        create_view(connection, f"{name}_table", table)
         chosen = "*"
-        if name == "lists" and "score" not in schema(table):
+        if name == "lists" and "score" not in schema_of(table):
             chosen = "*, NULL::DOUBLE AS score"
-        first = " WHERE ranking = 0" if name == "lists" and "ranking" in schema(table) else ""
+        first = " WHERE ranking = 0" if name == "lists" and "ranking" in schema_of(table) else ""
         query = f"SELECT {chosen} FROM {name}_table{first}"
         connection.execute(f"CREATE VIEW {name}_file AS {query}")
     share_id_types(connection, {name: f"{name}_file" for name in tables})

@@ -9,7 +9,7 @@ from concord.metrics_core.errors import Affected, Problem, affecting
 if TYPE_CHECKING:
     import duckdb
 
-Place = Callable[[int], str]  # where the row at a position stands, in words
+RowName = Callable[[int], str]  # where the row at a position stands, in words
 
 
 class ListsError(ValueError):
@@ -65,12 +65,12 @@ def row_number(position: int) -> str:
     return f"row {position + 1:,}"
 
 
-def wrong_rows(
+def row_problems(
     connection: "duckdb.DuckDBPyConnection",
     source: str,
     checks: Sequence[RowCheck],
     *,
-    place: Place = row_number,
+    place: RowName = row_number,
     names: Mapping[str, str] | None = None,
 ) -> list[Problem]:
     """One problem a check that fails, at the first row that fails it.
@@ -92,7 +92,7 @@ def wrong_rows(
             query = f"SELECT user, item, {check.shows} FROM {source} WHERE position = $position"
             user, item, value = only_row(connection, query, {"position": position})
             name = (names or {}).get(check.column, check.column)
-            where = f"{place(position)}, column {name!r}{whose(user, item)}"
+            where = f"{place(position)}, column {name!r}{ids_text(user, item)}"
             rule, said = (0, numbers[id(check)]), check.what.format(value=value)
             affected = Affected(rule, (place(position),), rows=count, users=None, said=said)
             problems.append(affecting(where, check.fix, affected))
@@ -121,7 +121,7 @@ def only_row(
     return tuple(row)
 
 
-def whose(user: Any, item: Any) -> str:
+def ids_text(user: Any, item: Any) -> str:
     """` (user 'u17', item 'i9')`, without those that are missing."""
     known = [
         f"{name} {value!r}" for name, value in (("user", user), ("item", item)) if value is not None

@@ -7,11 +7,11 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.input_table import InputTable, shared_columns
-from concord.metrics_core.data.load_lists import with_hint
-from concord.metrics_core.data.policies import Changed, Policies, settle_truth
+from concord.metrics_core.data.load_lists import with_unit_hint
+from concord.metrics_core.data.policies import Policies, PolicyChanges, apply_truth_policies
 from concord.metrics_core.data.row_checks import RowCheck, only_row
 from concord.metrics_core.data.small_tables import cells_of
-from concord.metrics_core.data.source import Source, Watch, read_source, unwatched
+from concord.metrics_core.data.source import Progress, Source, no_progress, read_source
 from concord.metrics_core.data.value_checks import (
     DROP,
     as_number,
@@ -38,7 +38,7 @@ def read_train(
     table: InputTable,
     *,
     may_be_empty: bool = False,
-    watch: Watch = unwatched,
+    watch: Progress = no_progress,
 ) -> Source:
     """Read and check interactions into the table `source`.
 
@@ -54,7 +54,7 @@ def read_train(
 
 
 def read_interactions(
-    connection: DuckDBPyConnection, table: InputTable, *, watch: Watch = unwatched
+    connection: DuckDBPyConnection, table: InputTable, *, watch: Progress = no_progress
 ) -> Source:
     """Read and check interactions with times, and grades if there are any, into the table `source`; they may repeat.
 
@@ -71,7 +71,7 @@ def read_interactions(
 
 
 def read_items(
-    connection: DuckDBPyConnection, table: InputTable, *, watch: Watch = unwatched
+    connection: DuckDBPyConnection, table: InputTable, *, watch: Progress = no_progress
 ) -> tuple[pl.DataFrame, Source]:
     """The catalogue: item, of categories, vector and title what there is, group and the columns of numbers if they are named.
 
@@ -116,7 +116,7 @@ def read_users(connection: DuckDBPyConnection, table: InputTable) -> None:
 
 
 def read_table(
-    connection: DuckDBPyConnection, file: InputTable, *, watch: Watch = unwatched
+    connection: DuckDBPyConnection, file: InputTable, *, watch: Progress = no_progress
 ) -> tuple[pl.DataFrame, Source]:
     """The table under our names, its ids checked; `file.needs` is the one column of ids.
 
@@ -209,7 +209,7 @@ def _repeated(connection: DuckDBPyConnection, source: Source, key: str) -> list[
     return [Problem(f"{source.file.name}: {where}", what, f"keep one row for each {key}")]
 
 
-COLUMNS = (("user", "item"), ("grade", "time", "propensity"))  # must be there, may be there
+TRUTH_COLUMNS = (("user", "item"), ("grade", "time", "propensity"))  # must be there, may be there
 
 
 def read_truth(
@@ -219,8 +219,8 @@ def read_truth(
     *,
     may_be_empty: bool = False,
     is_part: bool = False,
-    watch: Watch = unwatched,
-) -> tuple[Source, Changed]:
+    watch: Progress = no_progress,
+) -> tuple[Source, PolicyChanges]:
     """Read and check judgements into the table `source`; says what the policies of `input` changed.
 
     is_part : are there other parts of the table, so that nothing may be left of this one?
@@ -236,15 +236,15 @@ def read_truth(
     if policies.repeated_grade == "error":
         problems += repeated_judgements(connection, source, rows)
     if problems:
-        raise InputError(problems if is_part else with_hint(connection, source, problems))
-    changed = settle_truth(connection, source, policies)
+        raise InputError(problems if is_part else with_unit_hint(connection, source, problems))
+    changed = apply_truth_policies(connection, source, policies)
     left = is_part or only_row(connection, "SELECT count(*) FROM source")[0]
     if source.rows and not left:
-        raise nothing_left(table)
+        raise no_rows_left_error(table)
     return source, changed
 
 
-def nothing_left(table: InputTable) -> InputError:
+def no_rows_left_error(table: InputTable) -> InputError:
     """The refusal of a truth all of whose rows the policies take away."""
     what = "has no row that is left: every grade is negative"
     return refuse(table.name, what, f"set {table.settings.input('negative_grade', 'zero')}")

@@ -9,16 +9,16 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pc
 
-from concord.metrics_core.data.arrow_types import as_value, bare, bare_type, value_type
-from concord.metrics_core.data.columnar import BATCH, SAME_TYPES, united
+from concord.metrics_core.data.arrow_types import as_value, decode, decoded_type, value_type
+from concord.metrics_core.data.columnar import BATCH, SAME_TYPES, united_schema
 from concord.metrics_core.data.input_table import InputTable
-from concord.metrics_core.data.table_files import Part, damaged, opened_parts
+from concord.metrics_core.data.table_files import Part, damaged_file_problem, open_parts
 from concord.metrics_core.data.text_files import (
     DELIMITERS,
     LONGEST,
     header_of,
-    lines_of,
-    unpacked,
+    iter_lines,
+    open_unpacked,
     unreadable,
 )
 from concord.metrics_core.errors import InputError, Problem, refuse
@@ -37,8 +37,8 @@ def json_cells(file: InputTable, keeps: Callable[[str], bool]) -> tuple[pl.DataF
     kinds: dict[str, set[str]] = {}
     names: dict[str, None] = {}
     kept = []
-    with unpacked(file.path) as opened:
-        for number, line in enumerate(lines_of(opened, file.path), start=1):
+    with open_unpacked(file.path) as opened:
+        for number, line in enumerate(iter_lines(opened, file.path), start=1):
             if not line.strip():
                 continue
             held = _object(line, f"{file.name}: line {number:,}")
@@ -117,8 +117,8 @@ def cells_of(file: InputTable) -> Cells:
             found, names = json_cells(file, keeps)
             found.to_arrow()  # refuses integers beyond 64 bits
         else:
-            parts = opened_parts(file)
-            names = united(parts).names
+            parts = open_parts(file)
+            names = united_schema(parts).names
             left_out = _left_out(parts, kept := [name for name in names if keeps(name)])
             used = [name for name in kept if name not in left_out]
             found = pl.from_arrow(_columnar(file, parts, [key, *used]))
@@ -133,7 +133,7 @@ def cells_of(file: InputTable) -> Cells:
 def _delimited(file: InputTable, names: list[str]) -> pa.Table:
     delimiter = DELIMITERS[file.format]
     read = [file.theirs(file.needs[0]), *names]
-    with unpacked(file.path) as opened:
+    with open_unpacked(file.path) as opened:
         return pc.read_csv(
             opened,
             pc.ReadOptions(block_size=LONGEST),
@@ -154,7 +154,7 @@ def _left_out(parts: list[Part], names: list[str]) -> dict[str, str]:
         name: str(kind)
         for part in parts
         for name in names
-        if value_type(kind := bare_type(part.schema.field(name).type)) is None
+        if value_type(kind := decoded_type(part.schema.field(name).type)) is None
     }
 
 
@@ -179,14 +179,14 @@ def _refuse_lacking(parts: list[Part], names: Iterable[str]) -> None:
 
 
 def _table(part: Part, names: list[str]) -> pa.Table:
-    types = [value_type(bare_type(part.schema.field(name).type)) for name in names]
+    types = [value_type(decoded_type(part.schema.field(name).type)) for name in names]
     schema = pa.schema(list(zip(names, types, strict=True)))
     batches = []
     try:
         for batch in part.batches(names, BATCH):
             batch.validate(full=True)
-            columns = [as_value(bare(batch.column(name))) for name in names]
+            columns = [as_value(decode(batch.column(name))) for name in names]
             batches.append(pa.RecordBatch.from_arrays(columns, schema=schema))
     except (pa.ArrowException, OSError) as error:
-        raise InputError([damaged(part.path, error)]) from None
+        raise InputError([damaged_file_problem(part.path, error)]) from None
     return pa.Table.from_batches(batches, schema)

@@ -21,7 +21,7 @@ from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.data.text_files import DELIMITERS, read_delimited, read_trec
 from concord.metrics_core.data.units import unit_sql
 from concord.metrics_core.errors import AT_MOST, InputError, Problem, SettingNames, in_words, refuse
-from concord.metrics_core.files import STORES, is_address, refuse_special, shown
+from concord.metrics_core.files import STORES, is_address, redact_address, refuse_special
 
 # As a float writes them; one of more digits may be another number than was meant.
 _WHOLE = "(0|-?[1-9][0-9]{0,14})[.]0"
@@ -50,7 +50,7 @@ class RewrittenIds:
         )
 
 
-def settle_whole_ids(
+def strip_float_suffix(
     connection: DuckDBPyConnection,
     columns: Sequence[str],
     unsure: Sequence[str],
@@ -70,7 +70,7 @@ def settle_whole_ids(
     if not texts:
         return ()
     counts = ", ".join(
-        f"count(*) FILTER (WHERE {written_by_floats(text)})" for text in texts.values()
+        f"count(*) FILTER (WHERE {is_float_id_sql(text)})" for text in texts.values()
     )
     rows_of = dict(zip(texts, only_row(connection, f"SELECT {counts} FROM source"), strict=True))
     changed = {name: texts[name] for name, rows in rows_of.items() if rows}
@@ -87,13 +87,13 @@ def settle_whole_ids(
     )
 
 
-def written_by_floats(given: str) -> str:
+def is_float_id_sql(given: str) -> str:
     """Is a text a whole number as a float writes it? In SQL."""
     return f"(ends_with({given}, '.0') AND regexp_full_match({given}, '{_WHOLE}'))"
 
 
 def _written_both_ways(connection: DuckDBPyConnection, text: str, where: str) -> Iterator[Problem]:
-    query = _BOTH.format(text=text, is_whole=written_by_floats("id"))
+    query = _BOTH.format(text=text, is_whole=is_float_id_sql("id"))
     count, example = only_row(connection, query)
     if count:
         more = f", and {in_words(count - 1, 'id')} more in both forms" if count > 1 else ""
@@ -108,10 +108,10 @@ def _written_both_ways(connection: DuckDBPyConnection, text: str, where: str) ->
 def _settled(
     connection: DuckDBPyConnection, column: str, text: str, rows: int, *, unsure: bool
 ) -> RewrittenIds:
-    query = f"SELECT arg_min({text}, position) FROM source WHERE {written_by_floats(text)}"
+    query = f"SELECT arg_min({text}, position) FROM source WHERE {is_float_id_sql(text)}"
     (first,) = only_row(connection, query)
     forget = f", {column}_wrong = NULL" if unsure else ""
-    change = f"UPDATE source SET {column} = {text}[:-3]{forget} WHERE {written_by_floats(text)}"
+    change = f"UPDATE source SET {column} = {text}[:-3]{forget} WHERE {is_float_id_sql(text)}"
     connection.execute(change)
     return RewrittenIds(column, rows, first)
 
@@ -132,10 +132,10 @@ _AT_A_TIME = 131_072  # rows
 PACKED = ("csv", "tsv", "jsonl", "trec")  # formats that may be read from `.gz`
 
 Batches: TypeAlias = pa.RecordBatchReader | None
-Watch = Callable[[Batches, str, int | None], AbstractContextManager[Batches]]
+Progress = Callable[[Batches, str, int | None], AbstractContextManager[Batches]]
 
 
-def unwatched(batches: Batches, _: str, __: int | None) -> AbstractContextManager[Batches]:
+def no_progress(batches: Batches, _: str, __: int | None) -> AbstractContextManager[Batches]:
     return nullcontext(batches)
 
 
@@ -165,7 +165,7 @@ class Source:
         return self.raw.kinds[column] in ("text", "json")
 
 
-def format_of(path: Place, given: str | None, settings: SettingNames) -> str:
+def detect_format(path: Place, given: str | None, settings: SettingNames) -> str:
     """The format that is given, or else the one that the file's name tells."""
     suffixes = path.suffixes
     packed = suffixes[-1:] == [".gz"]
@@ -188,7 +188,7 @@ def read_source(
     *,
     rank_base: int = 1,
     may_be_empty: bool = False,
-    watch: Watch = unwatched,
+    watch: Progress = no_progress,
 ) -> Source:
     """Read a file into the table `source` of the connection.
 
@@ -213,7 +213,7 @@ def read_source(
         keep = f", or set {setting}" if "score" in file.may_have else ""
         raise refuse(file.name, "holds no rows", f"check what made it{keep}")
     ids = [name for name in source.ids if source.is_text(name)]
-    rewritten = settle_whole_ids(
+    rewritten = strip_float_suffix(
         connection, ids, source.unsure, lambda name: f"{file.name}: column {file.theirs(name)!r}"
     )
     found = replace(
@@ -240,8 +240,8 @@ def _of_requests(connection: duckdb.DuckDBPyConnection, source: Source) -> Sourc
 
 
 @contextmanager
-def passing(
-    connection: duckdb.DuckDBPyConnection, file: InputTable, *, rank_base: int, watch: Watch
+def stream_source(
+    connection: duckdb.DuckDBPyConnection, file: InputTable, *, rank_base: int, watch: Progress
 ) -> Iterator[tuple[Source, Iterator[pa.RecordBatch]]]:
     """A file whose rows go by in their order and are kept nowhere: what it is, and the typed columns of the rows.
 
@@ -261,7 +261,7 @@ def passing(
             yield source, iter(batches)
 
 
-def _watched(source: Source, watch: Watch) -> AbstractContextManager[Batches]:
+def _watched(source: Source, watch: Progress) -> AbstractContextManager[Batches]:
     raw = source.raw
     return watch(None if raw.marked else raw.batches, f"read {source.file.name}", raw.rows)
 
@@ -281,7 +281,7 @@ def _opened(
     return Source(file, raw, columns, unsure, rows=0), f"SELECT {selected} FROM raw"
 
 
-def refuse_missing(path: Place, settings: SettingNames) -> None:
+def check_path(path: Place, settings: SettingNames) -> None:
     """Refuse a path where there is nothing, or an empty file."""
     if isinstance(path, RemotePath):
         _refuse_missing_object(path, settings)
@@ -295,7 +295,9 @@ def refuse_missing(path: Place, settings: SettingNames) -> None:
         if is_address(str(path)):
             stores = ", ".join(f"{scheme}://" for scheme in STORES)
             fix = f"fetch what stands there first, and {settings.path}; {stores} are read where they are"
-            raise refuse(shown(str(path)), "is an address, not a file of this machine", fix)
+            raise refuse(
+                redact_address(str(path)), "is an address, not a file of this machine", fix
+            )
         folder = path.parent
         names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
         near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)

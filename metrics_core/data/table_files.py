@@ -14,8 +14,14 @@ import pyarrow.parquet as pq
 
 from concord.metrics_core.data.delta import LOG, is_delta, snapshot
 from concord.metrics_core.data.input_table import InputTable
-from concord.metrics_core.data.object_stores import failure, is_failure
-from concord.metrics_core.data.paths import Place, at_once, beginning, by_ranges, parquet
+from concord.metrics_core.data.object_stores import is_store_failure, store_problem
+from concord.metrics_core.data.paths import (
+    Place,
+    first_bytes,
+    map_places,
+    open_parquet,
+    open_random_access,
+)
 from concord.metrics_core.errors import InputError, Problem, refuse
 
 _FIX = "keep nothing but `*.parquet` files of one table in the folder"
@@ -24,7 +30,7 @@ _MISSING = "__HIVE_DEFAULT_PARTITION__"
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
-def paths_of(file: InputTable) -> Sequence[tuple[Place, Mapping[str, pa.Scalar]]]:
+def part_paths(file: InputTable) -> Sequence[tuple[Place, Mapping[str, pa.Scalar]]]:
     """The file, or all parts of the folder in the order of their paths; each with the values that all of its rows have."""
     if not file.path.is_dir():
         return [(file.path, {})]
@@ -141,12 +147,12 @@ _AGAIN = "write or copy the file again"
 
 def is_stream(path: Place) -> bool:
     """Is it Arrow's stream, not its file format?"""
-    return beginning(path, len(_STREAM)) == _STREAM
+    return first_bytes(path, len(_STREAM)) == _STREAM
 
 
 def refuse_other_content(path: Place, file: InputTable) -> None:
     """Refuse a file that does not begin as its format does."""
-    begins = beginning(path, 60)
+    begins = first_bytes(path, 60)
     if not begins:
         raise refuse(str(path), "is empty (0 bytes)", "check what wrote the file")
     if begins.startswith(MAGIC[file.format]) or (
@@ -163,7 +169,7 @@ def refuse_part_of_arrow(path: Place) -> None:
     if is_stream(path):
         _refuse_open_stream(path)
         return
-    with by_ranges(path) as held:
+    with open_random_access(path) as held:
         _refuse_other_end(path, held)
 
 
@@ -173,7 +179,7 @@ def refuse_joined(path: Place, metadata: pq.FileMetaData) -> None:
     The last of them counts its places from its own beginning. So what the others take is not more
     than what lies between the end of its last column, as it says, and its footer.
     """
-    with by_ranges(path) as held:
+    with open_random_access(path) as held:
         if int.from_bytes(held.read_at(4, held.size() - 8), "little") != metadata.serialized_size:
             return  # columns are encrypted, and pyarrow aborts where it is asked for their places
         others = held.size() - 8 - metadata.serialized_size - _end_of_columns(metadata)
@@ -198,7 +204,7 @@ def _end_of_columns(metadata: pq.FileMetaData) -> int:
 
 
 def _refuse_open_stream(path: Place) -> None:
-    with by_ranges(path) as source:
+    with open_random_access(path) as source:
         reader = pyarrow.ipc.MessageReader.open_stream(source)
         for _ in reader:
             pass
@@ -259,10 +265,10 @@ def _joined(path: Place) -> InputError:
     )
 
 
-def damaged(path: Place | str, error: Exception) -> Problem:
+def damaged_file_problem(path: Place | str, error: Exception) -> Problem:
     """What to say of a file that cannot be read."""
-    if is_failure(str(path), error):
-        return failure(str(path), error)
+    if is_store_failure(str(path), error):
+        return store_problem(str(path), error)
     message = " ".join(str(error).split())[:300]
     if "all lists to be of size" in message:
         what = "holds lists of a fixed size of which some are missing, which Arrow does not read from parquet"
@@ -290,12 +296,12 @@ class Part:
     batches: Callable[[list[str], int], Batches]
 
 
-def opened_parts(file: InputTable) -> list[Part]:
+def open_parts(file: InputTable) -> list[Part]:
     """The file, or each file of the folder with the keys of its partition; or the table that is held."""
     if file.held is not None:
         return [_of_table(file.name, file.held)]
-    found = paths_of(file)
-    opened = at_once(partial(_opened, file=file), [path for path, _ in found])
+    found = part_paths(file)
+    opened = map_places(partial(_opened, file=file), [path for path, _ in found])
     return [_with_keys(part, keys) for part, (_, keys) in zip(opened, found, strict=True)]
 
 
@@ -316,7 +322,7 @@ def _opened(path: Place, file: InputTable) -> Part:
         schema, rows, batches = _parquet(path) if file.format == "parquet" else _arrow(path)
         _ = schema.names  # decoded as they are asked for
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise InputError([damaged(path, error)]) from None
+        raise InputError([damaged_file_problem(path, error)]) from None
     return Part(str(path), part_name(file, path), schema, rows, batches)
 
 
@@ -326,21 +332,21 @@ _Opened = tuple[pa.Schema, int | None, Callable[[list[str], int], Batches]]
 def _parquet(path: Place) -> _Opened:
     def batches(names: list[str], at_a_time: int) -> Batches:
         # A file of a folder of thousands is open only while it is read.
-        with parquet(path, page_checksum_verification=True) as opened:
+        with open_parquet(path, page_checksum_verification=True) as opened:
             if isinstance(path, Path):
                 yield from opened.iter_batches(at_a_time, columns=names)
                 return
             for group in range(opened.num_row_groups):  # what is asked for ahead is held in memory
                 yield from opened.iter_batches(at_a_time, [group], columns=names)
 
-    with parquet(path) as opened:
+    with open_parquet(path) as opened:
         refuse_joined(path, opened.metadata)
         return opened.schema_arrow, opened.metadata.num_rows, batches
 
 
 def _arrow(path: Place) -> _Opened:
     read = _stream_batches if is_stream(path) else _file_batches
-    with by_ranges(path) as source:
+    with open_random_access(path) as source:
         opened = (
             pyarrow.ipc.open_stream(source) if is_stream(path) else pyarrow.ipc.open_file(source)
         )
@@ -350,7 +356,7 @@ def _arrow(path: Place) -> _Opened:
     def batches(names: list[str], at_a_time: int) -> Batches:
         places = sorted(schema.get_field_index(name) for name in names)
         options = pyarrow.ipc.IpcReadOptions(included_fields=places)
-        with by_ranges(path) as source:
+        with open_random_access(path) as source:
             for batch in read(source, options):
                 for start in range(0, len(batch), at_a_time):
                     yield batch.slice(start, at_a_time)

@@ -14,15 +14,15 @@ import duckdb
 import pyarrow as pa
 import pyarrow.csv as pc
 
-from concord.metrics_core.data.columnar import rows_of, shape_of
+from concord.metrics_core.data.columnar import find_layout, row_builder
 from concord.metrics_core.data.input_table import (
     InputTable,
     Raw,
     refuse_columns_mapping,
     with_positions,
 )
-from concord.metrics_core.data.object_stores import failure, is_failure
-from concord.metrics_core.data.paths import Place, in_order
+from concord.metrics_core.data.object_stores import is_store_failure, store_problem
+from concord.metrics_core.data.paths import Place, open_sequential
 from concord.metrics_core.errors import AT_MOST, InputError, Problem, refuse
 
 BLOCK = 1 << 22  # bytes of CSV that are read at a time; a row may be as long
@@ -37,8 +37,8 @@ NO_DELIMITER = "\x01"  # a control character that no line of JSON or TREC may ho
 def read_delimited(file: InputTable, rank_base: int) -> Raw:
     delimiter = DELIMITERS[file.format]
     header = header_of(file, delimiter)
-    shape = shape_of(file, pa.schema([(name, pa.string()) for name in header]))
-    rows = rows_of(file, shape, dict.fromkeys(shape.chosen, "text"), rank_base)
+    shape = find_layout(file, pa.schema([(name, pa.string()) for name in header]))
+    rows = row_builder(file, shape, dict.fromkeys(shape.chosen, "text"), rank_base)
     raw = Raw(rows.made, partial(_line_of, file.path, delimiter))
     raw.others = shape.others(header)
     ragged: list[Any] = []
@@ -74,12 +74,12 @@ def read_lines(file: InputTable) -> Raw:
 
 def first_line(path: Place) -> str:
     """The first line that is not blank, or nothing."""
-    with unpacked(path) as file:
-        lines = lines_of(file, path)
+    with open_unpacked(path) as file:
+        lines = iter_lines(file, path)
         return next((text for line in lines if (text := _text(line).strip())), "")
 
 
-def lines_of(file: IO[bytes], path: Place) -> Iterator[bytes]:
+def iter_lines(file: IO[bytes], path: Place) -> Iterator[bytes]:
     """The lines, none of which may take the memory.
 
     Raises
@@ -101,7 +101,7 @@ def _too_long(path: Place, where: str = "") -> Problem:
 
 
 @contextmanager
-def unpacked(path: Place) -> Iterator[IO[bytes]]:
+def open_unpacked(path: Place) -> Iterator[IO[bytes]]:
     try:
         with path.open("rb") as packed:
             yield gzip.GzipFile(fileobj=packed) if path.suffix == ".gz" else packed  # type: ignore[misc]  # GzipFile reads bytes, though it is not declared as IO
@@ -110,8 +110,8 @@ def unpacked(path: Place) -> Iterator[IO[bytes]]:
             str(path), f"is no whole gzip file ({error})", "pack or copy the file again"
         ) from None
     except OSError as error:
-        if is_failure(str(path), error):
-            raise InputError([failure(str(path), error)]) from None
+        if is_store_failure(str(path), error):
+            raise InputError([store_problem(str(path), error)]) from None
         raise
 
 
@@ -126,7 +126,7 @@ def _open(
     packed = "gzip" if path.suffix == ".gz" else None
     options = pc.ReadOptions(block_size=block, **read)
     try:
-        return pc.open_csv(in_order(path, packed), options, parse, convert)
+        return pc.open_csv(open_sequential(path, packed), options, parse, convert)
     except (pa.ArrowException, OSError) as error:
         raise InputError(unreadable(path, error)) from None
 
@@ -141,8 +141,8 @@ def _decoded(reader: pc.CSVStreamingReader, path: Place, raw: Raw) -> Iterator[p
 
 def unreadable(path: Place, error: Exception) -> list[Problem]:
     """Lines of a text file that are not UTF-8, by number; else the error as it is."""
-    if is_failure(str(path), error):
-        return [failure(str(path), error)]
+    if is_store_failure(str(path), error):
+        return [store_problem(str(path), error)]
     fix = "save the file as UTF-8"
     problems: list[Problem] = []
     message = " ".join(str(error).split())[:300]
@@ -153,8 +153,8 @@ def unreadable(path: Place, error: Exception) -> list[Problem]:
         return [Problem(str(path), "holds no rows", fix)]
     if "utf8" not in message.lower().replace("-", ""):
         return [Problem(str(path), f"cannot be read: {message}", "write or copy the file again")]
-    with unpacked(path) as file:
-        for number, line in enumerate(lines_of(file, path), start=1):
+    with open_unpacked(path) as file:
+        for number, line in enumerate(iter_lines(file, path), start=1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as wrong:
@@ -198,8 +198,8 @@ def header_of(file: InputTable, delimiter: str) -> list[str]:
 def _first_filled(path: Place) -> tuple[int, bytes]:
     """The first line that is not empty, and its number; a carriage return alone ends lines too."""
     number = 0
-    with unpacked(path) as opened:
-        for read in lines_of(opened, path):
+    with open_unpacked(path) as opened:
+        for read in iter_lines(opened, path):
             for line in re.split(rb"\r\n|[\r\n]", read.removesuffix(b"\n").removesuffix(b"\r")):
                 number += 1
                 if line.removeprefix(BOM):
@@ -241,7 +241,7 @@ def _ragged_lines(path: Place, delimiter: str, width: int) -> list[Problem]:
 
 def _rows(path: Place, delimiter: str) -> Iterator[tuple[list[str], int]]:
     """The values of each row and the line at which it ends, up to what Python's reader cannot follow."""
-    with unpacked(path) as file, suppress(csv.Error):
+    with open_unpacked(path) as file, suppress(csv.Error):
         text = io.TextIOWrapper(
             file, encoding="utf-8-sig", errors="replace"
         )  # ends lines as \r, too

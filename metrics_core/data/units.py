@@ -22,7 +22,7 @@ def unit_id(values: Sequence[Any]) -> str:
     return "/".join(re.sub(r"([/\\])", r"\\\1", str(value)) for value in values)
 
 
-def parts_of(unit: str) -> list[str]:
+def split_unit_id(unit: str) -> list[str]:
     """The values of an id."""
     return [re.sub(ESCAPED, r"\1", part) for part in re.findall(r"(?s)(?:[^/\\]|\\.)+", unit)]
 
@@ -35,7 +35,7 @@ def unit_sql(columns: Sequence[str]) -> str:
     return " || '/' || ".join(escaped)
 
 
-def owner_sql(unit: str) -> str:
+def user_sql(unit: str) -> str:
     """SQL of the user whose request it is, as text."""
     return f"regexp_replace(regexp_extract({unit}, '{FIRST}', 1), '{ESCAPED}', '\\1', 'g')"
 
@@ -45,7 +45,7 @@ def rest_sql(unit: str) -> str:
     return f"regexp_replace({unit}, '{_AFTER}', '')"
 
 
-def owners(units: "pl.Series") -> "pl.Series":
+def users_of_units(units: "pl.Series") -> "pl.Series":
     """The user whose request each is, as text."""
     return units.str.extract(FIRST, 1).str.replace_all(ESCAPED, "$1")
 
@@ -54,7 +54,7 @@ def with_parts(table: "pl.DataFrame", unit: Sequence[str]) -> "pl.DataFrame":
     """The table with a column of text for each of the unit's in the place of the id in `user`."""
     import polars as pl  # a library that people wait for: only those who have requests do
 
-    parts = [parts_of(each) for each in table[USER].to_list()]
+    parts = [split_unit_id(each) for each in table[USER].to_list()]
     columns = [
         pl.Series(name, [part[place] for part in parts], dtype=pl.String)
         for place, name in enumerate(unit)

@@ -8,7 +8,7 @@ import polars as pl
 
 from concord.metrics_core.data.parse_values import EXACT, HOLDS, is_beyond
 from concord.metrics_core.data.policies import Policies
-from concord.metrics_core.data.row_checks import RowCheck, only_row, whose, wrong_rows
+from concord.metrics_core.data.row_checks import RowCheck, ids_text, only_row, row_problems
 from concord.metrics_core.data.source import Source
 from concord.metrics_core.errors import Affected, Problem, affecting, in_words
 
@@ -91,7 +91,7 @@ def value_problems(
     connection: duckdb.DuckDBPyConnection, source: Source, checks: list[RowCheck]
 ) -> list[Problem]:
     names = {column: source.file.theirs(column) for column in source.columns}
-    found = wrong_rows(connection, "source", checks, place=source.raw.place, names=names)
+    found = row_problems(connection, "source", checks, place=source.raw.place, names=names)
     return [replace(each, location=f"{source.file.name}: {each.where}") for each in found]
 
 
@@ -177,7 +177,7 @@ def repeated_judgements(
     affected = Affected(JUDGEMENT_REPEATS, tuple(stand), rows=count, users=None, said=said)
     setting = source.file.settings.input("repeated_grade")
     fix = f"keep one row for each user and item, or set {setting} to first or highest"
-    where = f"{source.file.name}: {' and '.join(stand)}{whose(user, item)}"
+    where = f"{source.file.name}: {' and '.join(stand)}{ids_text(user, item)}"
     return [affecting(where, fix, affected)]
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.data.relations import Table, column
-from concord.metrics_core.data.units import owners
+from concord.metrics_core.data.relations import Table, read_column
+from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.diagnostics import LISTED, ListCounts, WeightCounts
 from concord.metrics_core.evaluation.panel import Panel, panel
 from concord.metrics_core.evaluation.partition import Part, Task, count_users, part_names
@@ -81,7 +81,7 @@ class EvaluationAccumulator:
         if self.task.conventions.propensity is not None:
             self.weighing.add(part.values)
         if self.task.conventions.unit_mean is not None:
-            self.owners.update(owners(part.values.filter(pl.col(LISTED) > 0)["user"]))
+            self.owners.update(users_of_units(part.values.filter(pl.col(LISTED) > 0)["user"]))
         for name in self.task.columns:
             if set(part_names(name)) <= set(part.values.columns):
                 kept = part.values.filter(pl.col(name).is_not_null()).select(part_names(name))
@@ -108,10 +108,10 @@ class EvaluationAccumulator:
         for name, (label, conventions) in self.task.columns.items():
             table = table_of(name)
             if mean is not None and table is not of:
-                whose, of = Clusters.of(column(table, "user"), mean), table
-            values, clusters = column(table, name), whose
+                whose, of = Clusters.of(read_column(table, "user"), mean), table
+            values, clusters = read_column(table, name), whose
             if (weight := mean_weight(label, conventions)) is not None:
-                clusters = Clusters.weighed(column(table, weight).to_numpy(), whose)
+                clusters = Clusters.weighed(read_column(table, weight).to_numpy(), whose)
             counted = None if clusters is None else values.is_not_null().to_numpy()
             found[name] = summarise(
                 label,

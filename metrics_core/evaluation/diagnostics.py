@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.relations import in_memory, view
+from concord.metrics_core.data.relations import create_view, in_memory
 from concord.metrics_core.data.row_checks import only_row
-from concord.metrics_core.data.units import owner_sql
+from concord.metrics_core.data.units import user_sql
 from concord.metrics_core.errors import in_words
 from concord.metrics_core.metrics.judged import Floats, Judged, per_user
 from concord.metrics_core.stats.exact_sums import exact_parts
@@ -31,7 +31,7 @@ _FINGERPRINT = (
 def users_fingerprint(users: pl.DataFrame) -> int:
     """Return a number that tells sets of users apart; no order and no type of ids changes it."""
     with in_memory() as connection:
-        view(connection, "fingerprinted", users)
+        create_view(connection, "fingerprinted", users)
         return int(only_row(connection, _FINGERPRINT)[0])
 
 
@@ -107,7 +107,7 @@ def count_list_signs(
     lacking = only_row(connection, _LACKING)[0]  # told by the file
     misses = dict(connection.execute(_MISSES, deepest).fetchall()) if lacking else {}
     timed = has_train and _times(connection)
-    known = _KNOWN_ITEMS.format(owner=owner_sql("lists.user") if of_requests else "lists.user")
+    known = _KNOWN_ITEMS.format(owner=user_sql("lists.user") if of_requests else "lists.user")
     ranks = connection.execute(known, deepest).fetchall() if has_train else []
     tied = dict(connection.execute(_TIED, {"ks": list(ks)}).fetchall()) if has_scores and ks else {}
     return {

@@ -15,7 +15,7 @@ from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.quality import SHOWN
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.side_data import ITEMS_COLUMNS
-from concord.metrics_core.data.units import owners, with_parts
+from concord.metrics_core.data.units import users_of_units, with_parts
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, WeightCounts
 from concord.metrics_core.evaluation.inputs import load_inputs
@@ -94,7 +94,7 @@ class Result(Told):
         if label.metric.of_catalogue:
             n_users = None
             if self.unit:
-                n_users = owners(self.values.filter(pl.col(LISTED) > 0)["user"]).n_unique()
+                n_users = users_of_units(self.values.filter(pl.col(LISTED) > 0)["user"]).n_unique()
             exposure = self.exposures[str(label)]
             return summarise_catalogue(label, exposure, self.task.conventions, n_users)
         return summarise_column(

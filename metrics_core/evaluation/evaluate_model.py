@@ -8,17 +8,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from concord.metrics_core.data.id_matching import Met, fit_in
+from concord.metrics_core.data.id_matching import IdMatchContext, match_ids
 from concord.metrics_core.data.relations import (
-    Connecting,
+    OpenConnection,
     Table,
-    files,
-    id_views,
+    create_id_views,
+    create_view,
+    file_paths,
+    read_frame,
     scan,
-    schema,
+    schema_of,
     share_id_types,
-    view,
-    whole,
 )
 from concord.metrics_core.evaluation.accumulator import EvaluationAccumulator, summary_content
 from concord.metrics_core.evaluation.diagnostics import count_list_signs
@@ -44,7 +44,7 @@ class ModelData:
     model: str
     lists: Table
     truth: Table
-    connect: Connecting
+    connect: OpenConnection
     train: Table | None = None
     items: Table | None = None
     users: Table | None = None
@@ -71,14 +71,14 @@ class ValueStore(Protocol):
         """Return the table that has `user` and this column."""
 
 
-def check_ids(data: ModelData, met: Met, *, of_requests: bool) -> Content:
+def check_ids(data: ModelData, met: IdMatchContext, *, of_requests: bool) -> Content:
     """Return what the ids of the lists have in common with those of ground truth and catalogue; see `fit_of`."""
     tables = {"lists": data.lists, "truth": data.truth}
     if data.items is not None:
         tables["items"] = data.items
-    with data.connect(files(tables.values())) as connection:
-        id_views(connection, tables)
-        return fit_in(connection, met, of_requests=of_requests)
+    with data.connect(file_paths(tables.values())) as connection:
+        create_id_views(connection, tables)
+        return match_ids(connection, met, of_requests=of_requests)
 
 
 def evaluate_model(
@@ -126,13 +126,13 @@ def _validity(data: ModelData, accumulator: EvaluationAccumulator) -> Content:
     tables = {"lists": data.lists, "truth": data.truth}
     if data.train is not None:
         tables["train"] = data.train
-    with data.connect(files(tables.values())) as connection:
-        id_views(connection, tables)
+    with data.connect(file_paths(tables.values())) as connection:
+        create_id_views(connection, tables)
         return count_list_signs(
             connection,
             accumulator.lists,
             has_train=data.train is not None,
-            has_scores="score" in schema(data.lists),
+            has_scores="score" in schema_of(data.lists),
             ks=accumulator.task.cutoffs,
             of_requests=accumulator.task.conventions.unit_mean is not None,
         )
@@ -140,13 +140,13 @@ def _validity(data: ModelData, accumulator: EvaluationAccumulator) -> Content:
 
 def execute_in_memory(data: ModelData, task: Task) -> Generator[Part]:
     """Evaluate all users at once."""
-    truth = whole(data.truth)
+    truth = read_frame(data.truth)
     users = truth if data.users is None else scan(data.users)
-    tables = {"ranked": whole(data.lists), "judgements": truth}
+    tables = {"ranked": read_frame(data.lists), "judgements": truth}
     tables["knowns"] = users.lazy().select("user").collect()
     with data.connect([]) as connection:
         for name, table in tables.items():
-            view(connection, name, table)
+            create_view(connection, name, table)
         share_id_types(connection, {"lists": "ranked", "truth": "judgements", "known": "knowns"})
         task = data.background.shelved(task)
         if task.needs_items:

@@ -11,20 +11,24 @@ import pyarrow.compute as pc
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Conventions, Ranking
-from concord.metrics_core.data.arguments import Columns, columns_named, table_given
+from concord.metrics_core.data.arguments import Columns, check_columns, open_table
 from concord.metrics_core.data.frames import Data
-from concord.metrics_core.data.id_matching import Met, fit_in, nobody_there
+from concord.metrics_core.data.id_matching import IdMatchContext, match_ids, unknown_users_error
 from concord.metrics_core.data.input_table import InputTable
+from concord.metrics_core.data.list_batches import ListBatch, list_batch
 from concord.metrics_core.data.load_lists import rank_source, read_lists
-from concord.metrics_core.data.loaded_tables import InMemory, keep_lists, keep_truth
-from concord.metrics_core.data.policies import Policies, policies_of
-from concord.metrics_core.data.quality import rewritten_of
+from concord.metrics_core.data.loaded_tables import (
+    InMemorySink,
+    load_ground_truth,
+    load_recommendations,
+)
+from concord.metrics_core.data.policies import Policies, parse_policies
+from concord.metrics_core.data.quality import rewritten_ids
 from concord.metrics_core.data.relations import share_id_types
 from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.data.side_data import read_items, read_train, read_users
 from concord.metrics_core.data.source import Source
 from concord.metrics_core.data.units import mean_findings, unit_findings
-from concord.metrics_core.data.whole_lists import WholeLists, cut
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.evaluation.partition import (
     Part,
@@ -73,7 +77,7 @@ class LoadedInputs:
     @property
     def rewritten(self) -> dict[str, dict[str, dict[str, Any]]]:
         """Table -> column -> its ids that were read without `.0`."""
-        found = {name: rewritten_of(self.sources[name]) for name in ("recs", "truth")}
+        found = {name: rewritten_ids(self.sources[name]) for name in ("recs", "truth")}
         return {name: columns for name, columns in found.items() if columns}
 
     def shelved(self, task: Task) -> Task:
@@ -97,7 +101,7 @@ class LoadedInputs:
             id_
             for (id_,) in self.connection.execute(f"SELECT DISTINCT id FROM ({every})").fetchall()
         }
-        read_users(self.connection, table_given("users", [user], {}))
+        read_users(self.connection, open_table("users", [user], {}))
         (meant,) = only_row(self.connection, "SELECT CAST(user AS VARCHAR) FROM source")
         name = next((each for each in (str(user), meant) if each in found), None)
         if name is None:
@@ -139,10 +143,10 @@ def load_inputs(
     InputError : what is wrong, where, and what to do
     """
     refuse_unit(unit, conventions)
-    allowed, named = policies_of(policies or {}), columns_named(columns or {})
+    allowed, named = parse_policies(policies or {}), check_columns(columns or {})
     if isinstance(recs, Mapping):  # it says no ranks of its own: those that it is given begin at 1
         allowed = replace(allowed, rank_base=1)
-    table = table_given("recs", recs, named).of_requests(unit)
+    table = open_table("recs", recs, named).of_requests(unit)
     wrong = None
     sources: dict[str, Source] = {}
     try:
@@ -161,20 +165,20 @@ def load_inputs(
     if wrong:
         raise wrong
     if train is not None:
-        read_train(connection, table_given("train", train, named))
+        read_train(connection, open_table("train", train, named))
         connection.execute("CREATE TEMP TABLE train AS SELECT DISTINCT user, item FROM source")
     elif not parts:
         connection.execute("CREATE TEMP TABLE train AS SELECT user, item FROM ranked WHERE FALSE")
     catalogue, name = None, None
     if items is not None:
-        shelf = table_given("items", items, named)
+        shelf = open_table("items", items, named)
         catalogue, name = catalogue_of(read_items(connection, shelf)[0]), shelf.name
         connection.register("items", catalogue.items.to_arrow())
     elif not parts:
         connection.execute("CREATE TEMP TABLE items AS SELECT item FROM ranked WHERE FALSE")
     _share(connection)
-    met = Met(table.name, table.columns, name, allowed.unknown_items, table.settings)
-    fit = fit_in(connection, met, of_requests=bool(unit))
+    met = IdMatchContext(table.name, table.columns, name, allowed.unknown_items, table.settings)
+    fit = match_ids(connection, met, of_requests=bool(unit))
     if users is not None:
         _refuse_nobody(connection)
     return LoadedInputs(
@@ -192,13 +196,13 @@ def _keep_lists(
     """Registers the lists; what they gave as they went by, if they could be evaluated so, and what they are."""
     if task is not None:
         passing = StreamingEvaluator(connection, task)
-        source = keep_lists(connection, table, policies, conventions, passing.keep).source
+        source = load_recommendations(connection, table, policies, conventions, passing.keep).source
         if not passing.refused:
             connection.register("ranked", passing.ids)
             return passing.parts, source
         connection.execute("DROP TABLE IF EXISTS ranked")
-    kept = InMemory()
-    source = keep_lists(connection, table, policies, conventions, kept.keep).source
+    kept = InMemorySink()
+    source = load_recommendations(connection, table, policies, conventions, kept.keep).source
     for relation in ("ranked", "given"):
         connection.register(relation, kept.table)
     return (), source
@@ -226,9 +230,9 @@ def _read_truth(
     unit: Sequence[str],
 ) -> Source:
     nobody_judged = isinstance(given, Mapping) and bool(given)  # each user may be without an item
-    table = table_given("truth", given, named).of_requests(unit)
-    kept = InMemory()
-    found = keep_truth(
+    table = open_table("truth", given, named).of_requests(unit)
+    kept = InMemorySink()
+    found = load_ground_truth(
         connection, table, policies, kept.keep, place=True, may_be_empty=nobody_judged
     )
     connection.from_arrow(kept.table).create("judgements")
@@ -244,7 +248,7 @@ def _register_known(
 ) -> None:
     """Whom the truth knows, or who is named; in a dict a user may have no judged item."""
     if users is not None:
-        table = table_given("users", users, named).of_requests(unit)
+        table = open_table("users", users, named).of_requests(unit)
         read_users(connection, table)
         connection.execute("CREATE TABLE knowns AS SELECT DISTINCT user FROM source")
         return
@@ -267,7 +271,7 @@ def read_users_without_items(connection: DuckDBPyConnection, judgements: Data) -
     if not empty:
         return False
     for users in (list(judgements), empty):  # two forms are found among all users
-        read_users(connection, table_given("users", users, {}))
+        read_users(connection, open_table("users", users, {}))
     return True
 
 
@@ -276,7 +280,7 @@ def _refuse_nobody(connection: DuckDBPyConnection) -> None:
     there = "SELECT user FROM lists UNION ALL SELECT user FROM truth"
     (found,) = only_row(connection, f"SELECT count(*) FROM known SEMI JOIN ({there}) USING (user)")
     if not found:
-        raise nobody_there()
+        raise unknown_users_error()
 
 
 _WHOLE = {"lists": "going_by", "all_truth": "judgements", "all_known": "knowns"}
@@ -297,7 +301,7 @@ class StreamingEvaluator:
     ids: pa.Table | None = None
     refused: bool = False
 
-    def keep(self, schema: pa.Schema, rows: Iterable[WholeLists]) -> None:
+    def keep(self, schema: pa.Schema, rows: Iterable[ListBatch]) -> None:
         """Evaluates the lists of each table, and the users of the truth who stand between them."""
         nothing = pa.Table.from_batches([], schema)
         self.parts, self.refused = [], False
@@ -341,7 +345,7 @@ class StreamingEvaluator:
             self.parts, self.refused = [], True
 
 
-def _ranges(rows: Iterator[WholeLists]) -> Iterator[tuple[WholeLists, Any, Any]]:
+def _ranges(rows: Iterator[ListBatch]) -> Iterator[tuple[ListBatch, Any, Any]]:
     """Each with the user at which its range begins and the one before which it ends; nobody is between two ranges."""
     low, lists = None, next(rows, None)
     while lists is not None:
@@ -351,6 +355,6 @@ def _ranges(rows: Iterator[WholeLists]) -> Iterator[tuple[WholeLists, Any, Any]]
         low, lists = high, after
 
 
-def _in_one(rows: Iterable[WholeLists]) -> Iterator[WholeLists]:
+def _in_one(rows: Iterable[ListBatch]) -> Iterator[ListBatch]:
     batches = [batch for lists in rows for batch in lists.table.to_batches()]
-    return iter([cut(batches)] if batches else [])
+    return iter([list_batch(batches)] if batches else [])

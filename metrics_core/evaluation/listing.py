@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.units import owners
+from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.judge import fetch
 from concord.metrics_core.metrics.judged import Floats, Ints, Judged, position_in_user
 from concord.metrics_core.metrics.listed import Items, Listed
@@ -145,7 +145,7 @@ def listed(
     """
     users = judged.users.tolist() if judged.users.dtype == object else judged.users
     numbered = pl.DataFrame({"user": users, "number": np.arange(judged.n_users)})
-    owner = owners(numbered["user"]) if of_requests else numbered["user"].cast(pl.String)
+    owner = users_of_units(numbered["user"]) if of_requests else numbered["user"].cast(pl.String)
     numbered = numbered.with_columns(owner.alias("owner"))
     connection.register("listed_users", numbered.to_arrow())
     several = "ranking" in connection.view("lists").columns

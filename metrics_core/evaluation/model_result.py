@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from concord.metrics_core.data.relations import Connecting, Table
+from concord.metrics_core.data.relations import OpenConnection, Table
 
 Json = Mapping[str, Any]
 
@@ -69,7 +69,7 @@ class EvaluationData:
     items: Table | None
     users: Table | None
     truth_quality: Json
-    connecting: Connecting
+    connecting: OpenConnection
     folds: Mapping[str, Table] = field(default_factory=dict)
 
     def truth_of(self, evaluated: ModelResult) -> Table:

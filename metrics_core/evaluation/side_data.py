@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.relations import Table, scan, view, whole
+from concord.metrics_core.data.relations import Table, create_view, read_frame, scan
 from concord.metrics_core.evaluation.judge import PROPENSITY
 from concord.metrics_core.evaluation.listing import Features, Groups, number_items
 from concord.metrics_core.evaluation.partition import Task
@@ -62,7 +62,7 @@ class Background:
     @property
     def catalogue(self) -> Catalogue | None:
         """The items, and what is known of them."""
-        return None if self.items is None else catalogue_of(whole(self.items))
+        return None if self.items is None else catalogue_of(read_frame(self.items))
 
     def shelved(self, task: Task) -> Task:
         """The task with what it reads of the catalogue or the train; see `with_shelf`."""
@@ -78,8 +78,12 @@ def with_items(connection: DuckDBPyConnection, task: Task, background: Backgroun
     catalogue = background.catalogue
     refuse_missing(task, has_train=background.train is not None, catalogue=catalogue)
     nobody = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
-    view(connection, "train", nobody if background.train is None else whole(background.train))
-    view(connection, "items", nobody.select("item") if catalogue is None else catalogue.items)
+    create_view(
+        connection, "train", nobody if background.train is None else read_frame(background.train)
+    )
+    create_view(
+        connection, "items", nobody.select("item") if catalogue is None else catalogue.items
+    )
     known = (None, None) if catalogue is None else (catalogue.features, catalogue.groups)
     return replace(task, items=number_items(connection, *known))
 

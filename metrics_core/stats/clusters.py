@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from concord.metrics_core.conventions.conventions import UnitMean
-from concord.metrics_core.data.units import owners
+from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.metrics.judged import Floats, Ints
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
@@ -143,7 +143,7 @@ class Clusters:
     @classmethod
     def of(cls, units: pl.Series, mean: UnitMean) -> "Clusters":
         """Those of the ids of requests; users are numbered in the order of their ids."""
-        users = owners(units)
+        users = users_of_units(units)
         if users.null_count():
             raise refuse("unit", f"{units.filter(users.is_null())[0]!r} is the id of no request", "name the columns of a request in `unit`")  # fmt: skip
         number = users.rank("dense").to_numpy().astype(np.int64) - 1

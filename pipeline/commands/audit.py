@@ -68,10 +68,10 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _missing_files(ground: "EvaluationData") -> "Iterator[Problem]":
     """Yield a problem for each table that params.yaml names and no stage has written."""
-    from concord.metrics_core.data.relations import files
+    from concord.metrics_core.data.relations import file_paths
     from concord.metrics_core.errors import Problem
 
     tables = (ground.truth, *ground.folds.values(), ground.train, ground.items)
-    for path in dict.fromkeys(files(table for table in tables if table is not None)):
+    for path in dict.fromkeys(file_paths(table for table in tables if table is not None)):
         if not path.is_file():
             yield Problem(str(path), "there is no such file", "run `dvc repro`")

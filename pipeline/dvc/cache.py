@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.data.hashes import hashes
+from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.errors import refuse
 from concord.pipeline.params.repository import repository
 
@@ -79,7 +79,7 @@ def cache() -> Cached:
         path = files.find(mark)
         if path is None:
             return None
-        if hashes(path).md5 != mark.removesuffix(FOLDER):
+        if hash_content(path).md5 != mark.removesuffix(FOLDER):
             what = (
                 f"is damaged: delete {os.path.relpath(path)}, whose content is not that of its hash"
             )

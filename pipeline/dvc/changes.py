@@ -10,10 +10,10 @@ from concord.metrics_core.comparison.aligned import align
 from concord.metrics_core.comparison.config import ComparisonConfig, Effect, absolute
 from concord.metrics_core.comparison.inputs import unlisted_models
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.data.relations import schema
+from concord.metrics_core.data.relations import schema_of
 from concord.metrics_core.errors import Problem
 from concord.metrics_core.evaluation.model_result import ModelResult
-from concord.metrics_core.files import mark_of, told_mark
+from concord.metrics_core.files import content_id, content_id_text
 from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.label_content import by_reason, departure, plain
 from concord.metrics_core.results.comparison_parts import or_nan, or_none
@@ -105,7 +105,7 @@ def unlike(config: Terms, models: Mapping[str, ModelResult], before: Former) -> 
 def _truths(evaluated: ModelResult) -> dict[str | None, str]:
     """The marks of the truth, or of those of the folds, and how they are told."""
     truths = [each.summary["inputs"]["truth"] for each in evaluated.each]
-    return {mark_of(truth): told_mark(truth, 12) for truth in truths}
+    return {content_id(truth): content_id_text(truth, 12) for truth in truths}
 
 
 def version_warnings(models: Mapping[str, ModelResult], before: Former) -> Iterator[str]:
@@ -200,7 +200,7 @@ def _compared(
         {side: [each.values for each in found.each] for side, found in ((NOW, now), (THEN, then))},
         mean=config.conventions.unit_mean,
     )
-    columns = schema(then.values)
+    columns = schema_of(then.values)
     unlisted = unlisted_models({NOW: now, THEN: then}, config.max_missing_lists)
     for label in config.labels:
         text = str(label)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.data.hashes import hashes
+from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import read_comparison
@@ -69,7 +69,7 @@ def _changed_results(params: Params, message: str) -> Iterator[Problem]:
         if not path.exists():
             if name in message:  # others may be missing because nothing is evaluated here
                 yield Problem(name, "there is no such file", MAKE_AGAIN)
-        elif hashes(path).md5 != known.get("md5"):
+        elif hash_content(path).md5 != known.get("md5"):
             what = f"is damaged: its content is not that of its hash in {LOCK}"
             yield Problem(name, what, MAKE_AGAIN)
 
@@ -109,7 +109,7 @@ def _differs(path: Path, known: Mapping[str, str]) -> bool:
     locked = Path(LOCK).stat().st_mtime_ns
     if known.get("hash") != "md5" or all(state.st_mtime_ns <= locked for state in states):
         return False
-    return hashes(path).md5 != known.get("md5")
+    return hash_content(path).md5 != known.get("md5")
 
 
 def _read_lock() -> DvcLock:

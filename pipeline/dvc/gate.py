@@ -17,7 +17,7 @@ from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
-from concord.metrics_core.files import mark_of
+from concord.metrics_core.files import content_id
 from concord.metrics_core.metrics.catalogue import parse
 from concord.metrics_core.results.gate import Decision, Gate, Measured
 from concord.pipeline.dvc.changes import (
@@ -280,4 +280,4 @@ def _refuse_unlike(
 
 def _other(role: str, then: ModelResult, now: ModelResult) -> bool:
     was, is_now = (each.summary["inputs"].get(role, {}) for each in (then, now))
-    return mark_of(was) != mark_of(is_now)
+    return content_id(was) != content_id(is_now)

@@ -13,7 +13,7 @@ from typing import Any
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.replicate_config import KEY, Named, models_of
 from concord.metrics_core.comparison.replicated_models import replicated
-from concord.metrics_core.data.hashes import hashes
+from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.files import load_json
@@ -114,7 +114,7 @@ class RevisionFiles:
         listing = None if md5 is None else self._cache.fetch(md5)
         if md5 is None or listing is None:
             return self._fetch(folder / name, None, into)
-        if hashes(listing).md5 != md5.removesuffix(FOLDER):
+        if hash_content(listing).md5 != md5.removesuffix(FOLDER):
             return self._damaged(folder, listing)
         return self._fetch(folder / name, files_of(listing.read_bytes()).get(name), into)
 
@@ -128,7 +128,7 @@ class RevisionFiles:
             into.write_bytes(blob)
         else:
             into.symlink_to(cached.resolve())
-        if md5 is None or hashes(into).md5 == md5:
+        if md5 is None or hash_content(into).md5 == md5:
             return None
         return self._damaged(path, cached)
 

@@ -11,7 +11,7 @@ from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.comparison.segments import segment_cells
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
-from concord.metrics_core.files import told_mark
+from concord.metrics_core.files import content_id_text
 from concord.metrics_core.results.comparison_parts import SegmentCell
 from concord.metrics_core.results.history import SegmentChange, Setting, Since
 from concord.pipeline.dvc.changes import NOW, THEN, changes, one_sided, unlike, version_warnings
@@ -163,4 +163,4 @@ def _data(model: str, summary: Mapping[str, Any]) -> dict[str, str]:
 
 def _table(table: Mapping[str, Any], users: int | None) -> str:
     known = "" if users is None else f", {users:,} users"
-    return f"{table['path']}, {told_mark(table, _HASH)}{known}"
+    return f"{table['path']}, {content_id_text(table, _HASH)}{known}"

@@ -16,8 +16,8 @@ from urllib.parse import unquote
 from concord.metrics_core.comparison.replicate_config import KEY
 from concord.metrics_core.conventions.registry import MAX_GRADE
 from concord.metrics_core.data import load_lists as lists
-from concord.metrics_core.data.input_table import InputTable, columns_of
-from concord.metrics_core.data.load_lists import names_requests, units_of
+from concord.metrics_core.data.input_table import InputTable, resolve_columns
+from concord.metrics_core.data.load_lists import are_session_names, possible_units
 from concord.metrics_core.errors import ParamsKeys
 from concord.metrics_core.evaluation.warnings.data import HIGHEST_STARS, least_liked
 from concord.metrics_core.results.replicates import FEWEST_TRAININGS
@@ -54,16 +54,16 @@ def shared_unit(models: Mapping[str, Table], truth: Table) -> tuple[str, ...]:
     if not shared:
         return ()
     with workspace() as connection:
-        found = [[*units_of(connection, _input(table), shared)] for table in models.values()]
+        found = [[*possible_units(connection, _input(table), shared)] for table in models.values()]
     fitting = [unit for unit in found[0] if all(unit in each for each in found)]
     if () in fitting:  # which ranks prove, and scores do not
         ranked = any("rank" in table.columns for table in models.values())
-        fitting = [] if ranked else [unit for unit in fitting if unit and names_requests(unit)]
+        fitting = [] if ranked else [unit for unit in fitting if unit and are_session_names(unit)]
     return next(iter(fitting), ())
 
 
 def _input(table: Table) -> InputTable:
-    columns = columns_of(lists.COLUMNS, table.columns)
+    columns = resolve_columns(lists.LIST_COLUMNS, table.columns)
     return InputTable(str(table.path), table.peeked.form, *columns, ParamsKeys("models"))
 
 

@@ -9,7 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.files import load_json, mark_of
+from concord.metrics_core.files import content_id, load_json
 from concord.metrics_core.metrics.catalogue import Label, parse, spelled
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, or_nan
@@ -182,7 +182,7 @@ def _tags(summary: Json) -> dict[str, str]:
         "concord.conventions": summary["fingerprint"],
         "concord.version": summary["versions"]["concord-eval"],
         **{
-            f"concord.{name}_{'sha256' if source['sha256'] else 'etag'}": str(mark_of(source))
+            f"concord.{name}_{'sha256' if source['sha256'] else 'etag'}": str(content_id(source))
             for name, source in summary["inputs"].items()
         },
     }

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from concord.metrics_core.files import address_of, is_remote
+from concord.metrics_core.files import is_remote, parse_address
 from concord.pipeline.mlflow.client import single_try
 from concord.pipeline.mlflow.model_content import Standing
 from concord.pipeline.mlflow.run_content import Artifact, RunContent
@@ -175,7 +175,7 @@ def datasets(content: RunContent) -> list[DatasetInput]:
 
 def _lies_in(path: str) -> str:
     """MLflow's word for where a data set lies."""
-    return address_of(path).store if is_remote(path) else "local"
+    return parse_address(path).store if is_remote(path) else "local"
 
 
 def upload_all(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from concord.metrics_core.errors import InputError, Problem, refuse
-from concord.metrics_core.files import address_of, is_address, is_remote
+from concord.metrics_core.files import is_address, is_remote, parse_address
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.repository import original_repository, repository
 from concord.pipeline.params.yaml_files import Finding
@@ -129,7 +129,7 @@ def _name(keys: Keys, path: str) -> Iterator[Finding]:
         yield keys, "is an address", f"name a folder of the project, such as results/{keys[1]}"
     elif is_remote(path):
         try:
-            address_of(path)
+            parse_address(path)
         except InputError as error:  # which repeats no secret
             yield from ((keys, f"{each.where} {each.what}", each.fix) for each in error.problems)
 
@@ -189,7 +189,7 @@ def unwatched_by_dvc(params: Params) -> Iterator[Problem]:
     for keys, path in input_paths(params):
         if not is_remote(path):
             continue
-        address = address_of(path)
+        address = parse_address(path)
         known = _DVC[address.store]
         if address.scheme != known:
             where = f"{PARAMS}: {'.'.join(keys)}"

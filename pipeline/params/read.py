@@ -82,11 +82,11 @@ def _own_metrics(params: Params, folder: Path) -> Iterator[Finding]:
 
 def refuse_unfit(params: Params, own_metrics: Path) -> None:
     """Refuses a file of one's own metrics that is not there, or lies outside the repository."""
-    from concord.metrics_core.data.source import refuse_missing
+    from concord.metrics_core.data.source import check_path
 
     key = "background.metrics"
     refuse_outside(key, own_metrics, allow_outside=params.input.allow_outside)
-    refuse_missing(own_metrics, ParamsKeys(key))
+    check_path(own_metrics, ParamsKeys(key))
 
 
 def _version_findings(made_for: Any) -> Iterator[Finding]:

@@ -9,8 +9,14 @@ from typing import Any
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.id_matching import Met
-from concord.metrics_core.data.relations import Table, connect, files, share_id_types, view
+from concord.metrics_core.data.id_matching import IdMatchContext
+from concord.metrics_core.data.relations import (
+    Table,
+    connect,
+    create_view,
+    file_paths,
+    share_id_types,
+)
 from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.errors import InputError, ParamsKeys, refuse
 from concord.metrics_core.evaluation.accumulator import panels_of, pinned_content, task_of
@@ -33,7 +39,7 @@ from concord.metrics_core.evaluation.partition import (
 )
 from concord.metrics_core.evaluation.score import names_users
 from concord.metrics_core.evaluation.side_data import with_items
-from concord.metrics_core.files import known_of, load_json
+from concord.metrics_core.files import content_ids, load_json
 from concord.metrics_core.metrics.catalogue import spelled
 from concord.metrics_core.metrics.judged import Judged
 from concord.pipeline.params.labels import labels_of
@@ -77,12 +83,12 @@ def execute_by_ranges(data: ModelData, task: Task, rows_per_partition: int) -> G
     with (
         spill_folder() as spill,
         connect(
-            reads=files(tables.values()),
+            reads=file_paths(tables.values()),
             config=spilling_to(spill) | {"preserve_insertion_order": False},
         ) as connection,
     ):
         for name, table in tables.items():
-            view(connection, f"{name}_file", table)
+            create_view(connection, f"{name}_file", table)
         share_id_types(connection, {f"all_{name}": f"{name}_file" for name in tables})
         if task.needs_items:
             put_range(connection, ["lists"], None, None)
@@ -148,7 +154,7 @@ def check_model_ids(params: Params, model: str) -> dict[str, Any]:
         As `fit_of`.
     """
     entry, catalogue = params.models[model], params.background.get("items")
-    met = Met(
+    met = IdMatchContext(
         entry.path,
         {str(ours): theirs for ours, theirs in entry.columns.items()},
         catalogue.path if catalogue else None,
@@ -196,9 +202,9 @@ def evaluate(params: Params, model: str) -> str:
             confidence=params.comparison.confidence,
             fit=fit,
             inputs={
-                "truth": known_of(_truth_quality(params, model)),
-                "lists": known_of(_quality(params, model)),
-                **{name: known_of(_quality(params, name)) for name in params.background},
+                "truth": content_ids(_truth_quality(params, model)),
+                "lists": content_ids(_quality(params, model)),
+                **{name: content_ids(_quality(params, name)) for name in params.background},
             },
         )
     means = {label: numbers["mean"] for label, numbers in content["metrics"].items()}

@@ -17,7 +17,7 @@ from concord.metrics_core.comparison.replicate_config import in_order
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError, Problem
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
-from concord.metrics_core.files import load_json, mark_of, told_mark
+from concord.metrics_core.files import content_id, content_id_text, load_json
 from concord.metrics_core.metrics.catalogue import Label, spelled
 from concord.metrics_core.metrics.label_content import by_reason, departure, plain
 from concord.metrics_core.results.comparison import Comparison
@@ -164,11 +164,11 @@ def _other_truth(found: Mapping[str, ModelResult]) -> list[Problem]:
     return [
         Problem(
             str(found[model].values),
-            f"{model} was evaluated on another truth than {first} ({told_mark(truth[model], 12)}, {told_mark(truth[first], 12)})",
+            f"{model} was evaluated on another truth than {first} ({content_id_text(truth[model], 12)}, {content_id_text(truth[first], 12)})",
             "run `dvc repro`, so that all models meet the same truth",
         )
         for model, first in first_of.items()
-        if mark_of(truth[model]) != mark_of(truth[first])
+        if content_id(truth[model]) != content_id(truth[first])
     ]
 
 

@@ -17,23 +17,23 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.data import load_lists as lists
 from concord.metrics_core.data import side_data as background
 from concord.metrics_core.data import side_data as truth
-from concord.metrics_core.data.hashes import hashes
-from concord.metrics_core.data.input_table import InputTable, columns_of
+from concord.metrics_core.data.hashes import hash_content
+from concord.metrics_core.data.input_table import InputTable, resolve_columns
+from concord.metrics_core.data.list_batches import ListBatch
 from concord.metrics_core.data.loaded_tables import (
     LOADERS,
-    Keep,
-    keep_lists,
-    keep_truth,
-    order_counts,
+    Sink,
+    load_ground_truth,
+    load_recommendations,
+    needs_given_order,
 )
-from concord.metrics_core.data.paths import Place, RemotePath, place_of, states_there
+from concord.metrics_core.data.paths import Place, RemotePath, existing_object_states, parse_place
 from concord.metrics_core.data.policies import Policies
-from concord.metrics_core.data.quality import in_numbers, of_folds
-from concord.metrics_core.data.source import format_of, refuse_missing
+from concord.metrics_core.data.quality import describe_folds, size_text
+from concord.metrics_core.data.source import check_path, detect_format
 from concord.metrics_core.data.table_files import files_in
-from concord.metrics_core.data.whole_lists import WholeLists
 from concord.metrics_core.errors import ParamsKeys, in_words, refuse
-from concord.metrics_core.files import WHOLE
+from concord.metrics_core.files import NO_FOLD
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile
 from concord.pipeline.params.paths import refuse_outside
 from concord.pipeline.params.read import read_params, refuse_unfit
@@ -67,7 +67,10 @@ def unchanged(path: Place) -> Iterator[None]:
 def _state(path: Place) -> _State:
     if isinstance(path, RemotePath):
         now = RemotePath(path.address)  # which remembers nothing
-        return {str(at): (each.size, each.etag) for at, each in states_there(files_in(now)).items()}
+        return {
+            str(at): (each.size, each.etag)
+            for at, each in existing_object_states(files_in(now)).items()
+        }
     files = [part for part in path.rglob("*") if part.is_file()] if path.is_dir() else [path]
     found: dict[str, tuple[int, ...]] = {}
     for file in files:
@@ -102,12 +105,12 @@ def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -
 
 
 @contextmanager
-def keeping(path: Path, source: Place) -> Iterator[Keep]:
+def keeping(path: Path, source: Place) -> Iterator[Sink]:
     """What writes rows to a file, which stands there whole when the block ends and the source is what it was when it began."""
     with ExitStack() as opened:
         beside: list[Path] = []
 
-        def keep(schema: pa.Schema, rows: Iterable[WholeLists]) -> None:
+        def keep(schema: pa.Schema, rows: Iterable[ListBatch]) -> None:
             left = (some.table for some in rows)
             first = list(islice(left, 1))  # what is refused before leaves no folder
             if not beside:
@@ -158,7 +161,7 @@ def lists_file(params: Params, model: str) -> InputTable:
     ------
     InputError : the file is not there, is empty, lies outside the project, or its format is not known
     """
-    table = _table(params, f"models.{model}", params.models[model], lists.COLUMNS)
+    table = _table(params, f"models.{model}", params.models[model], lists.LIST_COLUMNS)
     return table.of_requests(params.data.unit)
 
 
@@ -168,9 +171,9 @@ def truth_files(params: Params) -> dict[str, InputTable]:
     files = {fold: f"{entry.path}/{file}" for fold, file in entry.folds.items()}
     return {
         fold: _table(
-            params, "data.truth", entry.model_copy(update={"path": path}), truth.COLUMNS
+            params, "data.truth", entry.model_copy(update={"path": path}), truth.TRUTH_COLUMNS
         ).of_requests(params.data.unit)
-        for fold, path in (files or {WHOLE: entry.path}).items()
+        for fold, path in (files or {NO_FOLD: entry.path}).items()
     }
 
 
@@ -188,15 +191,15 @@ def policies(params: Params) -> Policies:
 def _table(
     params: Params, key: str, entry: TruthFile | ListsFile | BackgroundFile, columns: Columns
 ) -> InputTable:
-    path, settings = place_of(entry.path), ParamsKeys(key)
+    path, settings = parse_place(entry.path), ParamsKeys(key)
     refuse_outside(key, path, allow_outside=params.input.allow_outside)
-    refuse_missing(path, settings)
-    form = format_of(path, entry.format, settings)
+    check_path(path, settings)
+    form = detect_format(path, entry.format, settings)
     own = {str(ours): theirs for ours, theirs in entry.columns.items()}
     shared = {str(o): t for o, t in params.data.columns.items() if o in columns[0] and o not in own}
     if form == "trec":  # it has no names of columns
         shared = {}
-    needs, may_have, mapped = columns_of(columns, shared | own)
+    needs, may_have, mapped = resolve_columns(columns, shared | own)
     settings = ParamsKeys(key, frozenset(shared))
     return InputTable(str(path), form, needs, may_have, mapped, settings)
 
@@ -214,7 +217,7 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
     table, pinned = lists_file(params, model), params.pinned
     lists = Path(params.results.lists) / f"{model}.parquet"
     with keeping(lists, table.path) as keep:
-        kept = keep_lists(
+        kept = load_recommendations(
             connection,
             table,
             policies(params),
@@ -227,7 +230,7 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
         known = {"model": model} if fold is None else {"model": model, "fold": fold}
         quality = known | kept.describe()  # its hashes are of what was read
     write_json(Path(params.results.quality) / f"{model}.json", quality)
-    return in_numbers(quality)
+    return size_text(quality)
 
 
 def main_background() -> str:
@@ -248,7 +251,7 @@ def load_background(connection: DuckDBPyConnection, params: Params, name: str) -
     data = Path(params.results.data)
     write_query(connection, found.query, data / f"{name}.parquet")
     write_json(data / f"{name}.json", found.quality)
-    return in_numbers(found.quality)
+    return size_text(found.quality)
 
 
 def _load_metrics(params: Params) -> str:
@@ -256,7 +259,7 @@ def _load_metrics(params: Params) -> str:
     file, data = Path(params.background["metrics"].path), Path(params.results.data)
     refuse_unfit(params, file)
     with unchanged(file):
-        found = {"path": file.as_posix(), "format": "py", **hashes(file).described()}
+        found = {"path": file.as_posix(), "format": "py", **hash_content(file).described()}
         lines = file.read_text(encoding="utf-8").splitlines()
     write_parquet(data / "metrics.parquet", pl.DataFrame({"line": lines}))
     write_json(data / "metrics.json", found | {"rows": len(lines)})
@@ -274,20 +277,22 @@ def load_truth(connection: DuckDBPyConnection, params: Params) -> str:
     """Write the truth and its quality file, on refusal neither; says what was read."""
     kept = Path(params.results.data) / "truth.parquet"
     found = {
-        fold: _load(connection, params, table, kept if fold == WHOLE else kept / f"{fold}.parquet")
+        fold: _load(
+            connection, params, table, kept if fold == NO_FOLD else kept / f"{fold}.parquet"
+        )
         for fold, table in truth_files(params).items()
     }
-    quality = found[WHOLE] if WHOLE in found else of_folds(found)
+    quality = found[NO_FOLD] if NO_FOLD in found else describe_folds(found)
     write_json(Path(params.results.quality) / "truth.json", quality)
-    return in_numbers(quality)
+    return size_text(quality)
 
 
 def _load(
     connection: DuckDBPyConnection, params: Params, table: InputTable, kept: Path
 ) -> dict[str, Any]:
-    place = order_counts(params.pinned)
+    place = needs_given_order(params.pinned)
     with keeping(kept, table.path) as keep:
-        kept_truth = keep_truth(
+        kept_truth = load_ground_truth(
             connection, table, policies(params), keep, place=place, watch=counted
         )
         return kept_truth.describe()

@@ -11,12 +11,12 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.analyses.split import parse_options
 from concord.metrics_core.analyses.split_methods import HISTORY, TRAIN, TRUTH
 from concord.metrics_core.analyses.split_rows import SplitRows, split_rows
-from concord.metrics_core.data.arguments import INTERACTIONS, columns_named
-from concord.metrics_core.data.hashes import hashes
-from concord.metrics_core.data.input_table import InputTable, columns_of
-from concord.metrics_core.data.paths import place_of
+from concord.metrics_core.data.arguments import INTERACTIONS, check_columns
+from concord.metrics_core.data.hashes import hash_content
+from concord.metrics_core.data.input_table import InputTable, resolve_columns
+from concord.metrics_core.data.paths import parse_place
 from concord.metrics_core.data.side_data import INTERACTIONS_COLUMNS
-from concord.metrics_core.data.source import format_of, refuse_missing
+from concord.metrics_core.data.source import check_path, detect_format
 from concord.metrics_core.errors import ArgumentNames, InputError, refuse
 from concord.pipeline.running.connections import workspace
 from concord.pipeline.running.failures import explain_disk_errors, refuse_unwritable
@@ -82,10 +82,10 @@ def split(arguments: Namespace) -> None:
 
 
 def _open_table(path: str, columns: Sequence[str]) -> InputTable:
-    place, settings = place_of(path), _OptionNames(INTERACTIONS)
-    refuse_missing(place, settings)
-    required_and_optional = columns_of(INTERACTIONS_COLUMNS, _parse_columns(columns))
-    return InputTable(path, format_of(place, None, settings), *required_and_optional, settings)
+    place, settings = parse_place(path), _OptionNames(INTERACTIONS)
+    check_path(place, settings)
+    required_and_optional = resolve_columns(INTERACTIONS_COLUMNS, _parse_columns(columns))
+    return InputTable(path, detect_format(place, None, settings), *required_and_optional, settings)
 
 
 def _parse_columns(columns: Sequence[str]) -> Mapping[str, str | None]:
@@ -96,7 +96,7 @@ def _parse_columns(columns: Sequence[str]) -> Mapping[str, str | None]:
         if not equals or (not theirs and ours != "grade"):
             raise refuse(f"{PLACE}: --column", f"{text!r} names no column", "write it as user=userId")  # fmt: skip
         names[ours] = theirs or None
-    return columns_named({INTERACTIONS: names}, {INTERACTIONS: INTERACTIONS})[INTERACTIONS]
+    return check_columns({INTERACTIONS: names}, {INTERACTIONS: INTERACTIONS})[INTERACTIONS]
 
 
 def _refuse_existing(folder: Path, table: InputTable, *, force: bool) -> None:
@@ -122,7 +122,7 @@ def _write(connection: DuckDBPyConnection, rows: SplitRows, folder: Path) -> Non
                 reader = connection.sql(query).to_arrow_reader(ROW_GROUP)
                 write_rows(part / name, reader.schema, reader)
                 flush_to_disk(part / name)
-            rows.manifest["files"][name]["sha256"] = hashes(part / name).sha256
+            rows.manifest["files"][name]["sha256"] = hash_content(part / name).sha256
         write_json(part / MANIFEST, rows.manifest)
         _swap(part, folder)
     finally:

@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 
 import concord
-from concord.metrics_core.data.hashes import hashes
-from concord.metrics_core.data.loaded_tables import keep_lists
-from concord.metrics_core.data.object_stores import filesystem
-from concord.metrics_core.data.paths import place_of
+from concord.metrics_core.data.hashes import hash_content
+from concord.metrics_core.data.loaded_tables import load_recommendations
+from concord.metrics_core.data.object_stores import open_filesystem
+from concord.metrics_core.data.paths import parse_place
 from concord.metrics_core.data.table_files import files_in
 from concord.metrics_core.errors import InputError
-from concord.metrics_core.files import address_of
+from concord.metrics_core.files import parse_address
 from tests.inputs.bad_inputs import BAD_INPUTS
 from tests.inputs.inputs import BadInput
 from tests.pipeline.loading.load_project import (
@@ -52,7 +52,7 @@ def test_objects_give_the_values_and_bytes_of_files(
         k: v for k, v in quality.items() if k not in hashes_of
     }
     assert (remote["path"], remote["sha256"], remote["md5"]) == (address, None, None)
-    assert remote["etag"] == hashes(place_of(address)).etag
+    assert remote["etag"] == hash_content(parse_place(address)).etag
     assert quality["sha256"]
 
 
@@ -157,11 +157,11 @@ def test_a_missing_object_and_a_missing_bucket_are_refused(
 
 def test_another_content_has_another_etag_in_googles_store(gs: GoogleStore) -> None:
     address = gs.put(written("csv"), "etag.csv")
-    before = hashes(place_of(address)).etag
+    before = hash_content(parse_place(address)).etag
     gs.put(written("csv", LISTS[:1]), "etag.csv")
 
     assert before
-    assert before != hashes(place_of(address)).etag
+    assert before != hash_content(parse_place(address)).etag
 
 
 def test_a_part_with_an_empty_name_in_its_key_is_refused(s3: Store) -> None:
@@ -187,14 +187,14 @@ def test_keys_with_signs_of_addresses_are_read_as_they_are(s3: Store, tmp_path: 
 def test_parts_that_are_removed_between_listing_and_hashing_are_not_left_out(
     s3: Store, tmp_path: Path
 ) -> None:
-    folder = place_of(s3.put(written("parts"), "vanishing"))
+    folder = parse_place(s3.put(written("parts"), "vanishing"))
     listed = files_in(folder)
-    assert hashes(folder).etag
+    assert hash_content(folder).etag
 
     s3.client.delete_object(Bucket=s3.bucket, Key=f"vanishing/{listed[1].relative_to(folder)}")
 
     with pytest.raises(InputError) as refused:
-        hashes(folder)
+        hash_content(folder)
     (problem,) = refused.value.problems
     assert problem.where == str(listed[1])
     assert problem.what == "was removed while it was read"
@@ -206,13 +206,13 @@ def test_parts_that_are_removed_between_listing_and_hashing_are_not_left_out(
 def test_another_environment_is_another_client(
     s3: Store, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    address = address_of(f"s3://{s3.bucket}/lists.csv")
-    before = filesystem(address)
-    assert filesystem(address) is before
+    address = parse_address(f"s3://{s3.bucket}/lists.csv")
+    before = open_filesystem(address)
+    assert open_filesystem(address) is before
 
     monkeypatch.setenv(name, "another")
 
-    assert filesystem(address) is not before
+    assert open_filesystem(address) is not before
 
 
 def test_an_object_that_changes_while_it_is_read_is_refused(
@@ -222,9 +222,9 @@ def test_an_object_that_changes_while_it_is_read_is_refused(
 
     def keep_and_change(*given: object, **named: object) -> object:
         s3.client.put_object(Bucket=s3.bucket, Key="changing.csv", Body=b"user,item\nu,a\n")
-        return keep_lists(*given, **named)  # type: ignore[arg-type]
+        return load_recommendations(*given, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("concord.pipeline.stages.load.keep_lists", keep_and_change)
+    monkeypatch.setattr("concord.pipeline.stages.load.load_recommendations", keep_and_change)
 
     assert "changing.csv changed while it was read" in refusal(address, allow_outside=True)
 

@@ -10,10 +10,15 @@ import pyarrow as pa
 import pytest
 from pyarrow import fs
 
-from concord.metrics_core.data.object_stores import delta_options, failure, filesystem, is_failure
-from concord.metrics_core.data.paths import place_of
+from concord.metrics_core.data.object_stores import (
+    delta_options,
+    is_store_failure,
+    open_filesystem,
+    store_problem,
+)
+from concord.metrics_core.data.paths import parse_place
 from concord.metrics_core.errors import InputError
-from concord.metrics_core.files import address_of, is_remote
+from concord.metrics_core.files import is_remote, parse_address
 from concord.pipeline.params import paths as remote_inputs
 from concord.pipeline.params.paths import place_findings, unwatched_by_dvc
 from tests.pipeline.loading.load_project import params_of, refusal, truth_refusal
@@ -36,12 +41,12 @@ from tests.stores.server import KEY, SECRET
 def test_what_an_address_names(
     text: str, store: str, bucket: str, key: str, account: str | None
 ) -> None:
-    found = address_of(text)
+    found = parse_address(text)
 
     assert is_remote(text)
     assert (found.store, found.bucket, found.key, found.account) == (store, bucket, key, account)
-    assert address_of(str(found)) == found
-    assert str(place_of(text)) == str(found)
+    assert parse_address(str(found)) == found
+    assert str(parse_place(text)) == str(found)
 
 
 @pytest.mark.parametrize(
@@ -58,13 +63,13 @@ def test_what_an_address_names(
 )
 def test_what_is_no_address_of_an_object_is_refused(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said.replace("`", ".").replace("..", "..")):
-        address_of(text)
+        parse_address(text)
 
 
 @pytest.mark.parametrize("scheme", ["s3a", "S3N"])
 def test_schemes_of_hadoop_are_refused_with_what_to_write(scheme: str) -> None:
     with pytest.raises(InputError) as refused:
-        place_of(f"{scheme}://bucket/a folder/lists.csv")
+        parse_place(f"{scheme}://bucket/a folder/lists.csv")
 
     (problem,) = refused.value.problems
     assert problem.what == f"begins with {scheme.lower()}://, as Hadoop calls S3"
@@ -85,17 +90,17 @@ def test_the_stores_are_opened_with_the_environment(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT", "account")
     monkeypatch.setenv("AZURE_STORAGE_KEY", "Zm9v")
 
-    s3 = filesystem(address_of("s3://b/k"))
+    s3 = open_filesystem(parse_address("s3://b/k"))
     assert isinstance(s3, fs.S3FileSystem)
     assert s3.region == "eu-central-1"
-    assert isinstance(filesystem(address_of("gs://b/k")), fs.GcsFileSystem)
-    assert isinstance(filesystem(address_of("az://b/k")), fs.AzureFileSystem)
-    where, version, how = delta_options(address_of("s3://b/k"))
+    assert isinstance(open_filesystem(parse_address("gs://b/k")), fs.GcsFileSystem)
+    assert isinstance(open_filesystem(parse_address("az://b/k")), fs.AzureFileSystem)
+    where, version, how = delta_options(parse_address("s3://b/k"))
     assert (where, version) == ("s3://b/k", None)
     assert how["AWS_ENDPOINT_URL"] == "http://127.0.0.1:8"
     assert how["AWS_ALLOW_HTTP"] == "true"
-    assert delta_options(address_of("gcs://b/k"))[0] == "gs://b/k"
-    assert delta_options(address_of("azure://c/k"))[2]["azure_storage_account_name"] == "account"
+    assert delta_options(parse_address("gcs://b/k"))[0] == "gs://b/k"
+    assert delta_options(parse_address("azure://c/k"))[2]["azure_storage_account_name"] == "account"
 
 
 def test_an_account_of_azure_has_to_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +108,7 @@ def test_an_account_of_azure_has_to_be_named(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.delenv(name, raising=False)
 
     with pytest.raises(InputError, match="names no account of Azure"):
-        filesystem(address_of("az://container/k.csv"))
+        open_filesystem(parse_address("az://container/k.csv"))
 
 
 def test_a_key_and_a_token_of_azure_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +118,7 @@ def test_a_key_and_a_token_of_azure_are_refused(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(
         InputError, match="a key or a SAS token, and the environment has both"
     ) as told:
-        filesystem(address_of("abfs://c@account.dfs.core.windows.net/k.csv"))
+        open_filesystem(parse_address("abfs://c@account.dfs.core.windows.net/k.csv"))
     assert SECRET not in str(told.value)
 
 
@@ -148,15 +153,17 @@ FAILURES = {  # as pyarrow 25 words them
 def test_failures_are_told_in_words_of_ours(where: str, message: str, said: str) -> None:
     error = OSError(f"{message} {SECRET}")
 
-    assert is_failure(where, error)
-    assert said in (told := str(failure(where, error)))
+    assert is_store_failure(where, error)
+    assert said in (told := str(store_problem(where, error)))
     assert SECRET not in told
-    assert not is_failure("lists.csv", error)
+    assert not is_store_failure("lists.csv", error)
 
 
 def test_what_is_damaged_is_no_failure_of_the_store() -> None:
-    assert not is_failure("s3://b/k", pa.ArrowInvalid("Parquet magic bytes not found in footer"))
-    assert not is_failure("s3://b/k", OSError("Couldn't deserialize thrift"))
+    assert not is_store_failure(
+        "s3://b/k", pa.ArrowInvalid("Parquet magic bytes not found in footer")
+    )
+    assert not is_store_failure("s3://b/k", OSError("Couldn't deserialize thrift"))
 
 
 def _found(path: str, **results: str) -> list[tuple[Any, ...]]:

@@ -9,8 +9,8 @@ import polars as pl
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.conventions.conventions import Candidates, UnitMean
-from concord.metrics_core.data.relations import files, schema, share_id_types, view
-from concord.metrics_core.data.units import owners
+from concord.metrics_core.data.relations import create_view, file_paths, schema_of, share_id_types
+from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
 from concord.metrics_core.evaluation.sampled_candidates import (
     GAMMA,
@@ -74,11 +74,11 @@ def _ranks(
     found = []
     for single in evaluated.each:
         tables = {"lists": single.lists, "truth": ground.truth_of(single)}
-        with ground.connecting(files(tables.values())) as connection:
+        with ground.connecting(file_paths(tables.values())) as connection:
             for name, table in tables.items():
-                view(connection, f"{name}_table", table)
+                create_view(connection, f"{name}_table", table)
             chosen = "SELECT * FROM lists_table"
-            if "ranking" in schema(single.lists):
+            if "ranking" in schema_of(single.lists):
                 chosen += f" WHERE ranking = {ranking}"
             connection.execute(f"CREATE VIEW lists_chosen AS {chosen}")
             share_id_types(connection, {"lists": "lists_chosen", "truth": "truth_table"})
@@ -90,7 +90,7 @@ def _ranks(
 def _weighed(ranks: pl.DataFrame, mean: UnitMean | None) -> pl.DataFrame:
     """With the user and what each row counts: requests of a user hang together, and count as `unit_mean` says."""
     if mean is not None:
-        ranks = ranks.with_columns(owners(ranks["user"]))
+        ranks = ranks.with_columns(users_of_units(ranks["user"]))
     weight = 1 / pl.len().over("user") if mean == "users" else pl.lit(1.0)
     return ranks.with_columns(weight.alias("weight"))
 

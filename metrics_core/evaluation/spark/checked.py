@@ -7,7 +7,7 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.input_table import InputTable
-from concord.metrics_core.data.loaded_tables import InMemory, keep_lists
+from concord.metrics_core.data.loaded_tables import InMemorySink, load_recommendations
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import SHOWN
 from concord.metrics_core.data.row_checks import only_row
@@ -59,8 +59,8 @@ class CheckedBucket(Bucket):
     def _read(self, name: str, table: InputTable) -> None:
         connection, plan = self.connection, self.of
         if name == "recs":
-            kept = InMemory()
-            keep_lists(connection, table, plan.policies, plan.task.conventions, kept.keep)
+            kept = InMemorySink()
+            load_recommendations(connection, table, plan.policies, plan.task.conventions, kept.keep)
             connection.register("ranked", kept.table)
             self.facts.rows[name] = len(kept.table)
             return

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pyarrow as pa
 
-from concord.metrics_core.data.arguments import Columns, columns_named, table_given
-from concord.metrics_core.data.id_matching import Met, fit_of, nobody_there
+from concord.metrics_core.data.arguments import Columns, check_columns, open_table
+from concord.metrics_core.data.id_matching import IdMatchContext, match_id_sets, unknown_users_error
 from concord.metrics_core.data.input_table import InputTable
-from concord.metrics_core.data.policies import Policies, policies_of
+from concord.metrics_core.data.policies import Policies, parse_policies
 from concord.metrics_core.data.quality import SHOWN
 from concord.metrics_core.data.relations import in_memory
-from concord.metrics_core.data.side_data import nothing_left, read_items, read_users
+from concord.metrics_core.data.side_data import no_rows_left_error, read_items, read_users
 from concord.metrics_core.data.source import read_source
 from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.evaluation.partition import Task
@@ -185,7 +185,7 @@ def evaluate_frames(
     ------
     ValueError : as there, in the same words; a row is named by its file or partition
     """
-    allowed, named = policies_of(policies or {}), columns_named(columns or {})
+    allowed, named = parse_policies(policies or {}), check_columns(columns or {})
     named_data = {"recs": recs, "truth": truth, "users": users, "train": train}
     opened = _Opened(task, allowed, named, buckets)
     for name, data in named_data.items():
@@ -227,7 +227,7 @@ class _Opened:
                 name, what, "give all tables as Spark DataFrames; items and users may be others"
             )
         with in_memory() as connection:
-            read_users(connection, table_given(name, data, self.named))
+            read_users(connection, open_table(name, data, self.named))
             ids = connection.sql("SELECT DISTINCT user FROM source").to_arrow_table()
         called = self.named.get(name, {}).get("user") or "user"
         return self._session.createDataFrame(ids.rename_columns([called]))
@@ -255,7 +255,7 @@ class _Opened:
                     what = f"holds more than {MOST_ITEMS:,} items, which the driver and every worker would hold"
                     raise refuse("items", what, "give the items that lists and train may name")
                 items = items.toArrow()
-            table = table_given("items", items, self.named)
+            table = open_table("items", items, self.named)
             with in_memory() as connection:
                 self.catalogue = catalogue_of(read_items(connection, table)[0])
             self.shelf = table.name
@@ -300,7 +300,7 @@ class _Opened:
             if side.name != "users" and not rows:
                 self._refuse_empty(side)
             if side.name == "truth" and rows and not added(found.facts)["truth_left"]:
-                raise nothing_left(side.table)
+                raise no_rows_left_error(side.table)
 
     def result(self) -> SparkResult:
         beyond = self.task.needs_items
@@ -345,12 +345,12 @@ class _Opened:
             for column in ("user", "item")
         }
         table = of["recs"].table
-        met = Met(
+        met = IdMatchContext(
             table.name, table.columns, self.shelf, self.policies.unknown_items, table.settings
         )
-        fit = fit_of(SparkIds(found, text), met)
+        fit = match_id_sets(SparkIds(found, text), met)
         if "users" in of and not added(found.facts)["named"]:
-            raise nobody_there()
+            raise unknown_users_error()
         grades = sorted({grade for each in found.facts for grade in each.grades})
         few = grades if len(grades) <= SHOWN else []
         return tuple(ground_truth_warnings(highest(found.facts), few, fit, self.task))
@@ -358,4 +358,4 @@ class _Opened:
 
 def table_of(name: str, frame: "DataFrame", named: Columns) -> InputTable:
     """The frame's columns as a table without rows."""
-    return table_given(name, pa.Table.from_batches([], arrow_schema(frame)), named)
+    return open_table(name, pa.Table.from_batches([], arrow_schema(frame)), named)

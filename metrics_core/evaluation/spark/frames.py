@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
-from concord.metrics_core.data.columnar import read_columnar, shape_of
+from concord.metrics_core.data.columnar import find_layout, read_columnar
 from concord.metrics_core.data.input_table import InputTable, Kind
 from concord.metrics_core.data.relations import connect
 from concord.metrics_core.evaluation.spark.bucket import ORIGIN, SEQUENCE, added, lowest
@@ -98,7 +98,7 @@ def given(table: InputTable, frame: "DataFrame", rank_base: int) -> SparkTable:
     """
     assert table.held is not None
     kinds = read_columnar(table, rank_base).kinds
-    reads = list(dict.fromkeys(shape_of(table, table.held.schema).reads))
+    reads = list(dict.fromkeys(find_layout(table, table.held.schema).reads))
     rows, places = _located(frame)
     void = {field.name for field in frame.schema.fields if field.dataType.typeName() == "void"}
     user = column(table.theirs("user"))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.data.relations import column, files, view
+from concord.metrics_core.data.relations import create_view, file_paths, read_column
 from concord.metrics_core.data.row_checks import only_row
-from concord.metrics_core.data.units import owner_sql
+from concord.metrics_core.data.units import user_sql
 from concord.metrics_core.errors import SettingNames, in_words
 from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
@@ -104,7 +104,7 @@ def swapped_tables(models: Models, ground: EvaluationData) -> Iterator[Warned]:
                 continue
             fold = lists.quality.get("fold", "")
             if fold not in found:
-                users = column(ground.truth_of(lists), "user")
+                users = read_column(ground.truth_of(lists), "user")
                 found[fold] = Lengths.of(users.value_counts()["count"])
             lengths = Lengths(0, *(lists.quality["list_length"][n] for n in ("min", "median", "max")))  # fmt: skip
             if found[fold].is_like_ranked_lists and lengths.is_like_truth(found[fold].longest):
@@ -176,12 +176,12 @@ def data_warnings(
     if ground.train is None:
         return
     truths = tuple(ground.folds.values()) or (ground.truth,)
-    with ground.connecting(files([ground.train, *truths])) as connection:
-        view(connection, "train", ground.train)
+    with ground.connecting(file_paths([ground.train, *truths])) as connection:
+        create_view(connection, "train", ground.train)
         for number, truth in enumerate(truths):
-            view(connection, f"truth_{number}", truth)
+            create_view(connection, f"truth_{number}", truth)
         every = " UNION ALL BY NAME ".join(f"FROM truth_{number}" for number in range(len(truths)))
-        owner = owner_sql("user") if of_requests else "CAST(user AS VARCHAR)"
+        owner = user_sql("user") if of_requests else "CAST(user AS VARCHAR)"
         connection.execute(f"CREATE VIEW truth AS SELECT *, {owner} AS owner FROM ({every})")
         rows, users = connection.execute(_TWICE).fetchall()[0]
         (total,) = connection.execute("SELECT count(*) FROM truth").fetchall()[0]

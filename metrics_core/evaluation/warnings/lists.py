@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from concord.metrics_core.data.relations import files, view
+from concord.metrics_core.data.relations import create_view, file_paths
 from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.errors import in_words
 from concord.metrics_core.evaluation.config import EvaluationConfig
@@ -220,8 +220,8 @@ def _known_items(ground: EvaluationData) -> int:
     table = ground.train if ground.items is None else ground.items
     if table is None:
         return 0
-    with ground.connecting(files([table])) as connection:
-        view(connection, "known", table)
+    with ground.connecting(file_paths([table])) as connection:
+        create_view(connection, "known", table)
         return int(only_row(connection, "SELECT count(DISTINCT item) FROM known")[0])
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import polars as pl
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.data.relations import column
-from concord.metrics_core.data.units import owners
+from concord.metrics_core.data.relations import read_column
+from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.errors import in_words
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models
 from concord.metrics_core.evaluation.warnings.base import MATTERS, warned
@@ -70,7 +70,7 @@ def few_lists(lacking: int, users: int, conventions: Conventions) -> Iterator[Wa
 def heavy_users_of(ground: EvaluationData, conventions: Conventions) -> Iterator[Warned]:
     """Return the warning on the users of a truth; of folds on those of the first."""
     if conventions.unit_mean == "requests":
-        yield from heavy_users(column(ground.truth, "user").unique(), conventions)
+        yield from heavy_users(read_column(ground.truth, "user").unique(), conventions)
 
 
 def heavy_users(requests: pl.Series, conventions: Conventions) -> Iterator[Warned]:
@@ -80,7 +80,7 @@ def heavy_users(requests: pl.Series, conventions: Conventions) -> Iterator[Warne
     """
     if conventions.unit_mean != "requests" or requests.is_empty():
         return
-    counts = owners(requests).value_counts()["count"].sort(descending=True)
+    counts = users_of_units(requests).value_counts()["count"].sort(descending=True)
     n_users = len(counts)
     n_heavy = min(max(n_users // _HEAVY_SHARE, 1), _MOST_HEAVY)
     held = int(counts.head(n_heavy).sum())

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.data.relations import id_views
+from concord.metrics_core.data.relations import create_id_views
 from concord.metrics_core.evaluation import diagnostics as scoring
 from concord.metrics_core.evaluation.evaluate_model import ModelData, execute_in_memory
 from concord.metrics_core.evaluation.model_result import ModelResult
@@ -49,7 +49,7 @@ def validity(folder: Path, ks: list[int], **rows: Rows) -> dict[str, Any]:
     frames = {name: pl.read_parquet(path) for name, path in tables.items()}
     (part,) = execute_in_memory(ModelData("m", frames["lists"], frames["truth"], reading), task)
     with reading(tables.values()) as connection:
-        id_views(connection, tables)
+        create_id_views(connection, tables)
         counted = scoring.ListCounts()
         counted.add(part.values)
         return scoring.count_list_signs(

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from benchmarks.fuzz_readers import FINE, outcomes
 from benchmarks.odd_types import ALL
 from concord.metrics_core.data import quality as quality_file
-from concord.metrics_core.data.hashes import Hashes, hashes
+from concord.metrics_core.data.hashes import ContentHashes, hash_content
 from concord.metrics_core.errors import InputError
 from concord.pipeline.params.read import read_params
 from tests.inputs.inputs import write_table
@@ -96,7 +96,7 @@ def test_folder_has_the_md5_of_dvc() -> None:
     for name, content in (("a", b"1"), ("b", b"2")):
         Path("parts", name).write_bytes(content)
         entries.append({"md5": hashlib.md5(content).hexdigest(), "relpath": name})
-    known = hashes(Path("parts"))
+    known = hash_content(Path("parts"))
     assert known.md5 == hashlib.md5(json.dumps(entries).encode()).hexdigest() + ".dir"
     assert known.bytes == 2
 
@@ -281,14 +281,14 @@ def test_a_file_that_changes_before_it_is_hashed_leaves_nothing(
     path = Path("a.csv")
     rows.write_csv(path)
 
-    def late(of: Path) -> Hashes:
+    def late(of: Path) -> ContentHashes:
         if change == "grows":
             path.write_text(path.read_text() + "3,7,1\n")
         else:
             path.unlink()
-        return hashes(of)
+        return hash_content(of)
 
-    monkeypatch.setattr(quality_file, "hashes", late)
+    monkeypatch.setattr(quality_file, "hash_content", late)
 
     with pytest.raises(InputError, match="while it was read"):
         read("a.csv")

@@ -15,13 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.data import list_batches as batches
 from concord.metrics_core.data import loaded_tables as loaded
-from concord.metrics_core.data import sorted_reader as in_order
-from concord.metrics_core.data import sorted_truth_reader as judgements_in_order
-from concord.metrics_core.data import whole_lists
-from concord.metrics_core.data.arguments import table_given
-from concord.metrics_core.data.loaded_tables import InMemory, keep_lists, keep_truth, order_counts
-from concord.metrics_core.data.policies import policies_of
+from concord.metrics_core.data import sorted_reader
+from concord.metrics_core.data.arguments import open_table
+from concord.metrics_core.data.loaded_tables import (
+    InMemorySink,
+    load_ground_truth,
+    load_recommendations,
+    needs_given_order,
+)
+from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.errors import InputError
 from tests.project import ROOT
@@ -48,22 +52,22 @@ NAN = float("nan")
 
 @pytest.fixture(autouse=True)
 def _few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole_lists, "ROWS", 4)
-    monkeypatch.setattr(in_order, "LISTS", 2)
+    monkeypatch.setattr(batches, "ROWS", 4)
+    monkeypatch.setattr(sorted_reader, "LISTS", 2)
 
 
 def _read(
     table: str, frame: pl.DataFrame, policies: Mapping[str, str] | None = None, **conventions: Any
 ) -> Outcome:
-    kept, chosen = InMemory(), preset("standard", **conventions)
+    kept, chosen = InMemorySink(), preset("standard", **conventions)
     columns = {"truth": {"time": "time"}} if "time" in frame.columns else {}
     with in_memory() as connection:
-        given = connection, table_given(table, frame, columns), policies_of(policies or {})
+        given = connection, open_table(table, frame, columns), parse_policies(policies or {})
         try:
             if table == "recs":
-                found = keep_lists(*given, chosen, kept.keep)
+                found = load_recommendations(*given, chosen, kept.keep)
             else:
-                found = keep_truth(*given, kept.keep, place=order_counts(chosen))
+                found = load_ground_truth(*given, kept.keep, place=needs_given_order(chosen))
             return pl.DataFrame(kept.table), found.describe()
         except InputError as error:
             return None, str(error)
@@ -190,7 +194,7 @@ def test_places_of_ties_are_columns_where_no_list_has_ties() -> None:
 def test_many_different_grades_are_counted_in_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = pl.DataFrame({"user": range(30), "item": [1] * 30, "grade": [n / 8 for n in range(30)]})
     assert _is_one_pass("truth", frame)
-    monkeypatch.setattr(judgements_in_order, "MOST_GRADES", 29)
+    monkeypatch.setattr(sorted_reader, "MAX_GRADES", 29)
     assert not _is_one_pass("truth", frame)
     assert _read("truth", frame)[1]["notes"] == ["30 different grades"]
 

@@ -1,4 +1,4 @@
-"""Rows that stand user by user, cut into tables of whole lists."""
+"""Batches of rows that never split the list of a user."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class WholeLists:
+class ListBatch:
     """A table of whole lists.
 
     users  : whose they are, in the order of the rows
@@ -47,13 +47,13 @@ class WholeLists:
     def numbers(self, name: str) -> NDArray[Any]:
         return as_numpy(self.column(name))
 
-    def upto(self, row: int) -> "WholeLists":
+    def upto(self, row: int) -> "ListBatch":
         """The lists before the last, which begins at `row`."""
         above = self.above[: row - 1]
-        return WholeLists(self.table.slice(0, row), self.users[:-1], self.starts[:-1], above)
+        return ListBatch(self.table.slice(0, row), self.users[:-1], self.starts[:-1], above)
 
 
-def whole_lists(batches: Iterable[pa.RecordBatch]) -> Iterator[WholeLists]:
+def list_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[ListBatch]:
     """All rows, in tables of ROWS rows and a little more, the last one shorter."""
     held: list[pa.RecordBatch] = []
     rows, most = 0, ROWS
@@ -61,7 +61,7 @@ def whole_lists(batches: Iterable[pa.RecordBatch]) -> Iterator[WholeLists]:
         held.append(batch)
         rows += len(batch)
         if rows >= most:
-            lists = cut(held)
+            lists = list_batch(held)
             whole = int(lists.starts[-1])
             if whole:
                 yield lists.upto(whole)
@@ -69,13 +69,13 @@ def whole_lists(batches: Iterable[pa.RecordBatch]) -> Iterator[WholeLists]:
             rows -= whole
             most = max(ROWS, 2 * rows)  # a list longer than that is put together seldom
     if rows:
-        yield cut(held)
+        yield list_batch(held)
 
 
-def cut(batches: Sequence[pa.RecordBatch]) -> WholeLists:
+def list_batch(batches: Sequence[pa.RecordBatch]) -> ListBatch:
     """The lists of rows, of which there are some."""
     table = pa.Table.from_batches(batches).combine_chunks()
     user = table.column("user").chunk(0)
     above = as_numpy(pc.equal(user[1:], user[:-1]))
     starts = np.append(0, np.flatnonzero(~above) + 1)
-    return WholeLists(table, user.take(as_arrow(starts)), starts, above)
+    return ListBatch(table, user.take(as_arrow(starts)), starts, above)
