@@ -20,7 +20,7 @@ from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.errors import ArgumentNames
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
-from concord.metrics_core.metrics.catalogue import expand
+from concord.metrics_core.metrics.label import expand
 from concord.pipeline.running.connections import reading
 from concord.pipeline.running.tables import per_user_writer
 

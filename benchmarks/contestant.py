@@ -35,7 +35,7 @@ def concord(
     from concord.metrics_core.evaluation.panel import panel
     from concord.metrics_core.evaluation.partition import Task
     from concord.metrics_core.evaluation.summary import summarise
-    from concord.metrics_core.metrics.catalogue import expand, parse
+    from concord.metrics_core.metrics.label import expand, parse
     from concord.pipeline.running.connections import reading
     from concord.pipeline.stages.evaluate import execute_by_ranges
 

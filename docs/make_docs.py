@@ -17,8 +17,10 @@ from concord.metrics_core.conventions.convention import Convention
 from concord.metrics_core.conventions.preset_table import PRESETS, Preset
 from concord.metrics_core.conventions.registry import CONVENTIONS
 from concord.metrics_core.evaluation.panel import differing, panel
-from concord.metrics_core.metrics.catalogue import CATALOGUE, changed_by, parse
+from concord.metrics_core.metrics.catalogue import CATALOGUE
+from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.metrics.metric import Metric
+from concord.metrics_core.metrics.scope import changed_by
 from concord.metrics_core.results.stored import json_schema
 from concord.pipeline.dvc.study import study_schema
 from concord.pipeline.params.schema import params_schema
@@ -34,7 +36,6 @@ STANDARD = cc.preset("standard")
 MADE = "<!-- made by docs/make_docs.py from the code: change that, not this page -->\n"
 LISTS = {"u": ["a", "b", "c", "d", "e"]}
 TRUTH = {"u": {"b": 1, "d": 3, "f": 2, "e": 0}}
-PARAMETERS = {"p": "0.8", "halflife": "5"}
 NEEDS = {
     "train": "`train` (user, item)",
     "items": "`items` (the catalogue)",
@@ -143,7 +144,7 @@ def _copies(metric: Metric) -> str:
 
 
 def _label(metric: Metric, more: str = "") -> str:
-    inside = [f"{name}={PARAMETERS[name]}" for name in metric.parameters]
+    inside = [f"{each.name}={each.example:g}" for each in metric.takes]
     inside += [more] if more else []
     stem = metric.name + (f"({','.join(inside)})" if inside else "")
     return f"{stem}@5" if metric.takes_k else stem

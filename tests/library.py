@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 
 import concord as cc
 from concord.metrics_core.comparison.replicate_config import named_by
-from concord.metrics_core.metrics.catalogue import expand
+from concord.metrics_core.metrics.label import expand
 from concord.metrics_core.results.stored import to_json
 from tests.project import change_params, copied, run_all_stages
 

@@ -37,7 +37,7 @@ WRITES = {
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own, "_known", own._Registry())
+    monkeypatch.setattr(own, "_registry", own.Registry())
 
 
 def write_metric(folder: Path, body: str, returned: str = "lists.count(k) * 0.0", *, top: str = "") -> str:  # fmt: skip

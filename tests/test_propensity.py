@@ -16,7 +16,7 @@ from scipy.stats import t
 
 import concord as cc
 from concord.metrics_core.comparison.aligned import align
-from concord.metrics_core.metrics.catalogue import expand
+from concord.metrics_core.metrics.label import expand
 from concord.metrics_core.results.comparison_parts import or_nan
 from tests.library import COMPARISON, assert_library_gives_the_same, evaluated_project
 from tests.project import change_params, copied_from, run, run_all_stages, run_stages

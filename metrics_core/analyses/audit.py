@@ -68,7 +68,7 @@ from concord.metrics_core.evaluation.warnings.data import (
 )
 from concord.metrics_core.evaluation.warnings.lists import future_items
 from concord.metrics_core.files import NO_FOLD
-from concord.metrics_core.metrics.catalogue import Label, is_pooled
+from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results.audit import Audit, AuditCheck, CheckCount
 from concord.metrics_core.results.comparison_parts import Severity, Warned
 

@@ -10,7 +10,7 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.evaluate import evaluate
-from concord.metrics_core.metrics.catalogue import Label, parse
+from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.metrics.own import FAMILY
 from concord.metrics_core.results.check_metric import MetricCheck, PropertyCheck
 

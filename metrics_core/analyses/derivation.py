@@ -26,10 +26,10 @@ from concord.metrics_core.evaluation.sampled_candidates import (
 from concord.metrics_core.evaluation.score import normalised, user_cases, user_policies
 from concord.metrics_core.metrics import accuracy
 from concord.metrics_core.metrics.agreement import judged_only
-from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.discounting import discounts, gains, ideal_order
 from concord.metrics_core.metrics.elementary import exp2
 from concord.metrics_core.metrics.judged import Floats, Judged
+from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.listed import Listed
 
 _FIRST = 4  # corrected values that are written out

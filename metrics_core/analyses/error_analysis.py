@@ -44,8 +44,8 @@ from concord.metrics_core.evaluation.evaluate import parse_conventions, parse_la
 from concord.metrics_core.evaluation.inputs import refuse_unit
 from concord.metrics_core.evaluation.result import CONFIDENCE
 from concord.metrics_core.evaluation.side_data import Background
-from concord.metrics_core.metrics.catalogue import spelled
 from concord.metrics_core.metrics.judged import Bools, Floats
+from concord.metrics_core.metrics.label import canonical_label
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.error_analysis import Cases, ItemDifference
 from concord.metrics_core.stats.exact_sums import exact_sum
@@ -154,7 +154,7 @@ def cases(
         conventions=pinned,
         labels=labels,
         ks=sorted({label.k for label in labels if label.k is not None}),
-        primary=[spelled(text) for text in names],
+        primary=[canonical_label(text) for text in names],
         min_effects={},
         baseline=pair[1],
         confidence=CONFIDENCE,

@@ -16,8 +16,8 @@ from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.evaluation.judge import judge
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import Background
-from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints
+from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.error_analysis import (
     ExampleUser,

@@ -19,9 +19,9 @@ from concord.metrics_core.data.relations import (
 )
 from concord.metrics_core.data.units import user_sql
 from concord.metrics_core.evaluation.model_result import ModelResult
-from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.elementary import powers
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints
+from concord.metrics_core.metrics.label import Label
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ from concord.metrics_core.evaluation.judge import judge
 from concord.metrics_core.evaluation.listing import listed, number_items
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.evaluation.side_data import NONE, Background, refuse_missing
-from concord.metrics_core.metrics.catalogue import Label, changed_by, of_lists_and_truth
+from concord.metrics_core.metrics.label import Label, parse_supported
+from concord.metrics_core.metrics.scope import changed_by
 from concord.metrics_core.results.explain import (
     ConventionPath,
     Derivation,
@@ -122,7 +123,7 @@ def explain(
     RR = 1 / 2  (the first hit)
     RR = 0.5
     """
-    label = of_lists_and_truth(metric, asks="explain", beside=_LIST_METRICS)
+    label = parse_supported(metric, feature="explain", also=_LIST_METRICS)
     conventions = resolve_conventions(conventions)
     other = None if versus is None else resolve_conventions(versus)
     if other is not None and isinstance(versus, str):
@@ -165,7 +166,7 @@ def explain_ranked(
 
     With `versus` both definitions read the same ranked lists.
     """
-    label = of_lists_and_truth(metric, asks="explain", beside=_LIST_METRICS)
+    label = parse_supported(metric, feature="explain", also=_LIST_METRICS)
     if "ranking" in lists.columns:
         number = label.ranking_number(conventions)
         lists = lists.filter(pl.col("ranking") == number).drop("ranking")

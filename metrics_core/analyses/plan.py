@@ -25,7 +25,7 @@ from concord.metrics_core.comparison.config import (
 )
 from concord.metrics_core.conventions.convention import is_number, shown
 from concord.metrics_core.errors import InputError, Problem, refuse
-from concord.metrics_core.metrics.catalogue import spelled
+from concord.metrics_core.metrics.label import canonical_label
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import OF_VALUES
 from concord.metrics_core.results.plan import (
@@ -203,7 +203,7 @@ def plan_comparison(
     """Return the plan of a comparison, and of its gate if it has one."""
     if not comparison.challengers:
         raise _only_baseline_error(comparison.baseline)
-    labels = comparison.primary if metrics is None else [spelled(text) for text in metrics]
+    labels = comparison.primary if metrics is None else [canonical_label(text) for text in metrics]
     if effect is not None and not isinstance(effect, str):
         requested = [comparison.metric(label) for label in labels]
         known = [metric.label for metric in requested if metric.family != OF_VALUES]

@@ -14,7 +14,7 @@ from concord.metrics_core.conventions.conventions import UnitMean
 from concord.metrics_core.data.frames import table_from_frame
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT
-from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, Segmentation, SegmentCell
 from concord.metrics_core.results.plan import PlannedDifference, VarianceComponents

@@ -22,7 +22,8 @@ from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.panel import Definition, differing, panel
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.evaluation.score import why_not
-from concord.metrics_core.metrics.catalogue import Label, changed_by, of_lists_and_truth
+from concord.metrics_core.metrics.label import Label, parse_supported
+from concord.metrics_core.metrics.scope import changed_by
 from concord.metrics_core.results.reconcile import ConventionMatch, Reconciliation
 
 MAX_THRESHOLDS = 10  # relevance thresholds that are tried
@@ -122,7 +123,7 @@ def reconcile(
     >>> found.matches[0].mean
     0.5
     """
-    label = of_lists_and_truth(metric, asks="reconcile")
+    label = parse_supported(metric, feature="reconcile")
     conventions = resolve_conventions(conventions)
     PrintedNumber.parse(value)
     if (conventions.propensity or {"column": "truth"}).get("column") != "truth":

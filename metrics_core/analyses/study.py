@@ -19,8 +19,7 @@ from concord.metrics_core.comparison.config import Effect, absolute, wrong_effec
 from concord.metrics_core.conventions.convention import shown
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.errors import InputError, Problem, refuse
-from concord.metrics_core.metrics.catalogue import spelled
-from concord.metrics_core.metrics.spelling import did_you_mean
+from concord.metrics_core.metrics.label import canonical_label, did_you_mean
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.study import GradeConvention, MissingModel, Study, StudyDataset
 from concord.metrics_core.results.words import listed
@@ -263,7 +262,7 @@ def _choose_labels(comparisons: Comparisons, primary: Sequence[str] | None) -> t
 
 def _spelled(text: str) -> str:
     try:
-        return spelled(text)
+        return canonical_label(text)
     except ValueError as error:
         raise refuse(f"primary: {text}", str(error), "write a label such as nDCG@10") from None
 

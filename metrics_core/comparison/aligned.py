@@ -16,8 +16,8 @@ from concord.metrics_core.data.relations import Table, read_column, schema_of
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.score import mean_weight
-from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.replicates import mean_of_defined
 

@@ -44,7 +44,7 @@ from concord.metrics_core.evaluation.evaluate import (
 )
 from concord.metrics_core.evaluation.inputs import refuse_unit
 from concord.metrics_core.files import NO_FOLD
-from concord.metrics_core.metrics.catalogue import spelled, with_own
+from concord.metrics_core.metrics.label import canonical_label, with_own_metrics
 from concord.metrics_core.results.comparison import Comparison
 
 
@@ -119,7 +119,7 @@ def compare(
     ValueError : what is wrong, where, and what to do; nothing is dropped or filled silently
     """
     labels = parse_labels(metrics)
-    pinned = with_own(parse_conventions(conventions), (label.name for label in labels))
+    pinned = with_own_metrics(parse_conventions(conventions), (label.name for label in labels))
     refuse_unit(unit, pinned)
     refuse_unread_columns(columns, labels, pinned)
     deciding = [str(labels[0])] if primary is None else primary
@@ -164,7 +164,7 @@ def compare(
         conventions=pinned,
         labels=in_report_order(labels),
         ks=sorted({label.k for label in labels if label.k is not None}),
-        primary=[spelled(text) for text in deciding],
+        primary=[canonical_label(text) for text in deciding],
         min_effects=effects_of(min_effect, names),
         baseline=baseline,
         confidence=confidence,

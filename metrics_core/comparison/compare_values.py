@@ -39,7 +39,7 @@ from concord.metrics_core.errors import ArgumentNames, InputError, Problem
 from concord.metrics_core.evaluation.accumulator import program_versions, summary_numbers
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.summary import summarise
-from concord.metrics_core.metrics.catalogue import MOST_K, Label
+from concord.metrics_core.metrics.label import MAX_K, Label
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds, Metric
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import OF_VALUES
@@ -173,7 +173,7 @@ def values_as_given() -> None:
 def _label(name: str, bounds: Bounds, higher_is_better: bool) -> Label:
     """The label of a metric that need not be in the catalogue; `@10` at its end is a cutoff."""
     found = _CUTOFF.fullmatch(name)
-    cut = found is not None and int(found["k"]) <= MOST_K
+    cut = found is not None and int(found["k"]) <= MAX_K
     low, high = bounds
     metric = Metric(
         found["stem"] if found and cut else name,

@@ -11,8 +11,8 @@ from concord.metrics_core.comparison.segmentation import Segmentation
 from concord.metrics_core.conventions.convention import is_number, shown
 from concord.metrics_core.errors import SettingNames
 from concord.metrics_core.evaluation.config import EvaluationConfig
-from concord.metrics_core.metrics.catalogue import CATALOGUE, Label, parse, spelled
-from concord.metrics_core.metrics.spelling import did_you_mean
+from concord.metrics_core.metrics.catalogue import CATALOGUE
+from concord.metrics_core.metrics.label import Label, canonical_label, did_you_mean, parse
 from concord.metrics_core.results.gate import Gate
 
 Effect = float | str
@@ -94,7 +94,7 @@ def effects_of(effects: Effects, labels: Collection[str]) -> dict[str, Effect]:
     """The effect of every label."""
     if not isinstance(effects, Mapping):
         return dict.fromkeys(labels, _as_number(effects))
-    named = {spelled(text): _as_number(effect) for text, effect in effects.items()}
+    named = {canonical_label(text): _as_number(effect) for text, effect in effects.items()}
     return {label: named[label] if label in named else named[DEFAULT] for label in labels}
 
 
@@ -204,7 +204,7 @@ def choice_findings(
     if isinstance(effects, Mapping):
         yield from _effect_findings(effects, evaluated, settings)
     elif isinstance(effects, (int, float)):
-        yield from wide_findings(effects, [x for x in primary if spelled(x) in evaluated])
+        yield from wide_findings(effects, [x for x in primary if canonical_label(x) in evaluated])
 
 
 def wide_findings(
@@ -228,7 +228,7 @@ def wide_findings(
 def _primary_findings(
     primary: Sequence[str], evaluated: Collection[str], settings: SettingNames
 ) -> Iterator[Finding]:
-    named = [spelled(text) for text in primary]
+    named = [canonical_label(text) for text in primary]
     for label in dict.fromkeys(named):
         if label not in evaluated:
             yield _not_evaluated("primary", label, evaluated, settings)
@@ -242,7 +242,7 @@ def _primary_findings(
 def _effect_findings(
     effects: Mapping[str, Effect], evaluated: Collection[str], settings: SettingNames
 ) -> Iterator[Finding]:
-    named = {spelled(text) for text in effects if text != DEFAULT}
+    named = {canonical_label(text) for text in effects if text != DEFAULT}
     for label in sorted(named - set(evaluated)):
         yield _not_evaluated("min_effect", label, evaluated, settings)
     missing = sorted(set(evaluated) - named)

@@ -20,8 +20,8 @@ from concord.metrics_core.data.relations import create_view, file_paths, read_fr
 from concord.metrics_core.evaluation.judge import fetch
 from concord.metrics_core.evaluation.listing import number_items
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models
-from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.judged import Floats, Ints
+from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.metrics.listed import Items
 from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
 from concord.metrics_core.stats.adjustment import max_t

@@ -8,8 +8,7 @@ from concord.metrics_core.comparison.segmentation import ByPopularity, Segmentat
 from concord.metrics_core.conventions.convention import shown
 from concord.metrics_core.conventions.validation import nearest
 from concord.metrics_core.errors import InputError, Problem, refuse
-from concord.metrics_core.metrics.catalogue import is_pooled, parse, spelled
-from concord.metrics_core.metrics.spelling import did_you_mean
+from concord.metrics_core.metrics.label import canonical_label, did_you_mean, is_pooled, parse
 from concord.metrics_core.results.gate import MIN_EFFECT, Gate, Margin
 
 KEYS = ("guardrails", "segments", "success", "undecided", "models")
@@ -55,7 +54,7 @@ def gate_from(
     return Gate(
         guardrails=_spelled(guardrails),
         segments={name: _spelled(margins) for name, margins in segments.items()},
-        success=tuple(spelled(text) for text in success),
+        success=tuple(canonical_label(text) for text in success),
         undecided_passes=undecided == "pass",
         models=tuple(models),
     )
@@ -63,7 +62,7 @@ def gate_from(
 
 def _spelled(margins: Mapping[str, Margin]) -> dict[str, Margin]:
     return {
-        spelled(text): margin if isinstance(margin, str) else float(margin)
+        canonical_label(text): margin if isinstance(margin, str) else float(margin)
         for text, margin in margins.items()
     }
 
@@ -107,7 +106,7 @@ def twice_findings(place: str, margins: Iterable[str]) -> Iterator[Finding]:
     """Labels that stand in two spellings, of which one margin would be lost."""
     spellings: dict[str, list[str]] = {}
     for text in margins:
-        spellings.setdefault(spelled(text), []).append(text)
+        spellings.setdefault(canonical_label(text), []).append(text)
     for label, texts in spellings.items():
         if len(texts) > 1:
             yield (

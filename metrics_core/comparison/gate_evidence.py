@@ -11,7 +11,7 @@ from concord.metrics_core.comparison.gate_config import margin_of
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.segment_groups import Grouped, item_groups, user_groups
 from concord.metrics_core.comparison.segmentation import ByPopularity
-from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
 from concord.metrics_core.results.gate import Decision, Gate, Guardrail, Measured
 from concord.metrics_core.stats.paired import FEWEST_INFORMATIVE, Column, paired

@@ -9,8 +9,8 @@ from concord.metrics_core.comparison.aligned import Aligned
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.evaluation.model_result import Models
-from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results.comparison_parts import (
     BestChance,
     Difference,

@@ -11,8 +11,8 @@ from concord.metrics_core.comparison.config import Adjustment, ComparisonConfig,
 from concord.metrics_core.conventions.presets import describe
 from concord.metrics_core.evaluation.model_result import Models
 from concord.metrics_core.evaluation.panel import UNWEIGHED, Definition, differing, panel
-from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results import comparison_parts as parts
 from concord.metrics_core.results.comparison_parts import Difference, LeftOut, PanelEntry, or_nan
 from concord.metrics_core.stats.tolerance import difference

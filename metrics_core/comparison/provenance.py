@@ -6,7 +6,7 @@ from typing import Any
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.conventions.registry import CONVENTIONS
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
-from concord.metrics_core.metrics.catalogue import changed_by
+from concord.metrics_core.metrics.scope import changed_by
 from concord.metrics_core.results.comparison_parts import (
     TRUTH,
     TRUTH_OF_FOLD,

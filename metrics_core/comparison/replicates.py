@@ -10,7 +10,7 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.sentences.phrases import digits
 from concord.metrics_core.comparison.warnings.values import OutlyingTraining, training_warnings
-from concord.metrics_core.metrics.catalogue import Label, is_pooled
+from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results.comparison_parts import Difference, Score, Warned, or_nan, or_none
 from concord.metrics_core.results.replicates import (
     ReplicatedDifference,

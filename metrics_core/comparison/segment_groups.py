@@ -30,8 +30,8 @@ from concord.metrics_core.errors import SettingNames, refuse
 from concord.metrics_core.evaluation.model_result import Models, lists_of
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.evaluation.side_data import Background
-from concord.metrics_core.metrics.catalogue import Label, parse
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.paired import Column

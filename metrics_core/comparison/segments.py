@@ -17,8 +17,8 @@ from concord.metrics_core.comparison.segment_groups import (
 )
 from concord.metrics_core.comparison.segmentation import ByPopularity, Segmentation
 from concord.metrics_core.comparison.sentences.verdicts import flags
-from concord.metrics_core.metrics.catalogue import is_pooled
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.label import is_pooled
 from concord.metrics_core.results import comparison_parts as parts
 from concord.metrics_core.results.comparison_parts import (
     Difference,

@@ -13,7 +13,7 @@ from concord.metrics_core.conventions.convention import is_number, shown
 from concord.metrics_core.data.frames import ids_table, table_from_frame
 from concord.metrics_core.errors import InputError, Problem, in_words, refuse
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT
-from concord.metrics_core.metrics.catalogue import LONGEST
+from concord.metrics_core.metrics.label import MAX_LENGTH
 from concord.metrics_core.metrics.metric import Bounds
 
 USER = "user"
@@ -153,8 +153,8 @@ def _metric_problems(
     if not metrics:
         yield Problem(f"values[{first!r}]", "has no column beside 'user'", _FORMS)
     for name in metrics:
-        if not name.strip() or not name.isprintable() or len(name) > LONGEST:
-            fix = f"rename it: a text that can be printed, of at most {LONGEST} characters"
+        if not name.strip() or not name.isprintable() or len(name) > MAX_LENGTH:
+            fix = f"rename it: a text that can be printed, of at most {MAX_LENGTH} characters"
             yield Problem(f"values[{first!r}]", f"{shown(name)} is no name of a metric", fix)
         elif name.startswith(MEAN_WEIGHT):
             what = "holds values of `propensity.normalised: over_all`, whose means are no means over users"

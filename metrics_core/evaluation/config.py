@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import SettingNames
-from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.label import Label
 
 
 @dataclass(frozen=True)

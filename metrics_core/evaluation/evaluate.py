@@ -39,8 +39,9 @@ from concord.metrics_core.evaluation.warnings.data import swapped_arguments
 from concord.metrics_core.evaluation.warnings.ids import ground_truth_warnings, rewritten_warning
 from concord.metrics_core.evaluation.warnings.users import few_lists, heavy_users
 from concord.metrics_core.evaluation.warnings.weights import unobserved_warnings
-from concord.metrics_core.metrics.catalogue import Label, idle_overrides, parse, with_own
 from concord.metrics_core.metrics.exposure import Exposure
+from concord.metrics_core.metrics.label import Label, parse, with_own_metrics
+from concord.metrics_core.metrics.scope import idle_overrides
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.metrics_core.stats.clusters import Clusters
 
@@ -147,7 +148,7 @@ def evaluate(
     ValueError : what is wrong, where, and what to do; nothing is dropped or filled silently
     """
     labels = parse_labels(metrics)
-    pinned = with_own(parse_conventions(conventions), (label.name for label in labels))
+    pinned = with_own_metrics(parse_conventions(conventions), (label.name for label in labels))
     refuse_unread_columns(columns, labels, pinned)
     task = Task(labels, pinned, only_known=users is not None)
     if is_spark(recs) or is_spark(truth):

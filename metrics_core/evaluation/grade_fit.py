@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import Problem, SettingNames
-from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.label import Label
 
 
 def grade_problems(

@@ -25,9 +25,9 @@ from concord.metrics_core.evaluation.judge import PROPENSITY, judge
 from concord.metrics_core.evaluation.listing import listed
 from concord.metrics_core.evaluation.panel import Definition
 from concord.metrics_core.evaluation.score import Column, mean_weight, score, uncomputable
-from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.exposure import Exposure, expose
 from concord.metrics_core.metrics.judged import Judged
+from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.listed import Items, Listed
 
 Some = TypeVar("Some")

@@ -8,7 +8,7 @@ import polars as pl
 
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.summary import Summary
-from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison_parts import Warned
 
 CONFIDENCE = 0.95  # of the intervals in `Told.summary`

@@ -9,8 +9,8 @@ import numpy as np
 from concord.metrics_core.conventions.conventions import Candidates, Conventions
 from concord.metrics_core.conventions.registry import CORRECTED_METRICS
 from concord.metrics_core.errors import Refusal, ScoringError
-from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints, Judged
+from concord.metrics_core.metrics.label import Label, is_pooled
 
 
 def chances(ranks: Ints, candidates: Candidates) -> Floats:

@@ -11,8 +11,8 @@ from concord.metrics_core.errors import InputError, Refusal, ScoringError, liter
 from concord.metrics_core.evaluation.sampled_candidates import UNBIASED, corrected, not_corrected
 from concord.metrics_core.metrics import accuracy
 from concord.metrics_core.metrics.agreement import judged_only
-from concord.metrics_core.metrics.catalogue import Label, is_pooled
 from concord.metrics_core.metrics.judged import Bools, Floats, Judged
+from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.metrics.listed import Listed
 from concord.metrics_core.stats.exact_sums import rounded
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.metric import Bounds
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.exact_sums import exact_parts, exactly

@@ -1,4 +1,4 @@
-"""Metric: one row of the catalogue, or a function of one's own with what must be known of it."""
+"""Metric: one row of the catalogue, or a user-defined function with its properties."""
 
 import ast
 import inspect
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from concord.metrics_core.conventions.convention import Scope
 from concord.metrics_core.conventions.conventions import Conventions
@@ -16,6 +16,15 @@ Bounds = tuple[float, float]  # lowest and highest value of a metric
 UNBOUNDED: Bounds = (-math.inf, math.inf)
 
 
+class Parameter(NamedTuple):
+    """A parameter of a label, such as `p` of RBP, and the open interval of its values."""
+
+    name: str
+    low: float
+    high: float
+    example: float
+
+
 @dataclass(frozen=True)
 class Metric:
     """One metric: its function, where it comes from and how to read its values."""
@@ -23,18 +32,15 @@ class Metric:
     name: str
     function: Callable[..., Any]  # (users,) Floats; of an `of_catalogue` metric one float
     source: str
+    aliases: str = ""  # other spellings: lower case, letters and digits only
     high: float = 1.0  # the upper end of its range under `standard`
     low: float = 0.0
     family: str = "accuracy"
     higher_is_better: bool = True
-    takes: tuple[
-        tuple[str, float, float], ...
-    ] = ()  # parameters: name, and the open interval it lies in
+    takes: tuple[Parameter, ...] = ()
     takes_k: bool = True
     expects_ties: bool = False  # has an expected value under `ties: average`
-    counts_copies: bool = (
-        True  # under `duplicates: keep`; else a copy counts as a miss, or not at all
-    )
+    counts_copies: bool = True  # under `duplicates: keep`; else a copy counts as a miss, or not
     reads_judged: bool = False  # reads all judged rows, whatever their grade
     of_list: bool = False  # describes the list: undefined without one, whatever the user policies
     of_catalogue: bool = False  # one number over all users, from the items that they are shown
@@ -49,8 +55,8 @@ class Metric:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names of the parameters that must stand in its label."""
-        return tuple(name for name, _, _ in self.takes)
+        """The names of the parameters that its label must have."""
+        return tuple(each.name for each in self.takes)
 
     @cached_property
     def conventions(self) -> tuple[str, ...]:
@@ -80,7 +86,7 @@ class Metric:
 
     @property
     def formula(self) -> str:
-        """The first line of the function's docstring; from its source where PYTHONOPTIMIZE=2 leaves none."""
+        """The first line of the function's docstring, read from its source if PYTHONOPTIMIZE=2 removes it."""
         text = inspect.getdoc(self.function) or _documented(self.function)
         return text.splitlines()[0].rstrip(".")
 

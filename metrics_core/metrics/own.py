@@ -1,7 +1,7 @@
-"""One's own metrics: decorated functions, found by the names of their labels.
+"""User-defined metrics: decorated functions, by the names of their labels.
 
-They stand in a Python file that is named, in the notebook or module that decorates them, or in an installed package
-that offers them as entry points of the group `concord.metrics`.
+They come from a Python file, from the notebook or module that decorates them, or from the entry points
+`concord.metrics` of an installed package.
 """
 
 import hashlib
@@ -27,42 +27,43 @@ import numpy as np
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError, Problem, in_words, refuse
 from concord.metrics_core.files import open_file
+from concord.metrics_core.metrics.catalogue import METRIC
 from concord.metrics_core.metrics.judged import Floats, Judged
 from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.metrics.own_code import code_digest
-from concord.metrics_core.metrics.spelling import ALSO
 
 GROUP = "concord.metrics"  # of entry points
 FAMILY = "own"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,49}")
 _COLUMN = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,49}")
 _OF_FILE = re.compile(r"(?P<file>.+\.py):(?P<label>.*)", re.DOTALL)
-_A_LITTLE = 1e-9  # beyond its range a value is wrong, and not rounded
+_TOLERANCE = 1e-9  # a value further out of range is wrong, not rounded
 Function = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Own:
-    """A metric of one's own, and what it is made of: a file, a package and its version, or a function.
+class OwnMetric:
+    """A user-defined metric.
 
+    origin : its file, package and version, or function
     digest : SHA-256 of its code, or of the package and its version
     """
 
     metric: Metric
-    made_of: str
+    origin: str
     digest: str
 
 
 @dataclass
-class _Registry:
-    """What this process knows: metrics by name, and the file in which a project looks for others."""
+class Registry:
+    """The user-defined metrics of this process, and the file of the project that may define others."""
 
-    metrics: dict[str, Own] = field(default_factory=dict)
-    loaded: dict[Path, str] = field(default_factory=dict)  # file -> the digest of what was loaded
-    declared: Path | None = None
+    metrics: dict[str, OwnMetric] = field(default_factory=dict)
+    loaded: dict[Path, str] = field(default_factory=dict)  # file -> digest of its loaded content
+    project_file: Path | None = None
 
 
-_known = _Registry()
+_registry = Registry()
 
 
 def metric(
@@ -73,7 +74,7 @@ def metric(
     columns: Sequence[str] = (),
     source: str = "",
 ) -> Callable[[Function], Function]:
-    """Make a function a metric that labels may name: `revenue` is then written `revenue@10`.
+    """Register a function as a metric: labels of `revenue` are written `revenue@10`.
 
     The function takes `lists` (`Judged`, with the relevant rows only), the cutoff `k` (None: the whole list) and,
     keyword-only and without defaults, the conventions that it depends on. It returns one value a user, `(users,)`
@@ -81,23 +82,32 @@ def metric(
 
     Parameters
     ----------
-    low, high        : the range of its values; a value outside is refused
-    higher_is_better : else the lowest value is the best
-    columns          : numbers of the catalogue that it reads, as `lists.hit_column(name)`, such as a price
-    source           : the paper or page that defines it
+    low, high : float
+        The range of its values; a value outside is refused.
+    higher_is_better : bool, default True
+        False if the lowest value is the best.
+    columns : sequence of str
+        Numbers of the catalogue that it reads as `lists.hit_column(name)`, such as a price.
+    source : str
+        The paper or page that defines it.
+
+    Returns
+    -------
+    callable
+        The decorator; it returns the function unchanged.
 
     Raises
     ------
-    InputError : the function or what is said of it cannot be a metric
+    InputError
+        If the function or an argument is invalid; all problems at once.
     """
 
     def decorated(function: Function) -> Function:
-        how = {"low": low, "high": high, "columns": columns, "source": source}
-        if problems := list(_problems(function, **how)):
+        problems = list(_problems(function, low=low, high=high, columns=columns, source=source))
+        if problems:
             raise InputError(problems)
-        name = function.__name__
-        made = Metric(
-            name,
+        registered = Metric(
+            function.__name__,
             _checked(function, float(low), float(high)),
             source or "your own",
             low=float(low),
@@ -106,110 +116,109 @@ def metric(
             higher_is_better=higher_is_better,
             columns=tuple(columns),
         )
-        _known.metrics[name] = Own(made, _place(function), _digest_of(function))
+        origin = f"{function.__module__}.{function.__qualname__}"
+        _registry.metrics[registered.name] = OwnMetric(registered, origin, _digest_of(function))
         return function
 
     return decorated
 
 
-def declare(file: Path | None) -> None:
-    """Look for metrics that nobody knows in this file; None: nowhere."""
-    _known.declared = file
+def set_metric_file(file: Path | None) -> None:
+    """Set the file that is searched for unknown metrics, or None."""
+    _registry.project_file = file
 
 
-def own_metric(name: str) -> Metric | None:
-    """The metric of this name; None where there is none."""
-    found = _found(name)
-    return None if found is None else found.metric
+def find_own_metric(name: str) -> Metric | None:
+    """Return the user-defined metric of this name, or None."""
+    entry = _find(name)
+    return None if entry is None else entry.metric
 
 
 def known_metrics() -> tuple[Metric, ...]:
-    """Those that were loaded or decorated until now."""
-    return tuple(own.metric for own in _known.metrics.values())
+    """Return the user-defined metrics that were loaded or decorated so far."""
+    return tuple(each.metric for each in _registry.metrics.values())
 
 
-def digest_of(name: str) -> str | None:
-    """SHA-256 of what a metric is made of; None where there is none of this name."""
-    found = _found(name)
-    return None if found is None else found.digest
-
-
-def of_file(text: str) -> tuple[Path, str] | None:
-    """`./my_metrics.py:revenue@10` -> the file, and `revenue@10`; None for any other text."""
+def split_file_label(text: str) -> tuple[Path, str] | None:
+    """Return file and label of `./my_metrics.py:revenue@10`; None for any other text."""
     match = _OF_FILE.fullmatch(text)
     return None if match is None else (Path(match["file"]), match["label"])
 
 
-def load(file: Path) -> tuple[str, ...]:
-    """Run a file, and tell the names of its metrics.
+def load_metrics(file: Path) -> tuple[str, ...]:
+    """Run a file and return the names of its metrics.
 
     Raises
     ------
-    InputError : there is no such file, it cannot be run, or it decorates no function
+    InputError
+        If the file does not exist, cannot be run or decorates no function.
     """
     content = _read(file)
-    place, digest = file.resolve(), _digest(content)
-    if _known.loaded.get(place) != digest:
-        before = dict(_known.metrics)
-        _known.metrics = {name: own for name, own in before.items() if own.made_of != str(place)}
-        others = set(_known.metrics)
+    path, digest = file.resolve(), _digest(content)
+    if _registry.loaded.get(path) != digest:
+        before = dict(_registry.metrics)
+        _registry.metrics = {
+            name: each for name, each in before.items() if each.origin != str(path)
+        }
+        others = set(_registry.metrics)
         try:
-            _run(place, digest)
+            _run(path, digest)
         except BaseException:
-            _known.metrics = before
+            _registry.metrics = before
             raise
-        for name, own in _known.metrics.items():
-            if own is not before.get(name) or name not in others:
+        for name, entry in _registry.metrics.items():
+            if entry is not before.get(name) or name not in others:
                 code = code_digest(content, name)
-                _known.metrics[name] = replace(own, made_of=str(place), digest=code)
-        _known.loaded[place] = digest
-    names = tuple(name for name, own in _known.metrics.items() if own.made_of == str(place))
+                _registry.metrics[name] = replace(entry, origin=str(path), digest=code)
+        _registry.loaded[path] = digest
+    names = tuple(name for name, each in _registry.metrics.items() if each.origin == str(path))
     if not names:
         fix = "decorate a function of lists and k: `@concord.metric()`"
         raise refuse(str(file), "holds no metric", fix)
     return names
 
 
-def _found(name: str) -> Own | None:
-    if name not in _known.metrics and _known.declared is not None:
-        load(_known.declared)
-    if name not in _known.metrics:
+def _find(name: str) -> OwnMetric | None:
+    if name not in _registry.metrics and _registry.project_file is not None:
+        load_metrics(_registry.project_file)
+    if name not in _registry.metrics:
         for entry in entry_points(group=GROUP, name=name):
             _install(entry)
-    return _known.metrics.get(name)
+    return _registry.metrics.get(name)
 
 
 def _install(entry: EntryPoint) -> None:
-    """A metric that a package offers: what it is made of is the package in its version."""
+    """Load a metric of a package; its origin is the package in its version."""
     where = f"entry point {entry.name} of {GROUP}"
     with _refusing(lambda _: where):
         entry.load()
-    if entry.name not in _known.metrics:
+    if entry.name not in _registry.metrics:
         fix = f"its package must name a function that is decorated: `@concord.metric()`, and is called {entry.name}"
         raise refuse(where, f"{entry.value} is no metric", fix)
     package = "" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
-    own = _known.metrics[entry.name]
-    _known.metrics[entry.name] = replace(own, made_of=package, digest=_digest(package.encode()))
+    _registry.metrics[entry.name] = replace(
+        _registry.metrics[entry.name], origin=package, digest=_digest(package.encode())
+    )
 
 
 def _read(file: Path) -> bytes:
     fix = "name a Python file"
     try:
-        with open_file(file, fix) as opened:
-            return bytes(opened.read())
+        with open_file(file, fix) as stream:
+            return bytes(stream.read())
     except OSError as error:
         raise refuse(str(file), f"cannot be read: {error.strerror}", fix) from None
 
 
 class _Uncached(SourceFileLoader):
-    """Compiles what the file says now: nothing is kept beside it."""
+    """Compiles the current content of the file and writes no bytecode."""
 
     def get_code(self, fullname: str) -> CodeType | None:
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def _run(file: Path, digest: str) -> ModuleType:
-    """The file as a module that nothing can import, so that its functions travel to other processes by value."""
+    """Return the file as a module that nothing can import, so that its functions are pickled by value."""
     name = f"concord_own_{digest[:12]}"
     spec = spec_from_loader(name, _Uncached(name, str(file)))
     assert spec is not None
@@ -239,7 +248,7 @@ def _refusing(where: Callable[[BaseException], str]) -> Iterator[None]:
         raise
     except BaseException as error:
         fix = "correct it; `python` runs it alone"
-        raise refuse(where(error), f"raises {_told(error)}", fix) from error
+        raise refuse(where(error), f"raises {_error_text(error)}", fix) from error
 
 
 def _problems(
@@ -254,9 +263,9 @@ def _problems(
         return
     if not _NAME.fullmatch(name):
         fix = "give the function a name of letters and digits, at most 50, as in `def revenue`: labels are written `revenue@10`"
-        yield Problem(where, "is no name of a metric", fix)
-    elif meant := next((known for known in ALSO if known.casefold() == name.casefold()), None):
-        yield Problem(where, f"{meant} is in the catalogue", "give the function another name")
+        yield Problem(where, "is not a valid name of a metric", fix)
+    elif same := next((known for known in METRIC if known.casefold() == name.casefold()), None):
+        yield Problem(where, f"{same} is in the catalogue", "give the function another name")
     if not (inspect.getdoc(function) or "").strip():
         fix = 'write its formula as the first line: """revenue@k = sum of the prices of the hits in the top k."""'
         yield Problem(where, "has no docstring", fix)
@@ -270,15 +279,15 @@ def _problems(
         yield Problem(where, f"reads the columns {columns!r}", fix)
     if not isinstance(source, str):
         yield Problem(where, f"its source is {source!r}", "write a text")
-    yield from _of_arguments(function, where)
+    yield from _signature_problems(function, where)
 
 
-def _of_arguments(function: Function, where: str) -> Iterator[Problem]:
-    named = list(inspect.signature(function).parameters.values())
-    plain = [p for p in named if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
+def _signature_problems(function: Function, where: str) -> Iterator[Problem]:
+    parameters = list(inspect.signature(function).parameters.values())
+    plain = [p for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
     if [p.name for p in plain] != ["lists", "k"]:
         yield Problem(where, f"takes ({', '.join(p.name for p in plain)})", "let it take (lists, k), then `*` and conventions")  # fmt: skip
-    for other in (p for p in named if p not in plain):
+    for other in (p for p in parameters if p not in plain):
         if (
             other.kind is not other.KEYWORD_ONLY
             or other.name not in CONVENTION
@@ -291,12 +300,12 @@ def _of_arguments(function: Function, where: str) -> Iterator[Problem]:
 
 
 def _checked(function: Function, low: float, high: float) -> Callable[..., Floats]:
-    """The function on lists of its own, whose values are refused where they are none."""
+    """Return the function on copies of the lists; invalid values raise an InputError."""
     code = inspect.unwrap(function).__code__
     file = _shown_path(code.co_filename)
 
-    def refused(what: str, fix: str) -> InputError:
-        return refuse(file, f"{function.__name__} {what}", fix)
+    def refused(problem: str, fix: str) -> InputError:
+        return refuse(file, f"{function.__name__} {problem}", fix)
 
     @wraps(function)
     def values(lists: Judged, k: int | None, **conventions: Any) -> Floats:
@@ -308,27 +317,29 @@ def _checked(function: Function, low: float, high: float) -> Callable[..., Float
         except BaseException as error:
             line = _line(error, code.co_filename)
             where = f", line {line}" if line else ""
-            raise refused(f"raises {_told(error)}{where}", _fix(error)) from error
+            raise refused(f"raises {_error_text(error)}{where}", _fix(error)) from error
         if result.dtype.kind not in "biuf":
             fix = "return float64, NaN where undefined"
             raise refused(f"gives values of type {result.dtype}", fix)
-        found = np.asarray(np.ma.filled(result.astype(np.float64), np.nan))
-        if found.shape != (lists.n_users,):
-            what = f"gives values of shape {found.shape} for {in_words(lists.n_users, 'user')}"
-            raise refused(what, "return one a user: `lists.total(…)`, or NaN where there is none")
-        wrong = (found < low - _A_LITTLE) | (found > high + _A_LITTLE) | np.isinf(found)
+        users = np.asarray(np.ma.filled(result.astype(np.float64), np.nan))
+        if users.shape != (lists.n_users,):
+            problem = f"gives values of shape {users.shape} for {in_words(lists.n_users, 'user')}"
+            raise refused(
+                problem, "return one a user: `lists.total(…)`, or NaN where there is none"
+            )
+        wrong = (users < low - _TOLERANCE) | (users > high + _TOLERANCE) | np.isinf(users)
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
-            what = f"is {found[first]:.6g} for user {lists.users[first]!r}"
-            what += f", and its range is {low:g} to {high:g}"
-            raise refused(what, "correct the function or its `low` and `high`")
-        return found
+            problem = f"is {users[first]:.6g} for user {lists.users[first]!r}"
+            problem += f", and its range is {low:g} to {high:g}"
+            raise refused(problem, "correct the function or its `low` and `high`")
+        return users
 
     return values
 
 
 def _shown_path(file: str) -> str:
-    """The path of a file, relative to the working directory where it lies in it."""
+    """Return the path of a file, relative to the working directory if it lies in it."""
     path = Path(file)
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
@@ -340,22 +351,18 @@ def _fix(error: BaseException) -> str:
 
 
 def _line(error: BaseException, file: str) -> int | None:
-    """The last line of the file that the error went through."""
+    """Return the last line of the file in the traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     return next((frame.lineno for frame in reversed(frames) if frame.filename == file), None)
 
 
-def _told(error: BaseException) -> str:
-    said = str(error).split("\n", 1)[0]
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
-
-
-def _place(function: Function) -> str:
-    return f"{function.__module__}.{function.__qualname__}"
+def _error_text(error: BaseException) -> str:
+    text = str(error).split("\n", 1)[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _digest_of(function: Function) -> str:
-    """The digest of a function's source; of what it was compiled to where there is none."""
+    """Return the digest of a function's source, or of its bytecode if there is no source."""
     try:
         return code_digest(textwrap.dedent(inspect.getsource(function)), function.__name__)
     except (OSError, TypeError, SyntaxError):
@@ -367,7 +374,7 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def digests(names: Collection[str]) -> dict[str, str]:
-    """Name -> digest, for those that are one's own."""
-    found = {name: digest_of(name) for name in sorted(names)}
-    return {name: digest for name, digest in found.items() if digest is not None}
+def metric_digests(names: Collection[str]) -> dict[str, str]:
+    """Return name -> digest of the user-defined metrics among the names."""
+    entries = {name: _find(name) for name in sorted(names)}
+    return {name: entry.digest for name, entry in entries.items() if entry is not None}

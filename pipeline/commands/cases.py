@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _labels(config: "ComparisonConfig", metric: str | None) -> list[str]:
     """Return the primary metrics, after the requested one."""
     from concord.metrics_core.errors import refuse
-    from concord.metrics_core.metrics.catalogue import parse
+    from concord.metrics_core.metrics.label import parse
     from concord.pipeline.terminal.arguments import evaluated_label
 
     if metric is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from concord.metrics_core.conventions.conventions import Conventions
-    from concord.metrics_core.metrics.catalogue import Label
+    from concord.metrics_core.metrics.label import Label
     from concord.metrics_core.results.explain import Derivation, ExplanationDiff
     from concord.pipeline.params.model import Params
 

@@ -14,8 +14,8 @@ from concord.metrics_core.data.relations import schema_of
 from concord.metrics_core.errors import Problem
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.files import content_id, content_id_text
-from concord.metrics_core.metrics.catalogue import Label, is_pooled
-from concord.metrics_core.metrics.label_content import by_reason, departure, plain
+from concord.metrics_core.metrics.label import Label, is_pooled
+from concord.metrics_core.metrics.scope import by_reason, departure, plain
 from concord.metrics_core.results.comparison_parts import or_nan, or_none
 from concord.metrics_core.results.history import Change
 from concord.metrics_core.stats.verdict import Paired, adjust, compare, verdict

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.errors import InputError
-from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.history import Change
 from concord.pipeline.dvc.changes import changes, one_sided, unlike, version_warnings
 from concord.pipeline.dvc.revision import former

@@ -18,7 +18,7 @@ from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
 from concord.metrics_core.files import content_id
-from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.gate import Decision, Gate, Measured
 from concord.pipeline.dvc.changes import (
     NOW,

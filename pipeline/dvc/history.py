@@ -13,7 +13,7 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import InputError, in_words, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.files import load_json
-from concord.metrics_core.metrics.catalogue import Label, parse
+from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Verdict
 from concord.metrics_core.results.history import Change, Changed, History, Reuse, Revision, Standing

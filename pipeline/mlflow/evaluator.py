@@ -27,7 +27,7 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import resolve_conventions
 from concord.metrics_core.errors import AT_MOST, InputError, Problem, refuse
 from concord.metrics_core.evaluation.evaluate import Result, evaluate
-from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.metrics.label import parse
 from concord.pipeline.mlflow.model_content import CONVENTIONS, conventions_text
 from concord.pipeline.mlflow.run_content import Point, curve_key, interval_key, metric_key
 from concord.pipeline.running.messages import LOG

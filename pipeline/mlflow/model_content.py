@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.files import content_id, load_json
-from concord.metrics_core.metrics.catalogue import Label, parse, spelled
+from concord.metrics_core.metrics.label import Label, canonical_label, parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, or_nan
 from concord.pipeline.mlflow.run_content import (
@@ -119,7 +119,7 @@ def model_content(
     metrics_file = Path(params.results.metrics) / f"{model}.json"
     summary = load_json(Path(params.results.summary) / f"{model}.json", MAKE_AGAIN)
     means = {parse(label): value for label, value in load_json(metrics_file, MAKE_AGAIN).items()}
-    primary = [spelled(label) for label in params.comparison.primary]
+    primary = [canonical_label(label) for label in params.comparison.primary]
     points = [*_scalars(means), *_curves(means), *_intervals(summary["metrics"], primary)]
     return RunContent(
         name=model,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from concord.metrics_core.errors import refuse
-from concord.metrics_core.metrics.catalogue import Label, parse
+from concord.metrics_core.metrics.label import Label, parse
 
 
 def metric_key(label: Label) -> str:

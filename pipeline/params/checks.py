@@ -25,7 +25,7 @@ from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import mean_findings
 from concord.metrics_core.errors import ParamsKeys, in_words
 from concord.metrics_core.evaluation.score import uncomputable
-from concord.metrics_core.metrics.catalogue import idle_overrides
+from concord.metrics_core.metrics.scope import idle_overrides
 from concord.metrics_core.results.words import listed
 from concord.pipeline.params.config import compared_models, config_from_params, replicates_of
 from concord.pipeline.params.labels import label_findings, labels_of, metric_findings

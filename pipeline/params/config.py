@@ -8,7 +8,7 @@ from concord.metrics_core.comparison.config import (
 )
 from concord.metrics_core.comparison.replicate_config import Named, models_of, named_by
 from concord.metrics_core.errors import InputError, ParamsKeys, Problem
-from concord.metrics_core.metrics.catalogue import spelled
+from concord.metrics_core.metrics.label import canonical_label
 from concord.pipeline.params.labels import labels_of
 from concord.pipeline.params.model import Params
 
@@ -29,7 +29,7 @@ def config_from_params(params: Params) -> ComparisonConfig:
         conventions=params.pinned,
         labels=labels,
         ks=sorted(params.evaluation.ks),
-        primary=[spelled(text) for text in comparison.primary],
+        primary=[canonical_label(text) for text in comparison.primary],
         min_effects=effects_of(comparison.min_effect, evaluated),
         baseline=comparison.baseline,
         confidence=comparison.confidence,

@@ -7,9 +7,8 @@ from typing import Any
 
 from concord.metrics_core.comparison.config import choice_findings
 from concord.metrics_core.errors import ParamsKeys, refuse
-from concord.metrics_core.metrics.catalogue import Label, expand, parse
-from concord.metrics_core.metrics.own import of_file
-from concord.metrics_core.metrics.spelling import label_meant
+from concord.metrics_core.metrics.label import Label, expand, parse, similar_label
+from concord.metrics_core.metrics.own import split_file_label
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.yaml_files import Finding
 
@@ -51,7 +50,7 @@ def label_findings(params: Params) -> list[Finding]:
 def _undeclared(params: Params) -> Iterator[Finding]:
     """Files of metrics that DVC would not see change."""
     for text in params.evaluation.metrics:
-        file, declared = of_file(text), params.own_metrics
+        file, declared = split_file_label(text), params.own_metrics
         if file is not None and (declared is None or file[0].resolve() != declared.resolve()):
             what = f"{text!r} names a file that `background.metrics` does not"
             fix = f"write `background: {{metrics: {{path: {file[0]}}}}}`, so that DVC evaluates again when it changes"
@@ -107,7 +106,7 @@ def _expanded(metrics: Sequence[str], ks: Sequence[int]) -> Iterator[Finding]:
 def _known(metrics: Sequence[str], ks: Sequence[int]) -> Iterator[Label]:
     """The labels that are asked or meant, so that a wrong metric neither hides nor makes another problem."""
     for text in metrics:
-        for meant in (text, label_meant(text)):
+        for meant in (text, similar_label(text)):
             with suppress(ValueError):
                 yield from expand([meant] if meant else [], set(ks))
                 break

@@ -22,7 +22,7 @@ from concord.metrics_core.comparison.config import (
 from concord.metrics_core.comparison.segmentation import MOST_COUNT, MOST_END
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.units import unit_findings
-from concord.metrics_core.metrics.catalogue import MOST_K, name_in, with_own
+from concord.metrics_core.metrics.label import MAX_K, metric_name, with_own_metrics
 from concord.metrics_core.results import gate as gates
 from concord.metrics_core.results.gate import Margin
 
@@ -33,7 +33,7 @@ Order = Literal["rank", "score", "file"]
 MODEL_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 MOST_NAMED = 100  # metrics, cutoffs, primary labels
 MOST_ENDS = 100  # of a segmentation
-Cutoff = Annotated[int, Field(ge=1, le=MOST_K)]
+Cutoff = Annotated[int, Field(ge=1, le=MAX_K)]
 Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]
 End = Annotated[float, Field(ge=-MOST_END, le=MOST_END, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -365,4 +365,4 @@ class Params(_Section):
     @cached_property
     def pinned(self) -> Conventions:
         conventions = Conventions.from_mapping(self.conventions)
-        return with_own(conventions, map(name_in, self.evaluation.metrics))
+        return with_own_metrics(conventions, map(metric_name, self.evaluation.metrics))

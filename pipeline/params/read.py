@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from concord.metrics_core.errors import InputError, ParamsKeys, refuse
-from concord.metrics_core.metrics.own import declare, load
+from concord.metrics_core.metrics.own import load_metrics, set_metric_file
 from concord.pipeline.params.checks import (
     early_findings,
     model_name_findings,
@@ -66,18 +66,18 @@ def examined(path: Path = PARAMS) -> tuple[Params | None, InputError | None]:
 
 def _own_metrics(params: Params, folder: Path) -> Iterator[Finding]:
     """Runs the file of one's own metrics, so that labels may name them; says what is wrong with it."""
-    declare(None)
+    set_metric_file(None)
     if params.own_metrics is None:
         return
     file = folder / params.own_metrics
     try:
         refuse_unfit(params, file)
-        load(file)
+        load_metrics(file)
     except InputError as error:
         for each in error.problems:
             yield ("background", "metrics", "path"), f"{each.where}: {each.what}", each.fix
     else:
-        declare(file)
+        set_metric_file(file)
 
 
 def refuse_unfit(params: Params, own_metrics: Path) -> None:

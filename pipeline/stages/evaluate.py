@@ -40,8 +40,8 @@ from concord.metrics_core.evaluation.partition import (
 from concord.metrics_core.evaluation.score import names_users
 from concord.metrics_core.evaluation.side_data import with_items
 from concord.metrics_core.files import content_ids, load_json
-from concord.metrics_core.metrics.catalogue import spelled
 from concord.metrics_core.metrics.judged import Judged
+from concord.metrics_core.metrics.label import canonical_label
 from concord.pipeline.params.labels import labels_of
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
@@ -190,7 +190,7 @@ def evaluate(params: Params, model: str) -> str:
     _check_unit(params, model)
     labels, folders = labels_of(params), params.results
     primary = params.comparison.primary if params.evaluation.panel else []
-    panels = panels_of(labels, [spelled(text) for text in primary], params.pinned)
+    panels = panels_of(labels, [canonical_label(text) for text in primary], params.pinned)
     task = task_of(labels, params.pinned, panels, has_users="users" in params.background)
     with _value_files(params, model, task) as store:
         content = evaluate_model(

@@ -18,8 +18,8 @@ from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError, Problem
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.files import content_id, content_id_text, load_json
-from concord.metrics_core.metrics.catalogue import Label, spelled
-from concord.metrics_core.metrics.label_content import by_reason, departure, plain
+from concord.metrics_core.metrics.label import Label, canonical_label
+from concord.metrics_core.metrics.scope import by_reason, departure, plain
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.error_analysis import Cases
 from concord.pipeline.params.model import PARAMS, Params
@@ -146,7 +146,7 @@ def _lacking(
 ) -> Iterator[Problem]:
     per_user, *_ = _paths(params, model)
     columns = set(pq.read_schema(per_user).names)
-    primary = {spelled(text) for text in params.comparison.primary}
+    primary = {canonical_label(text) for text in params.comparison.primary}
     of_catalogue = {str(label) for label in labels if label.metric.of_catalogue}
     for label in map(str, labels):
         kept = label in columns or label in of_catalogue

@@ -11,8 +11,7 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import preset, presets
 from concord.metrics_core.conventions.validation import nearest
 from concord.metrics_core.errors import InputError, refuse
-from concord.metrics_core.metrics.catalogue import Label, parse, spelled
-from concord.metrics_core.metrics.spelling import did_you_mean
+from concord.metrics_core.metrics.label import Label, canonical_label, did_you_mean, parse
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.outputs import is_stream, write_text
@@ -45,7 +44,7 @@ def refuse_unknown_model(models: Collection[str], model: str) -> None:
 
 def evaluated_label(text: str, evaluated: Collection[str]) -> str:
     """A label of the results as they spell it, refused with the one that is meant."""
-    label = spelled(text)
+    label = canonical_label(text)
     if label not in evaluated:
         raise refuse(PLACE, f"{text!r} is not evaluated", did_you_mean(text, evaluated))
     return label

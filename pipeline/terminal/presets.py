@@ -6,8 +6,9 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.preset_table import PRESETS, Preset
 from concord.metrics_core.conventions.presets import with_data_conventions
 from concord.metrics_core.conventions.registry import CONVENTION
-from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC, changed_by, override_keys
+from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC
 from concord.metrics_core.metrics.metric import Metric
+from concord.metrics_core.metrics.scope import changed_by, override_keys
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.terminal.arguments import preset_named
 from concord.pipeline.terminal.table import console, print_table

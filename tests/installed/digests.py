@@ -12,7 +12,8 @@ from typing import Any
 
 import concord as cc
 from concord.metrics_core.conventions.presets import defines
-from concord.metrics_core.metrics.catalogue import CATALOGUE, expand
+from concord.metrics_core.metrics.catalogue import CATALOGUE
+from concord.metrics_core.metrics.label import expand
 from concord.metrics_core.results.stored import to_content
 
 DEMO = Path(sys.argv[1])

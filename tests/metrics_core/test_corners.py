@@ -8,7 +8,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.conventions.validation import ConventionError
-from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.metrics.label import parse
 
 
 def _scored(items: list[int], user: str = "u") -> pl.DataFrame:

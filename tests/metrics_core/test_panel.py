@@ -9,7 +9,7 @@ from concord.metrics_core.evaluation.evaluate import mean_of
 from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.panel import differing, panel
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
-from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.metrics.label import parse
 from tests.metrics_core.test_reconcile import LISTS, TRUTH
 
 STANDARD = cc.preset("standard")

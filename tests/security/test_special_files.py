@@ -21,7 +21,7 @@ SPECIAL: dict[str, Callable[[Path], None]] = {
 }
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "experiments": ("past.csv", read_experiment_file),
-    "own metrics": ("own.py", own.load),
+    "own metrics": ("own.py", own.load_metrics),
     "a project of a study": (
         "params.yaml",
         lambda path: read_comparisons({"shop": Project(project=str(path.parent))}),

@@ -21,8 +21,8 @@ from concord.metrics_core.evaluation.sampled_candidates import (
     of_full_ranks,
 )
 from concord.metrics_core.evaluation.warnings.base import warned
-from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.metrics_core.results.words import listed, percent
 

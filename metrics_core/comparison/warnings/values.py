@@ -8,7 +8,8 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.errors import in_words
 from concord.metrics_core.evaluation.model_result import Models
 from concord.metrics_core.evaluation.warnings.base import severity_of_rows, warned
-from concord.metrics_core.metrics.catalogue import METRIC, Label
+from concord.metrics_core.metrics.catalogue import METRIC
+from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.metrics_core.results.words import are, listed, number, percent
 

@@ -34,8 +34,8 @@ from concord.metrics_core.evaluation.partition import (
     part_names,
 )
 from concord.metrics_core.evaluation.summary import Totals, totals_of
-from concord.metrics_core.metrics.catalogue import is_pooled
 from concord.metrics_core.metrics.judged import Ints
+from concord.metrics_core.metrics.label import is_pooled
 from concord.metrics_core.stats.mean_interval import Spread
 
 OWN_METRICS = "#own"  # no table is called so

@@ -61,8 +61,8 @@ from concord.metrics_core.evaluation.summary import (
 )
 from concord.metrics_core.evaluation.warnings.ids import ground_truth_warnings
 from concord.metrics_core.evaluation.warnings.users import few_lists
-from concord.metrics_core.metrics.catalogue import Label
 from concord.metrics_core.metrics.exposure import Exposure
+from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.metrics_core.stats.mean_interval import squared
 

@@ -10,7 +10,7 @@ from concord.metrics_core.evaluation.model_result import Models
 from concord.metrics_core.evaluation.score import is_weighed_sum, names_users
 from concord.metrics_core.evaluation.warnings.base import warned
 from concord.metrics_core.evaluation.warnings.users import unit_word
-from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.metrics_core.results.words import listed, percent
 

@@ -19,7 +19,7 @@ from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.errors import ArgumentNames
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.summary import summarise
-from concord.metrics_core.metrics.catalogue import is_pooled, parse
+from concord.metrics_core.metrics.label import is_pooled, parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import SegmentCell, Verdict
 

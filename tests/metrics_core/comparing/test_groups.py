@@ -5,7 +5,7 @@ from dataclasses import replace
 from concord.metrics_core.comparison.leaderboard import metrics_of
 from concord.metrics_core.comparison.segment_groups import up_to
 from concord.metrics_core.comparison.sentences.verdicts import flags
-from concord.metrics_core.metrics.catalogue import expand
+from concord.metrics_core.metrics.label import expand
 from tests.metrics_core.comparing.tables import cell_of, config_for
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed

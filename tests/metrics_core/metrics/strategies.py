@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import concord as cc
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
-from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC, changed_by, override_keys
+from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC
 from concord.metrics_core.metrics.metric import Metric
+from concord.metrics_core.metrics.scope import changed_by, override_keys
 from tests.metrics_core.metrics import reference
 
 Labels = dict[str, tuple[str, int | None, dict[str, float]]]  # label: (name, k, parameters)

@@ -9,7 +9,7 @@ from hypothesis import given
 import concord as cc
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import defines
-from concord.metrics_core.metrics.catalogue import changed_by
+from concord.metrics_core.metrics.scope import changed_by
 from tests.metrics_core.metrics import reference
 from tests.metrics_core.metrics.strategies import (
     LABELS,

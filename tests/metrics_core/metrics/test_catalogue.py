@@ -5,8 +5,8 @@ import re
 import pytest
 
 from concord.metrics_core.conventions.presets import preset
-from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC, expand, is_pooled, parse
-from concord.metrics_core.metrics.spelling import ALSO, NAMES, label_meant
+from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC, SPELLINGS
+from concord.metrics_core.metrics.label import expand, is_pooled, parse, similar_label
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,10 @@ def test_where_nothing_is_meant_nothing_is_proposed(text: str) -> None:
 
 
 def test_every_spelling_is_of_a_metric_and_of_one_only() -> None:
-    assert set(NAMES.values()) == set(METRIC)
-    assert sum(len({name.casefold(), *others.split()}) for name, others in ALSO.items()) == len(
-        NAMES
-    )
-    assert all(label_meant(f"{spelling}@7") for spelling in NAMES)
+    assert set(SPELLINGS.values()) == set(METRIC)
+    spellings = [{each.name.casefold(), *each.aliases.split()} for each in CATALOGUE]
+    assert sum(map(len, spellings)) == len(SPELLINGS)
+    assert all(similar_label(f"{spelling}@7") for spelling in SPELLINGS)
 
 
 def test_all_wrong_labels_are_told_at_once() -> None:

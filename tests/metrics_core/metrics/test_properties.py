@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 import concord as cc
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import CONVENTION, PRESET_CONVENTIONS
-from concord.metrics_core.metrics.catalogue import CATALOGUE, changed_by
+from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.metric import Metric
+from concord.metrics_core.metrics.scope import changed_by
 from tests.metrics_core.metrics.strategies import (
     GRADES,
     TEXT_ITEMS,

@@ -21,7 +21,7 @@ from concord.metrics_core.evaluation.sampled_candidates import (
     not_corrected,
 )
 from concord.metrics_core.metrics.catalogue import CATALOGUE as METRICS
-from concord.metrics_core.metrics.catalogue import Label
+from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.metric import Metric
 from tests.metrics_core.sampled.sampled_reference import corrected
 from tests.metrics_core.sampled.samples import (

@@ -13,7 +13,7 @@ import pyarrow as pa
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.evaluation.summary import summarise
-from concord.metrics_core.metrics.catalogue import is_pooled, parse
+from concord.metrics_core.metrics.label import is_pooled, parse
 from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import Comparison, Params, Results
 from concord.pipeline.running.outputs import write_json, write_parquet

@@ -14,7 +14,8 @@ from concord.metrics_core.evaluation.evaluate_model import ModelData, execute_in
 from concord.metrics_core.evaluation.partition import Part, Task, count_users
 from concord.metrics_core.evaluation.side_data import NONE, Background
 from concord.metrics_core.evaluation.summary import summarise_catalogue
-from concord.metrics_core.metrics.catalogue import CATALOGUE, expand, parse
+from concord.metrics_core.metrics.catalogue import CATALOGUE
+from concord.metrics_core.metrics.label import expand, parse
 from concord.metrics_core.results.explain import Derivation
 from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.running.connections import reading, workspace

@@ -15,7 +15,7 @@ from concord.metrics_core.evaluation.evaluate_model import ModelData, execute_in
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.warnings.lists import checked_kinds, evaluation_warnings
-from concord.metrics_core.metrics.catalogue import parse
+from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import BackgroundFile, Params

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from concord.metrics_core.metrics.catalogue import CATALOGUE, Label, parse
+from concord.metrics_core.metrics.catalogue import CATALOGUE
+from concord.metrics_core.metrics.label import Label, parse
 from concord.pipeline.mlflow.comparison_content import contents
 from concord.pipeline.mlflow.run_content import RunContent, curve_key, interval_key, metric_key
 from concord.pipeline.mlflow.runs import circumstances

@@ -1,0 +1,305 @@
+"""Label: a metric with parameters and cutoff, such as `RBP(p=0.8)@20`; its grammar, and hints for misspelled ones."""
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Collection, Container, Iterable
+from dataclasses import dataclass, replace
+
+from concord.metrics_core.conventions.conventions import ANY_CUTOFF, Conventions
+from concord.metrics_core.metrics.catalogue import METRIC, SPELLINGS
+from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds, Metric
+from concord.metrics_core.metrics.own import (
+    find_own_metric,
+    load_metrics,
+    metric_digests,
+    split_file_label,
+)
+
+MAX_LENGTH = 100  # characters of a label
+MAX_K = 1_000_000  # no list is read further
+JUDGED_ONLY = "judged_only"
+_COMMON_PARAMETERS = ("rel", JUDGED_ONLY)  # of every metric of lists and ground truth
+_LABEL = re.compile(r"^(?P<name>[A-Za-z0-9]+)(\((?P<args>[^()]*)\))?(@(?P<k>[0-9]+))?$")
+_NUMBER = re.compile(r"^[0-9]+(\.[0-9]+)?$")
+_PARTS = re.compile(r"(?P<name>[^()]*?)(?P<inside>\([^()]*\))?(?P<rest>[^()]*)")
+_CUTOFF = re.compile(
+    r"(?P<name>[^@]*?)(?:\s*@\s*|[\s_.-]*(?:at|cut|top)?[\s_.-]*)(?P<k>[0-9]{1,9}|k)"
+)
+_SIMILARITY = 0.75  # of difflib: a typing error, not another word
+
+
+@dataclass(frozen=True)
+class Label:
+    """A metric with its parameters and cutoff, as it is written: `AP(rel=2)@100`.
+
+    Attributes
+    ----------
+    metric : Metric
+        The metric.
+    k : int or None
+        The cutoff; None: the whole list.
+    arguments : tuple of (str, float)
+        Values of its parameters, by name.
+    """
+
+    metric: Metric
+    k: int | None
+    arguments: tuple[tuple[str, float], ...]
+
+    @property
+    def name(self) -> str:
+        """The metric's name, without parameters and cutoff."""
+        return self.metric.name
+
+    @property
+    def stem(self) -> str:
+        """The label without its cutoff."""
+        inside = ",".join(
+            f"{name}={'true' if name == JUDGED_ONLY else f'{value:.15g}'}"
+            for name, value in self.arguments
+        )
+        return f"{self.name}({inside})" if inside else self.name
+
+    def __str__(self) -> str:
+        return self.stem if self.k is None else f"{self.stem}@{self.k}"
+
+    def at(self, k: int) -> "Label":
+        """Return the same label at cutoff k."""
+        return Label(self.metric, k, self.arguments)
+
+    @property
+    def override_key(self) -> str:
+        """Key of `overrides` for this label, beside the metric's name."""
+        return self.name if self.k is None else self.name + ANY_CUTOFF
+
+    def conventions(self, conventions: Conventions) -> Conventions:
+        """Return the conventions of this label, without overrides; its parameter `rel` is the relevance threshold."""
+        label_conventions = conventions.of(self.override_key)
+        rel = dict(self.arguments).get("rel")
+        return (
+            label_conventions
+            if rel is None
+            else replace(label_conventions, relevance_threshold=rel)
+        )
+
+    def bounds(self, conventions: Conventions) -> Bounds:
+        """Return the lowest and the highest value; infinite if relevant items count by inverse propensities."""
+        is_weighted = conventions.propensity is not None and self.metric.family == "accuracy"
+        return UNBOUNDED if is_weighted else self.metric.range
+
+    def ranking_number(self, conventions: Conventions) -> int:
+        """Return the index in `Conventions.rankings` of the ranking that this label reads."""
+        return conventions.rankings.index(self.conventions(conventions).ranking)
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The parameters that the metric's function takes."""
+        return {name: value for name, value in self.arguments if name not in _COMMON_PARAMETERS}
+
+    @property
+    def judged_only(self) -> bool:
+        """True if items without a judgement are removed from the lists first."""
+        return JUDGED_ONLY in dict(self.arguments)
+
+
+def parse(text: str, *, cut_later: bool = False) -> Label:
+    """Return the label for a text such as `nDCG@10` or `RBP(p=0.8)@20`.
+
+    Parameters
+    ----------
+    text : str
+        Name, parameters in brackets and cutoff.
+    cut_later : bool, default False
+        Whether cutoffs follow, so that a metric that needs one may lack it here.
+
+    Raises
+    ------
+    ValueError
+        If the metric or a parameter is unknown, a parameter is missing or out of range, or the metric takes no cutoff.
+    """
+    if not isinstance(text, str):
+        msg = f"metric {text!r}: must be a text such as 'nDCG@10'"
+        raise ValueError(msg)  # noqa: TRY004 - as all that is wrong with a label
+    if len(text) > MAX_LENGTH:
+        msg = f"metric {text[:40]!r}…: is longer than {MAX_LENGTH} characters"
+        raise ValueError(msg)
+    if (file_and_label := split_file_label(text)) is not None:
+        file, text = file_and_label
+        names = load_metrics(file)
+        if metric_name(text) not in names:
+            msg = f"metric {text!r}: {file} has no such metric; it has {', '.join(names)}"
+            raise ValueError(msg)
+        return parse(text, cut_later=cut_later)
+    match = _LABEL.match(text.replace(" ", ""))
+    if match is None:
+        hint = _hint(text) or "such as nDCG@10 or RBP(p=0.8)@20"
+        separator = "; " if hint.startswith("did") else ", "
+        msg = f"metric {text!r}: write it as name, parameters, cutoff{separator}{hint}"
+        raise ValueError(msg)
+    metric = METRIC.get(match["name"]) or find_own_metric(match["name"])
+    if metric is None:
+        hint = _hint(text) or f"known: {', '.join(METRIC)}"
+        msg = f"metric {text!r}: {match['name']!r} is not in the catalogue; {hint}"
+        raise ValueError(msg)
+    k = None if match["k"] is None else int(match["k"])
+    if problem := _cutoff_problem(metric, k, cut_later=cut_later):
+        msg = f"metric {text!r}: {problem}"
+        raise ValueError(msg)
+    return Label(metric, k, _arguments(text, metric, match["args"] or ""))
+
+
+def _cutoff_problem(metric: Metric, k: int | None, *, cut_later: bool) -> str:
+    if k is None:
+        needs_k = "k" in metric.needs and not cut_later
+        return f"{metric.name} needs a cutoff, such as {metric.name}@10" if needs_k else ""
+    if not metric.takes_k:
+        return f"{metric.name} takes no cutoff"
+    if k == 0:
+        return "cutoffs start at 1"
+    return f"cutoffs go up to {MAX_K:,}; without one the whole list counts" if k > MAX_K else ""
+
+
+def _arguments(text: str, metric: Metric, inside: str) -> tuple[tuple[str, float], ...]:
+    arguments: dict[str, float] = {}
+    common = {"rel"} if metric.family == "beyond" else _COMMON_PARAMETERS  # those read whole lists
+    allowed = {*common, *metric.parameters}
+    for part in filter(None, inside.split(",")):
+        name, _, value = part.partition("=")
+        is_flag = name == JUDGED_ONLY
+        number = ("1" if value.lower() == "true" else "") if is_flag else value
+        if name not in allowed or name in arguments or not _NUMBER.match(number):
+            msg = f"metric {text!r}: {part!r} is no parameter of {metric.name}; it takes {', '.join(sorted(allowed))}"
+            raise ValueError(msg)
+        arguments[name] = float(number)
+    for name, low, high, example in metric.takes:
+        if not low < arguments.get(name, low) < high:
+            msg = f"metric {text!r}: needs {name} between {low:g} and {high:g}, such as {metric.name}({name}={example:g})"
+            raise ValueError(msg)
+    return tuple(sorted(arguments.items()))
+
+
+def parse_supported(text: str, *, feature: str, also: Container[str] = ()) -> Label:
+    """Return the label for a feature that supports metrics of lists and ground truth, and those named in `also`.
+
+    Raises
+    ------
+    ValueError
+        As `parse`; or if the metric reads more.
+    """
+    label = parse(text)
+    if label.metric.family == "beyond" and label.name not in also:
+        reads = ", ".join(label.metric.needs) or "all lists"
+        msg = f"{label}: {feature} covers metrics of lists and truth; {label.name} reads {reads}"
+        raise ValueError(msg)
+    return label
+
+
+def expand(metrics: Iterable[str], ks: Iterable[int]) -> list[Label]:
+    """Return every metric at every cutoff; one that takes none, or names its own, occurs once.
+
+    Raises
+    ------
+    ValueError
+        As `parse`, for all of them at once; or if a label would occur twice.
+    """
+    cutoffs = sorted(ks)
+    labels: list[Label] = []
+    problems: list[str] = []
+    for text in metrics:
+        try:
+            label = parse(text, cut_later=True)
+        except ValueError as error:
+            problems.append(str(error))
+            continue
+        has_cutoff = label.k is not None or not label.metric.takes_k
+        labels += [label] if has_cutoff else [label.at(k) for k in cutoffs]
+    if duplicates := sorted(str(label) for label, n in Counter(labels).items() if n > 1):
+        problems.append(
+            f"metrics: {', '.join(duplicates)} is named more than once; name each metric once"
+        )
+    if problems:
+        raise ValueError("\n".join(problems))
+    return labels
+
+
+def canonical_label(text: str) -> str:
+    """Return a label as results spell it: `RBP(p=0.80) @10` is `RBP(p=0.8)@10`; any other text as it is."""
+    try:
+        return str(parse(text))
+    except ValueError:
+        return text
+
+
+def metric_name(text: str) -> str:
+    """Return the name of the metric in a label, whether it exists or not."""
+    return re.split(r"[(@]", text.strip())[0].rpartition(":")[2]
+
+
+def with_own_metrics(conventions: Conventions, names: Iterable[str]) -> Conventions:
+    """Return the conventions with the digests of the user-defined metrics among the names."""
+    own_metrics = metric_digests({*names} - {*METRIC})
+    return replace(conventions, own_metrics=own_metrics) if own_metrics else conventions
+
+
+def is_pooled(label: Label, conventions: Conventions) -> bool:
+    """True if the mean is pooled over users, so that it is not the mean of the users' values."""
+    label_conventions = label.conventions(conventions)
+    return (label.name == "P" and label_conventions.precision_aggregate == "micro") or (
+        label.name == "F1" and label_conventions.f1_aggregate == "of_means"
+    )
+
+
+def _hint(text: str) -> str:
+    """Return a hint that names the label that is probably meant; empty without one."""
+    label = similar_label(text)
+    if label is None:
+        return ""
+    try:
+        parse(label, cut_later=True)
+    except ValueError:
+        label = re.sub(r"\(.*\)", "", label)  # the parameters are those of another metric
+    return f"did you mean {label!r}?"
+
+
+def similar_metric(name: str) -> str | None:
+    """Return the metric of the catalogue with this or a similar spelling, or None."""
+    plain = _plain(name)
+    similar = difflib.get_close_matches(plain, SPELLINGS, n=1, cutoff=_SIMILARITY)
+    if plain in SPELLINGS:
+        return SPELLINGS[plain]
+    return SPELLINGS[similar[0]] if similar else None
+
+
+def similar_label(text: str) -> str | None:
+    """Return the label that a text such as `NDCG_at_10`, `hit_rate@5` or `map` probably means, or None."""
+    match = _PARTS.fullmatch(text[:100].strip())
+    if match is None:
+        return None
+    name, inside = match["name"] + match["rest"], match["inside"] or ""
+    cut = None if _plain(name) in SPELLINGS else _CUTOFF.fullmatch(name)  # `F1` is a whole name
+    name = None if cut is None and "@" in name else similar_metric(cut["name"] if cut else name)
+    if name is None:
+        return None
+    metric = METRIC[name]
+    example = ",".join(f"{each.name}={each.example:g}" for each in metric.takes)
+    inside = inside or (f"({example})" if example else "")
+    k = cut["k"].strip("k").lstrip("0") if cut and metric.takes_k else ""
+    return metric.name + inside + (f"@{k}" if k else "")
+
+
+def did_you_mean(text: str, labels: Collection[str]) -> str:
+    """Return a hint that names the label that is probably meant, or its other cutoffs, or the nearest; else all."""
+    label = similar_label(text)
+    if label in labels:
+        return f"did you mean {label!r}?"
+    stem = label.partition("@")[0] if label else None
+    others = sorted((x for x in labels if x.partition("@")[0] == stem), key=lambda x: (len(x), x))
+    if len(others) > 1:
+        return f"did you mean one of {', '.join(others)}?"
+    nearest = others or difflib.get_close_matches(text, sorted(labels), n=1)
+    return f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(sorted(labels))}"
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).casefold()
