@@ -98,9 +98,7 @@ def redact_address(text: str) -> str:
     return f"{scheme.lower()}://{host}/…"
 
 
-_WHAT = (
-    "is neither a file nor a folder: a pipe, a socket or a device has no content to come back to"
-)
+_WHAT = "is a pipe, a socket or a device, which cannot be read twice"
 
 
 def open_file(path: Path, fix: str, *, encoding: str | None = None) -> IO[Any]:
@@ -148,7 +146,7 @@ def _finite(text: str) -> float:
 
 def _refuse(number: str) -> NoReturn:
     """A number that JSON does not have, or that no float holds."""
-    msg = f"{number} is no finite number"
+    msg = f"{number} is not a finite number"
     raise ValueError(msg)
 
 

@@ -222,7 +222,7 @@ def test_what_is_no_metric_is_refused(tmp_path: Path, code: str, said: str) -> N
     ("how", "said"),
     [
         ({"items": PRICES.head(2)}, "the catalogue has no number of 2 items of the truth, first 'c'"),
-        ({"items": PRICES.with_columns(eur=pl.lit("cheap"))}, "column 'eur' (item 'a'): is no finite number; 4 items affected"),
+        ({"items": PRICES.with_columns(eur=pl.lit("cheap"))}, "column 'eur' (item 'a'): is not a finite number; 4 items affected"),
         ({"columns": {"items": {"price": "eur", "titel": "item"}}}, "columns: items: 'titel': is read by no metric"),
         ({"items": None}, "needs items with price"),
     ],

@@ -360,7 +360,7 @@ def test_each_next_item_of_a_session_may_be_a_request_of_its_own() -> None:
         ({"truth": truth().with_columns(session=None)}, "truth: row 1, column 'session'"),
         ({"unit": ["session", "user"]}, "unit: is [session, user]"),
         ({"unit": ["user"]}, "unit: is [user]"),
-        ({"unit": "user"}, "unit: 'user' is no list of columns"),
+        ({"unit": "user"}, "unit: 'user' is not a list of columns"),
         ({"unit": ["user", "item"]}, "unit: names 'item', which is something else"),
         ({"unit": ["user", "session", "session"]}, "unit: names a column twice"),
         ({"unit": []}, "conventions: unit_mean: is requests, and no unit is named"),
@@ -368,7 +368,7 @@ def test_each_next_item_of_a_session_may_be_a_request_of_its_own() -> None:
         ({"conventions": {"preset": "standard", "unit_mean": "sessions"}}, "unit_mean: is 'sessions'"),
         ({"truth": truth().with_columns(user=pl.col("user") + 1, session=pl.format("s{}-{}", "user", "session")),
           "recs": lists("als").with_columns(session=pl.format("s{}-{}", "user", "session"))},
-         "is of user '0' here and of user '1' in the truth"),
+         "belongs to user '0' here and to user '1' in the ground truth"),
     ],
 )  # fmt: skip
 def test_units_that_do_not_fit_are_refused(settings: dict[str, Any], said: str) -> None:

@@ -54,7 +54,7 @@ def open_table(name: str, data: Data, named: Columns, *, role: str | None = None
         path = parse_place(os.path.expanduser(str(data)))  # noqa: PTH111 - the home of an unknown name stays as it is
         settings = ArgumentNames(name)
         if not str(data).strip():
-            raise refuse(name, "is an empty text, which is no path", settings.path)
+            raise refuse(name, "is an empty path", settings.path)
         check_path(path, settings)
         return _table(name, role, named, str(path), detect_format(path, None, settings))
     if isinstance(data, Mapping) and role in _MAPPINGS:
@@ -90,9 +90,9 @@ def check_columns(given: Any, roles: Mapping[str, str] = ROLES) -> Columns:
     """
     if not isinstance(given, Mapping) or not all(isinstance(v, Mapping) for v in given.values()):
         fix = f"write it as {{{next(iter(roles))!r}: {{'user': 'userId'}}}}"
-        raise refuse("columns", "is no dict of dicts", fix)
+        raise refuse("columns", "is not a dict of dicts", fix)
     problems = [
-        Problem(f"columns: {name!r}", "is no table here", f"choose {', '.join(roles)}")
+        Problem(f"columns: {name!r}", "is not a table of this call", f"choose {', '.join(roles)}")
         for name in given
         if name not in roles
     ]
@@ -104,10 +104,16 @@ def check_columns(given: Any, roles: Mapping[str, str] = ROLES) -> Columns:
                 ours not in known and roles.get(name) != "items"
             ):  # which may hold numbers of any name
                 problems.append(
-                    Problem(where, "is no column of ours", f"choose {', '.join(known)}")
+                    Problem(
+                        where,
+                        "is not a column that Concord reads",
+                        f"write {{Concord's name: your name}}; Concord reads {', '.join(known)}",
+                    )
                 )
             elif not isinstance(theirs, str) and not (theirs is None and ours in _WITHOUT):
-                problems.append(Problem(where, f"{theirs!r} names no column", "write its name"))
+                problems.append(
+                    Problem(where, f"{theirs!r} is not a column name", "write its name")
+                )
     if problems:
         raise InputError(problems)
     return given

@@ -77,7 +77,7 @@ def _unreadable(place: Place, error: Exception) -> Problem:
 
 def _refuse_other_rows(place: Place, table: "DeltaTable") -> None:
     if table.metadata().configuration.get(_MAPPING, "none") != "none":
-        what = "is a Delta Lake table whose files call the columns otherwise (column mapping)"
+        what = "is a Delta Lake table whose files use other column names (column mapping)"
         raise refuse(str(place), what, _PLAIN)
     if "deletionVectors" in (table.protocol().reader_features or ()) and any(
         len(batch) for batch in pa.RecordBatchReader.from_stream(table.deletion_vectors())

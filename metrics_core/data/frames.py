@@ -46,7 +46,7 @@ def table_from_frame(data: Data, name: str) -> pa.Table:
     ) as error:
         if "non-struct" not in str(error):  # a column alone is no frame
             raise _unreadable(data, name, error) from None
-    what = f"{type(data).__name__} is no frame, path or dict"
+    what = f"{type(data).__name__} is not a frame, path or dict"
     raise refuse(
         name, what, "give a polars, pandas or pyarrow frame, the path of a file, or a dict"
     )
@@ -166,7 +166,7 @@ def _column(values: Iterable[Any], name: str, column: str) -> pa.Array:
         fix = _LIST if pairs else _FIXES.get(column, "write all of them as numbers")
         raise column_error(name, column, list(held), fix) from None
     if column in _FIXES and pa.types.is_nested(found.type):
-        what = f"holds {reprlib.repr(held[0])}, which is no id"
+        what = f"holds {reprlib.repr(held[0])}, which is not an id"
         raise refuse(
             f"{name}: column {column!r}", what, _LIST if name == "recs" else _FIXES[column]
         )
@@ -195,5 +195,5 @@ def _members(held: Any, where: str) -> Sequence[Any]:
 
 
 def _no_collection(held: Any, where: str) -> InputError:
-    what = f"is {reprlib.repr(held)}, which is no list"
+    what = f"is {reprlib.repr(held)}, which is not a list"
     return refuse(where, what, _LIST if where.startswith("recs") else "give a list")

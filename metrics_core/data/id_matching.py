@@ -130,8 +130,8 @@ def match_ids(
         count, first = only_row(connection, query)
         if count:
             rest, here, there = first
-            what = f"{in_words(count, 'request')}, such as {rest!r}, is of user {here!r} here and of user {there!r} in the truth"  # fmt: skip
-            raise refuse(met.where("user"), what, "name the same user in both, or mend the ids of requests")  # fmt: skip
+            what = f"{in_words(count, 'request')}, such as {rest!r}, belongs to user {here!r} here and to user {there!r} in the ground truth"  # fmt: skip
+            raise refuse(met.where("user"), what, "name the same user in both, or correct the ids of requests")  # fmt: skip
     return match_id_sets(DuckDBIds(connection), met)
 
 
@@ -161,7 +161,7 @@ def match_id_sets(ids: IdSource, met: IdMatchContext) -> dict[str, Any]:
 
 def unknown_users_error() -> InputError:
     """The refusal of users who are named, and none of whom is there."""
-    what = "none of them is in the lists or in the truth"
+    what = "none of them occurs in the recommendations or the ground truth"
     return refuse("users", what, "name users of the data, as they are written there")
 
 
@@ -189,18 +189,19 @@ def _column_problems(
     if twins:
         here, there = twins
         if here.removesuffix(".0") == there.removesuffix(".0"):
-            form, fix = "without `.0`", "write ids alike in both, as whole numbers or as other text"
+            form, fix = (
+                "without `.0`",
+                "write ids the same way in both, as whole numbers or as other text",
+            )
         else:
-            form, fix = "in one Unicode form", "normalise ids everywhere alike (NFC)"
-        what = (
-            f"{in_words(number, 'id')} would match the truth {form}: {here!a} here, {there!a} there"
-        )
+            form, fix = "in one Unicode form", "normalise all ids the same way (NFC)"
+        what = f"{in_words(number, 'id')} would match the ground truth {form}: {here!a} here, {there!a} there"
         yield Problem(met.where(column), what, fix)
     elif column == "user":
         here, there = ids.lowest(column)
         if listed and not known and there is not None:
-            what = f"no user of the lists stands in the truth: {here!r} here, {there!r} there"
-            yield Problem(met.where(column), what, "write the ids of users alike in both")
+            what = f"no user id occurs in the ground truth: {here!r} here, {there!r} there"
+            yield Problem(met.where(column), what, "write user ids the same way in both")
 
 
 def _not_in_catalogue(met: IdMatchContext, found: tuple[Any, ...]) -> Problem:

@@ -134,7 +134,7 @@ def choose_columns(file: InputTable, found: Sequence[str]) -> dict[str, str]:
             meant = f"did you mean {near[0]!r}? Else " if near else ""
             fix = f"{meant}name its own column: {file.settings.columns(name)}"
             if name in file.unit:
-                fix = f"{meant}add it where the table is made, or mend {file.settings.unit}"
+                fix = f"{meant}add it where the table is made, or change {file.settings.unit}"
             what = f"is missing; the columns are: {listed}"
             problems.append(Problem(f"{file.name}: column {file.theirs(name)!r}", what, fix))
     chosen = {name: file.theirs(name) for name in file.fields if file.theirs(name) in found}
@@ -149,7 +149,7 @@ def repeated_names(table: str, names: Sequence[str]) -> list[Problem]:
     return [
         Problem(
             f"{table}: column {name!r}",
-            f"stands {times} times",
+            f"occurs {times} times",
             "give each column its own name",
         )
         for name, times in Counter(names).items()

@@ -70,7 +70,7 @@ def _first_object(file: InputTable) -> dict[str, Any]:
     except (ValueError, RecursionError):
         first = None
     if not isinstance(first, dict):
-        what = f"begins with {line[:60]!r}, which is no JSON object"
+        what = f"begins with {line[:60]!r}, which is not a JSON object"
         raise refuse(f"{file.path}", what, "write one JSON object a line")
     return first
 
@@ -90,7 +90,7 @@ def _nested(
     rank = f", place + {rank_base - 1} AS rank" if numbered else ""
     shape = {key: ["JSON"] for name, key in chosen.items() if name not in of_row}
     wrong = [
-        ("j IS NULL", "is no JSON object"),
+        ("j IS NULL", "is not a JSON object"),
         (f"{lists['item']} IS NULL", f"has no list `{chosen['item']}`"),
     ]
     for name, values in lists.items():
@@ -118,7 +118,7 @@ def _flat(
     chosen: dict[str, str], late: dict[str, str], later: list[tuple[str, str]]
 ) -> tuple[str, dict[str, Kind]]:
     columns = ", ".join(f"j.{_quoted(key)} AS {name}" for name, key in chosen.items())
-    wrong = [("j IS NULL", "is no JSON object"), *later]
+    wrong = [("j IS NULL", "is not a JSON object"), *later]
     parsed = _parsed(dict.fromkeys(chosen.values(), "JSON") | late, wrong)
     query = f"SELECT line * {LINES} AS position, {columns}, line_wrong FROM ({parsed})"
     return query, dict.fromkeys(chosen, "json")
@@ -143,7 +143,7 @@ def _only_later(late: list[str], *, grades: bool) -> list[tuple[str, str]]:
 
 def _parsed(shape: dict[str, Any], wrong: list[tuple[str, str]]) -> str:
     """Lines as structs `j`, with the first thing that is wrong with each."""
-    wrong = [*wrong, (_has_repeated_key(shape), "has a key twice")]
+    wrong = [*wrong, (_has_repeated_key(shape), "has a duplicate key")]
     cases = " ".join(f"WHEN {condition} THEN {_text(what)}" for condition, what in wrong)
     return f"""
         SELECT number AS line, j, CASE {cases} END AS line_wrong
@@ -155,7 +155,7 @@ def _parsed(shape: dict[str, Any], wrong: list[tuple[str, str]]) -> str:
 
 
 def _has_repeated_key(keys: Iterable[str]) -> str:
-    """Return a condition that is true if a line has a key twice; DuckDB would read one of the values.
+    """Return a condition that is true if a line has a duplicate key; DuckDB would read one of the values.
 
     The keys of a line are listed only if the text of one of `keys` occurs again in it: listing them takes as long as
     reading the line. A key that is repeated in an escaped spelling is therefore not noticed.

@@ -71,7 +71,7 @@ _RANK_RULES = (
     ),
     (
         "rank = rank_above",
-        "rank {rank} stands twice in the list",
+        "rank {rank} occurs twice in the list",
         "give each item of a list its own rank, or {other_order}",
     ),
     (
@@ -122,7 +122,7 @@ def tie_problems(lists: ListTable, tied: Count) -> list[Problem]:
     first = f"SELECT user, key FROM {neighbours} WHERE key = key_above ORDER BY n LIMIT 1"
     user, key = only_row(lists.connection, first)
     where = _places(lists, f"user = $user AND {lists.key} = $value", {"user": user, "value": key})
-    said = f"score {key!r} stands more than once in the list"
+    said = f"score {key!r} occurs more than once in the list"
     other = lists.settings.conventions("ties", "another policy")
     fix = f"make the scores of a list differ, or {other}"
     found = Affected((2,), (user,), tied.rows, tied.users, said)
@@ -138,7 +138,7 @@ def duplicate_problems(lists: ListTable, repeated: Count) -> list[Problem]:
     )
     user, item = only_row(lists.connection, first)
     where = _places(lists, "user = $user AND item = $value", {"user": user, "value": item})
-    said = "the item stands more than once in the list"
+    said = "the item occurs more than once in the list"
     other = lists.settings.conventions("duplicates", "keep, first or drop")
     fix = f"list each item once where the table is made, or {other}"
     found = Affected(ITEM_REPEATS, (user, item), repeated.rows, repeated.users, said)

@@ -65,18 +65,18 @@ def store_problem(where: str, error: Exception) -> Problem:
     if code in _NOT_THERE or isinstance(error, FileNotFoundError):
         return Problem(where, "is not there", f"check the address, and {_WHERE[store]}")
     if _NO_TOKEN in str(error):
-        what = "may not be read: no credentials were found that the store takes"
+        what = "access denied: no valid credentials were found"
         return Problem(
-            where, what, f"set {_CREDENTIALS[store]} to those of somebody who may read it"
+            where, what, f"set {_CREDENTIALS[store]} to those of an account that may read it"
         )
     if code in _DENIED:
-        what = f"may not be read ({code}): the store refuses the credentials, or there are none"
-        return Problem(where, what, f"set {_CREDENTIALS[store]} of somebody who may read it")
+        what = f"access denied ({code}): the store rejects the credentials, or there are none"
+        return Problem(where, what, f"set {_CREDENTIALS[store]} of an account that may read it")
     if code in _ELSEWHERE:
-        what = "lies in another region than the one that is asked"
+        what = "is in another region than the configured one"
         return Problem(where, what, f"check {_WHERE[store]}")
     lost = code in {"", "networkconnection", "requesttimeout", "unavailable"}
-    why = "there was no connection, or it was cut" if lost else f"the store said {code}"
+    why = "there was no connection, or it was cut" if lost else f"the store answered {code}"
     fix = f"run again; if it goes on, check {_WHERE[store]} and the network"
     return Problem(where, f"{_UNREAD}: {why}", fix)
 

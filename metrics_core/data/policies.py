@@ -109,12 +109,12 @@ def parse_policies(given: Any) -> Policies:
     InputError : there is no such policy, or it has no such value
     """
     if not isinstance(given, Mapping):
-        raise refuse("input", f"{given!r} is no dict", "write it as {'negative_grade': 'zero'}")
+        raise refuse("input", f"{given!r} is not a dict", "write it as {'negative_grade': 'zero'}")
     kinds = {field.name: get_args(field.type) for field in fields(Policies)}
     problems = [
         Problem(
             f"input: {name}",
-            f"{value!r} is no policy" if name in kinds else "is no policy",
+            f"{value!r} is not a policy" if name in kinds else "is not a policy",
             f"choose {' | '.join(map(repr, kinds.get(name, kinds)))}",
         )
         for name, value in given.items()

@@ -45,7 +45,7 @@ SCORE_CHECKS = (
         "score",
         "isnan(CAST(score AS DOUBLE))",
         "is NaN",
-        "mend the scores where the table is made, or drop the rows",
+        "correct the scores where the table is made, or drop the rows",
     ),
 )
 RANK_CHECKS = (
@@ -53,7 +53,7 @@ RANK_CHECKS = (
     RowCheck(
         "rank",
         "floor(CAST(rank AS DOUBLE)) <> rank OR NOT isfinite(CAST(rank AS DOUBLE))",
-        "{value} is no whole number",
+        "{value} is not a whole number",
         "write ranks as integers",
         shows="rank",
     ),

@@ -177,7 +177,7 @@ def _refuse_names(file: InputTable, found: list[str], names: list[str]) -> None:
         Problem(
             f"{file.name}: column {theirs!r}",
             f"is missing; the columns are: {', '.join(names)}",
-            f"mend {file.settings.all_columns}",
+            f"change {file.settings.all_columns}",
         )
         for theirs in ours
         if theirs not in names
@@ -205,7 +205,7 @@ def _repeated(connection: DuckDBPyConnection, source: Source, key: str) -> list[
         connection, f"SELECT {key}, places FROM {groups} ORDER BY places LIMIT 1"
     )
     where = " and ".join(source.raw.place(position) for position in places)
-    what = f"{key} {known!r} stands more than once; {in_words(count, 'row')} affected"
+    what = f"{key} {known!r} occurs more than once; {in_words(count, 'row')} affected"
     return [Problem(f"{source.file.name}: {where}", what, f"keep one row for each {key}")]
 
 
@@ -246,5 +246,5 @@ def read_truth(
 
 def no_rows_left_error(table: InputTable) -> InputError:
     """The refusal of a truth all of whose rows the policies take away."""
-    what = "has no row that is left: every grade is negative"
+    what = "has no rows left: every grade is negative"
     return refuse(table.name, what, f"set {table.settings.input('negative_grade', 'zero')}")

@@ -31,7 +31,7 @@ def json_cells(file: InputTable, keeps: Callable[[str], bool]) -> tuple[pl.DataF
 
     Raises
     ------
-    InputError : a line has a key twice, values of a key are of different kinds
+    InputError : a line has a duplicate key, values of a key are of different kinds
     """
     ids = file.theirs(file.needs[0])
     kinds: dict[str, set[str]] = {}
@@ -55,7 +55,7 @@ def _object(line: bytes, where: str) -> dict[str, Any]:
     def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)
         if len(values) < len(pairs):
-            raise refuse(where, "has a key twice", "fix the line, or remove it")
+            raise refuse(where, "has a duplicate key", "fix the line, or remove it")
         return values
 
     try:

@@ -294,10 +294,8 @@ def check_path(path: Place, settings: SettingNames) -> None:
     if not is_there:
         if is_address(str(path)):
             stores = ", ".join(f"{scheme}://" for scheme in STORES)
-            fix = f"fetch what stands there first, and {settings.path}; {stores} are read where they are"
-            raise refuse(
-                redact_address(str(path)), "is an address, not a file of this machine", fix
-            )
+            fix = f"download it first, and {settings.path}; {stores} are read where they are"
+            raise refuse(redact_address(str(path)), "is an address, not a local file", fix)
         folder = path.parent
         names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
         near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)

@@ -82,7 +82,7 @@ def _parts(file: InputTable, folder: Place) -> Iterator[Place]:
         if entry.is_dir():
             yield from _parts(file, entry)
         elif entry.suffix != ".parquet" or not entry.is_file():
-            raise refuse(file.name, f"holds {name!r}, which is no part", _FIX)
+            raise refuse(file.name, f"holds {name!r}, which is not a part", _FIX)
         else:
             yield entry
 
@@ -160,7 +160,7 @@ def refuse_other_content(path: Place, file: InputTable) -> None:
     ):
         return
     line = begins.split(b"\n")[0].decode("utf-8", errors="replace")
-    what = f"is no {file.format} file; it begins with {line!r}"
+    what = f"is not a valid {file.format} file; it begins with {line!r}"
     raise refuse(str(path), what, f"name it by its format, or set {file.settings.format()}")
 
 
@@ -317,7 +317,9 @@ def _opened(path: Place, file: InputTable) -> Part:
         refuse_other_content(path, file)
     except FileNotFoundError:
         what = "is not there, and its table names it"
-        raise refuse(str(path), what, "let what writes the table finish, or mend it") from None
+        raise refuse(
+            str(path), what, "let what writes the table finish, or repair the table"
+        ) from None
     try:
         schema, rows, batches = _parquet(path) if file.format == "parquet" else _arrow(path)
         _ = schema.names  # decoded as they are asked for

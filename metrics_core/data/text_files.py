@@ -107,7 +107,7 @@ def open_unpacked(path: Place) -> Iterator[IO[bytes]]:
             yield gzip.GzipFile(fileobj=packed) if path.suffix == ".gz" else packed  # type: ignore[misc]  # GzipFile reads bytes, though it is not declared as IO
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise refuse(
-            str(path), f"is no whole gzip file ({error})", "pack or copy the file again"
+            str(path), f"is not a complete gzip file ({error})", "pack or copy the file again"
         ) from None
     except OSError as error:
         if is_store_failure(str(path), error):
@@ -262,7 +262,7 @@ def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable) -> Raw:
     refuse_columns_mapping(file, "a TREC file")
     if file.unit:
         what = f"a TREC file has no column {next(iter(file.unit.values()))!r}"
-        raise refuse(file.name, what, f"write another format, or mend {file.settings.unit}")
+        raise refuse(file.name, what, f"write another format, or change {file.settings.unit}")
     judged = "grade" in file.fields or ".qrels" in file.path.suffixes
     places, width, shape = SHAPES["grade" if judged else "score"]
     places = {name: place for name, place in places.items() if name in file.fields}

@@ -67,7 +67,7 @@ def unit_findings(unit: Any) -> Iterator[tuple[str, str]]:
     fix = "name the user's column first, then those that tell a user's requests apart: [user, session]"
     texts = isinstance(unit, Sequence) and all(isinstance(name, str) and name for name in unit)
     if isinstance(unit, str) or not texts:
-        yield f"{unit!r} is no list of columns", fix
+        yield f"{unit!r} is not a list of columns", fix
     elif len(unit) < 2 or unit[0] != USER:  # noqa: PLR2004 - the user and something else
         yield f"is [{', '.join(unit)}]", fix
     elif len(set(unit)) < len(unit):

@@ -25,9 +25,9 @@ def list_checks(source: Source, *, nan_last: bool = False) -> list[RowCheck]:
     """The checks that the columns of these lists need."""
     checks = [check for column in source.ids for check in id_checks(source, column)]
     if "rank" in source.columns:
-        checks += number_checks(source, "rank", "is no whole number")
+        checks += number_checks(source, "rank", "is not a whole number")
     if "score" in source.columns:
-        checks += number_checks(source, "score", "is no number", may_be_nan=nan_last)
+        checks += number_checks(source, "score", "is not a number", may_be_nan=nan_last)
     return checks
 
 
@@ -53,7 +53,7 @@ def _text_checks(column: str) -> list[RowCheck]:
         RowCheck(
             column,
             f"{unseen} AND NOT {blank} AND NOT {space} AND NOT ({breaks})",
-            "{value!r} begins or ends with a character that is not seen",
+            "{value!r} begins or ends with an invisible character",
             strip,
             shows=column,
         ),
@@ -61,7 +61,7 @@ def _text_checks(column: str) -> list[RowCheck]:
             column,
             breaks,
             "{value!r} holds a line break or a NUL",
-            "check the quotes, or mend the id",
+            "check the quotes, or correct the id",
             shows=column,
         ),
     ]
@@ -77,12 +77,12 @@ def number_checks(
         checks += _unreadable_numbers(column, what, fix)
     if column == "rank":
         beyond = f"rank NOT BETWEEN -{EXACT} AND {EXACT}"
-        what = "{value!r} is no place in a list"
+        what = "{value!r} is not a valid rank"
         checks.append(RowCheck(column, beyond, what, "number the items of a list", shows=column))
     elif not may_be_nan:
         setting = source.file.settings.input("nan_score", "last")
         also = f", or set {setting}" if column == "score" else ""
-        fix = f"mend the {column}, or {DROP}{also}"
+        fix = f"correct the {column}, or {DROP}{also}"
         checks.append(RowCheck(column, f"isnan({column})", "is NaN", fix))
     return checks
 
@@ -108,10 +108,10 @@ def _missing(source: Source, column: str, fix: str) -> RowCheck:
 
 
 def _unreadable_numbers(column: str, what: str, fix: str) -> list[RowCheck]:
-    """Numbers that lose digits, and what is no number."""
+    """Numbers that lose digits, and what is not a number."""
     absent, beyond = f"{column}_wrong IS NULL", is_beyond(column)
     subtract = "subtract what all have in common, or divide them, so that they stay below 2^53"
-    lost = _unreadable(column, "lies beyond 2^53, where numbers lose digits", subtract)
+    lost = _unreadable(column, "is beyond 2^53, where numbers lose digits", subtract)
     other = _unreadable(column, what, fix)
     return [
         replace(lost, wrong=f"CASE WHEN {absent} THEN FALSE ELSE {beyond} END"),
@@ -132,10 +132,10 @@ def truth_checks(source: Source, policies: Policies) -> list[RowCheck]:
     checks = [check for column in source.ids for check in id_checks(source, column)]
     if "grade" in source.columns:
         fix = "write grades as numbers from 0; what is not relevant has grade 0, or no row"
-        checks += number_checks(source, "grade", "is no number")
+        checks += number_checks(source, "grade", "is not a number")
         checks.append(RowCheck("grade", "isinf(grade)", "is infinite", fix))
         high = f"isfinite(grade) AND grade > {EXACT}"
-        what = "{value:g} lies beyond 2^53, where sums of grades lose digits"
+        what = "{value:g} is beyond 2^53, where sums of grades lose digits"
         checks.append(RowCheck("grade", high, what, "write lower grades", shows="grade"))
         if policies.negative_grade == "error":
             fix += f"; or set {source.file.settings.input('negative_grade')} to zero or unjudged"
@@ -149,7 +149,7 @@ def _propensity_checks(source: Source) -> list[RowCheck]:
     fix = "write how probably the row came to be known, above 0 and up to 1"
     beyond = "propensity <= 0 OR propensity > 1 OR isinf(propensity)"
     return [
-        *number_checks(source, "propensity", "is no number"),
+        *number_checks(source, "propensity", "is not a number"),
         RowCheck("propensity", beyond, "is {value:g}", fix, shows="propensity"),
     ]
 
@@ -238,7 +238,7 @@ def number_problems(source: Source, frame: pl.DataFrame, names: Sequence[str]) -
             yield Problem(where, f"is of type {frame.schema[name]}", _NUMBER)
             continue
         wrong = frame.filter(pl.col(name).is_not_null() & ~pl.col(name).is_finite())
-        yield from _first(where, wrong, "is no finite number", _NUMBER)
+        yield from _first(where, wrong, "is not a finite number", _NUMBER)
 
 
 def _kind(frame: pl.DataFrame, name: str, *, text: bool) -> bool:

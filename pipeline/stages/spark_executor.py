@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.metrics_core.data.relations import create_view
-from concord.metrics_core.data.relations import file_paths as table_files
+from concord.metrics_core.data.relations import create_view, file_paths
 from concord.metrics_core.data.units import ESCAPED, FIRST
 from concord.metrics_core.errors import extra_named
 from concord.metrics_core.evaluation.evaluate_model import ModelData
@@ -38,21 +37,21 @@ def execute_on_spark(data: ModelData, task: Task, rows_per_partition: int) -> Ge
     """Yield the values of ranges of users, in the order of the users; all data are files."""
     task = data.background.shelved(task)
     session = _session()
-    file_paths: dict[str, Any] = {"recs": data.lists, "truth": data.truth}
+    inputs: dict[str, Any] = {"recs": data.lists, "truth": data.truth}
     numbers = None
     if task.needs_items:
         task, numbers = _numbered(data, task)
-        file_paths |= {"train": data.train} if data.train is not None else {}
-    file_paths |= {"users": data.users} if data.users is not None else {}
+        inputs |= {"train": data.train} if data.train is not None else {}
+    inputs |= {"users": data.users} if data.users is not None else {}
     of_requests = task.conventions.unit_mean is not None
     sides = [
         _side(session, name, path, of_requests=of_requests and name != "train")
-        for name, path in file_paths.items()
+        for name, path in inputs.items()
     ]
-    schemas = {name: pq.read_schema(path) for name, path in file_paths.items()}
+    schemas = {name: pq.read_schema(path) for name, path in inputs.items()}
     users = [schema.field("user").type for name, schema in schemas.items() if name != "train"]
     as_text = not all(map(pa.types.is_integer, users))
-    columns = {name: _read(name, path) for name, path in file_paths.items()}
+    columns = {name: _read(name, path) for name, path in inputs.items()}
     plan = Plan(columns, task, scores=True, as_text=as_text, numbers=numbers)
     rows = sum(side.n_rows for side in sides)
     buckets = bucket_count(rows, min(ROWS, rows_per_partition))
@@ -80,7 +79,7 @@ def _session() -> "SparkSession":
 
 def _numbered(data: ModelData, task: Task) -> tuple[Task, pa.Table]:
     """Return the task with all items numbered, and the numbers."""
-    with data.connect(table_files([data.lists])) as connection:
+    with data.connect(file_paths([data.lists])) as connection:
         create_view(connection, "lists", data.lists)
         task = with_items(connection, task, data.background)
         numbers = connection.sql("SELECT item, item_number FROM item_numbers").to_arrow_table()

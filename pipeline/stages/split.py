@@ -94,7 +94,7 @@ def _parse_columns(columns: Sequence[str]) -> Mapping[str, str | None]:
     for text in columns:
         ours, equals, theirs = text.partition("=")
         if not equals or (not theirs and ours != "grade"):
-            raise refuse(f"{PLACE}: --column", f"{text!r} names no column", "write it as user=userId")  # fmt: skip
+            raise refuse(f"{PLACE}: --column", f"{text!r} is not a column name", "write it as user=userId")  # fmt: skip
         names[ours] = theirs or None
     return check_columns({INTERACTIONS: names}, {INTERACTIONS: INTERACTIONS})[INTERACTIONS]
 

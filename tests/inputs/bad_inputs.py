@@ -33,14 +33,14 @@ LISTS = "user,item,rank\n"
 GRADED = "user,item,grade\n"
 MISSING_ID = "give every row an id, or drop the row where the table is made"
 SPACES = "strip the ids where the table is made"
-QUOTES = "check the quotes, or mend the id"
+QUOTES = "check the quotes, or correct the id"
 IDS = "write ids as text, or as integers (floats hold them up to 2^53)"
 ID_TYPE = "write ids as integers or text"
 NUMBER_TYPE = "write it as numbers"
 TWO_FORMS = "write each id in one form; where they are two ids, rename one of them in all tables"
 PLAIN = "write plain numbers (decimal point), or name another column: `models.m.columns`"
 MISSING_SCORE = "give every row a score, or drop the row where the table is made"
-NAN = "mend the score, or drop the row where the table is made, or set `input.nan_score: last`"
+NAN = "correct the score, or drop the row where the table is made, or set `input.nan_score: last`"
 ONCE = (
     "list each item once where the table is made, "
     "or set `conventions.duplicates` to keep, first or drop, and `conventions.preset` to custom"
@@ -118,26 +118,26 @@ FILES = [
              "there is no such file; near it: popularty.csv", "set `models.m.path` to the file",
              file="popularity.csv", page=1),
     BadParquet("csv_named_parquet", f"{LISTS}u,a,1\n",
-               "is no parquet file; it begins with 'user,item,rank'",
+               "is not a valid parquet file; it begins with 'user,item,rank'",
                "name it by its format, or set `models.m.format`", page=5),
     BadInput("unknown_ending", "x", "the name does not tell the format", ENDINGS, file="a.txt"),
     BadInput("gzipped_parquet", "x", "parquet cannot be packed with gzip", ENDINGS,
              file="a.parquet.gz"),
-    BadInput("not_gzipped", LISTS, "is no whole gzip file (Not a gzipped file (b'us'))",
+    BadInput("not_gzipped", LISTS, "is not a complete gzip file (Not a gzipped file (b'us'))",
              "pack or copy the file again", file="a.csv.gz"),
     BadParquet("parquet_truncated", _bytes(ROWS)[:-20],
                "is damaged or not complete (Parquet magic bytes", None, page=4),
     BadParquet("parquet_page_damaged", _bytes(_row())[:4] + bytes(36) + _bytes(_row())[40:],
                "is damaged or not complete (", None),
     BadParquet("parquet_text_is_not_utf8", _not_utf8, "is damaged or not complete (", None),
-    Bad("pipe", os.mkfifo, "is neither a file nor a folder: a pipe, a", None, page=69),
+    Bad("pipe", os.mkfifo, "is a pipe, a socket or a", None, page=69),
     Bad("device", lambda path: path.symlink_to("/dev/zero"),
-        "is neither a file nor a folder: a pipe, a", None, settings=OUTSIDE, page=69),
-    Bad("address_of_no_store", {}, "is an address, not a file of this machine",
-        "fetch what stands there first, and set `models.m.path` to the file; s3://, gs://, gcs://,"
+        "is a pipe, a socket or a", None, settings=OUTSIDE, page=69),
+    Bad("address_of_no_store", {}, "is an address, not a local file",
+        "download it first, and set `models.m.path` to the file; s3://, gs://, gcs://,"
         " az://, abfs://, abfss://, azure:// are read where they are", file="https:/lists/als.csv",
         settings=OUTSIDE),
-    Bad("socket", _socket, "is neither a file nor a folder: a pipe, a", None, page=69),
+    Bad("socket", _socket, "is a pipe, a socket or a", None, page=69),
     *(BadInput(f"two_{form}_files_in_one", _bytes(ROWS, form) * 2,
                "goes on after its end: it is several files in one, of which one would be read",
                SEVERAL, file="a.parquet" if form == "parquet" else "a.arrow", page=61)
@@ -174,11 +174,11 @@ COLUMNS = [
         "did you mean '\\ufeffuser'? Else name its own column: `models.m.columns: {user: …}`"),
     BadInput("columns_of_trec_file", "u Q0 a 1 2.5 x\n", "a TREC file has no column names",
              "leave out `models.m.columns`", file="a.run", settings={"columns": {"user": "x"}}),
-    Bad("column_name_twice", "user,item,rank,item\nu,a,1,b\n", "column 'item': stands 2 times",
+    Bad("column_name_twice", "user,item,rank,item\nu,a,1,b\n", "column 'item': occurs 2 times",
         OWN_NAMES, page=7),
     BadParquet("parquet_column_name_twice",
                pa.Table.from_arrays([pa.array([1])] * 4, names=["user", "item", "rank", "item"]),
-               "column 'item': stands 2 times", OWN_NAMES, page=7),
+               "column 'item': occurs 2 times", OWN_NAMES, page=7),
     Bad("column_name_without_end", f"{'u' * 200_000},item,rank\nu,a,1\n",
         "line 1: a name of a column is longer than 131,072 characters",
         "begin the file with the names of the columns, separated and each on one line", page=70),
@@ -220,7 +220,7 @@ COLUMNS = [
 ]  # fmt: skip
 
 JSON = [
-    BadJson("json_begins_with_text", "nope\n", "begins with 'nope', which is no JSON object",
+    BadJson("json_begins_with_text", "nope\n", "begins with 'nope', which is not a JSON object",
             "write one JSON object a line"),
     BadJson("json_key_only_in_later_line",
             '{"user":"u","items":["a"]}\n{"user":"v","items":["a"],"scores":[1]}\n',
@@ -228,12 +228,12 @@ JSON = [
     BadJson("json_lines_without_lists",
             '{"user":"u","items":["a"],"scores":[1]}\nnope\n{"user":"v","items":5}\n'
             '{"user":"w","items":["a","b"],"scores":[1]}\n[1]\n',
-            ("line 2: is no JSON object", "line 3: has no list `items`",
-             "line 4: `scores` is not as long as `items`", "line 5: is no JSON object"), LINE),
+            ("line 2: is not a JSON object", "line 3: has no list `items`",
+             "line 4: `scores` is not as long as `items`", "line 5: is not a JSON object"), LINE),
     BadJson("json_key_twice", '{"user":"u","items":["a"]}\n{"user":"v","items":["a"],"user":"w"}\n',
-            "line 2: has a key twice", LINE),
+            "line 2: has a duplicate key", LINE),
     BadJson("json_key_twice_in_row", '{"user":"u","item":"a"}\n{"user":"v","item":"b","item":"c"}\n',
-            "line 2: has a key twice", LINE),
+            "line 2: has a duplicate key", LINE),
     BadJson("json_ids_of_other_kinds", '{"user":1.5,"items":["a",true,null]}\n',
             ("line 1, column 'user' (item 'a'): '1.5' is neither text nor a 64-bit integer;"
              " 3 rows affected", "line 1, column 'item': is missing; 1 row affected",
@@ -243,24 +243,24 @@ JSON = [
             "line 1, column 'user' (item 'a'): '9007199254740992.0' is neither text nor a 64-bit"
             " integer; 1 row affected", IDS),
     BadJson("json_score_true", '{"user":"u","items":["a"],"scores":[true]}\n',
-            "line 1, column 'score' (user 'u', item 'a'): 'true' is no number; 1 row affected",
+            "line 1, column 'score' (user 'u', item 'a'): 'true' is not a number; 1 row affected",
             PLAIN),
 ]  # fmt: skip
 
 VALUES = [
     BadInput("score_beyond_2_to_the_53_in_trec", f"u Q0 a 1 {BEYOND} m\n",
-             f"line 1, column 'score' (user 'u', item 'a'): '{BEYOND}' lies beyond 2^53, where"
+             f"line 1, column 'score' (user 'u', item 'a'): '{BEYOND}' is beyond 2^53, where"
              " numbers lose digits; 1 row affected", None, file="a.run",
              settings={"order": "score"}),
     Bad("score_has_decimal_comma", 'user,item,points\nu,a,1\nu,b,"1,5"\nv,a,abc\n',
-        "line 3, column 'points' (user 'u', item 'b'): '1,5' is no number; 2 rows affected", PLAIN,
+        "line 3, column 'points' (user 'u', item 'b'): '1,5' is not a number; 2 rows affected", PLAIN,
         settings={"columns": {"score": "points"}}, page=10),
     *(Bad(f"score_is_{text}", f"user,item,score\nu,a,{text}\nu,b,1\n",
-          f"line 2, column 'score' (user 'u', item 'a'): '{text}' is no number; 1 row affected",
+          f"line 2, column 'score' (user 'u', item 'a'): '{text}' is not a number; 1 row affected",
           PLAIN, page=page)
       for text, page in (("much", 23), ("1_000", None), ("true", None), ("1e400", 63))),
     BadJson("json_score_is_1e400", '{"user":"u","item":"a","score":1e400}\n',
-            "line 1, column 'score' (user 'u', item 'a'): '1e400' is no number; 1 row affected",
+            "line 1, column 'score' (user 'u', item 'a'): '1e400' is not a number; 1 row affected",
             PLAIN, page=63),
     Bad("score_is_nan", "user,item,score\nu,a,1\nu,b,nan\n",
         "line 3, column 'score' (user 'u', item 'b'): is NaN; 1 row affected", NAN, page=20),
@@ -268,10 +268,10 @@ VALUES = [
         "line 3, column 'score' (user 'u', item 'b'): is missing; 1 row affected", MISSING_SCORE,
         page=22),
     Bad("rank_has_fraction", f"{LISTS}u,a,1\nu,b,2.5\n",
-        "line 3, column 'rank' (user 'u', item 'b'): '2.5' is no whole number; 1 row affected",
+        "line 3, column 'rank' (user 'u', item 'b'): '2.5' is not a whole number; 1 row affected",
         PLAIN),
     *(BadParquet(f"rank_is_{rank}", pa.table({"user": ["u"], "item": ["a"], "rank": [rank]}),
-                 f"row 1, column 'rank' (user 'u', item 'a'): {rank} is no place in a list", None)
+                 f"row 1, column 'rank' (user 'u', item 'a'): {rank} is not a valid rank", None)
       for rank in (2**63 - 1, -(2**63))),
     Bad("id_is_blank", f"{LISTS},a,1\n  ,b,1\n",
         "line 2, column 'user' (user '', item 'a'): is blank; 2 rows affected", MISSING_ID,
@@ -289,7 +289,7 @@ VALUES = [
         "line 3, column 'item' (user 'u', item 'b\\x00'): 'b\\x00' holds a line break or a NUL;"
         " 1 row affected", QUOTES, page=13),
     Bad("terminal_code_in_id", f"{LISTS}u\x1b[2J,a,x\n",
-        "line 2, column 'rank' (user 'u\\x1b[2J', item 'a'): 'x' is no whole number;"
+        "line 2, column 'rank' (user 'u\\x1b[2J', item 'a'): 'x' is not a whole number;"
         " 1 row affected", PLAIN),
     Bad("several_wrong_values_at_once",
         'user,item,rank,score\n,a,1,1\n  ,b,2,\nu, c,1,NaN\n"v\nw",a,1,3\nx,y,,1\n',
@@ -325,7 +325,7 @@ VALUES = [
                  IDS.replace("2^53", f"2^{power}"), page=30)
       for bits, power in ((16, 11), (32, 24), (64, 53))),
     *(BadInput(f"score_beyond_2_to_the_53_in_{name}", content,
-               f"{where}, column 'score' (user 'u', item 'a'): '{score}' lies beyond 2^53, where"
+               f"{where}, column 'score' (user 'u', item 'a'): '{score}' is beyond 2^53, where"
                " numbers lose digits; 1 row affected", None, file=f"a.{name}",
                page=63 if name == "csv" else None)
       for name, content, where, score in (
@@ -348,8 +348,8 @@ def _ids_with_unseen_ends() -> Iterator[BadInput]:
         id_ = f"u{chr(code)}"
         shown = ascii(id_)
         problem = (
-            f"column 'user' (user {shown}, item 'a'): {shown} begins or ends with a character "
-            "that is not seen; 1 row affected"
+            f"column 'user' (user {shown}, item 'a'): {shown} begins or ends with an "
+            "invisible character; 1 row affected"
         )
         name = f"id_ends_with_unseen_{code:04x}"
         page = 27 if code == 0x200B else None
@@ -359,35 +359,35 @@ def _ids_with_unseen_ends() -> Iterator[BadInput]:
 
 RANKS = [
     Bad("item_twice_in_list", f"{LISTS}u,a,1\nu,b,2\nu,a,3\n",
-        "line 2 and line 4 (user 'u', item 'a'): the item stands more than once in the list;"
+        "line 2 and line 4 (user 'u', item 'a'): the item occurs more than once in the list;"
         " 1 row of 1 user affected", ONCE, page=14),
     Bad("rank_twice_in_list", f"{LISTS}u,a,1\nu,b,1\n",
-        "line 2 and line 3, column 'rank' (user 'u'): rank 1 stands twice in the list;"
+        "line 2 and line 3, column 'rank' (user 'u'): rank 1 occurs twice in the list;"
         " 1 user affected",
         OWN_RANK, page=15),
     Bad("rank_twice_in_scored_list", "user,item,rank,score\nu,a,1,2\nu,b,1,1\n",
-        "line 2 and line 3, column 'rank' (user 'u'): rank 1 stands twice in the list;"
+        "line 2 and line 3, column 'rank' (user 'u'): rank 1 occurs twice in the list;"
         " 1 user affected",
         "give each item of a list its own rank, or set `order: score` or `order: file`"),
     Bad("rank_twice_in_lists_of_sessions",
         "user,session_id,when,item,rank\nu,1,7,a,1\nu,1,7,b,2\nu,2,8,c,1\nv,1,9,a,1\n",
-        "line 2 and line 4, column 'rank' (user 'u'): rank 1 stands twice in the list;"
+        "line 2 and line 4, column 'rank' (user 'u'): rank 1 occurs twice in the list;"
         " 1 user affected", SESSIONS("truth", OWN_RANK), page=72),
     BadInput("item_twice_in_lists_of_sessions",
         "".join(f'{{"user":"u","session_id":{n},"items":["a","b"],"scores":[2,1]}}\n' for n in (1, 2)),
-        ("line 1 and line 2, column 'rank' (user 'u'): rank 1 stands twice in the list;"
+        ("line 1 and line 2, column 'rank' (user 'u'): rank 1 occurs twice in the list;"
          " 1 user affected",
-         "line 1 and line 2 (user 'u', item 'a'): the item stands more than once in the list;"
+         "line 1 and line 2 (user 'u', item 'a'): the item occurs more than once in the list;"
          " 2 rows of 1 user affected"),
         (SESSIONS("truth", OWN_RANK.replace("order: file", "order: score` or `order: file")), SESSIONS("truth", ONCE)),
         file="a.jsonl", page=72),
     Bad("item_twice_in_scored_lists_of_sessions",
         "user,session_id,item,score\nu,1,a,3\nu,1,b,2\nu,2,a,1\n",
-        "line 2 and line 4 (user 'u', item 'a'): the item stands more than once in the list;"
+        "line 2 and line 4 (user 'u', item 'a'): the item occurs more than once in the list;"
         " 1 row of 1 user affected", SESSIONS("truth", ONCE), page=72),
     Bad("rank_twice_beside_a_number_of_the_row",
         "row,user,item,rank\n1,u,a,1\n2,u,b,2\n3,u,c,1\n",
-        "line 2 and line 4, column 'rank' (user 'u'): rank 1 stands twice in the list;"
+        "line 2 and line 4, column 'rank' (user 'u'): rank 1 occurs twice in the list;"
         " 1 user affected", OWN_RANK),
     Bad("gap_between_ranks", f"{LISTS}u,a,1\nu,b,2\nu,c,4\nv,a,1\n",
         "line 4, column 'rank' (user 'u'): rank 2 is followed by rank 4; 1 user affected", GAPS,
@@ -396,7 +396,7 @@ RANKS = [
         "line 2, column 'rank' (user 'u'): the list starts at rank 0, not at 1; 2 users affected",
         BASE_1, page=17),
     Bad("ties_where_they_are_refused", "user,item,score\nu,a,1\nu,b,1\n",
-        "line 2 and line 3, column 'score' (user 'u'): score 1.0 stands more than once in the"
+        "line 2 and line 3, column 'score' (user 'u'): score 1.0 occurs more than once in the"
         " list; 2 rows of 1 user affected",
         "make the scores of a list differ, or set `conventions.ties` to another policy, "
         "and `conventions.preset` to custom",
@@ -404,13 +404,13 @@ RANKS = [
     Bad("wrong_values_ranks_and_duplicates_at_once",
         f"{LISTS},a,1\nu,a,1\nu,a,2\nu,b,4\nv,a,0\nw,a,x\nw,b,1\n",
         ("line 2, column 'user' (user '', item 'a'): is blank; 1 row affected",
-         "line 7, column 'rank' (user 'w', item 'a'): 'x' is no whole number; 1 row affected",
+         "line 7, column 'rank' (user 'w', item 'a'): 'x' is not a whole number; 1 row affected",
          "line 6, column 'rank' (user 'v'): the list starts at rank 0, not at 1; 1 user affected",
          "line 5, column 'rank' (user 'u'): rank 2 is followed by rank 4; 1 user affected",
-         "line 3 and line 4 (user 'u', item 'a'): the item stands more than once in the list;"
+         "line 3 and line 4 (user 'u', item 'a'): the item occurs more than once in the list;"
          " 1 row of 1 user affected"), (MISSING_ID, PLAIN, BASE_1, GAPS, ONCE)),
     *(Bad(f"wrong_line_after_{lines}_lines_before_the_header", f"{before}{LISTS}u,a,1\nu,b,x\n",
-          f"line {lines + 3}, column 'rank' (user 'u', item 'b'): 'x' is no whole number", None)
+          f"line {lines + 3}, column 'rank' (user 'u', item 'b'): 'x' is not a whole number", None)
       for lines, before in ((1, "\ufeff\n"), (2, "\r\n\r\n"))),
 ]  # fmt: skip
 
@@ -437,7 +437,7 @@ SHAPES = [
 FOLDERS = [
     BadParts("folder_without_parts", {"p/_SUCCESS": ""}, "holds no part", PARTS),
     *(BadParts(f"folder_with_{name}", {"p/sub/part.parquet": ROWS, f"p/sub/{file}": content},
-               f"holds 'sub/{file}', which is no part", PARTS)
+               f"holds 'sub/{file}', which is not a part", PARTS)
       for name, file, content in (
           ("csv", "x.csv", ""),
           ("pipe", "p.parquet", os.mkfifo),
@@ -486,13 +486,13 @@ TRUTH = [
                page=page)
       for text, problem, fix, page in (
           ("-1", "-1.0 is negative", NEGATIVE, 48),
-          ("nan", "is NaN", "mend the grade, or drop the row where the table is made", None),
+          ("nan", "is NaN", "correct the grade, or drop the row where the table is made", None),
           ("inf", "is infinite", GRADES, None),
           ("", "is missing", MISSING_SCORE.replace("score", "grade"), 22),
-          ("x", "'x' is no number", PLAIN.replace("models.m", "data.truth"), None),
+          ("x", "'x' is not a number", PLAIN.replace("models.m", "data.truth"), None),
       )),
     BadTruth("grades_beyond_2_to_the_53", f"{GRADED}u,a,1e308\nu,b,1e308\n",
-             "line 2, column 'grade' (user 'u', item 'a'): 1e+308 lies beyond 2^53, where sums of"
+             "line 2, column 'grade' (user 'u', item 'a'): 1e+308 is beyond 2^53, where sums of"
              " grades lose digits; 2 rows affected", "write lower grades", page=64),
     BadTruth("two_forms_of_one_id_in_truth", "user,item\nu,1\nv,1.0\n",
              "column 'item': holds both '1.0' and '1'; whole numbers are read without `.0`, so these"
@@ -516,12 +516,12 @@ TRUTH = [
     BadTruth("policy_does_not_hide_wrong_rows",
              f"{GRADED}u,a,3\nu,a,abc\nu,a,\nu,a,-1\nu,b,1\n",
              ("line 4, column 'grade' (user 'u', item 'a'): is missing; 1 row affected",
-              "line 3, column 'grade' (user 'u', item 'a'): 'abc' is no number; 1 row affected",
+              "line 3, column 'grade' (user 'u', item 'a'): 'abc' is not a number; 1 row affected",
               "line 5, column 'grade' (user 'u', item 'a'): -1.0 is negative; 1 row affected"),
              (MISSING_SCORE.replace("score", "grade"), PLAIN.replace("models.m", "data.truth"),
               NEGATIVE), policies={"repeated_grade": "highest"}),
     BadTruth("only_negative_grades", f"{GRADED}u,a,-1\n",
-             "has no row that is left: every grade is negative",
+             "has no rows left: every grade is negative",
              "set `input.negative_grade: zero`", policies={"negative_grade": "unjudged"}),
     BadTruth("truth_without_rows", GRADED, "holds no rows", "check what made it", page=45),
 ]  # fmt: skip
@@ -529,15 +529,15 @@ TRUTH = [
 BACKGROUND = [
     BadItems("ids_of_catalogue_with_space_and_twice", "item,categories\na,x\n b,\nc,x\na,q\n",
              ("line 3, column 'item' (item ' b'): ' b' begins or ends with a space;"
-              " 1 row affected", "line 2 and line 5: item 'a' stands more than once;"
+              " 1 row affected", "line 2 and line 5: item 'a' occurs more than once;"
               " 1 row affected"), (SPACES, "keep one row for each item")),
     BadUsers("user_twice", "user,plan\nu1,a\nu2,b\nu1,b\n",
-             "line 2 and line 4: user 'u1' stands more than once; 1 row affected",
+             "line 2 and line 4: user 'u1' occurs more than once; 1 row affected",
              "keep one row for each user", page=57),
     BadUsers("users_without_column_user", "id,plan\nu1,a\n",
              "column 'user': is missing; the columns are: id, plan",
              "name its own column: `background.users.columns: {user: …}`"),
-    BadUsers("column_of_users_twice", "user,plan,plan\nu1,a,b\n", "column 'plan': stands 2 times",
+    BadUsers("column_of_users_twice", "user,plan,plan\nu1,a,b\n", "column 'plan': occurs 2 times",
              OWN_NAMES),
     BadUsers("users_without_rows", "user,plan\n", "holds no rows", "check what made it"),
     BadUsers("columns_of_users_differ_in_capitals", "user,Plan,plan\na,1,2\n",
@@ -572,7 +572,7 @@ BACKGROUND = [
              _bytes(pa.table({"item": ["a", "b"], "vector": FIXED_SIZE})),
              "holds lists of a fixed size of which some are missing", None, file="i.parquet"),
     BadItems("key_of_catalogue_twice", '{"item":1,"price":2,"price":3}\n',
-             "line 1: has a key twice", LINE, file="i.jsonl"),
+             "line 1: has a duplicate key", LINE, file="i.jsonl"),
     BadItems("categories_of_two_kinds",
              '{"item":1,"categories":["x"]}\n{"item":"2","categories":"y|z"}\n',
              "column 'categories': holds values of different kinds: list of text, text",
@@ -584,7 +584,7 @@ BACKGROUND = [
       for name, title in (("list", ["a"]), ("binary", b"a"), ("struct", {"a": 1}))),
     BadItems("mapped_categories_missing", "item,genre\na,x\n",
              "column 'genres': is missing; the columns are: item, genre",
-             "mend `background.items.columns`", settings={"columns": {"categories": "genres"}}),
+             "change `background.items.columns`", settings={"columns": {"categories": "genres"}}),
     BadItems("catalogue_as_trec_file", "u Q0 a 1 2 x\n", "is trec",
              "give it as parquet, arrow, csv, tsv or jsonl", file="i.run"),
     BadItems("ids_of_catalogue_are_lists", '{"item": ["1", "2"], "categories": ["a", "b"]}\n',

@@ -151,7 +151,7 @@ def test_what_spark_alone_refuses(spark: "SparkSession") -> None:
     another_kind = _refusal(on_spark, recs, GIVEN.truth)
     weighed = _refusal(cc.evaluate, recs, truth, metrics=["R@5"], conventions=known, train=train)
 
-    assert "users: none of them is in the lists or in the truth" in unknown_users
+    assert "users: none of them occurs in the recommendations or the ground truth" in unknown_users
     assert "truth: is DataFrame, and other tables are Spark DataFrames" in another_kind
     assert "conventions: propensity: is given, and lists or truth" in weighed
 

@@ -142,7 +142,7 @@ def _with_a_file_elsewhere(name: str) -> Callable[[], None]:
         (_without_rows, "table: holds no rows"),
         (_with_a_broken_log, "table: has a log that cannot be read"),
         (_without_a_file, r"table/\S+\.parquet: is not there, and its table names it"),
-        (_with_mapped_columns, "table: is a Delta Lake table whose files call the columns otherwise"),
+        (_with_mapped_columns, "table: is a Delta Lake table whose files use other column names"),
         (_with_a_file_elsewhere("../secret.parquet"), ".*names a file elsewhere"),
         (_with_a_file_elsewhere("%2e%2e/secret.parquet"), ".*names a file elsewhere"),
         (_with_a_file_elsewhere("/etc/secret"), ".*names a file elsewhere"),

@@ -124,24 +124,24 @@ def test_a_key_and_a_token_of_azure_are_refused(monkeypatch: pytest.MonkeyPatch)
 
 FAILURES = {  # as pyarrow 25 words them
     "s3://b/k": [
-        ("When reading: AWS Error ACCESS_DENIED during HeadObject operation: No", "may not be read (accessdenied)"),
-        ("AWS Error UNKNOWN (HTTP status 403) during HeadObject operation", "may not be read (403)"),
-        ("AWS Error UNKNOWN (HTTP status 301) during HeadBucket operation", "lies in another region"),
+        ("When reading: AWS Error ACCESS_DENIED during HeadObject operation: No", "access denied (accessdenied)"),
+        ("AWS Error UNKNOWN (HTTP status 403) during HeadObject operation", "access denied (403)"),
+        ("AWS Error UNKNOWN (HTTP status 301) during HeadBucket operation", "is in another region"),
         ("AWS Error NO_SUCH_BUCKET during ListObjectsV2 operation", "the bucket 'b' does not exist"),
         ("AWS Error NETWORK_CONNECTION during GetObject: curlCode: 18", "there was no connection, or it was cut"),
-        ("AWS Error SLOW_DOWN during GetObject operation", "the store said slowdown"),
+        ("AWS Error SLOW_DOWN during GetObject operation", "the store answered slowdown"),
     ],
     "gs://b/k": [
         ("google::cloud::Status(UNAVAILABLE: Retry policy exhausted)", "there was no connection, or it was cut"),
-        ("google::cloud::Status(PERMISSION_DENIED: no)", "may not be read (permissiondenied)"),
-        ("google::cloud::Status(UNAVAILABLE: Retry policy exhausted: Could not create a OAuth2 access token to", "no credentials were found"),
+        ("google::cloud::Status(PERMISSION_DENIED: no)", "access denied (permissiondenied)"),
+        ("google::cloud::Status(UNAVAILABLE: Retry policy exhausted: Could not create a OAuth2 access token to", "no valid credentials were found"),
         ("google::cloud::Status(NOT_FOUND: no)", "is not there"),
     ],
     "az://b/k": [
         ("failed. Azure Error: [] Fail to get a new connection", "there was no connection, or it was cut"),
-        ("failed. Azure Error: [AuthorizationFailure] 403", "may not be read (authorizationfailure)"),
+        ("failed. Azure Error: [AuthorizationFailure] 403", "access denied (authorizationfailure)"),
         ("failed. Azure Error: [ContainerNotFound] 404", "the container 'b' does not exist"),
-        ("N5Azure4Core11Credentials23AuthenticationExceptionE: Failed to get token", "may not be read"),
+        ("N5Azure4Core11Credentials23AuthenticationExceptionE: Failed to get token", "access denied"),
     ],
 }  # fmt: skip
 

@@ -213,8 +213,8 @@ def test_a_split_does_not_write_over_its_own_input(project: Path) -> None:
     [
         (("--how", "last"), "command line: --how: 'last' is not a split method\n  fix: known: cold-items"),
         (("--how", "users", "--share", "1.5"), "command line: --share: is 1.5\n  fix: give a number between 0 and 1"),
-        (("--how", "leave-last-out", "--column", "time"), "command line: --column: 'time' names no column\n  fix: write it as user=userId"),
-        (("--how", "leave-last-out", "--column", "tim=t"), "'tim': is no column of ours"),
+        (("--how", "leave-last-out", "--column", "time"), "command line: --column: 'time' is not a column name\n  fix: write it as user=userId"),
+        (("--how", "leave-last-out", "--column", "tim=t"), "'tim': is not a column that Concord reads"),
         (("--how", "leave-last-out", "--column", "time=at"), "all.parquet: column 'at': is missing; the columns are: user, item, time, grade"),
         ((), "`concord split` needs --how"),
     ],

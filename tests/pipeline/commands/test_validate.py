@@ -97,8 +97,8 @@ def own(tmp_path: Path) -> Path:
         ),
         (
             {"models.pop.path": "data/strangers.csv"},
-            "data/strangers.csv: column 'user': no user of the lists stands in the truth: 'nobody' here, 'u1' there\n"
-            "  fix: write the ids of users alike in both\n",
+            "data/strangers.csv: column 'user': no user id occurs in the ground truth: 'nobody' here, 'u1' there\n"
+            "  fix: write user ids the same way in both\n",
         ),
     ],
 )

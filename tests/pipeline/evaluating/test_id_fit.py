@@ -60,8 +60,8 @@ def test_integers_and_text_are_compared_by_their_decimal_text(tmp_path: Path) ->
     assert _fit(tmp_path, [(1, 7)], [("1", "7")])["users"]["known"] == 1
 
     assert refusal_of(lambda: _fit(tmp_path, [(1, 7)], [("u1", "7")])) == (
-        "lists.csv: column 'user': no user of the lists stands in the truth: '1' here, 'u1' there\n"
-        "  fix: write the ids of users alike in both"
+        "lists.csv: column 'user': no user id occurs in the ground truth: '1' here, 'u1' there\n"
+        "  fix: write user ids the same way in both"
     )
 
 
@@ -72,9 +72,9 @@ def test_two_unicode_forms_of_one_id_are_refused(tmp_path: Path, place: int) -> 
 
     column = ("user", "item")[place]
     assert refusal_of(lambda: _fit(tmp_path, [listed], [known])) == (
-        f"lists.csv: column '{column}': 1 id would match the truth in one Unicode form: "
+        f"lists.csv: column '{column}': 1 id would match the ground truth in one Unicode form: "
         "'cafe\\u0301' here, 'caf\\xe9' there\n"
-        "  fix: normalise ids everywhere alike (NFC)"
+        "  fix: normalise all ids the same way (NFC)"
     )
 
 
