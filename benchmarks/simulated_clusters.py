@@ -12,8 +12,8 @@ from benchmarks.simulated import Floats, pair
 from benchmarks.tabulated import Row, rate, rng_of, table_of
 from concord.metrics_core.metrics.judged import Bools
 from concord.metrics_core.results.comparison_parts import Difference
-from concord.metrics_core.stats.clusters import Clusters, Ratio
-from concord.metrics_core.stats.paired import Column, paired
+from concord.metrics_core.stats.clusters import Clusters, RatioEstimate
+from concord.metrics_core.stats.paired import UserValues, paired_test
 
 ALPHA, CONFIDENCE = 0.05, 0.95
 RUNS = 4_000
@@ -58,9 +58,9 @@ def _held(
 ) -> tuple[bool, ...]:
     requests = draw(rng, n)
     hits = rng.binomial(requests, rng.beta(1, 3, n)).astype(np.float64)
-    ratio = Ratio(hits, requests.astype(np.float64))
+    ratio = RatioEstimate(hits, requests.astype(np.float64))
     low, high = ratio.interval(CONFIDENCE)
-    over_users = Ratio(hits / requests, np.ones(n)).interval(CONFIDENCE)
+    over_users = RatioEstimate(hits / requests, np.ones(n)).interval(CONFIDENCE)
     total = requests.sum()
     share = requests / total
     rest = (hits - ratio.value * requests) / total
@@ -125,7 +125,7 @@ def _called(
 
 
 def _p(a: Floats, b: Floats, clusters: Clusters | None) -> float:
-    return paired(Column(a, clusters), Column(b, clusters), confidence=CONFIDENCE).p
+    return paired_test(UserValues(a, clusters), UserValues(b, clusters), confidence=CONFIDENCE).p
 
 
 def heavy_users() -> list[str]:

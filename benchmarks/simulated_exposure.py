@@ -16,7 +16,7 @@ from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, rate, rng_of, table_of
 from concord.metrics_core.evaluation.summary import Summary
 from concord.metrics_core.metrics.judged import Bools
-from concord.metrics_core.stats.clusters import Ratio
+from concord.metrics_core.stats.clusters import RatioEstimate
 
 CONFIDENCE = 0.95
 RUNS = 200
@@ -182,7 +182,7 @@ def orders() -> list[str]:
     rows: list[Row] = []
     for told, found in _cases():
         both = zip(found.values[BETTER], found.values[WORSE], strict=True)
-        gaps = [Ratio(a.hits - b.hits, a.counts, a.counts * a.counts) for a, b in both]
+        gaps = [RatioEstimate(a.hits - b.hits, a.counts, a.counts * a.counts) for a, b in both]
         ahead = sum(gap.value > 0 for gap in gaps)
         wrong = sum(gap.interval(CONFIDENCE)[1] < 0 for gap in gaps)
         rows.append([*told, rate(ahead, RUNS), rate(wrong, RUNS)])

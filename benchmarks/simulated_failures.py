@@ -9,7 +9,7 @@ import polars as pl
 import concord as cc
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, rate, rng_of, table_of
-from concord.metrics_core.stats.replicates import LEVEL, outlier
+from concord.metrics_core.stats.replicates import OUTLIER_ALPHA, find_outlier
 
 USERS, MODELS, COUNTS = 1_000, 10, (3, 5, 10)
 RUNS = {3: 36, 5: 24, 10: 12}  # comparisons of ten models each
@@ -121,11 +121,11 @@ def outlying() -> list[str]:
             for run in range(runs):
                 values = rng_of(52, trainings, run).normal(size=trainings)
                 values[:failures] -= depth
-                place = outlier(values.tolist(), (1,))
+                place = find_outlier(values.tolist(), (1,))
                 found += place is not None and (place < failures or not failures)
             cells.append(rate(found, runs))
         skewed = sum(
-            outlier((-rng_of(53, trainings, run).exponential(size=trainings)).tolist(), (1,)) is not None
+            find_outlier((-rng_of(53, trainings, run).exponential(size=trainings)).tolist(), (1,)) is not None
             for run in range(runs)
         )  # fmt: skip
         rows.append((*cells, rate(skewed, runs)))
@@ -133,7 +133,7 @@ def outlying() -> list[str]:
     return [
         "## A training far from the others",
         "",
-        f"Grubbs's one-sided test at {LEVEL:.0%}, by which the warning names a training: how often it names a failed one, by how many",
+        f"Grubbs's one-sided test at {OUTLIER_ALPHA:.0%}, by which the warning names a training: how often it names a failed one, by how many",
         "standard deviations of the others it lies below; where none fails, how often it names one. With 3 trainings it takes two",
         "others that happen to be close together. Two failures hide each other in few trainings. The last column: trainings whose",
         "effects are exponential towards the worse side.",

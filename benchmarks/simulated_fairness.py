@@ -10,8 +10,8 @@ from benchmarks.tabulated import rate, rng_of, table_of
 from concord.metrics_core.metrics import fairness
 from concord.metrics_core.metrics.judged import Ints
 from concord.metrics_core.metrics.listed import Items, Listed
-from concord.metrics_core.stats.bootstrap import interval, two_sided, weighted_means
-from concord.metrics_core.stats.paired import compare
+from concord.metrics_core.stats.bootstrap import bootstrap_p, percentile_interval, weighted_means
+from concord.metrics_core.stats.paired import paired_tests
 
 ALPHA = 0.05
 ITEMS, MINORITY, K = 200, 60, 10
@@ -40,7 +40,7 @@ def exposures() -> list[str]:
             for name in MEASURES:
                 columns = {"same": same[name], "other": other[name], "base": base[name]}
                 pairs = [("same", "base"), ("other", "base")]
-                null, apart = compare(columns, pairs, confidence=1 - ALPHA)
+                null, apart = paired_tests(columns, pairs, confidence=1 - ALPHA)
                 alike[name] += null.p <= ALPHA
                 found[name] += apart.p <= ALPHA
                 held[name] += apart.ci_low <= true[1.0][name] - true[0.0][name] <= apart.ci_high
@@ -85,9 +85,9 @@ def gaps() -> list[str]:
                 ]
                 apart = _apart(np.stack([a for a, _ in columns]), run)
                 apart -= _apart(np.stack([b for _, b in columns]), run)
-                low, high = interval(apart, 1 - ALPHA)
+                low, high = percentile_interval(apart, 1 - ALPHA)
                 held += low <= true <= high
-                found += two_sided(apart) < ALPHA
+                found += bootstrap_p(apart) < ALPHA
             rows.append((said, f"{users:,}", rate(found, runs), rate(held, runs)))
     head = ("true gaps", "users of a group", "told apart", "interval holds the truth")
     return [
@@ -109,7 +109,7 @@ def picked() -> list[str]:
         for run in range(runs):
             rng = rng_of(users, run, groups)
             values = np.stack([rng.binomial(10, 0.4, users) / 10 for _ in range(groups)])
-            beyond += interval(_apart(values, run), 1 - ALPHA)[0] > 0
+            beyond += percentile_interval(_apart(values, run), 1 - ALPHA)[0] > 0
         rows.append((f"{groups}", rate(beyond, runs)))
     return [
         "## A gap between groups that are alike",

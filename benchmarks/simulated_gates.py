@@ -12,8 +12,8 @@ from concord.metrics_core.metrics.exposure import coverage
 from concord.metrics_core.metrics.listed import Items
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.gate import Measured, Outcome
-from concord.metrics_core.stats.list_swaps import Shown, jackknife_intervals
-from concord.metrics_core.stats.paired import Column, paired
+from concord.metrics_core.stats.list_swaps import RecommendedItems, jackknife_intervals
+from concord.metrics_core.stats.paired import UserValues, paired_test
 
 CONFIDENCE = 0.95
 OUTCOMES: tuple[Outcome, ...] = ("pass", "worse", "undecided")
@@ -129,15 +129,15 @@ def _outcomes(draw: Draw, margin: float | str, n: int, runs: int) -> list[Outcom
 
 
 def _measured(draw: Draw, n: int, run: int) -> Measured:
-    a, b = (Column(values) for values in draw(rng_of(7, n, run), n))
-    found = paired(a, b, confidence=CONFIDENCE)
+    a, b = (UserValues(values) for values in draw(rng_of(7, n, run), n))
+    found = paired_test(a, b, confidence=CONFIDENCE)
     return _of((a.mean, b.mean), (found.ci_low, found.ci_high), n, found.n_nonzero)
 
 
 def _coverages(n: int, run: int, steepness: tuple[float, float]) -> Measured:
     rng = rng_of(8, n, run)
     one, other = (
-        Shown(np.repeat(np.arange(n), DEPTH), lists(rng, n, ITEMS, each).ravel())
+        RecommendedItems(np.repeat(np.arange(n), DEPTH), lists(rng, n, ITEMS, each).ravel())
         for each in steepness
     )
     everything = np.ones(ITEMS, dtype=np.int64)

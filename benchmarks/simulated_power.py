@@ -11,16 +11,16 @@ from benchmarks.simulated import Floats, mean_of_pair, pair, skewed
 from benchmarks.tabulated import Row, rate, rng_of, table_of
 from concord.metrics_core.analyses.plan_differences import min_users, variance_from_interval
 from concord.metrics_core.results.plan import VarianceComponents
-from concord.metrics_core.stats.mean_interval import half_width
-from concord.metrics_core.stats.paired import Column, Paired, paired
+from concord.metrics_core.stats.mean_interval import t_quantile
+from concord.metrics_core.stats.paired import PairedTest, UserValues, paired_test
 from concord.metrics_core.stats.power import (
     Claim,
-    better,
-    chance,
-    different,
-    equivalent,
-    not_worse,
+    difference_claim,
+    equivalence_claim,
+    non_inferiority_claim,
+    power_of,
     seeds_needed,
+    superiority_claim,
     users_needed,
 )
 from concord.metrics_core.stats.verdict import verdict
@@ -32,7 +32,7 @@ TESTS = 20
 PLANS = 2_000
 SEED_RUNS = 4_000
 Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
-Shown = Callable[[Paired], bool]
+Shown = Callable[[PairedTest], bool]
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ def to_find() -> list[str]:
         for tests in (1, TESTS):
             level = ALPHA / tests
             plans = [
-                _users(different(level), case.effect, sd),
-                _users(different(2 * level), case.effect, sd),
-                _users(different(level), case.effect, unpaired),
+                _users(difference_claim(level), case.effect, sd),
+                _users(difference_claim(2 * level), case.effect, sd),
+                _users(difference_claim(level), case.effect, unpaired),
             ]
             shown = partial(_found, level=level)
             cells = [_measured(case, users, shown) for users in plans]
@@ -103,8 +103,8 @@ def to_call_better() -> list[str]:
         for tests in (1, TESTS):
             level = ALPHA / tests
             plans = [
-                _users(better(least, ALPHA, level), case.effect, sd),
-                _users(different(level), case.effect, sd),
+                _users(superiority_claim(least, ALPHA, level), case.effect, sd),
+                _users(difference_claim(level), case.effect, sd),
             ]
             shown = partial(_said, "better", min_effect=least, tests=tests)
             cells = [_measured(case, users, shown) for users in plans]
@@ -128,10 +128,10 @@ def to_keep_up() -> list[str]:
         margin = mean_of_pair(hit_rate, 0.1)
         alike = Case(f"{hit_rate:.0%} of the users hit", partial(pair, hit_rate=hit_rate), 0.0)
         sd, _ = alike.spreads()
-        guard = [_users(not_worse(margin, a), 0.0, sd) for a in (ALPHA, 2 * ALPHA)]
+        guard = [_users(non_inferiority_claim(margin, a), 0.0, sd) for a in (ALPHA, 2 * ALPHA)]
         tost = [
-            _users(equivalent(margin, ALPHA), 0.0, sd),
-            _users(not_worse(margin, ALPHA), 0.0, sd),
+            _users(equivalence_claim(margin, ALPHA), 0.0, sd),
+            _users(non_inferiority_claim(margin, ALPHA), 0.0, sd),
         ]
         kept = partial(_above, bound=-margin)
         said = partial(_said, "equivalent", min_effect=margin, tests=1)
@@ -158,7 +158,9 @@ def from_users() -> list[str]:
             shown = 0
             for run, users in enumerate(made):
                 a, b = case.draw(rng_of(59, there, run), users)
-                shown += _found(paired(Column(a), Column(b), confidence=1 - ALPHA), ALPHA)
+                shown += _found(
+                    paired_test(UserValues(a), UserValues(b), confidence=1 - ALPHA), ALPHA
+                )
             low, middle, high = (f"{np.quantile(made, q):,.0f}" for q in (0.05, 0.5, 0.95))
             cells = (f"{low} to {high}", middle, rate(shown, len(made)))
             rows.append((case.name, f"{there:,}", rate(len(made), PLANS, error=False), *cells))
@@ -179,12 +181,12 @@ def from_users() -> list[str]:
 
 def _from_users(case: Case, there: int, run: int) -> int | None:
     a, b = case.draw(rng_of(53, there, run), there)
-    found = paired(Column(a), Column(b), confidence=1 - ALPHA)
+    found = paired_test(UserValues(a), UserValues(b), confidence=1 - ALPHA)
     if math.isnan(found.ci_low):
         return None
     spread = variance_from_interval(found.ci_low, found.ci_high, there, 1 - ALPHA)
     assert spread is not None, "there is an interval"
-    needed = users_needed(different(ALPHA), case.effect, spread, power=POWER)
+    needed = users_needed(difference_claim(ALPHA), case.effect, spread, power=POWER)
     return None if needed is None else max(needed, min_users(there, found.n_nonzero))
 
 
@@ -194,11 +196,11 @@ def over_trainings() -> list[str]:
     rows: list[Row] = []
     for of_trainings in (0.003, 0.006, 0.01):
         spread = VarianceComponents(0.15, of_trainings)
-        right = seeds_needed(different(ALPHA), effect, spread, power=POWER, users=users) or 0
+        right = seeds_needed(difference_claim(ALPHA), effect, spread, power=POWER, users=users) or 0
         normal = _normal_seeds(effect, spread, users)
         cells = [f"{of_trainings}"]
         for seeds in (right, normal):
-            told = chance(different(ALPHA), effect, spread, users=users, seeds=seeds)
+            told = power_of(difference_claim(ALPHA), effect, spread, users=users, seeds=seeds)
             cells += [f"{seeds}", f"{told:.1%}", _over_trainings(spread, effect, users, seeds)]
         rows.append(tuple(cells))
     return [
@@ -241,19 +243,19 @@ def _measured(case: Case, users: int, shown: Shown) -> str:
     count = 0
     for run in range(RUNS):
         a, b = case.draw(rng_of(43, users, run), users)
-        count += shown(paired(Column(a), Column(b), confidence=1 - ALPHA))
+        count += shown(paired_test(UserValues(a), UserValues(b), confidence=1 - ALPHA))
     return rate(count, RUNS)
 
 
-def _found(found: Paired, level: float) -> bool:
+def _found(found: PairedTest, level: float) -> bool:
     return found.p < level and found.difference > 0
 
 
-def _above(found: Paired, bound: float) -> bool:
+def _above(found: PairedTest, bound: float) -> bool:
     return found.ci_low > bound
 
 
-def _said(word: str, found: Paired, min_effect: float, tests: int) -> bool:
+def _said(word: str, found: PairedTest, min_effect: float, tests: int) -> bool:
     """The verdict of the one test that is furthest from significant, of so many: Holm's worst."""
     p = min(found.p * tests, 1.0)
     told = verdict(found, p, alpha=ALPHA, min_effect=min_effect, higher_is_better=True)
@@ -275,8 +277,8 @@ def _over_trainings(variance: VarianceComponents, effect: float, users: int, see
         of_trainings = rng.normal(0, variance.sd_seeds, seeds)
         difference = effect + of_users.mean() + of_trainings.mean()
         half = math.hypot(
-            half_width(users, 1 - ALPHA) * of_users.std(ddof=1) / math.sqrt(users),
-            half_width(seeds, 1 - ALPHA) * of_trainings.std(ddof=1) / math.sqrt(seeds),
+            t_quantile(users, 1 - ALPHA) * of_users.std(ddof=1) / math.sqrt(users),
+            t_quantile(seeds, 1 - ALPHA) * of_trainings.std(ddof=1) / math.sqrt(seeds),
         )
         shown += difference - half > 0
     return rate(shown, SEED_RUNS)

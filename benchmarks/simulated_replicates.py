@@ -9,9 +9,14 @@ from scipy.stats import t as student
 
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, rate, rng_of, table_of
-from concord.metrics_core.stats.mean_interval import half_width
-from concord.metrics_core.stats.paired import Column, paired
-from concord.metrics_core.stats.replicates import OverTrainings, Part, Trained, mean_of_rows
+from concord.metrics_core.stats.mean_interval import t_quantile
+from concord.metrics_core.stats.paired import UserValues, paired_test
+from concord.metrics_core.stats.replicates import (
+    ReplicateEstimate,
+    ReplicateValues,
+    VarianceEstimate,
+    mean_of_rows,
+)
 
 CONFIDENCE, USERS, RUNS = 0.95, 200, 2_000
 RATIOS = (0.0, 0.3, 1.0, 10.0)  # variance due to trainings over that due to users
@@ -141,32 +146,34 @@ def _effects(rng: np.random.Generator, case: _Case) -> Floats:
 
 def _halves(case: _Case, a: Floats, b: Floats) -> tuple[float, dict[str, float]]:
     """The difference, and half of each method's interval."""
-    known = paired(
-        Column(mean_of_rows(list(a))), Column(mean_of_rows(list(b))), confidence=CONFIDENCE
+    known = paired_test(
+        UserValues(mean_of_rows(list(a))), UserValues(mean_of_rows(list(b))), confidence=CONFIDENCE
     )
     of_users = known.ci_high - known.difference
-    users = Part((of_users / half_width(USERS, CONFIDENCE)) ** 2, USERS)
-    gaps = [Trained(a - b)] if case.paired else [Trained(a), Trained(b)]
-    found = OverTrainings(known.difference, users, tuple(each.part for each in gaps))
+    users = VarianceEstimate((of_users / t_quantile(USERS, CONFIDENCE)) ** 2, USERS)
+    gaps = [ReplicateValues(a - b)] if case.paired else [ReplicateValues(a), ReplicateValues(b)]
+    found = ReplicateEstimate(
+        known.difference, users, tuple(each.variance_of_mean for each in gaps)
+    )
     return known.difference, {
-        "Concord": found.half(CONFIDENCE),
+        "Concord": found.half_width(CONFIDENCE),
         "users only": of_users,
         "t over means of seeds": _over_means(gaps),
         "Satterthwaite": _satterthwaite(found),
     }
 
 
-def _over_means(gaps: Sequence[Trained]) -> float:
+def _over_means(gaps: Sequence[ReplicateValues]) -> float:
     """Welch's t over the means of the trainings, as if users were fixed."""
-    parts = [Part(each.spread / each.n, each.n) for each in gaps]
+    parts = [VarianceEstimate(each.variance_of_means / each.n, each.n) for each in gaps]
     return _welch(parts)
 
 
-def _satterthwaite(found: OverTrainings) -> float:
-    return _welch([found.users, *found.trainings])
+def _satterthwaite(found: ReplicateEstimate) -> float:
+    return _welch([found.users, *found.replicates])
 
 
-def _welch(parts: Sequence[Part]) -> float:
+def _welch(parts: Sequence[VarianceEstimate]) -> float:
     total = sum(part.variance for part in parts)
     below = sum(part.variance**2 / (part.n - 1) for part in parts)
     return float(student.ppf((1 + CONFIDENCE) / 2, total**2 / below)) * math.sqrt(total)

@@ -6,8 +6,8 @@ import numpy as np
 
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, rate, rng_of, table_of
-from concord.metrics_core.stats.adjustment import chance_of_false_winner, severity_of
-from concord.metrics_core.stats.paired import Column, paired
+from concord.metrics_core.stats.adjustment import chance_of_false_winner, reuse_severity
+from concord.metrics_core.stats.paired import UserValues, paired_test
 
 ALPHA = 0.05
 USERS, RUNS = 300, 1_000
@@ -79,7 +79,7 @@ def _tried(draw: Draw, count: int) -> Row:
         rate(won, RUNS),
         f"{chance:.1%}",
         f"{ALPHA / 2:.1%}",
-        severity_of(chance) or "the count",
+        reuse_severity(chance) or "the count",
         f"{np.mean(lead):+.4f}",
         f"{np.mean(again):+.4f}",
         rate(confirmed, RUNS),
@@ -121,5 +121,5 @@ def _drawn(rng: np.random.Generator, users: int) -> Floats:
 
 
 def _better(a: Floats, b: Floats) -> bool:
-    found = paired(Column(a), Column(b), confidence=1 - ALPHA)
+    found = paired_test(UserValues(a), UserValues(b), confidence=1 - ALPHA)
     return bool(found.p < ALPHA and found.difference > 0)

@@ -18,7 +18,7 @@ from concord.metrics_core.evaluation.sampled_candidates import (
     moments,
 )
 from concord.metrics_core.metrics.judged import Ints
-from concord.metrics_core.stats.verdict import compare
+from concord.metrics_core.stats.paired import paired_tests
 
 USERS, K = 1_000, 10
 GAMMAS = (1.0, 0.1, GAMMA, 0.001)
@@ -141,7 +141,7 @@ def _told(means: list[float], true: float) -> str:
 
 
 def _interval(values: Floats) -> tuple[float, float]:
-    (found,) = compare(
+    (found,) = paired_tests(
         {"a": values, "b": np.zeros(len(values))}, [("a", "b")], confidence=1 - ALPHA
     )
     return found.ci_low, found.ci_high
@@ -164,7 +164,7 @@ def _sampled_orders() -> list[str]:
                 ranks = [truth.draw(rng, candidates) for truth in truths]
                 for key, each in values.items():
                     of_pair = {n: each[r - 1] for n, r in zip("ab", ranks, strict=True)}
-                    (found,) = compare(of_pair, [("a", "b")], confidence=1 - ALPHA)
+                    (found,) = paired_tests(of_pair, [("a", "b")], confidence=1 - ALPHA)
                     right[key] += (found.difference > 0) == better
                     wrong[key] += (found.ci_high < 0) if better else (found.ci_low > 0)
             rows.append(

@@ -17,13 +17,13 @@ from concord.metrics_core.stats.adjustment import holm
 from concord.metrics_core.stats.data_sets import (
     average_ranks,
     critical_difference,
-    friedman,
+    friedman_test,
     random_effects,
     rank_intervals,
     signed_rank_p,
     weighted_mean,
 )
-from concord.metrics_core.stats.mean_interval import half_width
+from concord.metrics_core.stats.mean_interval import t_quantile
 
 ALPHA, CONFIDENCE = 0.05, 0.95
 NORMAL = 1.959963984540054  # of a two-sided interval at 95 %
@@ -113,14 +113,14 @@ def _studied(rng: np.random.Generator, errors: Sequence[float], tau: float) -> t
     mu = weighted_mean(found, weights)
     spread = math.fsum(w * (y - mu) ** 2 for w, y in zip(weights, found, strict=True))
     plain = math.sqrt(spread / (len(errors) - 1) / math.fsum(weights))
-    return pair.ci_low <= 0 <= pair.ci_high, abs(mu) <= half_width(len(errors), CONFIDENCE) * plain
+    return pair.ci_low <= 0 <= pair.ci_high, abs(mu) <= t_quantile(len(errors), CONFIDENCE) * plain
 
 
 def _measured(difference: float, error: float) -> Comparison:
     """A comparison of two models with this difference and standard error."""
     template = _template()
     (pair,) = template.pairs
-    half = half_width(pair.n_users, CONFIDENCE) * error
+    half = t_quantile(pair.n_users, CONFIDENCE) * error
     return replace(
         template,
         pairs=(
@@ -177,7 +177,7 @@ def friedmans() -> list[str]:
 def _omnibus(rng: np.random.Generator, n: int, k: int) -> tuple[bool, bool]:
     from scipy.special import chdtrc
 
-    found = friedman([(rng.permutation(k) + 1.0).tolist() for _ in range(n)])
+    found = friedman_test([(rng.permutation(k) + 1.0).tolist() for _ in range(n)])
     return bool(chdtrc(k - 1, found.chi2) < ALPHA), found.p < ALPHA
 
 

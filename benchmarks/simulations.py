@@ -31,18 +31,13 @@ from benchmarks.simulated import Floats, lists, mean_of_pair, pair, skewed, tabl
 from benchmarks.tabulated import rate, rng_of, table_of
 from concord.metrics_core.metrics.exposure import coverage, gini
 from concord.metrics_core.metrics.listed import Items
-from concord.metrics_core.stats.adjustment import max_t
-from concord.metrics_core.stats.bootstrap import interval, weighted_means
-from concord.metrics_core.stats.list_swaps import Shown, swap_tests
-from concord.metrics_core.stats.paired import CAUTION_BELOW
-from concord.metrics_core.stats.verdict import (
-    Paired,
-    Verdict,
-    benjamini_hochberg,
-    compare,
-    holm,
-    verdict,
-)
+from concord.metrics_core.results.comparison_parts import Verdict
+from concord.metrics_core.stats.adjustment import benjamini_hochberg, holm, max_t
+from concord.metrics_core.stats.bootstrap import percentile_interval, weighted_means
+from concord.metrics_core.stats.list_swaps import RecommendedItems, swap_tests
+from concord.metrics_core.stats.paired import PairedTest, paired_tests
+from concord.metrics_core.stats.sign_flips import MIN_T_TEST_USERS
+from concord.metrics_core.stats.verdict import verdict
 
 ALPHA = 0.05
 SIZES = (30, 100, 300, 1_000, 5_000)
@@ -94,7 +89,7 @@ def _type_one() -> list[str]:
         for n in SIZES:
             found = [_compared(pair(rng_of(n, run), n, hit_rate)) for run in range(2_000)]
             tested = [each for each in found if not math.isnan(each.p)]
-            sure = [each for each in tested if each.n_nonzero >= CAUTION_BELOW]
+            sure = [each for each in tested if each.n_nonzero >= MIN_T_TEST_USERS]
             rows.append(
                 (
                     f"{hit_rate:.0%}",
@@ -207,7 +202,7 @@ def _all_pairs(
     for metric in range(metrics):
         columns = {str(model): values[model, metric] for model in range(models)}
         pairs = [(str(a), str(b)) for a, b in combinations(range(models), 2)]
-        p += [each.p for each in compare(columns, pairs, confidence=1 - ALPHA)]
+        p += [each.p for each in paired_tests(columns, pairs, confidence=1 - ALPHA)]
         compared += [(columns[a], columns[b]) for a, b in pairs]
         true += [bool(better) and b == str(models - 1) for _, b in pairs]
     return np.array(p), compared, np.array(true)
@@ -244,7 +239,7 @@ def _gaps() -> list[str]:
             first = np.arange(n) % 5 == 0
             both = np.column_stack([np.where(first, a, np.nan), np.where(first, np.nan, b)])
             samples = weighted_means(both, resamples=500, seed=run)
-            low, high = interval(samples[:, 0] - samples[:, 1], 1 - ALPHA)
+            low, high = percentile_interval(samples[:, 0] - samples[:, 1], 1 - ALPHA)
             inside += low <= mean_of_pair(0.2, 1.0) <= high
         rows.append((f"{n:,}", f"{n // 5:,}", rate(inside, runs)))
     return [
@@ -284,13 +279,13 @@ def _swaps() -> list[str]:
     ]
 
 
-def _shown(rng: np.random.Generator) -> Shown:
-    return Shown(np.repeat(np.arange(100), 10), lists(rng, 100, 200, 0.8).ravel())
+def _shown(rng: np.random.Generator) -> RecommendedItems:
+    return RecommendedItems(np.repeat(np.arange(100), 10), lists(rng, 100, 200, 0.8).ravel())
 
 
-def _compared(values: tuple[Floats, Floats]) -> Paired:
+def _compared(values: tuple[Floats, Floats]) -> PairedTest:
     columns = dict(zip("ab", values, strict=True))
-    (found,) = compare(columns, [("a", "b")], confidence=1 - ALPHA)
+    (found,) = paired_tests(columns, [("a", "b")], confidence=1 - ALPHA)
     return found
 
 

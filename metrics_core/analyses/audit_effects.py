@@ -21,8 +21,8 @@ from concord.metrics_core.results.audit import (
 )
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.stats.exact_sums import exact_sum
-from concord.metrics_core.stats.mean_interval import half_width
-from concord.metrics_core.stats.paired import Column, Paired, paired
+from concord.metrics_core.stats.mean_interval import t_quantile
+from concord.metrics_core.stats.paired import PairedTest, UserValues, paired_test
 
 N_DIVISIONS = 19
 _MAX_ROWS = 1_000_000_000  # NumPy divides no more; chance has next to no part in a larger sample
@@ -177,11 +177,11 @@ def find_reversals(
     There are none if fewer than `MIN_USERS` users are left.
     """
     others = {model: np.where(affected, np.nan, column) for model, column in values.items()}
-    every = {model: Column(column) for model, column in values.items()}
-    without = {model: Column(column) for model, column in others.items()}
+    every = {model: UserValues(column) for model, column in values.items()}
+    without = {model: UserValues(column) for model, column in others.items()}
     for a, b in combinations(values, 2):
-        with_all = paired(every[a], every[b], confidence=confidence)
-        with_others = paired(without[a], without[b], confidence=confidence)
+        with_all = paired_test(every[a], every[b], confidence=confidence)
+        with_others = paired_test(without[a], without[b], confidence=confidence)
         if with_others.n_users < MIN_USERS or _sign(with_all) * _sign(with_others) >= 0:
             continue
         yield Reversal(
@@ -199,11 +199,11 @@ def find_reversals(
         )
 
 
-def _sign(pair: Paired) -> float:
+def _sign(pair: PairedTest) -> float:
     return math.copysign(1.0, pair.difference) if pair.difference else 0.0
 
 
-def _excludes_zero(pair: Paired) -> bool:
+def _excludes_zero(pair: PairedTest) -> bool:
     return pair.ci_low > 0 or pair.ci_high < 0
 
 
@@ -220,7 +220,7 @@ def _half_width(a: Floats, b: Floats, confidence: float) -> float:
     if both == 0:
         return 0.0
     freedom = both * both / (error_a * error_a / (len(a) - 1) + error_b * error_b / (len(b) - 1))
-    return half_width(freedom + 1, confidence) * math.sqrt(both)
+    return t_quantile(freedom + 1, confidence) * math.sqrt(both)
 
 
 def _squared_error(values: Floats) -> float:

@@ -34,7 +34,7 @@ from concord.metrics_core.results.plan import (
     PowerCurve,
     VarianceComponents,
 )
-from concord.metrics_core.stats.power import FEWEST, chance, different, smallest_effect
+from concord.metrics_core.stats.power import MIN_COUNT, difference_claim, power_of, smallest_effect
 
 _STEPS = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80)  # of each power of ten
 _FROM, _TO = 10, 4  # a tenth to four times the users at hand
@@ -57,7 +57,7 @@ def _user_grid(differences: Sequence[PlannedDifference]) -> Iterator[int]:
     """Yield round numbers from a tenth of the users at hand to those that are needed."""
     counts = [each.n_users for each in differences]
     needed = [each.users_needed_corrected or 0 for each in differences]
-    low = max(min(counts) // _FROM, FEWEST)
+    low = max(min(counts) // _FROM, MIN_COUNT)
     high = min(max(_TO * max(counts), *needed), _MAX * max(counts))
     decade = 10
     while decade <= high:
@@ -80,15 +80,15 @@ def _powers(difference: PlannedDifference, alpha: float, users: Sequence[int]) -
     variance, effect = difference.variance, difference.effect
     if effect is None or variance is None:
         return ()
-    claim, seeds = different(alpha), difference.seeds
-    return tuple(chance(claim, effect, variance, users=n, seeds=seeds) for n in users)
+    claim, seeds = difference_claim(alpha), difference.seeds
+    return tuple(power_of(claim, effect, variance, users=n, seeds=seeds) for n in users)
 
 
 def _smallest(
     plan: Plan, difference: PlannedDifference, alpha: float, users: Sequence[int]
 ) -> tuple[float, ...]:
     assert difference.variance is not None
-    claim, seeds = different(alpha), difference.seeds
+    claim, seeds = difference_claim(alpha), difference.seeds
     effects = (
         smallest_effect(claim, difference.variance, power=plan.power, users=n, seeds=seeds)
         for n in users
@@ -275,7 +275,7 @@ def _stated_problems(sd: Any, users: Any, seeds: Any, tests: Any, effect: Any) -
     are_valid = all(is_number(each) and 0 <= each < MAX_COUNT for each in deviations)
     if not are_valid or max(deviations) == 0:
         yield "sd", f"is {shown(sd)}", "write a number above 0, such as 0.2"
-    counts = {"users": (users, FEWEST), "seeds": (seeds, FEWEST), "tests": (tests, 1)}
+    counts = {"users": (users, MIN_COUNT), "seeds": (seeds, MIN_COUNT), "tests": (tests, 1)}
     for name, (value, least) in counts.items():
         is_valid = type(value) is int and least <= value <= MAX_COUNT
         if not is_valid and not (name == "seeds" and value is None):

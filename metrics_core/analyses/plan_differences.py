@@ -19,20 +19,21 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, Segmentation, SegmentCell
 from concord.metrics_core.results.plan import PlannedDifference, VarianceComponents
 from concord.metrics_core.stats.clusters import Clusters
-from concord.metrics_core.stats.mean_interval import half_width
-from concord.metrics_core.stats.paired import CAUTION_BELOW, Paired, compare
+from concord.metrics_core.stats.mean_interval import t_quantile
+from concord.metrics_core.stats.paired import PairedTest, paired_tests
 from concord.metrics_core.stats.power import (
-    FEWEST,
+    MIN_COUNT,
     Claim,
-    better,
-    chance,
-    different,
-    equivalent,
+    difference_claim,
+    equivalence_claim,
+    power_of,
     seeds_needed,
     smallest_effect,
+    superiority_claim,
     users_needed,
 )
-from concord.metrics_core.stats.verdict import pairs
+from concord.metrics_core.stats.sign_flips import MIN_T_TEST_USERS
+from concord.metrics_core.stats.verdict import model_pairs
 
 PerUserValues = Mapping[str, Any]  # model -> frame of per-user values, or result of `evaluate`
 
@@ -68,14 +69,14 @@ def variance_from_interval(
     if low is None or high is None:
         return None
     half = (high - low) / 2
-    return VarianceComponents(half * math.sqrt(n_users) / half_width(n_users, confidence))
+    return VarianceComponents(half * math.sqrt(n_users) / t_quantile(n_users, confidence))
 
 
 def min_users(n_users: int, n_nonzero: int | None) -> int:
     """Return the users of whom thirty differ: with fewer, the t interval carries a caution."""
     if not n_nonzero:
-        return FEWEST
-    return max(FEWEST, math.ceil(CAUTION_BELOW * n_users / n_nonzero))
+        return MIN_COUNT
+    return max(MIN_COUNT, math.ceil(MIN_T_TEST_USERS * n_users / n_nonzero))
 
 
 def plan_difference(
@@ -84,9 +85,9 @@ def plan_difference(
     """Return the plan of one difference, corrected for `tests` comparisons."""
     solver = _Solver(observed, target)
     effect, variance, seeds = target.effect, observed.variance, observed.seeds
-    alone, corrected = different(target.alpha), different(target.alpha / tests)
-    is_better = better(min_effect, target.alpha, target.alpha / tests)
-    is_equivalent = equivalent(min_effect or effect or 0.0, target.alpha)
+    alone, corrected = difference_claim(target.alpha), difference_claim(target.alpha / tests)
+    is_better = superiority_claim(min_effect, target.alpha, target.alpha / tests)
+    is_equivalent = equivalence_claim(min_effect or effect or 0.0, target.alpha)
     can_be_better = effect is not None and effect > min_effect
     by_seeds = variance if seeds is not None else None
     return PlannedDifference(
@@ -141,7 +142,7 @@ class _Solver:
         observed, effect = self.observed, self.target.effect
         if observed.variance is None or effect is None:
             return None
-        return chance(
+        return power_of(
             claim, effect, observed.variance, users=observed.n_users, seeds=observed.seeds
         )
 
@@ -303,9 +304,9 @@ def from_values(
     tables = {model: _values_frame(model, value) for model, value in values.items()}
     labels = _check_labels(tables, labels)
     aligned = align({m: [table] for m, table in tables.items()}, mean=_unit_mean(values))
-    every_pair = pairs(list(tables), baseline)
+    every_pair = model_pairs(list(tables), baseline)
     differences = {
-        label: compare(
+        label: paired_tests(
             aligned.values(label, "skip"),
             every_pair,
             confidence=confidence,
@@ -327,7 +328,7 @@ def from_values(
 
 
 def _observe_values(
-    label: str, model: str, baseline: str, difference: Paired, confidence: float
+    label: str, model: str, baseline: str, difference: PairedTest, confidence: float
 ) -> ObservedDifference:
     low, high = difference.ci_low, difference.ci_high
     n_users, is_known = difference.n_users, not np.isnan(low)

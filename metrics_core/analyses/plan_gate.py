@@ -12,9 +12,9 @@ from concord.metrics_core.results.plan import (
     VarianceComponents,
 )
 from concord.metrics_core.stats.power import (
-    chance,
-    different,
-    not_worse,
+    difference_claim,
+    non_inferiority_claim,
+    power_of,
     smallest_effect,
     users_needed,
 )
@@ -35,10 +35,12 @@ def _plan_guardrail(
     variance = _variance(guardrail, confidence)
     margin_shown, probability, needed = None, None, None
     if variance is not None:
-        margin_shown = smallest_effect(different(alpha), variance, power=power, users=n_users)
+        margin_shown = smallest_effect(
+            difference_claim(alpha), variance, power=power, users=n_users
+        )
     if variance is not None and margin is not None:
-        claim = not_worse(margin, alpha)
-        probability = chance(claim, 0.0, variance, users=n_users)
+        claim = non_inferiority_claim(margin, alpha)
+        probability = power_of(claim, 0.0, variance, users=n_users)
         needed = users_needed(claim, 0.0, variance, power=power) if margin > 0 else None
         needed = needed and max(needed, min_users(n_users, guardrail.n_nonzero))
     half_width = None
@@ -92,7 +94,7 @@ def plan_success(
     alpha = 1 - decision.confidence
     for model in decision.models:
         tests = max(sum(success.p is not None for success in model.success), 1)
-        claim = different(alpha / tests)
+        claim = difference_claim(alpha / tests)
         for success in model.success:
             n_users = success.n_users
             effect = absolute(effects[success.label], success.reference or 0.0)

@@ -25,7 +25,7 @@ from concord.metrics_core.results.study import (
 from concord.metrics_core.stats import data_sets as rank_tests
 from concord.metrics_core.stats.adjustment import holm
 from concord.metrics_core.stats.data_sets import MIN_DATASETS, random_effects
-from concord.metrics_core.stats.verdict import of_interval, standard_error
+from concord.metrics_core.stats.verdict import difference_standard_error, interval_verdict
 
 Comparisons = Mapping[str, Comparison]
 OptionalValues = Mapping[str, float | None]
@@ -183,7 +183,7 @@ def _pool(pair: Pair, comparisons: Comparisons) -> tuple[Pair, list[ShrunkDiffer
     observed: dict[str, tuple[float, float]] = {}  # data set -> difference, standard error
     for name, comparison in comparisons.items():
         one = comparison.difference(pair.a, pair.b, pair.label)
-        error = None if one is None else standard_error(one, comparison.confidence)
+        error = None if one is None else difference_standard_error(one, comparison.confidence)
         if one is not None and one.difference is not None and error is not None:
             observed[name] = (one.difference, error)
     p_signed_rank = _signed_rank_p(pair, comparisons)
@@ -226,7 +226,7 @@ def _verdict(pair: Pair, sign: int, min_effect: float, *, is_significant: bool) 
         return "no_interval"
     low, high = sorted((sign * pair.ci_low, sign * pair.ci_high))
     gain = sign * pair.difference
-    return of_interval(gain, low, high, significant=is_significant, min_effect=min_effect)
+    return interval_verdict(gain, low, high, significant=is_significant, min_effect=min_effect)
 
 
 def friedman_test(label: str, cells: Sequence[Cell], confidence: float) -> FriedmanTest:
@@ -238,7 +238,7 @@ def friedman_test(label: str, cells: Sequence[Cell], confidence: float) -> Fried
     n, k = len(ranks), len(next(iter(rows.values())))
     if k < rank_tests.MIN_MODELS or n < rank_tests.MIN_FRIEDMAN_DATASETS:
         return FriedmanTest(label, n, k)
-    test = rank_tests.friedman(ranks)
+    test = rank_tests.friedman_test(ranks)
     return FriedmanTest(
         label,
         n,

@@ -43,8 +43,8 @@ class Aligned:
     @cached_property
     def clusters(self) -> Clusters | None:
         """Whose requests they are; None where they are users, or no user has two."""
-        found = None if self.mean is None else Clusters.of(self.users, self.mean)
-        return None if found is None or found.alone else found
+        found = None if self.mean is None else Clusters.from_ids(self.users, self.mean)
+        return None if found is None or found.is_trivial else found
 
     def whose(self, label: Label, conventions: Conventions) -> Clusters | None:
         """Whose requests a label's values are of, and what each counts in its mean; None where they are users who count alike.
@@ -60,7 +60,7 @@ class Aligned:
         if weights is None:
             what = "is over_all, and folds with truths of their own let a user count differently in each"
             raise refuse("conventions: propensity.normalised", what, "write per_user")
-        return Clusters.weighed(weights, self.clusters)
+        return Clusters.weighted(weights, self.clusters)
 
     def on_one_truth(self, label: Label, conventions: Conventions) -> bool:
         """Does a user count alike in the mean of a label, whoever recommends?"""
@@ -131,7 +131,7 @@ class Aligned:
 
 def by_pair(a: Floats, b: Floats, clusters: Clusters | None) -> tuple[Floats, Floats]:
     """Values of two models by user; of requests or weighed users, what each adds to the means over those that both have."""
-    return (a, b) if clusters is None else clusters.pair(a, b)
+    return (a, b) if clusters is None else clusters.paired_scores(a, b)
 
 
 def nobody() -> None:

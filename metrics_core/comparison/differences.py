@@ -24,17 +24,18 @@ from concord.metrics_core.metrics.judged import Floats, Ints
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.metrics.listed import Items
 from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
-from concord.metrics_core.stats.adjustment import max_t
+from concord.metrics_core.stats.adjustment import adjust, max_t
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.list_swaps import (
     Measure,
-    Shown,
-    Swapped,
+    RecommendedItems,
+    SwapTest,
     jackknife_intervals,
     swap_tests,
 )
-from concord.metrics_core.stats.paired import wilcoxon
-from concord.metrics_core.stats.verdict import Paired, adjust, compare, pairs, verdict
+from concord.metrics_core.stats.paired import PairedTest, paired_tests, wilcoxon
+from concord.metrics_core.stats.tolerance import difference
+from concord.metrics_core.stats.verdict import model_pairs, verdict
 
 _USER_NUMBERS = """
 CREATE TABLE user_numbers AS
@@ -50,7 +51,7 @@ WHERE place <= {k} ORDER BY ALL
 _ALL = 1 << 40  # places: the whole list
 
 
-def swap_results(evidence: ComparisonInput) -> dict[tuple[str, str], Swapped]:
+def swap_results(evidence: ComparisonInput) -> dict[tuple[str, str], SwapTest]:
     """(label, model) -> the test of the model against the baseline, where both were trained once."""
     config = evidence.config
     how = {"resamples": config.resamples, "seed": config.seed}
@@ -86,8 +87,8 @@ class _Lists:
     """What a model and the baseline show at one cutoff, and the labels that read it."""
 
     model: str
-    shown: Shown
-    baseline: Shown
+    shown: RecommendedItems
+    baseline: RecommendedItems
     measures: Mapping[str, Measure]
     items: Items
     k: int | None
@@ -172,7 +173,7 @@ def _owner(connection: DuckDBPyConnection, pinned: Conventions) -> Ints | None:
     if pinned.unit_mean is None:
         return None
     units = connection.sql("SELECT user FROM user_numbers ORDER BY user_number").pl()["user"]
-    return Clusters.of(units, pinned.unit_mean).user
+    return Clusters.from_ids(units, pinned.unit_mean).user
 
 
 def _shown(
@@ -182,10 +183,10 @@ def _shown(
     read: _Read,
     items: Items,
     owner: Ints | None,
-) -> Shown:
+) -> RecommendedItems:
     lists = closed_up(f"(SELECT * FROM {view} WHERE ranking = {read.ranking})")
     rows = fetch(connection, _SHOWN.format(lists=lists, k=_ALL if read.k is None else read.k))
-    return Shown(rows["user_number"], rows["item_number"], owner)
+    return RecommendedItems(rows["user_number"], rows["item_number"], owner)
 
 
 MANY_MODELS = 12  # from here on the rows of all pairs on all labels are too many to read
@@ -196,7 +197,7 @@ class _Found:
     label: Label
     a: str
     b: str
-    paired: Paired
+    paired: PairedTest
     min_effect: float
     p_wilcoxon: float = math.nan
 
@@ -227,7 +228,7 @@ def differences(evidence: ComparisonInput) -> list[Difference]:
 def _compare(evidence: ComparisonInput) -> Iterator[_Found]:
     config, models, aligned = evidence.config, evidence.models, evidence.aligned
     conventions = config.conventions
-    every_pair = pairs(list(models), config.baseline)
+    every_pair = model_pairs(list(models), config.baseline)
     for label in config.labels:
         if label.metric.of_catalogue:  # one number over all users: no user differs
             continue
@@ -238,7 +239,7 @@ def _compare(evidence: ComparisonInput) -> Iterator[_Found]:
         effect = absolute(config.min_effects[text], means[config.baseline])
         values = aligned.values(text, label.conventions(conventions).undefined)
         clusters = aligned.whose(label, conventions)
-        results = compare(
+        results = paired_tests(
             values,
             named,
             confidence=config.confidence,
@@ -248,7 +249,7 @@ def _compare(evidence: ComparisonInput) -> Iterator[_Found]:
         )
         for (a, b), result in zip(named, results, strict=True):
             pooled = is_pooled(label, conventions)
-            kept = result.of_means(means[a], means[b]) if pooled else result
+            kept = result.with_means(means[a], means[b]) if pooled else result
             tested = config.wilcoxon and not math.isnan(kept.p)
             p_wilcoxon = wilcoxon(*by_pair(values[a], values[b], clusters)) if tested else math.nan
             yield _Found(label, a, b, kept, effect, p_wilcoxon)
@@ -288,12 +289,11 @@ def _swapped(evidence: ComparisonInput) -> Iterator[_Found]:
             effect = absolute(config.min_effects[text], b)
             if (text, model) in tests:
                 test = tests[text, model]
-                counts = {"n_users": test.n_users, "n_nonzero": test.n_nonzero}
-                found = Paired.of_lists(a, b, **counts, p=test.p)
+                gap = difference(a, b)
+                found = PairedTest(a, b, gap, test.n_users, test.n_nonzero, p=test.p, test="swap")
             else:
                 n_users = models[model].summary["metrics"][text]["n_users"]
-                counts = {"n_users": n_users, "n_nonzero": n_users}
-                found = Paired.of_lists(a, b, **counts, p=math.nan).of_means(a, b)
+                found = PairedTest(a, b, difference(a, b), n_users, n_users, test="none")
             if {model, config.baseline} & evidence.unlisted.keys():
                 found = found.as_not_comparable()
             yield _Found(label, model, config.baseline, found, effect)

@@ -14,7 +14,7 @@ from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
 from concord.metrics_core.results.gate import Decision, Gate, Guardrail, Measured
-from concord.metrics_core.stats.paired import FEWEST_INFORMATIVE, Column, paired
+from concord.metrics_core.stats.paired import MIN_DIFFERING_USERS, UserValues, paired_test
 from concord.metrics_core.stats.sign_flips import MarginTest
 from concord.metrics_core.stats.tolerance import difference
 
@@ -122,11 +122,11 @@ def _over_all_users(
             low, high = pair.ci_low, pair.ci_high
             margin_test = None
             if both and pair.test == "sign_flips":
-                again = paired(*both, confidence=evidence.config.confidence)
+                again = paired_test(*both, confidence=evidence.config.confidence)
                 margin_test = again.margin_test(
                     higher_is_better=metric.higher_is_better, alpha=evidence.config.alpha
                 )
-            if pair.test == "swap" and pair.n_nonzero >= FEWEST_INFORMATIVE:
+            if pair.test == "swap" and pair.n_nonzero >= MIN_DIFFERING_USERS:
                 low, high = map(_without_noise, intervals[label, model])
             measured = Measured(
                 label=label,
@@ -167,22 +167,22 @@ def _without_noise(end: float | None) -> float | None:
     return None if end is None else difference(end, 0.0)
 
 
-def _columns(evidence: ComparisonInput, text: str) -> dict[str, Column]:
+def _columns(evidence: ComparisonInput, text: str) -> dict[str, UserValues]:
     """Model -> its values of a label."""
     aligned, pinned, label = evidence.aligned, evidence.config.conventions, parse(text)
     values = aligned.values(text, label.conventions(pinned).undefined)
     whose, bounds = aligned.whose(label, pinned), label.bounds(pinned)
-    return {model: Column(column, whose, bounds) for model, column in values.items()}
+    return {model: UserValues(column, whose, bounds) for model, column in values.items()}
 
 
-def _lost(ours: Column, theirs: Column) -> int:
+def _lost(ours: UserValues, theirs: UserValues) -> int:
     """How many users, or requests, have a value with the reference alone."""
     return int((theirs.defined & ~ours.defined).sum())
 
 
-def _shared_requests(ours: Column, theirs: Column) -> int | None:
+def _shared_requests(ours: UserValues, theirs: UserValues) -> int | None:
     """How many requests have a value with both; None where values are those of users."""
-    of_requests = ours.clusters is not None and ours.clusters.of_requests
+    of_requests = ours.clusters is not None and ours.clusters.has_repeated_users
     return int((ours.defined & theirs.defined).sum()) if of_requests else None
 
 
@@ -207,7 +207,7 @@ def _in_segment(
     ours, theirs = (grouped.column(segment, name) for name in (model, config.baseline))
     if not (ours.n_defined or theirs.n_defined):
         return None
-    pair = paired(ours, theirs, confidence=config.confidence)
+    pair = paired_test(ours, theirs, confidence=config.confidence)
     label = parse(grouped.text)
     measured = Measured(
         label=grouped.text,

@@ -15,8 +15,10 @@ from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results import comparison_parts as parts
 from concord.metrics_core.results.comparison_parts import Difference, LeftOut, PanelEntry, or_nan
+from concord.metrics_core.stats.adjustment import adjust
+from concord.metrics_core.stats.paired import paired_tests
 from concord.metrics_core.stats.tolerance import difference
-from concord.metrics_core.stats.verdict import adjust, compare, pairs, verdict
+from concord.metrics_core.stats.verdict import model_pairs, verdict
 
 PINNED = "as pinned"
 TOP = 2
@@ -104,8 +106,8 @@ def _verdicts(
 ) -> dict[str, parts.Verdict]:
     """Each model against the baseline, as the report would say by Holm had this definition been pinned."""
     label, config = definition.label, found.config
-    named = pairs(list(means), config.baseline)
-    results = compare(
+    named = model_pairs(list(means), config.baseline)
+    results = paired_tests(
         values,
         named,
         confidence=config.confidence,
@@ -115,7 +117,7 @@ def _verdicts(
     )
     if is_pooled(label, definition.conventions):
         results = [
-            result.of_means(or_nan(means[a]), or_nan(means[b]))
+            result.with_means(or_nan(means[a]), or_nan(means[b]))
             for (a, b), result in zip(named, results, strict=True)
         ]
     others = [d.p for d in found.differences if d.primary and d.label != str(label)]

@@ -14,7 +14,7 @@ from concord.metrics_core.evaluation.model_result import ModelResult, Models
 from concord.metrics_core.metrics.exact_sums import mean_of
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results.comparison_parts import or_none
-from concord.metrics_core.stats.paired import Column
+from concord.metrics_core.stats.paired import UserValues
 
 
 def with_replicates(lists: Models, config: ComparisonConfig) -> dict[str, ModelResult]:
@@ -53,7 +53,7 @@ def replicated(
             continue
         column = values.column("", text, own.undefined)
         whose = values.whose(label, conventions)
-        found_mean = Column(column, whose, label.bounds(conventions))
+        found_mean = UserValues(column, whose, label.bounds(conventions))
         low, high = found_mean.interval(confidence)
         mean = found_mean.mean
         if own.round is not None and "mean" in own.round and math.isfinite(mean):

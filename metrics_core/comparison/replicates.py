@@ -17,18 +17,19 @@ from concord.metrics_core.results.replicates import (
     ReplicatedScore,
     Replicates,
 )
+from concord.metrics_core.stats.adjustment import adjust
 from concord.metrics_core.stats.replicates import (
-    OverTrainings,
-    Part,
-    Trained,
-    outlier,
-    trainings_needed,
-    turned,
+    ReplicateEstimate,
+    ReplicateValues,
+    VarianceEstimate,
+    find_outlier,
+    order_reversals,
+    replicates_needed,
     users_needed,
 )
-from concord.metrics_core.stats.verdict import adjust, of_interval, standard_error
+from concord.metrics_core.stats.verdict import difference_standard_error, interval_verdict
 
-_NOBODY = Part(0.0, 2)  # users are not drawn anew
+_NOBODY = VarianceEstimate(0.0, 2)  # users are not drawn anew
 
 
 def replicates(
@@ -60,17 +61,21 @@ def replicates(
     return over_trainings, list(training_warnings(outlying))
 
 
-def _trained(evidence: ComparisonInput, label: Label) -> dict[str, Trained]:
+def _trained(evidence: ComparisonInput, label: Label) -> dict[str, ReplicateValues]:
     """Model -> users' values in each training; a number over all users is as the value of a single user."""
     config, aligned = evidence.config, evidence.aligned
     if _over_all(label, config):
         means = {m: [e.mean(str(label)) for e in each.each] for m, each in evidence.models.items()}
         return {
-            m: Trained(np.array([[or_nan(v)] for v in of_model])) for m, of_model in means.items()
+            m: ReplicateValues(np.array([[or_nan(v)] for v in of_model]))
+            for m, of_model in means.items()
         }
     undefined = label.conventions(config.conventions).undefined
     whose = aligned.whose(label, config.conventions)
-    return {m: Trained(aligned.trainings(m, str(label), undefined), whose) for m in evidence.models}
+    return {
+        m: ReplicateValues(aligned.trainings(m, str(label), undefined), whose)
+        for m in evidence.models
+    }
 
 
 def _over_all(label: Label, config: ComparisonConfig) -> bool:
@@ -82,11 +87,13 @@ def _over_all(label: Label, config: ComparisonConfig) -> bool:
 class _OfLabel:
     label: Label
     config: ComparisonConfig
-    trained: Mapping[str, Trained]
+    trained: Mapping[str, ReplicateValues]
 
     @property
     def nested(self) -> bool:
-        return self.over_users and any(each.nested for each in self.trained.values() if each.n > 1)
+        return self.over_users and any(
+            each.is_nested for each in self.trained.values() if each.n > 1
+        )
 
     @property
     def over_users(self) -> bool:
@@ -97,13 +104,13 @@ class _OfLabel:
             trained = self.trained[score.model]
             if trained.n > 1:
                 users = self._users(trained.standard_error, score.n_users, trained)
-                found = OverTrainings(or_nan(score.mean), users, (trained.part,))
+                found = ReplicateEstimate(or_nan(score.mean), users, (trained.variance_of_mean,))
                 low, high = found.interval(self.config.confidence)
                 yield ReplicatedScore(
                     label=score.label,
                     model=score.model,
                     means=tuple(map(or_none, trained.means)),
-                    sd_trainings=or_none(math.sqrt(trained.of_trainings)),
+                    sd_trainings=or_none(math.sqrt(trained.replicate_variance)),
                     ci_low=or_none(low),
                     ci_high=or_none(high),
                 )
@@ -130,7 +137,9 @@ class _OfLabel:
                 continue
             if paired:
                 trained = trained.minus(self.trained[baseline])
-            place = outlier(trained.means, (1, -1) if paired else (worse,), trained.of_chance)
+            place = find_outlier(
+                trained.means, (1, -1) if paired else (worse,), trained.residual_variance_of_mean
+            )
             if place is not None:
                 others = [mean for other, mean in enumerate(trained.means) if other != place]
                 yield OutlyingTraining(
@@ -147,16 +156,20 @@ class _OfLabel:
     def _paired(self, a: str, b: str) -> bool:
         return self.config.paired_replicates and self.trained[a].n == self.trained[b].n
 
-    def _pair(self, pair: Difference, a: Trained, b: Trained) -> ReplicatedDifference:
+    def _pair(
+        self, pair: Difference, a: ReplicateValues, b: ReplicateValues
+    ) -> ReplicatedDifference:
         paired = self._paired(pair.a, pair.b)
         gaps = [a.minus(b)] if paired else [each for each in (a, b) if each.n > 1]
         difference = or_nan(pair.difference)
-        error = standard_error(pair, self.config.confidence)
-        found = OverTrainings(
-            difference, self._users(error, pair.n_users, *gaps), tuple(each.part for each in gaps)
+        error = difference_standard_error(pair, self.config.confidence)
+        found = ReplicateEstimate(
+            difference,
+            self._users(error, pair.n_users, *gaps),
+            tuple(each.variance_of_mean for each in gaps),
         )
         low, high = found.interval(self.config.confidence)
-        seen = turned(a, b, difference, paired=paired)
+        seen = order_reversals(a, b, difference, paired=paired)
         is_open = low <= 0 <= high
         return ReplicatedDifference(
             label=pair.label,
@@ -167,26 +180,28 @@ class _OfLabel:
             trainings_a=a.n,
             trainings_b=b.n,
             over_users=self.over_users,
-            trainings_df=or_none(found.of_trainings.n - 1),
+            trainings_df=or_none(found.replicate_variance.n - 1),
             difference=pair.difference,
             ci_low=or_none(low),
             ci_high=or_none(high),
             p=or_none(found.p),
             p_adjusted=None,
             verdict="no_interval",
-            share=or_none(found.share),
-            turned=seen.times,
-            of=seen.of,
-            chance=or_none(seen.chance),
+            share=or_none(found.replicate_share),
+            turned=seen.count,
+            of=seen.n_pairs,
+            chance=or_none(seen.probability),
             users_needed=users_needed(found, self.config.confidence) if is_open else None,
-            trainings_needed=trainings_needed(found, self.config.confidence) if is_open else None,
+            trainings_needed=replicates_needed(found, self.config.confidence) if is_open else None,
         )
 
-    def _users(self, error: float | None, n_users: int, *trained: Trained) -> Part:
+    def _users(
+        self, error: float | None, n_users: int, *trained: ReplicateValues
+    ) -> VarianceEstimate:
         """The users' part, from the standard error over users; none where they are fixed, or nested in trainings."""
-        if not self.over_users or any(each.nested for each in trained):
+        if not self.over_users or any(each.is_nested for each in trained):
             return _NOBODY
-        return Part(or_nan(error) ** 2, n_users)
+        return VarianceEstimate(or_nan(error) ** 2, n_users)
 
 
 def _untested(pair: ReplicatedDifference) -> ReplicatedDifference:
@@ -224,7 +239,7 @@ def _judged(
             yield replace(each, verdict=pair.verdict) if untested else each
             continue
         low, high = sorted((sign * each.ci_low, sign * each.ci_high))
-        said = of_interval(
+        said = interval_verdict(
             sign * or_nan(each.difference),
             low,
             high,

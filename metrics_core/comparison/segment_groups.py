@@ -34,7 +34,7 @@ from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.stats.clusters import Clusters
-from concord.metrics_core.stats.paired import Column
+from concord.metrics_core.stats.paired import UserValues
 from concord.metrics_core.stats.replicates import mean_of_defined
 
 
@@ -64,9 +64,9 @@ class Grouped:
     whose: Clusters | None = None
     bounds: Bounds = UNBOUNDED
 
-    def column(self, segment: str, model: str) -> Column:
+    def column(self, segment: str, model: str) -> UserValues:
         """The values of a model in a group."""
-        return Column(self.values[segment][model], self.whose, self.bounds)
+        return UserValues(self.values[segment][model], self.whose, self.bounds)
 
 
 def up_to(edges: Sequence[int]) -> list[str]:

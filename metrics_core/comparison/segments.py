@@ -27,10 +27,16 @@ from concord.metrics_core.results.comparison_parts import (
     SegmentCell,
     or_none,
 )
-from concord.metrics_core.stats.bootstrap import interval, two_sided, weighted_means
-from concord.metrics_core.stats.paired import FEWEST_INFORMATIVE, Column
+from concord.metrics_core.stats.adjustment import benjamini_hochberg
+from concord.metrics_core.stats.bootstrap import bootstrap_p, percentile_interval, weighted_means
+from concord.metrics_core.stats.paired import (
+    MIN_DIFFERING_USERS,
+    PairedTest,
+    UserValues,
+    paired_tests,
+)
 from concord.metrics_core.stats.tolerance import differences
-from concord.metrics_core.stats.verdict import Paired, benjamini_hochberg, compare, verdict
+from concord.metrics_core.stats.verdict import verdict
 
 
 @dataclass(frozen=True)
@@ -38,8 +44,8 @@ class _Cell:
     grouped: Grouped
     segment: str
     model: str
-    column: Column
-    against: Paired | None  # None for the baseline itself
+    column: UserValues
+    against: PairedTest | None  # None for the baseline itself
 
 
 def cells(
@@ -67,7 +73,7 @@ def _cells(config: ComparisonConfig, grouped: Grouped, unlisted: Collection[str]
     for segment, values in grouped.values.items():
         others = [model for model in values if model != config.baseline]
         named = [(model, config.baseline) for model in others]
-        compared = compare(
+        compared = paired_tests(
             values,
             named,
             confidence=config.confidence,
@@ -173,7 +179,7 @@ def _resampled(config: ComparisonConfig, grouped: Grouped) -> Mapping[str, _Resa
         samples = weighted_means(both, resamples=config.resamples, seed=config.seed)
         apart = samples[:, 0] - samples[:, 1]
         ratio = means[low] / means[high] if means[high] > 0 else None
-        ends = interval(apart, config.confidence)
+        ends = percentile_interval(apart, config.confidence)
         gap = Gap(grouped.text, model, low, high, means[high] - means[low], *ends, ratio=ratio)
         found[model] = _Resampled(gap, apart)
     return found
@@ -188,14 +194,14 @@ def _compared(
             yield ours.gap
             continue
         apart = ours.samples - theirs.samples
-        low, high = interval(apart, config.confidence)
-        enough = _differing(grouped, model, config.baseline) >= FEWEST_INFORMATIVE
+        low, high = percentile_interval(apart, config.confidence)
+        enough = _differing(grouped, model, config.baseline) >= MIN_DIFFERING_USERS
         yield replace(
             ours.gap,
             difference=ours.gap.gap - theirs.gap.gap,
             diff_low=or_none(low),
             diff_high=or_none(high),
-            p=two_sided(apart) if enough else None,
+            p=bootstrap_p(apart) if enough else None,
         )
 
 

@@ -108,10 +108,10 @@ class EvaluationAccumulator:
         for name, (label, conventions) in self.task.columns.items():
             table = table_of(name)
             if mean is not None and table is not of:
-                whose, of = Clusters.of(read_column(table, "user"), mean), table
+                whose, of = Clusters.from_ids(read_column(table, "user"), mean), table
             values, clusters = read_column(table, name), whose
             if (weight := mean_weight(label, conventions)) is not None:
-                clusters = Clusters.weighed(read_column(table, weight).to_numpy(), whose)
+                clusters = Clusters.weighted(read_column(table, weight).to_numpy(), whose)
             counted = None if clusters is None else values.is_not_null().to_numpy()
             found[name] = summarise(
                 label,
@@ -119,7 +119,7 @@ class EvaluationAccumulator:
                 conventions,
                 confidence=confidence,
                 parts=self._parts(name),
-                clusters=None if clusters is None or counted is None else clusters.some(counted),
+                clusters=None if clusters is None or counted is None else clusters.select(counted),
             )
         for label in self.task.labels:
             if label.metric.of_catalogue:

@@ -257,9 +257,9 @@ def summarise_column(
     counted = values.filter(pl.col(name).is_not_null())
     parts = tuple(counted[part].to_numpy() for part in part_names(name) if part in counted.columns)
     column, mean = counted[name].to_numpy(), conventions.unit_mean
-    clusters = None if mean is None else Clusters.of(counted["user"], mean)
+    clusters = None if mean is None else Clusters.from_ids(counted["user"], mean)
     if (weight := mean_weight(label, conventions)) is not None:
-        clusters = Clusters.weighed(counted[weight].to_numpy(), clusters)
+        clusters = Clusters.weighted(counted[weight].to_numpy(), clusters)
     how: dict[str, Any] = {"confidence": confidence, "parts": parts, "clusters": clusters}
     return summarise(label, column, conventions, **how)
 

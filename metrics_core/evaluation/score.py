@@ -14,7 +14,7 @@ from concord.metrics_core.metrics.agreement import judged_only
 from concord.metrics_core.metrics.judged import Bools, Floats, Judged
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.metrics.listed import Listed
-from concord.metrics_core.stats.exact_sums import rounded
+from concord.metrics_core.stats.exact_sums import round_decimals
 
 Cases = dict[str, Bools]
 MEAN_WEIGHT = "#counts"  # no label starts with '#'
@@ -101,7 +101,7 @@ def _column(judged: Judged, label: Label, own: Conventions, whole: Whole | None)
     _refuse(lists, cases, label, policies)
     values = _settled(values, cases, policies)
     if own.round is not None and "user" in own.round:
-        values = rounded(values, own.round["user"])
+        values = round_decimals(values, own.round["user"])
     dropped = [users for case, users in cases.items() if policies[case] == "drop"]
     if metric.of_list and own.user_recs_only == "drop":
         dropped.append(~lists.known)

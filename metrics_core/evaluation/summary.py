@@ -13,12 +13,12 @@ from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.metric import Bounds
 from concord.metrics_core.stats.clusters import Clusters
-from concord.metrics_core.stats.exact_sums import exact_parts, exactly
+from concord.metrics_core.stats.exact_sums import compress_sum, exact_parts
 from concord.metrics_core.stats.mean_interval import (
     NO_INTERVAL,
-    Spread,
-    interval_of_totals,
-    squared,
+    ValueSpread,
+    interval_from_sums,
+    squared_deviations,
 )
 
 
@@ -76,7 +76,7 @@ def summarise(
         n_requests = None if conventions.unit_mean is None else totals.n_users
         counts = (ratio.n, totals.n_undefined, n_requests)
         return Summary(_rounded(mean, own), low, high, *counts)
-    squares = squared(counted_values(values, own.undefined), mean) if not parts else []
+    squares = squared_deviations(counted_values(values, own.undefined), mean) if not parts else []
     return summary_of(label, totals, squares, conventions, confidence=confidence)
 
 
@@ -90,7 +90,7 @@ class Totals:
 
     n_undefined: int
     sums: tuple[Sequence[float], ...]
-    spread: Spread
+    spread: ValueSpread
 
     @property
     def n_users(self) -> int:
@@ -99,7 +99,7 @@ class Totals:
 
     def __add__(self, other: "Totals") -> "Totals":
         """The totals of both partitions, which hold different users."""
-        sums = tuple(exactly([*a, *b]) for a, b in zip(self.sums, other.sums, strict=True))
+        sums = tuple(compress_sum([*a, *b]) for a, b in zip(self.sums, other.sums, strict=True))
         n_undefined = self.n_undefined + other.n_undefined
         return Totals(n_undefined, sums, self.spread + other.spread)
 
@@ -116,7 +116,7 @@ def totals_of(values: Floats, parts: Sequence[Floats], undefined: str, bounds: B
     kept = ~nowhere if n_undefined and undefined == "skip" else slice(None)
     columns = [_zeroed(column, undefined)[kept] for column in (values, *parts)]
     sums = tuple(map(exact_parts, columns))
-    return Totals(n_undefined, sums, Spread.of(columns[0], bounds))
+    return Totals(n_undefined, sums, ValueSpread.from_values(columns[0], bounds))
 
 
 def mean_of(label: Label, totals: Totals) -> float:
@@ -145,7 +145,7 @@ def summary_of(
     low, high = (
         NO_INTERVAL
         if is_pooled
-        else interval_of_totals(totals.spread, mean, squares, confidence, label.bounds(conventions))
+        else interval_from_sums(totals.spread, mean, squares, confidence, label.bounds(conventions))
     )
     return Summary(_rounded(mean, own), low, high, totals.n_users, totals.n_undefined)
 

@@ -1,7 +1,7 @@
-"""Poisson bootstrap over users, for numbers that have no interval in closed form.
+"""Poisson bootstrap over users, for statistics without a closed-form interval.
 
-Each user counts Poisson(1) times in a resample, independently of the others, so that users need no drawing with
-replacement, and all sums come from one matrix product.
+Each user has an independent Poisson(1) weight in a resample, instead of being drawn with replacement, so that all sums
+are one matrix product.
 
 References
 ----------
@@ -15,27 +15,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.judged import Floats
-from concord.metrics_core.stats.exact_sums import on_grid
-from concord.metrics_core.stats.tolerance import is_no_difference
+from concord.metrics_core.stats.exact_sums import round_to_grid
+from concord.metrics_core.stats.tolerance import is_close
 
-_BLOCK = 64  # resamples at a time, fewer where users are many
-_DRAWN = 1 << 27  # numbers that are held at a time: 256 MB
-_USERS = 1 << 16  # whose weights are held at a time: 32 MB
+_BLOCK = 64  # resamples at a time; fewer for many users
+_MAX_DRAWN = 1 << 27  # random numbers in memory: 256 MB
+_USERS = 1 << 16  # whose weights are in memory: 32 MB
 _TABLE_SIZE = 1 << 16
-HEAVIEST = 9  # no weight of the table is larger
+MAX_WEIGHT = 9  # of a user in a resample
 
 
 def weighted_means(values: Floats, *, resamples: int, seed: int) -> Floats:
-    """(resamples, columns) means of each column over the resampled users; NaN where nobody counts.
+    """Return (resamples, columns) means of each column over resampled users; NaN if no user counts.
 
     Parameters
     ----------
-    values : (users, columns) float64; NaN where a user does not count in a column
+    values : (users, columns) float64
+        NaN if a user does not count in a column.
+    resamples, seed : int
+        Number of resamples, and the seed of their weights.
     """
     counts = ~np.isnan(values)
-    rounded = on_grid(np.nan_to_num(values), heaviest=HEAVIEST)
-    means, weight_of = np.empty((resamples, values.shape[1])), _weight_of()
-    for start, drawn in _drawn(len(values), resamples, seed):
+    rounded = round_to_grid(np.nan_to_num(values), max_weight=MAX_WEIGHT)
+    means, weight_of = np.empty((resamples, values.shape[1])), _poisson_weights()
+    for start, drawn in _draw_blocks(len(values), resamples, seed):
         sums, users = np.zeros((2, len(drawn), values.shape[1]))
         for first in range(0, len(values), _USERS):
             some = slice(first, first + _USERS)
@@ -47,17 +50,17 @@ def weighted_means(values: Floats, *, resamples: int, seed: int) -> Floats:
 
 
 def best_probability(means: Floats, *, higher_is_better: bool) -> Floats:
-    """(columns,) share of the resamples in which a column has the best mean; equal ones share it. NaN without any."""
+    """Return (columns,) the share of resamples in which a column has the best mean, divided between equal ones; NaN without means."""
     signed = np.where(np.isnan(means), -np.inf, means if higher_is_better else -means)
-    best = is_no_difference(signed, signed.max(axis=1, keepdims=True)) & ~np.isnan(means)
+    best = is_close(signed, signed.max(axis=1, keepdims=True)) & ~np.isnan(means)
     n_best = best.sum(axis=1, keepdims=True)
     known = int(np.count_nonzero(n_best))
     shares = best / np.maximum(n_best, 1)
     return np.asarray(shares.sum(axis=0) / known if known else np.full(means.shape[1], np.nan))
 
 
-def interval(samples: Floats, confidence: float) -> tuple[float, float]:
-    """The percentile interval: values that occur in the samples; NaN where there are none."""
+def percentile_interval(samples: Floats, confidence: float) -> tuple[float, float]:
+    """Return the percentile interval, whose ends occur in the samples; NaN without samples."""
     known = samples[~np.isnan(samples)]
     if not len(known):
         return math.nan, math.nan
@@ -66,10 +69,10 @@ def interval(samples: Floats, confidence: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def two_sided(samples: Floats) -> float:
-    """P = 2 × (1 + samples on the rarer side of 0, with those at 0) / (1 + samples), at most 1.
+def bootstrap_p(samples: Floats) -> float:
+    """Return p = 2 (1 + min(#samples <= 0, #samples >= 0)) / (1 + #samples), at most 1.
 
-    Apart from the added ones it is the level at which the percentile interval just reaches 0.
+    Apart from the added ones, it is the level at which the percentile interval just reaches 0.
 
     References
     ----------
@@ -81,18 +84,22 @@ def two_sided(samples: Floats) -> float:
     return min(2 * (1 + int(rarer)) / (1 + len(known)), 1.0)
 
 
-def _weight_of() -> Floats:
-    """The weight that a drawn number stands for."""
-    from scipy.special import pdtr  # as for Student's t
+def _poisson_weights() -> Floats:
+    """Return (table size,) the Poisson(1) weight of each random number."""
+    from scipy.special import pdtr
 
-    up_to = pdtr(np.arange(HEAVIEST + 1), 1.0)  # the distribution function of Poisson(1)
-    return np.searchsorted(up_to, (np.arange(_TABLE_SIZE) + 0.5) / _TABLE_SIZE).astype(np.float64)
+    cumulative = pdtr(np.arange(MAX_WEIGHT + 1), 1.0)
+    return np.searchsorted(cumulative, (np.arange(_TABLE_SIZE) + 0.5) / _TABLE_SIZE).astype(
+        np.float64
+    )
 
 
-def _drawn(users: int, resamples: int, seed: int) -> Iterator[tuple[int, NDArray[np.uint16]]]:
-    """Blocks of (resamples, users) numbers and where they begin; how they are cut changes none of them."""
+def _draw_blocks(users: int, resamples: int, seed: int) -> Iterator[tuple[int, NDArray[np.uint16]]]:
+    """Yield the first resample of each block and its (resamples, users) numbers, which do not depend on the block size."""
     random = np.random.Generator(np.random.PCG64(seed))
-    n = min(_BLOCK, max(_DRAWN // max(users, 1) // 2, 1) * 2)  # even: two numbers are drawn as one
+    n = min(
+        _BLOCK, max(_MAX_DRAWN // max(users, 1) // 2, 1) * 2
+    )  # even: numpy draws two numbers as one
     for start in range(0, resamples, n):
         shape = (min(n, resamples - start), users)
         yield start, random.integers(0, _TABLE_SIZE, shape, dtype=np.uint16)

@@ -1,4 +1,4 @@
-"""Ratios of sums over users, and their errors: means over requests that hang together, means of weighed users."""
+"""Means of clustered or weighted units as ratios of sums over users, with cluster-robust errors."""
 
 import math
 from dataclasses import dataclass, replace
@@ -6,133 +6,135 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from concord.metrics_core.conventions.conventions import UnitMean
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.errors import refuse
-from concord.metrics_core.metrics.judged import Floats, Ints
+from concord.metrics_core.metrics.judged import Bools, Floats, Ints
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.stats.exact_sums import exact_sum
-from concord.metrics_core.stats.mean_interval import FEW, half_width
-
-Flags = NDArray[np.bool_]
+from concord.metrics_core.stats.mean_interval import SMALL_SAMPLE, t_quantile
 
 
 @dataclass(frozen=True, eq=False)
-class Ratio:
-    """R = Σ aᵤ / Σ bᵤ over independent users u; NaN where there is nobody, or nothing to divide by.
+class RatioEstimate:
+    """R = Σ aᵤ / Σ bᵤ over independent users u; NaN without users, or if Σ bᵤ = 0.
 
-    A mean over requests has the sums of a user's values in `above` and their number in `below`; a mean over users has
-    the user's own mean and 1.
+    For a mean over units (sessions), a is the sum of a user's values and b their number; for a mean over users, a is
+    the user's own mean and b = 1.
 
-    above, below : (users,) float64; what stands below is not negative
-    squares      : (users,) sums of the squares of what a user's rows add below; None: as `below`, as each adds 1
+    numerator, denominator : (users,) float64; the denominator is not negative
+    squared_weights        : (users,) sums of the squared weights of a user's rows; None: all weights are 1
     """
 
-    above: Floats
-    below: Floats
-    squares: Floats | None = None
+    numerator: Floats
+    denominator: Floats
+    squared_weights: Floats | None = None
 
     @property
     def n(self) -> int:
-        """How many users."""
-        return len(self.above)
+        """Number of users."""
+        return len(self.numerator)
 
     @cached_property
     def value(self) -> float:
-        """R."""
-        return exact_sum(self.above) / self._total if self._total else math.nan
+        """The ratio R."""
+        return exact_sum(self.numerator) / self._total if self._total else math.nan
 
     @cached_property
     def _total(self) -> float:
-        return exact_sum(self.below)
+        return exact_sum(self.denominator)
 
     @cached_property
-    def errors(self) -> Floats:
-        """(users,) (n - 1) (aᵤ - R bᵤ) / (B - bᵤ), B = Σ b: n - 1 times what R gains by user u.
+    def jackknife_errors(self) -> Floats:
+        """(users,) (n - 1) (aᵤ - R bᵤ) / (B - bᵤ), B = Σ b: n - 1 times the change of R by user u.
 
-        Their squares, added and divided by n (n - 1), are the jackknife's variance about R itself, which is CR3 of a mean
-        with users as clusters. Where all bᵤ are equal they are the deviations from the mean.
+        The sum of their squares over n (n - 1) is the jackknife variance about R, which is the cluster-robust CR3 of a
+        mean with users as clusters. If all bᵤ are equal, they are the deviations from the mean.
 
         References
         ----------
         Bell & McCaffrey (2002), Survey Methodology 28(2), 169-181; MacKinnon, Nielsen & Webb (2023), Journal of Applied
         Econometrics 38(5), 671-694.  doi:10.1002/jae.2969
         """
-        left = self._total - self.below
+        others = self._total - self.denominator
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((self.above - self.value * self.below) * ((self.n - 1) / left))
+            return np.asarray(
+                (self.numerator - self.value * self.denominator) * ((self.n - 1) / others)
+            )
 
-    def _with_pseudo_users(self, bounds: Bounds) -> "Ratio":
+    def _with_pseudo_users(self, bounds: Bounds) -> "RatioEstimate":
         weight = self._total / self.n
-        above = np.concatenate([self.above, np.array(bounds) * weight])
-        below = np.concatenate([self.below, [weight, weight]])
-        if self.squares is None:
-            return Ratio(above, below)
-        square = exact_sum(self.squares) / self.n
-        return Ratio(above, below, np.concatenate([self.squares, [square, square]]))
+        numerator = np.concatenate([self.numerator, np.array(bounds) * weight])
+        denominator = np.concatenate([self.denominator, [weight, weight]])
+        if self.squared_weights is None:
+            return RatioEstimate(numerator, denominator)
+        square = exact_sum(self.squared_weights) / self.n
+        squares = np.concatenate([self.squared_weights, [square, square]])
+        return RatioEstimate(numerator, denominator, squares)
 
     @property
     def linearised(self) -> Floats:
-        """(users,) R + (aᵤ - R bᵤ) n / B: values whose mean is R, and which vary as it does (delta method)."""
+        """(users,) R + (aᵤ - R bᵤ) n / B: values with mean R and the variance of R (delta method)."""
         return np.asarray(
-            self.value + (self.above - self.value * self.below) * (self.n / self._total)
+            self.value + (self.numerator - self.value * self.denominator) * (self.n / self._total)
         )
 
     @property
     def scores(self) -> Floats:
-        """(users,) aᵤ n / B: values whose mean is R, 0 for who adds nothing to it."""
-        return np.asarray(self.above * (self.n / self._total))
+        """(users,) aᵤ n / B: values with mean R."""
+        return np.asarray(self.numerator * (self.n / self._total))
 
     @cached_property
     def standard_error(self) -> float:
-        """√(Σ errors² / (n (n - 1))); NaN for fewer than two users."""
+        """√(Σ jackknife_errors² / (n (n - 1))); NaN for fewer than two users."""
         if self.n < 2 or math.isnan(self.value):  # noqa: PLR2004 - one has no spread
             return math.nan
-        return math.sqrt(exact_sum(self.errors * self.errors) / (self.n - 1) / self.n)
+        return math.sqrt(
+            exact_sum(self.jackknife_errors * self.jackknife_errors) / (self.n - 1) / self.n
+        )
 
     @cached_property
-    def effective(self) -> float:
-        """Users on whom the interval rests, its degrees of freedom plus 1: fewer than `n` where few count most.
+    def effective_users(self) -> float:
+        """Degrees of freedom of the interval plus 1: fewer than `n` if few users have most of the weight.
 
-        By Satterthwaite, as if the values of all rows (requests, or users who count by their weights) were independent
-        and varied alike: (tr Ω)² / tr Ω² of the errors' covariances Ω = H (diag q - q qᵀ / Q + r rᵀ / Q) H, H = diag((n - 1) /
-        (B - b)), q: `squares`, Q = Σ q, r = (q (B - b) - b (Q - q)) / B, by sums whose terms are all positive.
+        Satterthwaite's, as if the values of all rows (units, or weighted users) were independent with one variance:
+        (tr Ω)² / tr Ω² of the errors' covariances Ω = H (diag q - q qᵀ / Q + r rᵀ / Q) H, H = diag((n - 1) / (B - b)),
+        q: `squared_weights`, Q = Σ q, r = (q (B - b) - b (Q - q)) / B, by sums whose terms are all positive.
 
         References
         ----------
         Bell & McCaffrey (2002), as above; Imbens & Kolesár (2016), Review of Economics and Statistics 98(4), 701-712.
         """
-        squares = self.below if self.squares is None else self.squares
-        if np.all(self.below == self.below[:1]) and np.all(squares == squares[:1]):
+        squares = self.denominator if self.squared_weights is None else self.squared_weights
+        if np.all(self.denominator == self.denominator[:1]) and np.all(squares == squares[:1]):
             return self.n
-        return _effective(self.below.tobytes(), squares.tobytes())
+        return _effective_users(self.denominator.tobytes(), squares.tobytes())
 
     def interval(self, confidence: float, bounds: Bounds = UNBOUNDED) -> tuple[float, float]:
-        """Return R ± t · standard error, t on `effective` - 1 degrees of freedom; NaN for fewer than two users.
+        """Return R ± t · standard error, t with `effective_users` - 1 degrees of freedom; NaN for fewer than two users.
 
-        Of a metric with bounds and fewer than 50 users, or users who do not vary, R is that of the users and of one
-        user more at each bound who counts as much as a user on average, cut at the bounds.
+        For a bounded metric with fewer than 50 users, or users who do not vary, one more user of average weight is
+        added at each bound, and the interval is cut at the bounds.
         """
         low, high = bounds
         inside = math.isfinite(high - low) and low <= self.value <= high
-        if inside and self.n and (self.n < FEW or not self.standard_error > 0):
+        if inside and self.n and (self.n < SMALL_SAMPLE or not self.standard_error > 0):
             wider = self._with_pseudo_users(bounds).interval(confidence)
             return max(wider[0], low), min(wider[1], high)
         if not self.standard_error > 0:
             return math.nan, math.nan
-        half = half_width(self.effective, confidence) * self.standard_error
+        half = t_quantile(self.effective_users, confidence) * self.standard_error
         return self.value - half, self.value + half
 
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Whose requests stand in the rows of columns of values, and what each row counts.
+    """User and weight of each unit (session) in a column of values.
 
-    user    : (rows,) the number of each row's user, from 0 to n_users - 1
-    mean    : over what a mean is taken: all requests alike, or first those of each user, so that users count alike
-    weights : (rows,) what each row counts in the mean, from 0 on; None: all count alike
+    user    : (rows,) number of each row's user, from 0 to n_users - 1
+    mean    : "requests" for a mean over all units, "users" for a mean over the means of users
+    weights : (rows,) weight of each row in the mean, not negative; None: all are 1
     """
 
     user: Ints
@@ -141,106 +143,111 @@ class Clusters:
     weights: Floats | None = None
 
     @classmethod
-    def of(cls, units: pl.Series, mean: UnitMean) -> "Clusters":
-        """Those of the ids of requests; users are numbered in the order of their ids."""
+    def from_ids(cls, units: pl.Series, mean: UnitMean) -> "Clusters":
+        """Return the clusters of units by their ids; users are numbered in the order of their ids."""
         users = users_of_units(units)
         if users.null_count():
-            raise refuse("unit", f"{units.filter(users.is_null())[0]!r} is the id of no request", "name the columns of a request in `unit`")  # fmt: skip
+            problem = f"{units.filter(users.is_null())[0]!r} is not the id of a session"
+            raise refuse("unit", problem, "name the columns of a session in `unit`")
         number = users.rank("dense").to_numpy().astype(np.int64) - 1
         return cls(number, users.n_unique(), mean)
 
-    def some(self, rows: Flags) -> "Clusters":
-        """Those of these rows."""
+    def select(self, rows: Bools) -> "Clusters":
+        """Return the clusters of some rows."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, user=self.user[rows], weights=weights)
 
     @classmethod
-    def weighed(cls, weights: Floats, whose: "Clusters | None" = None) -> "Clusters":
-        """Users who count so much each, or their requests."""
-        whose = whose or cls(np.arange(len(weights)), len(weights), "requests")
-        return replace(whose, weights=np.nan_to_num(weights))
+    def weighted(cls, weights: Floats, clusters: "Clusters | None" = None) -> "Clusters":
+        """Return clusters with weights; without clusters, each row is another user."""
+        clusters = clusters or cls(np.arange(len(weights)), len(weights), "requests")
+        return replace(clusters, weights=np.nan_to_num(weights))
 
     @property
-    def alone(self) -> bool:
-        """Has no user two requests, so that they are as users who count alike?"""
-        return not self.of_requests and self.weights is None
+    def is_trivial(self) -> bool:
+        """True if each row is another user and all count once."""
+        return not self.has_repeated_users and self.weights is None
 
     @property
-    def of_requests(self) -> bool:
-        """Has any user two rows?"""
+    def has_repeated_users(self) -> bool:
+        """True if any user has two rows."""
         return len(self.user) > self.n_users
 
-    def ratio(self, values: Floats) -> Ratio:
-        """The mean of a column over those who have a value; NaN: the request does not count."""
-        above, below, squares = self._of_users(values)
-        there = below > 0
-        above, below, squares = above[there], below[there], squares[there]
-        return (
-            Ratio(above, below, squares) if self.mean == "requests" else _over_users(above, below)
-        )
+    def ratio(self, values: Floats) -> RatioEstimate:
+        """Return the mean of (rows,) values as a ratio; rows that are NaN do not count."""
+        sums, weights, squares = self._user_sums(values)
+        counts = weights > 0
+        sums, weights, squares = sums[counts], weights[counts], squares[counts]
+        if self.mean == "requests":
+            return RatioEstimate(sums, weights, squares)
+        return RatioEstimate(sums / weights, np.ones(len(weights)))
 
     def scores(self, values: Floats) -> Floats:
-        """(n_users,) as `Ratio.scores`, NaN for users of whom no request counts."""
-        return self._placed(values, self.ratio(values).scores)
+        """Return (n_users,) `RatioEstimate.scores`; NaN for users without a value."""
+        return self._for_all_users(values, self.ratio(values).scores)
 
-    def pair(self, a: Floats, b: Floats) -> tuple[Floats, Floats]:
-        """(n_users,) the scores of both over the requests that both have a value for."""
+    def paired_scores(self, a: Floats, b: Floats) -> tuple[Floats, Floats]:
+        """Return (n_users,) scores of both over the rows for which both have a value."""
         missing = np.isnan(a - b)
-        of_a, of_b = (self.scores(np.where(missing, np.nan, each)) for each in (a, b))
-        return of_a, of_b
+        scores_a, scores_b = (self.scores(np.where(missing, np.nan, each)) for each in (a, b))
+        return scores_a, scores_b
 
     def linearised(self, values: Floats) -> Floats:
-        """(n_users,) as `Ratio.linearised`, NaN for users of whom no request counts."""
-        return self._placed(values, self.ratio(values).linearised)
+        """Return (n_users,) `RatioEstimate.linearised`; NaN for users without a value."""
+        return self._for_all_users(values, self.ratio(values).linearised)
 
     def means(self, values: Floats) -> Floats:
-        """(n_users,) the mean of each user's requests that count; NaN where none does."""
-        above, below, _ = self._of_users(values)
+        """Return (n_users,) the mean of each user's rows; NaN for users without a value."""
+        sums, weights, _ = self._user_sums(values)
         with np.errstate(invalid="ignore"):
-            return np.asarray(above / below)
+            return np.asarray(sums / weights)
 
-    def _of_users(self, values: Floats) -> tuple[Floats, Floats, Floats]:
-        """(n_users,) sums of what the values count, of what counts, and of its squares; added in the order of the rows."""
+    def _user_sums(self, values: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return (n_users,) sums of weighted values, of weights and of squared weights, added in the order of the rows."""
         known = ~np.isnan(values)
-        user, counted = self.user[known], values[known]
-        weights = None if self.weights is None else self.weights[known]
-        sums = np.bincount(user, counted if weights is None else counted * weights, minlength=self.n_users)  # fmt: skip
-        counts = np.bincount(user, weights, minlength=self.n_users)
-        squares = counts if weights is None else np.bincount(user, weights * weights, minlength=self.n_users)  # fmt: skip
-        return sums.astype(np.float64), counts.astype(np.float64), squares.astype(np.float64)
+        user, n = self.user[known], self.n_users
+        if self.weights is None:
+            counts = np.bincount(user, minlength=n).astype(np.float64)
+            return np.bincount(user, values[known], minlength=n).astype(np.float64), counts, counts
+        weights = self.weights[known]
+        sums, totals, squares = (
+            np.bincount(user, each, minlength=n).astype(np.float64)
+            for each in (values[known] * weights, weights, weights * weights)
+        )
+        return sums, totals, squares
 
-    def _placed(self, values: Floats, found: Floats) -> Floats:
-        placed = np.full(self.n_users, np.nan)
-        placed[self._of_users(values)[1] > 0] = found
-        return placed
+    def _for_all_users(self, values: Floats, known: Floats) -> Floats:
+        """Return (n_users,) the numbers of the users with a value, NaN for the others."""
+        result = np.full(self.n_users, np.nan)
+        result[self._user_sums(values)[1] > 0] = known
+        return result
 
 
-def _over_users(sums: Floats, counts: Floats) -> Ratio:
-    return Ratio(sums / counts, np.ones(len(counts)))
-
-
-@lru_cache(maxsize=2)  # columns that follow each other are mostly of the same users
-def _effective(of_below: bytes, of_squares: bytes) -> float:
-    """See `Ratio.effective`."""
-    below, squares = np.frombuffer(of_below), np.frombuffer(of_squares)
-    order = np.lexsort((squares, below))  # any order of users gives the same bits
-    n, b, q = len(order), below[order], squares[order]
+@lru_cache(maxsize=2)  # successive columns are mostly of the same users
+def _effective_users(denominator_bytes: bytes, squares_bytes: bytes) -> float:
+    """See `RatioEstimate.effective_users`."""
+    denominator, squares = np.frombuffer(denominator_bytes), np.frombuffer(squares_bytes)
+    order = np.lexsort((squares, denominator))  # any order of users gives the same bits
+    n, b, q = len(order), denominator[order], squares[order]
     total, q_total = exact_sum(b), exact_sum(q)
-    others_b, others_q = _of_others(b), _of_others(q)
+    others_b, others_q = _sums_of_others(b), _sums_of_others(q)
     h = ((n - 1) / others_b) ** 2
     r = (q * others_b - b * others_q) / total
     own, s, g = h * q * others_q / q_total, h * r * r / q_total, h * q * q / q_total
     m = exact_sum(h * r * q) / q_total
     trace = exact_sum(own) + exact_sum(s)
-    apart = (h * r - m) ** 2 * q * (2 / q_total)
-    beside = (
-        exact_sum(own * own) + exact_sum(g * _of_others(g)) + exact_sum(apart) + exact_sum(s) ** 2
+    spread = (h * r - m) ** 2 * q * (2 / q_total)
+    trace_of_square = (
+        exact_sum(own * own)
+        + exact_sum(g * _sums_of_others(g))
+        + exact_sum(spread)
+        + exact_sum(s) ** 2
     )
-    return float(trace * trace / beside + 1)
+    return float(trace * trace / trace_of_square + 1)
 
 
-def _of_others(values: Floats) -> Floats:
-    """(users,) the sum of the values of all others."""
+def _sums_of_others(values: Floats) -> Floats:
+    """Return (users,) the sum of the values of all others."""
     before = np.concatenate([[0.0], np.cumsum(values)[:-1]])
     after = np.concatenate([np.cumsum(values[::-1])[-2::-1], [0.0]])
     return before + after

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from concord.metrics_core.stats.mean_interval import half_width, two_sided_p
+from concord.metrics_core.stats.mean_interval import t_quantile, t_test_p
 
 MIN_DATASETS = 3
 _STEPS = 100  # of the bisection: more than a float64 has bits
@@ -13,10 +13,12 @@ _STEPS = 100  # of the bisection: more than a float64 has bits
 
 @dataclass(frozen=True)
 class RandomEffects:
-    """The common mean mu with its interval, and tau² between data sets.
+    """Mean difference mu over data sets with its interval, and the variance tau² between data sets.
 
     Attributes
     ----------
+    ci_low, ci_high, p, standard_error : float
+        Of mu.
     predicted : (float, float)
         Interval of the true difference on another such data set.
     shrunk : tuple of (float, float, float)
@@ -36,13 +38,13 @@ class RandomEffects:
 def random_effects(
     differences: Sequence[float], standard_errors: Sequence[float], *, confidence: float
 ) -> RandomEffects:
-    """y_d ~ N(theta_d, s_d²),  theta_d ~ N(mu, tau²):  mu = Σ w_d y_d / Σ w_d,  w_d = 1 / (s_d² + tau²).
+    """Return the estimates of y_d ~ N(theta_d, s_d²),  theta_d ~ N(mu, tau²):  mu = Σ w_d y_d / Σ w_d,  w_d = 1 / (s_d² + tau²).
 
-    tau² is Paule and Mandel's: Σ w_d (y_d - mu)² = D - 1, or 0 if the sum is less even then. The interval of mu is the modified
+    tau² is Paule and Mandel's: Σ w_d (y_d - mu)² = D - 1, or 0 if the sum is smaller even then. The interval of mu is the modified
     one of Hartung, Knapp, Sidik and Jonkman, mu ± t_{D-1} · √(max(1, q) / Σ w_d) with q = Σ w_d (y_d - mu)² / (D - 1): with
-    few data sets tau² is hardly known, and a normal interval about DerSimonian and Laird's mean is far too narrow. q is 1
-    if tau² > 0. If tau² = 0, differences agree better than their own errors let expect; without max(1, q) the interval
-    would be shorter than these errors allow, down to a point. The interval for another data set is
+    few data sets tau² is hardly known, and DerSimonian and Laird's normal interval is far too narrow. q is 1 if tau² > 0.
+    If tau² = 0, the differences agree better than their errors predict, and without max(1, q) the interval would be too
+    short, down to a point. The interval for another data set is
     mu ± t_{D-2} · √(tau² + se²). theta_d is shrunk towards mu: B_d y_d + (1 - B_d) mu, B_d = tau² / (tau² + s_d²), with
     the variance B_d s_d² + (1 - B_d)² se², tau² taken as known.
 
@@ -51,9 +53,9 @@ def random_effects(
     differences : sequence of float
         One per data set, in the unit of the metric.
     standard_errors : sequence of float
-        Of these differences, above 0; they are taken as known.
+        Of these differences, above 0, taken as known.
     confidence : float
-        Of the intervals.
+        Level of the intervals.
 
     Raises
     ------
@@ -75,10 +77,10 @@ def random_effects(
     tau2 = paule_mandel(differences, variances)
     weights = [1 / (variance + tau2) for variance in variances]
     mu, total = weighted_mean(differences, weights), math.fsum(weights)
-    scale = max(1.0, _spread(differences, weights) / (count - 1))
+    scale = max(1.0, _weighted_squares(differences, weights) / (count - 1))
     error = math.sqrt(scale / total)
-    quantile = half_width(count, confidence)
-    predicted_half = half_width(count - 1, confidence) * math.sqrt(tau2 + error * error)
+    quantile = t_quantile(count, confidence)
+    predicted_half = t_quantile(count - 1, confidence) * math.sqrt(tau2 + error * error)
     shrunk = []
     for y, variance in zip(differences, variances, strict=True):
         b = tau2 / (tau2 + variance)
@@ -89,7 +91,7 @@ def random_effects(
         mu=mu,
         ci_low=mu - quantile * error,
         ci_high=mu + quantile * error,
-        p=two_sided_p(count, mu / error),
+        p=t_test_p(count, mu / error),
         standard_error=error,
         tau2=tau2,
         predicted=(mu - predicted_half, mu + predicted_half),
@@ -102,7 +104,10 @@ def paule_mandel(differences: Sequence[float], variances: Sequence[float]) -> fl
     expected = len(differences) - 1
 
     def excess(tau2: float) -> float:
-        return _spread(differences, [1 / (variance + tau2) for variance in variances]) - expected
+        return (
+            _weighted_squares(differences, [1 / (variance + tau2) for variance in variances])
+            - expected
+        )
 
     if excess(0.0) <= 0:
         return 0.0
@@ -115,13 +120,13 @@ def paule_mandel(differences: Sequence[float], variances: Sequence[float]) -> fl
 
 
 def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
-    """Σ w y / Σ w."""
+    """Return Σ w y / Σ w."""
     products = (w * y for w, y in zip(weights, values, strict=True))
     return math.fsum(products) / math.fsum(weights)
 
 
-def _spread(values: Sequence[float], weights: Sequence[float]) -> float:
-    """Σ w (y - mu)²."""
+def _weighted_squares(values: Sequence[float], weights: Sequence[float]) -> float:
+    """Return Σ w (y - mu)²."""
     mu = weighted_mean(values, weights)
     return math.fsum(w * (y - mu) ** 2 for w, y in zip(weights, values, strict=True))
 
@@ -130,7 +135,7 @@ MIN_FRIEDMAN_DATASETS, MIN_MODELS = 5, 3  # of Friedman's test
 
 
 def average_ranks(values: Mapping[str, float], *, higher_is_better: bool) -> dict[str, float]:
-    """r_i = 1 + #better + (#equal - 1) / 2: 1 is best, equal values share the mean of their ranks."""
+    """Return r_i = 1 + #better + (#equal - 1) / 2: 1 is best, equal values share the mean of their ranks."""
     sign = 1 if higher_is_better else -1
     key = {name: sign * value for name, value in values.items()}
     return {
@@ -144,15 +149,15 @@ def average_ranks(values: Mapping[str, float], *, higher_is_better: bool) -> dic
 def rank_intervals(
     models: Sequence[str], different: Collection[tuple[str, str]]
 ) -> dict[str, tuple[int, int]]:
-    """Return the ranks that tests leave open: from 1 + #significantly better to m - #significantly worse.
+    """Return the interval of each model's rank: from 1 + #significantly better to m - #significantly worse.
 
-    If the tests bound the probability of any false finding over all pairs by alpha, all these intervals together hold
-    the true ranks with probability 1 - alpha or more: a true rank outside of one needs a false finding.
+    If the tests bound the probability of any false finding over all pairs by alpha, all intervals together contain the
+    true ranks with probability 1 - alpha or more: a true rank outside needs a false finding.
 
     Parameters
     ----------
     models : sequence of str
-        All m models that are ranked.
+        The m ranked models.
     different : collection of (str, str)
         (better, worse) of each pair that differs significantly.
 
@@ -165,10 +170,10 @@ def rank_intervals(
     return {model: (1 + above[model], len(models) - below[model]) for model in models}
 
 
-def groups_alike(
+def indistinguishable_groups(
     ranked: Sequence[str], different: Collection[frozenset[str]]
 ) -> list[tuple[str, ...]]:
-    """Return the longest runs of two or more neighbours of which no pair differs significantly.
+    """Return the longest runs of two or more neighbours without a significant difference.
 
     Parameters
     ----------
@@ -190,7 +195,7 @@ def groups_alike(
 
 
 @dataclass(frozen=True)
-class Friedman:
+class FriedmanTest:
     """Friedman's test in Iman and Davenport's form.
 
     Attributes
@@ -210,11 +215,11 @@ class Friedman:
     p: float
 
 
-def friedman(ranks: Sequence[Sequence[float]]) -> Friedman:
-    """chi2 = 12 N / (k (k + 1) C) · Σ_j (R_j - (k + 1) / 2)²,  F = (N - 1) chi2 / (N (k - 1) - chi2).
+def friedman_test(ranks: Sequence[Sequence[float]]) -> FriedmanTest:
+    """Return chi2 = 12 N / (k (k + 1) C) · Σ_j (R_j - (k + 1) / 2)²,  F = (N - 1) chi2 / (N (k - 1) - chi2).
 
     R_j is the mean rank of model j over N data sets; C = 1 - Σ (t³ - t) / (N k (k² - 1)) corrects for ties of t models.
-    F has (k - 1, (k - 1)(N - 1)) degrees of freedom if all models are alike. If every data set has the same order,
+    F has (k - 1, (k - 1)(N - 1)) degrees of freedom if all models are equal. If every data set has the same order,
     F is infinite, and p is the probability of that, 1 / orders^(N - 1): there are k! / Π t! orders with these ties.
 
     Parameters
@@ -231,24 +236,24 @@ def friedman(ranks: Sequence[Sequence[float]]) -> Friedman:
     df1, df2 = k - 1, (k - 1) * (n - 1)
     tied = math.fsum(_tie_term(row) for row in ranks) / (n * k * (k * k - 1))
     if tied == 1:
-        return Friedman(0.0, 0.0, df1, df2, 1.0)
+        return FriedmanTest(0.0, 0.0, df1, df2, 1.0)
     means = [math.fsum(row[j] for row in ranks) / n for j in range(k)]
     spread = math.fsum((mean - (k + 1) / 2) ** 2 for mean in means)
     chi2 = 12 * n / (k * (k + 1)) * spread / (1 - tied)
     rest = n * (k - 1) - chi2
     if rest < 1e-9 * n * (k - 1):
-        return Friedman(chi2, None, None, None, _agreement_probability(ranks))
+        return FriedmanTest(chi2, None, None, None, _agreement_probability(ranks))
     from scipy.special import fdtrc
 
     f = (n - 1) * chi2 / rest
-    return Friedman(chi2, f, df1, df2, float(fdtrc(df1, df2, f)))
+    return FriedmanTest(chi2, f, df1, df2, float(fdtrc(df1, df2, f)))
 
 
 def critical_difference(n: int, k: int, *, confidence: float) -> float:
-    """CD = q · √(k (k + 1) / (6 N)): the smallest significant difference of two mean ranks by Nemenyi's test.
+    """Return CD = q · √(k (k + 1) / (6 N)): the smallest significant difference of two mean ranks by Nemenyi's test.
 
-    q is the studentized range of k normal values over √2. Whether two models differ depends on the other models, so no
-    result rests on it; it is the number that others print.
+    q is the studentized range of k normal values over √2. It depends on the other models, so no result of Concord
+    is based on it; it is printed for reference.
 
     References
     ----------
@@ -279,11 +284,10 @@ def _agreement_probability(ranks: Sequence[Sequence[float]]) -> float:
 
 
 def signed_rank_p(differences: Sequence[float]) -> float | None:
-    """P(|W| >= |w|) over all 2^n signs, w = Σ sign(d_i) · rank |d_i|; None if all differences are 0.
+    """Return P(|W| >= |w|) over all 2^n signs, w = Σ sign(d_i) · rank |d_i|; None if all differences are 0.
 
     Exact for any number of data sets and any ties; the smallest p is 2 / 2^n. Each difference counts by its rank, and
-    the other models have no influence. The test assumes that differences are symmetric about 0 if two models are
-    alike. Equal sizes share their mean rank, differences of 0 are left out.
+    other models have no influence. The test assumes that the differences of equal models are symmetric about 0. Equal sizes share their mean rank, differences of 0 are left out.
 
     References
     ----------
@@ -295,7 +299,7 @@ def signed_rank_p(differences: Sequence[float]) -> float | None:
         return None
     sizes = {str(i): abs(d) for i, d in enumerate(nonzero)}
     ranks = average_ranks(sizes, higher_is_better=False)
-    doubled = [round(2 * rank) for rank in ranks.values()]  # whole numbers, also of shared ranks
+    doubled = [round(2 * rank) for rank in ranks.values()]  # integers, also for shared ranks
     total = sum(doubled)
     positive = sum(rank for rank, d in zip(doubled, nonzero, strict=True) if d > 0)
     distance = abs(2 * positive - total)
@@ -305,12 +309,12 @@ def signed_rank_p(differences: Sequence[float]) -> float | None:
 
 
 def smallest_signed_rank_p(n: int) -> float:
-    """Return the p of n differences of one sign: 2 / 2^n."""
+    """Return 2 / 2^n, the p-value of n differences of one sign."""
     return 2 / (1 << n)
 
 
 def _sum_counts(ranks: Sequence[int]) -> list[int]:
-    """Return counts[s]: the choices of positive signs, of 2^n, whose ranks have the sum s."""
+    """Return counts[s], the number of subsets of the ranks with the sum s."""
     counts = [1] + [0] * sum(ranks)
     for rank in ranks:
         for at in range(len(counts) - 1, rank - 1, -1):

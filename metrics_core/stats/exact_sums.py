@@ -1,4 +1,4 @@
-"""Sums that come out exactly, so that they have the same bits on every machine, in any order."""
+"""Exact sums of float64: the same bits on every machine and in any order of the values."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,96 +9,95 @@ from concord.metrics_core.metrics.elementary import log2
 from concord.metrics_core.metrics.judged import Floats
 
 _BITS = 53  # of a float64
-AT_ONCE = 1 << 14  # values that stay in the cache
-_FAR = 1000  # powers of two, so that no step is infinite or loses bits
-_ROUNDED_BELOW = 1e9  # the error of a product with a power of ten is far below the next
-_HALF_WAY = 1e-6
-_PARTS = 6  # that a value is taken apart into at most
+BLOCK_SIZE = 1 << 14  # values that fit the cache
+_MAX_EXPONENT = 1000  # beyond it a step is infinite or loses bits
+_MAX_SCALED = 1e9  # below it the error of a product with a power of ten is far below 1
+_TIE_MARGIN = 1e-6  # distance from a half within which Python rounds
+_MAX_PARTS = 6  # of a value
 
 
-def on_grid(values: Floats, heaviest: int) -> Floats:
-    """(rows, columns) the values rounded to multiples of a power of two, each column to its own.
+def round_to_grid(values: Floats, max_weight: int) -> Floats:
+    """Return (rows, columns) values rounded to multiples of a power of two, one per column.
 
-    It is the finest one for which no sum over the rows of weight x value, for whole weights up to `heaviest`, needs
-    more than 53 bits: each such sum is then exact. The rounding is below heaviest x rows x largest value / 2^53, for
-    138,000 rows, values up to 1 and weights up to 9 some 1e-10.
+    It is the finest for which no sum over rows of weight x value, with whole weights up to `max_weight`, needs more
+    than 53 bits, so that each such sum is exact. The rounding error is below max_weight x rows x largest value / 2^53:
+    1e-10 for 138,000 rows, values up to 1 and weights up to 9.
     """
     largest = np.abs(values).max(axis=0, initial=0.0)
-    bound = log2(np.where(largest > 0, largest, 1.0)) + log2(heaviest * max(len(values), 1))
+    bound = log2(np.where(largest > 0, largest, 1.0)) + log2(max_weight * max(len(values), 1))
     step = np.ldexp(1.0, np.ceil(bound - _BITS + 1).astype(np.intc))
     return np.asarray(np.round(values / step) * step)
 
 
-def rounded(values: Floats, digits: int) -> Floats:
-    """(n,) the values as Python's `round` has them, to 22 digits at most: the decimal nearest to each number as it is."""
+def round_decimals(values: Floats, digits: int) -> Floats:
+    """Return (n,) values rounded as by Python's `round`, to 22 digits at most."""
     shift = float(f"1e{digits}")
-    with np.errstate(over="ignore", invalid="ignore"):  # what is no number is not sure
+    with np.errstate(over="ignore", invalid="ignore"):  # NaN and infinity go to `round`
         scaled = values * shift
-        found = np.asarray(np.rint(scaled) / shift)
-        sure = np.abs(scaled) < _ROUNDED_BELOW
-        sure &= np.abs(scaled - np.floor(scaled) - 0.5) > _HALF_WAY
-    unsure = np.flatnonzero(~sure)
-    found[unsure] = [round(value, digits) for value in values[unsure].tolist()]
-    return found
+        result = np.asarray(np.rint(scaled) / shift)
+        is_safe = np.abs(scaled) < _MAX_SCALED
+        is_safe &= np.abs(scaled - np.floor(scaled) - 0.5) > _TIE_MARGIN
+    others = np.flatnonzero(~is_safe)
+    result[others] = [round(value, digits) for value in values[others].tolist()]
+    return result
 
 
 def exact_sum(values: Floats) -> float:
-    """The sum of (n,) float64, rounded once, as `math.fsum` has it."""
+    """Return the sum of (n,) float64, rounded once, as by `math.fsum`."""
     return math.fsum(_parts(values))
 
 
-def exact_sum_of(blocks: Iterable[Floats]) -> float:
-    """The sum of all values of the blocks, rounded once."""
+def exact_sum_of_blocks(blocks: Iterable[Floats]) -> float:
+    """Return the sum of all values of the blocks, rounded once."""
     return math.fsum(part for block in blocks for part in _parts(block))
 
 
 def exact_parts(values: Floats) -> list[float]:
-    """Few numbers that add up to exactly what the values do: those of partitions give the sum of all."""
-    return exactly(list(_parts(values)))
+    """Return a few numbers with exactly the sum of the values; parts of partitions can be added."""
+    return compress_sum(list(_parts(values)))
 
 
-def exactly(numbers: Sequence[float]) -> list[float]:
-    """The rounded sum, what it lacks, what that lacks, …: few numbers that add up to exactly what many do."""
-    found: list[float] = []
-    while part := math.fsum([*numbers, *(-each for each in found)]):
-        found.append(part)
+def compress_sum(numbers: Sequence[float]) -> list[float]:
+    """Return a few numbers with exactly the sum of many: the rounded sum, its error, the error of that, …"""
+    parts: list[float] = []
+    while part := math.fsum([*numbers, *(-each for each in parts)]):
+        parts.append(part)
         if not math.isfinite(part):
             break
-    return found
+    return parts
 
 
 def _parts(values: Floats) -> Iterator[float]:
-    """Numbers that add up to exactly what the values do, a few of each block of values.
+    """Yield numbers with exactly the sum of the values, a few per block.
 
-    Of each block the leading bits of all values are added without an error, then those that follow, until nothing is
-    left.
+    In each block the leading bits of all values are added without error, then the next bits, until nothing is left.
 
     References
     ----------
     Rump, Ogita & Oishi (2008), SIAM Journal on Scientific Computing 31(1), 189-224.  doi:10.1137/050645671
     """
-    for first in range(0, len(values), AT_ONCE):
-        yield from _of_block(values[first : first + AT_ONCE])
+    for first in range(0, len(values), BLOCK_SIZE):
+        yield from _block_parts(values[first : first + BLOCK_SIZE])
 
 
-def _of_block(values: Floats) -> Iterator[float]:
+def _block_parts(values: Floats) -> Iterator[float]:
     largest = max(float(values.max()), -float(values.min()))
     if largest == 0:
         return
-    left, leading = values, np.empty_like(values)
+    rest, leading = values, np.empty_like(values)
     _, exponent = math.frexp(largest)
     bits = len(values).bit_length() + 1
-    for _ in range(_PARTS):
-        # Multiples of one power of two, of which n add up to less than 2^53 of it.
+    for _ in range(_MAX_PARTS):
+        # Leading parts are multiples of one power of two, and their sum is below 2^53 of it.
         shift = exponent + bits
-        if not (math.isfinite(largest) and abs(shift) < _FAR):
+        if not (math.isfinite(largest) and abs(shift) < _MAX_EXPONENT):
             break
         step = math.ldexp(1.0, shift)
-        np.add(left, step, out=leading)
+        np.add(rest, step, out=leading)
         np.subtract(leading, step, out=leading)
         yield float(leading.sum())
-        left = left - leading
-        if not left.any():
+        rest = rest - leading
+        if not rest.any():
             return
-        exponent = shift - _BITS  # what is left is at most half of the last bit that was taken
-    yield from left.tolist()
+        exponent = shift - _BITS  # the rest is at most half of the last bit
+    yield from rest.tolist()

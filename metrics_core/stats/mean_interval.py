@@ -1,4 +1,4 @@
-"""Confidence intervals of a mean over users, also where users are few or all have the same value; Student's t."""
+"""Confidence intervals of a mean over users: t, Clopper-Pearson, and those of equal or few values."""
 
 import math
 from collections.abc import Sequence
@@ -12,31 +12,31 @@ from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.stats.exact_sums import exact_parts, exact_sum
 
 
-def half_width(n: float, confidence: float) -> float:
-    """Half the width of a two-sided interval on n - 1 degrees of freedom, in standard errors."""
+def t_quantile(n: float, confidence: float) -> float:
+    """Return the (1 + confidence) / 2 quantile of Student's t with n - 1 degrees of freedom."""
     from scipy.special import stdtrit
 
     return float(stdtrit(n - 1, (1 + confidence) / 2))
 
 
-def two_sided_p(n: float, t: float) -> float:
-    """The probability of a t at least as far from 0, on n - 1 degrees of freedom."""
+def t_test_p(n: float, t: float) -> float:
+    """Return P(|T| >= |t|) of Student's t with n - 1 degrees of freedom."""
     from scipy.special import stdtr
 
     return 2 * float(stdtr(n - 1, -abs(t)))
 
 
-FEW = 50  # users; with fewer, the interval of a bounded metric lies inside its bounds
+SMALL_SAMPLE = 50  # users; with fewer, the interval of a bounded metric stays inside its bounds
 NO_INTERVAL = (math.nan, math.nan)
 
 
 @dataclass(frozen=True)
-class Spread:
-    """What an interval needs to know of the values beside their mean; partitions add up.
+class ValueSpread:
+    """Count and extremes of values; those of partitions can be added.
 
-    n                 : how many values
-    n_low, n_high     : of these, how many lie on the lower and on the upper bound of the metric
-    lowest, highest   : the smallest and the largest value; inf and -inf where there is none
+    n               : number of values
+    n_low, n_high   : number of values at the lower and at the upper bound of the metric
+    lowest, highest : smallest and largest value; inf and -inf without values
     """
 
     n: int
@@ -46,15 +46,15 @@ class Spread:
     highest: float
 
     @classmethod
-    def of(cls, values: Floats, bounds: Bounds) -> "Spread":
-        """Return that of (users,) values without NaN."""
+    def from_values(cls, values: Floats, bounds: Bounds) -> "ValueSpread":
+        """Return the spread of (users,) values without NaN."""
         low, high = (int(np.count_nonzero(values == bound)) for bound in bounds)
         ends = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
         return cls(len(values), low, high, *ends)
 
-    def __add__(self, other: "Spread") -> "Spread":
-        """Return that of both partitions."""
-        return Spread(
+    def __add__(self, other: "ValueSpread") -> "ValueSpread":
+        """Return the spread of both partitions."""
+        return ValueSpread(
             self.n + other.n,
             self.n_low + other.n_low,
             self.n_high + other.n_high,
@@ -63,35 +63,45 @@ class Spread:
         )
 
 
-def mean_interval(values: Floats, confidence: float, bounds: Bounds = UNBOUNDED) -> tuple[float, float]:  # fmt: skip
-    """Return the confidence interval of the mean of (users,) values; see `interval_of_totals`."""
+def mean_interval(
+    values: Floats, confidence: float, bounds: Bounds = UNBOUNDED
+) -> tuple[float, float]:
+    """Return the confidence interval of the mean of (users,) values; see `interval_from_sums`."""
     known = values[~np.isnan(values)]
     mean = exact_sum(known) / len(known) if len(known) else math.nan
-    spread = Spread.of(known, bounds)
-    return interval_of_totals(spread, mean, squared(known, mean), confidence, bounds)
+    spread = ValueSpread.from_values(known, bounds)
+    return interval_from_sums(spread, mean, squared_deviations(known, mean), confidence, bounds)
 
 
-def interval_of_totals(
-    spread: Spread, mean: float, squares: Sequence[float], confidence: float, bounds: Bounds
+def interval_from_sums(
+    spread: ValueSpread, mean: float, squares: Sequence[float], confidence: float, bounds: Bounds
 ) -> tuple[float, float]:
     """Return the confidence interval of a mean.
 
     - values that are all 0 or 1 (the bounds of the metric): Clopper & Pearson (1934, Biometrika 26, 404-413);
-    - values that are all equal: [L v + (1 - L) low, L v + (1 - L) high], where L = (α / 2)^(1 / n) is the lower limit by
-      Clopper and Pearson of the share of users who have this value v, and the others may have any value;
-    - other bounded values of fewer than 50 users: mean ± t · s / √n of the values and one value more at each bound, cut
-      at the bounds;
-    - else mean ± t · s / √n on n - 1 degrees of freedom.
+    - values that all equal v: [L v + (1 - L) low, L v + (1 - L) high], where L = (α / 2)^(1 / n) is Clopper and
+      Pearson's lower limit of the share of users with this value;
+    - other bounded values of fewer than 50 users: mean ± t · s / √n of the values and of one more value at each bound,
+      cut at the bounds;
+    - otherwise mean ± t · s / √n with n - 1 degrees of freedom.
 
     Parameters
     ----------
-    spread  : the number of the values, and their extremes
-    squares : numbers that add up to the squared deviations from the mean
-    bounds  : of the metric; infinite where it has none. Values outside them count as unbounded.
+    spread : ValueSpread
+        Number of the values, and their extremes.
+    mean : float
+        Their mean.
+    squares : sequence of float
+        Numbers with the sum of the squared deviations from the mean.
+    confidence : float
+        Level of the interval.
+    bounds : (float, float)
+        Bounds of the metric, infinite without; values outside count as unbounded.
 
     Returns
     -------
-    (low, high), NaN where there is no interval: no value, or values without bounds that do not vary.
+    (float, float)
+        Ends of the interval; NaN without values, and for unbounded values that do not vary.
     """
     n, (low, high) = spread.n, bounds
     if not n or math.isnan(mean):
@@ -103,21 +113,23 @@ def interval_of_totals(
         return (
             equal_values_interval(spread.lowest, n, confidence, bounds) if bounded else NO_INTERVAL
         )
-    if bounded and n < FEW:
+    if bounded and n < SMALL_SAMPLE:
         ends = _with_pseudo_values(n, mean, math.fsum(squares), confidence, bounds)
         return max(ends[0], low), min(ends[1], high)
-    half = half_width(n, confidence) * math.sqrt(math.fsum(squares) / (n - 1) / n)
+    half = t_quantile(n, confidence) * math.sqrt(math.fsum(squares) / (n - 1) / n)
     return mean - half, mean + half
 
 
-def squared(values: Floats, mean: float) -> list[float]:
-    """Return numbers that add up to the exact sum of (value - mean)², each rounded once."""
+def squared_deviations(values: Floats, mean: float) -> list[float]:
+    """Return numbers with exactly the sum of (value - mean)², each of which is rounded once."""
     deviation = values - mean
     return exact_parts(deviation * deviation)
 
 
-def equal_values_interval(value: float, n: int, confidence: float, bounds: Bounds) -> tuple[float, float]:  # fmt: skip
-    """Return the interval of the mean of n equal values of a bounded metric; see `interval_of_totals`."""
+def equal_values_interval(
+    value: float, n: int, confidence: float, bounds: Bounds
+) -> tuple[float, float]:
+    """Return the interval of the mean of n equal values of a bounded metric; see `interval_from_sums`."""
     share = float(exp2(log2((1 - confidence) / 2) / n))
     low, high = (share * value + (1 - share) * bound for bound in bounds)
     return low, high
@@ -127,9 +139,9 @@ def _clopper_pearson(hits: int, n: int, confidence: float, bounds: Bounds) -> tu
     from scipy.special import betaincinv
 
     tail, (low, high) = (1 - confidence) / 2, bounds
-    least = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
-    most = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
-    return low + (high - low) * least, low + (high - low) * most
+    lower = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
+    upper = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
+    return low + (high - low) * lower, low + (high - low) * upper
 
 
 def _with_pseudo_values(
@@ -139,5 +151,5 @@ def _with_pseudo_values(
     wider = n + 2
     centre = (n * mean + low + high) / wider
     total = squares + n * (mean - centre) ** 2 + (low - centre) ** 2 + (high - centre) ** 2
-    half = half_width(wider, confidence) * math.sqrt(total / (wider - 1) / wider)
+    half = t_quantile(wider, confidence) * math.sqrt(total / (wider - 1) / wider)
     return centre - half, centre + half

@@ -1,6 +1,6 @@
-"""Power: the probability that the interval of a mean difference shows a claim, and the users and seeds that a claim needs.
+"""Power of claims about a mean difference, and the number of users and replicates that a claim needs.
 
-The claims are those of `verdict.py` and of the gate, so a plan uses the same rules as a decision.
+The claims are those of verdicts and of the gate, so that a plan follows the same rules as a decision.
 """
 
 import math
@@ -14,21 +14,21 @@ from concord.metrics_core.metrics.elementary import exp2
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.results.plan import VarianceComponents
 
-FEWEST = 2  # users, or trainings: a variance needs two
-MOST_USERS = 10**12  # more than there are; whoever needs them needs another margin
-MOST_SEEDS = 1_000
+MIN_COUNT = 2  # users, or replicates: a variance needs two
+MAX_USERS = 10**12
+MAX_SEEDS = 1_000
 _HALVINGS = 50
 _LN2 = 0.6931471805599453
-_FAR = 8.0  # in standard normal deviates: nobody finds a variance beyond it
-_POINTS, _POINTS_OF_ONE = 81, 321  # of a variance, of two and of one alone
+_MAX_DEVIATE = 8.0  # standard normal: the probability beyond it is negligible
+_POINTS_OF_TWO, _POINTS_OF_ONE = 81, 321  # quantiles per variance, if two vary or one
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What the intervals of a difference must show.
+    """Bounds that the intervals of a difference must exclude.
 
-    above : (bound, alpha): the lower end of each two-sided 1 - alpha interval lies above its bound
-    below : (bound, alpha): the upper end lies below; None where nothing is claimed of it
+    above : (bound, alpha): the lower end of each two-sided 1 - alpha interval is above its bound
+    below : (bound, alpha): the upper end is below its bound; None without such a bound
     """
 
     above: tuple[tuple[float, float], ...]
@@ -36,31 +36,31 @@ class Claim:
 
     @property
     def bound(self) -> float:
-        """What the true difference must exceed, or no number of users is enough."""
+        """Bound that the true difference must exceed for any number of users to be enough."""
         return max(bound for bound, _ in self.above)
 
 
-def different(alpha: float) -> Claim:
-    """Significant, with the sign of the true difference: half of the two-sided test at alpha."""
+def difference_claim(alpha: float) -> Claim:
+    """Return the claim that a > b: one side of the two-sided test at alpha."""
     return Claim(((0.0, alpha),))
 
 
-def better(min_effect: float, alpha: float, alpha_adjusted: float) -> Claim:
-    """The verdict `better`: significant after correction, and the interval lies wholly above `min_effect`."""
+def superiority_claim(min_effect: float, alpha: float, alpha_adjusted: float) -> Claim:
+    """Return the claim of the verdict `better`: significant after adjustment, and the interval is above `min_effect`."""
     return Claim(((0.0, alpha_adjusted), (min_effect, alpha)))
 
 
-def equivalent(min_effect: float, alpha: float) -> Claim:
-    """The verdict `equivalent`: the interval lies wholly within ± `min_effect`. No correction has a part in it."""
+def equivalence_claim(min_effect: float, alpha: float) -> Claim:
+    """Return the claim of the verdict `equivalent`, which is not adjusted: the interval is within ± `min_effect`."""
     return Claim(((-min_effect, alpha),), (min_effect, alpha))
 
 
-def not_worse(margin: float, alpha: float) -> Claim:
-    """A guardrail that passes: the lower end of the interval of the gain lies above -margin."""
+def non_inferiority_claim(margin: float, alpha: float) -> Claim:
+    """Return the claim of a guardrail that passes: the lower end of the interval of the gain is above -margin."""
     return Claim(((-margin, alpha),))
 
 
-def chance(
+def power_of(
     claim: Claim,
     effect: float,
     variance: VarianceComponents,
@@ -68,85 +68,93 @@ def chance(
     users: int,
     seeds: int | None = None,
 ) -> float:
-    """P(the intervals show the claim), where the true difference is `effect`.
+    """Return P(the intervals show the claim) if the true difference is `effect`.
 
-    D is normal with mean `effect` and variance a + b; a = s_users² / n, b = (s_trainings² + s_rest² / n) / R, and
-    half² = t²(n - 1) · a · χ²(n - 1) / (n - 1) + t²(R - 1) · b · χ²(R - 1) / (R - 1). Without trainings b = 0 and
-    a = (s_users² + s_rest²) / n, and one bound alone is a noncentral t.
+    D is normal with mean `effect` and variance a + b; a = s_users² / n, b = (s_seeds² + s_residual² / n) / R, and
+    half² = t²(n - 1) · a · χ²(n - 1) / (n - 1) + t²(R - 1) · b · χ²(R - 1) / (R - 1). Without replicates b = 0 and
+    a = (s_users² + s_residual²) / n, and the power of a single bound is that of a noncentral t.
 
     Parameters
     ----------
-    seeds : trainings of each model, over which the claim is to hold too; None: for these lists alone
+    claim : Claim
+        Bounds that the intervals must exclude.
+    effect : float
+        True difference.
+    variance : VarianceComponents
+        Standard deviations of users, replicates and residuals.
+    users, seeds : int
+        Number of users, and of replicates of each model; None for a claim about the given lists only.
 
     References
     ----------
     Johnson & Welch (1940), Biometrika 31(3/4), 362-389 (noncentral t); Phillips (1990), Journal of Pharmacokinetics
     and Biopharmaceutics 18(2), 137-144 (both ends of an interval).
     """
-    if users < FEWEST or (seeds is not None and seeds < FEWEST):
+    if users < MIN_COUNT or (seeds is not None and seeds < MIN_COUNT):
         return 0.0
-    by_users, by_trainings = variances(variance, users, seeds)
-    if by_users + by_trainings == 0:
-        return float(_holds(claim, effect))
-    if by_trainings == 0 and claim.below is None and len(claim.above) == 1:
-        return _of_one_bound(claim, effect, math.sqrt(by_users), users)
-    return _of_all_bounds(claim, effect, (by_users, users), (by_trainings, seeds or FEWEST))
+    user_part, seed_part = mean_variances(variance, users, seeds)
+    if user_part + seed_part == 0:
+        return float(_is_true_without_variance(claim, effect))
+    if seed_part == 0 and claim.below is None and len(claim.above) == 1:
+        return _power_of_one_bound(claim, effect, math.sqrt(user_part), users)
+    return _power_of_all_bounds(claim, effect, (user_part, users), (seed_part, seeds or MIN_COUNT))
 
 
-def variances(variance: VarianceComponents, users: int, seeds: int | None) -> tuple[float, float]:
-    """Of the mean difference: the part that more users shrink, and the part that more trainings shrink."""
+def mean_variances(
+    variance: VarianceComponents, users: int, seeds: int | None
+) -> tuple[float, float]:
+    """Return the variance of the mean difference due to users, and that due to replicates."""
     if seeds is None:
-        alone = variance.sd_one_seed
-        return alone * alone / users, 0.0
-    of_rest = variance.sd_residual * variance.sd_residual / users
-    of_trainings = variance.sd_seeds * variance.sd_seeds
-    return variance.sd_users * variance.sd_users / users, (of_trainings + of_rest) / seeds
+        return variance.sd_one_seed * variance.sd_one_seed / users, 0.0
+    residual = variance.sd_residual * variance.sd_residual / users
+    between_seeds = variance.sd_seeds * variance.sd_seeds
+    return variance.sd_users * variance.sd_users / users, (between_seeds + residual) / seeds
 
 
-def _holds(claim: Claim, difference: float) -> bool:
-    """Does a difference without any variance lie where the claim says?"""
-    under = claim.below is None or difference < claim.below[0]
-    return difference > claim.bound and under
+def _is_true_without_variance(claim: Claim, difference: float) -> bool:
+    """True if a difference without variance is within the bounds of the claim."""
+    is_below = claim.below is None or difference < claim.below[0]
+    return difference > claim.bound and is_below
 
 
-def _of_one_bound(claim: Claim, effect: float, error: float, users: int) -> float:
-    """P(T > t) of a noncentral t with n - 1 degrees of freedom and noncentrality (effect - bound) / error."""
+def _power_of_one_bound(claim: Claim, effect: float, error: float, users: int) -> float:
+    """Return P(T > t) of a noncentral t with n - 1 degrees of freedom and noncentrality (effect - bound) / error."""
     from scipy.special import nctdtr, stdtrit
 
     ((bound, alpha),) = claim.above
-    away = (effect - bound) / error
-    if abs(away) > 37:  # noqa: PLR2004 - beyond it a normal tail is no float64 any more
-        return float(away > 0)
-    return 1 - float(nctdtr(users - 1, away, stdtrit(users - 1, 1 - alpha / 2)))
+    noncentrality = (effect - bound) / error
+    if abs(noncentrality) > 37:  # noqa: PLR2004 - a normal tail beyond it underflows
+        return float(noncentrality > 0)
+    return 1 - float(nctdtr(users - 1, noncentrality, stdtrit(users - 1, 1 - alpha / 2)))
 
 
-def _of_all_bounds(
-    claim: Claim, effect: float, of_users: tuple[float, int], of_trainings: tuple[float, int]
+def _power_of_all_bounds(
+    claim: Claim, effect: float, user_part: tuple[float, int], seed_part: tuple[float, int]
 ) -> float:
-    """The mean over the spreads that may be found of P(D lies between the bounds that they make)."""
+    """Return E[P(lower bound < D < upper bound)] over the estimates of both variances, given as (variance, count)."""
     from scipy.special import ndtr
 
-    both = of_users[0] > 0 and of_trainings[0] > 0
-    points = _POINTS if both else _POINTS_OF_ONE
-    users, weights_of_users = _found(*of_users, points)
-    trainings, weights_of_trainings = _found(*of_trainings, points)
-    parts = [users[:, None], trainings[None, :]]
-    weights = weights_of_users[:, None] * weights_of_trainings[None, :]
-    counts = of_users[1], of_trainings[1]
-    error = math.sqrt(of_users[0] + of_trainings[0])
+    both = user_part[0] > 0 and seed_part[0] > 0
+    points = _POINTS_OF_TWO if both else _POINTS_OF_ONE
+    user_estimates, user_weights = _variance_quantiles(*user_part, points)
+    seed_estimates, seed_weights = _variance_quantiles(*seed_part, points)
+    parts = [user_estimates[:, None], seed_estimates[None, :]]
+    weights = user_weights[:, None] * seed_weights[None, :]
+    counts = user_part[1], seed_part[1]
+    error = math.sqrt(user_part[0] + seed_part[0])
     low = np.maximum.reduce([bound + _half(parts, counts, alpha) for bound, alpha in claim.above])
-    beyond = ndtr((effect - low) / error)
+    probability = ndtr((effect - low) / error)
     if claim.below is not None:
         bound, alpha = claim.below
         high = bound - _half(parts, counts, alpha)
-        beyond = np.maximum(beyond - ndtr((effect - high) / error), 0.0)
-    return math.fsum((weights * beyond).ravel())
+        probability = np.maximum(probability - ndtr((effect - high) / error), 0.0)
+    return math.fsum((weights * probability).ravel())
 
 
-def _found(variance: float, count: int, points: int) -> tuple[Floats, Floats]:
-    """Estimates of a variance on count - 1 degrees of freedom, and how probable each is; they add up to 1.
+def _variance_quantiles(variance: float, count: int, points: int) -> tuple[Floats, Floats]:
+    """Return estimates of a variance with count - 1 degrees of freedom, and their probabilities.
 
-    They are the quantiles that equally spaced normal deviates have, by the trapezoidal rule.
+    The estimates are the quantiles of equally spaced normal deviates (trapezoidal rule).
     """
     if variance == 0:
         return np.zeros(1), np.ones(1)
@@ -162,8 +170,8 @@ def _found(variance: float, count: int, points: int) -> tuple[Floats, Floats]:
 
 @cache
 def _deviates(points: int) -> tuple[Floats, Floats]:
-    """Equally spaced normal deviates and their weights."""
-    deviates = np.linspace(-_FAR, _FAR, points)
+    """Return equally spaced normal deviates and their weights."""
+    deviates = np.linspace(-_MAX_DEVIATE, _MAX_DEVIATE, points)
     densities = exp2(-deviates * deviates / (2 * _LN2))
     return deviates, densities / math.fsum(densities)
 
@@ -185,18 +193,20 @@ def users_needed(
     power: float,
     seeds: int | None = None,
 ) -> int | None:
-    """The fewest users with whom the claim is shown with this power; None if no number of them is enough."""
-    return _fewest(
-        lambda users: chance(claim, effect, variance, users=users, seeds=seeds) >= power, MOST_USERS
+    """Return the number of users with whom the claim has this power; None if no number is enough."""
+    return _smallest(
+        lambda users: power_of(claim, effect, variance, users=users, seeds=seeds) >= power,
+        MAX_USERS,
     )
 
 
 def seeds_needed(
     claim: Claim, effect: float, variance: VarianceComponents, *, power: float, users: int
 ) -> int | None:
-    """The fewest trainings of each model with which these users show the claim; None if a thousand are too few."""
-    return _fewest(
-        lambda seeds: chance(claim, effect, variance, users=users, seeds=seeds) >= power, MOST_SEEDS
+    """Return the number of replicates of each model with which the claim has this power; None if 1,000 are too few."""
+    return _smallest(
+        lambda seeds: power_of(claim, effect, variance, users=users, seeds=seeds) >= power,
+        MAX_SEEDS,
     )
 
 
@@ -208,39 +218,39 @@ def smallest_effect(
     users: int,
     seeds: int | None = None,
 ) -> float | None:
-    """The smallest true difference of which the claim is shown with this power; None under two users or trainings.
+    """Return the smallest true difference with this power (MDE); None for fewer than two users or replicates.
 
-    Of `different` it is also the smallest margin within which a model is shown to be no worse that is as good.
+    For `difference_claim` it is also the smallest margin within which an equally good model is shown to be no worse.
     """
-    few = users < FEWEST or (seeds is not None and seeds < FEWEST)
-    if few or claim.below is not None:
+    is_too_few = users < MIN_COUNT or (seeds is not None and seeds < MIN_COUNT)
+    if is_too_few or claim.below is not None:
         return None
     low = claim.bound
     step = max(variance.sd_one_seed, variance.sd_seeds)
     if step == 0:
         return low
 
-    def shown(effect: float) -> bool:
-        return chance(claim, effect, variance, users=users, seeds=seeds) >= power
+    def has_power(effect: float) -> bool:
+        return power_of(claim, effect, variance, users=users, seeds=seeds) >= power
 
     high = low + step
-    while not shown(high):
+    while not has_power(high):
         step *= 2
         high = low + step
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (low, middle) if shown(middle) else (middle, high)
+        low, high = (low, middle) if has_power(middle) else (middle, high)
     return high
 
 
-def _fewest(enough: Callable[[int], bool], most: int) -> int | None:
-    """The smallest count that is enough, of counts that stay enough from there on."""
-    if not enough(most):
+def _smallest(is_enough: Callable[[int], bool], most: int) -> int | None:
+    """Return the smallest count that is enough, given that larger ones are; None if `most` is not enough."""
+    if not is_enough(most):
         return None
-    low, high = FEWEST - 1, FEWEST
-    while not enough(high):
+    low, high = MIN_COUNT - 1, MIN_COUNT
+    while not is_enough(high):
         low, high = high, min(2 * high, most)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high

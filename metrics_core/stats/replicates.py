@@ -1,4 +1,4 @@
-"""Replicates: models that were trained several times, outlying ones, and how many a difference needs."""
+"""Replicates (several trainings of a model): outliers, intervals over users and trainings, and how many are needed."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -7,263 +7,271 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.exact_sums import mean_of
-from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.results.replicates import FEWEST_TRAININGS
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.exact_sums import exact_sum
-from concord.metrics_core.stats.mean_interval import half_width, two_sided_p
+from concord.metrics_core.stats.mean_interval import t_quantile, t_test_p
 from concord.metrics_core.stats.tolerance import difference, differences
 
-FEWEST = 3  # values: the spread of the others takes two
-LEVEL = 0.05  # of a false alarm, for one model on one metric
-_SAME = 1e-9  # relative: what means that were rounded may differ by
+MIN_FOR_OUTLIER = 3  # values: the variance of the others needs two
+OUTLIER_ALPHA = 0.05  # probability of a false alarm for one model on one metric
+_EQUAL_WITHIN = 1e-9  # relative difference of equal means after rounding
+_HALVINGS = 60  # of the range of p: below any digit that is shown
 
 
-def outlier(values: Sequence[float], sides: Sequence[int], least: float = 0.0) -> int | None:
-    """Return the place of the value that is an outlier at `LEVEL`; None if there is none.
+def find_outlier(
+    values: Sequence[float], sides: Sequence[int], min_variance: float = 0.0
+) -> int | None:
+    """Return the index of the value that is an outlier at `OUTLIER_ALPHA`; None if there is none.
 
     Parameters
     ----------
-    sides : 1 to look for one that is far below the others, -1 for one above; both share the level
-    least : see `lowest_p`
+    values : sequence of float
+        One per replicate.
+    sides : sequence of int
+        1 to look for one far below the others, -1 for one far above; both share the level.
+    min_variance : float
+        See `grubbs_p`.
     """
     for sign in sides:
-        turned = [sign * value for value in values]
-        if lowest_p(turned, least) < LEVEL / len(sides):
-            return turned.index(min(turned))
+        signed = [sign * value for value in values]
+        if grubbs_p(signed, min_variance) < OUTLIER_ALPHA / len(sides):
+            return signed.index(min(signed))
     return None
 
 
-def lowest_p(values: Sequence[float], least: float = 0.0) -> float:
-    """Return the p value of the lowest of R values, by Grubbs's one-sided test; 1 for fewer than 3.
+def grubbs_p(values: Sequence[float], min_variance: float = 0.0) -> float:
+    """Return the p-value of the lowest of R values by Grubbs's one-sided test; 1 for fewer than 3.
 
-    t = (mean of the others - lowest) / √(s² (1 + 1/(R - 1))) with s² of the others has a t distribution with R - 2
-    degrees of freedom, and p is R times its tail. It takes the values as normal but for the one.
+    t = (mean of the others - lowest) / √(s² (1 + 1/(R - 1))), with s² of the others, has a t distribution with R - 2
+    degrees of freedom, and p is R times its tail. The other values are assumed to be normal.
 
     Parameters
     ----------
-    values : of R trainings
-    least  : the smallest variance that the others are believed to have, such as what chance of users adds; without it
-             two trainings that happen to be equal would make any third one an outlier
+    values : sequence of float
+        One per replicate.
+    min_variance : float
+        Smallest variance assumed for the others, such as that of sampling users; without it, a third value next to two
+        that happen to be equal would always be an outlier.
 
     References
     ----------
     Grubbs (1950), Annals of Mathematical Statistics 21(1), 27-58.  doi:10.1214/aoms/1177729885
     """
     count = len(values)
-    if count < FEWEST or not all(map(math.isfinite, values)):
+    if count < MIN_FOR_OUTLIER or not all(map(math.isfinite, values)):
         return 1.0
     lowest, *others = sorted(values)
-    if others[-1] - lowest <= _SAME * max(abs(lowest), abs(others[-1])):
+    if others[-1] - lowest <= _EQUAL_WITHIN * max(abs(lowest), abs(others[-1])):
         return 1.0
-    centre = math.fsum(others) / len(others)
-    spread = math.fsum((each - centre) ** 2 for each in others) / (len(others) - 1)
-    error = math.sqrt(max(spread, least) * (1 + 1 / len(others)))
+    mean = math.fsum(others) / len(others)
+    spread = math.fsum((each - mean) ** 2 for each in others) / (len(others) - 1)
+    error = math.sqrt(max(spread, min_variance) * (1 + 1 / len(others)))
     if not error:
         return 0.0
-    tail = two_sided_p(count - 1, (centre - lowest) / error) / 2
+    tail = t_test_p(count - 1, (mean - lowest) / error) / 2
     return min(1.0, count * tail)
 
 
-_HALVINGS = 60  # of the range of p: below any digit that is shown
-
-
 @dataclass(frozen=True)
-class Part:
-    """A part of the variance of a mean, estimated on n - 1 degrees of freedom: users, or trainings of a model."""
+class VarianceEstimate:
+    """One part of the variance of a mean (of users, or of replicates), estimated with n - 1 degrees of freedom."""
 
     variance: float
     n: float
 
-    def half(self, confidence: float) -> float:
-        """Half the t interval of this part alone."""
-        return half_width(self.n, confidence) * math.sqrt(self.variance) if self.variance else 0.0
+    def half_width(self, confidence: float) -> float:
+        """Return half the t interval due to this part alone."""
+        return t_quantile(self.n, confidence) * math.sqrt(self.variance) if self.variance else 0.0
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
-    """(trainings, users) values of one model, or of the differences of two; NaN where a user does not count.
+class ReplicateValues:
+    """(replicates, users) values of one model, or differences of two; NaN where a user does not count.
 
-    whose : whose requests they are and what each counts, where they are not values of users who count alike
+    clusters : user and weight of each value, unless each is of another user and all count once
     """
 
     values: Floats
-    whose: Clusters | None = None
+    clusters: Clusters | None = None
 
     @cached_property
     def n(self) -> int:
-        """How many trainings."""
+        """Number of replicates."""
         return len(self.values)
 
-    def minus(self, other: "Trained") -> "Trained":
-        """The differences, training by training."""
-        return Trained(differences(self.values, other.values), self.whose)
+    def minus(self, other: "ReplicateValues") -> "ReplicateValues":
+        """Return the differences, replicate by replicate."""
+        return ReplicateValues(differences(self.values, other.values), self.clusters)
 
     @cached_property
-    def _complete(self) -> NDArray[np.bool_]:
+    def _complete(self) -> Bools:
         return np.asarray(~np.isnan(self.values).any(axis=0))
 
     @cached_property
-    def _by_user(self) -> list[Floats]:
-        """Values of each training that vary as its mean does: over what counts in all trainings, or in each where they are nested."""
-        if self.whose is None:
+    def _user_values(self) -> list[Floats]:
+        """(users,) values per replicate that vary as its mean: of rows that count in all, or in each if nested."""
+        if self.clusters is None:
             return list(self.values)
-        rows = self.values if self.nested else np.where(self._complete, self.values, np.nan)
-        return [self.whose.linearised(row) for row in rows]
+        rows = self.values if self.is_nested else np.where(self._complete, self.values, np.nan)
+        return [self.clusters.linearised(row) for row in rows]
 
     @cached_property
-    def _rows(self) -> list[Floats]:
-        """The values of each training, of the users who count in all."""
-        complete = ~np.isnan(self._by_user).any(axis=0)
-        everybody = bool(complete.all())
-        return [row if everybody else row[complete] for row in self._by_user]
+    def _crossed_values(self) -> list[Floats]:
+        """Values per replicate of the users who count in all."""
+        complete = ~np.isnan(self._user_values).any(axis=0)
+        has_all_users = bool(complete.all())
+        return [row if has_all_users else row[complete] for row in self._user_values]
 
     @cached_property
-    def nested(self) -> bool:
-        """Do most users count in some of the trainings only, as where each fold has its own users?"""
-        counted = int((~np.isnan(self.values)).any(axis=0).sum())
-        return 2 * int(self._complete.sum()) < counted
+    def is_nested(self) -> bool:
+        """True if most users count in some of the replicates only, as if each fold has its own users."""
+        n_counted = int((~np.isnan(self.values)).any(axis=0).sum())
+        return 2 * int(self._complete.sum()) < n_counted
 
     @cached_property
     def means(self) -> tuple[float, ...]:
-        """The mean of each training: over the users of all of them, or where they are nested over its own."""
-        if self.nested:
-            return tuple(_mean(row[~np.isnan(row)]) for row in self._by_user)
-        return tuple(map(_mean, self._rows))
+        """Mean of each replicate, over the users of all of them; if nested, over its own users."""
+        if self.is_nested:
+            return tuple(_mean(row[~np.isnan(row)]) for row in self._user_values)
+        return tuple(map(_mean, self._crossed_values))
 
     @cached_property
-    def of_rest(self) -> float:
-        """The variance of what a user's value in one training has beside user and training; 0 where it is unknown."""
-        if self.n < 2 or self.nested:  # noqa: PLR2004 - no spread of one
+    def residual_variance(self) -> float:
+        """MS_residual of values = user + replicate + residual; 0 if it is unknown."""
+        if self.n < 2 or self.is_nested:  # noqa: PLR2004 - no spread of one
             return 0.0
-        n_users = len(self._rows[0])
+        n_users = len(self._crossed_values[0])
         if n_users < 2:  # noqa: PLR2004
             return 0.0
-        of_users = mean_of_rows(self._rows)
-        centre = math.fsum(self.means) / self.n
+        user_means = mean_of_rows(self._crossed_values)
+        grand_mean = math.fsum(self.means) / self.n
         squares = 0.0
-        for row, mean in zip(self._rows, self.means, strict=True):
-            rest = row - of_users - (mean - centre)
-            squares += exact_sum(rest * rest)
+        for row, mean in zip(self._crossed_values, self.means, strict=True):
+            residual = row - user_means - (mean - grand_mean)
+            squares += exact_sum(residual * residual)
         return squares / ((n_users - 1) * (self.n - 1))
 
     @property
-    def of_chance(self) -> float:
-        """The variance that the rest adds to the mean of one training; NaN without users, 0 where they are nested."""
-        if self.nested:
+    def residual_variance_of_mean(self) -> float:
+        """Variance of the mean of one replicate due to residuals; NaN without users, 0 if nested."""
+        if self.is_nested:
             return 0.0
-        n_users = len(self._rows[0])
-        return self.of_rest / n_users if n_users else math.nan
+        n_users = len(self._crossed_values[0])
+        return self.residual_variance / n_users if n_users else math.nan
 
     @cached_property
-    def spread(self) -> float:
-        """The variance of the trainings' means, as it is seen; 0 where they differ by rounding alone."""
-        apart = difference(max(self.means), min(self.means))
-        return 0.0 if apart == 0 else variance(self.means)
+    def variance_of_means(self) -> float:
+        """Sample variance of the means of the replicates; 0 if they differ by rounding only."""
+        is_equal = difference(max(self.means), min(self.means)) == 0
+        return 0.0 if is_equal else variance(self.means)
 
     @property
     def standard_error(self) -> float:
-        """The standard error over users of the mean over all trainings; NaN for fewer than two users."""
-        of_users = mean_of_defined(list(self.values))
-        if self.whose is not None:
-            return self.whose.ratio(of_users).standard_error
-        known = of_users[~np.isnan(of_users)]
+        """Standard error over users of the mean over all replicates; NaN for fewer than two users."""
+        user_means = mean_of_defined(list(self.values))
+        if self.clusters is not None:
+            return self.clusters.ratio(user_means).standard_error
+        known = user_means[~np.isnan(user_means)]
         if len(known) < 2:  # noqa: PLR2004 - one has no spread
             return math.nan
         deviation = known - _mean(known)
         return math.sqrt(exact_sum(deviation * deviation) / (len(known) - 1) / len(known))
 
     @cached_property
-    def of_trainings(self) -> float:
-        """The variance between trainings alone: the spread of their means without what the rest adds; at least 0.
+    def replicate_variance(self) -> float:
+        """Variance between replicates, at least 0.
 
-        Crossed: (MS_trainings - MS_rest) / users, by the analysis of variance. Nested: the spread itself, which holds
-        that of the users.
+        Crossed: (MS_replicates - MS_residual) / users, by the analysis of variance. Nested: the variance of the means,
+        which includes that of the users.
         """
         if self.n < 2:  # noqa: PLR2004
             return 0.0
-        alone = self.spread - self.of_chance
-        return 0.0 if alone < 0 else alone
+        between = self.variance_of_means - self.residual_variance_of_mean
+        return 0.0 if between < 0 else between
 
     @property
-    def part(self) -> Part:
-        """What trainings add to the variance of the mean over all of them."""
-        return Part(self.of_trainings / self.n, self.n)
+    def variance_of_mean(self) -> VarianceEstimate:
+        """Variance of the mean over all replicates that is due to replicates."""
+        return VarianceEstimate(self.replicate_variance / self.n, self.n)
 
     @property
-    def of_next(self) -> Part:
-        """The variance of the mean of one new training on these users minus the mean over all of these: s² (1 + 1/R).
+    def prediction_variance(self) -> VarianceEstimate:
+        """Variance of the mean of one new replicate on these users minus the mean over these: s² (1 + 1/R).
 
-        s² is the spread of the trainings' means as it is seen: what chance adds to it, it adds to a new training too.
+        s² is `variance_of_means`: a new replicate has residuals too.
         """
-        return Part(self.spread * (1 + 1 / self.n), self.n)
+        return VarianceEstimate(self.variance_of_means * (1 + 1 / self.n), self.n)
 
 
 @dataclass(frozen=True)
-class OverTrainings:
-    """A mean, or a difference of two, over new users and new trainings.
+class ReplicateEstimate:
+    """A mean, or a difference of two, over new users and new replicates.
 
-    users     : the part of the users; of variance 0 where the trainings' part holds it (nested) or users are fixed
-    trainings : that of each model that was trained more than once; of both together where trainings are paired
+    users      : variance due to users; 0 if that of the replicates includes it (nested), or if users are fixed
+    replicates : variance due to the replicates of each model that has several; of both together if they are paired
     """
 
     difference: float
-    users: Part
-    trainings: tuple[Part, ...]
+    users: VarianceEstimate
+    replicates: tuple[VarianceEstimate, ...]
 
     @property
-    def too_few(self) -> bool:
-        """Are there too few trainings of a model for an interval?"""
-        return any(part.n < FEWEST_TRAININGS for part in self.trainings)
+    def has_too_few_replicates(self) -> bool:
+        """True if a model has too few replicates for an interval."""
+        return any(part.n < FEWEST_TRAININGS for part in self.replicates)
 
     @cached_property
-    def of_trainings(self) -> Part:
-        """The trainings of both models in one."""
-        return welch(self.trainings)
+    def replicate_variance(self) -> VarianceEstimate:
+        """Variance due to the replicates of both models."""
+        return welch_sum(self.replicates)
 
     @property
-    def share(self) -> float:
-        """The share of the variance that is due to trainings; NaN where nothing varies."""
-        total = self.of_trainings.variance + self.users.variance
-        return self.of_trainings.variance / total if total > 0 else math.nan
+    def replicate_share(self) -> float:
+        """Share of the variance that is due to replicates; NaN if nothing varies."""
+        total = self.replicate_variance.variance + self.users.variance
+        return self.replicate_variance.variance / total if total > 0 else math.nan
 
-    def half(self, confidence: float) -> float:
-        """Half of the interval: the root of the summed squares of the halves of its two parts.
+    def half_width(self, confidence: float) -> float:
+        """Return √(h_users² + h_replicates²), half the interval, with h the half width due to each part alone.
 
-        Exact where users alone, or the trainings of one model alone, vary.
+        Exact if users alone, or the replicates of one model alone, vary.
 
         References
         ----------
         Zou & Donner (2008), Statistics in Medicine 27(10), 1693-1702: variance estimates recovered from intervals.
         """
-        of_users, of_trainings = self.users.half(confidence), self.of_trainings.half(confidence)
-        return math.sqrt(of_users * of_users + of_trainings * of_trainings)
+        users = self.users.half_width(confidence)
+        replicates = self.replicate_variance.half_width(confidence)
+        return math.sqrt(users * users + replicates * replicates)
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """NaN where there are too few trainings."""
-        half = math.nan if self.too_few else self.half(confidence)
+        """Return the interval; NaN with too few replicates."""
+        half = math.nan if self.has_too_few_replicates else self.half_width(confidence)
         return self.difference - half, self.difference + half
 
     @cached_property
     def p(self) -> float:
-        """The level at which the interval just reaches 0; NaN where there is no interval."""
+        """Level at which the interval just reaches 0; NaN without an interval."""
         distance = abs(self.difference)
-        if self.too_few or math.isnan(distance) or math.isnan(self.half(0.5)):
+        has_interval = not (self.has_too_few_replicates or math.isnan(self.half_width(0.5)))
+        if not has_interval or math.isnan(distance):
             return math.nan
         if distance == 0:
             return 1.0
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            low, high = (middle, high) if self.half(1 - middle) > distance else (low, middle)
+            is_below = self.half_width(1 - middle) > distance
+            low, high = (middle, high) if is_below else (low, middle)
         return high
 
 
-def welch(parts: Sequence[Part]) -> Part:
-    """Return independent parts as one, with Welch's degrees of freedom.
+def welch_sum(parts: Sequence[VarianceEstimate]) -> VarianceEstimate:
+    """Return the sum of independent variances, with Welch's degrees of freedom.
 
     References
     ----------
@@ -271,104 +279,112 @@ def welch(parts: Sequence[Part]) -> Part:
     """
     total = math.fsum(part.variance for part in parts)
     if not total:
-        return Part(0.0, min(part.n for part in parts))
-    below = math.fsum(part.variance * part.variance / (part.n - 1) for part in parts)
-    return Part(total, total * total / below + 1)
+        return VarianceEstimate(0.0, min(part.n for part in parts))
+    denominator = math.fsum(part.variance * part.variance / (part.n - 1) for part in parts)
+    return VarianceEstimate(total, total * total / denominator + 1)
 
 
 def mean_of_rows(rows: Sequence[Floats]) -> Floats:
-    """(users,) each user's mean, rounded once: of equal rows it is the row."""
+    """Return (users,) the mean of each user, rounded once, so that the mean of equal rows is the row."""
     return mean_of(rows, len(rows))
 
 
 def mean_of_defined(rows: Sequence[Floats]) -> Floats:
-    """(users,) each user's mean over the rows in which the user counts; NaN where in none."""
+    """Return (users,) the mean of each user over the rows that are not NaN; NaN if all are."""
     missing = [np.isnan(row) for row in rows]
     if not any(bool(each.any()) for each in missing):
         return mean_of_rows(rows)
-    counted = [np.where(nowhere, 0.0, row) for nowhere, row in zip(missing, rows, strict=True)]
-    return mean_of(counted, len(rows) - np.sum(missing, axis=0))
+    known = [np.where(is_missing, 0.0, row) for is_missing, row in zip(missing, rows, strict=True)]
+    return mean_of(known, len(rows) - np.sum(missing, axis=0))
 
 
 def variance(values: Sequence[float]) -> float:
-    """Of a sample; 0 of fewer than two."""
+    """Return the sample variance; 0 for fewer than two values."""
     if len(values) < 2:  # noqa: PLR2004
         return 0.0
-    centre = math.fsum(values) / len(values)
-    return math.fsum((each - centre) * (each - centre) for each in values) / (len(values) - 1)
+    mean = math.fsum(values) / len(values)
+    return math.fsum((each - mean) * (each - mean) for each in values) / (len(values) - 1)
 
 
 @dataclass(frozen=True)
-class Turned:
-    """In how many pairs of single trainings the order is another than that of the means over all.
+class OrderReversals:
+    """Number of pairs of single replicates in which the order of the models differs from that of their means.
 
-    chance : that it is so with one new training of each model, the users being these, by the t distribution of a
-             prediction; NaN where no training differs from another
+    probability : of a reversal with one new replicate of each model on these users, by the t distribution of a
+                  prediction; NaN if no replicate differs from another
     """
 
-    times: int
-    of: int
-    chance: float
+    count: int
+    n_pairs: int
+    probability: float
 
 
-def turned(a: Trained, b: Trained, difference: float, *, paired: bool) -> Turned:
-    """Every training of a against every one of b; the same seed or fold against itself where they are paired.
+def order_reversals(
+    a: ReplicateValues, b: ReplicateValues, difference: float, *, paired: bool
+) -> OrderReversals:
+    """Compare each replicate of a with each of b; with the same seed or fold if they are paired.
 
-    One new training differs from the mean over R of them by s √(1 + 1/R), and by as many degrees of freedom as s has.
-    A model that was trained once is taken as it is. All true differences count as equally likely before.
+    One new replicate differs from the mean over R of them by s √(1 + 1/R), with the degrees of freedom of s. A model
+    with one replicate is taken as it is. All true differences are assumed to be equally likely beforehand.
     """
-    gaps = list(_gaps(a, b, paired=paired))
-    times = sum(gap * difference < 0 for gap in gaps)
+    gaps = list(_single_differences(a, b, paired=paired))
     varying = [a.minus(b)] if paired else [each for each in (a, b) if each.n > 1]
-    of_next = welch([each.of_next for each in varying])
-    chance = math.nan
-    if of_next.variance > 0 and math.isfinite(difference):
-        chance = two_sided_p(of_next.n, difference / math.sqrt(of_next.variance)) / 2
-    return Turned(times, len(gaps), chance)
+    prediction = welch_sum([each.prediction_variance for each in varying])
+    probability = math.nan
+    if prediction.variance > 0 and math.isfinite(difference):
+        probability = t_test_p(prediction.n, difference / math.sqrt(prediction.variance)) / 2
+    return OrderReversals(sum(gap * difference < 0 for gap in gaps), len(gaps), probability)
 
 
-def _gaps(a: Trained, b: Trained, *, paired: bool) -> Iterator[float]:
+def _single_differences(a: ReplicateValues, b: ReplicateValues, *, paired: bool) -> Iterator[float]:
     if paired:
         yield from a.minus(b).means
     else:
-        yield from (difference(of_a, of_b) for of_a, of_b in product(a.means, b.means))
+        yield from (difference(mean_a, mean_b) for mean_a, mean_b in product(a.means, b.means))
 
 
 def _mean(values: Floats) -> float:
     return exact_sum(values) / len(values) if len(values) else math.nan
 
 
-def users_needed(found: OverTrainings, confidence: float, most: int = 10**9) -> int | None:
-    """How many users would keep the interval off 0, were difference and spreads as they are; None: no number would.
+def users_needed(
+    estimate: ReplicateEstimate, confidence: float, max_users: int = 10**9
+) -> int | None:
+    """Return the number of users whose interval would exclude 0, all else being equal; None if no number would.
 
-    The trainings stay as many as they are: where they alone spread too much, no users help.
+    The number of replicates stays as it is: if they alone vary too much, no number of users is enough.
+    """
+    users = estimate.users
+
+    def excludes_zero(n: int) -> bool:
+        part = VarianceEstimate(users.variance * users.n / n, n)
+        return replace(estimate, users=part).half_width(confidence) < abs(estimate.difference)
+
+    return _smallest(excludes_zero, 2, max_users)
+
+
+def replicates_needed(
+    estimate: ReplicateEstimate, confidence: float, max_replicates: int = 1000
+) -> int | None:
+    """Return the number of replicates of each model that has several, for an interval without 0; None if no number is enough.
+
+    The number of users stays as it is, and so does the variance due to them.
     """
 
-    def settled(n: int) -> bool:
-        users = Part(found.users.variance * found.users.n / n, n)
-        return replace(found, users=users).half(confidence) < abs(found.difference)
+    def excludes_zero(n: int) -> bool:
+        parts = tuple(
+            VarianceEstimate(part.variance * part.n / n, n) for part in estimate.replicates
+        )
+        return replace(estimate, replicates=parts).half_width(confidence) < abs(estimate.difference)
 
-    return _least(settled, 2, most)
-
-
-def trainings_needed(found: OverTrainings, confidence: float, most: int = 1000) -> int | None:
-    """How many trainings of each model that was trained more than once would; None: no number would.
-
-    The users stay as many as they are, and what they add to the variance is taken not to shrink.
-    """
-
-    def settled(n: int) -> bool:
-        parts = tuple(Part(part.variance * part.n / n, n) for part in found.trainings)
-        return replace(found, trainings=parts).half(confidence) < abs(found.difference)
-
-    return _least(settled, FEWEST_TRAININGS, most)
+    return _smallest(excludes_zero, FEWEST_TRAININGS, max_replicates)
 
 
-def _least(settled: Callable[[int], bool], low: int, high: int) -> int | None:
-    """The smallest number that settles it; more never settle it less."""
-    if not settled(high):
+def _smallest(is_enough: Callable[[int], bool], low: int, high: int) -> int | None:
+    """Return the smallest number that is enough, given that larger ones are; None if `high` is not enough."""
+    if not is_enough(high):
         return None
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if settled(middle) else (middle + 1, high)
+        low, high = (low, middle) if is_enough(middle) else (middle + 1, high)
     return low

@@ -1,4 +1,4 @@
-"""Differences that are rounding noise: one rule for every test, share, gate and sentence."""
+"""When two values count as equal: one tolerance for every test, share, gate and sentence."""
 
 import numpy as np
 
@@ -10,12 +10,12 @@ ABSOLUTE = 1e-12  # of the width of a metric's range
 
 
 def scale_of(bounds: Bounds) -> float:
-    """Return the width of a metric's range; 1 where it has no end."""
+    """Return the width of a metric's range; 1 if it is unbounded."""
     width = bounds[1] - bounds[0]
     return width if np.isfinite(width) else 1.0
 
 
-def is_no_difference(a: Floats, b: Floats, scale: float = 1.0) -> Bools:
+def is_close(a: Floats, b: Floats, scale: float = 1.0) -> Bools:
     """Return where |a - b| <= max(1e-9 max(|a|, |b|), 1e-12 scale); False where a value is NaN."""
     with np.errstate(invalid="ignore"):
         limit = np.maximum(RELATIVE * np.maximum(np.abs(a), np.abs(b)), ABSOLUTE * scale)
@@ -23,7 +23,7 @@ def is_no_difference(a: Floats, b: Floats, scale: float = 1.0) -> Bools:
 
 
 def differences(a: Floats, b: Floats, scale: float = 1.0) -> Floats:
-    """Return a - b, exactly 0 where it is no difference and NaN where a value is missing.
+    """Return a - b, exactly 0 where the values are close and NaN where one is missing.
 
     Examples
     --------
@@ -31,11 +31,11 @@ def differences(a: Floats, b: Floats, scale: float = 1.0) -> Floats:
     [0.0, 0.25]
     """
     with np.errstate(invalid="ignore"):
-        apart = np.asarray(a - b)
-    apart[is_no_difference(a, b, scale)] = 0.0
-    return apart
+        result = np.asarray(a - b)
+    result[is_close(a, b, scale)] = 0.0
+    return result
 
 
 def difference(a: float, b: float, scale: float = 1.0) -> float:
-    """Return a - b of two numbers, exactly 0 where it is no difference."""
+    """Return a - b of two numbers, exactly 0 if they are close."""
     return float(differences(np.array([a]), np.array([b]), scale)[0])

@@ -18,7 +18,9 @@ from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.metrics.scope import by_reason, departure, plain
 from concord.metrics_core.results.comparison_parts import or_nan, or_none
 from concord.metrics_core.results.history import Change
-from concord.metrics_core.stats.verdict import Paired, adjust, compare, verdict
+from concord.metrics_core.stats.adjustment import adjust
+from concord.metrics_core.stats.paired import PairedTest, paired_tests
+from concord.metrics_core.stats.verdict import verdict
 from concord.pipeline.dvc.revision import Former
 from concord.pipeline.params.model import PARAMS
 
@@ -49,7 +51,7 @@ class Terms(Protocol):
 class _Compared:
     label: Label
     model: str
-    paired: Paired
+    paired: PairedTest
     min_effect: float
 
 
@@ -209,7 +211,7 @@ def _compared(
         values = aligned.values(text, label.conventions(config.conventions).undefined)
         on_one_truth = aligned.on_one_truth(label, config.conventions)
         whose = aligned.whose(label, config.conventions) if on_one_truth else aligned.clusters
-        (paired,) = compare(
+        (paired,) = paired_tests(
             values,
             [(NOW, THEN)],
             confidence=config.confidence,
@@ -219,7 +221,7 @@ def _compared(
         )
         means = [or_nan(each.mean(text)) for each in (now, then)]
         if is_pooled(label, config.conventions) or not on_one_truth:
-            paired = paired.of_means(*means)
+            paired = paired.with_means(*means)
         yield _Compared(label, model, paired, absolute(config.min_effects[text], means[1]))
 
 

@@ -18,7 +18,7 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Verdict
 from concord.metrics_core.results.history import Change, Changed, History, Reuse, Revision, Standing
 from concord.metrics_core.results.words import listed, percent
-from concord.metrics_core.stats.adjustment import chance_of_false_winner, severity_of
+from concord.metrics_core.stats.adjustment import chance_of_false_winner, reuse_severity
 from concord.pipeline.dvc.cache import Cached, cache
 from concord.pipeline.dvc.changes import changes, unlike
 from concord.pipeline.dvc.history_states import State, is_shallow, since, states
@@ -167,7 +167,7 @@ def reuse(found: Sequence[State], confidence: float) -> Reuse | None:
             comparisons += bool(new)
             known |= new
     chance = chance_of_false_winner(comparisons, 1 - confidence)
-    severity = severity_of(chance)
+    severity = reuse_severity(chance)
     return Reuse(
         truth, comparisons, len(known), chance, severity, _sentence(comparisons, len(known), chance)
     )
@@ -196,7 +196,7 @@ def _sentence(comparisons: int, decisions: int, chance: float) -> str:
     """Grows with the count."""
     times = in_words(comparisons, "comparison")
     asked = f"{times} with {in_words(decisions, 'decision')} (a model's lists against the baseline's, on a primary metric) rest on this truth"
-    severity = severity_of(chance)
+    severity = reuse_severity(chance)
     if severity is None:
         return f"{asked}."
     said = f"{asked}: had none of these lists been any better, one of them would be called better with a chance of up to {percent(chance)}"

@@ -146,7 +146,7 @@ def winner_difference(study: Study, answer: Answer) -> Pair | None:
 def alike(study: Study, label: str) -> list[tuple[str, ...]]:
     """Return runs of neighbours by mean rank that do not differ significantly by signed ranks."""
     different = [frozenset((pair.a, pair.b)) for pair in study.pairs_of(label) if pair.told_apart]
-    return rank_tests.groups_alike([*study.mean_ranks(label)], different)
+    return rank_tests.indistinguishable_groups([*study.mean_ranks(label)], different)
 
 
 def signed_rank_sentence(study: Study, label: str) -> str:

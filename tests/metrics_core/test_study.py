@@ -10,7 +10,7 @@ import pytest
 import concord
 from concord.metrics_core.results.comparison_parts import InputFile, Provenance
 from concord.metrics_core.results.replicates import Replicates
-from concord.metrics_core.stats.verdict import standard_error
+from concord.metrics_core.stats.verdict import difference_standard_error
 from concord.reports.text import study as text
 from tests.metrics_core.chosen_means import USERS, comparison_of
 from tests.metrics_core.defined import defined
@@ -73,7 +73,7 @@ def test_a_standard_error_comes_back_from_its_interval() -> None:
 
     # effect size is difference / sd, and the error sd / √n
     expected = defined(pair.difference) / defined(pair.effect_size) / math.sqrt(USERS)
-    assert standard_error(pair, 0.95) == pytest.approx(expected)
+    assert difference_standard_error(pair, 0.95) == pytest.approx(expected)
 
 
 def test_three_data_sets_that_agree_by_chance_are_not_sure() -> None:

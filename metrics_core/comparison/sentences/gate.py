@@ -18,7 +18,7 @@ from concord.metrics_core.results.gate import (
     unlisted,
 )
 from concord.metrics_core.results.words import PERCENT, exact, listed, number
-from concord.metrics_core.stats.paired import FEWEST_INFORMATIVE
+from concord.metrics_core.stats.paired import MIN_DIFFERING_USERS
 
 _NAMED = 3  # guardrails in one sentence
 _WHOLE = 10  # times the users: from here on without decimals
@@ -57,7 +57,7 @@ def _without_interval(measured: Measured) -> str:
         return "no user has a value with both"
     if measured.test == "none":
         return "such a number has no interval"
-    if measured.n_nonzero >= FEWEST_INFORMATIVE:
+    if measured.n_nonzero >= MIN_DIFFERING_USERS:
         return "there is no interval"
     users = in_words(measured.n_nonzero, "user")
     return f"only {users} of {measured.n_users:,} differ, too few for an interval"

@@ -8,7 +8,7 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, Score
 from concord.metrics_core.results.gate import Measured
 from concord.metrics_core.results.words import MINUS, PERCENT, exact, number, percent
-from concord.metrics_core.stats.sign_flips import fewest_differing
+from concord.metrics_core.stats.sign_flips import min_differing_for
 
 _FEWEST_DIGITS, _MOST_DIGITS = 3, 6
 
@@ -105,7 +105,7 @@ def _too_few(gap: Difference, comparison: Comparison) -> str:
     have = "has" if differing == 1 else "have"
     tests = sum(pair.p is not None or pair is gap for pair in comparison.primary_pairs)
     multiplied = tests if gap.adjustment == "holm" else 1
-    needed = fewest_differing((1 - comparison.confidence) / max(multiplied, 1))
+    needed = min_differing_for((1 - comparison.confidence) / max(multiplied, 1))
     among = f" among {in_words(tests, 'comparison')}" if multiplied > 1 else ""
     only = f"only {in_words(differing, 'user')} {have} different values"
     return f"{only}; a significant result{among} needs at least {needed}"

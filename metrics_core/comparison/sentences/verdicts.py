@@ -7,7 +7,7 @@ from concord.metrics_core.errors import in_words
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, SegmentCell, Verdict
 from concord.metrics_core.results.words import AT_MOST, are, listed, number
-from concord.metrics_core.stats.paired import CAUTION_BELOW
+from concord.metrics_core.stats.sign_flips import MIN_T_TEST_USERS
 
 _WORSE: Mapping[Verdict | None, str] = {"worse": "worse", "worse_below_threshold": "slightly worse"}
 
@@ -263,7 +263,7 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
     rows = comparison.primary_pairs
     few = [_with_count(pair) for pair in rows if pair.caution]
     if few:
-        yield f"Take with caution, as fewer than {CAUTION_BELOW} users have different values: {listed(few)}."
+        yield f"Take with caution, as fewer than {MIN_T_TEST_USERS} users have different values: {listed(few)}."
     none = [_with_count(pair) for pair in rows if pair.verdict == "too_few_users"]
     if none:
         yield f"Not tested, as too few users have different values: {listed(none)}."

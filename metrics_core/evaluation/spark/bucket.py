@@ -36,7 +36,7 @@ from concord.metrics_core.evaluation.partition import (
 from concord.metrics_core.evaluation.summary import Totals, totals_of
 from concord.metrics_core.metrics.judged import Ints
 from concord.metrics_core.metrics.label import is_pooled
-from concord.metrics_core.stats.mean_interval import Spread
+from concord.metrics_core.stats.mean_interval import ValueSpread
 
 OWN_METRICS = "#own"  # no table is called so
 _MARK = re.compile("\x02([0-9]+)\x03")
@@ -81,7 +81,7 @@ class Facts:
         }
         refusal = held.pop("refusal")
         totals = {
-            name: Totals(each["n_undefined"], tuple(each["sums"]), Spread(**each["spread"]))
+            name: Totals(each["n_undefined"], tuple(each["sums"]), ValueSpread(**each["spread"]))
             for name, each in held.pop("totals").items()
         }
         return cls(problems, refusal=_refusal(refusal), totals=totals, **held)

@@ -64,7 +64,7 @@ from concord.metrics_core.evaluation.warnings.users import few_lists
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.comparison_parts import Warned
-from concord.metrics_core.stats.mean_interval import squared
+from concord.metrics_core.stats.mean_interval import squared_deviations
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -145,7 +145,7 @@ class SparkResult(Told):
             for batch in batches:
                 for name, mean, undefined in asked:
                     values = batch.column(name).drop_null().to_numpy(zero_copy_only=False)
-                    found = squared(counted_values(values, undefined), mean)
+                    found = squared_deviations(counted_values(values, undefined), mean)
                     yield pa.record_batch(
                         {"name": [name] * len(found), "part": found}, schema=_PARTS
                     )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from concord.metrics_core.stats import exact_sums as exact
-from concord.metrics_core.stats.exact_sums import exact_parts, exact_sum, rounded
+from concord.metrics_core.stats.exact_sums import exact_parts, exact_sum, round_decimals
 
 FINITE = st.floats(-1e300, 1e300)
 
@@ -16,7 +16,7 @@ FINITE = st.floats(-1e300, 1e300)
 @given(st.lists(FINITE, max_size=40), st.integers(1, 9))
 def test_a_sum_has_the_bits_of_fsum(values: list[float], at_once: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact, "AT_ONCE", at_once)
+        patch.setattr(exact, "BLOCK_SIZE", at_once)
 
         assert exact_sum(np.array(values)) == math.fsum(values)
 
@@ -55,4 +55,4 @@ NEAR_A_HALF = st.builds(
 def test_values_are_rounded_as_python_rounds_each(values: list[float], digits: int) -> None:
     expected = np.array([round(value, digits) for value in values])
 
-    assert rounded(np.array(values), digits).tobytes() == expected.tobytes()
+    assert round_decimals(np.array(values), digits).tobytes() == expected.tobytes()

@@ -12,7 +12,12 @@ import concord as cc
 from concord.metrics_core.comparison.gate import guarded
 from concord.metrics_core.results.gate import Measured
 from concord.metrics_core.results.plan import PlannedDifference, VarianceComponents
-from concord.metrics_core.stats.power import different, equivalent, not_worse, users_needed
+from concord.metrics_core.stats.power import (
+    difference_claim,
+    equivalence_claim,
+    non_inferiority_claim,
+    users_needed,
+)
 from concord.reports.text.plan import gate_sentences
 from tests.metrics_core.defined import defined
 from tests.metrics_core.planning import shop
@@ -54,10 +59,12 @@ def test_each_number_is_that_of_its_claim(comparison: cc.Comparison) -> None:
 
     assert found.tests == tests
     assert found.effect == found.min_effect == 0.01
-    assert found.users_needed == users_needed(different(0.05), 0.01, spread, power=0.9)
-    corrected = users_needed(different(0.05 / tests), 0.01, spread, power=0.9)
+    assert found.users_needed == users_needed(difference_claim(0.05), 0.01, spread, power=0.9)
+    corrected = users_needed(difference_claim(0.05 / tests), 0.01, spread, power=0.9)
     assert found.users_needed_corrected == corrected
-    assert found.users_equivalent == users_needed(equivalent(0.01, 0.05), 0, spread, power=0.9)
+    assert found.users_equivalent == users_needed(
+        equivalence_claim(0.01, 0.05), 0, spread, power=0.9
+    )
     assert found.users_better is None  # a difference of min_effect is not above it
     by_hand = (1.96 + 1.2816) * spread.sd_users / math.sqrt(300)
     assert found.smallest == pytest.approx(by_hand, rel=0.01)
@@ -138,7 +145,7 @@ def test_a_gate_is_checked_with_a_model_that_is_as_good(comparison: cc.Compariso
 
     tight, wide = found["als", "nDCG@5", None], found["als", "R@5", None]
     spread = VarianceComponents(defined(tight.sd))
-    needed = users_needed(not_worse(0.001, 0.05), 0, spread, power=0.8)
+    needed = users_needed(non_inferiority_claim(0.001, 0.05), 0, spread, power=0.8)
     assert (tight.outlook, tight.users_needed) == ("cannot", needed)
     assert defined(tight.chance) < 0.1
     assert wide.outlook == "shown"
@@ -153,7 +160,7 @@ def test_a_gate_is_checked_with_a_model_that_is_as_good(comparison: cc.Compariso
     assert {each.tests for each in plan.success} == {2}
     gains = {(each.model, each.label): each for each in plan.success}
     assert gains["als", "nDCG@5"].effect == 0.01
-    assert gains["als", "nDCG@5"].users_needed == users_needed(different(0.025), 0.01, spread, power=0.8)  # fmt: skip
+    assert gains["als", "nDCG@5"].users_needed == users_needed(difference_claim(0.025), 0.01, spread, power=0.8)  # fmt: skip
 
 
 def test_a_guardrail_that_can_never_pass_does_not_pass_where_nothing_differs(

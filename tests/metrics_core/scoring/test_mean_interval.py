@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest, t
 
 from concord.metrics_core.stats.clusters import Clusters
-from concord.metrics_core.stats.mean_interval import Spread, mean_interval
+from concord.metrics_core.stats.mean_interval import ValueSpread, mean_interval
 
 UNIT = (0.0, 1.0)
 
@@ -70,9 +70,13 @@ def test_there_is_no_interval_of_nothing_and_none_of_one_value_without_bounds() 
 
 def test_spreads_of_partitions_add_up() -> None:
     values = np.array([0.0, 1.0, 0.5, 1.0, 0.25])
-    parts = Spread.of(values[:2], UNIT) + Spread.of(values[2:2], UNIT) + Spread.of(values[2:], UNIT)
+    parts = (
+        ValueSpread.from_values(values[:2], UNIT)
+        + ValueSpread.from_values(values[2:2], UNIT)
+        + ValueSpread.from_values(values[2:], UNIT)
+    )
 
-    assert parts == Spread.of(values, UNIT) == Spread(5, 1, 2, 0.0, 1.0)
+    assert parts == ValueSpread.from_values(values, UNIT) == ValueSpread(5, 1, 2, 0.0, 1.0)
 
 
 def test_requests_of_few_users_have_an_interval_inside_the_bounds() -> None:

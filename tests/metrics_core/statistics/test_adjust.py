@@ -8,8 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, false_discovery_control
 
-from concord.metrics_core.stats.adjustment import chance_of_false_winner, severity_of
-from concord.metrics_core.stats.verdict import adjust, benjamini_hochberg, holm
+from concord.metrics_core.stats.adjustment import (
+    adjust,
+    benjamini_hochberg,
+    chance_of_false_winner,
+    holm,
+    reuse_severity,
+)
 
 NAN = math.nan
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
@@ -80,6 +85,6 @@ def test_the_chance_of_a_false_winner_is_the_binomial_of_scipy(m: int, alpha: fl
 
 
 def test_the_severity_grows_at_five_and_at_twenty_eight_comparisons() -> None:
-    severity = {m: severity_of(chance_of_false_winner(m, 0.05)) for m in (1, 4, 5, 27, 28, 500)}
+    severity = {m: reuse_severity(chance_of_false_winner(m, 0.05)) for m in (1, 4, 5, 27, 28, 500)}
 
     assert severity == {1: None, 4: None, 5: "notice", 27: "notice", 28: "serious", 500: "serious"}

@@ -11,12 +11,12 @@ from scipy.stats import poisson
 
 from concord.metrics_core.stats import bootstrap
 from concord.metrics_core.stats.bootstrap import (
-    HEAVIEST,
+    MAX_WEIGHT,
     best_probability,
-    interval,
+    percentile_interval,
     weighted_means,
 )
-from concord.metrics_core.stats.exact_sums import on_grid
+from concord.metrics_core.stats.exact_sums import round_to_grid
 
 NAN = math.nan
 
@@ -34,7 +34,7 @@ def test_spread_of_the_means_is_the_standard_error() -> None:
     expected = values.std(axis=0, ddof=1) / math.sqrt(len(values))
     assert means.std(axis=0, ddof=1) == pytest.approx(expected, rel=0.05)
     assert means.mean(axis=0) == pytest.approx(values.mean(axis=0), abs=4 * expected.max() / 63)
-    assert poisson.ppf(1 - 0.5 / (1 << 16), 1) <= HEAVIEST
+    assert poisson.ppf(1 - 0.5 / (1 << 16), 1) <= MAX_WEIGHT
 
 
 @pytest.mark.parametrize("users", [301, 302])
@@ -47,7 +47,7 @@ def test_however_users_and_resamples_are_cut_the_bits_are_the_same(
 
     monkeypatch.setattr(bootstrap, "_USERS", 37)
     for drawn in (1, 7 * users):  # two resamples at a time, six
-        monkeypatch.setattr(bootstrap, "_DRAWN", drawn)
+        monkeypatch.setattr(bootstrap, "_MAX_DRAWN", drawn)
         assert np.array_equal(weighted_means(values, resamples=131, seed=3), whole)
 
 
@@ -93,8 +93,8 @@ def test_the_probability_of_being_the_best_by_hand() -> None:
 def test_interval_holds_values_that_occur() -> None:
     samples = np.arange(1000.0)[::-1]
 
-    assert interval(samples, 0.9375) == (31.0, 968.0)
-    assert np.isnan(interval(np.array([NAN]), 0.95)).all()
+    assert percentile_interval(samples, 0.9375) == (31.0, 968.0)
+    assert np.isnan(percentile_interval(np.array([NAN]), 0.95)).all()
 
 
 @pytest.mark.parametrize("largest", [1e-3, 1.0, 37.5, 1e6])
@@ -102,13 +102,13 @@ def test_sums_on_the_grid_are_exact_in_any_order(largest: float) -> None:
     rng = np.random.default_rng(5)
     values = rng.random((50_000, 1)) * largest
     values[0] = largest
-    weights = rng.integers(0, HEAVIEST + 1, len(values)).astype(np.float64)
+    weights = rng.integers(0, MAX_WEIGHT + 1, len(values)).astype(np.float64)
 
-    rounded = on_grid(values, HEAVIEST)[:, 0]
+    rounded = round_to_grid(values, MAX_WEIGHT)[:, 0]
 
     terms = weights * rounded
     assert float(np.add.reduce(terms)) == math.fsum(terms) == float(terms[::-1].cumsum()[-1])
-    assert np.abs(rounded - values[:, 0]).max() <= largest * HEAVIEST * len(values) / 2**52
+    assert np.abs(rounded - values[:, 0]).max() <= largest * MAX_WEIGHT * len(values) / 2**52
 
 
 _PRINT = """

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from concord.metrics_core.conventions.conventions import UnitMean
-from concord.metrics_core.stats.clusters import Clusters, Ratio
-from concord.metrics_core.stats.paired import Column, paired
+from concord.metrics_core.stats.clusters import Clusters, RatioEstimate
+from concord.metrics_core.stats.paired import UserValues, paired_test
 
 Requests = list[list[float]]  # of each user
 eighths = st.integers(0, 8).map(lambda n: n / 8)
 some_requests = st.lists(st.lists(eighths, min_size=1, max_size=6), min_size=2, max_size=8)
 
 
-def ratio_of(requests: Requests, mean: UnitMean) -> Ratio:
+def ratio_of(requests: Requests, mean: UnitMean) -> RatioEstimate:
     return clusters_of(requests, mean).ratio(np.array([v for each in requests for v in each], dtype=float))  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def test_a_mean_over_requests_by_hand() -> None:
     mean = (1 + 0 + 1 + 0) / 4
     errors = [(1 - 2 * mean) * 2 / 2, (1 - mean) * 2 / 3, (0 - mean) * 2 / 3]
     assert ratio.value == mean
-    assert ratio.errors.tolist() == pytest.approx(errors)
+    assert ratio.jackknife_errors.tolist() == pytest.approx(errors)
     assert ratio.standard_error == pytest.approx(math.sqrt(sum(e * e for e in errors) / 2 / 3))
     assert ratio.linearised.tolist() == pytest.approx([mean + (1 - 2 * mean) * 3 / 4, mean + (1 - mean) * 3 / 4, mean - mean * 3 / 4])  # fmt: skip
     assert ratio.scores.tolist() == pytest.approx([1 * 3 / 4, 1 * 3 / 4, 0])
@@ -48,7 +48,7 @@ def test_a_mean_over_users_by_hand() -> None:
     low, high = ratio.interval(0.95)
 
     assert ratio.value == 0.5
-    assert ratio.effective == 3
+    assert ratio.effective_users == 3
     half = student.ppf(0.975, 2) * math.sqrt((0 + 0.25 + 0.25) / 2 / 3)
     assert (low, high) == pytest.approx((0.5 - half, 0.5 + half))
 
@@ -68,7 +68,7 @@ def test_errors_are_those_of_a_jackknife_over_users(requests: Requests) -> None:
     variance = Fraction(n - 1, n) * sum((each - whole) ** 2 for each in without)
 
     assert ratio.value == pytest.approx(float(whole), abs=1e-15)
-    assert ratio.errors.tolist() == pytest.approx([float((n - 1) * (whole - each)) for each in without])  # fmt: skip
+    assert ratio.jackknife_errors.tolist() == pytest.approx([float((n - 1) * (whole - each)) for each in without])  # fmt: skip
     assert ratio.standard_error == pytest.approx(math.sqrt(variance), abs=1e-12)
 
 
@@ -84,8 +84,8 @@ def test_degrees_of_freedom_are_those_of_the_quadratic_form(requests: Requests) 
     rows = weight[:, None] * (of_user @ centred)
     form = rows @ rows.T
 
-    assert ratio.effective - 1 == pytest.approx(np.trace(form) ** 2 / np.trace(form @ form))
-    assert ratio.effective <= n + 1e-9
+    assert ratio.effective_users - 1 == pytest.approx(np.trace(form) ** 2 / np.trace(form @ form))
+    assert ratio.effective_users <= n + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_degrees_of_freedom_of_weighed_users_are_exact(weights: list[float]) -> 
     trace = sum(covariance[u][u] for u in range(n))
     of_squares = sum(each * each for row in covariance for each in row)
 
-    ratio = Clusters.weighed(np.array(weights)).ratio(np.linspace(0, 1, n))
+    ratio = Clusters.weighted(np.array(weights)).ratio(np.linspace(0, 1, n))
 
-    assert ratio.effective - 1 == pytest.approx(float(trace**2 / of_squares), rel=1e-9)
+    assert ratio.effective_users - 1 == pytest.approx(float(trace**2 / of_squares), rel=1e-9)
 
 
 def test_few_heavy_users_are_few_however_many_stand_beside() -> None:
@@ -119,16 +119,18 @@ def test_few_heavy_users_are_few_however_many_stand_beside() -> None:
     rng, held = np.random.default_rng(1), 0
     for _ in range(500):
         values = (rng.random(1000) < 0.2).astype(float)
-        low, high = Clusters.weighed(weights).ratio(values).interval(0.95)
+        low, high = Clusters.weighted(weights).ratio(values).interval(0.95)
         held += low <= 0.2 <= high
 
-    assert Clusters.weighed(weights).ratio(np.ones(1000)).effective == pytest.approx(4.1, abs=0.1)
+    assert Clusters.weighted(weights).ratio(np.ones(1000)).effective_users == pytest.approx(
+        4.1, abs=0.1
+    )
     assert held > 475
 
 
 def test_ids_of_no_request_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"unit: 'bob' is the id of no request"):
-        Clusters.of(pl.Series(["ann/s1", "bob"]), "requests")
+    with pytest.raises(ValueError, match=r"unit: 'bob' is not the id of a session"):
+        Clusters.from_ids(pl.Series(["ann/s1", "bob"]), "requests")
 
 
 @given(st.lists(eighths, min_size=2, max_size=30))
@@ -136,7 +138,11 @@ def test_one_request_a_user_gives_the_bits_of_users(values: list[float]) -> None
     alone = ratio_of([[value] for value in values], "requests")
     users = ratio_of([[value] for value in values], "users")
 
-    assert alone.errors.tolist() == users.errors.tolist() == [v - users.value for v in values]
+    assert (
+        alone.jackknife_errors.tolist()
+        == users.jackknife_errors.tolist()
+        == [v - users.value for v in values]
+    )
     assert alone.interval(0.95) == users.interval(0.95) or math.isnan(alone.interval(0.95)[0])
 
 
@@ -146,7 +152,7 @@ def test_the_order_of_users_changes_no_bit(requests: Requests, random: object) -
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     before, after = ratio_of(requests, "requests"), ratio_of(shuffled, "requests")
 
-    assert (before.value, before.standard_error, before.effective) == (after.value, after.standard_error, after.effective)  # fmt: skip
+    assert (before.value, before.standard_error, before.effective_users) == (after.value, after.standard_error, after.effective_users)  # fmt: skip
 
 
 def test_a_pair_is_over_the_requests_that_both_have() -> None:
@@ -157,8 +163,10 @@ def test_a_pair_is_over_the_requests_that_both_have() -> None:
     both = np.arange(len(user)) % 3 > 0
     for mean in ("requests", "users"):
         clusters = Clusters(user, 40, mean)
-        found = paired(
-            Column(a, clusters), Column(np.where(both, b, np.nan), clusters), confidence=0.95
+        found = paired_test(
+            UserValues(a, clusters),
+            UserValues(np.where(both, b, np.nan), clusters),
+            confidence=0.95,
         )
         gaps = [fmean((a - b)[(user == u) & both]) for u in range(40)]
 
@@ -173,7 +181,9 @@ def test_few_users_who_differ_have_no_interval_however_many_requests() -> None:
     user = np.repeat(np.arange(30), 50)
     gap = np.where(user < 5, 1.0, 0.0)
     clusters = Clusters(user, 30, "requests")
-    found = paired(Column(gap, clusters), Column(np.zeros(len(gap)), clusters), confidence=0.95)
+    found = paired_test(
+        UserValues(gap, clusters), UserValues(np.zeros(len(gap)), clusters), confidence=0.95
+    )
 
     assert (found.n_users, found.n_nonzero) == (30, 5)
     assert math.isnan(found.ci_low)

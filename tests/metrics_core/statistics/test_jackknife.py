@@ -9,7 +9,7 @@ from scipy.stats import t as student
 
 from concord.metrics_core.metrics.exposure import Exposure, coverage, gini
 from concord.metrics_core.metrics.listed import Items
-from concord.metrics_core.stats.list_swaps import GROUPS, Shown, jackknife_intervals
+from concord.metrics_core.stats.list_swaps import GROUPS, RecommendedItems, jackknife_intervals
 
 MEASURES = {
     "Coverage@2": partial(coverage, coverage_items="catalogue"),
@@ -22,7 +22,9 @@ def _items(n: int) -> Items:
     return Items(1, 1, everything, everything > 0, None)
 
 
-def _intervals(a: Shown, b: Shown, n_items: int) -> dict[str, tuple[float, float]]:
+def _intervals(
+    a: RecommendedItems, b: RecommendedItems, n_items: int
+) -> dict[str, tuple[float, float]]:
     return jackknife_intervals(a, b, MEASURES, items=_items(n_items), k=2, confidence=0.95)
 
 
@@ -30,7 +32,9 @@ def test_users_who_share_items_spread_the_interval() -> None:
     # users 0 to 4 get an item each that nobody else gets, users 5 to 9 all get item 9
     item = np.array([0, 1, 2, 3, 4, 9, 9, 9, 9, 9])
     users = np.arange(10)
-    low, high = _intervals(Shown(users, item), Shown(users, np.full(10, 9)), 10)["Coverage@2"]
+    low, high = _intervals(
+        RecommendedItems(users, item), RecommendedItems(users, np.full(10, 9)), 10
+    )["Coverage@2"]
 
     # 0.6 - 0.1; 0.1 less without one of the first five: mean 0.45, squares 10 x 0.05² = 0.025
     half = student.ppf(0.975, 9) * math.sqrt(9 / 10 * 0.025)
@@ -41,10 +45,10 @@ def test_leaving_groups_out_is_what_recomputing_without_them_gives() -> None:
     rng = np.random.default_rng(1)
     n_users, n_items = 250, 40
     a, b = (
-        Shown(np.repeat(np.arange(n_users), 2), rng.integers(0, n_items, 2 * n_users))
+        RecommendedItems(np.repeat(np.arange(n_users), 2), rng.integers(0, n_items, 2 * n_users))
         for _ in range(2)
     )
-    b = Shown(b.user[20:], b.item[20:])  # ten users have no list with b
+    b = RecommendedItems(b.user[20:], b.item[20:])  # ten users have no list with b
     gaps = []
     for group in range(GROUPS):
         values = []
@@ -63,7 +67,9 @@ def test_leaving_groups_out_is_what_recomputing_without_them_gives() -> None:
 
 def test_turned_round_it_is_mirrored_and_alike_it_is_nothing() -> None:
     rng = np.random.default_rng(2)
-    a, b = (Shown(np.repeat(np.arange(50), 2), rng.integers(0, 30, 100)) for _ in range(2))
+    a, b = (
+        RecommendedItems(np.repeat(np.arange(50), 2), rng.integers(0, 30, 100)) for _ in range(2)
+    )
 
     there, back = _intervals(a, b, 30), _intervals(b, a, 30)
 
@@ -74,6 +80,8 @@ def test_turned_round_it_is_mirrored_and_alike_it_is_nothing() -> None:
 
 def test_nine_users_give_no_interval() -> None:
     users = np.arange(9)
-    found = _intervals(Shown(users, users), Shown(users, users[::-1].copy()), 9)
+    found = _intervals(
+        RecommendedItems(users, users), RecommendedItems(users, users[::-1].copy()), 9
+    )
 
     assert all(math.isnan(end) for ends in found.values() for end in ends)

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from concord.metrics_core.stats import adjustment as module
-from concord.metrics_core.stats.adjustment import max_t
-from concord.metrics_core.stats.paired import compare
-from concord.metrics_core.stats.verdict import holm
+from concord.metrics_core.stats.adjustment import holm, max_t
+from concord.metrics_core.stats.paired import paired_tests
 
 
 def _gaps(seed: int, users: int = 80, tests: int = 5, shared: float = 0.7) -> np.ndarray:
@@ -65,7 +64,7 @@ def test_comparisons_that_hang_together_cost_less_than_by_holm() -> None:
     joint = max_t(_pairs(gaps), resamples=2000, seed=1)
 
     values = {f"{j}": gaps[:, j] for j in range(20)} | {"0s": np.zeros(len(gaps))}
-    found = compare(values, [(f"{j}", "0s") for j in range(20)], confidence=0.95)
+    found = paired_tests(values, [(f"{j}", "0s") for j in range(20)], confidence=0.95)
     alone = np.array([each.p for each in found])
     assert joint == pytest.approx(alone, abs=0.02)
     assert (holm(alone) > 5 * joint).all()
@@ -108,7 +107,7 @@ def test_division_into_blocks_changes_no_bit_and_bounds_the_memory(
     pairs = _pairs(gaps)
     at_once = max_t(pairs, resamples=199, seed=2)
 
-    monkeypatch.setattr(module, "_VALUES", 7 * len(gaps))
+    monkeypatch.setattr(module, "_MAX_VALUES", 7 * len(gaps))
     monkeypatch.setattr(module, "_USERS", 300)
     tracemalloc.start()
     in_blocks = max_t(pairs, resamples=199, seed=2)

@@ -10,17 +10,18 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 
-from concord.metrics_core.stats.paired import CAUTION_BELOW
-from concord.metrics_core.stats.verdict import Paired, compare, pairs
+from concord.metrics_core.stats.paired import PairedTest, paired_tests
+from concord.metrics_core.stats.sign_flips import MIN_T_TEST_USERS
+from concord.metrics_core.stats.verdict import model_pairs
 
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95
 T_11 = 2.2009851600916  # 97.5 % point of t with 11 degrees of freedom, from a table
 
 
-def one(a: Floats | list[float], b: Floats | list[float]) -> Paired:
+def one(a: Floats | list[float], b: Floats | list[float]) -> PairedTest:
     values = {"a": np.array(a, dtype=np.float64), "b": np.array(b, dtype=np.float64)}
-    (found,) = compare(values, [("a", "b")], confidence=CONFIDENCE)
+    (found,) = paired_tests(values, [("a", "b")], confidence=CONFIDENCE)
     return found
 
 
@@ -53,7 +54,7 @@ def test_interval_and_p_are_those_of_scipy(n: int, shift: float) -> None:
     found, expected = one(a, b), ttest_rel(a, b)
 
     interval = expected.confidence_interval(CONFIDENCE)
-    if n >= CAUTION_BELOW:
+    if n >= MIN_T_TEST_USERS:
         assert found.p == pytest.approx(expected.pvalue, rel=1e-9)
     assert (found.ci_low, found.ci_high) == pytest.approx((interval.low, interval.high), rel=1e-9)
 
@@ -71,7 +72,7 @@ def test_users_without_a_value_in_either_model_are_left_out() -> None:
 @pytest.mark.parametrize("n", [20, 40])
 def test_equal_differences_have_p_of_all_signs_and_no_interval_of_no_width(n: int) -> None:
     found = one([0.3] * n, [0.2] * n)
-    (bounded,) = compare(
+    (bounded,) = paired_tests(
         {"a": np.full(n, 0.3), "b": np.full(n, 0.2)},
         [("a", "b")],
         confidence=CONFIDENCE,
@@ -125,7 +126,7 @@ def test_relative_change_needs_a_mean_above_0() -> None:
 def test_a_pooled_mean_keeps_the_difference_and_nothing_else() -> None:
     rng = np.random.default_rng(4)
 
-    found = one(rng.random(50), rng.random(50)).of_means(0.30, 0.25)
+    found = one(rng.random(50), rng.random(50)).with_means(0.30, 0.25)
 
     assert (found.mean_a, found.mean_b, found.difference) == (0.30, 0.25, 0.30 - 0.25)
     assert found.n_users == 50
@@ -133,8 +134,12 @@ def test_a_pooled_mean_keeps_the_difference_and_nothing_else() -> None:
 
 
 def test_every_pair_is_compared_once_with_the_baseline_second() -> None:
-    assert pairs(["pop", "knn", "als"], "knn") == [("pop", "knn"), ("als", "knn"), ("pop", "als")]
-    assert pairs(["knn"], "knn") == []
+    assert model_pairs(["pop", "knn", "als"], "knn") == [
+        ("pop", "knn"),
+        ("als", "knn"),
+        ("pop", "als"),
+    ]
+    assert model_pairs(["knn"], "knn") == []
 
 
 def test_means_are_over_the_users_of_the_pair() -> None:
@@ -144,7 +149,7 @@ def test_means_are_over_the_users_of_the_pair() -> None:
         "c": np.array([1.0, 0.0, 0.0, 0.0]),
     }
 
-    ab, ac = compare(values, [("a", "b"), ("a", "c")], confidence=CONFIDENCE)
+    ab, ac = paired_tests(values, [("a", "b"), ("a", "c")], confidence=CONFIDENCE)
 
     assert (ab.mean_a, ab.mean_b, ab.n_users) == (1 / 3, 2 / 3, 3)
     assert (ac.mean_a, ac.mean_b, ac.n_users) == (2 / 4, 1 / 4, 4)

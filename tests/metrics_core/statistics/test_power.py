@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from concord.metrics_core.results.plan import VarianceComponents
-from concord.metrics_core.stats.paired import Paired
+from concord.metrics_core.stats.paired import PairedTest
 from concord.metrics_core.stats.power import (
-    MOST_USERS,
+    MAX_USERS,
     Claim,
-    better,
-    chance,
-    different,
-    equivalent,
-    not_worse,
+    difference_claim,
+    equivalence_claim,
+    mean_variances,
+    non_inferiority_claim,
+    power_of,
     seeds_needed,
     smallest_effect,
+    superiority_claim,
     users_needed,
-    variances,
 )
 from concord.metrics_core.stats.verdict import verdict
 from tests.metrics_core.defined import defined
@@ -35,7 +35,7 @@ def test_with_many_users_it_is_the_formula_of_the_textbook() -> None:
     by_hand = ((1.959964 + 0.841621) * 0.2 / 0.005) ** 2
 
     assert by_hand == pytest.approx(12558.2, abs=0.1)
-    needed = users_needed(different(ALPHA), 0.005, VarianceComponents(0.2), power=0.8)
+    needed = users_needed(difference_claim(ALPHA), 0.005, VarianceComponents(0.2), power=0.8)
     assert needed == math.ceil(by_hand + 1.959964**2 / 2)  # what t adds: z² / 2
 
 
@@ -43,24 +43,28 @@ def test_the_smallest_difference_by_hand() -> None:
     """(1.959964 + 0.841621) · 0.2 / √10,000, and t adds one part in 5,000 at most."""
     by_hand = (1.959964 + 0.841621) * 0.2 / 100
 
-    found = smallest_effect(different(ALPHA), VarianceComponents(0.2), power=0.8, users=10_000)
+    found = smallest_effect(
+        difference_claim(ALPHA), VarianceComponents(0.2), power=0.8, users=10_000
+    )
     assert found == pytest.approx(by_hand, rel=2e-4)
 
 
 # Cohen (1988) and G*Power 3.1, "means: difference between two dependent means": two-sided 0.05, power 0.8.
 @pytest.mark.parametrize(("d", "n"), [(0.2, 199), (0.5, 34), (0.8, 15)])
 def test_published_sample_sizes(d: float, n: int) -> None:
-    assert users_needed(different(ALPHA), d, ONE, power=0.8) == n
+    assert users_needed(difference_claim(ALPHA), d, ONE, power=0.8) == n
 
 
 def test_published_examples_of_r() -> None:
     """`power.t.test(…, type = "paired")`: Dalgaard (2008), Introductory Statistics with R, 9.3: n = 19.96892; and the
     power of 12 pairs with delta 0.3 and sd 0.28: 0.9210877."""
     assert (
-        users_needed(different(ALPHA), 10.0, VarianceComponents(10 * math.sqrt(2)), power=0.85)
+        users_needed(
+            difference_claim(ALPHA), 10.0, VarianceComponents(10 * math.sqrt(2)), power=0.85
+        )
         == 20
     )
-    found = chance(different(ALPHA), 0.3, VarianceComponents(0.28), users=12)
+    found = power_of(difference_claim(ALPHA), 0.3, VarianceComponents(0.28), users=12)
     assert found == pytest.approx(0.9210877, abs=5e-8)
 
 
@@ -70,18 +74,18 @@ def test_power_of_two_one_sided_tests_is_that_of_powertost() -> None:
     A 2x2 crossover has n - 2 = 38 degrees of freedom, as 39 users have; the variance of its difference is 2 · ln(1.09) / 40.
     """
     variance = 2 * math.log(1 + 0.3**2) / 40
-    claim = equivalent(math.log(1.25), 0.10)
+    claim = equivalence_claim(math.log(1.25), 0.10)
 
-    found = chance(claim, math.log(0.95), VarianceComponents(math.sqrt(39 * variance)), users=39)
+    found = power_of(claim, math.log(0.95), VarianceComponents(math.sqrt(39 * variance)), users=39)
 
     assert found == pytest.approx(0.815845, abs=5e-7)
 
 
 CLAIMS = {
-    "better": better(0.1, ALPHA, ALPHA / 20),
-    "better, without a threshold": better(0.0, ALPHA, ALPHA / 20),
-    "equivalent": equivalent(0.6, ALPHA),
-    "not worse": not_worse(0.4, ALPHA),
+    "better": superiority_claim(0.1, ALPHA, ALPHA / 20),
+    "better, without a threshold": superiority_claim(0.0, ALPHA, ALPHA / 20),
+    "equivalent": equivalence_claim(0.6, ALPHA),
+    "not worse": non_inferiority_claim(0.4, ALPHA),
 }
 
 
@@ -99,7 +103,7 @@ def test_chances_are_those_of_the_reference(name: str, users: int) -> None:
         users=users,
     )
 
-    assert chance(claim, effect, ONE, users=users) == pytest.approx(expected, abs=3e-6)
+    assert power_of(claim, effect, ONE, users=users) == pytest.approx(expected, abs=3e-6)
 
 
 def _upper(claim: Claim, users: int, error: float) -> float:
@@ -125,8 +129,8 @@ def test_chances_over_trainings_are_those_of_the_reference(seeds: int) -> None:
         seeds=seeds,
     )
 
-    assert variances(spread, users, seeds) == pytest.approx((a, b))
-    found = chance(different(ALPHA), 0.07, spread, users=users, seeds=seeds)
+    assert mean_variances(spread, users, seeds) == pytest.approx((a, b))
+    found = power_of(difference_claim(ALPHA), 0.07, spread, users=users, seeds=seeds)
     assert found == pytest.approx(expected, abs=1e-6)
 
 
@@ -136,15 +140,15 @@ def test_no_number_of_users_is_enough_where_trainings_vary_too_much() -> None:
     floor = 4.302653 * 0.01 / math.sqrt(3)
 
     assert floor == pytest.approx(0.0248, abs=5e-5)
-    assert users_needed(different(ALPHA), 0.02, spread, power=0.8, seeds=3) is None
-    seeds = seeds_needed(different(ALPHA), 0.02, spread, power=0.8, users=1192)
+    assert users_needed(difference_claim(ALPHA), 0.02, spread, power=0.8, seeds=3) is None
+    seeds = seeds_needed(difference_claim(ALPHA), 0.02, spread, power=0.8, users=1192)
     assert seeds == 8
-    enough = chance(different(ALPHA), 0.02, spread, users=1192, seeds=seeds)
-    few = chance(different(ALPHA), 0.02, spread, users=1192, seeds=seeds - 1)
+    enough = power_of(difference_claim(ALPHA), 0.02, spread, users=1192, seeds=seeds)
+    few = power_of(difference_claim(ALPHA), 0.02, spread, users=1192, seeds=seeds - 1)
     assert few < 0.8 <= enough
-    too_small = seeds_needed(different(ALPHA), 0.001, spread, power=0.8, users=1192)
+    too_small = seeds_needed(difference_claim(ALPHA), 0.001, spread, power=0.8, users=1192)
     assert too_small is None  # the users vary too much for any number of seeds
-    assert defined(users_needed(different(ALPHA), 0.02, spread, power=0.8, seeds=8)) <= 1192
+    assert defined(users_needed(difference_claim(ALPHA), 0.02, spread, power=0.8, seeds=8)) <= 1192
 
 
 @pytest.mark.parametrize("seeds", [2, 3, 10, 30])
@@ -153,36 +157,44 @@ def test_over_trainings_nothing_is_found_too_often_where_there_is_nothing(seeds:
     for users in (3, 100, 10_000):
         for ratio in (0.1, 0.5, 1.0, 2.0, 10.0):
             spread = VarianceComponents(1.0, ratio * math.sqrt(seeds / users))
-            assert chance(different(ALPHA), 0.0, spread, users=users, seeds=seeds) <= ALPHA / 2
-        alone = chance(
-            different(ALPHA), 0.0, VarianceComponents(0.0, 1.0), users=users, seeds=seeds
+            assert (
+                power_of(difference_claim(ALPHA), 0.0, spread, users=users, seeds=seeds)
+                <= ALPHA / 2
+            )
+        alone = power_of(
+            difference_claim(ALPHA), 0.0, VarianceComponents(0.0, 1.0), users=users, seeds=seeds
         )
         assert alone == pytest.approx(ALPHA / 2)
 
 
 def test_where_nothing_can_be_shown_or_is_certain() -> None:
     # at its bound a difference is never shown
-    assert users_needed(better(0.005, ALPHA, ALPHA), 0.005, ONE, power=0.8) is None
-    assert users_needed(not_worse(0.0, ALPHA), 0.0, ONE, power=0.8) is None
-    assert chance(not_worse(0.0, ALPHA), 0.0, ONE, users=10_000) == pytest.approx(ALPHA / 2)
-    assert chance(different(ALPHA), 0.0, ONE, users=MOST_USERS) == pytest.approx(ALPHA / 2)
+    assert users_needed(superiority_claim(0.005, ALPHA, ALPHA), 0.005, ONE, power=0.8) is None
+    assert users_needed(non_inferiority_claim(0.0, ALPHA), 0.0, ONE, power=0.8) is None
+    assert power_of(non_inferiority_claim(0.0, ALPHA), 0.0, ONE, users=10_000) == pytest.approx(
+        ALPHA / 2
+    )
+    assert power_of(difference_claim(ALPHA), 0.0, ONE, users=MAX_USERS) == pytest.approx(ALPHA / 2)
     # without a spread it is what it is
-    assert users_needed(different(ALPHA), 0.1, VarianceComponents(0.0), power=0.8) == 2
-    assert users_needed(different(ALPHA), 0.0, VarianceComponents(0.0), power=0.8) is None
-    assert chance(equivalent(0.1, ALPHA), 0.2, VarianceComponents(0.0), users=10) == 0
+    assert users_needed(difference_claim(ALPHA), 0.1, VarianceComponents(0.0), power=0.8) == 2
+    assert users_needed(difference_claim(ALPHA), 0.0, VarianceComponents(0.0), power=0.8) is None
+    assert power_of(equivalence_claim(0.1, ALPHA), 0.2, VarianceComponents(0.0), users=10) == 0
     # one user or one training shows nothing
-    assert chance(different(ALPHA), 1.0, ONE, users=1) == 0
-    assert chance(different(ALPHA), 1.0, VarianceComponents(0.1, 0.1), users=100, seeds=1) == 0
-    assert smallest_effect(different(ALPHA), ONE, power=0.8, users=1) is None
+    assert power_of(difference_claim(ALPHA), 1.0, ONE, users=1) == 0
+    assert (
+        power_of(difference_claim(ALPHA), 1.0, VarianceComponents(0.1, 0.1), users=100, seeds=1)
+        == 0
+    )
+    assert smallest_effect(difference_claim(ALPHA), ONE, power=0.8, users=1) is None
 
 
 def test_one_training_has_all_that_varies_between_users() -> None:
     """√(0.3² + 0.4²) = 0.5."""
     lists = VarianceComponents(0.3, 0.1, 0.4)
 
-    alone = chance(different(ALPHA), 0.1, lists, users=200)
+    alone = power_of(difference_claim(ALPHA), 0.1, lists, users=200)
 
-    assert alone == chance(different(ALPHA), 0.1, VarianceComponents(0.5), users=200)
+    assert alone == power_of(difference_claim(ALPHA), 0.1, VarianceComponents(0.5), users=200)
 
 
 @given(
@@ -196,12 +208,12 @@ def test_smallest_effect_and_users_needed_answer_each_other(
     sd: float, users: int, power: float, alpha: float, margin: float
 ) -> None:
     """With the smallest effect of n users, n users are needed, and no fewer."""
-    claim = better(margin, alpha, alpha)
+    claim = superiority_claim(margin, alpha, alpha)
     effect = defined(smallest_effect(claim, VarianceComponents(sd), power=power, users=users))
 
     assert effect > margin
-    assert chance(claim, effect, VarianceComponents(sd), users=users) >= power
-    assert chance(claim, effect * 0.9999, VarianceComponents(sd), users=users) < power
+    assert power_of(claim, effect, VarianceComponents(sd), users=users) >= power
+    assert power_of(claim, effect * 0.9999, VarianceComponents(sd), users=users) < power
 
 
 @pytest.mark.parametrize(("mean", "sd"), [(0.02, 0.2), (0.012, 0.2), (0.0, 0.05), (0.02, 0.05)])
@@ -211,14 +223,16 @@ def test_a_claim_holds_where_the_verdict_says_so(mean: float, sd: float) -> None
     half = reference.reach(users, ALPHA) * sd / math.sqrt(users)
     t = mean / sd * math.sqrt(users)
     p = 2 * float(student.sf(abs(t), users - 1))
-    found = Paired(0.5, 0.5 - mean, mean, users, users, 0.5, 0, 0.5, mean - half, mean + half, p=p)
+    found = PairedTest(
+        0.5, 0.5 - mean, mean, users, users, 0.5, 0, 0.5, mean - half, mean + half, p=p
+    )
     said = verdict(
         found, min(p * tests, 1.0), alpha=ALPHA, min_effect=min_effect, higher_is_better=True
     )
 
-    claim = better(min_effect, ALPHA, ALPHA / tests)
+    claim = superiority_claim(min_effect, ALPHA, ALPHA / tests)
     above = [b + reference.reach(users, a) * sd / math.sqrt(users) for b, a in claim.above]
-    inside = equivalent(min_effect, ALPHA)
+    inside = equivalence_claim(min_effect, ALPHA)
     low = inside.above[0][0] + half
     assert (said == "better") == (mean > max(above))
     assert (said == "equivalent") == (low <= mean <= -low)

@@ -12,8 +12,8 @@ from scipy.stats import wilcoxon
 from concord.metrics_core.stats.data_sets import (
     average_ranks,
     critical_difference,
-    friedman,
-    groups_alike,
+    friedman_test,
+    indistinguishable_groups,
     rank_intervals,
     signed_rank_p,
     smallest_signed_rank_p,
@@ -50,7 +50,7 @@ def test_ties_share_the_mean_of_their_ranks() -> None:
 
 
 def test_friedman_on_paper() -> None:
-    result = friedman([[1, 2, 3], [1, 2, 3], [1, 3, 2], [2, 1, 3]])
+    result = friedman_test([[1, 2, 3], [1, 2, 3], [1, 3, 2], [2, 1, 3]])
 
     # Mean ranks 5/4, 8/4, 11/4; 12 · 4 / (3 · 4) · ((-3/4)² + 0 + (3/4)²) = 4 · 9/8 = 4.5
     assert result.chi2 == pytest.approx(4.5)
@@ -59,7 +59,7 @@ def test_friedman_on_paper() -> None:
 
 
 def test_demsars_published_example() -> None:
-    result = friedman(RANKS)
+    result = friedman_test(RANKS)
     mean_ranks = [sum(column) / 14 for column in zip(*RANKS, strict=True)]
 
     assert [round(mean, 3) for mean in mean_ranks] == [3.143, 2.000, 2.893, 1.964]
@@ -90,7 +90,7 @@ def test_demsars_critical_values(confidence: float, published: tuple[float, ...]
 
 @pytest.mark.parametrize("ranks", [(1, 2, 3), (1.5, 1.5, 3)])  # ties leave fewer orders
 def test_where_all_data_sets_agree_p_is_exact(ranks: tuple[float, ...]) -> None:
-    result = friedman([[*ranks]] * 5)
+    result = friedman_test([[*ranks]] * 5)
 
     orders = set(permutations(ranks))  # every way the other four could rank, against the first
     agree = sum(all(order == ranks for order in others) for others in product(orders, repeat=4))
@@ -99,8 +99,8 @@ def test_where_all_data_sets_agree_p_is_exact(ranks: tuple[float, ...]) -> None:
 
 
 def test_models_that_are_equal_everywhere_do_not_differ() -> None:
-    assert friedman([[1.5, 1.5, 3.0]] * 2 + [[2, 2, 2]] * 3).p > 0.1
-    assert friedman([[2, 2, 2]] * 5).p == 1.0
+    assert friedman_test([[1.5, 1.5, 3.0]] * 2 + [[2, 2, 2]] * 3).p > 0.1
+    assert friedman_test([[2, 2, 2]] * 5).p == 1.0
 
 
 def test_ranks_that_tests_leave_open() -> None:
@@ -112,8 +112,12 @@ def test_ranks_that_tests_leave_open() -> None:
 def test_bars_join_the_longest_runs_without_a_different_pair() -> None:
     apart = [frozenset("ad"), frozenset("ac"), frozenset("ae"), frozenset("be")]
 
-    assert groups_alike("abcde", apart) == [("a", "b"), ("b", "c", "d"), ("c", "d", "e")]
-    assert groups_alike("ab", [frozenset("ab")]) == []
+    assert indistinguishable_groups("abcde", apart) == [
+        ("a", "b"),
+        ("b", "c", "d"),
+        ("c", "d", "e"),
+    ]
+    assert indistinguishable_groups("ab", [frozenset("ab")]) == []
 
 
 # Hollander & Wolfe: depression before and after, on nine patients; R's help page of wilcox.test has p = 0.0391.

@@ -12,12 +12,12 @@ from scipy.stats import ttest_1samp
 
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.replicates import (
-    OverTrainings,
-    Part,
-    Trained,
+    ReplicateEstimate,
+    ReplicateValues,
+    VarianceEstimate,
     mean_of_defined,
-    trainings_needed,
-    turned,
+    order_reversals,
+    replicates_needed,
     users_needed,
 )
 from tests.metrics_core.defined import defined
@@ -33,12 +33,14 @@ OF_JUDGES, RESIDUAL = 32.4861111111111, 1.01944444444444
 
 
 def test_the_components_are_those_of_a_published_table() -> None:
-    found = Trained(JUDGES)
+    found = ReplicateValues(JUDGES)
 
-    assert found.of_rest == pytest.approx(RESIDUAL, rel=1e-12)
-    assert found.of_trainings == pytest.approx((OF_JUDGES - RESIDUAL) / 6, rel=1e-12)
-    assert found.part.variance == pytest.approx((OF_JUDGES - RESIDUAL) / 6 / 4, rel=1e-12)
-    assert found.part.n == 4
+    assert found.residual_variance == pytest.approx(RESIDUAL, rel=1e-12)
+    assert found.replicate_variance == pytest.approx((OF_JUDGES - RESIDUAL) / 6, rel=1e-12)
+    assert found.variance_of_mean.variance == pytest.approx(
+        (OF_JUDGES - RESIDUAL) / 6 / 4, rel=1e-12
+    )
+    assert found.variance_of_mean.n == 4
 
 
 def test_a_worked_example() -> None:
@@ -58,15 +60,15 @@ def test_a_worked_example() -> None:
     users: (0.6 - 0.2)^2 / 2 = 0.08; of the mean of two: 0.04
     half^2 = t(1)^2 0.04 + t(2)^2 0.01
     """
-    found = Trained(np.array([[0.1, 0.3], [0.4, 0.8], [0.1, 0.7]]))
+    found = ReplicateValues(np.array([[0.1, 0.3], [0.4, 0.8], [0.1, 0.7]]))
 
     assert found.means == pytest.approx((0.2, 0.6, 0.4))
-    assert found.of_rest == pytest.approx(0.02)
-    assert found.of_trainings == pytest.approx(0.03)
-    over = OverTrainings(0.4, Part(0.04, 2), (found.part,))
+    assert found.residual_variance == pytest.approx(0.02)
+    assert found.replicate_variance == pytest.approx(0.03)
+    over = ReplicateEstimate(0.4, VarianceEstimate(0.04, 2), (found.variance_of_mean,))
     half = math.sqrt(12.706204736**2 * 0.04 + 4.302652730**2 * 0.01)
     assert over.interval(0.95) == pytest.approx((0.4 - half, 0.4 + half))
-    assert over.share == pytest.approx(0.2)
+    assert over.replicate_share == pytest.approx(0.2)
 
 
 def _slowly(rows: list[list[float]]) -> tuple[float, float]:
@@ -95,15 +97,18 @@ _VALUES = st.integers(2, 6).flatmap(
 def test_the_components_equal_a_slow_reference_and_no_order_of_users_changes_a_bit(
     rows: list[list[float]], random: object
 ) -> None:
-    found = Trained(np.array(rows))
+    found = ReplicateValues(np.array(rows))
     order = list(range(len(rows[0])))
     random.shuffle(order)  # type: ignore[attr-defined]
-    shuffled = Trained(np.array(rows)[:, order])
+    shuffled = ReplicateValues(np.array(rows)[:, order])
 
     of_trainings, rest = _slowly(rows)
-    assert found.of_rest == pytest.approx(rest, abs=1e-12)
-    assert found.of_trainings == pytest.approx(of_trainings, abs=1e-12)
-    assert (shuffled.of_rest, shuffled.of_trainings) == (found.of_rest, found.of_trainings)
+    assert found.residual_variance == pytest.approx(rest, abs=1e-12)
+    assert found.replicate_variance == pytest.approx(of_trainings, abs=1e-12)
+    assert (shuffled.residual_variance, shuffled.replicate_variance) == (
+        found.residual_variance,
+        found.replicate_variance,
+    )
 
 
 def test_where_folds_have_users_of_their_own_it_is_the_t_interval_of_their_means() -> None:
@@ -112,12 +117,14 @@ def test_where_folds_have_users_of_their_own_it_is_the_t_interval_of_their_means
     values = np.full((4, 12), NAN)
     for fold, row in enumerate(gaps):
         values[fold, 3 * fold : 3 * fold + 3] = row
-    found = Trained(values)
+    found = ReplicateValues(values)
 
     theirs = ttest_1samp([fmean(row) for row in gaps], 0.0)
-    over = OverTrainings(fmean(fmean(row) for row in gaps), Part(0.0, 2), (found.part,))
+    over = ReplicateEstimate(
+        fmean(fmean(row) for row in gaps), VarianceEstimate(0.0, 2), (found.variance_of_mean,)
+    )
 
-    assert found.nested
+    assert found.is_nested
     assert over.p == pytest.approx(theirs.pvalue, rel=1e-9)
     assert over.interval(0.95) == pytest.approx(tuple(theirs.confidence_interval(0.95)))
 
@@ -126,8 +133,8 @@ def test_users_whom_some_trainings_lack_are_left_out_of_the_components() -> None
     whole = JUDGES.copy()
     lacking = np.column_stack([whole, [1.0, NAN, 2.0, 3.0]])
 
-    assert not Trained(lacking).nested
-    assert Trained(lacking).of_trainings == Trained(whole).of_trainings
+    assert not ReplicateValues(lacking).is_nested
+    assert ReplicateValues(lacking).replicate_variance == ReplicateValues(whole).replicate_variance
     assert mean_of_defined(list(lacking))[-1] == 2.0
     assert math.isnan(mean_of_defined([np.array([NAN]), np.array([NAN])])[0])
 
@@ -136,8 +143,8 @@ def test_trainings_of_weighed_users_are_ratios_over_those_whom_all_have() -> Non
     values = np.random.default_rng(3).random((3, 30))
     values[0, :5] = NAN
     weights = np.r_[np.full(8, 20.0), np.ones(22)]
-    found = Trained(values, Clusters.weighed(weights))
-    other = Trained(values[:, ::-1].copy(), Clusters.weighed(weights))
+    found = ReplicateValues(values, Clusters.weighted(weights))
+    other = ReplicateValues(values[:, ::-1].copy(), Clusters.weighted(weights))
 
     expected = [(row[5:] * weights[5:]).sum() / weights[5:].sum() for row in values]
     gaps = [
@@ -151,34 +158,45 @@ def test_trainings_of_weighed_users_are_ratios_over_those_whom_all_have() -> Non
 def test_what_two_models_share_by_their_seeds_cancels_where_they_are_paired() -> None:
     base = np.random.default_rng(5).random((4, 50))
     shift = np.array([[0.0], [0.3], [0.1], [0.6]])
-    a, b = Trained(base + shift + 0.01), Trained(base + shift)
+    a, b = ReplicateValues(base + shift + 0.01), ReplicateValues(base + shift)
 
-    assert a.of_trainings > 0.01
-    assert Trained(a.values - b.values).of_trainings == pytest.approx(0.0, abs=1e-15)
+    assert a.replicate_variance > 0.01
+    assert ReplicateValues(a.values - b.values).replicate_variance == pytest.approx(0.0, abs=1e-15)
 
 
 def test_p_is_the_level_at_which_the_interval_reaches_0() -> None:
-    found = OverTrainings(0.02, Part(0.00004, 500), (Part(0.00002, 5), Part(0.00001, 3)))
+    found = ReplicateEstimate(
+        0.02,
+        VarianceEstimate(0.00004, 500),
+        (VarianceEstimate(0.00002, 5), VarianceEstimate(0.00001, 3)),
+    )
 
     assert 0.01 < found.p < 0.1
-    assert found.half(1 - found.p) == pytest.approx(0.02, rel=1e-9)
-    assert OverTrainings(0.0, Part(0.00004, 500), (Part(0.00002, 5),)).p == 1.0
+    assert found.half_width(1 - found.p) == pytest.approx(0.02, rel=1e-9)
+    assert (
+        ReplicateEstimate(0.0, VarianceEstimate(0.00004, 500), (VarianceEstimate(0.00002, 5),)).p
+        == 1.0
+    )
 
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_fewer_than_three_trainings_give_no_interval(n: int) -> None:
-    found = OverTrainings(0.02, Part(0.00004, 500), (Part(0.00002, 5), Part(0.00001, n)))
+    found = ReplicateEstimate(
+        0.02,
+        VarianceEstimate(0.00004, 500),
+        (VarianceEstimate(0.00002, 5), VarianceEstimate(0.00001, n)),
+    )
 
     assert all(math.isnan(end) for end in found.interval(0.95))
     assert math.isnan(found.p)
 
 
 def test_one_side_alone_gives_its_own_t_interval() -> None:
-    of_users = OverTrainings(0.1, Part(0.0004, 30), (Part(0.0, 4),))
-    of_trainings = OverTrainings(0.1, Part(0.0, 30), (Part(0.0004, 4),))
+    of_users = ReplicateEstimate(0.1, VarianceEstimate(0.0004, 30), (VarianceEstimate(0.0, 4),))
+    of_trainings = ReplicateEstimate(0.1, VarianceEstimate(0.0, 30), (VarianceEstimate(0.0004, 4),))
 
-    assert of_users.half(0.9) == pytest.approx(student.ppf(0.95, 29) * 0.02)
-    assert of_trainings.half(0.9) == pytest.approx(student.ppf(0.95, 3) * 0.02)
+    assert of_users.half_width(0.9) == pytest.approx(student.ppf(0.95, 29) * 0.02)
+    assert of_trainings.half_width(0.9) == pytest.approx(student.ppf(0.95, 3) * 0.02)
 
 
 @pytest.mark.parametrize(
@@ -192,8 +210,10 @@ def test_how_many_users_or_trainings_would_settle_it(
     of_users: float, of_trainings: float, are_users_needed: bool
 ) -> None:
     """A difference of 0.02 between 4 trainings of 100 users."""
-    over = OverTrainings(0.02, Part(of_users, 100), (Part(of_trainings, 4),))
-    users, trainings = users_needed(over, 0.95), trainings_needed(over, 0.95)
+    over = ReplicateEstimate(
+        0.02, VarianceEstimate(of_users, 100), (VarianceEstimate(of_trainings, 4),)
+    )
+    users, trainings = users_needed(over, 0.95), replicates_needed(over, 0.95)
 
     def half(n: int, r: int) -> float:
         part_of_users = student.ppf(0.975, n - 1) ** 2 * of_users * 100 / n
@@ -210,44 +230,48 @@ def test_how_many_users_or_trainings_would_settle_it(
 def test_how_often_the_order_turns() -> None:
     """Means 0.3, 0.5, 0.4 against 0.35, 0.2: of six pairs one has the other order."""
     a, b = (
-        Trained(np.array([[m - 0.1, m + 0.1] for m in means]))
+        ReplicateValues(np.array([[m - 0.1, m + 0.1] for m in means]))
         for means in ([0.3, 0.5, 0.4], [0.35, 0.2])
     )
 
-    every = turned(a, b, 0.125, paired=False)
+    every = order_reversals(a, b, 0.125, paired=False)
 
-    assert (every.times, every.of) == (1, 6)
+    assert (every.count, every.n_pairs) == (1, 6)
     # One new training of each: 0.01 (1 + 1/3) on 2 degrees of freedom, 0.01125 (1 + 1/2) on 1.
     of_a, of_b = variance([0.3, 0.5, 0.4]) * 4 / 3, variance([0.35, 0.2]) * 3 / 2
     welch = (of_a + of_b) ** 2 / (of_a**2 / 2 + of_b**2 / 1)
-    assert every.chance == pytest.approx(student.cdf(-0.125 / math.sqrt(of_a + of_b), welch))
-    paired = turned(a, Trained(b.values[[0, 1, 1]]), 0.15, paired=True)
-    assert (paired.times, paired.of) == (1, 3)
+    assert every.probability == pytest.approx(student.cdf(-0.125 / math.sqrt(of_a + of_b), welch))
+    paired = order_reversals(a, ReplicateValues(b.values[[0, 1, 1]]), 0.15, paired=True)
+    assert (paired.count, paired.n_pairs) == (1, 3)
     of_gaps = variance([-0.05, 0.3, 0.2]) * 4 / 3
-    assert paired.chance == pytest.approx(student.cdf(-0.15 / math.sqrt(of_gaps), 2))
+    assert paired.probability == pytest.approx(student.cdf(-0.15 / math.sqrt(of_gaps), 2))
 
 
 def test_a_model_that_was_trained_once_adds_nothing_to_the_chance_of_a_turn() -> None:
-    a, b = Trained(np.array([[0.3], [0.5], [0.4]])), Trained(np.array([[0.3]]))
+    a, b = ReplicateValues(np.array([[0.3], [0.5], [0.4]])), ReplicateValues(np.array([[0.3]]))
 
-    found = turned(a, b, 0.1, paired=False)
+    found = order_reversals(a, b, 0.1, paired=False)
 
-    assert found.chance == pytest.approx(student.cdf(-0.1 / math.sqrt(0.01 * 4 / 3), 2))
+    assert found.probability == pytest.approx(student.cdf(-0.1 / math.sqrt(0.01 * 4 / 3), 2))
 
 
 def test_what_chance_adds_to_the_means_of_trainings_turns_the_order_too() -> None:
     """Trainings without an effect of their own: each user's value is drawn anew, and the order turns in many pairs."""
     rng = np.random.default_rng(29)
-    a, b = (Trained((rng.random((5, 100)) < 0.3 + lift).astype(float)) for lift in (0.02, 0.0))
+    a, b = (
+        ReplicateValues((rng.random((5, 100)) < 0.3 + lift).astype(float)) for lift in (0.02, 0.0)
+    )
 
-    found = turned(a, b, fmean(a.means) - fmean(b.means), paired=False)
+    found = order_reversals(a, b, fmean(a.means) - fmean(b.means), paired=False)
 
-    assert (found.times, found.of) == (7, 25)
-    assert found.chance == pytest.approx(0.30, abs=0.01)
-    assert a.of_trainings + b.of_trainings == 0  # of the trainings alone there would be no chance
+    assert (found.count, found.n_pairs) == (7, 25)
+    assert found.probability == pytest.approx(0.30, abs=0.01)
+    assert (
+        a.replicate_variance + b.replicate_variance == 0
+    )  # of the trainings alone there would be no chance
 
 
 def test_trainings_that_are_all_alike_have_no_chance_of_a_turn() -> None:
-    a, b = Trained(np.array([[0.25], [0.25], [0.25]])), Trained(np.array([[0.5]]))
+    a, b = ReplicateValues(np.array([[0.25], [0.25], [0.25]])), ReplicateValues(np.array([[0.5]]))
 
-    assert math.isnan(turned(a, b, -0.25, paired=False).chance)
+    assert math.isnan(order_reversals(a, b, -0.25, paired=False).probability)

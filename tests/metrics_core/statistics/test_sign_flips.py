@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test
 
-from concord.metrics_core.stats.sign_flips import SignFlips, fewest_differing, least_p
+from concord.metrics_core.stats.sign_flips import SignFlips, min_differing_for, smallest_p
 
 
 def reference(differences: list[float], margin: float = 0.0) -> tuple[Fraction, Fraction]:
@@ -82,5 +82,5 @@ def test_sums_that_are_equal_but_for_rounding_count_as_equal() -> None:
 
 
 def test_smallest_p_and_users_needed() -> None:
-    assert [least_p(n) for n in (1, 5, 6)] == [1.0, 0.0625, 0.03125]
-    assert [fewest_differing(alpha) for alpha in (0.05, 0.01, 0.05 / 15)] == [6, 8, 10]
+    assert [smallest_p(n) for n in (1, 5, 6)] == [1.0, 0.0625, 0.03125]
+    assert [min_differing_for(alpha) for alpha in (0.05, 0.01, 0.05 / 15)] == [6, 8, 10]

@@ -9,7 +9,7 @@ import pytest
 
 from concord.metrics_core.metrics.exposure import Exposure, coverage, gini, personalization
 from concord.metrics_core.metrics.listed import Items
-from concord.metrics_core.stats.list_swaps import Measure, Shown, Swapped, swap_tests
+from concord.metrics_core.stats.list_swaps import Measure, RecommendedItems, SwapTest, swap_tests
 
 N_ITEMS = 30
 ITEMS = Items(1, 1, np.ones(N_ITEMS, dtype=np.int64), np.ones(N_ITEMS, dtype=bool), None)
@@ -28,13 +28,13 @@ def _lists(seed: int, users: int, popular: float, k: int = 3) -> Lists:
     return [rng.choice(N_ITEMS, k, replace=False, p=shares).tolist() for _ in range(users)]
 
 
-def _shown(lists: Lists) -> Shown:
+def _shown(lists: Lists) -> RecommendedItems:
     rows = [(user, item) for user, held in enumerate(lists) for item in held]
     users, items = zip(*rows, strict=True) if rows else ((), ())
-    return Shown(np.array(users, dtype=np.int64), np.array(items, dtype=np.int64))
+    return RecommendedItems(np.array(users, dtype=np.int64), np.array(items, dtype=np.int64))
 
 
-def _tests(a: Lists, b: Lists, resamples: int = 999, seed: int = 1) -> dict[str, Swapped]:
+def _tests(a: Lists, b: Lists, resamples: int = 999, seed: int = 1) -> dict[str, SwapTest]:
     return swap_tests(
         _shown(a), _shown(b), MEASURES, items=ITEMS, k=3, resamples=resamples, seed=seed
     )
@@ -101,7 +101,7 @@ def test_rows_in_any_order_and_items_that_both_show() -> None:
     a, b = _lists(5, 40, 0.5), _lists(6, 40, 0.9)
     shown, rng = _shown(a), np.random.default_rng(0)
     mixed = rng.permutation(len(shown.user))
-    shuffled = Shown(shown.user[mixed], shown.item[mixed])
+    shuffled = RecommendedItems(shown.user[mixed], shown.item[mixed])
 
     found = swap_tests(shuffled, _shown(b), MEASURES, items=ITEMS, k=3, resamples=999, seed=1)
 

@@ -5,13 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from concord.metrics_core.stats.verdict import Paired, compare, holm, verdict
+from concord.metrics_core.stats.adjustment import holm
+from concord.metrics_core.stats.paired import PairedTest, paired_tests
+from concord.metrics_core.stats.verdict import verdict
 
 ALPHA = 0.05
 
 
-def found(low: float, high: float, *, n_users: int = 500, n_nonzero: int = 100) -> Paired:
-    return Paired(
+def found(low: float, high: float, *, n_users: int = 500, n_nonzero: int = 100) -> PairedTest:
+    return PairedTest(
         mean_a=0.5,
         mean_b=0.5 - (low + high) / 2,
         difference=(low + high) / 2,
@@ -61,14 +63,14 @@ NAN = math.nan
     [
         (found(NAN, NAN, n_nonzero=0), NAN, 0.005, "identical"),
         (found(NAN, NAN, n_users=0, n_nonzero=0), NAN, 0.0, "too_few_users"),
-        (found(0.006, 0.020).of_means(0.4, 0.3), NAN, 0.005, "no_interval"),  # a pooled mean
+        (found(0.006, 0.020).with_means(0.4, 0.3), NAN, 0.005, "no_interval"),  # a pooled mean
         # a threshold that does not exist cannot be passed
         (found(0.006, 0.020), 0.001, NAN, "better_below_threshold"),
         (found(-0.006, 0.020), 0.300, NAN, "undecided"),
     ],
 )
 def test_verdict_without_enough_users_or_threshold(
-    paired: Paired, p: float, min_effect: float, expected: str
+    paired: PairedTest, p: float, min_effect: float, expected: str
 ) -> None:
     assert _verdict(paired, p, min_effect) == expected
 
@@ -79,7 +81,7 @@ def test_users_are_too_few_where_no_outcome_could_be_significant(
 ) -> None:
     """All gain: p = 2^(1 - n), times the number of tests by Holm, is at most 0.05 from 6, or 10 users on."""
     gains = 0.5 + np.arange(n_differing) / 100
-    (pair,) = compare({"a": gains, "b": np.zeros(n_differing)}, [("a", "b")], confidence=0.95)
+    (pair,) = paired_tests({"a": gains, "b": np.zeros(n_differing)}, [("a", "b")], confidence=0.95)
 
     assert verdict(pair, pair.p * tests, alpha=ALPHA, min_effect=0.1, higher_is_better=True, tests=tests) == expected  # fmt: skip
 
@@ -99,14 +101,16 @@ def test_sign_flips_have_to_agree_with_the_interval(
     gains: list[float], min_effect: float, expected: str
 ) -> None:
     ours, theirs = np.array(gains), np.zeros(len(gains))
-    forth, back = compare({"a": ours, "b": theirs}, [("a", "b"), ("b", "a")], confidence=0.95)
+    forth, back = paired_tests({"a": ours, "b": theirs}, [("a", "b"), ("b", "a")], confidence=0.95)
 
     assert _verdict(forth, forth.p, min_effect) == expected
     assert _verdict(back, back.p, min_effect, higher_is_better=False) == expected
     assert _verdict(back, back.p, min_effect) == expected.replace("better", "worse")
 
 
-def _verdict(paired: Paired, p: float, min_effect: float, *, higher_is_better: bool = True) -> str:
+def _verdict(
+    paired: PairedTest, p: float, min_effect: float, *, higher_is_better: bool = True
+) -> str:
     return verdict(paired, p, alpha=ALPHA, min_effect=min_effect, higher_is_better=higher_is_better)
 
 
@@ -114,7 +118,7 @@ RUNS = 2000
 USERS = 1000
 
 
-def _simulated(true_difference: float, seed: int) -> list[Paired]:
+def _simulated(true_difference: float, seed: int) -> list[PairedTest]:
     """Two models whose values are tied and mostly 0, as ranking metrics are; four users in ten have a hit."""
     rng = np.random.default_rng(seed)
     results = []
@@ -124,7 +128,7 @@ def _simulated(true_difference: float, seed: int) -> list[Paired]:
             np.where(rng.random(USERS) < chance * easy, 1 / rng.integers(1, 11, USERS), 0.0)
             for chance in (0.8 + true_difference, 0.8)
         )
-        results += compare({"a": a, "b": b}, [("a", "b")], confidence=0.95)
+        results += paired_tests({"a": a, "b": b}, [("a", "b")], confidence=0.95)
     return results
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from concord.metrics_core.stats.verdict import compare
+from concord.metrics_core.stats.paired import paired_tests
 from concord.pipeline.commands.gate import EXIT_CODES
 from tests.pipeline.revisions import SECOND, cache_without, cached_file, commit, scored_lists
 from tests.project import (
@@ -142,7 +142,7 @@ def test_numbers_against_a_revision_are_those_of_the_two_files(gated: Path) -> N
     path = "results/per_user/ease.parquet"
     files = {"now": gated / path, "then": cached_file(gated, "v1", path)}
     values = {name: pl.read_parquet(file)["nDCG@10"].to_numpy() for name, file in files.items()}
-    (expected,) = compare(values, [("now", "then")], confidence=0.95)
+    (expected,) = paired_tests(values, [("now", "then")], confidence=0.95)
 
     found = _model(decision, "ease")["guardrails"][0]
 
@@ -279,7 +279,7 @@ def test_a_model_is_compared_with_its_former_self_user_by_user(project: Path) ->
     now = pl.read_parquet(project / "results/per_user/ease.parquet")
     then = pl.read_parquet(cached_file(project, "v1", "results/per_user/ease.parquet"))
     values = {"now": now["nDCG@10"].to_numpy(), "then": then["nDCG@10"].to_numpy()}
-    (expected,) = compare(values, [("now", "then")], confidence=0.95)
+    (expected,) = paired_tests(values, [("now", "then")], confidence=0.95)
 
     row = _changes(project, "v1")["ease nDCG@10"]
 
