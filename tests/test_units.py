@@ -354,7 +354,7 @@ def test_each_next_item_of_a_session_may_be_a_request_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"recs": lists("als").drop("session")}, "recs: column 'session': is missing; the columns are: user, item, rank\n  fix: add it where the table is made, or mend `unit`"),
+        ({"recs": lists("als").drop("session")}, "recs: column 'session': is missing; the columns are: user, item, rank\n  fix: add it where the table is made, or change `unit`"),
         ({"truth": truth().drop("session")}, "truth: column 'session': is missing"),
         ({"recs": {"u": ["a"]}}, "recs: column 'session': is missing"),
         ({"truth": truth().with_columns(session=None)}, "truth: row 1, column 'session'"),

@@ -55,7 +55,7 @@ def split_rows(
     table: InputTable,
     options: SplitOptions,
     *,
-    watch: Progress = no_progress,
+    progress: Progress = no_progress,
 ) -> SplitRows:
     """Read, check and split interactions.
 
@@ -65,7 +65,7 @@ def split_rows(
         The table is invalid, a date is given but the times are not in seconds since 1970, or a side is empty.
     """
     method = options.method
-    source = read_interactions(connection, table, watch=watch)
+    source = read_interactions(connection, table, progress=progress)
     input_counts = describe(connection, source)
     has_grade = "grade" in source.columns
     left_out = _order_rows(

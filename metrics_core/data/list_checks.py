@@ -1,11 +1,16 @@
 """What is wrong between the rows of sorted lists: ranks that repeat, have gaps or start wrongly, ties, duplicates."""
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from concord.metrics_core.conventions.conventions import Ranking
+from concord.metrics_core.data.list_batches import ListBatch
 from concord.metrics_core.data.row_checks import RowName, ids_text, only_row
 from concord.metrics_core.errors import Affected, Problem, SettingNames, affecting
 
@@ -20,10 +25,72 @@ class Count:
     rows: int = 0
     users: int = 0
 
+    def __add__(self, other: "Count") -> "Count":
+        return Count(self.rows + other.rows, self.users + other.users)
+
+
+@dataclass
+class ListStatistics:
+    """Counts of the rows of a table.
+
+    order         : what the lists are ordered by: rank, score or file
+    ties          : rows with the score of a neighbour; counted if the lists are ordered by score
+    duplicates    : rows that repeat an item of the same list; later copies only
+    disagreements : rows with a higher score than the row above; counted if the lists are ordered by rank
+    lengths       : length of a list -> number of lists
+    n_infinite    : infinite scores
+    grades        : grade -> rows
+    """
+
+    order: str = ""
+    ties: Count = Count()
+    duplicates: Count = Count()
+    disagreements: Count = Count()
+    rows: int = 0
+    lengths: Counter[int] = field(default_factory=Counter)
+    n_items: int = 0
+    n_infinite: int = 0
+    grades: Counter[float] = field(default_factory=Counter)
+    items: pa.Array | None = None
+
+    def add(self, batch: ListBatch, distinct: pa.Array) -> None:
+        """Count the lists of a batch and its distinct items."""
+        self.rows += batch.table.num_rows
+        counted = map(np.ndarray.tolist, np.unique(batch.lengths, return_counts=True))
+        self.lengths.update(dict(zip(*counted, strict=True)))
+        known = [distinct] if self.items is None else [self.items, distinct]
+        self.items = pc.unique(pa.chunked_array(known))
+        self.n_items = len(self.items)
+
+    @property
+    def n_users(self) -> int:
+        """Number of lists."""
+        return self.lengths.total()
+
+    @property
+    def length_summary(self) -> tuple[int, float, int]:
+        """Minimum, median and maximum of the lengths; 0 without lists."""
+        if not self.lengths:
+            return 0, 0, 0
+        lengths = sorted(self.lengths)
+        ends = np.cumsum([self.lengths[length] for length in lengths])
+        low, high = (
+            lengths[np.searchsorted(ends, n, side="right")]
+            for n in ((self.n_users - 1) // 2, self.n_users // 2)
+        )
+        return lengths[0], (low + high) / 2, lengths[-1]
+
 
 @dataclass(frozen=True)
 class ListTable:
-    """What to rank, and by what."""
+    """A relation of lists and how to rank it into the table `into`.
+
+    source   : relation with user, item, position, rank and/or score; position is ascending in the order of the rows
+    order    : rank | score | file
+    place    : returns the name of the row at a position for messages
+    nan_last : is NaN a score below all others? Else it is an error
+    settings : names of the settings of these lists in fixes
+    """
 
     connection: duckdb.DuckDBPyConnection
     source: str

@@ -9,9 +9,14 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.data.input_table import InputTable
-from concord.metrics_core.data.list_checks import ITEM_REPEATS, RANK_REPEATS
+from concord.metrics_core.data.list_checks import (
+    ITEM_REPEATS,
+    RANK_REPEATS,
+    ListStatistics,
+    ListTable,
+)
 from concord.metrics_core.data.policies import Policies, PolicyChanges, apply_list_policies
-from concord.metrics_core.data.ranking import RankingResult, rank_by_all
+from concord.metrics_core.data.ranking import choose_order, rank_by_all
 from concord.metrics_core.data.relations import separate_schema
 from concord.metrics_core.data.row_checks import ListsError, only_row
 from concord.metrics_core.data.source import Progress, Source, no_progress, read_source
@@ -117,11 +122,11 @@ LIST_COLUMNS = (("user", "item"), ("rank", "score"))  # must be there, may be th
 
 @dataclass(frozen=True)
 class RankedLists:
-    """`source` as it was read, the ranked relation, and what the policies of `input` changed."""
+    """The table `source` as it was read, its counts, and what the policies of `input` changed."""
 
     source: Source
-    ranked: RankingResult
-    changed: PolicyChanges
+    statistics: ListStatistics
+    changes: PolicyChanges
 
 
 def read_lists(
@@ -131,7 +136,7 @@ def read_lists(
     rankings: Sequence[Ranking],
     *,
     order: str | None = None,
-    watch: Progress = no_progress,
+    progress: Progress = no_progress,
 ) -> RankedLists:
     """Read, check and rank lists into the table `ranked`; see `ranking.rank_lists`.
 
@@ -139,21 +144,25 @@ def read_lists(
     ------
     InputError : every problem of the table at once
     """
-    kept = policies.empty_lists == "keep"
+    may_be_empty = policies.empty_lists == "keep"
     source = read_source(
-        connection, table, rank_base=policies.rank_base, may_be_empty=kept, watch=watch
+        connection,
+        table,
+        rank_base=policies.rank_base,
+        may_be_empty=may_be_empty,
+        progress=progress,
     )
-    changed = apply_list_policies(connection, source, policies)
+    changes = apply_list_policies(connection, source, policies)
     checks = list_checks(source, nan_last=policies.nan_score == "last")
     problems = value_problems(connection, source, checks)
     try:
         rows = sound_rows(checks) if problems else "source"
-        ranked = rank_source(connection, source, policies, rankings, rows=rows, order=order)
+        statistics = rank_source(connection, source, policies, rankings, rows=rows, order=order)
     except InputError as error:
         problems += error.problems
     if problems:
         raise InputError(problems)
-    return RankedLists(source, ranked, changed)
+    return RankedLists(source, statistics, changes)
 
 
 def rank_source(
@@ -164,28 +173,33 @@ def rank_source(
     *,
     rows: str,
     order: str | None = None,
-) -> RankingResult:
+) -> ListStatistics:
     """Rank the rows of a relation into the table `ranked`; see `ranking.rank_lists`.
 
     Raises
     ------
     InputError : the rows cannot be ranked
     """
+    has_rank, has_score = ("rank" in source.columns, "score" in source.columns)
+    settings = source.file.settings
     try:
-        return rank_by_all(
-            connection,
-            rows,
-            rankings,
-            has_rank="rank" in source.columns,
-            has_score="score" in source.columns,
-            order=order,
-            rank_base=policies.rank_base,
-            nan_last=policies.nan_score == "last",
-            into="ranked",
-            place=source.raw.place,
-            settings=source.file.settings,
-        )
+        tables = [
+            ListTable(
+                connection,
+                rows,
+                into=f"ranked_{number}",
+                order=choose_order(order, has_rank, has_score, ranking.ties, settings),
+                has_score=has_score,
+                rank_base=policies.rank_base,
+                ranking=ranking,
+                place=source.raw.place,
+                nan_last=policies.nan_score == "last",
+                settings=settings,
+            )
+            for number, ranking in enumerate(rankings)
+        ]
+        return rank_by_all(tables, into="ranked")
     except ListsError as error:
         name = source.file.name
-        found = [replace(each, location=f"{name}: {each.where}") for each in error.problems]
-        raise InputError(with_unit_hint(connection, source, found)) from None
+        problems = [replace(each, location=f"{name}: {each.where}") for each in error.problems]
+        raise InputError(with_unit_hint(connection, source, problems)) from None

@@ -15,14 +15,14 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.list_batches import ListBatch, list_batches
-from concord.metrics_core.data.load_lists import read_lists
+from concord.metrics_core.data.list_checks import ListStatistics
+from concord.metrics_core.data.load_lists import read_lists, unit_hint
 from concord.metrics_core.data.object_stores import has_store_failure
-from concord.metrics_core.data.policies import Policies
+from concord.metrics_core.data.policies import Policies, no_policy_changes
 from concord.metrics_core.data.quality import (
+    count_rows,
     describe,
     describe_lists,
-    describe_passed,
-    describe_passed_truth,
     describe_table,
     describe_truth,
 )
@@ -30,11 +30,10 @@ from concord.metrics_core.data.relations import second_cursor
 from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.data.side_data import read_items, read_table, read_train, read_truth
 from concord.metrics_core.data.sorted_reader import (
-    ListRules,
-    ListStatistics,
+    BatchChecker,
+    ListChecker,
     NotSortedError,
-    ReadRules,
-    TruthRules,
+    TruthChecker,
     UsersNotSortedError,
     read_grouped,
     read_sorted,
@@ -48,7 +47,7 @@ Sink = Callable[[pa.Schema, Iterable[ListBatch]], None]
 
 @dataclass(frozen=True)
 class SideData:
-    """The rows that are kept, and what was found: counts, hashes and notes."""
+    """Rows of side data as a query, and what was found: counts, hashes and notes."""
 
     query: str
     quality: dict[str, Any]
@@ -56,111 +55,134 @@ class SideData:
 
 @dataclass(frozen=True)
 class LoadedTable:
-    """A table whose rows were handed on; `describe` counts what was found in them."""
+    """Recommendations or ground truth whose rows went to a sink; `describe` returns what its quality file holds."""
 
     source: Source
     describe: Callable[[], dict[str, Any]]
+
+
+class InMemorySink:
+    """Collects the rows in `table`."""
+
+    def __init__(self) -> None:
+        self.table = pa.table({})
+
+    def keep(self, schema: pa.Schema, rows: Iterable[ListBatch]) -> None:
+        """Replace the table by these rows."""
+        tables = (batch.table for batch in rows)
+        self.table = pa.concat_tables([pa.Table.from_batches([], schema), *tables])
 
 
 def load_recommendations(
     connection: DuckDBPyConnection,
     table: InputTable,
     policies: Policies,
-    pinned: Conventions,
-    keep: Sink,
+    conventions: Conventions,
+    sink: Sink,
     *,
     order: str | None = None,
-    watch: Progress = no_progress,
+    progress: Progress = no_progress,
 ) -> LoadedTable:
-    """Hands user, item, rank [, score, ranking], by user and rank, to `keep`; tells on demand what was found in them.
+    """Pass user, item, rank [, score, ranking], sorted by user and rank, to the sink.
 
-    keep : takes their schema, and the rows. It is called again, from the first row, where lists do not go on in the
-           order in which they began
+    sink : takes the schema and the rows. It is called again, from the first row, if the lists turn out not to be sorted
 
     Raises
     ------
     InputError : every problem of the table at once
     """
-    wanted = ListRules(pinned.rankings, policies, order)
+    checker = partial(ListChecker, rankings=conventions.rankings, policies=policies, order=order)
     base = policies.rank_base
-    if gone_by := _passed_on(connection, table, wanted, keep, rank_base=base, watch=watch):
-        return LoadedTable(gone_by[0], partial(describe_passed, *gone_by, pinned))
-    found = read_lists(connection, table, policies, pinned.rankings, order=order, watch=watch)
-    _hand_on(connection, f"SELECT * FROM {found.ranked.relation}", keep)
-    return LoadedTable(found.source, partial(describe_lists, connection, found, pinned))
+    if loaded := _load_sorted(connection, table, checker, sink, rank_base=base, progress=progress):
+        return LoadedTable(loaded[0], partial(describe_lists, *loaded, conventions, {}))
+    lists = read_lists(
+        connection, table, policies, conventions.rankings, order=order, progress=progress
+    )
+    _pass_on(connection, "SELECT * FROM ranked", sink)
 
+    def describe_ranked() -> dict[str, Any]:
+        statistics = count_rows(connection, lists.source, lists.statistics)
+        quality = describe_lists(lists.source, statistics, conventions, lists.changes)
+        if statistics.duplicates.rows and (hint := unit_hint(connection, lists.source)):
+            quality["notes"].append(f"users may have several lists: {hint}")
+        return quality
 
-class InMemorySink:
-    """What `keep_lists` hands on, as a table."""
-
-    def __init__(self) -> None:
-        self.table = pa.table({})
-
-    def keep(self, schema: pa.Schema, rows: Iterable[ListBatch]) -> None:
-        tables = (lists.table for lists in rows)
-        self.table = pa.concat_tables([pa.Table.from_batches([], schema), *tables])
+    return LoadedTable(lists.source, describe_ranked)
 
 
 def load_ground_truth(
     connection: DuckDBPyConnection,
     table: InputTable,
     policies: Policies,
-    keep: Sink,
+    sink: Sink,
     *,
     place: bool,
     may_be_empty: bool = False,
-    watch: Progress = no_progress,
+    progress: Progress = no_progress,
 ) -> LoadedTable:
-    """Hands user, item, grade [, time, place, propensity], by user, falling grade and item, to `keep`, as `keep_lists` does.
+    """Pass user, item, grade [, time, place, propensity], sorted by user, descending grade and item, to the sink.
 
-    place : does the order count in which the rows are given? See `order_counts`
+    place : add the position of each row? See `needs_given_order`
+
+    Raises
+    ------
+    InputError : every problem of the table at once
     """
-    weighed = "propensity" in table.columns
-    wanted = TruthRules(place)
-    if not weighed and (gone_by := _passed_on(connection, table, wanted, keep, watch=watch)):
-        return LoadedTable(gone_by[0], partial(describe_passed_truth, *gone_by, policies))
-    source, changed = read_truth(
-        connection, table, policies, may_be_empty=may_be_empty, watch=watch
+    has_propensity = "propensity" in table.columns
+    checker = partial(TruthChecker, with_place=place)
+    if not has_propensity and (
+        loaded := _load_sorted(connection, table, checker, sink, progress=progress)
+    ):
+        changes = no_policy_changes(loaded[0], policies)
+        return LoadedTable(loaded[0], partial(describe_truth, *loaded, changes))
+    source, changes = read_truth(
+        connection, table, policies, may_be_empty=may_be_empty, progress=progress
     )
-    grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
-    time = ", time" if "time" in source.columns else ""
-    given = ", position AS place" if place else ""
-    given += ", propensity" if weighed else ""
-    query = f"SELECT user, item, {grade}{time}{given} FROM source ORDER BY user, grade DESC, item"
-    _hand_on(connection, query, keep)
-    return LoadedTable(source, partial(describe_truth, connection, source, changed))
+    columns = [
+        "user, item",
+        "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade",
+        *(["time"] if "time" in source.columns else []),
+        *(["position AS place"] if place else []),
+        *(["propensity"] if has_propensity else []),
+    ]
+    query = f"SELECT {', '.join(columns)} FROM source ORDER BY user, grade DESC, item"
+    _pass_on(connection, query, sink)
+    return LoadedTable(
+        source, lambda: describe_truth(source, count_rows(connection, source), changes)
+    )
 
 
-def _hand_on(connection: DuckDBPyConnection, query: str, keep: Sink) -> None:
+def _pass_on(connection: DuckDBPyConnection, query: str, sink: Sink) -> None:
     with second_cursor(connection) as reading:
         reader = reading.sql(query).to_arrow_reader(AT_A_TIME)
-        keep(reader.schema, list_batches(reader))
+        sink(reader.schema, list_batches(reader))
 
 
-def _passed_on(
+def _load_sorted(
     connection: DuckDBPyConnection,
     table: InputTable,
-    wanted: ReadRules,
-    keep: Sink,
+    make_checker: Callable[[DuckDBPyConnection, Source, ListStatistics], BatchChecker],
+    sink: Sink,
     *,
     rank_base: int = 1,
-    watch: Progress,
+    progress: Progress,
 ) -> tuple[Source, ListStatistics] | None:
-    """What a table was, and what was seen of its rows, where they were handed to `keep` in one pass; else None."""
-    for pass_on in (
-        (read_sorted, read_grouped) if not table.unit else ()
-    ):  # their ids are put together first
-        passed = ListStatistics()
+    """Pass the rows of a table to the sink as they are read; return None if the fast path does not apply."""
+    if table.unit:  # the ids of requests are put together first
+        return None
+    for read in (read_sorted, read_grouped):
+        statistics = ListStatistics()
         try:
             with (
-                connection.cursor() as asked,  # rows may be read while what came before is used
-                stream_source(connection, table, rank_base=rank_base, watch=watch) as (
+                connection.cursor() as cursor,  # for checks while the rows are read
+                stream_source(connection, table, rank_base=rank_base, progress=progress) as (
                     source,
                     batches,
                 ),
             ):
-                keep(wanted.schema(source), pass_on(asked, source, batches, wanted, passed))
-            return replace(source, rows=passed.rows), passed
+                checker = make_checker(cursor, source, statistics)
+                sink(checker.schema, read(checker, batches))
+            return replace(source, rows=statistics.rows), statistics
         except UsersNotSortedError:
             continue
         except NotSortedError:
@@ -171,10 +193,10 @@ def _passed_on(
 
 
 def load_train(
-    connection: DuckDBPyConnection, table: InputTable, *, watch: Progress = no_progress
+    connection: DuckDBPyConnection, table: InputTable, *, progress: Progress = no_progress
 ) -> SideData:
-    """user, item [, time, last], each pair once; raises as `load_lists`."""
-    source = read_train(connection, table, watch=watch)
+    """Load user, item [, time, last], each pair once; raises as `load_recommendations`."""
+    source = read_train(connection, table, progress=progress)
     times = ", min(time) AS time, max(time) AS last" if "time" in source.columns else ""
     query = f"SELECT user, item{times} FROM source GROUP BY user, item ORDER BY user, item"
     (again,) = only_row(connection, "SELECT count(*) - count(DISTINCT (user, item)) FROM source")
@@ -184,10 +206,10 @@ def load_train(
 
 
 def load_items(
-    connection: DuckDBPyConnection, table: InputTable, *, watch: Progress = no_progress
+    connection: DuckDBPyConnection, table: InputTable, *, progress: Progress = no_progress
 ) -> SideData:
-    """Item [, categories, vector, title]; raises as `load_lists`."""
-    frame, source = read_items(connection, table, watch=watch)
+    """Load item [, categories, vector, title]; raises as `load_recommendations`."""
+    frame, source = read_items(connection, table, progress=progress)
     if "title" in frame.columns:
         frame = frame.with_columns(pl.col("title").cast(pl.String))
     features = next((name for name in ("categories", "vector") if name in frame.columns), None)
@@ -198,10 +220,10 @@ def load_items(
 
 
 def load_users(
-    connection: DuckDBPyConnection, table: InputTable, *, watch: Progress = no_progress
+    connection: DuckDBPyConnection, table: InputTable, *, progress: Progress = no_progress
 ) -> SideData:
-    """user, and all columns that hold one plain value a user: segments choose among them; raises as `load_lists`."""
-    frame, source = read_table(connection, table, watch=watch)
+    """Load user, and all columns that hold one plain value a user, for segments; raises as `load_recommendations`."""
+    frame, source = read_table(connection, table, progress=progress)
     # As series: a name such as `^.*$` or `*` would be a pattern.
     plain = [column for column in frame if not column.dtype.is_nested() and column.name != "user"]
     connection.register("users", pl.DataFrame([frame["user"], *plain]).to_arrow())
@@ -212,5 +234,5 @@ LOADERS = {"train": load_train, "items": load_items, "users": load_users}
 
 
 def needs_given_order(conventions: Conventions) -> bool:
-    """Does any metric read the truth in the order in which it was given?"""
+    """True if any metric reads the ground truth in the order in which it was given."""
     return any(own.ideal == "truth_given_order_at_k" for own in conventions.variants)

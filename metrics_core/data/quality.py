@@ -1,22 +1,17 @@
-"""What a file was found to hold: the quality file of a model, and its part that every input shares."""
+"""Quality files: what a table holds, its hashes, and notes on what was read differently from how it is written."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import duckdb
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.hashes import ContentHashes, hash_content
-from concord.metrics_core.data.load_lists import RankedLists, unit_hint
-from concord.metrics_core.data.policies import (
-    Policies,
-    PolicyChanges,
-    no_policy_changes,
-    policy_notes,
-)
-from concord.metrics_core.data.ranking import RankingResult
+from concord.metrics_core.data.list_checks import ListStatistics
+from concord.metrics_core.data.policies import PolicyChanges, policy_notes
 from concord.metrics_core.data.row_checks import only_row
-from concord.metrics_core.data.sorted_reader import ListStatistics
 from concord.metrics_core.data.source import Source
 from concord.metrics_core.errors import in_words
 
@@ -24,14 +19,14 @@ SHOWN = 20  # distinct grades that are counted one by one
 
 
 def describe(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, Any]:
-    """What is known of any input: the file, its hashes, its size."""
+    """Return what is known of any input: the file, its hashes, its size."""
     (users,) = only_row(connection, "SELECT count(DISTINCT user) FROM source")
     (items,) = only_row(connection, "SELECT count(DISTINCT item) FROM source")
     return describe_ids(source, users, items)
 
 
 def describe_ids(source: Source, users: int, items: int) -> dict[str, Any]:
-    """As `describe`, where users and items are counted."""
+    """As `describe`, if users and items are counted already."""
     return describe_table(source) | {
         "users": users,
         "items": items,
@@ -42,7 +37,7 @@ def describe_ids(source: Source, users: int, items: int) -> dict[str, Any]:
 
 
 def describe_table(source: Source) -> dict[str, Any]:
-    """What is known of any table: its hashes and size where it is a file, and what was read otherwise than it is written."""
+    """Return what is known of any table: rows, notes, and the hashes and size of a file."""
     file = source.file
     known = hash_content(file.path) if file.held is None else ContentHashes()
     return {
@@ -61,7 +56,7 @@ def rewritten_ids(source: Source) -> dict[str, dict[str, Any]]:
 
 
 def describe_folds(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """What is known of a truth that has folds: rows and grades of all together, and all that is known of each."""
+    """Return the quality of ground truth with folds: rows and grades of all together, and the quality of each."""
     grades: dict[str, int] | None = {}
     for each in found.values():
         of_fold = each["grades"]
@@ -78,79 +73,46 @@ def describe_folds(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def size_text(quality: dict[str, Any]) -> str:
-    """`120,000 rows, 1,192 users`, or requests."""
+    """Return `120,000 rows, 1,192 users`, or requests."""
     counted = [in_words(quality["rows"], "row")]
     counted += [in_words(quality["users"], unit_name(quality))] if "users" in quality else []
     return ", ".join(counted)
 
 
 def unit_name(quality: Mapping[str, Any]) -> str:
-    """What is counted as `users` in a table: users, or requests."""
+    """Return what is counted as `users` in a table: users, or requests."""
     return "request" if "unit" in quality else "user"
 
 
-def describe_lists(
+def count_rows(
     connection: duckdb.DuckDBPyConnection,
-    found: RankedLists,
-    pinned: Conventions,
-) -> dict[str, Any]:
-    """What is known of lists, and which policy was applied to what."""
-    source, ranked = found.source, found.ranked
-    several = unit_hint(connection, source) if ranked.duplicates.rows else ""
-    described = _of_lists(
-        source,
-        ranked,
-        pinned,
-        known=describe(connection, source),
-        lengths=_lengths(connection),
-        infinite=_infinite_scores(connection, source),
-        changed=found.changed,
-    )
-    if several:
-        described["notes"].append(f"users may have several lists: {several}")
-    return described
-
-
-def describe_passed(source: Source, passed: ListStatistics, pinned: Conventions) -> dict[str, Any]:
-    """As `describe_lists`, of lists that were in order."""
-    return _of_lists(
-        source,
-        passed,
-        pinned,
-        known=describe_ids(source, passed.users, passed.n_items),
-        lengths=passed.length,
-        infinite=passed.infinite,
-        changed={},
+    source: Source,
+    ranked: ListStatistics | None = None,
+) -> ListStatistics:
+    """Count the rows of the table `source`; counts of ranking are taken over from `ranked`."""
+    per_user = "SELECT count(*) AS n FROM source GROUP BY user"
+    lengths = connection.execute(f"SELECT n, count(*) FROM ({per_user}) GROUP BY n").fetchall()
+    rows, n_items = only_row(connection, "SELECT count(*), count(DISTINCT item) FROM source")
+    grades, n_infinite = [(1.0, rows)], 0
+    if "grade" in source.columns:
+        grades = connection.execute("SELECT grade, count(*) FROM source GROUP BY grade").fetchall()
+    if "score" in source.columns:
+        (n_infinite,) = only_row(connection, "SELECT count(*) FILTER (isinf(score)) FROM source")
+    return replace(
+        ranked or ListStatistics(),
+        rows=rows,
+        lengths=Counter(dict(lengths)),
+        n_items=n_items,
+        n_infinite=n_infinite,
+        grades=Counter(dict(grades)),
     )
 
 
 def describe_truth(
-    connection: duckdb.DuckDBPyConnection, source: Source, changed: PolicyChanges
+    source: Source, statistics: ListStatistics, changes: PolicyChanges
 ) -> dict[str, Any]:
-    """What is known of the truth in the table `source`, and what policies changed in it."""
-    (rows,) = only_row(connection, "SELECT count(*) FROM source")
-    grades = [(1.0, rows)]
-    if "grade" in source.columns:
-        query = "SELECT grade, count(*) FROM source GROUP BY grade ORDER BY grade"
-        grades = connection.execute(query).fetchall()
-    return _of_truth(source, describe(connection, source), grades, changed)
-
-
-def describe_passed_truth(
-    source: Source, passed: ListStatistics, policies: Policies
-) -> dict[str, Any]:
-    """As `describe_truth`, of a truth that was in order."""
-    known = describe_ids(source, passed.users, passed.n_items)
-    grades = sorted(passed.grades.items()) if "grade" in source.columns else [(1.0, passed.rows)]
-    return _of_truth(source, known, grades, no_policy_changes(source, policies))
-
-
-def _of_truth(
-    source: Source,
-    known: dict[str, Any],
-    grades: Sequence[tuple[float, int]],
-    changed: PolicyChanges,
-) -> dict[str, Any]:
+    """Return the quality file of ground truth, and what policies changed in it."""
+    grades = sorted(statistics.grades.items())
     notes = []
     if "grade" not in source.columns:
         notes = [f"there is no column {source.file.theirs('grade')!r}: every row has grade 1"]
@@ -158,56 +120,41 @@ def _of_truth(
         notes = [in_words(len(grades), "different grade")]
     counted = {repr(grade).removesuffix(".0"): count for grade, count in grades}
     return {
-        **known,
+        **describe_ids(source, statistics.n_users, statistics.n_items),
         "grades": counted if len(grades) <= SHOWN else None,
-        "notes": [*source.notes, *notes, *policy_notes(changed)],
-        **changed,
+        "notes": [*source.notes, *notes, *policy_notes(changes)],
+        **changes,
     }
 
 
-def _of_lists(
+def describe_lists(
     source: Source,
-    ranked: RankingResult | ListStatistics,
-    pinned: Conventions,
-    *,
-    known: dict[str, Any],
-    lengths: Sequence[float],
-    infinite: int,
-    changed: PolicyChanges,
+    statistics: ListStatistics,
+    conventions: Conventions,
+    changes: PolicyChanges,
 ) -> dict[str, Any]:
-    content = known | {
-        "order": ranked.order,
-        "list_length": dict(zip(("min", "median", "max"), map(_plain, lengths), strict=True)),
+    """Return the quality file of recommendations, and which policy was applied to what."""
+    lengths = map(_plain, statistics.length_summary)
+    content = describe_ids(source, statistics.n_users, statistics.n_items) | {
+        "order": statistics.order,
+        "list_length": dict(zip(("min", "median", "max"), lengths, strict=True)),
         "has_scores": "score" in source.columns,
-        "ties": vars(ranked.ties) | {"policy": pinned.ties},
-        "duplicates": vars(ranked.duplicates) | {"policy": pinned.duplicates},
-        "rank_score_disagreements": {"users": ranked.disagreements.users},
-        "infinite_scores": infinite,
-        **changed,
+        "ties": vars(statistics.ties) | {"policy": conventions.ties},
+        "duplicates": vars(statistics.duplicates) | {"policy": conventions.duplicates},
+        "rank_score_disagreements": {"users": statistics.disagreements.users},
+        "infinite_scores": statistics.n_infinite,
+        **changes,
     }
-    notes = [*source.notes, *_notes(content), *policy_notes(changed)]
+    notes = [*source.notes, *_notes(content), *policy_notes(changes)]
     return content | {"notes": notes}
-
-
-def _lengths(connection: duckdb.DuckDBPyConnection) -> list[float]:
-    per_user = "SELECT count(*) AS n FROM source GROUP BY user"
-    found = only_row(connection, f"SELECT min(n), median(n), max(n) FROM ({per_user})")
-    return [number or 0 for number in found]
 
 
 def _plain(number: float) -> float:
     return int(number) if number == int(number) else number
 
 
-def _infinite_scores(connection: duckdb.DuckDBPyConnection, source: Source) -> int:
-    if "score" not in source.columns:
-        return 0
-    (count,) = only_row(connection, "SELECT count(*) FILTER (isinf(score)) FROM source")
-    return int(count)
-
-
 def _notes(content: dict[str, Any]) -> Iterator[str]:
-    """What a reader of the report should know, in words."""
+    """Yield what a reader of the report should know."""
     ties, repeated = content["ties"], content["duplicates"]
     disagreeing = content["rank_score_disagreements"]["users"]
     if ties["rows"]:

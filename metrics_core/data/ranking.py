@@ -1,4 +1,4 @@
-"""Lists as they were left -> lists in rank order, and what was found on the way. Nearly all of it is SQL.
+"""Rank lists by rank, score or row order, and check ranks, ties and duplicates. Nearly all of it is SQL.
 
 The rows are sorted once; what follows looks at neighbours: ranks are numbered, gaps, ties and
 disagreements are seen between a row and the one above it. Every sort names a complete order, so
@@ -7,15 +7,12 @@ the result depends neither on threads nor on the order of the rows (but for `tie
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
 
-import duckdb
 import numpy as np
 
-from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.data.list_checks import (
     Count,
+    ListStatistics,
     ListTable,
     duplicate_problems,
     neighbours_of,
@@ -28,9 +25,7 @@ from concord.metrics_core.data.row_checks import (
     RANK_CHECKS,
     SCORE_CHECKS,
     ListsError,
-    RowName,
     only_row,
-    row_number,
     row_problems,
 )
 from concord.metrics_core.errors import Problem, SettingNames
@@ -45,76 +40,36 @@ _TIE_BREAK = {
 }
 
 
-@dataclass(frozen=True)
-class RankingResult:
-    """A table `relation` (user, item, rank [, score]), sorted by user and rank, and what was found.
+def rank_by_all(tables: Sequence[ListTable], into: str) -> ListStatistics:
+    """Rank the same lists by several rankings into one table; return the counts under the first.
 
-    order         : what decided: rank, score or file
-    ties          : rows whose score equals a neighbour's; counted where scores decided
-    duplicates    : rows that repeat an item of the same list; later copies only
-    disagreements : rows with a higher score than the row above; counted where ranks decided
+    If the results differ, the table has a column `ranking`: the number of the ranking of each row.
+
+    Raises
+    ------
+    ListsError : as `rank_lists`
     """
-
-    relation: str
-    order: str
-    ties: Count
-    duplicates: Count
-    disagreements: Count
-
-
-def rank_by_all(
-    connection: duckdb.DuckDBPyConnection,
-    source: str,
-    rankings: Sequence[Ranking],
-    *,
-    into: str,
-    **how: Any,
-) -> RankingResult:
-    """`rank_lists` for each of several rankings into one table; what was found under the first.
-
-    Where they differ, the table has a column `ranking`: the number of the ranking that a row belongs to.
-    """
-    found = [
-        rank_lists(connection, source, ranking=ranking, into=f"{into}_{number}", **how)
-        for number, ranking in enumerate(rankings)
-    ]
+    connection = tables[0].connection
+    found = [rank_lists(table) for table in tables]
     one_order = len({each.order for each in found}) == 1
     undisputed = one_order and not any(each.ties.rows or each.duplicates.rows for each in found)
     if undisputed or len(found) == 1:
-        connection.execute(f"ALTER TABLE {found[0].relation} RENAME TO {into}")
+        connection.execute(f"ALTER TABLE {tables[0].into} RENAME TO {into}")
     else:
         parts = [
-            f"SELECT *, {number} AS ranking FROM {each.relation}"
-            for number, each in enumerate(found)
+            f"SELECT *, {number} AS ranking FROM {table.into}"
+            for number, table in enumerate(tables)
         ]
         every = " UNION ALL BY NAME ".join(parts)
         query = f"SELECT * FROM ({every}) ORDER BY user, ranking, rank"
         connection.execute(f"CREATE OR REPLACE TABLE {into} AS {query}")
-    for each in found:
-        connection.execute(f"DROP TABLE IF EXISTS {each.relation}")
-    return replace(found[0], relation=into)
+    for table in tables:
+        connection.execute(f"DROP TABLE IF EXISTS {table.into}")
+    return found[0]
 
 
-def rank_lists(
-    connection: duckdb.DuckDBPyConnection,
-    source: str,
-    *,
-    ranking: Ranking,
-    has_rank: bool,
-    has_score: bool,
-    order: str | None = None,
-    rank_base: int = 1,
-    into: str = "ranked",
-    place: RowName = row_number,
-    nan_last: bool = False,
-    settings: SettingNames,
-) -> RankingResult:
-    """The ranked lists of a relation (user, item, position, rank and/or score) as a new table.
-
-    position : BIGINT, ascending in the order of the rows; `place` says in words where such a row stands
-    order    : rank | score | file; None: the ranks if there are any, else the scores
-    settings : how a fix names the settings of these lists
-    nan_last : is NaN a score below all others? Else it is refused
+def rank_lists(lists: ListTable) -> ListStatistics:
+    """Write the table `into` (user, item, rank [, score]), sorted by user and rank.
 
     With `duplicates: first` later copies keep their ranks and their item becomes NULL: a miss.
     With `ties: average` each row also has `tie_first` and `tie_last`, the ranks that its score spans.
@@ -122,27 +77,14 @@ def rank_lists(
     Raises
     ------
     ListsError : missing ids, ranks or scores, NaN; ranks that repeat, have gaps or start elsewhere than
-        at rank_base; duplicates or ties where the policy is `error`; neither ranks nor scores
+        at rank_base; duplicates or ties if the policy is `error`
     """
-    order_by = choose_order(order, has_rank, has_score, ranking.ties, settings)
-    lists = ListTable(
-        connection,
-        source,
-        into,
-        order_by,
-        has_score,
-        rank_base,
-        ranking,
-        place,
-        nan_last,
-        settings,
-    )
     checks = [
         *ID_CHECKS,
-        *(SCORE_CHECKS[: 1 if nan_last else None] if has_score else ()),
-        *(RANK_CHECKS if order_by == "rank" else ()),
+        *(SCORE_CHECKS[: 1 if lists.nan_last else None] if lists.has_score else ()),
+        *(RANK_CHECKS if lists.order == "rank" else ()),
     ]
-    if problems := row_problems(connection, source, checks, place=place):
+    if problems := row_problems(lists.connection, lists.source, checks, place=lists.place):
         raise ListsError(problems)
     _sort(lists)
     disagreements, tied = _score_counts(lists)
@@ -156,19 +98,19 @@ def rank_lists(
         raise ListsError(problems)
     if repeated.rows:
         _apply_duplicates(lists)
-    if order_by == "score" and ranking.ties == "average":
+    if lists.order == "score" and lists.ranking.ties == "average":
         _mark_ties(lists)
-    return RankingResult(into, order_by, tied, repeated, disagreements)
+    return ListStatistics(lists.order, tied, repeated, disagreements)
 
 
 def choose_order(
     order: str | None, has_rank: bool, has_score: bool, ties: str, settings: SettingNames
 ) -> str:
-    """What orders lists: rank, score or file.
+    """Return what the lists are ordered by: rank, score or file; `order` None: ranks if there are any, else scores.
 
     Raises
     ------
-    ListsError : there is nothing to order them by, or not what is asked for
+    ListsError : there are neither ranks nor scores, or not those that `order` names
     """
     if order is None and not (has_rank or has_score):
         what = "there are neither ranks nor scores"

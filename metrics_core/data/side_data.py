@@ -38,7 +38,7 @@ def read_train(
     table: InputTable,
     *,
     may_be_empty: bool = False,
-    watch: Progress = no_progress,
+    progress: Progress = no_progress,
 ) -> Source:
     """Read and check interactions into the table `source`.
 
@@ -46,7 +46,7 @@ def read_train(
     ------
     InputError : every problem of the table at once
     """
-    source = read_source(connection, table, may_be_empty=may_be_empty, watch=watch)
+    source = read_source(connection, table, may_be_empty=may_be_empty, progress=progress)
     checks = [*list_checks(source), *time_checks(source)]
     if problems := value_problems(connection, source, checks):
         raise InputError(problems)
@@ -54,7 +54,7 @@ def read_train(
 
 
 def read_interactions(
-    connection: DuckDBPyConnection, table: InputTable, *, watch: Progress = no_progress
+    connection: DuckDBPyConnection, table: InputTable, *, progress: Progress = no_progress
 ) -> Source:
     """Read and check interactions with times, and grades if there are any, into the table `source`; they may repeat.
 
@@ -62,7 +62,7 @@ def read_interactions(
     ------
     InputError : every problem of the table at once
     """
-    source = read_source(connection, table, watch=watch)
+    source = read_source(connection, table, progress=progress)
     endless = RowCheck("time", "isinf(time)", "is infinite", f"give every row a time, or {DROP}")
     checks = [*truth_checks(source, Policies(negative_grade="zero")), endless]
     if problems := value_problems(connection, source, checks):
@@ -71,7 +71,7 @@ def read_interactions(
 
 
 def read_items(
-    connection: DuckDBPyConnection, table: InputTable, *, watch: Progress = no_progress
+    connection: DuckDBPyConnection, table: InputTable, *, progress: Progress = no_progress
 ) -> tuple[pl.DataFrame, Source]:
     """The catalogue: item, of categories, vector and title what there is, group and the columns of numbers if they are named.
 
@@ -79,7 +79,7 @@ def read_items(
     ------
     InputError : every problem of the table at once
     """
-    frame, source = read_table(connection, table, watch=watch)
+    frame, source = read_table(connection, table, progress=progress)
     if frame.schema.get("categories") == pl.String:
         text = pl.col("categories")
         blank = text.str.strip_chars() == ""
@@ -116,7 +116,7 @@ def read_users(connection: DuckDBPyConnection, table: InputTable) -> None:
 
 
 def read_table(
-    connection: DuckDBPyConnection, file: InputTable, *, watch: Progress = no_progress
+    connection: DuckDBPyConnection, file: InputTable, *, progress: Progress = no_progress
 ) -> tuple[pl.DataFrame, Source]:
     """The table under our names, its ids checked; `file.needs` is the one column of ids.
 
@@ -127,7 +127,7 @@ def read_table(
     (key,) = file.needs
     if file.format == "trec":
         raise refuse(file.name, "is trec", "give it as parquet, arrow, csv, tsv or jsonl")
-    source = read_source(connection, replace(file, may_have=()), watch=watch)
+    source = read_source(connection, replace(file, may_have=()), progress=progress)
     other = "item" if key == "user" else "user"
     connection.execute(f"ALTER TABLE source ADD COLUMN {other} VARCHAR")
     problems = value_problems(connection, source, id_checks(source, key))
@@ -219,7 +219,7 @@ def read_truth(
     *,
     may_be_empty: bool = False,
     is_part: bool = False,
-    watch: Progress = no_progress,
+    progress: Progress = no_progress,
 ) -> tuple[Source, PolicyChanges]:
     """Read and check judgements into the table `source`; says what the policies of `input` changed.
 
@@ -229,7 +229,7 @@ def read_truth(
     ------
     InputError : every problem of the table at once
     """
-    source = read_source(connection, table, may_be_empty=may_be_empty or is_part, watch=watch)
+    source = read_source(connection, table, may_be_empty=may_be_empty or is_part, progress=progress)
     checks = truth_checks(source, policies)
     problems = value_problems(connection, source, checks)
     rows = sound_rows(checks) if problems else "source"

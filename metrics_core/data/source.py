@@ -188,20 +188,20 @@ def read_source(
     *,
     rank_base: int = 1,
     may_be_empty: bool = False,
-    watch: Progress = no_progress,
+    progress: Progress = no_progress,
 ) -> Source:
     """Read a file into the table `source` of the connection.
 
     rank_base    : the first rank, for lists whose order says it
     may_be_empty : is a table without rows read like any other?
-    watch        : sees the batches go by: what shows how far the reading is
+    progress     : wraps the batches to show how far the reading is
 
     Raises
     ------
     InputError : the file cannot be read as a table; values are not judged here
     """
     source, query = _opened(connection, file, rank_base)
-    with _watched(source, watch) as batches:
+    with _with_progress(source, progress) as batches:
         if batches is not None:
             connection.register("raw", batches)
         connection.execute(f"CREATE OR REPLACE TABLE source AS {query}")
@@ -241,7 +241,7 @@ def _of_requests(connection: duckdb.DuckDBPyConnection, source: Source) -> Sourc
 
 @contextmanager
 def stream_source(
-    connection: duckdb.DuckDBPyConnection, file: InputTable, *, rank_base: int, watch: Progress
+    connection: duckdb.DuckDBPyConnection, file: InputTable, *, rank_base: int, progress: Progress
 ) -> Iterator[tuple[Source, Iterator[pa.RecordBatch]]]:
     """A file whose rows go by in their order and are kept nowhere: what it is, and the typed columns of the rows.
 
@@ -253,7 +253,7 @@ def stream_source(
     """
     with connection.cursor() as reading:  # others may ask while its result is open
         source, query = _opened(reading, file, rank_base)
-        with _watched(source, watch) as batches:
+        with _with_progress(source, progress) as batches:
             if batches is not None and source.unsure:
                 reading.register("raw", batches)
             if batches is None or source.unsure:
@@ -261,9 +261,9 @@ def stream_source(
             yield source, iter(batches)
 
 
-def _watched(source: Source, watch: Progress) -> AbstractContextManager[Batches]:
+def _with_progress(source: Source, progress: Progress) -> AbstractContextManager[Batches]:
     raw = source.raw
-    return watch(None if raw.marked else raw.batches, f"read {source.file.name}", raw.rows)
+    return progress(None if raw.marked else raw.batches, f"read {source.file.name}", raw.rows)
 
 
 def _opened(

@@ -224,7 +224,7 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
             pinned,
             keep,
             order=params.models[model].order,
-            watch=counted,
+            progress=counted,
         )
         fold = params.models[model].fold
         known = {"model": model} if fold is None else {"model": model, "fold": fold}
@@ -247,7 +247,7 @@ def load_background(connection: DuckDBPyConnection, params: Params, name: str) -
         return _load_metrics(params)
     table = background_file(params, name)
     with unchanged(table.path):
-        found = LOADERS[name](connection, table, watch=counted)
+        found = LOADERS[name](connection, table, progress=counted)
     data = Path(params.results.data)
     write_query(connection, found.query, data / f"{name}.parquet")
     write_json(data / f"{name}.json", found.quality)
@@ -293,6 +293,6 @@ def _load(
     place = needs_given_order(params.pinned)
     with keeping(kept, table.path) as keep:
         kept_truth = load_ground_truth(
-            connection, table, policies(params), keep, place=place, watch=counted
+            connection, table, policies(params), keep, place=place, progress=counted
         )
         return kept_truth.describe()

@@ -70,7 +70,7 @@ def split(arguments: Namespace) -> None:
         remove_stale_parts(folder)
         with workspace() as connection:
             with unchanged(table.path):
-                rows = split_rows(connection, table, options, watch=counted)
+                rows = split_rows(connection, table, options, progress=counted)
             manifest = {**rows.manifest, "notes": [*manifest_notes(rows.manifest)]}
             _write(connection, SplitRows(rows.queries, manifest), folder)
     except InputError as error:

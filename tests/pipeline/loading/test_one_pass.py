@@ -74,7 +74,7 @@ def _read(
 
 
 def _read_into_a_table(*arguments: Any, **options: Any) -> Outcome:
-    with patch.object(loaded, "_passed_on", return_value=None):
+    with patch.object(loaded, "_load_sorted", return_value=None):
         return _read(*arguments, **options)
 
 
