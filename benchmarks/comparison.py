@@ -69,14 +69,9 @@ def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
         labels=labels,
         ks=list(KS),
         primary=[str(label) for label in labels[:2]],
-        min_effects={str(label): 0.005 for label in labels},
+        min_effect=0.005,
         baseline=MODELS[0],
-        confidence=0.95,
-        adjustment="holm",
-        wilcoxon=False,
         resamples=999,
-        seed=1,
-        panel=False,
         settings=ArgumentNames(""),
     )
     ground = EvaluationData(nowhere, None, None, None, {}, reading)

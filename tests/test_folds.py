@@ -123,9 +123,9 @@ def test_recall_of_groups_of_wanted_items_is_by_the_truth_of_the_fold() -> None:
     [
         ({"paired_replicates": False}, "paired_replicates: is false, and each fold has a truth of its own"),
         ({"truth": {"replicates": {1: truth(1), "1": truth(2)}}}, "two of its folds have one number: 1 and '1'"),
-        ({"truth": {"replicates": {1: truth(1), 2: truth(2)}}}, "als: has the trainings 1, 2 and 3, and the truth has the folds 1 and 2"),
+        ({"truth": {"replicates": {1: truth(1), 2: truth(2)}}}, "replicates.als: has the replicates 1, 2 and 3, and the truth has the folds 1 and 2"),
         ({"models": {"popularity": lists("popularity", 1), "als": {"replicates": {f: lists("als", f) for f in FOLDS}}}},
-         "popularity: has one training, and the truth has the folds 1, 2 and 3"),
+         "replicates.popularity: has one replicate, and the truth has the folds 1, 2 and 3"),
         ({"truth": {"replicates": {1: truth(1), 2: truth(2).rename({"item": "thing"}), 3: truth(3)}}}, "fold 2: truth: "),
     ],
 )  # fmt: skip
@@ -216,7 +216,7 @@ def test_another_truth_of_a_fold_runs_what_rests_on_it(project: Path, tmp_path: 
     ("change", "message"),
     [
         ({"comparison.paired_replicates": False}, "comparison.paired_replicates: is false"),
-        ({"models.als-2.fold": 3}, "models.als-2.fold: is 3, and the lists are training 2"),
+        ({"models.als-2.fold": 3}, "models.als-2.fold: is 3, and the lists are replicate 2"),
         ({"models.als-2": {"path": "folds-als-2.parquet"}}, "models.als-2.fold: is missing"),
         ({"data.truth.folds": {}}, "models.popularity-1.fold: is 1, and the truth has no folds"),
         ({"data.truth.folds": {1: "../a.parquet"}}, "data.truth.folds.1: is '../a.parquet', which leads out"),

@@ -31,32 +31,18 @@ from concord.metrics_core.analyses.audit_effects import (
     leave_out_effects,
     measure_drift,
 )
-from concord.metrics_core.comparison.config import (
-    ComparisonConfig,
-    Finding,
-    choice_findings,
-    in_report_order,
-    label_findings,
-    model_findings,
-    number_findings,
-)
+from concord.metrics_core.comparison.arguments import parse_list_arguments
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.model_tables import evaluate_models
 from concord.metrics_core.comparison.provenance import conventions as pinned_conventions
-from concord.metrics_core.comparison.replicate_config import (
-    fold_findings,
-    replicate_findings,
-    truths_of,
-    unfolded,
-)
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.row_checks import only_row
-from concord.metrics_core.errors import ArgumentNames, InputError, Problem, refuse
-from concord.metrics_core.evaluation.evaluate import parse_conventions, parse_labels
+from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.model_result import lists_of
 from concord.metrics_core.evaluation.score import mean_weight
 from concord.metrics_core.evaluation.warnings.base import severity_of_rows
@@ -67,13 +53,11 @@ from concord.metrics_core.evaluation.warnings.data import (
     unrelated_train,
 )
 from concord.metrics_core.evaluation.warnings.lists import future_items
-from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results.audit import Audit, AuditCheck, CheckCount
 from concord.metrics_core.results.comparison_parts import Severity, Warned
 
 _TIMES_FIX = "name their columns: `columns={'truth': {'time': …}, 'train': {'time': …}}`"
-_RESAMPLES, _SEED = 2000, 1  # an audit draws nothing that they decide
 _TRAIN_SHARE_AFTER = """
 SELECT count(*) FILTER (last > (SELECT quantile_disc(began, 0.5) FROM begins)) / count(*) FROM train
 """
@@ -136,42 +120,36 @@ def audit(
     Gusak, Volodkevich, Klenitskiy, Vasilev & Frolov (2025), RecSys.  arXiv:2507.16289
     Kaufman, Rosset, Perlich & Stitelman (2012), ACM TKDD 6(4), 15.  doi:10.1145/2382577.2382579
     """
-    chosen, settings = parse_conventions(conventions), ArgumentNames("truth")
-    refuse_unit(chosen)
-    labels = parse_labels(metrics)
-    names = [str(label) for label in labels]
-    _refuse([*model_findings(models), *label_findings(names, names)])
-    _refuse([*number_findings(confidence=confidence, resamples=_RESAMPLES, seed=_SEED)])
-    lists, replicates = unfolded(models)
-    truths = truths_of(truth)
-    folds = truths.keys() - {NO_FOLD}
-    _refuse(
-        [
-            *replicate_findings(replicates, lists, paired=False),
-            *fold_findings(folds, list(models), replicates),
-            *_as_metrics(choice_findings(names, 0.0, names, settings)),
-        ]
+    tables = {"train": train, "items": items, "users": None}
+    parsed = parse_list_arguments(
+        models,
+        truth,
+        metrics=metrics,
+        conventions=conventions,
+        tables=tables,
+        columns=columns,
+        unit=None,
     )
+    parsed.parse(refuse_unit, parsed.conventions, default=None)
     config = ComparisonConfig(
+        labels=parsed.report_labels,
+        ks=parsed.ks,
+        conventions=parsed.conventions,
+        baseline=next(iter(parsed.models), ""),
+        primary=parsed.names,
         title="Audit",
-        conventions=chosen,
-        labels=in_report_order(labels),
-        ks=sorted({label.k for label in labels if label.k is not None}),
-        primary=names,
-        min_effects=dict.fromkeys(names, 0.0),
-        baseline=next(iter(models)),
         confidence=confidence,
-        adjustment="holm",
-        wilcoxon=False,
-        resamples=_RESAMPLES,
-        seed=_SEED,
-        panel=False,
-        settings=settings,
-        replicates=replicates,
+        replicates=parsed.replicates,
+        paired_replicates=bool(parsed.folds),
+    ).validated(
+        parsed.models,
+        lists=parsed.lists,
+        folds=parsed.folds,
+        problems=parsed.problems,
+        arguments={"primary": "metrics"},
     )
-    background = {"train": train, "items": items, "users": None}
     results, ground = evaluate_models(
-        config, lists, truths, background, columns=columns, input=input
+        config, parsed.lists, parsed.truths, tables, columns=columns, input=input
     )
     evidence = ComparisonInput(config, with_replicates(results, config), ground)
     return audit_evaluations(evidence, times_fix=_TIMES_FIX)
@@ -181,20 +159,10 @@ def refuse_unit(conventions: Conventions) -> None:
     """Raise an InputError if the unit of evaluation is a request."""
     if conventions.unit_mean is not None:
         raise refuse(
-            "conventions: unit_mean",
+            ("conventions", "unit_mean"),
             "these are requests, and an audit looks for the users of the truth in train",
             "evaluate the lists of users, without a unit, to audit their split",
         )
-
-
-def _as_metrics(problems: Iterable[Finding]) -> list[Finding]:
-    """Return problems of primary labels as those of `metrics`, which are all primary."""
-    return [("metrics", problem, fix) for _, problem, fix in problems]
-
-
-def _refuse(problems: Sequence[Finding]) -> None:
-    if problems:
-        raise InputError([Problem(*each) for each in problems])
 
 
 def audit_evaluations(evidence: ComparisonInput, *, times_fix: str) -> Audit:

@@ -1,7 +1,7 @@
 """`cases`: error analysis of two models, by the users and items for which their lists differ most."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,33 +19,19 @@ from concord.metrics_core.analyses.error_analysis_tables import (
     open_tables,
     rank_biased_overlap,
 )
-from concord.metrics_core.comparison.config import (
-    ComparisonConfig,
-    Finding,
-    baseline_findings,
-    choice_findings,
-    label_findings,
-    model_findings,
-)
+from concord.metrics_core.comparison.arguments import parse_list_arguments
+from concord.metrics_core.comparison.config import ComparisonConfig, baseline_problems
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.model_tables import evaluate_models, given_tables
-from concord.metrics_core.comparison.replicate_config import Named, truths_of, unfolded
+from concord.metrics_core.comparison.model_tables import evaluate_models
+from concord.metrics_core.comparison.replicate_config import ReplicateNames
 from concord.metrics_core.comparison.segment_groups import UserGroups, user_groups
-from concord.metrics_core.comparison.segmentation import (
-    ByPopularity,
-    segment_findings,
-    segmentations_of,
-)
+from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
-from concord.metrics_core.errors import ArgumentNames, InputError, Problem, refuse
-from concord.metrics_core.evaluation.evaluate import parse_conventions, parse_labels
-from concord.metrics_core.evaluation.inputs import refuse_unit
-from concord.metrics_core.evaluation.result import CONFIDENCE
+from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.side_data import Background
 from concord.metrics_core.metrics.judged import Bools, Floats
-from concord.metrics_core.metrics.label import canonical_label
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.error_analysis import Cases, ItemDifference
 from concord.metrics_core.stats.exact_sums import exact_sum
@@ -135,40 +121,50 @@ def cases(
     >>> found.cases[0].user, found.cases[0].difference
     ('ann', -0.5)
     """
-    pinned, labels = parse_conventions(conventions), parse_labels(metrics)
-    refuse_unit(unit, pinned)
-    settings, names = ArgumentNames("truth"), [str(label) for label in labels]
-    background = {"train": train, "items": items, "users": users}
-    segmentations = segmentations_of(segments or {})
-    _raise_problems([*model_findings(models), *label_findings(names, names)])
-    metric_problems = choice_findings(names, "0%", names, settings)
-    _raise_problems(("metrics", problem, fix) for _, problem, fix in metric_problems)
-    _raise_problems(segment_findings(segmentations, given_tables(background), settings))
+    tables = {"train": train, "items": items, "users": users}
+    parsed = parse_list_arguments(
+        models,
+        truth,
+        metrics=metrics,
+        conventions=conventions,
+        tables=tables,
+        columns=columns,
+        segments=segments,
+        unit=unit,
+    )
     if type(worst) is not int or worst < 1:
-        raise refuse("worst", f"is {worst!r}", "write a whole number from 1 on")
-    lists, replicates = unfolded(models)
-    pair = resolve_pair((model, versus), lists, replicates)
-    truths = truths_of(truth)
+        problem = Problem("worst", f"is {worst!r}", "write a whole number from 1 on")
+        parsed.problems.append(problem)
+    first = next(iter(parsed.lists), "")
+    pair = (first, first)  # if the models or the names of the two are invalid
+    if parsed.lists:
+        names = (model, versus)
+        pair = parsed.parse(resolve_pair, names, parsed.lists, parsed.replicates, default=pair)
     config = ComparisonConfig(
-        title=title,
-        conventions=pinned,
-        labels=labels,
-        ks=sorted({label.k for label in labels if label.k is not None}),
-        primary=[canonical_label(text) for text in names],
-        min_effects={},
+        labels=parsed.labels,
+        ks=parsed.ks,
+        conventions=parsed.conventions,
         baseline=pair[1],
-        confidence=CONFIDENCE,
-        adjustment="holm",
-        wilcoxon=False,
-        resamples=0,
-        seed=0,
-        panel=False,
-        settings=settings,
-        segments=segmentations,
-        replicates=replicates,
+        primary=parsed.names,
+        title=title,
+        segments=parsed.segments,
+        replicates=parsed.replicates,
+    ).validated(
+        [*parsed.lists],
+        lists=parsed.lists,
+        tables=parsed.given_tables,
+        problems=parsed.problems,
+        arguments={"primary": "metrics"},
     )
     results, ground = evaluate_models(
-        config, lists, truths, background, columns=columns, input=input, unit=unit, names=pair
+        config,
+        parsed.lists,
+        parsed.truths,
+        tables,
+        columns=columns,
+        input=input,
+        unit=unit,
+        names=pair,
     )
     selection = ExampleSelection(
         (model, versus), worst, segment, None if item is None else str(item)
@@ -177,33 +173,25 @@ def cases(
 
 
 def resolve_pair(
-    models: tuple[str, str], lists: Collection[str], replicates: Named
+    models: tuple[str, str], lists: Collection[str], replicates: ReplicateNames
 ) -> tuple[str, str]:
-    """Return the names of two lists; of a model with replicates the first.
+    """Return the names of two lists; a model with replicates is represented by the first.
 
     Raises
     ------
     InputError
         A name is unknown, or both names stand for the same list.
     """
-    a, b = models
-    pair = _list_name(a, "model", lists, replicates), _list_name(b, "versus", lists, replicates)
-    if pair[0] == pair[1]:
-        raise refuse("versus", f"{pair[1]!r} is the model itself", "name another one")
-    return pair
-
-
-def _list_name(name: str, argument: str, lists: Collection[str], replicates: Named) -> str:
-    if name in replicates:
-        return next(iter(replicates[name].values()))
-    for _, problem, fix in baseline_findings(name, [*lists, *replicates]):
-        raise refuse(argument, problem, fix)
-    return name
-
-
-def _raise_problems(findings: Iterable[Finding]) -> None:
-    if problems := [Problem(*each) for each in findings]:
-        raise InputError(problems)
+    known = [*lists, *replicates]
+    raise_problems(
+        problem
+        for argument, name in zip(("model", "versus"), models, strict=True)
+        for problem in baseline_problems(name, known, argument)
+    )
+    a, b = (next(iter(replicates[x].values())) if x in replicates else x for x in models)
+    if a == b:
+        raise refuse("versus", f"{b!r} is the model itself", "name another one")
+    return a, b
 
 
 def analyze_errors(evidence: ComparisonInput, selection: ExampleSelection) -> Cases:

@@ -1,6 +1,6 @@
 """`plan`: how many users and seeds a comparison needs, and what those at hand can settle."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from concord.metrics_core.analyses.plan_differences import (
@@ -14,18 +14,22 @@ from concord.metrics_core.analyses.plan_differences import (
 )
 from concord.metrics_core.analyses.plan_gate import plan_guardrails, plan_success
 from concord.metrics_core.comparison.config import (
-    LEAST_CONFIDENCE,
-    MOST_CONFIDENCE,
+    ABOVE_CONFIDENCE,
+    CONFIDENCE_FIX,
+    MAX_CONFIDENCE,
+    baseline_problems,
+    is_confidence,
+    model_problems,
+)
+from concord.metrics_core.comparison.min_effect import (
+    EFFECT_FIX,
     Effect,
-    Finding,
-    baseline_findings,
-    model_findings,
-    wide_findings,
-    wrong_effect,
+    is_effect,
+    unreachable_problems,
 )
 from concord.metrics_core.conventions.convention import is_number, shown
-from concord.metrics_core.errors import InputError, Problem, refuse
-from concord.metrics_core.metrics.label import canonical_label
+from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
+from concord.metrics_core.metrics.label import canonical_label, parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import OF_VALUES
 from concord.metrics_core.results.plan import (
@@ -161,7 +165,7 @@ def plan(
     >>> plan.differences[0].users_needed
     787
     """
-    _raise_problems(number_problems(effect=effect, power=power, confidence=confidence))
+    raise_problems(number_problems(effect=effect, power=power, confidence=confidence))
     if isinstance(metrics, str):
         raise refuse("metrics", f"{metrics!r} is no list", f"write a list of labels: [{metrics!r}]")
     stated = {"sd": sd, "users": users, "seeds": seeds, "tests": None if tests == 1 else tests}
@@ -169,13 +173,13 @@ def plan(
     unused: dict[str, Any]
     if isinstance(source, Comparison):
         unused = {**stated, "baseline": baseline, "confidence": confidence}
-        _raise_problems(_unused_problems("a comparison", unused))
+        raise_problems(_unused_problems("a comparison", unused))
         return plan_comparison(source, metrics, effect=effect, power=power, segments=segments)
     if source is not None:
         unused = {**stated, "segments": segments or None}
-        _raise_problems(_unused_problems("per-user values", unused))
-        _raise_problems(model_findings(source))
-        _raise_problems(baseline_findings(baseline or "", source))
+        raise_problems(_unused_problems("per-user values", unused))
+        raise_problems(model_problems(source, "source"))
+        raise_problems(baseline_problems(baseline or "", source))
         if len(source) == 1:
             raise _only_baseline_error(baseline or "")
         differences = from_values(
@@ -183,8 +187,8 @@ def plan(
         )
         return Plan(power, level, tuple(differences))
     unused = {"metrics": metrics, "baseline": baseline, "segments": segments or None}
-    _raise_problems(_unused_problems("stated numbers", unused))
-    _raise_problems(_stated_problems(sd, users, seeds, tests, effect))
+    raise_problems(_unused_problems("stated numbers", unused))
+    raise_problems(_stated_problems(sd, users, seeds, tests, effect))
     assert users is not None
     variance = sd if isinstance(sd, VarianceComponents) else VarianceComponents(float(sd or 0.0))
     target = PowerTarget(power, 1 - level, None if effect is None else float(effect))
@@ -206,8 +210,8 @@ def plan_comparison(
     labels = comparison.primary if metrics is None else [canonical_label(text) for text in metrics]
     if effect is not None and not isinstance(effect, str):
         requested = [comparison.metric(label) for label in labels]
-        known = [metric.label for metric in requested if metric.family != OF_VALUES]
-        _raise_problems(wide_findings(effect, known, "effect"))
+        known = [parse(metric.label) for metric in requested if metric.family != OF_VALUES]
+        raise_problems(unreachable_problems(effect, known, "effect"))
     differences = tuple(
         from_comparison(comparison, labels, effect=effect, power=power, segments=segments)
     )
@@ -235,53 +239,41 @@ def _only_baseline_error(baseline: str) -> InputError:
     return refuse("models", problem, fix)
 
 
-def _raise_problems(problems: Iterable[Finding]) -> None:
-    if found := [Problem(*each) for each in problems]:
-        raise InputError(found)
-
-
-def number_problems(*, effect: Any, power: Any, confidence: Any) -> Iterator[Finding]:
+def number_problems(*, effect: Any, power: Any, confidence: Any) -> Iterator[Problem]:
     """Yield what is wrong with the numbers that every plan may be given."""
-    if effect is not None:
-        message = wrong_effect(effect)
-        if message is None and not float(str(effect).removesuffix("%")) > 0:
-            message = f"{shown(effect)} is no difference: write a number above 0, such as 0.005"
-        if message is not None:
-            problem, _, fix = message.partition(": ")
-            yield "effect", problem, fix
-    if not is_number(power) or not LEAST_CONFIDENCE <= power <= MOST_CONFIDENCE:
-        fix = f"write a number from {LEAST_CONFIDENCE} to {MOST_CONFIDENCE}, such as {POWER}"
-        yield "power", f"is {shown(power)}", fix
-    if confidence is not None and (
-        not is_number(confidence) or not LEAST_CONFIDENCE < confidence <= MOST_CONFIDENCE
-    ):
-        fix = f"write a number above {LEAST_CONFIDENCE}, at most {MOST_CONFIDENCE}"
-        yield "confidence", f"is {shown(confidence)}", fix
+    if effect is not None and not (is_effect(effect) and float(str(effect).removesuffix("%")) > 0):
+        yield Problem("effect", f"is {shown(effect)}", f"{EFFECT_FIX}; above 0")
+    if not is_number(power) or not ABOVE_CONFIDENCE <= power <= MAX_CONFIDENCE:
+        fix = f"write a number from {ABOVE_CONFIDENCE} to {MAX_CONFIDENCE}, such as {POWER}"
+        yield Problem("power", f"is {shown(power)}", fix)
+    if confidence is not None and not is_confidence(confidence):
+        yield Problem("confidence", f"is {shown(confidence)}", CONFIDENCE_FIX)
 
 
-def _unused_problems(kind: str, arguments: Mapping[str, Any]) -> Iterator[Finding]:
+def _unused_problems(kind: str, arguments: Mapping[str, Any]) -> Iterator[Problem]:
     for name, value in arguments.items():
         if value is not None:
-            yield name, f"has no use beside {kind}", "leave it out"
+            yield Problem(name, f"has no use beside {kind}", "leave it out")
 
 
-def _stated_problems(sd: Any, users: Any, seeds: Any, tests: Any, effect: Any) -> Iterator[Finding]:
+def _stated_problems(sd: Any, users: Any, seeds: Any, tests: Any, effect: Any) -> Iterator[Problem]:
     if sd is None or users is None:
         fix = "give a comparison, per-user values, or `sd=` and `users=`"
-        yield "source", "nothing is given to plan with", fix
+        yield Problem("source", "nothing is given to plan with", fix)
         return
     has_seeds = isinstance(sd, VarianceComponents)
     deviations = [*vars(sd).values()] if has_seeds else [sd]
     are_valid = all(is_number(each) and 0 <= each < MAX_COUNT for each in deviations)
     if not are_valid or max(deviations) == 0:
-        yield "sd", f"is {shown(sd)}", "write a number above 0, such as 0.2"
+        yield Problem("sd", f"is {shown(sd)}", "write a number above 0, such as 0.2")
     counts = {"users": (users, MIN_COUNT), "seeds": (seeds, MIN_COUNT), "tests": (tests, 1)}
     for name, (value, least) in counts.items():
         is_valid = type(value) is int and least <= value <= MAX_COUNT
         if not is_valid and not (name == "seeds" and value is None):
-            yield name, f"is {shown(value)}", f"write a whole number from {least} on"
+            yield Problem(name, f"is {shown(value)}", f"write a whole number from {least} on")
     if (seeds is not None) != has_seeds:
         fix = "give `sd=VarianceComponents(…)` and `seeds=`, or neither"
-        yield "seeds", "and the variance of seeds belong together", fix
+        yield Problem("seeds", "and the variance of seeds belong together", fix)
     if isinstance(effect, str):
-        yield "effect", f"{effect!r} is a share of a mean that is not given", "write a number"
+        what = f"{effect!r} is a share of a mean that is not given"
+        yield Problem("effect", what, "write a number")

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from concord.metrics_core.comparison.aligned import Aligned, align
-from concord.metrics_core.comparison.config import Effect, absolute
+from concord.metrics_core.comparison.min_effect import Effect, absolute
 from concord.metrics_core.conventions.conventions import UnitMean
 from concord.metrics_core.data.frames import table_from_frame
 from concord.metrics_core.errors import InputError, Problem, refuse

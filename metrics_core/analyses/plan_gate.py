@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from concord.metrics_core.analyses.plan_differences import min_users, variance_from_interval
-from concord.metrics_core.comparison.config import Effect, absolute
+from concord.metrics_core.comparison.min_effect import Effect, absolute
 from concord.metrics_core.results.gate import Decision, Guardrail, Success
 from concord.metrics_core.results.plan import (
     Outlook,

@@ -1,50 +1,25 @@
 """`compare`: the lists of several models and one truth in, a Comparison out."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from concord.metrics_core.comparison.arguments import parse_list_arguments
 from concord.metrics_core.comparison.compute import compared
 from concord.metrics_core.comparison.config import (
     MAX_MISSING_LISTS,
     Adjustment,
     ComparisonConfig,
-    Effects,
-    baseline_findings,
-    choice_findings,
-    effect_findings,
-    effects_of,
-    in_report_order,
-    label_findings,
-    model_findings,
-    number_findings,
-    word_findings,
 )
-from concord.metrics_core.comparison.gate_config import gate_findings, gate_of
 from concord.metrics_core.comparison.gate_evidence import challengers_of
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.model_tables import evaluate_models, given_tables
-from concord.metrics_core.comparison.replicate_config import (
-    fold_findings,
-    replicate_findings,
-    truths_of,
-    unfolded,
-    unpaired_folds,
-)
+from concord.metrics_core.comparison.min_effect import Effects
+from concord.metrics_core.comparison.model_tables import evaluate_models
 from concord.metrics_core.comparison.replicated_models import with_replicates
-from concord.metrics_core.comparison.segmentation import segment_findings, segmentations_of
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
-from concord.metrics_core.errors import ArgumentNames, InputError, Problem, refuse
+from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import panels_of
-from concord.metrics_core.evaluation.evaluate import (
-    parse_conventions,
-    parse_labels,
-    refuse_unread_columns,
-)
-from concord.metrics_core.evaluation.inputs import refuse_unit
-from concord.metrics_core.files import NO_FOLD
-from concord.metrics_core.metrics.label import canonical_label, with_own_metrics
 from concord.metrics_core.results.comparison import Comparison
 
 
@@ -118,55 +93,26 @@ def compare(
     ------
     ValueError : what is wrong, where, and what to do; nothing is dropped or filled silently
     """
-    labels = parse_labels(metrics)
-    pinned = with_own_metrics(parse_conventions(conventions), (label.name for label in labels))
-    refuse_unit(unit, pinned)
-    refuse_unread_columns(columns, labels, pinned)
-    deciding = [str(labels[0])] if primary is None else primary
-    settings, names = ArgumentNames("truth"), [str(label) for label in labels]
-    background = {"train": train, "items": items, "users": users}
-    segmentations = segmentations_of(segments or {})
-    _refuse(
-        [*model_findings(models), *label_findings(names, deciding), *effect_findings(min_effect)]
-    )
-    lists, replicates = unfolded(models)
-    truths = truths_of(truth)
-    folds = truths.keys() - {NO_FOLD}
-    _refuse(
-        number_findings(
-            confidence=confidence,
-            resamples=resamples,
-            seed=seed,
-            max_missing_lists=max_missing_lists,
-        )
-    )
-    _refuse(
-        word_findings(
-            adjustment=adjustment,
-            title=title,
-            wilcoxon=wilcoxon,
-            panel=panel,
-            paired_replicates=paired_replicates,
-        )
-    )
-    _refuse(
-        [
-            *replicate_findings(replicates, lists, paired=paired_replicates),
-            *fold_findings(folds, list(models), replicates),
-            *unpaired_folds(folds, paired=paired_replicates),
-            *baseline_findings(baseline, models),
-            *choice_findings(deciding, min_effect, names, settings),
-            *segment_findings(segmentations, given_tables(background), settings),
-        ]
+    tables = {"train": train, "items": items, "users": users}
+    parsed = parse_list_arguments(
+        models,
+        truth,
+        metrics=metrics,
+        conventions=conventions,
+        tables=tables,
+        columns=columns,
+        segments=segments,
+        gate=gate,
+        unit=unit,
     )
     config = ComparisonConfig(
-        title=title,
-        conventions=pinned,
-        labels=in_report_order(labels),
-        ks=sorted({label.k for label in labels if label.k is not None}),
-        primary=[canonical_label(text) for text in deciding],
-        min_effects=effects_of(min_effect, names),
+        labels=parsed.report_labels,
+        ks=parsed.ks,
+        conventions=parsed.conventions,
         baseline=baseline,
+        primary=parsed.names[:1] if primary is None else primary,
+        min_effect=min_effect,
+        title=title,
         confidence=confidence,
         adjustment=adjustment,
         wilcoxon=wilcoxon,
@@ -174,24 +120,29 @@ def compare(
         seed=seed,
         max_missing_lists=max_missing_lists,
         panel=panel,
-        settings=settings,
-        segments=segmentations,
-        gate=None if gate is None else gate_of(gate),
-        replicates=replicates,
+        segments=parsed.segments,
+        gate=parsed.gate,
+        replicates=parsed.replicates,
         paired_replicates=paired_replicates,
+    ).validated(
+        parsed.models,
+        lists=parsed.lists,
+        folds=parsed.folds,
+        tables=parsed.given_tables,
+        problems=parsed.problems,
     )
-    if config.gate is not None:
-        _refuse(gate_findings(config.gate, config, list(models)))
-        if not challengers_of(config, models):
-            what = f"there is no model beside the baseline, {baseline}, to decide on"
-            raise refuse("gate", what, "name another model, or leave out `gate`")
-    panels = panels_of(config.labels, config.primary if panel else (), pinned)
+    if config.gate is not None and not challengers_of(config, models):
+        what = f"there is no model beside the baseline, {baseline}, to decide on"
+        raise refuse("gate", what, "name another model, or leave out `gate`")
+    panels = panels_of(config.labels, config.primary if panel else (), config.conventions)
     results, ground = evaluate_models(
-        config, lists, truths, background, columns=columns, input=input, panels=panels, unit=unit
+        config,
+        parsed.lists,
+        parsed.truths,
+        tables,
+        columns=columns,
+        input=input,
+        panels=panels,
+        unit=unit,
     )
     return compared(ComparisonInput(config, with_replicates(results, config), ground))
-
-
-def _refuse(found: Iterable[tuple[str, str, str]]) -> None:
-    if problems := [Problem(*each) for each in found]:
-        raise InputError(problems)

@@ -4,28 +4,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.comparison.compute import compared_values
 from concord.metrics_core.comparison.config import (
-    DEFAULT,
     MAX_MISSING_LISTS,
     Adjustment,
     ComparisonConfig,
-    Effect,
-    Effects,
-    Finding,
-    baseline_findings,
-    effect_findings,
-    label_findings,
-    model_findings,
-    number_findings,
-    word_findings,
+    is_list_of_text,
+    model_problems,
 )
 from concord.metrics_core.comparison.inputs import ComparisonInput
+from concord.metrics_core.comparison.min_effect import Effects
 from concord.metrics_core.comparison.value_tables import (
     ValueTables,
     bound_problems,
@@ -35,7 +28,7 @@ from concord.metrics_core.comparison.value_tables import (
 from concord.metrics_core.conventions.convention import shown
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.relations import connect
-from concord.metrics_core.errors import ArgumentNames, InputError, Problem
+from concord.metrics_core.errors import ArgumentNames, Problem, raise_problems
 from concord.metrics_core.evaluation.accumulator import program_versions, summary_numbers
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.summary import summarise
@@ -46,6 +39,10 @@ from concord.metrics_core.results.comparison_parts import OF_VALUES
 
 _CUTOFF = re.compile(r"(?P<stem>.+)@(?P<k>[1-9][0-9]{0,6})", re.DOTALL)
 _CONVENTIONS = preset("standard")  # under which NaN is a user who does not count
+
+
+class _ValueNames(ArgumentNames):
+    metrics: ClassVar = "`values`"
 
 
 def compare_values(
@@ -117,51 +114,40 @@ def compare_values(
     >>> comparison.difference("dense", "bm25", "AP").verdict
     'better'
     """
-    _raise(_argument_findings(values, baseline, higher_is_better, bounds))
+    raise_problems(_value_problems(values))
     tables = load_values(values)
-    deciding = tables.metrics if primary is None else primary
-    _raise(
-        [
-            *_primary_findings(tables, deciding, is_given=primary is not None),
-            *effect_findings(min_effect),
-            *number_findings(
-                confidence=confidence,
-                resamples=resamples,
-                seed=seed,
-                max_missing_lists=max_missing_lists,
-            ),
-            *word_findings(adjustment=adjustment, title=title, wilcoxon=wilcoxon),
-        ]
-    )
-    ranges, directions = dict(bounds or {}), dict(higher_is_better or {})
     problems = [
-        *bound_problems(tables, ranges),
-        *_direction_problems(tables, directions),
-        *_effect_problems(tables, min_effect, deciding, ranges),
+        *_dict_problems(higher_is_better=higher_is_better, bounds=bounds),
+        *_primary_problems(tables, primary),
     ]
-    if problems:
-        raise InputError(problems)
+    ranges = dict(bounds or {}) if isinstance(bounds, Mapping) else {}
+    directions = dict(higher_is_better or {}) if isinstance(higher_is_better, Mapping) else {}
+    invalid_bounds = list(bound_problems(tables, ranges))
+    problems += [*invalid_bounds, *_direction_problems(tables, directions)]
     labels = [
-        _label(name, ranges.get(name, UNBOUNDED), directions.get(name, True))
+        _label(
+            name,
+            UNBOUNDED if invalid_bounds else ranges.get(name, UNBOUNDED),
+            directions.get(name, True),
+        )
         for name in tables.metrics
     ]
     config = ComparisonConfig(
-        title=title,
-        conventions=_CONVENTIONS,
         labels=labels,
         ks=sorted({label.k for label in labels if label.k is not None}),
-        primary=[*deciding],
-        min_effects=_effects_of(min_effect, tables.metrics),
+        conventions=_CONVENTIONS,
         baseline=baseline,
+        primary=tables.metrics[:1] if primary is None else primary,
+        min_effect=min_effect,
+        title=title,
         confidence=confidence,
         adjustment=adjustment,
         wilcoxon=wilcoxon,
         resamples=resamples,
         seed=seed,
         max_missing_lists=max_missing_lists,
-        panel=False,
-        settings=ArgumentNames("values"),
-    )
+        settings=_ValueNames("values"),
+    ).validated(list(values), problems=problems)
     models = {model: _evaluated(tables, model, config) for model in tables.tables}
     return compared_values(ComparisonInput(config, models, _no_ground()), directions)
 
@@ -215,41 +201,31 @@ def _connecting(files: Iterable[Path]) -> AbstractContextManager[DuckDBPyConnect
     return connect(reads=files)
 
 
-def _argument_findings(
-    values: Any, baseline: Any, higher_is_better: Any, bounds: Any
-) -> Iterator[Finding]:
+def _value_problems(values: Any) -> Iterator[Problem]:
     if not isinstance(values, Mapping) or not values:
         what = "must be a dict that maps a model's name to its users' values"
-        yield "values", what, "write {'bm25': values, 'dense': values}"
+        yield Problem("values", what, "write {'bm25': values, 'dense': values}")
         return
-    yield from model_findings(values)
-    yield from baseline_findings(baseline, values)
-    for name, given in (("higher_is_better", higher_is_better), ("bounds", bounds)):
-        if given is not None and not isinstance(given, Mapping):
-            example = {"RMSE": False} if name == "higher_is_better" else {"AP": (0, 1)}
-            yield name, f"is {shown(given)}, which is no dict", f"write {example}"
+    yield from model_problems(values, "values")
 
 
-def _primary_findings(tables: ValueTables, primary: Any, *, is_given: bool) -> Iterator[Finding]:
-    if not is_given:
-        if len(tables.metrics) > 1:
-            what = f"is missing, and there are {len(tables.metrics)} metrics"
-            yield (
-                "primary",
-                what,
-                f"name those that decide, such as primary=[{tables.metrics[0]!r}]",
-            )
-        return
-    invalid = list(label_findings((), primary))
-    yield from invalid
-    for name in () if invalid else dict.fromkeys(primary):
-        if name not in tables.metrics:
-            problem = unknown_metric("primary", name, tables.metrics)
-            is_user = name in tables.users
-            turned = "the dict maps users to metrics: turn it round, as {metric: {user: value}}"
-            yield "primary", problem.what, turned if is_user else problem.fix
-        if list(primary).count(name) > 1:
-            yield "primary", f"names {name} more than once", "name each metric once"
+def _dict_problems(*, higher_is_better: Any, bounds: Any) -> Iterator[Problem]:
+    if higher_is_better is not None and not isinstance(higher_is_better, Mapping):
+        fix = "write a dict such as {'RMSE': False}"
+        yield Problem("higher_is_better", f"is {shown(higher_is_better)}", fix)
+    if bounds is not None and not isinstance(bounds, Mapping):
+        yield Problem("bounds", f"is {shown(bounds)}", "write a dict such as {'AP': (0, 1)}")
+
+
+def _primary_problems(tables: ValueTables, primary: Any) -> Iterator[Problem]:
+    if primary is None and len(tables.metrics) > 1:
+        what = f"is missing, and there are {len(tables.metrics)} metrics"
+        fix = f"name those that decide, such as primary=[{tables.metrics[0]!r}]"
+        yield Problem("primary", what, fix)
+    for name in primary if is_list_of_text(primary) else ():
+        if name in tables.users and name not in tables.metrics:
+            fix = "write {metric: {user: value}}, not {user: {metric: value}}"
+            yield Problem("values", f"{name!r} is a user, not a metric", fix)
 
 
 def _direction_problems(tables: ValueTables, directions: Mapping[str, bool]) -> Iterator[Problem]:
@@ -260,37 +236,3 @@ def _direction_problems(tables: ValueTables, directions: Mapping[str, bool]) -> 
             yield Problem(
                 f"higher_is_better[{name!r}]", f"is {shown(higher)}", "write True or False"
             )
-
-
-def _effect_problems(
-    tables: ValueTables, effects: Effects, primary: Sequence[str], ranges: Mapping[str, Bounds]
-) -> Iterator[Problem]:
-    """Effects of unknown metrics, metrics without an effect, and effects that no difference reaches."""
-    if isinstance(effects, Mapping):
-        for name in effects:
-            if name not in {DEFAULT, *tables.metrics}:
-                yield unknown_metric("min_effect", name, tables.metrics)
-        missing = [name for name in tables.metrics if name not in effects]
-        if missing and DEFAULT not in effects:
-            fix = f"add {DEFAULT!r} for the metrics that it does not name"
-            yield Problem("min_effect", f"says nothing for {missing[0]}", fix)
-            return
-    for name, effect in _effects_of(effects, primary).items():
-        low, high = ranges.get(name, UNBOUNDED)
-        if not isinstance(effect, str) and effect >= high - low:
-            what = (
-                f"is {effect:g}, and no two values of {name} are further apart than {high - low:g}"
-            )
-            fix = f"write '{effect:g}%' for a share of the baseline, or a smaller number"
-            yield Problem("min_effect", what, fix)
-
-
-def _effects_of(effects: Effects, metrics: Iterable[str]) -> dict[str, Effect]:
-    named = effects if isinstance(effects, Mapping) else {DEFAULT: effects}
-    chosen = {name: named[name] if name in named else named[DEFAULT] for name in metrics}
-    return {name: e if isinstance(e, str) else float(e) for name, e in chosen.items()}
-
-
-def _raise(found: Iterable[Finding]) -> None:
-    if problems := [Problem(*each) for each in found]:
-        raise InputError(problems)

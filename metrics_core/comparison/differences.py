@@ -12,8 +12,9 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.comparison.aligned import Aligned, by_pair
-from concord.metrics_core.comparison.config import ComparisonConfig, absolute
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
+from concord.metrics_core.comparison.min_effect import absolute
 from concord.metrics_core.comparison.segment_groups import closed_up
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.relations import create_view, file_paths, read_frame, schema_of

@@ -7,13 +7,13 @@ from typing import Literal
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import differences, swap_intervals
 from concord.metrics_core.comparison.gate import decide, guarded
-from concord.metrics_core.comparison.gate_config import margin_of
 from concord.metrics_core.comparison.inputs import ComparisonInput
+from concord.metrics_core.comparison.min_effect import absolute
 from concord.metrics_core.comparison.segment_groups import Grouped, item_groups, user_groups
 from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
-from concord.metrics_core.results.gate import Decision, Gate, Guardrail, Measured
+from concord.metrics_core.results.gate import MIN_EFFECT, Decision, Gate, Guardrail, Measured
 from concord.metrics_core.stats.paired import MIN_DIFFERING_USERS, UserValues, paired_test
 from concord.metrics_core.stats.sign_flips import MarginTest
 from concord.metrics_core.stats.tolerance import difference
@@ -96,7 +96,8 @@ def checked(
 def _guardrail(
     config: ComparisonConfig, tested: _Tested, margin: float | str, reference: float
 ) -> Guardrail:
-    allowed = or_none(margin_of(config, tested.measured.label, margin, reference))
+    effect = config.min_effects[tested.measured.label] if margin == MIN_EFFECT else margin
+    allowed = or_none(absolute(effect, reference))
     return guarded(tested.measured, margin, allowed, tested.margin_test)
 
 

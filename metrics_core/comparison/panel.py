@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from concord.metrics_core.comparison.aligned import Aligned, align
-from concord.metrics_core.comparison.config import Adjustment, ComparisonConfig, absolute
+from concord.metrics_core.comparison.config import Adjustment, ComparisonConfig
+from concord.metrics_core.comparison.min_effect import absolute
 from concord.metrics_core.conventions.presets import describe
 from concord.metrics_core.evaluation.model_result import Models
 from concord.metrics_core.evaluation.panel import UNWEIGHED, Definition, differing, panel

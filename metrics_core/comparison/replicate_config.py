@@ -1,6 +1,6 @@
-"""Replicates and folds of models: how they are named and paired."""
+"""ReplicateNames and folds of models: how they are named and paired, and what is wrong with them."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from numbers import Number
 from typing import Any, TypeVar
 
@@ -11,30 +11,32 @@ from concord.metrics_core.results.words import listed
 
 T = TypeVar("T")
 KEY = "replicates"
-STAR = "*"  # of a pattern: the number of the training
-Named = Mapping[str, Mapping[str, str]]  # model -> number of the training -> name of its lists
-Finding = tuple[str, str, str]
+MIN_REPLICATES = 2
+STAR = "*"  # in a pattern: the number of the replicate
+ReplicateNames = Mapping[str, Mapping[str, str]]  # model -> number -> name of its lists
 
 
-def named_by(asked: Mapping[str, str | Mapping[str, str]], lists: Collection[str]) -> Named:
-    """Each model's trainings, in the order of their numbers; of a pattern, all lists that it fits."""
+def named_by(
+    replicates: Mapping[str, str | Mapping[str, str]], lists: Collection[str]
+) -> ReplicateNames:
+    """Return the replicates of each model, sorted by number; a pattern stands for all lists that match it."""
     return {
-        model: in_order(_fitting(given, lists) if isinstance(given, str) else given)
-        for model, given in asked.items()
+        model: in_order(_matching(value, lists) if isinstance(value, str) else value)
+        for model, value in replicates.items()
     }
 
 
-def _fitting(pattern: str, lists: Collection[str]) -> dict[str, str]:
+def _matching(pattern: str, lists: Collection[str]) -> dict[str, str]:
     before, _, after = pattern.partition(STAR)
-    found = {}
+    matching = {}
     for name in lists:
-        inner = name.removeprefix(before).removesuffix(after)
-        if name == f"{before}{inner}{after}" and inner:
-            found[inner] = name
-    return found
+        number = name.removeprefix(before).removesuffix(after)
+        if name == f"{before}{number}{after}" and number:
+            matching[number] = name
+    return matching
 
 
-def models_of(lists: Iterable[str], named: Named) -> list[str]:
+def models_of(lists: Iterable[str], named: ReplicateNames) -> list[str]:
     """The models that are compared: one that was trained several times stands where its first training does."""
     model_of = {name: model for model, of in named.items() for name in of.values()}
     return list(dict.fromkeys(model_of.get(name, name) for name in lists))
@@ -50,42 +52,45 @@ def in_order(given: Mapping[str, T]) -> dict[str, T]:
     return {number: given[number] for number in sorted(given, key=place)}
 
 
-def replicate_findings(named: Named, lists: Collection[str], *, paired: bool) -> Iterator[Finding]:
-    """(model, what is wrong, what to do)."""
+def replicate_problems(
+    replicates: ReplicateNames, lists: Collection[str], *, paired: bool
+) -> Iterator[Problem]:
+    """Yield unknown lists, replicates that are too few or named twice, and numbers that cannot be paired."""
     owner: dict[str, str] = {}
-    for model, trainings in named.items():
-        names = list(trainings.values())
+    for model, numbered in replicates.items():
+        location, names = (KEY, model), list(numbered.values())
         if missing := [name for name in names if name not in lists]:
-            yield (
-                model,
-                f"names {listed(missing)}, and there are no such lists",
-                "name lists of `models`",
-            )
-        if len(names) < 2:  # noqa: PLR2004 - replicates are several
-            what = f"has {in_words(len(names), 'training')}: {listed(names) if names else 'none'}"
-            yield model, what, "name two at least, or leave the model out of `replicates`"
+            what = f"names {listed(missing)}, and there are no such lists"
+            yield Problem(location, what, "name lists of `models`")
+        if len(names) < MIN_REPLICATES:
+            what = f"has {in_words(len(names), 'replicate')}: {listed(names) if names else 'none'}"
+            fix = "name two at least, or leave the model out of `replicates`"
+            yield Problem(location, what, fix)
         if model in lists:
-            yield model, "is the name of lists, too", "give the model a name of its own"
+            what = "is the name of lists, too"
+            yield Problem(location, what, "give the model a name of its own")
         for name in names:
             if owner.setdefault(name, model) != model or names.count(name) > 1:
-                yield model, f"names {name}, which is a training already", "name each training once"
-    if paired and named:
-        yield from _unpaired(named)
+                what = f"names {name}, which is a replicate already"
+                yield Problem(location, what, "name each replicate once")
+    if paired and replicates:
+        yield from _pairing_problems(replicates)
 
 
-def _unpaired(named: Named) -> Iterator[Finding]:
-    first, *others = named
+def _pairing_problems(replicates: ReplicateNames) -> Iterator[Problem]:
+    first, *others = replicates
     for model in others:
-        if list(named[model]) != list(named[first]):
+        if list(replicates[model]) != list(replicates[first]):
             what = (
-                f"has the trainings {listed(list(named[model]) or ['none'])}, and {first} has "
-                f"{listed(list(named[first]) or ['none'])}: they cannot be paired"
+                f"has the replicates {listed(list(replicates[model]) or ['none'])}, and {first} has "
+                f"{listed(list(replicates[first]) or ['none'])}: they cannot be paired"
             )
-            yield model, what, "number the same seeds or folds alike, or do not pair them"
+            fix = "number the same seeds or folds alike, or do not pair them"
+            yield Problem((KEY, model), what, fix)
 
 
-def of_lists(settings: Mapping[str, T], named: Named) -> dict[str, T]:
-    """What is said of a model is said of each of its trainings."""
+def of_lists(settings: Mapping[str, T], named: ReplicateNames) -> dict[str, T]:
+    """Return name of lists -> the setting of its model."""
     return {
         name: setting
         for model, setting in settings.items()
@@ -93,7 +98,7 @@ def of_lists(settings: Mapping[str, T], named: Named) -> dict[str, T]:
     }
 
 
-def unfolded(models: Any) -> tuple[dict[str, Any], Named]:
+def unfolded(models: Any) -> tuple[dict[str, Any], ReplicateNames]:
     """`{"als": {"replicates": {1: lists, 2: lists}}}` -> the lists als-1 and als-2, and whose trainings they are.
 
     Raises
@@ -152,19 +157,21 @@ def _is_folded(truth: Any) -> bool:
     return isinstance(of_key, Mapping) and not all(isinstance(v, Number) for v in of_key.values())
 
 
-def fold_findings(folds: Collection[str], models: Sequence[str], named: Named) -> Iterator[Finding]:
-    """(model, what is wrong, what to do): every model has one training a fold."""
-    wanted = list(in_order(dict.fromkeys(folds, "")))
-    for model in models if folds else ():
-        trainings = list(named.get(model, ()))
-        if trainings != wanted:
-            has = f"the trainings {listed(trainings)}" if trainings else "one training"
-            what = f"has {has}, and the truth has the folds {listed(wanted)}"
-            yield model, what, "give it one training a fold, numbered as the folds are"
-
-
-def unpaired_folds(folds: Collection[str], *, paired: bool) -> Iterator[Finding]:
-    """Trainings of different folds met different truths, so that their difference would be that of the truths, too."""
-    if folds and not paired:
+def fold_problems(
+    folds: Collection[str], models: Collection[str], replicates: ReplicateNames, *, paired: bool
+) -> Iterator[Problem]:
+    """Yield models without one replicate per fold, and folds that are not paired."""
+    if not folds:
+        return
+    expected = list(in_order(dict.fromkeys(folds, "")))
+    for model in models:
+        numbers = list(replicates.get(model, ()))
+        if numbers != expected:
+            has = f"the replicates {listed(numbers)}" if numbers else "one replicate"
+            what = f"has {has}, and the truth has the folds {listed(expected)}"
+            fix = "give it one replicate a fold, numbered as the folds are"
+            yield Problem((KEY, model), what, fix)
+    if not paired:
         what = "is false, and each fold has a truth of its own"
-        yield "paired_replicates", what, "set it to true: models are compared fold by fold"
+        fix = "set it to true: models are compared fold by fold"
+        yield Problem("paired_replicates", what, fix)

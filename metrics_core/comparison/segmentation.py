@@ -20,13 +20,13 @@ class ByActivity:
     compare_gaps: bool = False
 
     @property
-    def needs(self) -> str:
-        """The table that it reads."""
+    def table(self) -> str:
+        """Name of the table that it reads."""
         return "train"
 
     @property
     def ends(self) -> Sequence[float]:
-        """What has to rise."""
+        """Numbers that must increase."""
         return self.edges
 
 
@@ -42,13 +42,13 @@ class ByColumn:
     compare_gaps: bool = False
 
     @property
-    def needs(self) -> str:
-        """The table that it reads."""
+    def table(self) -> str:
+        """Name of the table that it reads."""
         return "users"
 
     @property
     def ends(self) -> Sequence[float]:
-        """What has to rise."""
+        """Numbers that must increase."""
         return self.edges or ()
 
 
@@ -61,41 +61,39 @@ class ByPopularity:
     compare_gaps: ClassVar[bool] = False  # of users only
 
     @property
-    def needs(self) -> str:
-        """The table that it reads."""
+    def table(self) -> str:
+        """Name of the table that it reads."""
         return "train"
 
     @property
     def ends(self) -> Sequence[float]:
-        """What has to rise."""
+        """Numbers that must increase."""
         return self.shares
 
 
-MOST_COUNT = 10**12  # of rows, interactions and whatever else is counted
-MOST_END = 1e30  # of a number in a column
+MAX_COUNT = 10**12  # of rows and interactions
+MAX_END = 1e30  # of a number in a column
 WITHIN = (1e-12, 1 - 1e-12)  # a share is more than nothing and less than all
 QUESTIONED = ("truth_item", "recommended_item")  # items, by popularity
 Segmentation = ByActivity | ByColumn | ByPopularity
 
 
 def segmentations_of(given: Any) -> dict[str, Segmentation]:
-    """Segmentations as a dict says them: {"by": "activity", "edges": [0, 20]} and so on.
+    """Return the segmentations that dicts describe, such as {"by": "activity", "edges": [0, 20]}.
 
     Raises
     ------
-    InputError : one that is none; all of them at once
+    InputError
+        A segmentation is invalid; all problems at once.
     """
     if not isinstance(given, Mapping):
-        raise refuse(
-            "segments",
-            f"{given!r} is no dict",
-            "write {'activity': {'by': 'activity', 'edges': [0, 20]}}",
-        )
+        fix = "write a dict such as {'activity': {'by': 'activity', 'edges': [0, 20]}}"
+        raise refuse("segments", f"is {given!r}", fix)
     found, problems = {}, []
     for name, said in given.items():
         made = _segmentation(said)
         if isinstance(made, str):
-            problems.append(Problem(f"segments.{name}", f"is {said!r}", made))
+            problems.append(Problem(("segments", name), f"is {said!r}", made))
         else:
             found[str(name)] = made
     if problems:
@@ -110,11 +108,11 @@ def _segmentation(said: Any) -> Segmentation | str:
     keys = set(said) - {"by"} if by in _WRITE else set()
     if by in {"activity", "user"} and isinstance(gaps := said.get("compare_gaps", False), bool):
         keys -= {"compare_gaps"}
-        if by == "activity" and keys == {"edges"} and _are(said["edges"], int, 0, MOST_COUNT):
+        if by == "activity" and keys == {"edges"} and _are(said["edges"], int, 0, MAX_COUNT):
             return ByActivity(tuple(said["edges"]), gaps)
         if by == "user" and isinstance(said.get("column"), str) and keys <= {"column", "edges"}:
             edges = said.get("edges")
-            if edges is None or _are(edges, int | float, -MOST_END, MOST_END):
+            if edges is None or _are(edges, int | float, -MAX_END, MAX_END):
                 ends = None if edges is None else tuple(map(float, edges))
                 return ByColumn(said["column"], ends, gaps)
     if by in QUESTIONED and keys == {"shares"} and _are(said["shares"], float, *WITHIN):
@@ -141,25 +139,24 @@ _WRITE = {
 }
 
 
-def segment_findings(
-    segments: Mapping[str, Segmentation], given: Collection[str], settings: SettingNames
-) -> Iterator[tuple[str, str, str]]:
-    """(which entry, what is wrong, what to do): tables that were not given, ends that do not rise."""
+def segment_problems(
+    segments: Mapping[str, Segmentation], tables: Collection[str], settings: SettingNames
+) -> Iterator[Problem]:
+    """Yield segmentations of tables that are missing, and ends of groups that do not increase."""
     for name, segmentation in segments.items():
-        if segmentation.needs not in given:
-            what, fix = settings.missing_table(segmentation.needs)
-            yield (
-                f"segments.{name}",
-                f"needs {segmentation.needs}, {what}",
-                f"{fix}, or remove the entry",
-            )
+        location = ("segments", name)
+        if segmentation.table not in tables:
+            missing, fix = settings.missing_table(segmentation.table)
+            what = f"needs {segmentation.table}, {missing}"
+            yield Problem(location, what, f"{fix}, or remove the entry")
         ends = list(segmentation.ends)
         if any(low >= high for low, high in pairwise(ends)):
-            yield f"segments.{name}", f"{ends} does not rise", "give each end once, smallest first"
+            what = f"{ends} is not in increasing order"
+            yield Problem(location, what, "write each end once, smallest first")
 
 
 def unknown_column(column: str, known: Sequence[str]) -> tuple[str, str]:
-    """What is wrong with a column that users lack, and what to do."""
+    """Return what is wrong with a column that users lack, and what to do."""
     near = difflib.get_close_matches(column, known, n=1)
-    fix = f"name one of: {', '.join(known)}" if known else "add it: there is none but `user`"
+    fix = f"name one of: {', '.join(known)}" if known else "add it: `user` is the only column"
     return f"users have no column {column!r}", f"did you mean {near[0]!r}?" if near else fix

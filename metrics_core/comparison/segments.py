@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from concord.metrics_core.comparison.config import ComparisonConfig, absolute
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
+from concord.metrics_core.comparison.min_effect import absolute
 from concord.metrics_core.comparison.segment_groups import (
     QUESTIONS,
     Grouped,

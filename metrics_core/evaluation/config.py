@@ -1,5 +1,6 @@
 """What is evaluated: the part of a configuration that one model needs. It loads no data."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from concord.metrics_core.conventions.conventions import Conventions
@@ -24,7 +25,7 @@ class EvaluationConfig:
     conventions: Conventions
     labels: list[Label]
     ks: list[int]
-    primary: list[str]
+    primary: Sequence[str]
     settings: SettingNames
 
     @property

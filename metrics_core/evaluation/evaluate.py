@@ -16,7 +16,7 @@ from concord.metrics_core.data.quality import SHOWN
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.side_data import ITEMS_COLUMNS
 from concord.metrics_core.data.units import users_of_units, with_parts
-from concord.metrics_core.errors import refuse
+from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, WeightCounts
 from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.judge import PROPENSITY
@@ -234,14 +234,15 @@ def parse_labels(metrics: Sequence[str]) -> list[Label]:
             else f"{metrics!r} is no list"
         )
         raise refuse("metrics", what, "write a list of labels, such as `metrics=['nDCG@10']`")
-    labels, wrong = [], []
+    labels: list[Label] = []
+    problems = []
     for text in metrics:
         try:
             labels.append(parse(text))
         except ValueError as error:
-            wrong.append(str(error))
-    if wrong:
-        raise ValueError("\n".join(wrong))
+            fix = "`concord metrics` lists the metrics"
+            problems.append(Problem("metrics", str(error), fix))
+    raise_problems(problems)
     return labels
 
 

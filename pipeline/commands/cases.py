@@ -64,7 +64,7 @@ def _labels(config: "ComparisonConfig", metric: str | None) -> list[str]:
     from concord.pipeline.terminal.arguments import evaluated_label
 
     if metric is None:
-        return config.primary
+        return list(config.primary)
     label = evaluated_label(metric, list(map(str, config.labels)))
     if parse(label).metric.of_catalogue:
         problem = f"{label} is one number over all users"

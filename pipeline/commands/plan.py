@@ -9,7 +9,7 @@ from concord.pipeline.commands.leaderboard import METRICS
 from concord.pipeline.terminal.parser import PLACE, add_force
 
 if TYPE_CHECKING:
-    from concord.metrics_core.comparison.config import Effect
+    from concord.metrics_core.comparison.min_effect import Effect
     from concord.metrics_core.results.plan import Plan
 
 HELP = "compute how many users and seeds a comparison needs"
@@ -97,15 +97,14 @@ def _parse_effect(text: str) -> "Effect":
 def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Plan":
     """Plan from the comparison on disk and the gate of params.yaml as it is now."""
     from concord.metrics_core.analyses.plan import number_problems, plan_comparison
-    from concord.metrics_core.errors import refuse
+    from concord.metrics_core.errors import raise_problems
     from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
     from concord.pipeline.dvc.gate import gated
     from concord.pipeline.params.read import read_params
     from concord.pipeline.terminal.arguments import evaluated_label
 
     power = arguments.power
-    if problems := list(number_problems(effect=effect, power=power, confidence=None)):
-        raise refuse(*problems[0])
+    raise_problems(number_problems(effect=effect, power=power, confidence=None))
     params = read_params()
     comparison = load_comparison(params)
     labels = [evaluated_label(text, comparison.labels) for text in arguments.metric]

@@ -7,8 +7,9 @@ from typing import Protocol
 import numpy as np
 
 from concord.metrics_core.comparison.aligned import align
-from concord.metrics_core.comparison.config import ComparisonConfig, Effect, absolute
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import unlisted_models
+from concord.metrics_core.comparison.min_effect import Effect, absolute
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.relations import schema_of
 from concord.metrics_core.errors import Problem
@@ -29,14 +30,14 @@ _ALIKE = "evaluate both alike, or say `--anyway`"
 
 
 class Terms(Protocol):
-    """What of `Asked` decides on a change: as it stands in params.yaml now, or as it stood at a revision."""
+    """What of a `ComparisonConfig` decides on a change: as it stands in params.yaml now, or as it stood at a revision."""
 
     @property
     def conventions(self) -> Conventions: ...
     @property
     def labels(self) -> list[Label]: ...
     @property
-    def primary(self) -> list[str]: ...
+    def primary(self) -> Sequence[str]: ...
     @property
     def min_effects(self) -> dict[str, Effect]: ...
     @property

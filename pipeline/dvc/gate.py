@@ -12,7 +12,7 @@ from concord.metrics_core.comparison.gate_evidence import (
     gate_differences,
 )
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.replicate_config import Named
+from concord.metrics_core.comparison.replicate_config import ReplicateNames
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.errors import InputError, Problem, refuse
@@ -153,7 +153,7 @@ def _against_revision(
     return Gated(decision, (*notes, *trainings, *over_users))
 
 
-def _first(model: str, replicates: Named) -> str:
+def _first(model: str, replicates: ReplicateNames) -> str:
     """Return the first entry of `models` of a model."""
     return next(iter(replicates.get(model, {"": model}).values()))
 

@@ -5,8 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import cast
 
-from concord.metrics_core.comparison.config import PERCENT, Effect
-from concord.metrics_core.comparison.replicate_config import Named, models_of
+from concord.metrics_core.comparison.min_effect import PERCENT, Effect
+from concord.metrics_core.comparison.replicate_config import ReplicateNames, models_of
 from concord.metrics_core.comparison.replicated_models import replicated
 from concord.metrics_core.comparison.what_changed import models_changed, what_changed
 from concord.metrics_core.conventions.conventions import Conventions
@@ -188,7 +188,7 @@ def _decisions(lock: DvcLock) -> Iterator[Decision]:
                 )
 
 
-def _reused_lists(lock: DvcLock, replicates: Named, model: str) -> Lists:
+def _reused_lists(lock: DvcLock, replicates: ReplicateNames, model: str) -> Lists:
     return frozenset(map(lock.lists, replicates.get(model, {"": model}).values()))
 
 

@@ -13,7 +13,7 @@ import yaml
 from ruamel.yaml import YAML
 
 from concord.metrics_core.comparison.config import MAX_MISSING_LISTS
-from concord.metrics_core.comparison.replicate_config import Named, named_by
+from concord.metrics_core.comparison.replicate_config import ReplicateNames, named_by
 from concord.metrics_core.errors import InputError
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.yaml_files import refuse_excess
@@ -35,7 +35,7 @@ class ComparisonParams:
 
     models: tuple[str, ...]
     baseline: str | None
-    replicates: Named
+    replicates: ReplicateNames
     primary: tuple[str, ...]
     conventions: str
     max_missing_lists: float = MAX_MISSING_LISTS
@@ -176,7 +176,7 @@ class DvcLock:
         return self.stage(stage).output_hashes().get(path)
 
 
-def replicates_of(value: Any, lists: Sequence[str]) -> Named:
+def replicates_of(value: Any, lists: Sequence[str]) -> ReplicateNames:
     """Return model -> number of the replicate -> its lists, without those that `lists` lacks."""
     try:
         written = {

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.replicate_config import KEY, Named, models_of
+from concord.metrics_core.comparison.replicate_config import KEY, ReplicateNames, models_of
 from concord.metrics_core.comparison.replicated_models import replicated
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.errors import InputError, Problem, refuse
@@ -168,7 +168,7 @@ class Former:
     evaluations: Mapping[str, ModelResult]
     lists: Mapping[str, ModelResult] = field(default_factory=dict)
     former_names: Mapping[str, str] = field(default_factory=dict)
-    replicates: Named = field(default_factory=dict)
+    replicates: ReplicateNames = field(default_factory=dict)
 
     def vanished(self, models: Collection[str]) -> list[str]:
         """Return the models of the revision that are not among these: by no name, and by none of their trainings."""
@@ -241,7 +241,7 @@ def former(
 
 def _lists(
     model: str,
-    then: Named,
+    then: ReplicateNames,
     config: ComparisonConfig,
     named: Sequence[str],
     renamed: Mapping[str, str],
@@ -258,7 +258,7 @@ def _lists(
     return _lists(owners[0], then, config, named, {}) if len(owners) == 1 else []
 
 
-def _owners(lists: Iterable[str], replicates: Named) -> list[str]:
+def _owners(lists: Iterable[str], replicates: ReplicateNames) -> list[str]:
     """Return the models of lists, each once."""
     owner = {name: model for model, of in replicates.items() for name in of.values()}
     return list(dict.fromkeys(owner.get(name, name) for name in lists))

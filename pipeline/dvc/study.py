@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from concord.metrics_core.analyses.study import study
-from concord.metrics_core.comparison.config import Effect, wrong_effect
+from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, is_effect
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.files import is_address, open_file
 from concord.metrics_core.results.comparison import Comparison
@@ -17,9 +17,9 @@ from concord.metrics_core.results.frames import frame_of
 from concord.metrics_core.results.stored import read_comparison
 from concord.metrics_core.results.study import FriedmanTest, ShrunkDifference, Study, StudyDataset
 from concord.pipeline.dvc.revision import comparison_at
-from concord.pipeline.params.checks import shape_findings
 from concord.pipeline.params.model import MODEL_NAME, MOST_NAMED, PARAMS
-from concord.pipeline.params.yaml_files import Finding, load_yaml, read_yaml
+from concord.pipeline.params.validation_errors import shape_problems
+from concord.pipeline.params.yaml_files import load_yaml, read_yaml
 from concord.pipeline.running.messages import say
 from concord.pipeline.running.outputs import write_csv, write_json, write_parquet, write_text
 from concord.pipeline.running.tables import without_formulas
@@ -81,8 +81,8 @@ class StudyFile(_Section):
     @field_validator("min_effect", mode="before")
     @classmethod
     def _check_effect(cls, value: Any) -> Any:
-        if msg := wrong_effect(value):
-            raise ValueError(msg)
+        if not is_effect(value):
+            raise ValueError(EFFECT_FIX)
         return value
 
 
@@ -111,35 +111,36 @@ def read_study_file(path: Path) -> StudyFile:
     try:
         study = StudyFile.model_validate(yaml.content)
     except ValidationError as error:
-        raise yaml.refusal(shape_findings(StudyFile, error.errors())) from None
-    if findings := [*_report_findings(study.report), *_dataset_findings(study.datasets)]:
-        raise yaml.refusal(findings)
+        raise yaml.error(shape_problems(StudyFile, error)) from None
+    if problems := [*_report_problems(study.report), *_dataset_problems(study.datasets)]:
+        raise yaml.error(problems)
     return study
 
 
-def _report_findings(report: str) -> Iterator[Finding]:
+def _report_problems(report: str) -> Iterator[Problem]:
     here = Path.cwd().resolve()
     folder = (here / report).resolve()
     fix = "name a folder of its own, such as `study`"
     if is_address(report) or folder == here or not folder.is_relative_to(here):
-        yield ("report",), f"{report!r} is not below the folder of study.yaml", fix
+        yield Problem(("report",), f"{report!r} is not below the folder of study.yaml", fix)
     elif any(each.is_file() for each in (folder, *folder.parents)):
-        yield ("report",), f"{report!r} is a file, or below one", fix
+        yield Problem(("report",), f"{report!r} is a file, or below one", fix)
     elif (folder / "params.yaml").exists() or (folder / "__init__.py").exists():
-        yield ("report",), f"{report!r} contains a project or code", fix
+        yield Problem(("report",), f"{report!r} contains a project or code", fix)
 
 
-def _dataset_findings(datasets: Mapping[str, Project]) -> Iterator[Finding]:
+def _dataset_problems(datasets: Mapping[str, Project]) -> Iterator[Problem]:
     for name, each in datasets.items():
         if re.fullmatch(MODEL_NAME, name) is None:
             fix = "use letters, digits, `_` and `-`, at most 100, starting with a letter or digit"
-            yield ("datasets", name), f"{name!r} is not a valid name", fix
+            yield Problem(("datasets", name), f"{name!r} is not a valid name", fix)
         keys = ("datasets", name, "project")
         if is_address(each.project):
-            yield keys, f"{each.project!r} is an address", "name a folder; clone or mount it first"
+            fix = "name a folder; clone or mount it first"
+            yield Problem(keys, f"{each.project!r} is an address", fix)
         elif not Path(each.project).is_dir():
             fix = "name a folder, relative to that of study.yaml"
-            yield keys, f"there is no folder {each.project!r}", fix
+            yield Problem(keys, f"there is no folder {each.project!r}", fix)
 
 
 def read_comparisons(projects: Mapping[str, Project]) -> dict[str, Comparison]:

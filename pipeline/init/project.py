@@ -9,7 +9,7 @@ from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 
-from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.results.words import listed
 from concord.pipeline.init.choices import chosen, with_user_of
 from concord.pipeline.init.discovery import Found, found_in, stage_of
@@ -25,7 +25,7 @@ from concord.pipeline.init.render import (
 )
 from concord.pipeline.init.tables import Role, Table, named_table
 from concord.pipeline.init.upgrade import upgraded
-from concord.pipeline.params.checks import model_name_findings
+from concord.pipeline.params.checks import model_name_problems
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import is_concords, repository
 from concord.pipeline.running.outputs import write_text
@@ -173,8 +173,7 @@ def _named(here: Path, models: Sequence[str]) -> dict[str, Path]:
         if name in files:
             raise refuse(PLACE, f"two models are called {name!r}", "give one of them another name")
         files[name] = _file(here, path)
-    if problems := [Problem(PLACE, what, fix) for _, what, fix in model_name_findings(files)]:
-        raise InputError(problems)
+    raise_problems(replace(each, location=PLACE) for each in model_name_problems(files))
     return files
 
 

@@ -26,7 +26,7 @@ from concord.pipeline.dvc.lock import DvcLock
 from concord.pipeline.init.render import Awaited, awaited, dvc_yaml, run_files
 from concord.pipeline.mlflow.training_ids import training_ids
 from concord.pipeline.params.checks import is_model_name
-from concord.pipeline.params.labels import labels_of
+from concord.pipeline.params.config import labels_of
 from concord.pipeline.params.model import PARAMS, ByColumn, Params, Results
 from concord.pipeline.params.paths import unwatched_by_dvc
 from concord.pipeline.params.read import examined

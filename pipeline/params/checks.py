@@ -1,199 +1,142 @@
-"""What params.yaml may not say, in words: names of models, values beside their shape, values that contradict each other."""
+"""What is wrong with the values of params.yaml: names, metrics, conventions, and values that contradict each other."""
 
 import difflib
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any
 
-from pydantic import BaseModel
-
-from concord.metrics_core.comparison.config import baseline_findings
-from concord.metrics_core.comparison.gate_config import gate_findings
-from concord.metrics_core.comparison.replicate_config import (
-    KEY,
-    fold_findings,
-    replicate_findings,
-    unpaired_folds,
+from concord.metrics_core.comparison.config import (
+    RESERVED_NAMES,
+    TABLES,
+    TRUTH,
+    baseline_problems,
+    value_problems,
 )
-from concord.metrics_core.comparison.segmentation import segment_findings
+from concord.metrics_core.comparison.min_effect import effect_problems
+from concord.metrics_core.comparison.replicate_config import KEY
 from concord.metrics_core.conventions.convention import shown
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.presets import differences_from_preset, preset_problems
+from concord.metrics_core.conventions.presets import (
+    differences_from_preset,
+    preset,
+    preset_problems,
+)
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import mean_findings
-from concord.metrics_core.errors import ParamsKeys, in_words
+from concord.metrics_core.errors import ParamsKeys, Problem, in_words
 from concord.metrics_core.evaluation.score import uncomputable
+from concord.metrics_core.metrics.label import Label, expand, parse, similar_label
+from concord.metrics_core.metrics.own import split_file_label
 from concord.metrics_core.metrics.scope import idle_overrides
 from concord.metrics_core.results.words import listed
-from concord.pipeline.params.config import compared_models, config_from_params, replicates_of
-from concord.pipeline.params.labels import label_findings, labels_of, metric_findings
-from concord.pipeline.params.model import MODEL_NAME, NO_KEYS, Params
-from concord.pipeline.params.yaml_files import Finding
+from concord.pipeline.params.config import (
+    compared_models,
+    draft_config,
+    keys_of,
+    labels_of,
+    replicates_of,
+)
+from concord.pipeline.params.model import MODEL_NAME, Params
 
-TRUTH = "truth"  # its files stand beside those of the models
-BACKGROUND = ("train", "items", "users", "metrics")  # what is known beside lists and truth
-_SHAPES = {  # in pydantic's own words: "Input should be a valid list"
-    "list_type": "write a list, in brackets: […]",
-    "string_type": "write a text",
-    "dict_type": "write a mapping, keys with values",
-    "model_type": "write a mapping, keys with values",
-    "bool_type": "write true or false",
+MAX_LABELS = 1_000  # metrics x cutoffs
+_METRICS = ("evaluation", "metrics")
+_COLUMNS = {
+    "train": ("user", "item", "time"),
+    "items": ("item", "categories", "vector", "title", "group"),
+    "users": ("user",),
+    "metrics": (),
 }
 
 
-def model_name_findings(models: Any) -> Iterator[Finding]:
-    """DVC drops names that are no text without a word, and stumbles over dots, `@` and slashes."""
+def model_name_problems(models: Any) -> Iterator[Problem]:
+    """Yield names that DVC drops without a word (those that are no text), or cannot handle (dots, `@`, slashes)."""
     fix = (
         "use letters, digits, `_` and `-`, at most 100, starting with a letter or digit; quote a name of digits only; "
-        f"{', '.join(map(repr, (TRUTH, *BACKGROUND)))} are taken"
+        f"{', '.join(map(repr, (TRUTH, *TABLES)))} are taken"
     )
     alike = defaultdict(list)
     for name in models if isinstance(models, dict) else []:
         if not is_model_name(name):
-            yield ("models", name), f"{shown(name)} is no name of a model", fix
+            what = f"{shown(name)} cannot be the name of a model"
+            yield Problem(("models", name), what, fix)
         else:
             alike[name.lower()].append(name)
     for first, *others in alike.values():
         for name in others:
-            what = f"{name!r} and {first!r} differ in capitals alone: their files are one on many disks"
-            yield ("models", name), what, "give one of them another name"
-
-
-def nested_findings(models: Any) -> Iterator[Finding]:
-    """Trainings within an entry of `models`: DVC makes one stage an entry, and cannot look into it."""
-    for name, entry in models.items() if isinstance(models, dict) else []:
-        if isinstance(entry, dict) and KEY in entry:
-            what = f"holds `{KEY}`, and each entry of `models` is the lists of one training"
-            fix = f"write `{name}-1: {{path: …}}`, `{name}-2: {{path: …}}`, and `comparison.{KEY}: {{{name}: {name}-*}}`"
-            yield ("models", name), what, fix
+            what = (
+                f"{name!r} and {first!r} differ only in capitals: many disks write both to one file"
+            )
+            yield Problem(("models", name), what, "give one of them another name")
 
 
 def is_model_name(name: Any) -> bool:
-    return (
-        isinstance(name, str)
-        and re.fullmatch(MODEL_NAME, name) is not None
-        and name.lower() not in {TRUTH, *BACKGROUND}
-    )
+    """True if an entry of `models` may have this name."""
+    is_name = isinstance(name, str) and re.fullmatch(MODEL_NAME, name) is not None
+    return is_name and name.lower() not in RESERVED_NAMES
 
 
-def shape_findings(
-    shape: type[BaseModel], found: Sequence[Any], told: Collection[tuple[Any, ...]] = ()
-) -> list[Finding]:
-    """All that pydantic found, but for what is told; a key that is missing because it is mistyped is told once."""
-    lacking = {tuple(each["loc"]) for each in found if each["type"] == "missing"}
-    mistyped = {
-        (*keys[:-1], near)
-        for each in found
-        if each["type"] == "extra_forbidden" and (keys := tuple(each["loc"]))
-        for near in _near(str(keys[-1]), _keys_at(shape, keys))
-    }
-    told_twice = lacking & mistyped
-    return [
-        _finding(shape, each)
-        for each in found
-        if (keys := tuple(each["loc"])) not in told_twice
-        and not any(keys[: len(known)] == known for known in told)
+def nested_problems(models: Any) -> Iterator[Problem]:
+    """Yield replicates inside an entry of `models`: DVC makes each entry one stage."""
+    for name, entry in models.items() if isinstance(models, dict) else []:
+        if isinstance(entry, dict) and KEY in entry:
+            what = f"has the key `{KEY}`, and each entry of `models` is the lists of one replicate"
+            fix = f"write `{name}-1: {{path: …}}`, `{name}-2: {{path: …}}`, and `comparison.{KEY}: {{{name}: {name}-*}}`"
+            yield Problem(("models", name), what, fix)
+
+
+def section_problems(content: Mapping[str, Any], known: Sequence[Problem]) -> Iterator[Problem]:
+    """Yield what is wrong inside sound sections of a file whose other sections have problems already."""
+    invalid = {problem.location[:2] for problem in known if isinstance(problem.location, tuple)}
+    sections = {name: content.get(name) for name in ("conventions", "evaluation", "comparison")}
+    if sections["conventions"] is not None and not {("conventions",)} & invalid:
+        yield from convention_problems(sections["conventions"])
+    if isinstance(sections["evaluation"], dict) and not {_METRICS} & invalid:
+        yield from _metric_problems(sections["evaluation"].get("metrics", ()))
+    if isinstance(sections["comparison"], dict):
+        yield from _in_params(value_problems(sections["comparison"]))
+        effects = sections["comparison"].get("min_effect", 0.0)
+        yield from _in_params(effect_problems(effects, {}, (), ParamsKeys("comparison")))
+
+
+def params_problems(params: Params) -> list[Problem]:
+    """Return what is wrong with the values, once all keys are there."""
+    metrics, ks = params.evaluation.metrics, params.evaluation.ks
+    labels = list(dict.fromkeys(_known_labels(metrics, ks)))
+    invalid_conventions = convention_problems(params.conventions)
+    conventions = preset("standard") if invalid_conventions else params.pinned
+    config = draft_config(params, labels, conventions)
+    problems = [
+        *invalid_conventions,
+        *_unit_problems(params),
+        *_label_problems(params, labels),
+        *_pattern_problems(params),
+        *_in_params(
+            config.problems(
+                compared_models(params),
+                lists=params.models,
+                folds=params.data.truth.folds,
+                tables=params.background,
+            )
+        ),
+        *_fold_problems(params),
+        *_case_problems(params),
+        *_training_problems(params),
+        *_rename_problems(params),
     ]
+    return problems or [*_uncomputable_problems(params)]
 
 
-def early_findings(content: dict[str, Any], shapes: Sequence[Finding]) -> Iterator[Finding]:
-    """What can be told of conventions and metrics though something else has not its shape."""
-    wrong = {keys[0] for keys, _, _ in shapes}
-    if "conventions" not in wrong and "conventions" in content:
-        yield from convention_findings(content["conventions"])
-    metrics = [
-        keys for keys, _, _ in shapes if keys[:2] in {("evaluation",), ("evaluation", "metrics")}
-    ]
-    if "evaluation" in content and not metrics and "metrics" in content["evaluation"]:
-        yield from metric_findings(content["evaluation"]["metrics"])
+def _in_params(problems: Iterable[Problem]) -> Iterator[Problem]:
+    for problem in problems:
+        yield replace(problem, location=keys_of(problem.location))
 
 
-def _finding(shape: type[BaseModel], found: Any) -> Finding:
-    """What pydantic found, as a finding: unknown keys with what may be meant, values with what is allowed."""
-    place = tuple(found["loc"])
-    keys = tuple(key for key in place if key not in NO_KEYS)
-    if found["type"] == "extra_forbidden":
-        known = _keys_at(shape, place)
-        return keys, "is not a key that Concord knows", _meant(str(keys[-1]), known)
-    if found["type"] == "missing":
-        return keys, "is missing", f"add `{keys[-1]}:` there"
-    fix = _SHAPES.get(found["type"]) or _limit(found) or found["msg"].removeprefix("Value error, ")
-    if found["type"] == "literal_error" and isinstance(found["input"], str):
-        allowed = re.findall(r"'([^']*)'", found["ctx"]["expected"])
-        near = difflib.get_close_matches(found["input"], allowed, n=1)
-        fix += f"; did you mean {near[0]!r}?" if near else ""
-    return keys, f"is {shown(found['input'])}", fix[:1].lower() + fix[1:]
-
-
-def _limit(found: Any) -> str:
-    """The limit that a number, or the length of a list, does not keep; empty where it is something else."""
-    said = {"less_than_equal": "at most", "less_than": "less than", "too_long": "a list of at most"}
-    limits = [
-        found["ctx"][key] for key in ("le", "lt", "max_length") if key in found.get("ctx", ())
-    ]
-    return f"write {said[found['type']]} {limits[0]:,}" if found["type"] in said and limits else ""
-
-
-def _meant(key: str, known: list[str]) -> str:
-    near = _near(key, known)
-    if near:
-        return f"did you mean {near[0]!r}?"
-    return f"remove it; known here: {', '.join(known)}" if known else "remove it"
-
-
-def _near(key: str, known: list[str]) -> list[str]:
-    return difflib.get_close_matches(key, known, n=1)
-
-
-def _keys_at(shape: Any, keys: tuple[Any, ...]) -> list[str]:
-    """The keys that may stand where the last of `keys` does."""
-    for key in keys[:-1]:
-        shape = _below(shape, key)
-    found = [s for s in (shape, *_parts(shape)) if _is_shape(s)]
-    return sorted({name for each in found for name in each.model_fields})
-
-
-def _below(shape: Any, key: Any) -> Any:
-    for each in (shape, *_parts(shape)):
-        if _is_shape(each) and key in each.model_fields:
-            return each.model_fields[key].annotation
-        if get_origin(each) is dict:
-            return get_args(each)[1]
-    return shape  # a tag of a union: it names no key
-
-
-def _parts(shape: Any) -> Iterator[Any]:
-    """The members of a union, however deep it is wrapped."""
-    for part in get_args(shape) if get_origin(shape) is not dict else ():
-        yield part
-        yield from _parts(part)
-
-
-def _is_shape(shape: Any) -> bool:
-    return isinstance(shape, type) and issubclass(shape, BaseModel)
-
-
-def value_findings(params: Params) -> list[Finding]:
-    """What the values say of each other, once their shape is right."""
-    found = [
-        *convention_findings(params.conventions),
-        *_unit_findings(params),
-        *label_findings(params),
-        *_segment_findings(params),
-        *_replicate_findings(params),
-        *_fold_findings(params),
-        *_baseline_findings(params),
-        *_case_findings(params),
-        *_training_findings(params),
-        *_rename_findings(params),
-    ]
-    return found or [*_uncomputable_findings(params), *_gate_findings(params)]
-
-
-def convention_findings(conventions: dict[str, Any]) -> list[Finding]:
-    """Conventions that are none, that nothing honours, or that are not those of the preset."""
+def convention_problems(conventions: dict[str, Any]) -> list[Problem]:
+    """Return invalid conventions, overrides without effect, and values that differ from those of the preset."""
     problems = preset_problems(conventions.get("preset"))
     differing: dict[str, tuple[Any, Any]] = {}
     try:
@@ -202,142 +145,173 @@ def convention_findings(conventions: dict[str, Any]) -> list[Finding]:
         differing = {} if problems else differences_from_preset(pinned)
     except ConventionError as error:
         problems += error.problems
-    return [(("conventions", *key.split(".")), what, fix) for key, what, fix in problems] + [
-        (
+    return [Problem(("conventions", *key.split(".")), what, fix) for key, what, fix in problems] + [
+        Problem(
             ("conventions", name),
-            f"is {value!r}, but preset {conventions['preset']!r} has {named!r}",
-            f"set it to {named!r}, or `preset: custom`",
+            f"is {value!r}, but preset {conventions['preset']!r} has {of_preset!r}",
+            f"set it to {of_preset!r}, or `preset: custom`",
         )
-        for name, (value, named) in differing.items()
+        for name, (value, of_preset) in differing.items()
     ]
 
 
-def _uncomputable_findings(params: Params) -> Iterator[Finding]:
-    """Metrics that have no value under their conventions, whatever the data."""
-    why: dict[str, list[str]] = {}
+def _uncomputable_problems(params: Params) -> Iterator[Problem]:
+    """Yield metrics that have no value under the conventions, whatever the data."""
+    labels: dict[str, list[str]] = {}
     for label in labels_of(params):
-        why.setdefault(uncomputable(label, params.pinned), []).append(str(label))
-    for reason, labels in why.items():
+        labels.setdefault(uncomputable(label, params.pinned), []).append(str(label))
+    for reason, names in labels.items():
         if reason:
             fix = "leave them out, or change what is named; a convention that the preset has otherwise needs `conventions.preset: custom`"
-            yield ("evaluation", "metrics"), f"{listed(labels)}: {reason}", fix
+            yield Problem(_METRICS, f"{listed(names)}: {reason}", fix)
 
 
-def _unit_findings(params: Params) -> Iterator[Finding]:
+def _unit_problems(params: Params) -> Iterator[Problem]:
     for what, fix in mean_findings(params.data.unit, params.conventions.get("unit_mean")):
-        yield ("conventions", "unit_mean"), what, fix
+        yield Problem(("conventions", "unit_mean"), what, fix)
 
 
-def _segment_findings(params: Params) -> Iterator[Finding]:
-    segments = {name: each.cut for name, each in params.segments.items()}
-    for place, what, fix in segment_findings(segments, params.background, ParamsKeys("segments")):
-        yield ("segments", place.removeprefix("segments.")), what, fix
-
-
-def _baseline_findings(params: Params) -> Iterator[Finding]:
-    for key, what, fix in baseline_findings(params.comparison.baseline, compared_models(params)):
-        yield ("comparison", key), what, fix
-
-
-def _case_findings(params: Params) -> Iterator[Finding]:
-    asked = params.comparison.cases or []
-    known = [*params.models, *replicates_of(params)]
-    for model in asked:
-        for _, what, fix in baseline_findings(model, known):
-            yield ("comparison", "cases"), what, fix
-    if len(asked) != len({*asked}):
-        yield ("comparison", "cases"), f"{asked[0]!r} is named twice", "name another model"
-    elif asked and len(asked) != 2:  # noqa: PLR2004
-        fix = "name two models, such as [als, ease]"
-        yield ("comparison", "cases"), f"names {in_words(len(asked), 'model')}", fix
-
-
-def _replicate_findings(params: Params) -> Iterator[Finding]:
-    comparison = params.comparison
-    named = replicates_of(params)
-    unfit = [model for model, trainings in named.items() if not trainings]
-    for model in unfit:
-        like = [name for name in params.models if name.startswith(model)]
-        what = f"{comparison.replicates[model]!r} fits no entry of `models`"
-        fix = f"`*` stands for the number, as in `{model}-*` for `{model}-1`, `{model}-2`"
-        yield (
-            ("comparison", KEY, model),
-            what,
-            f"{fix}; there is {listed(like or [*params.models])}",
+def _label_problems(params: Params, labels: Sequence[Label]) -> Iterator[Problem]:
+    metrics, ks = params.evaluation.metrics, params.evaluation.ks
+    problems = [*_undeclared_problems(params), *_metric_problems(metrics)]
+    if len(set(ks)) < len(ks):
+        problems.append(
+            Problem(("evaluation", "ks"), f"repeats a cutoff: {ks}", "name each k once")
         )
-    fitting = {model: trainings for model, trainings in named.items() if model not in unfit}
-    for model, what, fix in replicate_findings(
-        fitting, params.models, paired=comparison.paired_replicates
-    ):
-        yield ("comparison", KEY, model), what, fix
+    if not problems:
+        problems += _expansion_problems(metrics, ks)
+    yield from problems
+    yield from _column_problems(params, labels)
 
 
-def _fold_findings(params: Params) -> Iterator[Finding]:
-    """Of folds with a truth of their own: training n of each model is of fold n."""
-    folds, named = params.data.truth.folds, replicates_of(params)
+def _undeclared_problems(params: Params) -> Iterator[Problem]:
+    """Yield files of metrics whose changes DVC would not notice."""
+    for text in params.evaluation.metrics:
+        file, declared = split_file_label(text), params.own_metrics
+        if file is not None and (declared is None or file[0].resolve() != declared.resolve()):
+            what = f"{text!r} names a file that `background.metrics` does not"
+            fix = f"write `background: {{metrics: {{path: {file[0]}}}}}`, so that DVC evaluates again when it changes"
+            yield Problem(_METRICS, what, fix)
+
+
+def _metric_problems(metrics: Sequence[Any]) -> Iterator[Problem]:
+    for text in metrics:
+        try:
+            parse(text, cut_later=True)
+        except ValueError as error:
+            yield Problem(_METRICS, str(error), "`concord metrics` lists the metrics")
+
+
+def _expansion_problems(metrics: Sequence[str], ks: Sequence[int]) -> Iterator[Problem]:
+    try:
+        labels = expand(metrics, ks)
+    except ValueError as error:
+        yield Problem(_METRICS, str(error), "name each metric once")
+        return
+    if len(labels) > MAX_LABELS:
+        what = f"makes {len(labels):,} labels, metrics times cutoffs"
+        yield Problem(_METRICS, what, f"name metrics and cutoffs for at most {MAX_LABELS:,}")
+
+
+def _known_labels(metrics: Sequence[str], ks: Sequence[int]) -> Iterator[Label]:
+    """Yield the labels that are named or meant, so that an unknown metric neither hides nor causes other problems."""
+    for text in metrics:
+        for meant in (text, similar_label(text)):
+            with suppress(ValueError):
+                yield from expand([meant] if meant else [], set(ks))
+                break
+
+
+def _column_problems(params: Params, labels: Sequence[Label]) -> Iterator[Problem]:
+    """Yield columns that tables of side data do not have and no metric reads."""
+    propensity = params.conventions.get("propensity")
+    for name, file in params.background.items():
+        known = list(_COLUMNS[name])
+        if name == "items":
+            known += [column for label in labels for column in label.metric.columns]
+            is_column = isinstance(propensity, dict) and propensity.get("column") == "items"
+            known += ["propensity"] if is_column else []
+        for column in file.columns:
+            if column not in known:
+                near = difflib.get_close_matches(column, known, n=1)
+                meant = f"did you mean {near[0]!r}? Else " if near else ""
+                fix = f"{meant}choose one of {', '.join(known)}" if known else "remove it"
+                location = ("background", name, "columns", column)
+                yield Problem(location, "is a column that nothing reads", fix)
+
+
+def _case_problems(params: Params) -> Iterator[Problem]:
+    models, location = params.comparison.cases or [], ("comparison", "cases")
+    for model in models:
+        yield from baseline_problems(model, [*params.models, *replicates_of(params)], location)
+    if len(models) != len({*models}):
+        yield Problem(location, f"{models[0]!r} is named twice", "name another model")
+    elif models and len(models) != 2:  # noqa: PLR2004
+        fix = "name two models, such as [als, ease]"
+        yield Problem(location, f"names {in_words(len(models), 'model')}", fix)
+
+
+def _pattern_problems(params: Params) -> Iterator[Problem]:
+    """Yield patterns that match no lists."""
+    for model, lists in replicates_of(params).items():
+        if not lists:
+            like = [name for name in params.models if name.startswith(model)]
+            what = f"{params.comparison.replicates[model]!r} matches no entry of `models`"
+            fix = (
+                f"`*` stands for the number, as in `{model}-*` for `{model}-1`, `{model}-2`; "
+                f"there is {listed(like or [*params.models])}"
+            )
+            yield Problem(("comparison", KEY, model), what, fix)
+
+
+def _fold_problems(params: Params) -> Iterator[Problem]:
+    """Yield files of folds that lead out of the folder, and lists that do not name the fold of their replicate."""
+    folds = params.data.truth.folds
     for number, file in folds.items():
         if Path(file).is_absolute() or ".." in Path(file).parts:
             what = f"is {file!r}, which leads out of the folder `path`"
-            yield (
-                ("data", "truth", "folds", number),
-                what,
-                "name a file in it: DVC watches that folder",
-            )
-    for model, what, fix in fold_findings(folds, compared_models(params), named):
-        yield ("comparison", KEY, model), what, fix
-    for key, what, fix in unpaired_folds(folds, paired=params.comparison.paired_replicates):
-        yield ("comparison", key), what, fix
-    of_training = {name: n for trainings in named.values() for n, name in trainings.items()}
+            fix = "name a file in it: DVC watches that folder"
+            yield Problem(("data", "truth", "folds", number), what, fix)
+    number_of = {
+        name: n for numbered in replicates_of(params).values() for n, name in numbered.items()
+    }
     for name, entry in params.models.items():
-        n, fold = of_training.get(name) if folds else None, entry.fold
+        n, fold = number_of.get(name) if folds else None, entry.fold
+        location = ("models", name, "fold")
         if fold is not None and not folds:
             fix = "leave it out, or name the files of the folds at `data.truth.folds`"
-            yield ("models", name, "fold"), f"is {fold}, and the truth has no folds", fix
+            yield Problem(location, f"is {fold}, and the truth has no folds", fix)
         elif n is not None and fold != n:
             has = "is missing" if fold is None else f"is {fold}"
-            what = f"{has}, and the lists are training {n} of a model that is trained on folds"
-            yield ("models", name, "fold"), what, f"write `fold: {n}`"
+            what = f"{has}, and the lists are replicate {n} of a model that is trained on folds"
+            yield Problem(location, what, f"write `fold: {n}`")
 
 
-def _gate_findings(params: Params) -> Iterator[Finding]:
-    """What a gate names that is not there: it rests on all that is checked before."""
-    asked = config_from_params(params)
-    if asked.gate is not None:
-        for place, what, fix in gate_findings(asked.gate, asked, compared_models(params)):
-            yield tuple(place.split(".", 2)), what, fix
-
-
-def _rename_findings(params: Params) -> Iterator[Finding]:
+def _rename_problems(params: Params) -> Iterator[Problem]:
     """Yield former names that are still models, or that two models have."""
-    seen: dict[str, str] = {}
+    owners: dict[str, str] = {}
     for name, entry in params.models.items():
         if entry.was is None:
             continue
-        place = ("models", name, "was")
+        location = ("models", name, "was")
         if entry.was in params.models:
-            yield (
-                place,
-                f"is {entry.was!r}, which is still a model",
-                "remove `was`, or rename the model",
-            )
-        elif entry.was in seen:
-            what = f"is {entry.was!r}, as that of {seen[entry.was]}"
-            yield place, what, "leave it with the model that continues the former one"
-        seen.setdefault(entry.was, name)
+            what = f"is {entry.was!r}, which is still a model"
+            yield Problem(location, what, "remove `was`, or rename the model")
+        elif entry.was in owners:
+            what = f"is {entry.was!r}, as that of {owners[entry.was]}"
+            yield Problem(location, what, "leave it with the model that continues the former one")
+        owners.setdefault(entry.was, name)
 
 
-def _training_findings(params: Params) -> Iterator[Finding]:
-    """Of two models on one training run, the metrics of the second would hide those of the first.
-
-    Ids that stand in files are known when they are read.
-    """
-    seen: dict[str, str] = {}
+def _training_problems(params: Params) -> Iterator[Problem]:
+    """Yield training runs of two models: metrics of the second would hide those of the first."""
+    owners: dict[str, str] = {}
     for name, model in params.models.items():
         run_id = model.training_run_id
         if not isinstance(run_id, str):
-            continue
-        if params.mlflow.attach == "metrics" and run_id in seen:
-            what = f"{run_id!r} is the training run of {seen[run_id]} too"
+            continue  # ids in files are known when these are read
+        if params.mlflow.attach == "metrics" and run_id in owners:
+            what = f"{run_id!r} is the training run of {owners[run_id]} too"
             fix = "name another run, or set `mlflow.attach: child`"
-            yield ("models", name, "training_run_id"), what, fix
-        seen[run_id] = name
+            yield Problem(("models", name, "training_run_id"), what, fix)
+        owners[run_id] = name

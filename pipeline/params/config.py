@@ -1,57 +1,94 @@
-"""The configuration of a comparison as params.yaml has it."""
+"""The configuration of the comparison as params.yaml has it."""
 
-from concord.metrics_core.comparison.config import (
-    ComparisonConfig,
-    choice_findings,
-    effects_of,
-    in_report_order,
-)
-from concord.metrics_core.comparison.replicate_config import Named, models_of, named_by
-from concord.metrics_core.errors import InputError, ParamsKeys, Problem
-from concord.metrics_core.metrics.label import canonical_label
-from concord.pipeline.params.labels import labels_of
-from concord.pipeline.params.model import Params
+from collections.abc import Sequence
+from dataclasses import replace
+
+from concord.metrics_core.comparison.config import ComparisonConfig, in_report_order
+from concord.metrics_core.comparison.replicate_config import ReplicateNames, models_of, named_by
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.errors import InputError, Location, ParamsKeys, refuse
+from concord.metrics_core.metrics.label import Label, expand
+from concord.pipeline.params.model import PARAMS, Params
 
 
 def config_from_params(params: Params) -> ComparisonConfig:
-    """Return the configuration of the comparison; raise InputError if it names a label that is not evaluated."""
-    comparison, settings = params.comparison, ParamsKeys("comparison")
-    labels = in_report_order(labels_of(params))
-    evaluated = {str(label) for label in labels}
-    if found := list(
-        choice_findings(comparison.primary, comparison.min_effect, evaluated, settings)
-    ):
-        raise InputError(
-            Problem(settings.location(f"comparison.{key}"), what, fix) for key, what, fix in found
+    """Return the validated configuration of the comparison.
+
+    Raises
+    ------
+    InputError
+        It is invalid; all problems at once, each with its key.
+    """
+    config = draft_config(params, labels_of(params), params.pinned)
+    try:
+        return config.validated(
+            compared_models(params),
+            lists=params.models,
+            folds=params.data.truth.folds,
+            tables=params.background,
         )
+    except InputError as error:
+        raise InputError(
+            replace(each, location=f"{PARAMS}: {'.'.join(map(str, keys_of(each.location)))}")
+            for each in error.problems
+        ) from None
+
+
+def draft_config(
+    params: Params, labels: Sequence[Label], conventions: Conventions
+) -> ComparisonConfig:
+    """Return the configuration before it is validated."""
+    comparison = params.comparison
     return ComparisonConfig(
-        title=params.report.title,
-        conventions=params.pinned,
-        labels=labels,
+        labels=in_report_order(labels),
         ks=sorted(params.evaluation.ks),
-        primary=[canonical_label(text) for text in comparison.primary],
-        min_effects=effects_of(comparison.min_effect, evaluated),
+        conventions=conventions,
         baseline=comparison.baseline,
+        primary=comparison.primary,
+        min_effect=comparison.min_effect,
+        title=params.report.title,
         confidence=comparison.confidence,
         adjustment=comparison.adjustment,
         wilcoxon=comparison.wilcoxon,
         resamples=comparison.resamples,
         seed=comparison.seed,
+        max_missing_lists=comparison.max_missing_lists,
         panel=params.evaluation.panel,
-        settings=settings,
         segments={name: each.cut for name, each in params.segments.items()},
         gate=params.gate.config if params.gate else None,
-        replicates=replicates_of(params),
+        replicates={model: lists for model, lists in replicates_of(params).items() if lists},
         paired_replicates=comparison.paired_replicates,
-        max_missing_lists=comparison.max_missing_lists,
+        settings=ParamsKeys("comparison"),
     )
 
 
-def replicates_of(params: Params) -> Named:
-    """Model -> number of the training -> entry of `models`, for those that were trained several times."""
+def keys_of(location: Location) -> tuple[str, ...]:
+    """Return the keys of params.yaml that set a field of the configuration."""
+    keys = (location,) if isinstance(location, str) else location
+    if keys[0] == "metrics":
+        return ("evaluation", *keys)
+    return keys if keys[0] in Params.model_fields else ("comparison", *keys)
+
+
+def labels_of(params: Params) -> list[Label]:
+    """Return the labels that params.yaml names, each metric at every cutoff.
+
+    Raises
+    ------
+    InputError
+        A metric is unknown, or named twice.
+    """
+    try:
+        return expand(params.evaluation.metrics, params.evaluation.ks)
+    except ValueError as error:
+        raise refuse(f"{PARAMS}: evaluation.metrics", str(error), "correct the label") from None
+
+
+def replicates_of(params: Params) -> ReplicateNames:
+    """Return model -> number of the replicate -> entry of `models`."""
     return named_by(params.comparison.replicates, params.models)
 
 
 def compared_models(params: Params) -> list[str]:
-    """The models that are compared, in the order of params.yaml."""
+    """Return the models that are compared, in the order of params.yaml."""
     return models_of(params.models, replicates_of(params))

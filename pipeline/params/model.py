@@ -4,22 +4,32 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    SkipValidation,
+    Tag,
+    field_validator,
+)
 
 from concord.metrics_core.comparison import gate_config as gating
 from concord.metrics_core.comparison import segmentation as segmentations
 from concord.metrics_core.comparison.config import (
-    FEWEST_RESAMPLES,
-    LEAST_CONFIDENCE,
+    ABOVE_CONFIDENCE,
+    MAX_CONFIDENCE,
     MAX_MISSING_LISTS,
-    MOST_CONFIDENCE,
-    MOST_RESAMPLES,
-    MOST_SEED,
+    MAX_RESAMPLES,
+    MAX_SEED,
+    MIN_RESAMPLES,
+    TABLES,
     Adjustment,
-    Effect,
-    wrong_effect,
 )
-from concord.metrics_core.comparison.segmentation import MOST_COUNT, MOST_END
+from concord.metrics_core.comparison.min_effect import Effect
+from concord.metrics_core.comparison.segmentation import MAX_COUNT, MAX_END
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.units import unit_findings
 from concord.metrics_core.metrics.label import MAX_K, metric_name, with_own_metrics
@@ -27,6 +37,7 @@ from concord.metrics_core.results import gate as gates
 from concord.metrics_core.results.gate import Margin
 
 PARAMS = Path("params.yaml")
+BACKGROUND = TABLES  # the keys of `background`
 
 Format = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "trec"]
 Order = Literal["rank", "score", "file"]
@@ -34,8 +45,8 @@ MODEL_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
 MOST_NAMED = 100  # metrics, cutoffs, primary labels
 MOST_ENDS = 100  # of a segmentation
 Cutoff = Annotated[int, Field(ge=1, le=MAX_K)]
-Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]
-End = Annotated[float, Field(ge=-MOST_END, le=MOST_END, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
+End = Annotated[float, Field(ge=-MAX_END, le=MAX_END, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
@@ -72,7 +83,7 @@ class TruthFile(_Section):
 
 
 _TEXT, _FILE, _PATTERN, _BY_NUMBER = "<text>", "<file>", "<pattern>", "<by number>"
-NO_KEYS = (_TEXT, _FILE, _PATTERN, _BY_NUMBER)  # names of kinds that pydantic puts between keys
+TAGS = (_TEXT, _FILE, _PATTERN, _BY_NUMBER)  # names of kinds that pydantic puts between keys
 
 
 class RunIdFile(_Section):
@@ -195,7 +206,7 @@ class Evaluation(_Section):
     metrics: list[str] = Field(min_length=1, max_length=MOST_NAMED)
     ks: list[Cutoff] = Field(min_length=1, max_length=MOST_NAMED)
     engine: Literal["duckdb", "polars", "spark"]
-    rows_per_partition: Annotated[int, Field(ge=1, le=MOST_COUNT)]
+    rows_per_partition: Annotated[int, Field(ge=1, le=MAX_COUNT)]
     panel: bool
 
 
@@ -220,15 +231,15 @@ class Comparison(_Section):
 
     baseline: str
     primary: list[str] = Field(min_length=1, max_length=MOST_NAMED)
-    confidence: Annotated[float, Field(gt=LEAST_CONFIDENCE, le=MOST_CONFIDENCE)]
-    min_effect: Effect | dict[str, Effect]
-    adjustment: Adjustment
-    wilcoxon: bool
-    resamples: Annotated[int, Field(ge=FEWEST_RESAMPLES, le=MOST_RESAMPLES)]
-    seed: Annotated[int, Field(ge=0, le=MOST_SEED)]
+    confidence: SkipValidation[Annotated[float, Field(gt=ABOVE_CONFIDENCE, le=MAX_CONFIDENCE)]]
+    min_effect: SkipValidation[Effect | dict[str, Effect]]
+    adjustment: SkipValidation[Adjustment]
+    wilcoxon: SkipValidation[bool]
+    resamples: SkipValidation[Annotated[int, Field(ge=MIN_RESAMPLES, le=MAX_RESAMPLES)]]
+    seed: SkipValidation[Annotated[int, Field(ge=0, le=MAX_SEED)]]
     replicates: dict[ModelName, Trainings] = {}
-    paired_replicates: bool = False
-    max_missing_lists: Annotated[float, Field(ge=0, le=1)] = MAX_MISSING_LISTS
+    paired_replicates: SkipValidation[bool] = False
+    max_missing_lists: SkipValidation[Annotated[float, Field(ge=0, le=1)]] = MAX_MISSING_LISTS
     cases: list[ModelName] | None = None
 
     @field_validator("cases", mode="before")
@@ -248,16 +259,22 @@ class Comparison(_Section):
                 raise ValueError(msg)  # noqa: TRY004 - pydantic tells this one
         return {model: _numbers_as_text(named) for model, named in given.items()}
 
-    @field_validator("min_effect", mode="before")
-    @classmethod
-    def _effects(cls, given: Any) -> Any:
-        for effect in given.values() if isinstance(given, dict) else [given]:
-            if msg := wrong_effect(effect):
-                raise ValueError(msg)
-        return given
+
+def _check_margin(value: Any) -> Any:
+    if not gating.is_margin(value):
+        raise ValueError(gating.MARGIN_FIX)
+    return value
 
 
-Margins = dict[str, Margin]
+def _check_spellings(margins: dict[str, Margin]) -> dict[str, Margin]:
+    for each in gating.spelling_problems("", margins):
+        raise ValueError(f"{each.what}: {each.fix}")
+    return margins
+
+
+Margins = Annotated[
+    dict[str, Annotated[Margin, BeforeValidator(_check_margin)]], AfterValidator(_check_spellings)
+]
 
 
 class Gate(_Section):
@@ -274,33 +291,11 @@ class Gate(_Section):
     models: list[str] = []
     new_models: Literal["baseline", "ignore"] | None = None
 
-    @field_validator("guardrails", mode="before")
-    @classmethod
-    def _margins(cls, given: Any) -> Any:
-        return _checked_margins(given)
-
-    @field_validator("segments", mode="before")
-    @classmethod
-    def _margins_of_segments(cls, given: Any) -> Any:
-        for margins in given.values() if isinstance(given, dict) else ():
-            _checked_margins(margins)
-        return given
-
     @property
     def config(self) -> gates.Gate:
         return gating.gate_from(
             self.guardrails, self.segments, self.success, self.undecided, self.models
         )
-
-
-def _checked_margins(given: Any) -> Any:
-    margins = given if isinstance(given, dict) else {}
-    for margin in margins.values():
-        if msg := gating.wrong_margin(margin):
-            raise ValueError(msg)
-    for _, what, fix in gating.twice_findings("", map(str, margins)):
-        raise ValueError(f"{what}: {fix}")
-    return given
 
 
 class Report(_Section):

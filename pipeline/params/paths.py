@@ -10,7 +10,6 @@ from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.files import is_address, is_remote, parse_address
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.repository import original_repository, repository
-from concord.pipeline.params.yaml_files import Finding
 
 if TYPE_CHECKING:
     from concord.metrics_core.data.paths import Place
@@ -43,22 +42,20 @@ def refuse_outside(key: str, path: "Place", *, allow_outside: bool, part: str = 
         raise InputError(problems)
 
 
-def result_findings(
-    params: Path, folders: dict[str, str]
-) -> Iterator[tuple[tuple[str, str], str, str]]:
-    """What is wrong with the folders of the results; no key opens these."""
+def result_problems(params: Path, folders: dict[str, str]) -> Iterator[Problem]:
+    """Yield folders of results outside the project, or with characters that stand for other names."""
     for key, folder in folders.items():
         keys = ("results", key)
         path = params.parent / folder
         if not _is_inside(path, (params.parent,)):
             what = f"{folder!r} lies outside the project{_leads_to(path)}"
-            yield keys, what, f"name a folder of the project, such as results/{key}"
+            yield Problem(keys, what, f"name a folder of the project, such as results/{key}")
         elif path.resolve() == params.parent.resolve():
             fix = f"name a folder of its own, such as results/{key}"
-            yield keys, f"{folder!r} is the project itself", fix
+            yield Problem(keys, f"{folder!r} is the project itself", fix)
         if wild := sorted(set(folder) & set(_GLOB)):
             what = f"{folder!r} holds {' and '.join(map(repr, wild))}, which stand for other names"
-            yield keys, what, "use other characters"
+            yield Problem(keys, what, "use other characters")
 
 
 def _links(path: Path) -> Iterator[Path]:
@@ -92,13 +89,15 @@ MLFLOW = ("mlruns", "mlartifacts", "mlflow.db")  # what it makes where nothing e
 Keys = tuple[str, ...]
 
 
-def place_findings(params: Params, root: Path) -> Iterator[Finding]:
-    """Names that no disk takes, and folders of results that are not free."""
+def place_problems(params: Params, root: Path) -> Iterator[Problem]:
+    """Yield paths that no disk accepts, and folders of results that are in use."""
     inputs = dict(input_paths(params))
     folders: dict[Keys, str] = {("results", key): at for key, at in vars(params.results).items()}
-    unfit = [finding for keys, path in (inputs | folders).items() for finding in _name(keys, path)]
-    yield from unfit
-    if unfit:
+    invalid = [
+        each for keys, path in (inputs | folders).items() for each in _path_problems(keys, path)
+    ]
+    yield from invalid
+    if invalid:
         return
     places = {keys: _real(root, folder) for keys, folder in folders.items()}
     kept = {keys: _real(root, path) for keys, path in inputs.items() if not is_remote(path)}
@@ -106,13 +105,15 @@ def place_findings(params: Params, root: Path) -> Iterator[Finding]:
         kept["mlflow", "tracking_uri"] = store
     for keys, place in places.items():
         fix = f"name a folder of its own, such as results/{keys[1]}"
-        yield from ((keys, what, fix) for what in _taken(folders[keys], place, root.resolve()))
+        yield from (
+            Problem(keys, what, fix) for what in _taken(folders[keys], place, root.resolve())
+        )
         met = [".".join(other) for other, its in kept.items() if _overlap(place, its)]
         before = takewhile(keys.__ne__, places)
         met += [".".join(other) for other in before if _overlap(place, places[other])]
         if met:
             more = f" and {len(met) - 1} more" if len(met) > 1 else ""
-            yield keys, f"{folders[keys]!r} is, holds or lies in `{met[0]}`{more}", fix
+            yield Problem(keys, f"{folders[keys]!r} is, holds or lies in `{met[0]}`{more}", fix)
 
 
 def input_paths(params: Params) -> Iterator[tuple[Keys, str]]:
@@ -122,16 +123,18 @@ def input_paths(params: Params) -> Iterator[tuple[Keys, str]]:
     yield from ((("models", name, "path"), at.path) for name, at in params.models.items())
 
 
-def _name(keys: Keys, path: str) -> Iterator[Finding]:
+def _path_problems(keys: Keys, path: str) -> Iterator[Problem]:
     if not path.strip():
-        yield keys, f"is {path!r}", "name a file or folder"
+        yield Problem(keys, f"is {path!r}", "name a file or folder")
     if is_address(path) and keys[0] == "results":
-        yield keys, "is an address", f"name a folder of the project, such as results/{keys[1]}"
+        fix = f"name a folder of the project, such as results/{keys[1]}"
+        yield Problem(keys, "is an address", fix)
     elif is_remote(path):
         try:
             parse_address(path)
         except InputError as error:  # which repeats no secret
-            yield from ((keys, f"{each.where} {each.what}", each.fix) for each in error.problems)
+            for each in error.problems:
+                yield Problem(keys, f"{each.where} {each.what}", each.fix)
 
 
 def _taken(folder: str, place: Path, root: Path) -> Iterator[str]:

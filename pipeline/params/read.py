@@ -1,4 +1,4 @@
-"""Reading params.yaml, and all that is wrong with it at once."""
+"""Read params.yaml, with all that is wrong with it at once."""
 
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -7,27 +7,28 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from concord.metrics_core.errors import InputError, ParamsKeys, refuse
+from concord.metrics_core.errors import InputError, ParamsKeys, Problem, refuse
 from concord.metrics_core.metrics.own import load_metrics, set_metric_file
 from concord.pipeline.params.checks import (
-    early_findings,
-    model_name_findings,
-    nested_findings,
-    shape_findings,
-    value_findings,
+    model_name_problems,
+    nested_problems,
+    params_problems,
+    section_problems,
 )
 from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.params.paths import place_findings, refuse_outside, result_findings
+from concord.pipeline.params.paths import place_problems, refuse_outside, result_problems
 from concord.pipeline.params.repository import where_to_run
-from concord.pipeline.params.yaml_files import Finding, read_yaml
+from concord.pipeline.params.validation_errors import shape_problems
+from concord.pipeline.params.yaml_files import read_yaml
 
 
 def read_params(path: Path = PARAMS) -> Params:
-    """The checked params.yaml.
+    """Return the validated params.yaml.
 
     Raises
     ------
-    InputError : the file is missing, is no YAML, or says something that Concord cannot honour; all of it at once
+    InputError
+        The file is missing, is not YAML, or has invalid keys or values; all problems at once.
     """
     params, refusal = examined(path)
     if refusal is not None or params is None:
@@ -36,36 +37,37 @@ def read_params(path: Path = PARAMS) -> Params:
 
 
 def examined(path: Path = PARAMS) -> tuple[Params | None, InputError | None]:
-    """What the file says, where its shape is right, and what is wrong with it.
+    """Return the parameters, None if keys are missing or unknown, and the error with all that is wrong.
 
     Raises
     ------
-    InputError : the file is missing or is no YAML
+    InputError
+        The file is missing or is not YAML.
     """
     yaml = read_yaml(path)
     if "concord" not in yaml.content and not isinstance(yaml.content.get("conventions"), dict):
         raise refuse(str(path), "is not a params.yaml of Concord", where_to_run(path.parent))
-    if other := [*_version_findings(yaml.content.get("concord"))]:
-        return None, yaml.refusal(other)
+    if other := [*_version_problems(yaml.content.get("concord"))]:
+        return None, yaml.error(other)
     models = yaml.content.get("models")
-    names = [*model_name_findings(models), *nested_findings(models)]
+    problems = [*model_name_problems(models), *nested_problems(models)]
     try:
         params = Params.model_validate(yaml.content)
     except ValidationError as error:
-        shapes = shape_findings(Params, error.errors(), told={keys for keys, _, _ in names})
-        return None, yaml.refusal([*names, *shapes, *early_findings(yaml.content, shapes)])
-    found = [
-        *names,
-        *_own_metrics(params, path.parent),
-        *value_findings(params),
-        *result_findings(path, vars(params.results)),
+        known = {problem.location for problem in problems}
+        problems += shape_problems(Params, error, known)
+        return None, yaml.error([*problems, *section_problems(yaml.content, problems)])
+    problems += [
+        *_own_metric_problems(params, path.parent),
+        *params_problems(params),
+        *result_problems(path, vars(params.results)),
+        *place_problems(params, path.parent),
     ]
-    found += place_findings(params, path.parent)
-    return params, yaml.refusal(found) if found else None
+    return params, yaml.error(problems) if problems else None
 
 
-def _own_metrics(params: Params, folder: Path) -> Iterator[Finding]:
-    """Runs the file of one's own metrics, so that labels may name them; says what is wrong with it."""
+def _own_metric_problems(params: Params, folder: Path) -> Iterator[Problem]:
+    """Load the file of own metrics, so that labels may name them; yield what is wrong with it."""
     set_metric_file(None)
     if params.own_metrics is None:
         return
@@ -75,13 +77,14 @@ def _own_metrics(params: Params, folder: Path) -> Iterator[Finding]:
         load_metrics(file)
     except InputError as error:
         for each in error.problems:
-            yield ("background", "metrics", "path"), f"{each.where}: {each.what}", each.fix
+            location = ("background", "metrics", "path")
+            yield Problem(location, f"{each.where}: {each.what}", each.fix)
     else:
         set_metric_file(file)
 
 
 def refuse_unfit(params: Params, own_metrics: Path) -> None:
-    """Refuses a file of one's own metrics that is not there, or lies outside the repository."""
+    """Raise InputError if the file of own metrics is missing, or outside the repository."""
     from concord.metrics_core.data.source import check_path
 
     key = "background.metrics"
@@ -89,9 +92,9 @@ def refuse_unfit(params: Params, own_metrics: Path) -> None:
     check_path(own_metrics, ParamsKeys(key))
 
 
-def _version_findings(made_for: Any) -> Iterator[Finding]:
-    """Another version may compute other numbers, or know other keys."""
+def _version_problems(made_for: Any) -> Iterator[Problem]:
+    """Yield another version: it may compute other numbers, or know other keys."""
     if made_for is not None and made_for != (installed := version("concord-eval")):
         what = f"was made for Concord {made_for}, and {installed} is installed"
         fix = f"`pip install concord-eval=={made_for}`, or `concord init --upgrade`"
-        yield ("concord",), what, fix
+        yield Problem(("concord",), what, fix)

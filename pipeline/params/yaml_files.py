@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -132,24 +132,21 @@ class _Count:
             raise refuse(self._where, what, "keep data in files of its own, and name them")
 
 
-Finding = tuple[tuple[Any, ...], str, str]  # the keys that lead to it, what is wrong, the fix
-
-
 @dataclass(frozen=True)
 class Yaml:
-    """What a file says, and where."""
+    """The content of a file, and the line of each key."""
 
     path: Path
     text: str
     content: dict[str, Any]
 
-    def refusal(self, findings: Iterable[Finding]) -> InputError:
-        """An InputError that names the line and the key of each finding, in the order of the lines."""
-        placed = [(self.line_of(keys), finding) for finding in findings for keys in finding[:1]]
+    def error(self, problems: Iterable[Problem]) -> InputError:
+        """Return an InputError that names the line and the key of each problem, in the order of the lines."""
+        placed = [(self.line_of(each.location), each) for each in problems]
         placed.sort(key=lambda pair: pair[0])
         return InputError(
-            Problem(f"{self.path}: line {line}, {'.'.join(map(str, keys))}", what, fix)
-            for line, (keys, what, fix) in placed
+            replace(each, location=f"{self.path}: line {line}, {each.where}")
+            for line, each in placed
         )
 
     @cached_property
@@ -157,7 +154,7 @@ class Yaml:
         return YAML(typ="rt").load(self.text)
 
     def line_of(self, keys: Iterable[Any]) -> int:
-        """The line of the deepest of the keys that stands in the file."""
+        """Return the line of the deepest key that is in the file."""
         return max(self._lines(keys), default=1)
 
     def _lines(self, keys: Iterable[Any]) -> Iterator[int]:

@@ -16,8 +16,7 @@ import pyarrow.parquet as pq
 
 from concord.metrics_core.errors import InputError, Problem, in_words
 from concord.metrics_core.files import load_json
-from concord.pipeline.params.checks import BACKGROUND
-from concord.pipeline.params.model import MODEL_NAME, Params, Results
+from concord.pipeline.params.model import BACKGROUND, MODEL_NAME, Params, Results
 from concord.pipeline.running.failures import explain_disk_errors, refuse_unwritable
 from concord.pipeline.running.messages import LOG, say
 

@@ -42,7 +42,7 @@ from concord.metrics_core.evaluation.side_data import with_items
 from concord.metrics_core.files import content_ids, load_json
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.metrics.label import canonical_label
-from concord.pipeline.params.labels import labels_of
+from concord.pipeline.params.config import labels_of
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.connections import reading, spilling_to

@@ -123,7 +123,7 @@ def test_two_trainings_are_too_few_for_an_interval() -> None:
 @pytest.mark.parametrize(
     ("models", "settings", "said"),
     [
-        ({"als": {"replicates": {1: ALS[1]}}}, {}, "als: has 1 training: als-1"),
+        ({"als": {"replicates": {1: ALS[1]}}}, {}, "replicates.als: has 1 replicate: als-1"),
         ({"als": {"replicates": [ALS[1], ALS[2]]}}, {}, "write {1: lists, 2: lists}"),
         ({"als": {"replicates": ALS}, "als-1": ALS[1]}, {}, "is the name of other lists, too"),
         (

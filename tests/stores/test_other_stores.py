@@ -20,7 +20,7 @@ from concord.metrics_core.data.paths import parse_place
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.files import is_remote, parse_address
 from concord.pipeline.params import paths as remote_inputs
-from concord.pipeline.params.paths import place_findings, unwatched_by_dvc
+from concord.pipeline.params.paths import place_problems, unwatched_by_dvc
 from tests.pipeline.loading.load_project import params_of, refusal, truth_refusal
 from tests.stores.server import KEY, SECRET
 
@@ -169,7 +169,7 @@ def test_what_is_damaged_is_no_failure_of_the_store() -> None:
 def _found(path: str, **results: str) -> list[tuple[Any, ...]]:
     params = params_of(path)
     params = params.model_copy(update={"results": params.results.model_copy(update=results)})
-    return list(place_findings(params, Path.cwd()))
+    return [(each.location, each.what, each.fix) for each in place_problems(params, Path.cwd())]
 
 
 @pytest.mark.parametrize("address", ["s3://b/lists.csv", "gs://b/lists.csv", "az://b/lists.csv"])

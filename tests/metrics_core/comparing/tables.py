@@ -10,7 +10,7 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from concord.metrics_core.comparison.config import ComparisonConfig, effects_of
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import differences
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import metrics_of, scores
@@ -50,7 +50,7 @@ def config_for(labels: Sequence[str], baseline: str, **settings: Any) -> Compari
         conventions=preset("standard", **settings),
         labels=found,
         ks=sorted({label.k for label in found if label.k is not None}),
-        min_effects=effects_of(effects, list(labels)),
+        min_effect=effects,
         settings=ArgumentNames(""),
         **{**defaults, **chosen},
     )

@@ -237,7 +237,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "text": ({"sd": "0.2", "users": 10}, "sd: is '0.2'"),
     "power in percent": ({"sd": 0.2, "users": 10, "power": 80}, "power: is 80"),
     "confidence": ({"sd": 0.2, "users": 10, "confidence": 95}, "confidence: is 95"),
-    "no effect": ({"sd": 0.2, "users": 10, "effect": 0}, "effect: 0 is no difference"),
+    "no effect": ({"sd": 0.2, "users": 10, "effect": 0}, "effect: is 0"),
     "a share of nothing": ({"sd": 0.2, "users": 10, "effect": "2%"}, "effect: '2%' is a share"),
     "no tests": ({"sd": 0.2, "users": 10, "tests": 0}, "tests: is 0"),
     "seeds without spread": ({"sd": 0.2, "users": 10, "seeds": 3}, "seeds: and the variance"),
@@ -262,7 +262,11 @@ def test_numbers_that_cannot_be_are_refused(name: str) -> None:
 
 FRAME = pl.DataFrame({"user": ["a", "b"], "R@5": [0.0, 1.0]})
 OF_VALUES: dict[str, tuple[Any, str | None, str]] = {
-    "no models": ({}, "a", "models: is no dict of models"),
+    "no models": (
+        {},
+        "a",
+        "source: must be a dict that maps a model's name to its recommendations",
+    ),
     "no baseline": ({"a": FRAME}, None, "baseline: '' is not among the models"),
     "no frame": ({"a": 3, "b": FRAME}, "b", "a: int is no frame"),
     "no user": ({"a": FRAME.drop("user"), "b": FRAME}, "b", "a: has no column 'user'"),

@@ -176,7 +176,7 @@ def test_a_name_that_no_file_may_have_is_told_with_all_else(own: Path) -> None:
 
     assert code == 2
     assert "other: " in said
-    assert "is no name of a model\n  fix: use letters, digits" in wrong
+    assert "cannot be the name of a model\n  fix: use letters, digits" in wrong
 
 
 def test_the_fix_of_a_repeated_item_names_all_that_has_to_change(own: Path) -> None:

@@ -274,8 +274,8 @@ def test_lists_and_truth_may_be_named(root: Path) -> None:
     ("how", "said"),
     [
         ({"models": ("als",)}, "'als' names no file"),
-        ({"models": ("a: b=out/als.csv",)}, "'a: b' is no name of a model"),
-        ({"models": ("train=out/als.csv",)}, "'train' is no name of a model"),
+        ({"models": ("a: b=out/als.csv",)}, "'a: b' cannot be the name of a model"),
+        ({"models": ("train=out/als.csv",)}, "'train' cannot be the name of a model"),
         ({"models": ("a=out/als.csv", "a=out/popular.csv")}, "two models are called 'a'"),
         (
             {"models": ("a=out/als.csv",), "truth": "out/als.csv"},

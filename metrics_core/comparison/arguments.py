@@ -1,0 +1,137 @@
+"""Arguments of `compare`, `audit` and `cases`: parsed, with all problems at once."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from concord.metrics_core.comparison.config import in_report_order, model_problems
+from concord.metrics_core.comparison.gate_config import gate_of
+from concord.metrics_core.comparison.replicate_config import ReplicateNames, truths_of, unfolded
+from concord.metrics_core.comparison.segmentation import Segmentation, segmentations_of
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.presets import ConventionsLike, preset
+from concord.metrics_core.conventions.validation import ConventionError
+from concord.metrics_core.data.arguments import Columns
+from concord.metrics_core.data.frames import Data
+from concord.metrics_core.errors import InputError, Problem
+from concord.metrics_core.evaluation.evaluate import (
+    parse_conventions,
+    parse_labels,
+    refuse_unread_columns,
+)
+from concord.metrics_core.evaluation.inputs import refuse_unit
+from concord.metrics_core.files import NO_FOLD
+from concord.metrics_core.metrics.label import Label, with_own_metrics
+from concord.metrics_core.results.gate import Gate
+
+T = TypeVar("T")
+
+
+@dataclass
+class ListArguments:
+    """Parsed arguments of a function that takes recommendations of several models.
+
+    Attributes
+    ----------
+    labels : list of Label
+        In the order given; empty if `metrics` is invalid.
+    conventions : Conventions
+        The preset `standard` if `conventions` is invalid.
+    models : list of str
+        Names of the models; empty if `models` is invalid.
+    lists : dict
+        Name -> recommendations of a model, or of one replicate.
+    replicates : dict
+        Model -> number of the replicate -> name of its lists.
+    truths : dict
+        Fold -> its ground truth; NO_FOLD -> that of all lists.
+    tables : dict
+        Name -> side data: train, items and users, None if it is not given.
+    problems : list of Problem
+        What is wrong so far; `ComparisonConfig.validated` raises them with its own.
+    """
+
+    labels: list[Label] = field(default_factory=list)
+    conventions: Conventions = field(default_factory=lambda: preset("standard"))
+    models: list[str] = field(default_factory=list)
+    lists: Mapping[str, Any] = field(default_factory=dict)
+    replicates: ReplicateNames = field(default_factory=dict)
+    truths: Mapping[str, Data] = field(default_factory=dict)
+    tables: Mapping[str, Data | None] = field(default_factory=dict)
+    segments: Mapping[str, Segmentation] = field(default_factory=dict)
+    gate: Gate | None = None
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def names(self) -> list[str]:
+        """The labels as text."""
+        return [str(label) for label in self.labels]
+
+    @property
+    def ks(self) -> list[int]:
+        """Cutoffs of the labels, ascending."""
+        return sorted({label.k for label in self.labels if label.k is not None})
+
+    @property
+    def report_labels(self) -> list[Label]:
+        """The labels in report order."""
+        return in_report_order(self.labels)
+
+    @property
+    def folds(self) -> set[str]:
+        """Folds with a ground truth of their own."""
+        return {*self.truths} - {NO_FOLD} if self.lists else set()
+
+    @property
+    def given_tables(self) -> list[str]:
+        """Names of the side data that is given."""
+        return [name for name, table in self.tables.items() if table is not None]
+
+    def parse(self, function: Callable[..., T], *arguments: Any, default: T) -> T:
+        """Return a function's result; if it raises an error, keep the problems and return the default."""
+        try:
+            return function(*arguments)
+        except ConventionError as error:
+            self.problems += [
+                Problem(("conventions", key), what, fix) for key, what, fix in error.problems
+            ]
+        except InputError as error:
+            self.problems += error.problems
+        return default
+
+
+def parse_list_arguments(
+    models: Any,
+    truth: Any,
+    *,
+    metrics: Sequence[str],
+    conventions: ConventionsLike,
+    tables: Mapping[str, Data | None],
+    columns: Columns | None,
+    segments: Mapping[str, Mapping[str, Any]] | None = None,
+    gate: Mapping[str, Any] | None = None,
+    unit: Sequence[str] | None = (),
+) -> ListArguments:
+    """Return the parsed arguments, with what is wrong with them."""
+    parsed = ListArguments(tables=tables)
+    parsed.labels = parsed.parse(parse_labels, metrics, default=[])
+    chosen = parsed.parse(parse_conventions, conventions, default=None)
+    if chosen is not None:
+        parsed.conventions = with_own_metrics(chosen, (label.name for label in parsed.labels))
+        if unit is not None:
+            parsed.parse(refuse_unit, unit, parsed.conventions, default=None)
+        if parsed.labels:
+            parsed.parse(
+                refuse_unread_columns, columns, parsed.labels, parsed.conventions, default=None
+            )
+    parsed.segments = parsed.parse(segmentations_of, segments or {}, default={})
+    if gate is not None:
+        parsed.gate = parsed.parse(gate_of, gate, default=None)
+    invalid = list(model_problems(models))
+    parsed.problems += invalid
+    if not invalid:
+        parsed.models = list(models)
+        none: tuple[dict[str, Any], ReplicateNames] = {}, {}
+        parsed.lists, parsed.replicates = parsed.parse(unfolded, models, default=none)
+    parsed.truths = parsed.parse(truths_of, truth, default={})
+    return parsed

@@ -1,0 +1,102 @@
+"""Minimum relevant differences: numbers, or shares of the baseline's mean such as "2%"."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from concord.metrics_core.conventions.convention import is_number, shown
+from concord.metrics_core.errors import Location, Problem, SettingNames
+from concord.metrics_core.metrics.label import Label, canonical_label, did_you_mean
+
+Effect = float | str
+Effects = Effect | Mapping[str, Effect]
+
+DEFAULT = "default"  # key for the labels that are not named
+PERCENT = re.compile(r"^[0-9]{1,4}(\.[0-9]{1,15})?%$")
+MAX_EFFECT, MAX_PERCENT = 1e9, 1000
+EFFECT_FIX = (
+    "write a number such as 0.005, or a share of the baseline's mean such as 2%; "
+    f"at most {MAX_EFFECT:,.0f} or {MAX_PERCENT}%"
+)
+
+
+def is_effect(value: Any) -> bool:
+    """True for a number from 0 on, and for a share such as "2%"."""
+    if isinstance(value, str):
+        return PERCENT.fullmatch(value) is not None and float(value[:-1]) <= MAX_PERCENT
+    return is_number(value) and 0 <= value <= MAX_EFFECT
+
+
+def effect_by_label(effects: Effects, labels: Collection[str]) -> dict[str, Effect]:
+    """Return label -> its minimum relevant difference."""
+    if not isinstance(effects, Mapping):
+        effects = {DEFAULT: effects}
+    named = {spelled_as(text, labels): effect for text, effect in effects.items()}
+    chosen = {label: named[label] if label in named else named[DEFAULT] for label in labels}
+    return {label: e if isinstance(e, str) else float(e) for label, e in chosen.items()}
+
+
+def spelled_as(text: str, labels: Collection[str]) -> str:
+    """Return a label as results spell it; names of metrics that another tool computed stay as they are."""
+    return text if text in labels else canonical_label(text)
+
+
+def absolute(effect: Effect, baseline_mean: float) -> float:
+    """Return a minimum relevant difference as a number."""
+    if isinstance(effect, str):
+        return float(effect.removesuffix("%")) / 100 * abs(baseline_mean)
+    return float(effect)
+
+
+def effect_problems(
+    effects: Any, labels: Mapping[str, Label], primary: Sequence[str], settings: SettingNames
+) -> Iterator[Problem]:
+    """Yield values that are invalid, labels that are not evaluated, and labels without a value."""
+    if not isinstance(effects, Mapping):
+        if not is_effect(effects):
+            yield Problem("min_effect", f"is {shown(effects)}", EFFECT_FIX)
+        elif not isinstance(effects, str):
+            yield from unreachable_problems(effects, [labels[p] for p in primary if p in labels])
+        return
+    named = {}
+    for text, effect in effects.items():
+        location = ("min_effect", text)
+        if not isinstance(text, str):
+            fix = "write a label such as 'nDCG@10'"
+            yield Problem("min_effect", f"has the key {shown(text)}", fix)
+            continue
+        named[spelled_as(text, labels)] = effect
+        if not is_effect(effect):
+            yield Problem(location, f"is {shown(effect)}", EFFECT_FIX)
+    if not labels:
+        return
+    for label in sorted(named.keys() - labels.keys() - {DEFAULT}):
+        yield not_evaluated("min_effect", label, labels, settings)
+    missing = [label for label in labels if label not in named]
+    if missing and DEFAULT not in named:
+        more = f" and {len(missing) - 1} more labels" if len(missing) > 1 else ""
+        fix = f"add `{DEFAULT}:` for the labels that it does not name"
+        yield Problem("min_effect", f"has no value for {missing[0]}{more}", fix)
+
+
+def unreachable_problems(
+    effect: float, labels: Sequence[Label], location: Location = "min_effect"
+) -> Iterator[Problem]:
+    """Yield the first label whose values are never so far apart: a share without its % may be meant."""
+    for label in labels:
+        low, high = label.metric.range
+        if effect >= high - low:
+            what = (
+                f"is {effect:g}, and no two values of {label} are further apart than {high - low:g}"
+            )
+            fix = f"write {effect:g}% for a share of the baseline, or a smaller number"
+            yield Problem(location, what, fix)
+            return
+
+
+def not_evaluated(
+    location: Location, label: str, labels: Collection[str], settings: SettingNames
+) -> Problem:
+    """Return the problem of a label that is not evaluated, with the label that may be meant."""
+    fix = f"{did_you_mean(label, labels)} (or add it to {settings.metrics})"
+    return Problem(location, f"{label!r} is not evaluated", fix)
