@@ -164,7 +164,7 @@ def test_a_command_that_is_left_early_is_no_decision(monkeypatch: pytest.MonkeyP
     def leave(*_: Any, **__: Any) -> int:
         raise SystemExit(0)
 
-    monkeypatch.setattr("concord.pipeline.commands.gate.gate", leave)
+    monkeypatch.setattr("concord.pipeline.commands.gate.run", leave)
 
     done = attempt(tmp_path, "concord", "gate")
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from concord.metrics_core.analyses.derivation import One, alone, one_of, steps
+from concord.metrics_core.analyses.derivation import read_user, select_user, steps
 from concord.metrics_core.analyses.error_analysis_tables import SIDES, Row, Tables
 from concord.metrics_core.comparison.segment_groups import UserGroups
 from concord.metrics_core.conventions.conventions import Conventions
@@ -18,6 +18,7 @@ from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import Background
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints
 from concord.metrics_core.metrics.label import Label
+from concord.metrics_core.metrics.steps import OneUser
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.error_analysis import (
     ExampleUser,
@@ -198,16 +199,16 @@ def compute_reasons(
             propensity=own.propensity,
         )
     return {
-        str(user): _reason(one_of(alone(judged, number), label, own))
+        str(user): _reason(read_user(select_user(judged, number), label, own), label)
         for number, user in enumerate(judged.users.tolist())
     }
 
 
-def _reason(one: One) -> str:
-    return one.policy or "; ".join([_hits(one), *steps(one).lines[-1:]])
+def _reason(one: OneUser, label: Label) -> str:
+    return one.policy or "; ".join([_hits(one), *steps(one, label).lines[-1:]])
 
 
-def _hits(one: One) -> str:
+def _hits(one: OneUser) -> str:
     if not one.ranks:
         return "no hit" if one.k is None else f"no hit in the top {one.k}"
     ranks = ", ".join(map(str, one.ranks[:MAX_RANKS]))

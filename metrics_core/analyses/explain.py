@@ -9,7 +9,7 @@ from typing import Any, overload
 import duckdb
 import polars as pl
 
-from concord.metrics_core.analyses.derivation import Steps, one_of, steps
+from concord.metrics_core.analyses.derivation import read_user, steps
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import (
     ConventionsLike,
@@ -27,6 +27,7 @@ from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.evaluation.side_data import NONE, Background, refuse_missing
 from concord.metrics_core.metrics.label import Label, parse_supported
 from concord.metrics_core.metrics.scope import changed_by
+from concord.metrics_core.metrics.steps import Steps
 from concord.metrics_core.results.explain import (
     ConventionPath,
     Derivation,
@@ -244,11 +245,11 @@ def _derive(data: _UserData, label: Label, conventions: Conventions) -> Derivati
     rows = data.connection.execute(
         "SELECT rank, item, grade FROM lists LEFT JOIN truth USING (user, item) ORDER BY rank"
     ).fetchall()
-    one, threshold = one_of(judged, label, own), own.relevance_threshold
+    one, threshold = read_user(judged, label, own), own.relevance_threshold
     if task.items is not None:
         whole = listed(data.connection, judged, task.items, number=0, threshold=threshold)
         one = replace(one, listed=whole)
-    derived = steps(one)
+    derived = steps(one, label)
     if label.judged_only:
         known = [row for row in rows if row[2] is not None]
         rows = [(place, item, grade) for place, (_, item, grade) in enumerate(known, 1)]

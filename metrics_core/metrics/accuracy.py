@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from concord.metrics_core.metrics import expected
-from concord.metrics_core.metrics.discounting import discounts, gains, ideal_dcg
+from concord.metrics_core.metrics.discounting import discounts, gains, ideal_dcg, ideal_order
 from concord.metrics_core.metrics.elementary import exp2
 from concord.metrics_core.metrics.judged import (
     Bools,
@@ -23,6 +23,7 @@ from concord.metrics_core.metrics.judged import (
     per_user,
     product_before,
 )
+from concord.metrics_core.metrics.steps import OneUser, Steps, format_number, format_sum
 
 
 def precision(lists: Judged, k: int | None, *, precision_denominator: str) -> Floats:
@@ -39,10 +40,23 @@ def precision_divisor(lists: Judged, k: int | None, precision_denominator: str) 
     }[precision_denominator]
 
 
+def precision_steps(one: OneUser) -> Steps:
+    """Return the steps of P."""
+    divisor = precision_divisor(one.lists, one.k, one.conventions.precision_denominator)[0]
+    return _ratio(one, "P", int(divisor), one.conventions.precision_denominator)
+
+
 def recall(lists: Judged, k: int | None, *, recall_denominator: str) -> Floats:
     """R@k = hits in the top k / relevant items."""
     divisor = {"relevant": lists.weight, "min_k_relevant": lists.reachable(k)}
     return _share(lists.count(k), divisor[recall_denominator])
+
+
+def recall_steps(one: OneUser) -> Steps:
+    """Return the steps of R."""
+    capped = one.conventions.recall_denominator == "min_k_relevant"
+    divisor = one.reachable if capped else one.lists.weight[0].item()
+    return _ratio(one, "R", divisor, one.conventions.recall_denominator)
 
 
 def f1(
@@ -54,12 +68,36 @@ def f1(
     return _share(2.0 * p * r, p + r)
 
 
+def f1_steps(one: OneUser) -> Steps:
+    """Return the steps of F1."""
+    conventions = one.conventions
+    p = precision(one.lists, one.k, precision_denominator=conventions.precision_denominator)[0]
+    r = recall(one.lists, one.k, recall_denominator=conventions.recall_denominator)[0]
+    first = precision_steps(one)
+    sums = (*first.lines, *recall_steps(one).lines)
+    if p + r == 0:
+        return Steps(first.terms, (*sums, "F1 = 0, because both are 0"))
+    total = f"F1 = 2 × {p:.6g} × {r:.6g} / ({p:.6g} + {r:.6g})"
+    return Steps(first.terms, (*sums, total))
+
+
 def hit(lists: Judged, k: int | None, *, hit_kind: str) -> Floats:
     """Hit@k = 1 if the top k holds a relevant item, else 0; as a count: the hits in the top k."""
     if lists.hit_tied is not None and hit_kind == "indicator":
         return expected.any_hit(lists, k)
     hits = lists.count(k).astype(np.float64)
     return hits if hit_kind == "count" else np.minimum(hits, 1.0)
+
+
+def hit_steps(one: OneUser) -> Steps:
+    """Return the steps of Hit."""
+    kind = (
+        "the number of hits"
+        if one.conventions.hit_kind == "count"
+        else "1 if there is any hit, else 0"
+    )
+    hits = dict.fromkeys(one.ranks, "hit")
+    return Steps(hits, (f"{len(hits)} hit(s) in the top {one.cutoff}; Hit is {kind}",))
 
 
 def average_precision(
@@ -92,6 +130,24 @@ def average_precision(
     return _share(total, divisor)
 
 
+def average_precision_steps(one: OneUser) -> Steps:
+    """Return the steps of AP."""
+    ranks = one.ranks
+    divisor = {
+        "relevant": one.n_relevant,
+        "min_k_relevant": one.reachable,
+        "hits": len(ranks),
+        "k": one.cutoff,
+        "min_len_relevant": min(one.length, one.n_relevant),
+    }[one.conventions.ap_denominator]
+    if one.conventions.ap_sum_over == "all_ranks":
+        terms = {i: f"{sum(r <= i for r in ranks)}/{i}" for i in range(1, one.cutoff + 1)}
+    else:
+        terms = {rank: f"{number}/{rank}" for number, rank in enumerate(ranks, 1)}
+    total = format_sum(list(terms.values()))
+    return Steps(terms, (f"AP = ({total}) / {divisor}  (sum / {one.conventions.ap_denominator})",))
+
+
 def reciprocal_rank(lists: Judged, k: int | None, *, rr_cutoff: str) -> Floats:
     """RR@k = 1 / rank of the first hit in the top k, 0 without one.
 
@@ -104,6 +160,16 @@ def reciprocal_rank(lists: Judged, k: int | None, *, rr_cutoff: str) -> Floats:
         return expected.reciprocal_rank(lists, depth)
     first = (lists.hit_number == 1) & lists.within(depth)
     return per_user(lists.hit_user[first], 1.0 / lists.hit_rank[first], lists.n_users)
+
+
+def reciprocal_rank_steps(one: OneUser) -> Steps:
+    """Return the steps of RR."""
+    ranks = one.lists.hit_rank[
+        one.lists.within(None if one.conventions.rr_cutoff == "none" else one.k)
+    ]
+    if not len(ranks):
+        return Steps(lines=("RR = 0, because there is no hit",))
+    return Steps({int(ranks[0]): f"1/{ranks[0]}"}, (f"RR = 1 / {ranks[0]}  (the first hit)",))
 
 
 def cumulated_gain(
@@ -122,6 +188,13 @@ def cumulated_gain(
     return lists.exact_total(lists.weighed(gains(lists.hit_grade, gain, relevance_threshold)), k)
 
 
+def cumulated_gain_steps(one: OneUser) -> Steps:
+    """Return the steps of CG."""
+    earned = _earned(one, one.conventions.gain)
+    terms = dict(zip(one.ranks, map(format_number, earned), strict=True))
+    return Steps(terms, (f"CG = {format_sum(list(terms.values()))}",))
+
+
 def dcg(
     lists: Judged,
     k: int | None,
@@ -138,6 +211,12 @@ def dcg(
     """
     earned = lists.weighed(gains(lists.hit_grade, gain, relevance_threshold))
     return lists.discounted(earned, lambda depth: discounts(discount, depth), k)
+
+
+def dcg_steps(one: OneUser) -> Steps:
+    """Return the steps of DCG."""
+    terms, total = _discounted(one, one.conventions.gain, one.conventions.discount)
+    return Steps(terms, (f"DCG = {total}",))
 
 
 def ndcg(
@@ -164,6 +243,34 @@ def ndcg(
     return np.where(any_gain, _share(reached, best), np.nan)
 
 
+def ndcg_steps(one: OneUser) -> Steps:
+    """Return the steps of nDCG."""
+    conventions = one.conventions
+    terms, total = _discounted(one, conventions.gain, conventions.discount)
+    earned, weight = ideal_order(
+        one.lists,
+        one.k,
+        gain=conventions.gain,
+        discount=conventions.discount,
+        ideal=conventions.ideal,
+        relevance_threshold=conventions.relevance_threshold,
+    )
+    best = float(np.sum(earned * weight))
+    written = format_sum(
+        [f"{format_number(g)} × {format_number(w)}" for g, w in zip(earned, weight, strict=True)]
+    )
+    return Steps(
+        terms,
+        (
+            f"DCG = {total}",
+            f"ideal DCG = {written} = {format_number(best)}  ({conventions.ideal})",
+            f"nDCG = {total.rpartition('= ')[2]} / {format_number(best)}"
+            if best
+            else "nothing to gain",
+        ),
+    )
+
+
 def r_precision(lists: Judged, k: int | None) -> Floats:
     """Rprec = hits in the top R / R, for R relevant items; it takes no cutoff.
 
@@ -173,6 +280,13 @@ def r_precision(lists: Judged, k: int | None) -> Floats:
     """
     in_top_r = lists.chance_within(lists.n_relevant[lists.hit_user])
     return _share(per_user(lists.hit_user, in_top_r, lists.n_users), lists.n_relevant)
+
+
+def r_precision_steps(one: OneUser) -> Steps:
+    """Return the steps of Rprec."""
+    r = one.n_relevant
+    hits = {rank: "hit" for rank in one.lists.hit_rank.tolist() if rank <= r}
+    return Steps(hits, (f"Rprec = {len(hits)} / {r}  (hits in the top R / R)",))
 
 
 def rank_biased_precision(
@@ -195,6 +309,18 @@ def rank_biased_precision(
     return _share(total, weights[last])
 
 
+def rank_biased_precision_steps(one: OneUser) -> Steps:
+    """Return the steps of RBP."""
+    p = one.parameters["p"]
+    terms, total = _discounted(one, one.conventions.rbp_gain, {"geometric": p})
+    norm = {
+        "one_minus_p": f"(1 - {p:g}) × sum",
+        "sum_weights": f"sum / (1 + {p:g} + … + {p:g}^{one.cutoff - 1})",
+        "none": "sum",
+    }[one.conventions.rbp_norm]
+    return Steps(terms, (f"sum = {total}", f"RBP = {norm}"))
+
+
 def expected_reciprocal_rank(lists: Judged, k: int | None, *, err_max_grade: float) -> Floats:
     """ERR@k = sum over the top k of 1/i x R_i x product over j < i of (1 - R_j), R = (2^grade - 1) / 2^max.
 
@@ -215,6 +341,18 @@ def expected_reciprocal_rank(lists: Judged, k: int | None, *, err_max_grade: flo
     return lists.total(satisfied * still_looking / lists.hit_rank, k)
 
 
+def expected_reciprocal_rank_steps(one: OneUser) -> Steps:
+    """Return the steps of ERR."""
+    looking, terms = 1.0, {}
+    top = one.lists.within(one.k)
+    for rank, grade in zip(one.ranks, one.lists.hit_grade[top], strict=True):
+        satisfied = float((exp2(grade) - 1.0) / exp2(one.conventions.err_max_grade))
+        terms[rank] = f"1/{rank} × {format_number(satisfied)} × {format_number(looking)}"
+        looking *= 1 - satisfied
+    line = "ERR = sum of 1/rank × satisfied here × not satisfied before"
+    return Steps(terms, (line,))
+
+
 def _any_gain(
     lists: Judged, *, gain: str | Mapping[str, Any], relevance_threshold: float | None
 ) -> Bools:
@@ -232,3 +370,35 @@ def _share(part: Any, whole: Any) -> Floats:
     """Return part / whole; 0 where whole is 0, which happens only where part is 0."""
     part = np.asarray(part, dtype=np.float64)
     return np.divide(part, whole, out=np.zeros_like(part), where=np.asarray(whole) > 0)
+
+
+def _ratio(one: OneUser, name: str, divisor: float, denominator: str) -> Steps:
+    hits = dict.fromkeys(one.ranks, "hit")
+    if one.lists.weights is not None:
+        counted = f"{format_number(float(one.lists.count(one.k)[0]))} / {format_number(divisor)}"
+        return Steps(hits, (f"{name} = {counted}  (what the hits count / {denominator})",))
+    return Steps(hits, (f"{name} = {len(hits)} / {divisor}  (hits / {denominator})",))
+
+
+def _discounted(
+    one: OneUser, gain: Any, discount: Mapping[str, float]
+) -> tuple[dict[int, str], str]:
+    earned = _earned(one, gain)
+    weight = discounts(discount, max(one.ranks, default=0))[one.ranks]
+    terms = {
+        rank: f"{format_number(g)} × {format_number(w)} = {format_number(g * w)}"
+        for rank, g, w in zip(one.ranks, earned, weight, strict=True)
+    }
+    added: Floats = earned * weight
+    if not terms:
+        return terms, "0"
+    return (
+        terms,
+        f"{format_sum([format_number(term) for term in added])} = {format_number(float(np.sum(added)))}",
+    )
+
+
+def _earned(one: OneUser, gain: Any) -> Floats:
+    """What the hits in the top k earn, by what they count."""
+    earned = gains(one.lists.hit_grade, gain, one.conventions.relevance_threshold)
+    return one.lists.weighed(earned)[one.lists.within(one.k)]

@@ -6,6 +6,7 @@ and returns `(users,)` float64. A later copy of an item does not count.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from concord.metrics_core.metrics.judged import (
     per_user,
     position_in_user,
 )
+from concord.metrics_core.metrics.steps import OneUser, Steps, format_number, format_sum
 
 
 def spearman(lists: Judged, k: int | None) -> Floats:
@@ -70,6 +72,25 @@ def concordant_pairs(lists: Judged, k: int | None) -> Floats:
     return _correlation(concordant, concordant + discordant)
 
 
+def agreement_steps(one: OneUser) -> Steps:
+    """Return the steps of Spearman, Kendall and FCP."""
+    top = one.judged.within(one.k) & one.judged.hit_first
+    ranks, grades = one.judged.hit_rank[top].tolist(), one.judged.hit_grade[top].tolist()
+    pairs = list(combinations(grades, 2))
+    right, wrong = (sum(a > b for a, b in pairs), sum(a < b for a, b in pairs))
+    terms = dict(zip(ranks, (f"place {n}" for n in range(1, len(ranks) + 1)), strict=True))
+    pair_counts = (
+        f"{len(pairs)} pairs of judged items: {right} in the right order, {wrong} in the wrong, "
+    )
+    equal = f"{len(pairs) - right - wrong} of equal grade"
+    formula = {
+        "FCP": f"FCP = {right} / ({right} + {wrong})",
+        "Kendall": f"Kendall = ({right} - {wrong}) / sqrt({len(pairs)} × {right + wrong})",
+        "Spearman": "Spearman = correlation of the places with the ranks by grade",
+    }[one.metric]
+    return Steps(terms, (pair_counts + equal, formula))
+
+
 def bpref(lists: Judged, k: int | None, *, relevance_threshold: float | None) -> Floats:
     """Bpref = 1/R x sum over the relevant items in the list of 1 - min(non-relevant above, R) / min(R, N).
 
@@ -92,6 +113,21 @@ def bpref(lists: Judged, k: int | None, *, relevance_threshold: float | None) ->
     above = np.minimum(above[counted], n_relevant[user])
     lost = np.divide(above, most, out=np.zeros(len(user)), where=most > 0)
     return _share(per_user(user, 1.0 - lost, lists.n_users), n_relevant)
+
+
+def bpref_steps(one: OneUser) -> Steps:
+    """Return the steps of Bpref."""
+    judged = one.judged
+    relevant = judged.hit_grade >= _least(one)
+    r, n = one.n_relevant, len(judged.truth_grade) - one.n_relevant
+    above, terms = 0, {}
+    for rank, hit, first in zip(judged.hit_rank.tolist(), relevant, judged.hit_first, strict=True):
+        if first and not hit:
+            above += 1
+        elif first and (one.k is None or rank <= one.k):
+            terms[rank] = f"(1 - {min(above, r)}/{min(r, n)})" if above else "1"
+    total = format_sum(list(terms.values()))
+    return Steps(terms, (f"Bpref = ({total}) / {r}  ({n} judged items are not relevant)",))
 
 
 def half_life_utility(
@@ -127,6 +163,27 @@ def half_life_utility(
     return _correlation(utility, per_user(own.truth_user, earned * best_first, own.n_users))
 
 
+def half_life_utility_steps(one: OneUser) -> Steps:
+    """Return the steps of HLU."""
+    halflife, neutral = one.parameters["halflife"], one.conventions.hlu_neutral
+    top = one.lists.within(one.k) & one.lists.hit_first
+    ranks = one.lists.hit_rank[top].tolist()
+    worth = np.maximum(one.lists.hit_grade[top] - neutral, 0.0)
+    weight = discounts({"halflife": halflife}, max(ranks, default=0))[ranks]
+    terms = {
+        rank: f"{format_number(w)} × {format_number(d)} = {format_number(w * d)}"
+        for rank, w, d in zip(ranks, worth, weight, strict=True)
+    }
+    utility = float(np.sum(worth * weight))
+    if one.conventions.hlu_norm == "none":
+        return Steps(terms, (f"HLU = {format_number(utility)}",))
+    ideal = np.maximum(one.lists.truth_grade - neutral, 0.0)
+    best = float(np.sum(ideal * discounts({"halflife": halflife}, len(ideal))[1:]))
+    return Steps(
+        terms, (f"HLU = {format_number(utility)} / {format_number(best)}  (utility / its best)",)
+    )
+
+
 def auc(lists: Judged, k: int | None, *, relevance_threshold: float | None) -> Floats:
     """AUC@k = pairs of a relevant and another item of the top k with the relevant one above / all such pairs.
 
@@ -147,6 +204,19 @@ def auc(lists: Judged, k: int | None, *, relevance_threshold: float | None) -> F
     return _correlation(per_user(user, below.astype(np.float64), own.n_users), hits * (n - hits))
 
 
+def auc_steps(one: OneUser) -> Steps:
+    """Return the steps of AUC."""
+    firsts = one.lists.keep(one.lists.hit_first, np.zeros(len(one.lists.truth_grade), dtype=bool))
+    ranks = firsts.hit_rank[firsts.within(one.k)].tolist()
+    others = one.length - len(ranks)
+    terms = {
+        rank: f"{others - (rank - number)} others below" for number, rank in enumerate(ranks, 1)
+    }
+    below = sum(others - (rank - number) for number, rank in enumerate(ranks, 1))
+    pairs = f"{len(ranks)} × {others}"
+    return Steps(terms, (f"AUC = {below} / ({pairs})  (pairs in the right order / pairs)",))
+
+
 def judged_share(lists: Judged, k: int | None) -> Floats:
     """Judged@k = items of the top k that the truth knows / items in the list, at most k.
 
@@ -155,6 +225,13 @@ def judged_share(lists: Judged, k: int | None) -> Floats:
     MacAvaney, Macdonald & Ounis (2022), ECIR, 305-310.  arXiv:2111.13466  (ir_measures, Judged)
     """
     return _share(lists.keep(lists.hit_first, _all(lists)).count(k), lists.length(k))
+
+
+def judged_share_steps(one: OneUser) -> Steps:
+    """Return the steps of Judged."""
+    known = one.judged.hit_rank[one.judged.within(one.k) & one.judged.hit_first].tolist()
+    line = f"Judged = {len(known)} / {one.length}  (judged / items in the list)"
+    return Steps(dict.fromkeys(known, "judged"), (line,))
 
 
 def judged_only(lists: Judged) -> Judged:
@@ -257,3 +334,8 @@ def _correlation(part: Floats | Ints, whole: Floats | Ints) -> Floats:
 def _share(part: Floats | Ints, whole: Ints) -> Floats:
     """Return part / whole; 0 where whole is 0."""
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
+
+
+def _least(one: OneUser) -> float:
+    least = one.conventions.relevance_threshold
+    return -np.inf if least is None else least

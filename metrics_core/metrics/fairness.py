@@ -11,6 +11,10 @@ import numpy as np
 from concord.metrics_core.metrics.discounting import discounts
 from concord.metrics_core.metrics.judged import Floats, Ints, per_user
 from concord.metrics_core.metrics.listed import Items, Listed, share
+from concord.metrics_core.metrics.steps import OneUser, Steps, format_number, format_sum
+
+NO_GROUP = "without a group"
+_FORMS = {"EED": "{e}^2", "EER": "{e} × {t}", "EEL": "({e} - {t})^2"}
 
 
 def attention_fairness(
@@ -34,6 +38,38 @@ def attention_fairness(
     for attention, target in zip(given, target_shares(listed, fairness_target), strict=True):
         apart += np.abs(attention - target)
     return np.maximum(1.0 - apart / 2, 0.0)  # below 0 by rounding only
+
+
+def attention_steps(one: OneUser) -> Steps:
+    """Return the steps of AWRF."""
+    listed, k, conventions = one.listed, one.k, one.conventions
+    assert listed is not None
+    assert conventions.fairness_target is not None
+    if not listed.n_listed[0]:
+        return Steps(lines=("no list, so no attention to share out",))
+    top = listed.within(k)
+    weight = discounts(conventions.discount, int(listed.row_rank.max()))
+    attention = weight[listed.row_rank[top]]
+    whole = format_number(float(np.sum(attention)))
+    attention_of_groups = [float(a[0]) for a in attention_shares(listed, k, conventions.discount)]
+    targets = [float(t[0]) for t in target_shares(listed, conventions.fairness_target)]
+    group = _groups_of(listed, k)
+    shares = [
+        f"{name}: {format_number(float(np.sum(attention[group == place])))} / {whole} = {format_number(a)} of the attention; "
+        f"target {format_number(t)}  ({conventions.fairness_target})"
+        for place, (name, a, t) in enumerate(
+            zip(_names(listed), attention_of_groups, targets, strict=True)
+        )
+        if a or t
+    ]
+    differences = [
+        f"|{format_number(a)} - {format_number(t)}|"
+        for a, t in zip(attention_of_groups, targets, strict=True)
+        if a or t
+    ]
+    return Steps(
+        _terms(listed, k, weight), (*shares, f"AWRF = 1 - ({format_sum(differences)}) / 2")
+    )
 
 
 def attention_shares(
@@ -116,6 +152,27 @@ def loss(listed: Listed, k: int | None, *, discount: Mapping[str, float]) -> Flo
     return _added_up(listed, k, discount, lambda e, t: (e - t) * (e - t))
 
 
+def exposure_steps(one: OneUser) -> Steps:
+    """Return the steps of EED, EER or EEL."""
+    listed, k, metric = one.listed, one.k, one.metric
+    assert listed is not None
+    assert k is not None
+    if not (listed.n_listed[0] and len(listed.wanted_user)):
+        return Steps(lines=("undefined: no list, or no relevant item in the catalogue",))
+    weight = discounts(one.conventions.discount, k)
+    given_ideal = [
+        (float(e[0]), float(t[0])) for e, t in exposure_shares(listed, k, one.conventions.discount)
+    ]
+    named = [(name, *et) for name, et in zip(_names(listed), given_ideal, strict=True) if any(et)]
+    lines = [
+        f"{name}: e = {format_number(e)}, in ideal lists t = {format_number(t)}"
+        for name, e, t in named
+    ]
+    added = [_FORMS[metric].format(e=format_number(e), t=format_number(t)) for _, e, t in named]
+    head = f"a top {k} can give {format_number(float(np.sum(weight)))} of attention"
+    return Steps(_terms(listed, k, weight), (head, *lines, f"{metric} = {format_sum(added)}"))
+
+
 def _added_up(
     listed: Listed,
     k: int | None,
@@ -157,3 +214,22 @@ def exposure_shares(
             np.where(counts, given / up_to[k], np.nan),
             np.where(counts, ideal / up_to[k], np.nan),
         )
+
+
+def _names(listed: Listed) -> tuple[str, ...]:
+    return (*listed.items.groups, NO_GROUP)
+
+
+def _groups_of(listed: Listed, k: int | None) -> Ints:
+    """(rows of the top k,) the number of each item's group."""
+    assert listed.items.group is not None
+    return listed.items.group[listed.row_item[listed.within(k)]]
+
+
+def _terms(listed: Listed, k: int | None, weight: Floats) -> dict[int, str]:
+    """Rank -> the group that gets attention there, and how much."""
+    names, ranks = _names(listed), listed.row_rank[listed.within(k)].tolist()
+    return {
+        rank: f"{names[place]}: {format_number(weight[rank])}"
+        for rank, place in zip(ranks, _groups_of(listed, k).tolist(), strict=True)
+    }

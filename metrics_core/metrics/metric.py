@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 from concord.metrics_core.conventions.convention import Scope
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import CONVENTION
+from concord.metrics_core.metrics.steps import OneUser, Steps
 
 Bounds = tuple[float, float]  # lowest and highest value of a metric
 UNBOUNDED: Bounds = (-math.inf, math.inf)
@@ -32,6 +33,7 @@ class Metric:
     name: str
     function: Callable[..., Any]  # (users,) Floats; of an `of_catalogue` metric one float
     source: str
+    steps: Callable[[OneUser], Steps] | None = None  # of a derivation
     aliases: str = ""  # other spellings: lower case, letters and digits only
     high: float = 1.0  # the upper end of its range under `standard`
     low: float = 0.0
