@@ -22,185 +22,188 @@ from concord.metrics_core.errors import ParamsKeys
 from concord.metrics_core.evaluation.warnings.data import HIGHEST_STARS, least_liked
 from concord.metrics_core.results.replicates import FEWEST_TRAININGS
 from concord.metrics_core.results.words import listed
-from concord.pipeline.init.discovery import Found
+from concord.pipeline.init.discovery import Discovery
 from concord.pipeline.init.tables import (
     Table,
+    has_duplicates,
     holds_times,
     is_baseline,
     longest_list,
-    stands_twice,
     value_range,
 )
 from concord.pipeline.params.repository import repository
 from concord.pipeline.running.connections import workspace
 
 
-def with_user_of(models: Mapping[str, Table], truth: Table) -> Table:
-    """Return the truth with the user's column of the lists, if it has this one too: lists may know sessions alone."""
-    named = {table.columns["user"] for table in models.values()}
-    if len(named) != 1 or not named <= {*truth.peeked.columns}:
+def with_user_column(truth: Table, models: Mapping[str, Table]) -> Table:
+    """Return the ground truth with the user column of the recommendations, if it has such a column."""
+    names = {table.columns["user"] for table in models.values()}
+    if len(names) != 1 or not names <= {*truth.file.columns}:
         return truth
-    return replace(truth, columns={**truth.columns, "user": named.pop()})
+    return replace(truth, columns={**truth.columns, "user": names.pop()})
 
 
 def shared_unit(models: Mapping[str, Table], truth: Table) -> tuple[str, ...]:
-    """Return the columns by which users have several lists, in the truth as well; empty if each user has one list."""
+    """Return the columns that, with the user, name a ranked list in all tables; empty if each user has one list."""
     tables = [truth, *models.values()]
     shared = [
         name
-        for name in truth.peeked.columns
-        if all(name in each.peeked.columns and name not in each.columns.values() for each in tables)
+        for name in truth.file.columns
+        if all(name in each.file.columns and name not in each.columns.values() for each in tables)
     ]
     if not shared:
         return ()
     with workspace() as connection:
-        found = [[*possible_units(connection, _input(table), shared)] for table in models.values()]
-    fitting = [unit for unit in found[0] if all(unit in each for each in found)]
-    if () in fitting:  # which ranks prove, and scores do not
-        ranked = any("rank" in table.columns for table in models.values())
-        fitting = [] if ranked else [unit for unit in fitting if unit and are_session_names(unit)]
-    return next(iter(fitting), ())
+        units = [[*possible_units(connection, _input(table), shared)] for table in models.values()]
+    common = [unit for unit in units[0] if all(unit in each for each in units)]
+    if () in common:  # which ranks prove, and scores do not
+        is_ranked = any("rank" in table.columns for table in models.values())
+        common = [] if is_ranked else [unit for unit in common if unit and are_session_names(unit)]
+    return next(iter(common), ())
 
 
 def _input(table: Table) -> InputTable:
     columns = resolve_columns(lists.LIST_COLUMNS, table.columns)
-    return InputTable(str(table.path), table.peeked.form, *columns, ParamsKeys("models"))
+    return InputTable(str(table.path), table.file.format, *columns, ParamsKeys("models"))
 
 
 _ID = re.compile(r"[0-9a-f]{32}")
-_KEYS = {"runid", "mlflowrunid", "runuuid"}  # without anything but letters
-_MOST_BYTES, _MOST_FILES = 100_000, 100
-_USUAL = ("sqlite:///mlflow.db", "file:mlruns")  # where MLflow keeps runs if nothing is said
+_ID_KEYS = {"runid", "mlflowrunid", "runuuid"}  # letters only
+_MAX_BYTES, _MAX_FILES = 100_000, 100
+_DEFAULT_STORES = ("sqlite:///mlflow.db", "file:mlruns")  # where MLflow keeps runs by default
 
 
-class Place(NamedTuple):
-    """Where the id of a run stands: the file, and the key of its JSON."""
+class RunIdLocation(NamedTuple):
+    """The id of a run, and where it is: a file, and the key if that is JSON."""
 
     file: Path
     key: str | None
     run_id: str
 
     @property
-    def says_run(self) -> bool:
-        """Is it called so? Other texts look like an id too: an MD5 sum does."""
+    def names_run(self) -> bool:
+        """True if file or key say so: other texts, such as an MD5 sum, look like an id too."""
         return "run" in f"{self.file.name} {self.key}".casefold()
 
 
-class Store(NamedTuple):
-    """An address, as params.yaml names it, and the database or folder; none for a server, which is believed."""
+class RunStore(NamedTuple):
+    """The address of a store as params.yaml names it, and its database or folder; None for a server."""
 
     uri: str
     path: Path | None
 
-    def holds(self, place: Place) -> bool:
+    def has_run(self, location: RunIdLocation) -> bool:
+        """True if the store has the run; a server is not asked."""
         if self.path is None:
-            return place.says_run
+            return location.names_run
         if self.path.is_dir():
-            return _in_files(self.path, place.run_id)
-        return self.path.is_file() and _in_database(self.path, place.run_id)
+            return any(self.path.glob(f"[!.]*/{location.run_id}/meta.yaml"))
+        return self.path.is_file() and _is_in_database(self.path, location.run_id)
 
 
-class Training(NamedTuple):
-    """The store, the run of each model that it holds, and files of models whose runs it does not hold."""
+class TrainingRuns(NamedTuple):
+    """A store, the runs of models in it, and run ids of models that no store has."""
 
     uri: str
-    runs: dict[str, Place]
-    unknown: dict[str, Place]
+    runs: dict[str, RunIdLocation]
+    unknown: dict[str, RunIdLocation]
 
 
-def training(
+def training_runs(
     models: Mapping[str, Table], outs: Mapping[Path, str], folders: Sequence[Path], project: Path
-) -> Training:
-    """Of the stores in `folders`, that which holds the runs of most models; else the first that is there."""
-    places = {name: _places_of(table, outs) for name, table in models.items()}
-    stores = [*_stores(folders, project), Store(_USUAL[0], project / "mlflow.db")]
-    by_store = [(store.uri, _held(places, store)) for store in stores]
-    uri, held = max(by_store, key=lambda pair: sum(len(some) == 1 for some in pair[1].values()))
-    runs = {name: some[0] for name, some in held.items() if len(some) == 1}
-    called = {name: [each for each in some if each.says_run] for name, some in places.items()}
-    unknown = {name: some[0] for name, some in called.items() if some and not held[name]}
-    return Training(uri, runs, unknown)
+) -> TrainingRuns:
+    """Return the store in `folders` that has the runs of most models; the first if none has any."""
+    locations = {name: _locations(table, outs) for name, table in models.items()}
+    stores = [*_stores(folders, project), RunStore(_DEFAULT_STORES[0], project / "mlflow.db")]
+    by_store = [(store.uri, _in_store(locations, store)) for store in stores]
+    uri, matched = max(by_store, key=lambda pair: sum(len(each) == 1 for each in pair[1].values()))
+    runs = {name: each[0] for name, each in matched.items() if len(each) == 1}
+    unknown = {
+        name: named[0]
+        for name, each in locations.items()
+        if not matched[name] and (named := [location for location in each if location.names_run])
+    }
+    return TrainingRuns(uri, runs, unknown)
 
 
-def _held(places: Mapping[str, Sequence[Place]], store: Store) -> dict[str, list[Place]]:
-    """By model, the places beside its lists with ids of runs in the store, one for each run."""
-    held = {name: filter(store.holds, reversed(some)) for name, some in places.items()}
-    return {name: [*{each.run_id: each for each in some}.values()] for name, some in held.items()}
+def _in_store(
+    locations: Mapping[str, Sequence[RunIdLocation]], store: RunStore
+) -> dict[str, list[RunIdLocation]]:
+    """Return, by model, one location for each run that the store has."""
+    matched = {name: filter(store.has_run, reversed(each)) for name, each in locations.items()}
+    return {name: [*{at.run_id: at for at in each}.values()] for name, each in matched.items()}
 
 
-def _stores(folders: Sequence[Path], project: Path) -> Iterator[Store]:
-    """That of the environment, then the usual ones of each folder from which training may run."""
-    named = os.environ.get("MLFLOW_TRACKING_URI", "")
-    if named.startswith(("http://", "https://")) and "@" not in named:
-        yield Store(named, None)
-    for address in (named, *_USUAL):
+def _stores(folders: Sequence[Path], project: Path) -> Iterator[RunStore]:
+    """Yield the store of the environment, then the default stores of each folder."""
+    configured = os.environ.get("MLFLOW_TRACKING_URI", "")
+    if configured.startswith(("http://", "https://")) and "@" not in configured:
+        yield RunStore(configured, None)
+    for address in (configured, *_DEFAULT_STORES):
         scheme, _, path = address.partition(":")
         if scheme in ("sqlite", "file"):
             below = unquote(re.sub("^///" if scheme == "sqlite" else "^//(?=/)", "", path))
-            there = (Path(os.path.normpath(folder / below)) for folder in folders)
-            yield from (Store(_address(scheme, at, project), at) for at in there if at.exists())
+            paths = (Path(os.path.normpath(folder / below)) for folder in folders)
+            yield from (RunStore(_address(scheme, at, project), at) for at in paths if at.exists())
 
 
 def _address(scheme: str, path: Path, project: Path) -> str:
-    """As seen from params.yaml; what lies outside the repository has the same address everywhere in it."""
-    inside = path.is_relative_to(repository(project))
-    shown = os.path.relpath(path, project) if inside else str(path)
-    quoted = shown.replace("%", "%25").replace("?", "%3F")
+    """Return the address as seen from params.yaml; absolute if it is outside the repository."""
+    is_inside = path.is_relative_to(repository(project))
+    text = os.path.relpath(path, project) if is_inside else str(path)
+    quoted = text.replace("%", "%25").replace("?", "%3F")
     return f"{scheme}:{'///' if scheme == 'sqlite' else ''}{quoted}"
 
 
-def _in_database(database: Path, run_id: str) -> bool:
-    asked = "SELECT 1 FROM runs WHERE run_uuid = ? AND lifecycle_stage = 'active'"
+def _is_in_database(database: Path, run_id: str) -> bool:
+    query = "SELECT 1 FROM runs WHERE run_uuid = ? AND lifecycle_stage = 'active'"
     try:
         with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
-            return connection.execute(asked, (run_id,)).fetchone() is not None
+            return connection.execute(query, (run_id,)).fetchone() is not None
     except sqlite3.Error:
         return False
 
 
-def _in_files(folder: Path, run_id: str) -> bool:
-    return any(folder.glob(f"[!.]*/{run_id}/meta.yaml"))
-
-
-def _places_of(table: Table, outs: Mapping[Path, str]) -> list[Place]:
-    """All that looks like the id of a run in the outs of the stage that makes the lists."""
-    made = [path for path, stage in outs.items() if stage and stage == table.made_by]
-    files = [file for path in made for file in _files(path) if file != table.path]
-    return [place for file in sorted(files) for place in _places(file)]
+def _locations(table: Table, outs: Mapping[Path, str]) -> list[RunIdLocation]:
+    """Return all texts like a run id in the outs of the stage that makes the recommendations."""
+    paths = [path for path, stage in outs.items() if stage and stage == table.stage]
+    files = [file for path in paths for file in _files(path) if file != table.path]
+    return [location for file in sorted(files) for location in _locations_in(file)]
 
 
 def _files(path: Path) -> list[Path]:
-    """An out, or what lies in it; of many files none is one of its kind."""
-    files = [path] if path.is_file() else list(islice(path.glob("*"), _MOST_FILES + 1))
-    return files if len(files) <= _MOST_FILES else []
+    """Return an out, or the files in it unless there are many."""
+    files = [path] if path.is_file() else list(islice(path.glob("*"), _MAX_FILES + 1))
+    return files if len(files) <= _MAX_FILES else []
 
 
-def _places(file: Path) -> Iterator[Place]:
-    if not file.is_file() or file.stat().st_size > _MOST_BYTES:
+def _locations_in(file: Path) -> Iterator[RunIdLocation]:
+    if not file.is_file() or file.stat().st_size > _MAX_BYTES:
         return
     try:
         text = file.read_text(encoding="utf-8")
         content = json.loads(text) if file.suffix == ".json" else text.strip()
     except (OSError, ValueError, RecursionError):
         return
-    if isinstance(content, str) and file.suffix != ".json" and _ID.fullmatch(content):
-        yield Place(file, None, content)
-    yield from (Place(file, *each) for each in _keys(content) if file.suffix == ".json")
+    if file.suffix == ".json":
+        yield from (RunIdLocation(file, *each) for each in _id_keys(content))
+    elif _ID.fullmatch(content):
+        yield RunIdLocation(file, None, content)
 
 
-def _keys(content: Any, above: str = "") -> Iterator[tuple[str, str]]:
-    """Keys that hold an id, those of inner mappings with dots, and the ids."""
+def _id_keys(content: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield keys that hold an id, those of inner mappings with dots, and the ids."""
     for key, value in content.items() if isinstance(content, dict) else ():
-        plain = re.sub(r"[^a-z]", "", str(key).casefold())
-        if plain in _KEYS and isinstance(value, str) and _ID.fullmatch(value):
-            yield f"{above}{key}", value
-        elif not above:
-            yield from _keys(value, f"{key}.")
+        letters = re.sub(r"[^a-z]", "", str(key).casefold())
+        if letters in _ID_KEYS and isinstance(value, str) and _ID.fullmatch(value):
+            yield f"{prefix}{key}", value
+        elif not prefix:
+            yield from _id_keys(value, f"{key}.")
 
 
 CUTOFFS = (5, 10, 20, 50, 100)
 METRICS = ("nDCG", "AP", "RR", "P", "R", "Hit")
-# Grades that a person gives, where a low one is no recommendation; what is higher than such scales go is a count.
+# Columns of grades on a scale of stars, whose low values are no recommendation; larger values are counts.
 RATINGS = ("rating", "ratings", "stars")
 NEEDS = {
     "train": "user, item [, time]: what the models learned from",
@@ -216,42 +219,42 @@ Content = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """What the templates are filled with, and the choices that somebody should look at, in words."""
+class Choices:
+    """What the templates are filled with, and the choices that the user should check, as sentences."""
 
     content: Content
-    assumed: tuple[str, ...]
+    assumptions: tuple[str, ...]
 
 
-def chosen(found: Found, project: Path, title: str) -> Chosen:
-    """The content of params.yaml in the folder `project`; `title`: of the report, and the MLflow experiment's name."""
+def choose(found: Discovery, project: Path, title: str) -> Choices:
+    """Return the content of params.yaml in the folder `project`; `title` names the report and the MLflow experiment."""
     truth = found.tables["truth"]
     background = {name: table for name, table in found.tables.items() if name != "truth"}
-    shared, unit = _shared(truth), shared_unit(found.models, truth)
-    entries = {name: _entry(each, shared, project) for name, each in found.tables.items()}
-    trained = training(found.models, found.outs, found.folders, project)
+    columns, unit = _common_columns(truth), shared_unit(found.models, truth)
+    entries = {name: _entry(each, columns, project) for name, each in found.tables.items()}
+    training = training_runs(found.models, found.outs, found.folders, project)
     models = {
-        name: {**_entry(each, shared, project), **_run(trained.runs.get(name), project)}
+        name: {**_entry(each, columns, project), **_run_id(training.runs.get(name), project)}
         for name, each in found.models.items()
     }
-    baseline = next(filter(is_baseline, models), next(iter(models)))
-    ks, threshold, highest = _cutoffs(found, unit), *_scale(truth)
+    ks, (threshold, highest) = _cutoffs(found.models, unit), _scale(truth)
     k = 10 if 10 in ks else ks[-1]  # noqa: PLR2004
+    beyond = {"items": f"Coverage@{k}", "train": f"Novelty@{k}"}
     tables = [*found.tables.values(), *found.models.values()]
-    root = repository(project)
     files = [file for table in tables for file in (table.path, *table.path.rglob("*"))]
+    root = repository(project)
     content: Content = {
-        "columns": shared,
+        "columns": columns,
         "unit": ["user", *unit] if unit else [],
         "truth": {"path": entries["truth"]["path"], "columns": entries["truth"].get("columns", {})},
         "background": {each: entries[each] for each in background},
         "models": models,
-        "rank_base": 0 if _starts_at_0(found) else 1,
+        "rank_base": 0 if _is_rank_base_0(found.models) else 1,
         "repeated_grade": "highest" if _is_repeated(truth, unit) else "error",
         "allow_outside": any(not file.resolve().is_relative_to(root) for file in files),
-        "metrics": [*METRICS, *_beyond(background, k)],
+        "metrics": [*METRICS, *(metric for name, metric in beyond.items() if name in background)],
         "ks": ks,
-        "baseline": baseline,
+        "baseline": next(filter(is_baseline, models), next(iter(models))),
         "primary": [f"nDCG@{k}"],
         "min_effect": "2%",
         "segments": SEGMENTS if "train" in background else (),
@@ -259,112 +262,101 @@ def chosen(found: Found, project: Path, title: str) -> Chosen:
         "highest": highest,
         "title": title,
         "experiment": title,
-        "tracking_uri": trained.uri,
+        "tracking_uri": training.uri,
         "NEEDS": NEEDS,
     }
-    assumed = [*_assumed(content, truth), *_unlinked(trained.unknown, project)]
-    return Chosen(content, tuple(assumed))
+    return Choices(content, (*_assumptions(content, truth), *_unlinked(training.unknown, project)))
 
 
-def _shared(truth: Table) -> dict[str, str]:
-    """What the truth calls user and item; TREC has no names of columns."""
-    named = {} if truth.peeked.form == "trec" else truth.columns
-    return {ours: named[ours] for ours in ("user", "item") if ours in named and named[ours] != ours}
+def _common_columns(truth: Table) -> dict[str, str]:
+    """Return the names of user and item in the ground truth; TREC has no column names."""
+    names = {} if truth.file.format == "trec" else truth.columns
+    return {name: names[name] for name in ("user", "item") if names.get(name, name) != name}
 
 
-def _entry(table: Table, shared: Mapping[str, str], project: Path) -> Content:
-    """A time is read only where it is named, whatever it is called."""
+def _entry(table: Table, common: Mapping[str, str], project: Path) -> Content:
+    """Return the entry of a table; a time column is always named, since it is read only then."""
     columns = {
-        ours: theirs
-        for ours, theirs in table.columns.items()
-        if (
-            holds_times(table.peeked, theirs)
-            if ours == "time"
-            else theirs != shared.get(ours, ours)
-        )
+        name: column
+        for name, column in table.columns.items()
+        if (holds_times(table.file, column) if name == "time" else column != common.get(name, name))
     }
     return {
         "path": os.path.relpath(table.path, project),
-        **({"columns": columns} if columns and table.peeked.form != "trec" else {}),
+        **({"columns": columns} if columns and table.file.format != "trec" else {}),
         **({"order": table.order} if table.order else {}),
     }
 
 
-def _run(place: Place | None, project: Path) -> Content:
-    if place is None:
+def _run_id(location: RunIdLocation | None, project: Path) -> Content:
+    if location is None:
         return {}
-    key = {"key": place.key} if place.key else {}
-    return {"training_run_id": {"file": os.path.relpath(place.file, project), **key}}
+    key = {"key": location.key} if location.key else {}
+    return {"training_run_id": {"file": os.path.relpath(location.file, project), **key}}
 
 
-def _cutoffs(found: Found, unit: Sequence[str]) -> list[int]:
-    """No deeper than the longest list of the model whose lists are shortest."""
-    lengths = [longest_list(t.peeked, [t.columns["user"], *unit]) for t in found.models.values()]
+def _cutoffs(models: Mapping[str, Table], unit: Sequence[str]) -> list[int]:
+    """Return the usual cutoffs up to the longest list of the model with the shortest lists."""
+    lengths = [longest_list(each.file, [each.columns["user"], *unit]) for each in models.values()]
     longest = min((n for n in lengths if n), default=20)
     return [k for k in CUTOFFS if k <= longest] or [1]
 
 
 def _scale(truth: Table) -> tuple[int, int]:
-    """The lowest grade that counts as relevant, and the highest of the scale."""
+    """Return the lowest grade that counts as relevant, and the highest of the scale."""
     name = truth.columns.get("grade", "")
-    seen = value_range(truth.peeked, name) if name and truth.peeked.form != "trec" else None
-    highest = max(1, min(MAX_GRADE, math.ceil(seen[1]))) if seen else 1
+    grades = value_range(truth.file, name) if name and truth.file.format != "trec" else None
+    highest = max(1, min(MAX_GRADE, math.ceil(grades[1]))) if grades else 1
     lowest_scale, highest_scale = HIGHEST_STARS
     is_rating = name.casefold() in RATINGS and lowest_scale <= highest <= highest_scale
     return (least_liked(highest) if is_rating else 1), highest
 
 
-def _starts_at_0(found: Found) -> bool:
-    """Is 0 the first rank of every file that has ranks, as far as is seen?"""
-    ranked = [table for table in found.models.values() if table.peeked.form != "trec" and "rank" in table.columns]  # fmt: skip
-    seen = [value_range(table.peeked, table.columns["rank"]) for table in ranked]
-    return {each[0] for each in seen if each} == {0}
+def _is_rank_base_0(models: Mapping[str, Table]) -> bool:
+    """True if the first rank is 0 in every file with ranks that is read."""
+    ranked = [each for each in models.values() if each.file.format != "trec" and "rank" in each.columns]  # fmt: skip
+    ranges = [value_range(table.file, table.columns["rank"]) for table in ranked]
+    return {each[0] for each in ranges if each} == {0}
 
 
 def _is_repeated(truth: Table, unit: Sequence[str]) -> bool:
-    """Does an item stand twice for a user or a request, as where people buy it again?"""
+    """True if an item occurs several times for a user or session, as for repeated purchases."""
     columns = [truth.columns["user"], *unit, truth.columns["item"]]
-    return truth.peeked.form != "trec" and stands_twice(truth.peeked, columns)
+    return truth.file.format != "trec" and has_duplicates(truth.file, columns)
 
 
-def _beyond(background: Mapping[str, Table], k: int) -> Iterator[str]:
-    if "items" in background:
-        yield f"Coverage@{k}"
-    if "train" in background:
-        yield f"Novelty@{k}"
+def _unlinked(unknown: Mapping[str, RunIdLocation], project: Path) -> Iterator[str]:
+    for model, location in unknown.items():
+        file = os.path.relpath(location.file, project)
+        yield f"MLflow run in {file}: no store has it; set mlflow.tracking_uri and models.{model}.training_run_id"
 
 
-def _unlinked(unknown: Mapping[str, Place], project: Path) -> Iterator[str]:
-    for model, place in unknown.items():
-        what = f"MLflow run in {os.path.relpath(place.file, project)}: no store found that holds it"
-        yield f"{what}; name it by mlflow.tracking_uri and models.{model}.training_run_id"
-
-
-def _numbered(models: Iterable[str]) -> dict[str, list[str]]:
-    """Als -> als-1, als-2, …, where there are enough for an interval over trainings."""
-    found: dict[str, list[str]] = {}
+def _replicates(models: Iterable[str]) -> dict[str, list[str]]:
+    """Return als -> als-1, als-2, …, if there are enough for an interval over replicates."""
+    groups: dict[str, list[str]] = {}
     for name in models:
         stem, _, number = name.rpartition("-")
         if stem and number.isdecimal():
-            found.setdefault(stem, []).append(name)
-    return {stem: names for stem, names in found.items() if len(names) >= FEWEST_TRAININGS}
+            groups.setdefault(stem, []).append(name)
+    return {stem: names for stem, names in groups.items() if len(names) >= FEWEST_TRAININGS}
 
 
-def _assumed(content: Content, truth: Table) -> Iterator[str]:
+def _assumptions(content: Content, truth: Table) -> Iterator[str]:
+    """Yield what the user should check, with the keys of params.yaml."""
     yield f"{content['baseline']} is the baseline (comparison.baseline)"
-    yield f"{content['primary'][0]} decides, from a difference of {content['min_effect']} on (comparison.primary, min_effect)"
+    yield f"{content['primary'][0]} decides, for differences of at least {content['min_effect']} (comparison.primary, min_effect)"
     if content["unit"]:
         columns = listed(content["unit"])
-        yield f"{columns} name a request with a list of its own, and means are over requests (data.unit, conventions.unit_mean)"
-    grade = {name: truth.columns[name] for name in ("grade",) if name in truth.columns}
-    which = f"with {grade['grade']} from {content['threshold']} on counts" if grade else "counts"
-    yield f"every row of the truth {which} as relevant (conventions.relevance_threshold)"
-    for stem, names in _numbered(content["models"]).items():
-        what = f"{', '.join(names)} are {len(names)} models; if they are trainings of one"
-        yield f"{what}, write `{KEY}: {{{stem}: {stem}-*}}` (comparison.{KEY})"
+        yield f"{columns} identify a session with a list of its own, and means are over sessions (data.unit, conventions.unit_mean)"
+    grade = truth.columns.get("grade")
+    rows = f"rows of the ground truth with {grade} >= {content['threshold']}" if grade else "all rows of the ground truth"  # fmt: skip
+    yield f"{rows} count as relevant (conventions.relevance_threshold)"
+    for stem, names in _replicates(content["models"]).items():
+        models = f"{', '.join(names)} are {len(names)} models; if they are replicates of one"
+        yield f"{models}, write `{KEY}: {{{stem}: {stem}-*}}` (comparison.{KEY})"
     if content["repeated_grade"] != "error":
-        yield "of rows of the truth with the same user and item, the highest grade counts (input.repeated_grade)"
+        yield "of several rows of the ground truth with the same user and item, the highest grade counts (input.repeated_grade)"
     if content["rank_base"] == 0:
         yield "the first rank is 0 (input.rank_base)"
     if content["allow_outside"]:
-        yield "links of outs may lead out of the repository, as those into a shared cache do (input.allow_outside)"
+        yield "links of outs may lead out of the repository, as into a shared cache (input.allow_outside)"

@@ -1,4 +1,4 @@
-"""Discovery: recommendations, ground truth, train, catalogue and users in a DVC repository."""
+"""Discovery: recommendations, ground truth, training set, catalogue and users in a DVC repository."""
 
 import os
 import re
@@ -15,36 +15,35 @@ from concord.pipeline.init.tables import (
     Role,
     Table,
     as_table,
-    columns_meant,
-    peeked,
-    role_said,
-    stands_twice,
-    taken_for,
+    guess_columns,
+    guess_role,
+    has_duplicates,
+    inspect_file,
+    role_in_path,
 )
 from concord.pipeline.params.checks import is_model_name
 from concord.pipeline.params.repository import is_concords, repository
 
 
 class Outs(NamedTuple):
-    """Outs -> the name of the stage, none for what `dvc add` keeps; and the folders from which these stages run."""
+    """Outs and the stage that makes each (empty for `dvc add`), and the folders in which stages run."""
 
     stages: dict[Path, str]
     folders: set[Path]
 
 
 def stage_of(path: Path, outs: Mapping[Path, str]) -> str | None:
-    """The stage that makes a file, which may lie in an out that is a folder; None for what is no out."""
+    """Return the stage that makes a file or the folder around it; None if it is no out."""
     return next((outs[at] for at in (path, *path.parents) if at in outs), None)
 
 
-def outs_below(folder: Path, but: Path) -> Outs:
-    """The outs of all stages below a folder.
-
-    Left out are metrics and plots, what lies below `but`, and what another evaluation of Concord makes.
+def outs_below(folder: Path, excluded: Path) -> Outs:
+    """Return the outs of all stages below a folder, without metrics, plots, `excluded` and other evaluations of Concord.
 
     Raises
     ------
-    InputError : DVC cannot read one of its own files
+    InputError
+        DVC cannot read one of its own files.
     """
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
@@ -52,58 +51,62 @@ def outs_below(folder: Path, but: Path) -> Outs:
     root = repository(folder)
     try:
         with Repo(str(root)) as repo:
-            found = list(_outs(repo.index.stages))
+            outs = list(_outs(repo.index.stages))
     except DvcException as error:
-        what = f"DVC cannot read it: {_said(error)}"
-        raise refuse(str(root), what, "mend that first; `dvc status` tells more") from None
-    kept = [
-        (path, stage, runs_in)
-        for path, stage, runs_in in found
-        if path.is_relative_to(folder) and not path.is_relative_to(but)
-    ]
-    return Outs({path: stage for path, stage, _ in kept}, {at for *_, some in kept for at in some})
+        problem = f"DVC cannot read it: {_error_text(error)}"
+        raise refuse(str(root), problem, "fix that first; `dvc status` shows more") from None
+    stages: dict[Path, str] = {}
+    folders: set[Path] = set()
+    for path, stage, run_folders in outs:
+        if path.is_relative_to(folder) and not path.is_relative_to(excluded):
+            stages[path] = stage
+            folders.update(run_folders)
+    return Outs(stages, folders)
 
 
 def _outs(stages: Any) -> Iterator[tuple[Path, str, tuple[Path, ...]]]:
+    """Yield each out, its stage, and the folders in which the stage may run."""
     for stage in stages:
         name = "" if stage.is_data_source else str(stage.addressing)
-        runs_in = () if stage.is_data_source else (Path(stage.wdir), Path(stage.path).parent)
+        folders = () if stage.is_data_source else (Path(stage.wdir), Path(stage.path).parent)
         if not is_concords(Path(stage.path).parent):
             for out in stage.outs:
                 if out.protocol == "local" and not out.metric and not out.plot:
-                    yield Path(out.fs_path), name, runs_in
+                    yield Path(out.fs_path), name, folders
 
 
-def _said(error: BaseException) -> str:
-    """What went wrong, and the cause of it, which DVC keeps to itself."""
-    causes = [error]
-    while (cause := causes[-1].__cause__) is not None and len(causes) < 3:  # noqa: PLR2004
-        causes.append(cause)
-    said = [" ".join(str(each).split()) for each in causes]
-    return ": ".join(dict.fromkeys(filter(None, said)))[:500]
+def _error_text(error: BaseException) -> str:
+    """Return the message of an error and of its causes, which DVC does not show."""
+    errors = [error]
+    while (cause := errors[-1].__cause__) is not None and len(errors) < 3:  # noqa: PLR2004
+        errors.append(cause)
+    texts = [" ".join(str(each).split()) for each in errors]
+    return ": ".join(dict.fromkeys(filter(None, texts)))[:500]
 
 
-MOST_FILES = 20_000  # that are looked at
-_PASSED_BY = {"node_modules", "mlruns", "mlartifacts", "dvc_plots", "venv", "env", "site-packages"}
+MAX_FILES = 20_000
+_SKIPPED_FOLDERS = {"node_modules", "mlruns", "mlartifacts", "dvc_plots", "venv", "env", "site-packages"}  # fmt: skip
 _PART = re.compile(r"(part|chunk|shard|block|data)?[-_.]?[0-9]", re.IGNORECASE)
 
 
-def files_below(folder: Path, but: Path, outs: Mapping[Path, str]) -> tuple[dict[Path, str], bool]:
-    """Files and folders of parts -> the stage that makes them; and whether there are more than are looked at.
+def files_below(
+    folder: Path, excluded: Path, outs: Mapping[Path, str]
+) -> tuple[dict[Path, str], bool]:
+    """Return files and folders of parts with the stage that makes them, and whether there are more than 20,000.
 
-    What is an out is found wherever it lies; hidden files, environments and other repositories are passed by.
+    Hidden files, environments and other repositories are skipped unless they are outs.
     """
-    found: dict[Path, str] = {}
+    files: dict[Path, str] = {}
     for start in (*sorted(outs), folder):
-        for path in _below(start, but):
-            if len(found) >= MOST_FILES:
-                return found, True
-            found.setdefault(path, stage_of(path, outs) or "")
-    return found, False
+        for path in _walk(start, excluded):
+            if len(files) >= MAX_FILES:
+                return files, True
+            files.setdefault(path, stage_of(path, outs) or "")
+    return files, False
 
 
 def _is_in_parts(folder: Path, folders: Sequence[str], names: Sequence[str]) -> bool:
-    """Does a folder hold one table in parts, as Spark and others write them, and not a table a file?"""
+    """True if a folder holds one table in parts, as Spark writes them, and not one table a file."""
     inner, parts = ([n for n in each if not n.startswith(("_", "."))] for each in (folders, names))
     are_parts = all(
         name.endswith(".parquet") and (folder.suffix == ".parquet" or _PART.match(name))
@@ -112,175 +115,193 @@ def _is_in_parts(folder: Path, folders: Sequence[str], names: Sequence[str]) -> 
     return bool(inner or parts) and are_parts and all("=" in name for name in inner)
 
 
-def _below(start: Path, but: Path) -> Iterator[Path]:
+def _walk(start: Path, excluded: Path) -> Iterator[Path]:
+    """Yield the files below a folder, and folders that hold one table in parts."""
     if start.is_file():
         yield start
     for where, folders, names in os.walk(start):
-        here = Path(where)
-        if _is_in_parts(here, folders, names):
+        folder = Path(where)
+        if _is_in_parts(folder, folders, names):
             folders.clear()
-            yield here
+            yield folder
             continue
-        folders[:] = sorted(name for name in folders if not _passed_by(here / name, but))
+        folders[:] = sorted(name for name in folders if not _is_skipped(folder / name, excluded))
         for name in sorted(names):
-            path = here / name
-            if not name.startswith(".") and path.is_file() and _is_text(name):
+            path = folder / name
+            if not name.startswith(".") and path.is_file() and name.isprintable():
                 yield path
 
 
-def _passed_by(path: Path, but: Path) -> bool:
-    if path.name.startswith((".", "__")) or path.name in _PASSED_BY or path == but:
+def _is_skipped(path: Path, excluded: Path) -> bool:
+    """True for hidden folders, environments, other repositories and names that params.yaml cannot hold."""
+    if path.name.startswith((".", "__")) or path.name in _SKIPPED_FOLDERS or path == excluded:
         return True
-    another = is_concords(path) and path != but.parent  # `--force` looks into its own folder again
-    other = (path / "pyvenv.cfg").exists() or (path / ".dvc").is_dir() or another
-    return other or not _is_text(path.name)
+    if is_concords(path) and path != excluded.parent:  # `--force` reads its own folder again
+        return True
+    is_other = (path / "pyvenv.cfg").exists() or (path / ".dvc").is_dir()
+    return is_other or not path.name.isprintable()
 
 
-def _is_text(name: str) -> bool:
-    """Bytes of a name that are no text cannot be written into params.yaml."""
-    return name.isprintable()
+_MAX_NAME = 90  # characters, so that a number fits behind
 
 
-_LONGEST = 90  # characters, so that a number fits behind
-
-
-def named(lists: Sequence[Table], folder: Path) -> dict[str, Table]:
-    """Lists by names that params.yaml takes, no two of which differ in capitals alone."""
-    words = {table.path: _words(table.path.relative_to(folder)) for table in lists}
+def name_models(tables: Sequence[Table], folder: Path) -> dict[str, Table]:
+    """Return the recommendations by model names that params.yaml accepts and that differ without regard to case."""
+    words = {table.path: _words(table.path.relative_to(folder)) for table in tables}
     shared = set.intersection(*map(set, words.values())) if len(words) > 1 else set()
-    found: dict[str, Table] = {}
-    for table in sorted(lists, key=lambda table: str(table.path)):
-        own, stem = _but(words[table.path], shared), _words(Path(table.path.name))
-        mark = "_" if "_" in table.path.name else "-"
-        short, long = mark.join(_but(stem, shared) or own or stem), mark.join(own)
-        taken = {name.lower() for name in found}
-        free = (name for name in _names(short, long) if name.lower() not in taken)
-        found[next(filter(is_model_name, free))] = table
-    return found
+    models: dict[str, Table] = {}
+    for table in sorted(tables, key=lambda table: str(table.path)):
+        of_path, of_file = _without(words[table.path], shared), _words(Path(table.path.name))
+        separator = "_" if "_" in table.path.name else "-"
+        short = separator.join(_without(of_file, shared) or of_path or of_file)
+        used = {name.lower() for name in models}
+        names = _names(short, separator.join(of_path))
+        free = (name for name in names if name.lower() not in used)
+        models[next(filter(is_model_name, free))] = table
+    return models
 
 
 def _names(short: str, long: str) -> Iterator[str]:
-    base = (short or long or "model")[:_LONGEST]
+    """Yield the names that a model may get, the best first."""
+    base = (short or long or "model")[:_MAX_NAME]
     yield base
     yield long
     yield from (f"{base}_{number}" for number in count(2))
 
 
 def _words(path: Path) -> list[str]:
-    """Of a path, without its endings and without accents."""
+    """Return the words of a path, without its endings and without accents."""
     parts = [*path.parts[:-1], path.name.partition(".")[0]]
     plain = [unicodedata.normalize("NFKD", p).encode("ascii", "ignore").decode() for p in parts]
     return [word for part in plain for word in re.split(r"[^A-Za-z0-9]+", part) if word]
 
 
-def _but(words: Sequence[str], shared: AbstractSet[str]) -> list[str]:
-    return [word for word in words if word not in shared and not role_said(word, ("lists",))]
+def _without(words: Sequence[str], shared: AbstractSet[str]) -> list[str]:
+    """Return the words that tell one model from another."""
+    return [word for word in words if word not in shared and not role_in_path(word, ("lists",))]
 
 
 _ROLES: tuple[Role, ...] = ("truth", "train", "items", "users")
-_ONE_ROW_EACH: Mapping[Role, str] = {"items": "item", "users": "user"}
-_LEFT: Mapping[Role, str] = {
+_UNIQUE_COLUMN: Mapping[Role, str] = {"items": "item", "users": "user"}
+_SKIPPED_ROLES: Mapping[Role, str] = {
     "validation": "for validation",
     "validation lists": "lists for validation",
-    "unsaid": "users and items, and neither test nor train in its path",
+    "unknown": "users and items, but neither test nor train in its path",
 }
 
 
 @dataclass(frozen=True)
-class Left:
-    """A table that is left alone, and why."""
+class SkippedTable:
+    """A table that the evaluation does not use, and why."""
 
     path: Path
-    why: str
+    reason: str
 
 
 @dataclass
-class Found:
-    """What a repository holds: by role, by model, what is left alone, and outs that are not there yet.
+class Discovery:
+    """The tables of a repository.
 
-    truths      : tables that may each be the ground truth, where there are several; none of them is taken
-    outs        : of all stages, with the names of these
-    folders     : from which training may run: here, those of the stages, and all above in the repository
-    has_more    : are there more files than are looked at?
+    Attributes
+    ----------
+    tables : dict of str to Table
+        Ground truth and background by role.
+    models : dict of str to Table
+        Recommendations by model.
+    skipped : list of SkippedTable
+        Tables that are not used.
+    missing : list of Path
+        Outs that do not exist yet.
+    truth_candidates : list of Path
+        Tables that may each be the ground truth, if there are several; none of them is used.
+    outs : mapping of Path to str
+        Outs of all stages, and the names of these.
+    folders : sequence of Path
+        Folders in which training may run: this one, those of the stages, and all above in the repository.
+    has_more : bool
+        True if there are more files than are inspected.
     """
 
     tables: dict[str, Table] = field(default_factory=dict)
     models: dict[str, Table] = field(default_factory=dict)
-    left: list[Left] = field(default_factory=list)
+    skipped: list[SkippedTable] = field(default_factory=list)
     missing: list[Path] = field(default_factory=list)
-    truths: list[Path] = field(default_factory=list)
+    truth_candidates: list[Path] = field(default_factory=list)
     outs: Mapping[Path, str] = field(default_factory=dict)
     folders: Sequence[Path] = ()
     has_more: bool = False
 
 
-def found_in(folder: Path, but: Path, asked: Collection[Path] = ()) -> Found:
-    """What lies below a folder, but for what lies below `but`, and for those that are `asked` for by name.
+def discover(folder: Path, excluded: Path, named: Collection[Path] = ()) -> Discovery:
+    """Return the tables below a folder, except those below `excluded` and those that the command line names.
 
     Raises
     ------
-    InputError : DVC cannot read one of its own files
+    InputError
+        DVC cannot read one of its own files.
     """
-    outs, run_in = outs_below(folder, but)
-    files, has_more = files_below(folder, but, outs)
+    root = repository(folder)
+    outs, run_folders = outs_below(folder, excluded)
+    files, has_more = files_below(folder, excluded, outs)
     missing = sorted(path for path in outs if not path.exists())
-    folders = _with_parents((folder, *sorted(run_in)), repository(folder))
-    found = Found(outs=outs, folders=folders, missing=missing, has_more=has_more)
+    folders = _with_parents((folder, *sorted(run_folders)), root)
+    result = Discovery(outs=outs, folders=folders, missing=missing, has_more=has_more)
     tables: dict[Role, list[Table]] = {}
-    free = {at: stage for at, stage in files.items() if not {at, *at.parents} & {*asked}}
+    free = {at: stage for at, stage in files.items() if not {at, *at.parents} & {*named}}
     for table, role in _tables(free, folder):
-        inside = table.path.resolve().is_relative_to(repository(folder))
-        if inside or stage_of(table.path, outs) is not None:
+        is_inside = table.path.resolve().is_relative_to(root)
+        if is_inside or stage_of(table.path, outs) is not None:
             tables.setdefault(role, []).append(table)
         else:
-            found.left.append(Left(table.path, "a link leads out of the repository"))
+            reason = "a link leads out of the repository"
+            result.skipped.append(SkippedTable(table.path, reason))
     if "truth" not in tables and "validation" in tables:
         tables["truth"] = tables.pop("validation")
         tables["lists"] = [*tables.get("lists", []), *tables.pop("validation lists", [])]
     truths = tables.get("truth", [])
-    without_order = [table for table in truths if not _is_ordered(table)]
-    if len(without_order or truths) > 1:
-        found.truths = sorted(table.path for table in without_order or truths)
+    truths = [table for table in truths if not _has_order(table)] or truths
+    if len(truths) > 1:
+        result.truth_candidates = sorted(table.path for table in truths)
         del tables["truth"]
     for role in _ROLES:
-        found.left += _take(found.tables, role, sorted(tables.get(role, []), key=_likely))
-    for role, why in _LEFT.items():
-        found.left += [Left(table.path, why) for table in tables.get(role, [])]
-    found.models = named(tables.get("lists", []), folder)
-    return found
+        result.skipped += _choose(result.tables, role, sorted(tables.get(role, []), key=_rank))
+    for role, reason in _SKIPPED_ROLES.items():
+        result.skipped += [SkippedTable(table.path, reason) for table in tables.get(role, [])]
+    result.models = name_models(tables.get("lists", []), folder)
+    return result
 
 
 def _with_parents(folders: Iterable[Path], root: Path) -> list[Path]:
-    """Each folder and those above it, up to the root, once."""
+    """Return each folder and those above it, up to the root, once."""
     above = (at for folder in folders for at in (folder, *folder.parents))
     return list(dict.fromkeys(at for at in above if at.is_relative_to(root)))
 
 
 def _tables(files: Mapping[Path, str], folder: Path) -> Iterator[tuple[Table, Role]]:
-    for path, made_by in files.items():
-        seen = peeked(path)
-        role = taken_for(seen, str(path.relative_to(folder))) if seen else None
-        if seen and role:
-            yield as_table(seen, role, made_by), role
+    for path, stage in files.items():
+        file = inspect_file(path)
+        role = guess_role(file, str(path.relative_to(folder))) if file else None
+        if file and role:
+            yield as_table(file, role, stage), role
 
 
-def _take(taken: dict[str, Table], role: Role, tables: list[Table]) -> Iterator[Left]:
-    """The likeliest that would be read; the others are left."""
+def _choose(chosen: dict[str, Table], role: Role, tables: list[Table]) -> Iterator[SkippedTable]:
+    """Choose the first suitable table for a role; yield the others."""
     for table in tables:
-        ours = _ONE_ROW_EACH.get(role)
-        if role in taken:
-            yield Left(table.path, f"another {role} is taken")
-        elif ours and stands_twice(table.peeked, [table.columns[ours]]):
-            yield Left(table.path, f"for {role}, but the same {ours} stands in several rows")
+        column = _UNIQUE_COLUMN.get(role)
+        if role in chosen:
+            yield SkippedTable(table.path, f"another table is used for {role}")
+        elif column and has_duplicates(table.file, [table.columns[column]]):
+            yield SkippedTable(table.path, f"for {role}, but several rows have the same {column}")
         else:
-            taken[role] = table
+            chosen[role] = table
 
 
-def _likely(table: Table) -> tuple[bool, bool, int, str]:
-    """What could be no lists first, what a stage makes before what lies there, the shorter path before the longer."""
-    return (_is_ordered(table), not table.made_by, len(table.path.parts), str(table.path))
+def _rank(table: Table) -> tuple[bool, bool, int, str]:
+    """Sort key: first tables without ranks and scores, then those of a stage, then the shortest path."""
+    return (_has_order(table), not table.stage, len(table.path.parts), str(table.path))
 
 
-def _is_ordered(table: Table) -> bool:
-    """Return whether a table has ranks or scores, so that it may hold lists."""
-    return not {"rank", "score"}.isdisjoint(columns_meant(table.peeked.columns))
+def _has_order(table: Table) -> bool:
+    """True if a table has ranks or scores, so that it may hold recommendations."""
+    return not {"rank", "score"}.isdisjoint(guess_columns(table.file.columns))

@@ -1,4 +1,4 @@
-"""What `concord init` says: what was found, what is assumed, how files would change, what to do next."""
+"""What `concord init` prints: detected tables, assumptions, changes of files, and the next step."""
 
 import difflib
 import os
@@ -7,65 +7,70 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from concord.metrics_core.files import open_file
-from concord.pipeline.init.discovery import MOST_FILES, Found
+from concord.pipeline.init.discovery import MAX_FILES, Discovery
 from concord.pipeline.init.tables import Table
 
 
-def tell(found: Found, assumed: Sequence[str], models: Mapping[str, Mapping[str, object]]) -> None:
-    """`models` are the entries of params.yaml."""
+def print_discovery(
+    found: Discovery, assumptions: Sequence[str], models: Mapping[str, Mapping[str, object]]
+) -> None:
+    """Print the tables of a repository, and what is assumed; `models` are the entries of params.yaml."""
     rows = [(role, table, "") for role, table in found.tables.items()]
     for name, table in found.models.items():
         run = models.get(name, {}).get("training_run_id")
-        rows.append((f"model {name}", table, _run(run) if isinstance(run, dict) else ""))
-    _tell("found", [f"{what:<18} {_table(table)}{run}" for what, table, run in rows])
-    _tell("left alone", [f"{shown(each.path)}: {each.why}" for each in found.left])
-    _tell("not there yet; `dvc pull` or `dvc repro` brings it", [shown(path) for path in found.missing])  # fmt: skip
+        rows.append((f"model {name}", table, _run_text(run) if isinstance(run, dict) else ""))
+    _print_list("found", [f"{name:<18} {_table_text(table)}{run}" for name, table, run in rows])
+    skipped = [f"{relative(each.path)}: {each.reason}" for each in found.skipped]
+    _print_list("not used", skipped)
+    _print_list("missing; `dvc pull` or `dvc repro` creates it", [*map(relative, found.missing)])
     if found.has_more:
-        print(f"there are more than {MOST_FILES:,} files, and the others were not looked at: name tables by --truth and --model")  # fmt: skip
-    _tell("assumed; change it in params.yaml", assumed)
+        print(f"only {MAX_FILES:,} files were inspected; name others by --truth and --model")
+    _print_list("assumed; change it in params.yaml", assumptions)
 
 
-def tell_changes(files: Mapping[Path, str]) -> None:
-    """How files would differ."""
+def print_changes(files: Mapping[Path, str]) -> None:
+    """Print how files would differ."""
     for path, text in files.items():
-        name = shown(path)
-        before = read(path).splitlines(keepends=True)
+        name = relative(path)
+        before = read_text(path).splitlines(keepends=True)
         source = name if path.exists() else os.devnull
         lines = difflib.unified_diff(before, text.splitlines(keepends=True), source, name)
         print("".join(lines), end="")
 
 
-def tell_next(project: Path, *, mlflow: bool) -> None:
-    inside = shown(project)
-    print(f"next: {f'cd {shlex.quote(inside)} && ' if inside != '.' else ''}concord validate && dvc repro")  # fmt: skip
+def print_next_step(project: Path, *, mlflow: bool) -> None:
+    """Print what to run next."""
+    folder = relative(project)
+    cd = "" if folder == "." else f"cd {shlex.quote(folder)} && "
+    print(f"next: {cd}concord validate && dvc repro")
     if not mlflow:
         print("MLflow is not installed, so dvc.yaml has no stage `log`: `pip install 'concord-eval[mlflow]'`, then `concord init --upgrade`")  # fmt: skip
 
 
-def read(path: Path) -> str:
-    """With its ends of lines as they are."""
+def read_text(path: Path) -> str:
+    """Return the text of a file with its line ends, empty if there is no file."""
     if not path.exists():
         return ""
     with open_file(path, "move it away") as file:
         return bytes(file.read()).decode("utf-8", errors="replace")
 
 
-def shown(path: Path) -> str:
-    """As seen from here."""
+def relative(path: Path) -> str:
+    """Return the path relative to the working directory."""
     return os.path.relpath(path)
 
 
-def _tell(what: str, lines: Sequence[str]) -> None:
+def _print_list(title: str, lines: Sequence[str]) -> None:
     if lines:
-        print(what, *lines, sep="\n  ")
+        print(title, *lines, sep="\n  ")
 
 
-def _table(table: Table) -> str:
-    named = table.columns.items()
-    columns = ", ".join(ours if ours == theirs else f"{ours}: {theirs}" for ours, theirs in named)
-    made = f"   out of {table.made_by}" if table.made_by else ""
-    return f"{shown(table.path)}   {columns}{made}"
+def _table_text(table: Table) -> str:
+    names = table.columns.items()
+    columns = ", ".join(name if name == column else f"{name}: {column}" for name, column in names)
+    stage = f"   out of {table.stage}" if table.stage else ""
+    return f"{relative(table.path)}   {columns}{stage}"
 
 
-def _run(run: Mapping[str, str]) -> str:
+def _run_text(run: Mapping[str, str]) -> str:
     return f"   MLflow run in {run['file']}{': ' + run['key'] if 'key' in run else ''}"

@@ -1,10 +1,9 @@
-"""`concord pin`: a preset's values into params.yaml, with every other byte kept."""
+"""Write a preset's values into params.yaml and keep every other byte."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.conventions.presets import differs_in_scale
@@ -28,26 +27,30 @@ _ENTRY = re.compile(r"(\s+[^:]+:)(?:(\s+)(['\"]?)[^#\s][^#]*?\3)?(\s*(?:#.*)?)")
 
 
 def pin(name: str) -> None:
-    """Writes every value of the preset; the scale of the grades stays that of the project."""
+    """Write every value of the preset, except for the grade scale of the project, and print the changes."""
     if name == PARAMS.name:
-        raise refuse(PLACE, f"{name} is what is pinned", "name a preset: `concord presets`")
-    wanted = preset_named(name).as_dict()
+        raise refuse(
+            PLACE,
+            f"{name} has the values that are pinned already",
+            "name a preset: `concord presets`",
+        )
+    values = preset_named(name).as_dict()
     text = _read()
     pinned = _loaded(text).get(SECTION) or {}
     changed = {
         key: value
-        for key, value in wanted.items()
+        for key, value in values.items()
         if key not in pinned
         or (pinned[key] != value and not differs_in_scale(key, pinned[key], value))
     }
-    problems = _write(_edited(text, changed, list(wanted))) if changed else []
-    _tell(name, pinned, changed, problems)
+    problems = _write(_edited(text, changed, list(values))) if changed else []
+    _print_changes(name, pinned, changed, problems)
 
 
 def _read() -> str:
     if not PARAMS.is_file():
-        what = "there is no such file in this folder"
-        raise refuse(str(PARAMS), what, where_to_run(PARAMS.parent))
+        problem = "there is no such file in this folder"
+        raise refuse(str(PARAMS), problem, where_to_run(PARAMS.parent))
     with PARAMS.open(encoding="utf-8", newline="") as file:  # line ends as they are
         return file.read()
 
@@ -55,8 +58,8 @@ def _read() -> str:
 def _loaded(text: str) -> dict[str, Any]:
     content = load_yaml(text, str(PARAMS))
     if not isinstance(content, dict) or not isinstance(content.get(SECTION) or {}, dict):
-        what = f"holds no mapping of {SECTION}"
-        raise refuse(str(PARAMS), what, "start from the params.yaml of the demo")
+        problem = f"has no mapping {SECTION}"
+        raise refuse(str(PARAMS), problem, "start from the params.yaml of the demo")
     return content
 
 
@@ -76,20 +79,21 @@ def _edited(text: str, changed: Mapping[str, Any], order: Sequence[str]) -> str:
                 quote = quote if quote and isinstance(changed[key], str) else ""
                 lines[first:last] = [f"{name}{space or ' '}{quote}{value}{quote}{rest}"]
         else:
-            before = [entries[each] for each in takewhile(key.__ne__, order) if each in entries]
+            earlier = [entries[each] for each in takewhile(key.__ne__, order) if each in entries]
             indent = next((_indent(lines[first]) for first, _ in entries.values()), INDENT)
-            place = before[-1][1] if before else start
-            lines.insert(place, f"{indent}{key}: {value}{_allowed(key)}{end}")
+            lines.insert(
+                earlier[-1][1] if earlier else start, f"{indent}{key}: {value}{_comment(key)}{end}"
+            )
     edited = "\n".join(lines)
     pinned = _loaded(edited)[SECTION]
-    if unlike := [key for key, value in changed.items() if pinned.get(key) != value]:
-        where = f"{PARAMS}: {SECTION}.{unlike[0]}"
-        raise refuse(where, "cannot be edited in place", "write a line per convention, no & and *")
+    if differing := [key for key, value in changed.items() if pinned.get(key) != value]:
+        where = f"{PARAMS}: {SECTION}.{differing[0]}"
+        raise refuse(where, "cannot be edited in place", "write one line for each convention, without & and *")  # fmt: skip
     return edited
 
 
 def _entries(lines: Sequence[str], start: int) -> dict[str, tuple[int, int]]:
-    """Return key -> its first line and the line after its last, of the section that begins there."""
+    """Return key -> its first line and the line after its last, for the section that begins at `start`."""
     entries: dict[str, tuple[int, int]] = {}
     key = indent = ""
     for number, line in enumerate(lines[start:], start):
@@ -109,23 +113,24 @@ def _indent(line: str) -> str:
 
 
 def _yaml(value: Any) -> str:
-    """A convention's value on one line."""
+    """Return a convention's value as YAML on one line."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {_yaml(inner)}" for key, inner in value.items()) + "}"
     return "null" if value is None else str(value)
 
 
-def _allowed(key: str) -> str:
+def _comment(key: str) -> str:
+    """Return the allowed values as a comment."""
     return f" # {CONVENTION[key].allowed()}" if key in CONVENTION else ""
 
 
 def _write(text: str) -> list[Problem]:
     """Put the text in place if its conventions are accepted; return the problems of other sections."""
-    with whole(PARAMS) as beside:
-        beside.write_text(text, encoding="utf-8", newline="")
-        params, refusal = examined(beside)
+    with whole(PARAMS) as part:
+        part.write_text(text, encoding="utf-8", newline="")
+        params, refusal = examined(part)
         problems = [
-            replace(each, location=_renamed(each.where, beside))
+            replace(each, location=each.where.replace(str(part), str(PARAMS)))
             for each in (refusal.problems if refusal else ())
         ]
         refused = [each for each in problems if params is None or f", {SECTION}." in each.where]
@@ -134,11 +139,7 @@ def _write(text: str) -> list[Problem]:
         return problems
 
 
-def _renamed(where: str, beside: Path) -> str:
-    return where.replace(str(beside), str(PARAMS))
-
-
-def _tell(
+def _print_changes(
     name: str,
     pinned: Mapping[str, Any],
     changed: Mapping[str, Any],
@@ -149,13 +150,13 @@ def _tell(
         out.print(f"{PARAMS} already has every value of {name}.")
         return
     for key, value in changed.items():
-        before = _shown(pinned[key]) if key in pinned else "(was missing)"
-        out.print(f"{key}: {before} → {_shown(value)}", soft_wrap=True)
-    next_step = "correct what follows" if problems else "dvc repro"
+        before = _text(pinned[key]) if key in pinned else "(was missing)"
+        out.print(f"{key}: {before} → {_text(value)}", soft_wrap=True)
+    next_step = "fix these problems" if problems else "dvc repro"
     out.print(f"pinned {name} in {PARAMS}; next: {next_step}")
     for problem in problems:
         out.print(str(problem), soft_wrap=True)
 
 
-def _shown(value: Any) -> str:
+def _text(value: Any) -> str:
     return _yaml(value) if isinstance(value, Mapping) else setting(value)

@@ -17,7 +17,7 @@ from concord.pipeline.params.repository import repository
 from concord.pipeline.params.yaml_files import load_yaml
 
 TEMPLATES = Path(__file__).parent / "templates"
-IGNORED = """# everything generated; the Markdown report and the primary metrics are kept in git
+GITIGNORE = """# everything generated; the Markdown report and the primary metrics are kept in git
 !/results/
 /results/*
 !/results/report/
@@ -29,7 +29,7 @@ IGNORED = """# everything generated; the Markdown report and the primary metrics
 /mlruns/
 /dvc_plots/
 """
-UNSEEN = """.gitignore
+DVCIGNORE = """.gitignore
 .gitkeep
 .DS_Store
 __pycache__/
@@ -40,39 +40,39 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./%()@][A-Za-z0-9_./%()@= -]*")
 
 
 def params_yaml(content: Mapping[str, Any], version: str | None) -> str:
-    """The text of params.yaml; in the checkout of Concord itself there is no version."""
+    """Return the text of params.yaml; without a version in the checkout of Concord itself."""
     return _template("params.yaml.j2").render(version=version, **content)
 
 
-def dvc_yaml(*, code: bool = False, mlflow: bool = True, trained: Iterable[str] = ()) -> str:
-    """The text of dvc.yaml: stages depend on Concord's own `code`, or on its version in params.yaml.
+def dvc_yaml(*, code: bool = False, mlflow: bool = True, run_id_files: Iterable[str] = ()) -> str:
+    """Return the text of dvc.yaml: stages depend on Concord's own `code`, or on its version in params.yaml.
 
-    trained : files that hold the ids of training runs, by their paths: a reference to the key of a model
-              would break every command of DVC once the model is removed
+    `run_id_files` hold the ids of training runs. They are named by path: a reference to a model's key
+    would break every command of DVC once the model is removed.
     """
-    files = [flow(file.replace("${", "\\${")) for file in trained]  # DVC looks for keys in `${`
-    return _template("dvc.yaml.j2").render(code=code, mlflow=mlflow, trained=files)
+    files = [flow(file.replace("${", "\\${")) for file in run_id_files]  # DVC reads `${` as a key
+    return _template("dvc.yaml.j2").render(code=code, mlflow=mlflow, run_id_files=files)
 
 
-def run_files(models: Mapping[str, Any]) -> list[str]:
-    """The files that hold the ids of training runs, as models name them in params.yaml, each once."""
-    named = (model.get("training_run_id") for model in models.values() if isinstance(model, dict))
-    files = (run.get("file") for run in named if isinstance(run, dict))
+def run_id_files(models: Mapping[str, Any]) -> list[str]:
+    """Return the files that hold the ids of training runs, as models name them in params.yaml, each once."""
+    runs = (model.get("training_run_id") for model in models.values() if isinstance(model, dict))
+    files = (run.get("file") for run in runs if isinstance(run, dict))
     return list(dict.fromkeys(file for file in files if isinstance(file, str)))
 
 
 def plot_template() -> str:
-    """The template of the plot in dvc.yaml, for the folder where DVC looks for it."""
+    """Return the template of the plot in dvc.yaml, for the folder where DVC looks for it."""
     return (TEMPLATES / "model_lines.json").read_text(encoding="utf-8")
 
 
 def logs_to_mlflow() -> bool:
-    """Is MLflow installed? Without it there is no stage `log`."""
+    """True if MLflow is installed; without it there is no stage `log`."""
     return find_spec("mlflow") is not None
 
 
 def flow(value: Any) -> str:
-    """A value in YAML, in one line."""
+    """Return a value as YAML on one line."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{flow(key)}: {flow(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list | tuple):
@@ -83,16 +83,16 @@ def flow(value: Any) -> str:
 
 
 def _escaped(character: str) -> str:
-    """Of a text in double quotes."""
-    plain = character.isprintable() and character not in '"\\'
-    return character if plain else f"\\U{ord(character):08X}"
+    """Return a character as it is written in double quotes."""
+    is_plain = character.isprintable() and character not in '"\\'
+    return character if is_plain else f"\\U{ord(character):08X}"
 
 
 @cache
 def _template(name: str) -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    environment = Environment(  # what is written is YAML, and `flow` quotes what YAML would misread
+    environment = Environment(  # the output is YAML; `flow` quotes what YAML would misread
         loader=FileSystemLoader(TEMPLATES),
         block_start_string="[%",
         block_end_string="%]",
@@ -108,20 +108,21 @@ def _template(name: str) -> Any:
     return environment.get_template(name)
 
 
-class Awaited(NamedTuple):
-    """A missing file of an input, such as a model, and the stage that makes it; empty: `dvc add` keeps it."""
+class MissingInput(NamedTuple):
+    """An input without its file, and the stage that makes the file; empty if `dvc add` tracks it."""
 
     name: str
     path: str
     stage: str
 
 
-def awaited(params: Params) -> list[Awaited]:
-    """Return the input files that are not there and that a stage makes or DVC keeps.
+def missing_inputs(params: Params) -> list[MissingInput]:
+    """Return the missing input files that a stage makes or DVC tracks.
 
     Raises
     ------
-    InputError : DVC cannot read one of its own files
+    InputError
+        DVC cannot read one of its own files.
     """
     missing = [(name, path) for name, path in _inputs(params) if not os.path.lexists(path)]
     root = repository()
@@ -130,14 +131,14 @@ def awaited(params: Params) -> list[Awaited]:
     outs = outs_below(root, Path.cwd().resolve()).stages
     stages = [stage_of(Path(os.path.abspath(path)), outs) for _, path in missing]  # noqa: PTH100 - links are kept
     return [
-        Awaited(name, path, stage)
+        MissingInput(name, path, stage)
         for (name, path), stage in zip(missing, stages, strict=True)
         if stage is not None
     ]
 
 
 def _inputs(params: Params) -> Iterator[tuple[str, str]]:
-    """Each input with its file; a model whose training leaves an id in a file has two."""
+    """Yield each input with its file; a model whose training writes a run id has two."""
     for keys, path in input_paths(params):
         if not is_remote(path):
             yield keys[1], path

@@ -1,4 +1,4 @@
-"""What a table is: by its columns, its rows and the words of its path."""
+"""Detection of tables: role and columns of a file, by the names of its columns, its rows and its path."""
 
 import csv
 import json
@@ -20,8 +20,8 @@ from concord.metrics_core.data.text_files import DELIMITERS, first_line
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import refuse_special
 
-# Written small, without anything but letters and digits.
-COLUMNS: Mapping[str, str] = {
+# Our column -> common names of it, in small letters and digits, the most specific first.
+COLUMN_NAMES: Mapping[str, str] = {
     "user": "user userid uid useridx customer customerid client clientid visitor visitorid member memberid account"
     " accountid person personid reader readerid reviewerid session sessionid query queryid qid",
     "item": "item itemid iid itemidx movie movieid film filmid product productid article articleid track trackid song"
@@ -34,13 +34,13 @@ COLUMNS: Mapping[str, str] = {
     "categories": "categories category genres genre tags topics",
     "title": "title name movietitle productname itemname",
 }
-LISTED = (
+LIST_NAMES = (
     "items itemids movies movieids products productids recs recommendations recommended predictions"
 )
-_MEANT = {each: ours for ours, names in COLUMNS.items() for each in names.split()}
-_CLEARNESS = {each: place for place, each in enumerate(_MEANT)}
-# Words of a path, the clearest first.
-ROLES: Mapping[str, str] = {
+_COLUMN = {name: column for column, names in COLUMN_NAMES.items() for name in names.split()}
+_PRIORITY = {name: number for number, name in enumerate(_COLUMN)}
+# Role -> words of a path, the most specific first.
+ROLE_WORDS: Mapping[str, str] = {
     "truth": "test holdout heldout truth groundtruth groundtruths qrels gt",
     "validation": "valid validation val dev",
     "train": "train training history",
@@ -50,71 +50,72 @@ ROLES: Mapping[str, str] = {
     "users": "users user customers visitors members",
 }
 _WORD = re.compile(r"[a-z]+")
-BASELINES = (
+BASELINE_NAMES = (
     "popularity popular mostpopular pop toppop mostpop topsellers bestsellers baseline random"
 )
 
 
-def columns_meant(names: Iterable[str]) -> dict[str, str]:
-    """Ours -> theirs, for each column of ours that a name stands for; of several the clearest name, as `COLUMNS` orders them."""
-    found: dict[str, str] = {}
+def guess_columns(names: Iterable[str]) -> dict[str, str]:
+    """Return our column -> the table's column, for each of our columns that a name stands for."""
+    columns: dict[str, str] = {}
     for name in sorted(
-        names, key=lambda name: (_CLEARNESS.get(_plain(name), 0), name not in COLUMNS)
+        names,
+        key=lambda name: (_PRIORITY.get(_normalise(name), 0), name not in COLUMN_NAMES),
     ):
-        ours = _MEANT.get(_plain(name))
-        if ours is not None and ours not in found:
-            found[ours] = name
-    return found
+        column = _COLUMN.get(_normalise(name))
+        if column is not None:
+            columns.setdefault(column, name)
+    return columns
 
 
-def _plain(name: str) -> str:
-    """A name in small letters and digits, without anything between them."""
+def _normalise(name: str) -> str:
+    """Return a name in small letters and digits, without anything between them."""
     return re.sub(r"[\W_]", "", name).casefold()
 
 
-def list_meant(names: Iterable[str]) -> str | None:
-    """The column that holds lists of items: the only one, or the one that is called so, be it in the singular."""
-    found = list(names)
-    known = {*LISTED.split(), *COLUMNS["item"].split()}
-    likely = [name for name in found if _plain(name) in known]
-    alone = found if len(found) == 1 and not columns_meant(found) else []
-    return next(iter([*likely, *alone]), None)
+def guess_list_column(names: Sequence[str]) -> str | None:
+    """Return the column that holds lists of items: the one with such a name, or the only one."""
+    known = {*LIST_NAMES.split(), *COLUMN_NAMES["item"].split()}
+    for name in names:
+        if _normalise(name) in known:
+            return name
+    return names[0] if len(names) == 1 and not guess_columns(names) else None
 
 
-def role_said(path: str, among: Iterable[str]) -> str | None:
-    """Which of some roles the words of a path say that a file has; the last word that says one decides."""
+def role_in_path(path: str, roles: Iterable[str]) -> str | None:
+    """Return the role that the words of a path name, among some roles; the last such word decides."""
     words = _WORD.findall(path.casefold())
-    pairs = [one + other for one, other in pairwise(words)]
-    known = {word: role for role in among for word in ROLES[role].split()}
-    said = [known[word] for word in [*pairs, *words] if word in known]
-    return said[-1] if said else None
+    pairs = [first + second for first, second in pairwise(words)]
+    known = {word: role for role in roles for word in ROLE_WORDS[role].split()}
+    named = [known[word] for word in [*pairs, *words] if word in known]
+    return named[-1] if named else None
 
 
 def is_baseline(model: str) -> bool:
-    """Does the name say that others are measured by it?"""
-    return _plain(model) in BASELINES.split()
+    """True if the name of a model is that of a usual baseline."""
+    return _normalise(model) in BASELINE_NAMES.split()
 
 
 TREC = {"run": ("user", "item", "rank", "score"), "qrels": ("user", "item", "grade")}
 
 
 @dataclass(frozen=True)
-class Peeked:
+class TableFile:
     """A file that may be a table: its format, its columns, and those that hold a list in each row."""
 
     path: Path
-    form: str
+    format: str
     columns: tuple[str, ...]
-    lists: tuple[str, ...] = ()
+    list_columns: tuple[str, ...] = ()
 
 
-def peeked(path: Path) -> Peeked | None:
-    """None where the file has no form that Concord reads, or nothing can be seen in it."""
-    form = _form(path)
-    if form is None:
+def inspect_file(path: Path) -> TableFile | None:
+    """Return the format and columns of a file; None if Concord cannot read it."""
+    format_ = _format_of(path)
+    if format_ is None:
         return None
     try:
-        return _READ[form](path, form)
+        return _READERS[format_](path, format_)
     except (OSError, ValueError, LookupError, RecursionError, csv.Error, pa.ArrowException):
         return None
 
@@ -126,128 +127,125 @@ def parts_of(path: Path) -> list[Path]:
     return sorted(part for part in path.rglob("*.parquet") if part.is_file())
 
 
-def _form(path: Path) -> str | None:
+def _format_of(path: Path) -> str | None:
     if path.is_dir():
         return "parquet"  # in parts
-    named = Path(path.stem) if path.suffix == ".gz" else path
-    return FORMATS.get(named.suffix.lower())
+    name = Path(path.stem) if path.suffix == ".gz" else path
+    return FORMATS.get(name.suffix.lower())
 
 
-def _schema(path: Path, form: str) -> Peeked:
-    if form == "parquet":
+def _read_schema(path: Path, format_: str) -> TableFile:
+    if format_ == "parquet":
         schema = pq.read_schema(parts_of(path)[0])
     else:
         with pa.memory_map(str(path)) as file:
             schema = pa.ipc.open_file(file).schema
     lists = [f.name for f in schema if pa.types.is_list(f.type) or pa.types.is_large_list(f.type)]
-    return Peeked(path, form, tuple(schema.names), tuple(lists))
+    return TableFile(path, format_, tuple(schema.names), tuple(lists))
 
 
-def _header(path: Path, form: str) -> Peeked:
-    (names,) = csv.reader([first_line(path)], delimiter=DELIMITERS[form])
-    return Peeked(path, form, tuple(name.lstrip("\ufeff") for name in names))
+def _read_header(path: Path, format_: str) -> TableFile:
+    (names,) = csv.reader([first_line(path)], delimiter=DELIMITERS[format_])
+    return TableFile(path, format_, tuple(name.lstrip("\ufeff") for name in names))
 
 
-def _keys(path: Path, form: str) -> Peeked:
+def _read_keys(path: Path, format_: str) -> TableFile:
     row = json.loads(first_line(path))
     if not isinstance(row, dict):
-        return Peeked(path, form, ())
+        return TableFile(path, format_, ())
     lists = [name for name, value in row.items() if isinstance(value, list | dict)]
-    return Peeked(path, form, tuple(row), tuple(lists))
+    return TableFile(path, format_, tuple(row), tuple(lists))
 
 
-def _trec(path: Path, form: str) -> Peeked:
-    kind = "qrels" if ".qrels" in path.suffixes else "run"
-    return Peeked(path, form, TREC[kind])
+def _trec_columns(path: Path, format_: str) -> TableFile:
+    return TableFile(path, format_, TREC["qrels" if ".qrels" in path.suffixes else "run"])
 
 
-_READ: dict[str, Callable[[Path, str], Peeked]] = {
-    "parquet": _schema,
-    "arrow": _schema,
-    "csv": _header,
-    "tsv": _header,
-    "jsonl": _keys,
-    "trec": _trec,
+_READERS: dict[str, Callable[[Path, str], TableFile]] = {
+    "parquet": _read_schema,
+    "arrow": _read_schema,
+    "csv": _read_header,
+    "tsv": _read_header,
+    "jsonl": _read_keys,
+    "trec": _trec_columns,
 }
 
 
-_SCANNED = 1 << 30  # bytes; of larger files nothing is counted
-_TIMES = 1_000  # rows whose times are looked at
+_MAX_BYTES = 1 << 30  # of a table whose rows are read
+_TIME_ROWS = 1_000  # rows whose times are parsed
 
 
-def longest_list(table: Peeked, unit: Sequence[str]) -> int | None:
-    """Rows of the list that has most, where these columns say to which list a row belongs; None where that is not seen at once."""
-    most = pl.struct(unit).value_counts().struct[1].max()
-    many = None if table.lists else _row(table, most)
-    return int(many[0]) if many and many[0] else None
+def longest_list(file: TableFile, unit: Sequence[str]) -> int | None:
+    """Return the number of rows of the longest list of a unit; None if the rows are not read."""
+    longest = pl.struct(unit).value_counts().struct[1].max()
+    row = None if file.list_columns else _select_row(file, longest)
+    return int(row[0]) if row and row[0] else None
 
 
-def value_range(table: Peeked, column: str) -> tuple[float, float] | None:
-    """The smallest and the largest number of a column; None where that is not seen at once."""
-    if column in table.lists:
+def value_range(file: TableFile, column: str) -> tuple[float, float] | None:
+    """Return the smallest and the largest number of a column; None if the rows are not read."""
+    if column in file.list_columns:
         return None
     value = pl.col(column).cast(pl.Float64, strict=False)
     finite = value.filter(value.is_finite())
-    found = _row(table, finite.min().alias("low"), finite.max().alias("high"))
-    return (found[0], found[1]) if found and found[0] is not None else None
+    row = _select_row(file, finite.min().alias("low"), finite.max().alias("high"))
+    return (row[0], row[1]) if row and row[0] is not None else None
 
 
-def stands_twice(table: Peeked, columns: Sequence[str]) -> bool:
-    """Do two rows hold the same in these columns?"""
-    found = _row(table, pl.len(), pl.struct(columns).n_unique().alias("different"))
-    return found is not None and not table.lists and found[1] < found[0]
+def has_duplicates(file: TableFile, columns: Sequence[str]) -> bool:
+    """True if two rows are equal in these columns."""
+    row = _select_row(file, pl.len(), pl.struct(columns).n_unique().alias("different"))
+    return row is not None and not file.list_columns and row[1] < row[0]
 
 
-def holds_times(table: Peeked, column: str) -> bool:
-    """Are its values timestamps or numbers, or texts that are read as such, and is none missing?
-
-    False where that is not seen at once.
-    """
-    frame, missing = _scanned(table), _row(table, pl.col(column).null_count())
+def holds_times(file: TableFile, column: str) -> bool:
+    """True if the values are timestamps, numbers or texts that parse as such, and none is missing."""
+    frame, missing = _scan(file), _select_row(file, pl.col(column).null_count())
     if frame is None or missing is None or missing[0]:
         return False
-    head = frame.select(column).head(_TIMES).collect()[column]
+    head = frame.select(column).head(_TIME_ROWS).collect()[column]
     if head.dtype != pl.String:
         return head.dtype.is_numeric() or head.dtype in (pl.Date, pl.Datetime)
-    return table.form in DELIMITERS and all(map(_is_time, head))
+    return file.format in DELIMITERS and all(map(_is_time, head))
 
 
 def _is_time(text: str) -> bool:
-    for read in (float, datetime.fromisoformat):
+    for parse in (float, datetime.fromisoformat):
         try:
-            read(text)
+            parse(text)
         except ValueError:
             continue
         return "_" not in text
     return False
 
 
-def _row(table: Peeked, *asked: pl.Expr) -> tuple[float, ...] | None:
-    frame = _scanned(table)
+def _select_row(file: TableFile, *expressions: pl.Expr) -> tuple[float, ...] | None:
+    frame = _scan(file)
     try:
-        return frame.select(*asked).collect().row(0) if frame is not None else None
-    except pl.exceptions.PolarsError:  # rows that cannot be read are told by `concord validate`
+        return frame.select(*expressions).collect().row(0) if frame is not None else None
+    except pl.exceptions.PolarsError:  # `concord validate` reports rows that cannot be read
         return None
 
 
-def _scanned(table: Peeked) -> pl.LazyFrame | None:
-    path = table.path
+def _scan(file: TableFile) -> pl.LazyFrame | None:
+    """Return the rows; None for formats and sizes that would take long."""
+    path = file.path
     parts = parts_of(path)
-    if sum(part.stat().st_size for part in parts) > _SCANNED:
+    if sum(part.stat().st_size for part in parts) > _MAX_BYTES:
         return None
-    if table.form == "parquet":
+    if file.format == "parquet":
         return pl.scan_parquet(parts, glob=False, hive_partitioning=False)
-    if table.form in DELIMITERS and path.suffix != ".gz":
-        return pl.scan_csv(path, separator=DELIMITERS[table.form], infer_schema=False, glob=False)
+    if file.format in DELIMITERS and path.suffix != ".gz":
+        return pl.scan_csv(path, separator=DELIMITERS[file.format], infer_schema=False, glob=False)
     return None
 
 
-Columns = dict[str, str]  # ours -> theirs
+Columns = dict[str, str]  # our column -> the table's
 Role = Literal[
-    "truth", "validation", "train", "items", "users", "lists", "validation lists", "unsaid"
+    "truth", "validation", "train", "items", "users", "lists", "validation lists", "unknown"
 ]
 _SPLITS = ("truth", "validation", "train")
-_TAKEN_FOR_READ = {  # which of our columns are read in which role
+_ROLE_COLUMNS = {  # our columns that are read in each role
     "truth": ("user", "item", "grade", "time"),
     "validation": ("user", "item", "grade", "time"),
     "train": ("user", "item", "time"),
@@ -255,86 +253,93 @@ _TAKEN_FOR_READ = {  # which of our columns are read in which role
     "users": ("user",),
     "lists": ("user", "item", "rank", "score"),
     "validation lists": ("user", "item", "rank", "score"),
-    "unsaid": ("user", "item"),
+    "unknown": ("user", "item"),
 }
 
 
 @dataclass(frozen=True)
 class Table:
-    """A file and its columns; `made_by` is the stage that makes it, `order` how its lists are ordered."""
+    """A file, its columns, the stage that makes it, and how its lists are ordered."""
 
-    peeked: Peeked
+    file: TableFile
     columns: Columns
-    made_by: str = ""
+    stage: str = ""
     order: str | None = None
 
     @property
     def path(self) -> Path:
-        return self.peeked.path
+        return self.file.path
 
 
-def taken_for(seen: Peeked, path: str) -> Role | None:
-    """The role; `unsaid` where it is a table of users and items of which nothing tells the role."""
-    meant = _meant(seen)
-    if {"user", "item"} <= set(meant):
-        return _of_pairs(seen, path, meant)
-    if "item" in meant:
-        told = role_said(path, ("items", "train", "truth", "lists"))
-        described = "title" in meant or "categories" in meant
-        return "items" if told == "items" or (told is None and described) else None
-    return "users" if "user" in meant and role_said(path, ("users",)) else None
+def guess_role(file: TableFile, path: str) -> Role | None:
+    """Return the role of a table; `unknown` if it has users and items and nothing names its role."""
+    columns = _columns(file)
+    if {"user", "item"} <= set(columns):
+        return _interaction_role(file, path, columns)
+    if "item" in columns:
+        named = role_in_path(path, ("items", "train", "truth", "lists"))
+        is_described = "title" in columns or "categories" in columns
+        return "items" if named == "items" or (named is None and is_described) else None
+    return "users" if "user" in columns and role_in_path(path, ("users",)) else None
 
 
-def _of_pairs(seen: Peeked, path: str, meant: Columns) -> Role:
-    """A rank or a score makes lists, unless there are grades as well or the name of the file or of its folder
-    says something else; so do items of which a row holds many.
+def _interaction_role(file: TableFile, path: str, columns: Columns) -> Role:
+    """Return the role of a table of users and items.
+
+    A rank or score makes lists, unless there are grades too or the file or its folder has the name of a split;
+    so do rows with many items.
     """
-    said = role_said(path, (*_SPLITS, "lists"))
-    split = role_said("/".join(Path(path).parts[-2:]), _SPLITS)
-    if ("rank" in meant or "score" in meant) and "grade" not in meant:
-        said = "lists" if split is None or role_said(path, ("lists",)) else split
-    if said == "lists" and split == "validation":
+    role = role_in_path(path, (*_SPLITS, "lists"))
+    split = role_in_path("/".join(Path(path).parts[-2:]), _SPLITS)
+    if ("rank" in columns or "score" in columns) and "grade" not in columns:
+        role = "lists" if split is None or role_in_path(path, ("lists",)) else split
+    if role == "lists" and split == "validation":
         return "validation lists"
-    return said or ("lists" if meant["item"] in seen.lists else "unsaid")  # type: ignore[return-value]
+    return role or ("lists" if columns["item"] in file.list_columns else "unknown")  # type: ignore[return-value]
 
 
-def as_table(seen: Peeked, role: Role, made_by: str = "") -> Table:
-    """The table with the columns that are read in this role."""
-    meant = _meant(seen)
-    if role.endswith("lists") and not {"rank", "score"} & set(meant) and "grade" in meant:
-        meant["score"] = meant["grade"]
-    columns = {ours: meant[ours] for ours in _TAKEN_FOR_READ[role] if ours in meant}
-    has_order = {"rank", "score"} & set(columns) or columns.get("item") in seen.lists
-    return Table(
-        seen, columns, made_by, "file" if role.endswith("lists") and not has_order else None
-    )
+def as_table(file: TableFile, role: Role, stage: str = "") -> Table:
+    """Return the table with the columns that are read in a role."""
+    known = _columns(file)
+    is_lists = role.endswith("lists")
+    if is_lists and not {"rank", "score"} & set(known) and "grade" in known:
+        known["score"] = known["grade"]
+    columns = {name: known[name] for name in _ROLE_COLUMNS[role] if name in known}
+    has_order = {"rank", "score"} & set(columns) or columns.get("item") in file.list_columns
+    return Table(file, columns, stage, "file" if is_lists and not has_order else None)
 
 
 def named_table(path: Path, role: Role) -> Table:
-    """A file that somebody names for a role.
+    """Return the table that the command line names for a role.
 
     Raises
     ------
-    InputError : it cannot be read as a table, or no column of users and items is known in it
+    InputError
+        The file cannot be read as a table, or its columns of users and items are not known.
     """
     where = os.path.relpath(path)
     if not path.exists():
-        fix = "name one; `dvc pull` or `dvc repro` may bring it"
+        fix = "name another; `dvc pull` or `dvc repro` may create it"
         raise refuse(where, "there is no such file", fix)
     fix = "name a file whose ending tells its format: .parquet, .csv, .tsv, .arrow, .jsonl, .run"
     refuse_special(path, fix)
-    seen = peeked(path)
-    if seen is None:
+    file = inspect_file(path)
+    if file is None:
         raise refuse(where, "is no table that can be read", fix)
-    if not {"user", "item"} <= set(_meant(seen)):
-        what = f"has no columns that are known for user and item: {', '.join(seen.columns)}"
-        raise refuse(where, what, "rename them to user and item, or write params.yaml by hand")
-    return as_table(seen, role)
+    if not {"user", "item"} <= set(_columns(file)):
+        problem = f"no column is known as user and item; the columns are {', '.join(file.columns)}"
+        raise refuse(where, problem, "rename them to user and item, or write params.yaml by hand")
+    return as_table(file, role)
 
 
-def _meant(seen: Peeked) -> Columns:
-    """Ours -> theirs; lists in rows may have a name in the plural."""
-    meant = columns_meant(seen.columns)
-    if "user" in meant and meant.get("item") not in seen.lists and (many := list_meant(seen.lists)):
-        meant["item"] = many
-    return meant
+def _columns(file: TableFile) -> Columns:
+    """Return our column -> the table's; a column of lists may have a plural name."""
+    columns = guess_columns(file.columns)
+    lists = file.list_columns
+    if (
+        "user" in columns
+        and columns.get("item") not in lists
+        and (name := guess_list_column(lists))
+    ):
+        columns["item"] = name
+    return columns

@@ -1,4 +1,4 @@
-"""A project that another version of Concord made, as this one would make it; what people wrote is kept."""
+"""The params.yaml and dvc.yaml of a project that another version of Concord made, upgraded to this version."""
 
 import re
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ from ruamel.yaml import YAML
 
 from concord.metrics_core.errors import refuse
 from concord.pipeline.init.choices import NEEDS
-from concord.pipeline.init.messages import shown
-from concord.pipeline.init.render import dvc_yaml, flow, params_yaml, run_files
+from concord.pipeline.init.messages import relative
+from concord.pipeline.init.render import dvc_yaml, flow, params_yaml, run_id_files
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import is_concords, where_to_run
 from concord.pipeline.params.yaml_files import read_yaml
 
-_OWN = {"segments", "background", "models", "gate"}  # sections whose keys are the user's
-_USUAL: Mapping[str, Any] = {
+_USER_KEYS = {"segments", "background", "models", "gate"}  # sections whose keys the user chooses
+_DEFAULTS: Mapping[str, Any] = {
     "columns": {}, "unit": [], "truth": {"path": "truth.parquet", "columns": {}}, "background": {}, "models": {},
     "rank_base": 1, "repeated_grade": "error", "allow_outside": False, "metrics": [], "ks": [], "baseline": "",
     "primary": [], "min_effect": 0, "segments": (), "threshold": 1, "highest": 1, "title": "", "experiment": "",
@@ -24,67 +24,69 @@ _USUAL: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-def upgraded(project: Path, version: str, *, mlflow: bool) -> dict[Path, str]:
-    """The texts of params.yaml and dvc.yaml.
+def upgraded_texts(project: Path, version: str, *, mlflow: bool) -> dict[Path, str]:
+    """Return the texts of params.yaml and dvc.yaml; lines of the user stay as they are.
 
     Raises
     ------
-    InputError : params.yaml is no YAML, or `concord init` did not write it
+    InputError
+        params.yaml is not valid YAML, or `concord init` did not write it.
     """
-    path = Path(shown(project / PARAMS))
+    path = Path(relative(project / PARAMS))
     models = read_yaml(path).content.get("models")
     if not is_concords(project) or not isinstance(models, dict):
         raise refuse(str(path), "is not a params.yaml of `concord init`", where_to_run(project))
     text = path.read_bytes().decode("utf-8")
-    filled = _filled(text, params_yaml(_USUAL, version), str(path))
-    filled = re.sub(r"^concord:[^\r\n#]*?(?=[ \t]*(#|\r|$))", f"concord: {flow(version)}", filled, count=1, flags=re.MULTILINE)  # fmt: skip
+    text = _with_missing_keys(text, params_yaml(_DEFAULTS, version), str(path))
+    text = re.sub(r"^concord:[^\r\n#]*?(?=[ \t]*(#|\r|$))", f"concord: {flow(version)}", text, count=1, flags=re.MULTILINE)  # fmt: skip
     return {
-        path: filled,
-        path.with_name("dvc.yaml"): dvc_yaml(mlflow=mlflow, trained=run_files(models)),
+        path: text,
+        path.with_name("dvc.yaml"): dvc_yaml(mlflow=mlflow, run_id_files=run_id_files(models)),
     }
 
 
-def _filled(text: str, usual: str, where: str) -> str:
-    """With the lines of keys that this version asks for and the text lacks; all other lines stay as they are."""
-    lines, new = text.split("\n"), usual.split("\n")
-    theirs, ours = YAML().load(text.removeprefix("\ufeff")), YAML().load(usual)
+def _with_missing_keys(text: str, defaults: str, where: str) -> str:
+    """Return the text with the lines of default keys that it lacks."""
+    lines, new_lines = text.split("\n"), defaults.split("\n")
+    old, new = YAML().load(text.removeprefix("\ufeff")), YAML().load(defaults)
     added: list[tuple[int, list[str]]] = []
-    for section, content in ours.items():
-        if section not in theirs:
-            added.append((_place(lines, theirs, ours, section), [*_block(new, ours, section), ""]))
-        elif (
-            section not in _OWN and isinstance(content, dict) and isinstance(theirs[section], dict)
-        ):
-            lacking = [key for key in content if key not in theirs[section]]
-            if lacking and theirs[section].fa.flow_style():
-                what = f"lacks {', '.join(lacking)}, and stands in braces"
-                raise refuse(
-                    f"{where}: {section}", what, "write each of its keys in a line of its own"
-                )
-            for key in lacking:
-                indent = " " * theirs[section].lc.col
-                block = [indent + line[2:] for line in _block(new, content, key)]
-                added.append((_place(lines, theirs[section], content, key), block))
-    added.reverse()  # so that of two blocks at one place the first ends up first
+    for section, content in new.items():
+        if section not in old:
+            number = _line_number(lines, old, new, section)
+            added.append((number, [*_block(new_lines, new, section), ""]))
+            continue
+        current = old[section]
+        is_section = isinstance(content, dict) and isinstance(old[section], dict)
+        if section in _USER_KEYS or not is_section:
+            continue
+        missing = [key for key in content if key not in current]
+        if missing and current.fa.flow_style():
+            problem = f"lacks {', '.join(missing)}, and is written in braces"
+            raise refuse(f"{where}: {section}", problem, "write one line for each of its keys")
+        for key in missing:
+            indent = " " * current.lc.col
+            block = [indent + line[2:] for line in _block(new_lines, content, key)]
+            added.append((_line_number(lines, current, content, key), block))
+    added.reverse()  # so that of two blocks at one line the first comes first
     end = "\r" if "\r\n" in text else ""
-    for place, block in sorted(added, key=lambda each: each[0], reverse=True):
-        lines[place:place] = [f"{line}{end}" for line in block]
+    for number, block in sorted(added, key=lambda each: each[0], reverse=True):
+        lines[number:number] = [f"{line}{end}" for line in block]
     return "\n".join(lines)
 
 
 def _block(lines: list[str], mapping: Any, key: str) -> list[str]:
-    """The lines of a key and its value."""
+    """Return the lines of a key and its value."""
     start = mapping.lc.key(key)[0]
     after = [line for each in mapping if (line := mapping.lc.key(each)[0]) > start]
     end = min([*after, lines.index("", start)])
     return lines[start:end]
 
 
-def _place(lines: list[str], theirs: Any, ours: Any, key: str) -> int:
-    """The line before the next key that is there, and before the remarks above it; else before the first key."""
-    names = list(ours)
-    after = [name for name in names[names.index(key) :] if name in theirs]
-    place = int(theirs.lc.key((after or list(theirs))[0])[0])
-    while place and lines[place - 1].lstrip().startswith("#"):
-        place -= 1
-    return place
+def _line_number(lines: list[str], old: Any, new: Any, key: str) -> int:
+    """Return the line before the next existing key and the comments above it; else before the first key."""
+    names = list(new)
+    after = [name for name in names[names.index(key) :] if name in old]
+    number = int(old.lc.key((after or list(old))[0])[0])
+    while number and lines[number - 1].lstrip().startswith("#"):
+        number -= 1
+    return number

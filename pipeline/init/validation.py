@@ -1,4 +1,4 @@
-"""`concord validate`: params.yaml and every input file, checked without evaluating; all problems of all files."""
+"""Check params.yaml and every input file without evaluating; all problems of all files at once."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from concord.metrics_core.evaluation.side_data import (
     with_item_columns,
 )
 from concord.pipeline.dvc.lock import DvcLock
-from concord.pipeline.init.render import Awaited, awaited, dvc_yaml, run_files
+from concord.pipeline.init.render import MissingInput, dvc_yaml, missing_inputs, run_id_files
 from concord.pipeline.mlflow.training_ids import training_ids
 from concord.pipeline.params.checks import is_model_name
 from concord.pipeline.params.config import labels_of
@@ -41,59 +41,61 @@ Load = Callable[[DuckDBPyConnection], str]
 
 
 def validate() -> None:
-    """Load every file into a folder that goes away, and print a line a file.
+    """Load every file into a temporary folder, and print one line for each.
 
     Raises
     ------
-    InputError : what is wrong with params.yaml and with any of the files
+    InputError
+        params.yaml or a file is invalid; all problems at once.
     """
     params, refusal = examined()
     if params is None:
-        print("the files are read once params.yaml is right", flush=True)
+        print("the files are not read until params.yaml is valid", flush=True)
         raise refusal or InputError([])
-    problems = [*(refusal.problems if refusal else ()), *_damaged_dvc_files()]
-    problems += _unlike_dvc_yaml(params)
+    problems = [*(refusal.problems if refusal else ()), *_dvc_file_problems()]
+    problems += _dvc_yaml_problems(params)
     problems += unwatched_by_dvc(params)
-    missing = awaited(params)
-    problems += _unfetched(missing)
-    with spill_folder() as folder:  # removed by the next one even after a kill
-        elsewhere = Results(**{name: f"{folder}/{name}" for name in Results.model_fields})
-        there = _readable(params.model_copy(update={"results": elsewhere}))
-        absent = {each.name for each in missing}
-        files = [each for each in _files(there) if each[0] not in absent]
-        found = [each for name, load_it in files for each in _tried(there, name, load_it)]
-        problems += found or list(_together(there, absent, sound=not problems))
+    missing = missing_inputs(params)
+    problems += _not_fetched(missing)
+    with spill_folder() as folder:  # the next run removes it even after a kill
+        results = Results(**{name: f"{folder}/{name}" for name in Results.model_fields})
+        copy = _with_valid_conventions(params.model_copy(update={"results": results}))
+        names = {each.name for each in missing}
+        files = [(name, load_it) for name, load_it in _files(copy) if name not in names]
+        of_files = [each for name, load_it in files for each in _load(copy, name, load_it)]
+        problems += of_files or list(_joint_problems(copy, names, is_valid=not problems))
     if problems:
         raise InputError(problems)
-    print(f"no problem found: `dvc repro` evaluates{' once the rest is there' if missing else ''}")
+    later = " once the missing files exist" if missing else ""
+    print(f"no problem found: `dvc repro` evaluates{later}")
 
 
-def _unfetched(missing: Sequence[Awaited]) -> Iterator[Problem]:
-    """Print which files stages will make; yield those that DVC keeps and that are not here."""
+def _not_fetched(missing: Sequence[MissingInput]) -> Iterator[Problem]:
+    """Print which files stages will make; yield a problem for files that DVC tracks and that are missing."""
     for name, path, stage in missing:
         if stage:
-            print(f"{name}: not there yet; `dvc repro` makes {path} by {stage}", flush=True)
+            print(f"{name}: {path} does not exist yet; stage {stage} of `dvc repro` makes it", flush=True)  # fmt: skip
         else:
             fix = "`dvc pull`, or `dvc checkout` if it is in the cache"
-            yield Problem(path, "is not there, and DVC keeps it", fix)
+            yield Problem(path, "is missing here; DVC tracks it", fix)
 
 
-def _damaged_dvc_files() -> Iterator[Problem]:
-    """DVC writes these files in place; `kill -9` cuts them off, and then `dvc repro` does not start."""
+def _dvc_file_problems() -> Iterator[Problem]:
+    """Yield files of DVC that a kill has cut off, or that have merge conflicts: `dvc repro` cannot read them."""
     lock = Path("dvc.lock")
     text = lock.read_text(encoding="utf-8", errors="replace") if lock.is_file() else None
+    problem = "is cut off, so `dvc repro` cannot read it"
     if text is not None and (conflict := DvcLock(text).conflict):
         fix = "resolve it: `git checkout --ours dvc.lock`, then `dvc repro`"
         yield Problem(str(lock), conflict, fix)
     elif text is not None and not _is_dvc_lock(text):
         fix = "restore it by `git checkout dvc.lock`; if git has none, delete it"
-        yield Problem(str(lock), "is cut off, so `dvc repro` cannot read it", fix)
+        yield Problem(str(lock), problem, fix)
     rwlock = Path(os.path.relpath(repository())) / ".dvc" / "tmp" / "rwlock"
     try:
         json.loads(rwlock.read_text(encoding="utf-8") if rwlock.is_file() else "{}")
     except ValueError:
-        what = "is cut off, so `dvc repro` cannot read it"
-        yield Problem(str(rwlock), what, "delete it, while no `dvc` runs")
+        yield Problem(str(rwlock), problem, "delete it, while no `dvc` runs")
 
 
 def _is_dvc_lock(text: str) -> bool:
@@ -107,79 +109,82 @@ def _is_dvc_lock(text: str) -> bool:
     return True
 
 
-def _unlike_dvc_yaml(params: Params) -> Iterator[Problem]:
-    """Does the dvc.yaml of `concord init` know the files with ids of training runs that params.yaml names?"""
+def _dvc_yaml_problems(params: Params) -> Iterator[Problem]:
+    """Yield a problem if dvc.yaml and params.yaml name different files of run ids."""
     path = Path("dvc.yaml")
     if params.concord is None or not path.is_file():
         return
     content = load_yaml(path.read_text(encoding="utf-8"), str(path))
-    made = load_yaml(dvc_yaml(trained=run_files(params.model_dump()["models"])), "")
-    there, wanted = ({*_deps_of_log(each)} for each in (content, made))
-    if there and there != wanted:
-        differing = {"lacks": wanted - there, "names": there - wanted}
-        what = " and ".join(f"{how} {', '.join(sorted(deps))}" for how, deps in differing.items() if deps)  # fmt: skip
-        fix = "`concord init --upgrade` writes dvc.yaml as params.yaml asks for"
-        yield Problem(f"{path}: stages.log.deps", f"{what}, unlike `models` of {PARAMS}", fix)
+    rendered = dvc_yaml(run_id_files=run_id_files(params.model_dump()["models"]))
+    actual, expected = ({*_log_deps(each)} for each in (content, load_yaml(rendered, "")))
+    if actual and actual != expected:
+        sides = {"lacks": expected - actual, "names": actual - expected}
+        parts = [f"{verb} {', '.join(sorted(deps))}" for verb, deps in sides.items() if deps]
+        problem = f"{' and '.join(parts)}, unlike `models` of {PARAMS}"
+        fix = "run `concord init --upgrade`, which writes dvc.yaml again"
+        yield Problem(f"{path}: stages.log.deps", problem, fix)
 
 
-def _deps_of_log(content: Any) -> list[str]:
-    """Nothing where there is no such stage."""
+def _log_deps(content: Any) -> list[str]:
+    """Return the dependencies of the stage `log`; empty if there is none."""
     try:
         return [str(dep) for dep in content["stages"]["log"]["deps"]]
     except (KeyError, TypeError):
         return []
 
 
-def _readable(params: Params) -> Params:
-    """With the conventions of `standard` where the pinned ones are none, so that the files can be read."""
+def _with_valid_conventions(params: Params) -> Params:
+    """Return the params with the conventions of `standard` if theirs are invalid, so that files can be read."""
     try:
         _ = params.pinned
     except ConventionError:
-        usual = preset("standard", duplicates="first", ties="input").as_dict()
-        return params.model_copy(update={"conventions": usual})
+        standard = preset("standard", duplicates="first", ties="input").as_dict()
+        return params.model_copy(update={"conventions": standard})
     return params
 
 
-def _together(params: Params, absent: Set[str], *, sound: bool) -> Iterator[Problem]:
-    """What files that are right each say of one another, and what params.yaml, where it is sound, asks of them."""
-    judged = [m for m in params.models if is_model_name(m) and params.truth_of(m).is_file()]
-    judged = [model for model in judged if not {model, "items"} & absent]
-    for model in judged:  # others are told already
-        yield from _of(_tell_fit, params, model)
-    if sound:
-        yield from () if {"train", "items"} & absent else _what_metrics_lack(params)
+def _joint_problems(params: Params, missing: Set[str], *, is_valid: bool) -> Iterator[Problem]:
+    """Yield what valid files lack for each other, and for the metrics and segments of params.yaml."""
+    models = [m for m in params.models if is_model_name(m) and params.truth_of(m).is_file()]
+    models = [model for model in models if not {model, "items"} & missing]
+    for model in models:
+        yield from _problems_of(_check_ids, params, model)
+    if is_valid:
+        yield from () if {"train", "items"} & missing else _missing_background(params)
         yield from dict.fromkeys(
-            each for model in judged for each in _of(check_grades, params, model)
+            each for model in models for each in _problems_of(check_grades, params, model)
         )
-    yield from () if "users" in absent else _unknown_segments(params)
-    yield from () if absent else _of(training_ids, params)
+    yield from () if "users" in missing else _unknown_segments(params)
+    yield from () if missing else _problems_of(training_ids, params)
 
 
 def _files(params: Params) -> Iterator[tuple[str, Load]]:
+    """Yield every input and the function that loads it; invalid model names are reported already."""
     yield "truth", partial(load_truth, params=params)
     for name in params.background:
         yield name, partial(load_background, params=params, name=name)
-    for model in filter(is_model_name, params.models):  # others are told already
+    for model in filter(is_model_name, params.models):
         yield model, partial(load, params=params, model=model)
 
 
-def _tried(params: Params, name: str, load_it: Load) -> tuple[Problem, ...]:
-    """What is wrong with a file; said at once, as a large one takes its time."""
+def _load(params: Params, name: str, load_it: Load) -> tuple[Problem, ...]:
+    """Load a file and print a line at once, as a large one takes its time; return its problems."""
     try:
         with workspace() as connection:
-            said = load_it(connection)
+            summary = load_it(connection)
     except InputError as error:
         print(f"{name}: {in_words(len(error.problems), 'problem')}", flush=True)
         return error.problems
     folder = params.results.data if name in params.background else params.results.quality
     quality = json.loads((Path(folder) / f"{name}.json").read_text(encoding="utf-8"))
-    print(f"{name}: {said}", flush=True)
+    print(f"{name}: {summary}", flush=True)
     for note in quality.get("notes", []):
         print(f"  {note}", flush=True)
     return ()
 
 
-def _what_metrics_lack(params: Params) -> Iterator[Problem]:
+def _missing_background(params: Params) -> Iterator[Problem]:
+    """Yield a problem if a metric needs a background table that params.yaml does not name."""
     items = Path(params.results.data) / "items.parquet"
     catalogue = (
         catalogue_of(pl.read_parquet(items, glob=False)) if "items" in params.background else None
@@ -189,8 +194,10 @@ def _what_metrics_lack(params: Params) -> Iterator[Problem]:
         refuse_missing(task, has_train="train" in params.background, catalogue=catalogue)
         with_item_columns(task, lambda: catalogue, lambda: _train(params))
     except ValueError as error:
-        what, _, fix = str(error).rpartition("; ")
-        yield Problem(f"{PARAMS}: evaluation.metrics", what, f"name it under `background:`: {fix}")
+        problem, _, fix = str(error).rpartition("; ")
+        yield Problem(
+            f"{PARAMS}: evaluation.metrics", problem, f"name it under `background:`: {fix}"
+        )
 
 
 def _train(params: Params) -> Path | None:
@@ -198,30 +205,30 @@ def _train(params: Params) -> Path | None:
 
 
 def _unknown_segments(params: Params) -> Iterator[Problem]:
+    """Yield a problem for each segmentation by a column that the users do not have."""
+    users = Path(params.results.data) / "users.parquet"
     for name, segmentation in params.segments.items():
         if isinstance(segmentation, ByColumn):
-            known = Path(params.results.data) / "users.parquet"
-            yield from _of(
-                refuse_unknown_column, ParamsKeys("segments"), known, name, segmentation.cut
-            )
+            keys = ParamsKeys("segments")
+            yield from _problems_of(refuse_unknown_column, keys, users, name, segmentation.cut)
 
 
-def _tell_fit(params: Params, model: str) -> None:
-    """Refuses what does not fit; what may be meant, and hardly is, is printed."""
-    fit = check_model_ids(params, model)
+def _check_ids(params: Params, model: str) -> None:
+    """Refuse ids that do not match; print a warning about ids that may be meant."""
+    matches = check_model_ids(params, model)
     for kind in ("users", "items"):
-        listed, known, alike = (fit[kind][name] for name in ("listed", "known", "alike"))
-        if alike:
-            what = f"{in_words(alike, kind.removesuffix('s'))} would match the truth but for capitals or leading zeros"
-            print(f"{model}: beware, {what}", flush=True)
+        listed, known, similar = (matches[kind][name] for name in ("listed", "known", "alike"))
+        if similar:
+            ids = in_words(similar, kind.removesuffix("s"))
+            print(f"{model}: beware, {ids} would match the ground truth but for capitals or leading zeros", flush=True)  # fmt: skip
         if listed and not known:
-            print(f"{model}: beware, none of its {kind} stands in the truth", flush=True)
+            print(f"{model}: beware, none of its {kind} occurs in the ground truth", flush=True)
 
 
-def _of(refuse: Callable[..., object], *arguments: object) -> tuple[Problem, ...]:
-    """The problems that a check refuses."""
+def _problems_of(check: Callable[..., object], *arguments: object) -> tuple[Problem, ...]:
+    """Return the problems that a check raises."""
     try:
-        refuse(*arguments)
+        check(*arguments)
     except InputError as error:
         return error.problems
     return ()

@@ -9,9 +9,9 @@ import pytest
 from concord.metrics_core.analyses.calibrate_experiments import read_experiment_file
 from concord.metrics_core.metrics import own
 from concord.pipeline.dvc.study import Project, read_comparisons
-from concord.pipeline.init.choices import Place, Store
-from concord.pipeline.init.messages import read
-from concord.pipeline.init.tables import named_table, peeked
+from concord.pipeline.init.choices import RunIdLocation, RunStore
+from concord.pipeline.init.messages import read_text
+from concord.pipeline.init.tables import inspect_file, named_table
 from concord.pipeline.params.repository import is_concords
 from tests.pipeline.refusals import refusal_of
 
@@ -27,7 +27,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
         lambda path: read_comparisons({"shop": Project(project=str(path.parent))}),
     ),
     "a table for init": ("test.csv", lambda path: named_table(path, "truth")),
-    "a file that init would replace": ("params.yaml", read),
+    "a file that init would replace": ("params.yaml", read_text),
 }
 
 
@@ -53,8 +53,8 @@ def test_a_special_file_is_passed_by_where_files_are_looked_for(
     for name in ("params.yaml", "parts/0.parquet", "mlflow.db"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         special(tmp_path / name)
-    run = Place(tmp_path / "run.txt", None, "0" * 32)
+    run = RunIdLocation(tmp_path / "run.txt", None, "0" * 32)
 
     assert not is_concords(tmp_path)
-    assert peeked(tmp_path / "parts") is None
-    assert not Store("sqlite:///mlflow.db", tmp_path / "mlflow.db").holds(run)
+    assert inspect_file(tmp_path / "parts") is None
+    assert not RunStore("sqlite:///mlflow.db", tmp_path / "mlflow.db").has_run(run)

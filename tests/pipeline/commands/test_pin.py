@@ -205,7 +205,7 @@ def test_a_change_of_the_name_alone_is_told(
     ("old", "new", "name", "message"),
     [
         ("Demo shop", "Demo shop", "rankx", "'rankx' is not a preset\n  fix: did you mean 'ranx'?"),
-        ("Demo shop", "Demo shop", "params.yaml", "params.yaml is what is pinned"),
+        ("Demo shop", "Demo shop", "params.yaml", "params.yaml has the values that are pinned already"),
         ("engine: duckdb #", "engine: pandas #", "ranx", "evaluation.engine: is 'pandas'"),
         ("  gain: linear", "  gian: linear", "ranx", "conventions.gian: is not a conven"),
         ("report:\n", "models:\n", "ranx", "key 'models' stands twice"),

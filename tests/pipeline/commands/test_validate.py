@@ -125,8 +125,11 @@ def test_ids_that_hardly_mean_what_they_say_are_told(own: Path) -> None:
     code, said, _ = _validated(own)
 
     assert code == 0
-    assert "pop: beware, 2 items would match the truth but for capitals or leading zeros\n" in said
-    assert "pop: beware, none of its items stands in the truth\n" in said
+    assert (
+        "pop: beware, 2 items would match the ground truth but for capitals or leading zeros\n"
+        in said
+    )
+    assert "pop: beware, none of its items occurs in the ground truth\n" in said
 
 
 def test_with_a_wrong_params_file_the_others_wait(own: Path) -> None:
@@ -135,7 +138,7 @@ def test_with_a_wrong_params_file_the_others_wait(own: Path) -> None:
 
     code, said, wrong = _validated(own)
 
-    assert (code, said) == (2, "the files are read once params.yaml is right\n")
+    assert (code, said) == (2, "the files are not read until params.yaml is valid\n")
     assert wrong.count("\n  fix:") == 1  # not: `wilcoxon` is missing
     assert "did you mean 'wilcoxon'?" in wrong
 
@@ -220,12 +223,12 @@ def test_what_a_stage_will_make_is_no_problem(
     validate()
 
     assert capsys.readouterr().out.splitlines() == [
-        "items: not there yet; `dvc repro` makes ../data/items.csv by ../dvc.yaml:prepare",
-        "als: not there yet; `dvc repro` makes ../out/als.csv by ../dvc.yaml:train",
-        "als: not there yet; `dvc repro` makes ../out/als.json by ../dvc.yaml:train",
+        "items: ../data/items.csv does not exist yet; stage ../dvc.yaml:prepare of `dvc repro` makes it",
+        "als: ../out/als.csv does not exist yet; stage ../dvc.yaml:train of `dvc repro` makes it",
+        "als: ../out/als.json does not exist yet; stage ../dvc.yaml:train of `dvc repro` makes it",
         "truth: 3 rows, 3 users",
         "popular: 4 rows, 3 users",
-        "no problem found: `dvc repro` evaluates once the rest is there",
+        "no problem found: `dvc repro` evaluates once the missing files exist",
     ]
 
 
@@ -236,7 +239,7 @@ def test_what_dvc_keeps_is_fetched_and_what_nobody_makes_is_missing(untrained: P
     (untrained / "out/popular.csv").unlink()
 
     assert refusal_of(validate).splitlines() == [
-        "../data/test.csv: is not there, and DVC keeps it",
+        "../data/test.csv: is missing here; DVC tracks it",
         "  fix: `dvc pull`, or `dvc checkout` if it is in the cache",
         "../out/popular.csv: there is no such file",
         "  fix: set `models.popular.path` to the file",

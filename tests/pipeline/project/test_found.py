@@ -10,10 +10,10 @@ import pytest
 from mlflow import MlflowClient
 
 from concord.metrics_core.errors import InputError
-from concord.pipeline.init import discovery as looked_at
-from concord.pipeline.init.choices import Place, Training, training
-from concord.pipeline.init.discovery import Found, found_in, named, outs_below
-from concord.pipeline.init.tables import Peeked, Table, as_table, peeked, taken_for
+from concord.pipeline.init import discovery as discovery
+from concord.pipeline.init.choices import RunIdLocation, TrainingRuns, training_runs
+from concord.pipeline.init.discovery import Discovery, discover, name_models, outs_below
+from concord.pipeline.init.tables import Table, TableFile, as_table, guess_role, inspect_file
 from concord.pipeline.params.checks import is_model_name
 from tests.pipeline.project.repository import (
     ITEMS,
@@ -41,20 +41,20 @@ stages:
 """
 
 
-def found(root: Path) -> Found:
+def found(root: Path) -> Discovery:
     with chdir(root):  # stages are called as they are seen from here
-        return found_in(root, root / "evaluation" / "results")
+        return discover(root, root / "evaluation" / "results")
 
 
-def trained(root: Path) -> Training:
+def trained(root: Path) -> TrainingRuns:
     """Return the training runs of the models that are found in `root`."""
     seen = found(root)
-    return training(seen.models, seen.outs, seen.folders, root / "evaluation")
+    return training_runs(seen.models, seen.outs, seen.folders, root / "evaluation")
 
 
-def paths(found: Found, root: Path) -> dict[str, tuple[str, str]]:
+def paths(found: Discovery, root: Path) -> dict[str, tuple[str, str]]:
     tables = {**found.tables, **found.models}
-    return {n: (t.path.relative_to(root).as_posix(), t.made_by) for n, t in tables.items()}
+    return {n: (t.path.relative_to(root).as_posix(), t.stage) for n, t in tables.items()}
 
 
 def test_tables_of_stages_are_found_and_the_stages_that_make_them(tmp_path: Path) -> None:
@@ -123,12 +123,12 @@ FOUND: dict[str, tuple[dict[str, str], dict[str, tuple[str, str]], list[str]]] =
     "lists for validation beside a truth": (
         {"preds/als_val.csv": LISTS, "preds/als_test.csv": LISTS, "data/test.csv": TRUTH, "out/test_2.csv": LISTS},
         {"truth": ("data/test.csv", ""), "als_test": ("preds/als_test.csv", "")},
-        ["out/test_2.csv: another truth is taken", "preds/als_val.csv: lists for validation"],
+        ["out/test_2.csv: another table is used for truth", "preds/als_val.csv: lists for validation"],
     ),
     "an item in two rows of a catalogue": (
         {"a/movies.csv": ITEMS + "a,One,x\n", "b/movies.csv": ITEMS},
         {"items": ("b/movies.csv", "")},
-        ["a/movies.csv: for items, but the same item stands in several rows"],
+        ["a/movies.csv: for items, but several rows have the same item"],
     ),
 }  # fmt: skip
 
@@ -141,7 +141,7 @@ def test_tables_are_found_and_others_are_left_alone_with_a_reason(
     seen = found(root := repository(tmp_path, files))
 
     assert paths(seen, root) == expected
-    assert [f"{each.path.relative_to(root)}: {each.why}" for each in seen.left] == left
+    assert [f"{each.path.relative_to(root)}: {each.reason}" for each in seen.skipped] == left
 
 
 @pytest.mark.parametrize(
@@ -187,21 +187,21 @@ def test_a_folder_of_parts_is_one_table_and_a_folder_of_tables_several(
 def test_models_are_called_by_the_words_in_which_they_differ(
     paths: list[str], names: list[str]
 ) -> None:
-    tables = [Table(Peeked(Path("/r", path), "csv", ()), {}) for path in paths]
-    found = named(tables, Path("/r"))
+    tables = [Table(TableFile(Path("/r", path), "csv", ()), {}) for path in paths]
+    found = name_models(tables, Path("/r"))
 
     assert sorted(found) == sorted(names)
     assert len(found) == len(paths)
     assert all(map(is_model_name, found))
 
 
-def test_how_many_files_are_looked_at_has_a_limit_that_is_told(
+def test_how_many_files_are_discovery_has_a_limit_that_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = repository(tmp_path, {f"logs/{number}.txt": "" for number in range(20)} | USUAL)
     assert not found(root).has_more
 
-    monkeypatch.setattr(looked_at, "MOST_FILES", 10)
+    monkeypatch.setattr(discovery, "MAX_FILES", 10)
     assert found(root).has_more
 
 
@@ -234,7 +234,7 @@ def test_a_link_that_leads_out_is_followed_for_outs_alone(tmp_path: Path, out: s
     seen = found(root)
 
     assert paths(seen, root) == {"als": ("made/als.csv", "train")}
-    assert [(e.path.name, e.why) for e in seen.left] == [
+    assert [(e.path.name, e.reason) for e in seen.skipped] == [
         ("bpr.csv", "a link leads out of the repository")
     ]
 
@@ -259,7 +259,7 @@ def test_the_file_with_the_id_of_the_training_run_is_recognised(
     stages = f"stages:\n  train: {{cmd: x, outs: [als.csv, {file}]}}\n  other: {{cmd: x, outs: [bpr.csv]}}\n"
     root = repository(tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "bpr.csv": LISTS, file: text})  # fmt: skip
     runs_in(root / "mlflow.db", ID, OTHER)
-    expected = {} if place == "no" else {"als": Place(root / file, place, ID)}
+    expected = {} if place == "no" else {"als": RunIdLocation(root / file, place, ID)}
 
     assert trained(root) == ("sqlite:///../mlflow.db", expected, {})
 
@@ -293,9 +293,9 @@ def test_the_store_of_the_training_is_found_where_its_stages_run(
     for mark, at in {"ROOT": root, "ABOVE": tmp_path}.items():
         environment, uri = (text.replace(mark, str(at)) for text in (environment, uri))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", environment)
-    place = {"als": Place(here / "run.txt", None, ID)}
+    place = {"als": RunIdLocation(here / "run.txt", None, ID)}
 
-    assert trained(here) == Training(uri, *([{}, place] if "other" in store else [place, {}]))
+    assert trained(here) == TrainingRuns(uri, *([{}, place] if "other" in store else [place, {}]))
 
 
 def test_runs_in_files_are_found(tmp_path: Path) -> None:
@@ -356,7 +356,7 @@ RATINGS = ("userId", "movieId", "rating", "timestamp")
     [
         ("data/test.csv", RATINGS, "truth", {"user": "userId", "item": "movieId", "grade": "rating", "time": "timestamp"}),
         ("data/train.csv", RATINGS, "train", {"user": "userId", "item": "movieId", "time": "timestamp"}),
-        ("data/u1.base", ("user_id", "item_id"), "unsaid", {"user": "user_id", "item": "item_id"}),
+        ("data/u1.base", ("user_id", "item_id"), "unknown", {"user": "user_id", "item": "item_id"}),
         ("training/output/test_predictions.csv", RATINGS, "lists", {"user": "userId", "item": "movieId", "score": "rating"}),
         ("data/holdout.csv", ("customer_id", "article_id"), "truth", {"user": "customer_id", "item": "article_id"}),
         ("data/held_out.csv", ("uid", "asin"), "truth", {"user": "uid", "item": "asin"}),
@@ -382,8 +382,8 @@ RATINGS = ("userId", "movieId", "rating", "timestamp")
 def test_a_table_is_taken_for(
     path: str, columns: tuple[str, ...], role: str | None, meant: dict[str, str]
 ) -> None:
-    seen = Peeked(Path(path), "csv", columns)
-    found = taken_for(seen, path)
+    seen = TableFile(Path(path), "csv", columns)
+    found = guess_role(seen, path)
 
     assert found == role
     if found is not None:
@@ -402,15 +402,15 @@ def test_a_table_is_taken_for(
 def test_lists_without_rank_and_score_stand_in_the_order_of_the_file(
     columns: tuple[str, ...], lists: tuple[str, ...], order: str | None
 ) -> None:
-    assert as_table(Peeked(Path("a"), "csv", columns, lists), "lists").order == order
+    assert as_table(TableFile(Path("a"), "csv", columns, lists), "lists").order == order
 
 
 def test_a_row_with_many_items_is_a_list_whatever_its_file_is_called() -> None:
-    seen = Peeked(Path("out/ease.jsonl"), "jsonl", ("customer_id", "products"), ("products",))
+    seen = TableFile(Path("out/ease.jsonl"), "jsonl", ("customer_id", "products"), ("products",))
 
-    assert taken_for(seen, "out/ease.jsonl") == "lists"
+    assert guess_role(seen, "out/ease.jsonl") == "lists"
     assert as_table(seen, "lists").columns == {"user": "customer_id", "item": "products"}
-    assert taken_for(seen, "out/test.jsonl") == "truth"
+    assert guess_role(seen, "out/test.jsonl") == "truth"
 
 
 def test_columns_are_seen_in_files_of_every_form(tmp_path: Path) -> None:
@@ -422,10 +422,10 @@ def test_columns_are_seen_in_files_of_every_form(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("userId\titems\n1\ta\n")
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"\xef\xbb\xbfuserId,items\n1,a\n"))
     (tmp_path / "a.jsonl").write_text(json.dumps({"userId": 1, "items": ["a"]}) + "\n")
-    seen = {path.name: peeked(path) for path in tmp_path.iterdir()}
+    seen = {path.name: inspect_file(path) for path in tmp_path.iterdir()}
 
     assert {each.columns for each in seen.values() if each} == {("userId", "items")}
-    assert {name for name, each in seen.items() if each and each.lists} == {"a.parquet", "a.arrow", "a.jsonl", "parts"}  # fmt: skip
+    assert {name for name, each in seen.items() if each and each.list_columns} == {"a.parquet", "a.arrow", "a.jsonl", "parts"}  # fmt: skip
     assert None not in seen.values()
 
 
@@ -443,5 +443,6 @@ def test_the_only_list_beside_a_user_holds_items_unless_its_name_says_something_
     columns: tuple[str, ...], lists: tuple[str, ...], role: str | None
 ) -> None:
     assert (
-        taken_for(Peeked(Path("out/knn.jsonl"), "jsonl", columns, lists), "out/knn.jsonl") == role
+        guess_role(TableFile(Path("out/knn.jsonl"), "jsonl", columns, lists), "out/knn.jsonl")
+        == role
     )

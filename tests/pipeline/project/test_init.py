@@ -71,8 +71,8 @@ def test_it_says_what_it_found_and_what_it_assumed(
         "  model popular      out/popular.csv   user: user_id, item: item_id, rank",
         "assumed; change it in params.yaml",
         "  popular is the baseline (comparison.baseline)",
-        "  nDCG@1 decides, from a difference of 2% on (comparison.primary, min_effect)",
-        "  every row of the truth with rating from 4 on counts as relevant (conventions.relevance_threshold)",
+        "  nDCG@1 decides, for differences of at least 2% (comparison.primary, min_effect)",
+        "  rows of the ground truth with rating >= 4 count as relevant (conventions.relevance_threshold)",
         "written",
         "  evaluation/params.yaml",
         "  evaluation/dvc.yaml",
@@ -221,8 +221,8 @@ def test_a_training_run_that_no_store_holds_is_said_and_not_linked(
     assert made["models"]["als"] == {"path": "../out/als.csv"}
     assert made["mlflow"]["tracking_uri"] == "sqlite:///mlflow.db"
     assert (
-        "  MLflow run in ../out/als.json: no store found that holds it;"
-        " name it by mlflow.tracking_uri and models.als.training_run_id\n"
+        "  MLflow run in ../out/als.json: no store has it;"
+        " set mlflow.tracking_uri and models.als.training_run_id\n"
     ) in capsys.readouterr().out
 
 
@@ -279,16 +279,16 @@ def test_lists_and_truth_may_be_named(root: Path) -> None:
         ({"models": ("a=out/als.csv", "a=out/popular.csv")}, "two models are called 'a'"),
         (
             {"models": ("a=out/als.csv",), "truth": "out/als.csv"},
-            "is named for the truth and for a model",
+            "is named as ground truth and as a model",
         ),
         ({"models": ("als=out/nothing.csv",)}, "\nout/nothing.csv: there is no such file"),
         ({"truth": "dvc.lock"}, "dvc.lock: there is no such file"),
         ({"truth": ".dvc/config"}, "is no table that can be read"),
-        ({"truth": "/etc/hostname"}, "lies outside the repository"),
-        ({"folder": "../elsewhere"}, "'../elsewhere' lies outside the repository"),
-        ({"folder": "/tmp"}, "'/tmp' lies outside the repository"),
-        ({"folder": ".git"}, "\n.git: is a folder that git and DVC keep for themselves"),
-        ({"folder": ".dvc/evaluation"}, "\n.dvc/evaluation: is a folder that git and DVC keep"),
+        ({"truth": "/etc/hostname"}, "is outside the repository"),
+        ({"folder": "../elsewhere"}, "'../elsewhere' is outside the repository"),
+        ({"folder": "/tmp"}, "'/tmp' is outside the repository"),
+        ({"folder": ".git"}, "\n.git: is a folder of git or DVC"),
+        ({"folder": ".dvc/evaluation"}, "\n.dvc/evaluation: is a folder of git or DVC"),
         ({"folder": "out/als.csv"}, "out/als.csv: is a file"),
         ({"folder": "out/als.csv/evaluation"}, "out/als.csv: is a file"),
     ],
@@ -310,8 +310,8 @@ def test_of_several_ground_truths_none_is_chosen_until_one_is_named(root: Path) 
     before = tree(root)
 
     assert refusal_of(run) == (
-        "truth: may be data/test.csv or data/test_prefix.csv\n"
-        "  fix: name the one that no model has seen: `--truth data/test.csv`"
+        "ground truth: may be data/test.csv or data/test_prefix.csv\n"
+        "  fix: name the one that no model was trained on: `--truth data/test.csv`"
     )
     assert tree(root) == before
 
@@ -328,7 +328,7 @@ def test_a_file_that_is_named_has_no_other_role(
 
     assert made.data.truth.path == "../data/train.csv"
     assert made.background["train"].path == "../data/old/train.csv"
-    assert "left alone" not in capsys.readouterr().out
+    assert "not used" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("out", ["data", "recs"])
@@ -384,8 +384,8 @@ def test_a_second_run_refuses_and_changes_nothing(root: Path) -> None:
     before = tree(root)
     message = refusal_of(run)
 
-    assert "evaluation/params.yaml: is there already" in message
-    assert "`--force` writes them anew" in message
+    assert "evaluation/params.yaml: exists already" in message
+    assert "`--force` writes them again" in message
     assert tree(root) == before
 
 
@@ -406,13 +406,13 @@ def test_force_loses_nothing_however_often(root: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("evaluation/params.yaml", "stages: {}\n", "evaluation/params.yaml: is there already"),
-        ("evaluation/dvc.yaml", "stages: {}\n", "evaluation/dvc.yaml: is there already"),
-        ("evaluation/.gitignore", "stages: {}\n", "evaluation/.gitignore: is there already"),
+        ("evaluation/params.yaml", "stages: {}\n", "evaluation/params.yaml: exists already"),
+        ("evaluation/dvc.yaml", "stages: {}\n", "evaluation/dvc.yaml: exists already"),
+        ("evaluation/.gitignore", "stages: {}\n", "evaluation/.gitignore: exists already"),
         (
             "evaluation/.dvc/config",
             "",
-            "a DVC repository of its own, of which . sees nothing\n  fix: remove evaluation/.dvc",
+            "belongs to another DVC repository, evaluation\n  fix: remove evaluation/.dvc",
         ),
         (".gitignore", "evaluation/\n", "evaluation/dvc.yaml: is ignored by git"),
     ],
@@ -455,7 +455,7 @@ def test_outside_of_dvc_it_says_how_to_begin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="lies in no DVC repository\n  fix: `git init`, then `dvc"):
+    with pytest.raises(InputError, match="is in no DVC repository\n  fix: `git init`, then `dvc"):
         run()
 
 
@@ -479,9 +479,12 @@ def test_what_is_lacking_is_said_all_at_once_and_what_is_not_there_yet(
     with pytest.raises(InputError) as refused:
         run()
 
-    assert [problem.where for problem in refused.value.problems] == ["truth", "lists of models"]
+    assert [problem.where for problem in refused.value.problems] == [
+        "ground truth",
+        "recommendations",
+    ]
     said = capsys.readouterr().out
-    assert "not there yet; `dvc pull` or `dvc repro` brings it\n  out/bpr.csv\n" in said
+    assert "missing; `dvc pull` or `dvc repro` creates it\n  out/bpr.csv\n" in said
 
 
 def test_inside_an_evaluation_no_other_is_begun(
@@ -490,7 +493,7 @@ def test_inside_an_evaluation_no_other_is_begun(
     run()
     monkeypatch.chdir(root / "evaluation")
 
-    with pytest.raises(InputError, match="here lies an evaluation of Concord already"):
+    with pytest.raises(InputError, match="this folder is an evaluation of Concord already"):
         run()
 
 
@@ -564,6 +567,6 @@ def test_lists_that_may_be_trainings_of_one_model_are_said_and_not_decided(
     write(root, {f"out/bpr-{seed}.csv": LISTS for seed in (1, 2, 3)})
     run()
 
-    said = "bpr-1, bpr-2, bpr-3 are 3 models; if they are trainings of one, write `replicates: {bpr: bpr-*}` (comparison.replicates)"
+    said = "bpr-1, bpr-2, bpr-3 are 3 models; if they are replicates of one, write `replicates: {bpr: bpr-*}` (comparison.replicates)"
     assert said in capsys.readouterr().out
     assert evaluation(root / "evaluation").comparison.replicates == {}

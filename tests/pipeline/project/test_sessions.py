@@ -12,7 +12,7 @@ import pytest
 import concord as cc
 from concord.pipeline.init.choices import shared_unit
 from concord.pipeline.init.project import init
-from concord.pipeline.init.tables import Table, peeked
+from concord.pipeline.init.tables import Table, inspect_file
 from concord.pipeline.init.validation import validate
 from concord.pipeline.params.yaml_files import load_yaml
 from tests.pipeline.project.repository import commit, repository, valid_evaluation
@@ -106,7 +106,7 @@ def test_what_init_writes_ends_at_the_mean_over_sessions(
     params = valid_evaluation(evaluation)
 
     assert params.data.unit == unit
-    assert ("user and session_id name a request with a list of its own" in said) == bool(unit)
+    assert ("user and session_id identify a session with a list of its own" in said) == bool(unit)
     assert params.input.repeated_grade == "error"
     assert means(evaluation) == pytest.approx({model: of_sessions(model) for model in MODELS})
 
@@ -118,7 +118,7 @@ def test_scores_of_items_that_do_not_repeat_leave_it_to_the_name_of_the_column(
     for name in ("session_id", "price"):
         table = pl.DataFrame({"user_id": [1, 1, 1], name: [1, 1, 2], "item_id": [1, 2, 3], "score": [3, 2, 1]})  # fmt: skip
         table.write_csv(path := tmp_path / f"{name}.csv")
-        seen = peeked(path)
+        seen = inspect_file(path)
         assert seen is not None
         tables = {"als": Table(seen, columns)}
         truth = Table(seen, columns)

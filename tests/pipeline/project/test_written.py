@@ -15,15 +15,15 @@ from concord.metrics_core.errors import InputError
 from concord.pipeline.init.choices import NEEDS, SEGMENTS
 from concord.pipeline.init.project import init, upgrade
 from concord.pipeline.init.render import (
-    IGNORED,
-    UNSEEN,
+    DVCIGNORE,
+    GITIGNORE,
     dvc_yaml,
     flow,
     params_yaml,
     plot_template,
-    run_files,
+    run_id_files,
 )
-from concord.pipeline.init.upgrade import upgraded
+from concord.pipeline.init.upgrade import upgraded_texts
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.yaml_files import load_yaml
 from tests.pipeline.project.repository import USUAL, commit, repository, tree, write
@@ -212,7 +212,7 @@ def test_what_stands_in_braces_is_refused_where_it_lacks_a_key(root: Path) -> No
 def test_the_version_is_a_text_whatever_it_is(root: Path, number: str, line: str) -> None:
     project = root / "evaluation"
     for _ in range(2):  # the second time it replaces what the first time wrote
-        text = upgraded(project, number, mlflow=True)[Path("evaluation/params.yaml")]
+        text = upgraded_texts(project, number, mlflow=True)[Path("evaluation/params.yaml")]
         (project / "params.yaml").write_text(text)
 
         assert f"\n{line} that made" in text
@@ -309,8 +309,8 @@ def test_the_plot_and_what_git_and_dvc_pass_by_are_those_of_the_checkout() -> No
     ignored = (ROOT / ".gitignore").read_text()
 
     assert (ROOT / ".dvc/plots/model_lines.json").read_text() == plot_template()
-    assert (ROOT / ".dvcignore").read_text() == UNSEEN
-    assert [line for line in IGNORED.splitlines() if line not in ignored] == []
+    assert (ROOT / ".dvcignore").read_text() == DVCIGNORE
+    assert [line for line in GITIGNORE.splitlines() if line not in ignored] == []
 
 
 def test_what_is_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,8 +342,8 @@ def test_stages_depend_on_the_version_or_on_the_code() -> None:
 def test_files_of_training_runs_are_deps_by_their_paths_each_once() -> None:
     named = ["../als.json", "../als.json", "a: b/${x} #.txt"]
     models = {str(place): {"training_run_id": {"file": file}} for place, file in enumerate(named)}
-    files = run_files({**models, "ease": {"training_run_id": "1f"}, "bpr": {}})
-    deps = load_yaml(dvc_yaml(trained=files), "")["stages"]["log"]["deps"]
+    files = run_id_files({**models, "ease": {"training_run_id": "1f"}, "bpr": {}})
+    deps = load_yaml(dvc_yaml(run_id_files=files), "")["stages"]["log"]["deps"]
 
     assert files == ["../als.json", "a: b/${x} #.txt"]
     assert [Context({}).resolve(dep) for dep in deps if "results" not in dep] == files
