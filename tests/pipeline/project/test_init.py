@@ -250,7 +250,7 @@ def test_a_model_that_loses_its_training_run_or_its_name_leaves_dvc_at_work(
 
     if said:
         with pytest.raises(
-            InputError, match=r"`concord init --upgrade` writes dvc\.yaml"
+            InputError, match=r"run `concord init --upgrade`, which writes dvc\.yaml"
         ) as refused:
             validate()
         assert f"dvc.yaml: stages.log.deps: {said}" in str(refused.value)

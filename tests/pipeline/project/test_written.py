@@ -202,7 +202,7 @@ def test_what_stands_in_braces_is_refused_where_it_lacks_a_key(root: Path) -> No
     commit(root)
 
     assert refusal_of(lambda: upgrade("evaluation", dry_run=False)).startswith(
-        "evaluation/params.yaml: mlflow: lacks tracking_uri, required, attach, and stands"
+        "evaluation/params.yaml: mlflow: lacks tracking_uri, required, attach, and is written"
     )
 
 
@@ -235,7 +235,7 @@ def test_other_indents_and_ends_of_lines_stay(root: Path) -> None:
 
 def test_where_there_is_none_it_says_what_writes_it(root: Path) -> None:
     with pytest.raises(
-        InputError, match=r"nowhere/params.yaml: is not there\n  fix: `concord init"
+        InputError, match=r"nowhere/params.yaml: there is no such file\n  fix: run `concord init"
     ):
         upgrade("nowhere", dry_run=False)
 
