@@ -26,7 +26,7 @@ def concord(
     import polars as pl
 
     from concord.metrics_core.conventions.presets import preset
-    from concord.metrics_core.evaluation.evaluate import mean_of
+    from concord.metrics_core.evaluation.accumulator import definition_mean
     from concord.metrics_core.evaluation.evaluate_model import (
         Executor,
         ModelData,
@@ -59,7 +59,7 @@ def concord(
             for label in task.labels
         }
         for definition in definitions:
-            mean_of(parts, definition)
+            definition_mean(parts, definition)
         return means["nDCG@10"].mean
 
     return work

@@ -102,7 +102,7 @@ def own_metrics(chance: random.Random) -> Case:
     others = [*chance.sample(others, 4), "AUC"]
     prices = pl.DataFrame({"item": ITEMS, "price": [chance.random() for _ in ITEMS]})
 
-    def values(labels: list[str]) -> cc.Result:
+    def values(labels: list[str]) -> cc.Evaluation:
         reads_prices = f"./m.py:f@{k}" in labels
         return cc.evaluate(
             lists,
@@ -174,6 +174,6 @@ def _write(top: str, statements: list[str], returned: str) -> None:
     Path("m.py").write_text(f"{HEAD}\n{top}\n\n{honest}\n\n{own}", encoding="utf-8")
 
 
-def _rows(found: cc.Result, labels: list[str]) -> list[Row]:
+def _rows(found: cc.Evaluation, labels: list[str]) -> list[Row]:
     """The values of the built-in metrics, as they are."""
     return [{"label": label, "values": repr(found.per_user[label].to_list())} for label in labels]

@@ -14,9 +14,9 @@ import polars as pl
 import concord as cc
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, rate, rng_of, table_of
-from concord.metrics_core.evaluation.summary import Summary
 from concord.metrics_core.metrics.judged import Bools
 from concord.metrics_core.stats.clusters import RatioEstimate
+from concord.metrics_core.results.evaluation import Summary
 
 CONFIDENCE = 0.95
 RUNS = 200
@@ -87,14 +87,18 @@ def _evaluated(
     ratio = cc.evaluate(lists, truth, metrics=[f"R@{K}"], conventions=over_all, **how)
     values = ratio.per_user.drop_nulls(f"R@{K}").sort("user")
     counts = values["#counts>=1"].to_numpy()
-    summaries = {OVER_ALL: ratio.means[f"R@{K}"]}
+    summaries = {OVER_ALL: ratio.summaries[f"R@{K}"]}
     if not only_ratio:
         metrics = [*SUMS, *RATIOS]
         if clip is None:
-            summaries |= cc.evaluate(lists, truth, metrics=metrics, conventions="standard").means
+            summaries |= cc.evaluate(
+                lists, truth, metrics=metrics, conventions="standard"
+            ).summaries
         else:
             plain = cc.preset("standard", propensity=known)
-            summaries |= cc.evaluate(lists, truth, metrics=metrics, conventions=plain, **how).means
+            summaries |= cc.evaluate(
+                lists, truth, metrics=metrics, conventions=plain, **how
+            ).summaries
     return Values(summaries, values[f"R@{K}"].to_numpy() * counts, counts)
 
 

@@ -18,6 +18,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "ConventionMatch": "results.reconcile",
     "Conventions": "conventions.conventions",
     "Derivation": "results.explain",
+    "Evaluation": "results.evaluation",
     "ExplanationDiff": "results.explain",
     "InputError": "errors",
     "Judged": "metrics.judged",
@@ -25,7 +26,6 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "MetricCheck": "results.check_metric",
     "PropertyCheck": "results.check_metric",
     "Reconciliation": "results.reconcile",
-    "Result": "evaluation.evaluate",
     "Split": "results.split",
     "Study": "results.study",
     "VarianceComponents": "results.plan",
@@ -63,7 +63,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.conventions.presets import preset as preset
     from concord.metrics_core.conventions.presets import presets as presets
     from concord.metrics_core.errors import InputError as InputError
-    from concord.metrics_core.evaluation.evaluate import Result as Result
     from concord.metrics_core.evaluation.evaluate import evaluate as evaluate
     from concord.metrics_core.metrics.judged import Judged as Judged
     from concord.metrics_core.metrics.own import metric as metric
@@ -73,6 +72,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.results.check_metric import PropertyCheck as PropertyCheck
     from concord.metrics_core.results.comparison import Comparison as Comparison
     from concord.metrics_core.results.error_analysis import Cases as Cases
+    from concord.metrics_core.results.evaluation import Evaluation as Evaluation
     from concord.metrics_core.results.explain import Derivation as Derivation
     from concord.metrics_core.results.explain import ExplanationDiff as ExplanationDiff
     from concord.metrics_core.results.plan import Plan as Plan

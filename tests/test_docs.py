@@ -146,7 +146,7 @@ def test_the_demo_by_visits_gives_the_numbers_of_its_page(monkeypatch: pytest.Mo
     page = ROOT / "docs" / "how-to" / "sessions.md"
 
     for over, result in _names_after(page)["means"].items():
-        (of,) = result.summary.to_dicts()
+        (of,) = result.to_frame().to_dicts()
         row = f"| {over} | {of['mean']:.4f} | {of['ci_low']:.4f} to {of['ci_high']:.4f} |"
         assert row in page.read_text(encoding="utf-8")
 

@@ -34,7 +34,7 @@ def pinned(target: str | None = "catalogue", **knobs: Any) -> cc.Conventions:
     return cc.preset("standard", fairness_target=target, **knobs)
 
 
-def evaluated(metrics: Sequence[str], conventions: cc.Conventions, **others: Any) -> cc.Result:
+def evaluated(metrics: Sequence[str], conventions: cc.Conventions, **others: Any) -> cc.Evaluation:
     how = {"items": ITEMS, "columns": NAMED, **others}
     return cc.evaluate(RECS, TRUTH, metrics=metrics, conventions=conventions, **how)
 
@@ -90,8 +90,8 @@ def test_expected_exposure_by_hand() -> None:
         assert row[3] == pytest.approx(sum((a - b) ** 2 for a, b in pairs))
         assert sum(ideal) == pytest.approx(1)
     assert found["EEL@2"] == pytest.approx(fmean(found.per_user["EEL@2"].to_list()[:2]))
-    assert found.summary["n_users"].to_list() == [2, 2, 2]
-    assert found.summary["n_undefined"].to_list() == [1, 1, 1]
+    assert found.to_frame()["n_users"].to_list() == [2, 2, 2]
+    assert found.to_frame()["n_undefined"].to_list() == [1, 1, 1]
 
 
 def test_all_wrong_lists_are_not_as_good_as_all_right_ones() -> None:

@@ -100,13 +100,13 @@ def test_conventions_are_arguments() -> None:
 
 def test_the_code_is_part_of_the_fingerprint_without_comments_and_docstrings(file: Path) -> None:
     def fingerprint(metric: str) -> str:
-        return cc.evaluate(RECS, TRUTH, metrics=[metric], **HOW).task.conventions.fingerprint
+        return cc.evaluate(RECS, TRUTH, metrics=[metric], **HOW).conventions.fingerprint
 
     before = fingerprint(f"{file}:revenue@3")
     documented = REVENUE.replace("= sum of", "= the sum of").replace("Money.", "Prices.")
     file.write_text(documented + "# other\n", encoding="utf-8")
     assert fingerprint(f"{file}:revenue@3") == before
-    plain = cc.evaluate(RECS, TRUTH, metrics=["P@3"], conventions="standard").task.conventions.fingerprint  # fmt: skip
+    plain = cc.evaluate(RECS, TRUTH, metrics=["P@3"], conventions="standard").conventions.fingerprint  # fmt: skip
     file.write_text(REVENUE.replace("return lists", "return 2 * lists", 1), encoding="utf-8")
 
     assert plain == cc.preset("standard").fingerprint

@@ -326,7 +326,7 @@ def test_the_interval_is_that_of_a_ratio() -> None:
     compared = cc.compare(lists, truth, metrics=["R@4"], baseline="other", conventions=RATIO, train=train, adjustment="max_t", wilcoxon=True)  # fmt: skip
 
     ratio, error = jackknifed(of_one, below)
-    row = found["one"].summary.row(0, named=True)
+    row = found["one"].to_frame().row(0, named=True)
     assert row["mean"] == pytest.approx(ratio)
     few = pytest.approx(t_of(below, [b * b for b in below]))  # users have most of the weight
     assert (row["ci_high"] - row["ci_low"]) / 2 / error == few
@@ -363,7 +363,7 @@ def test_requests_of_a_user_are_one_in_the_interval() -> None:
     above, below = (np.add.reduceat(each, range(0, 40, 2)) for each in sums)
     squares = np.add.reduceat(np.square(sums[1]), range(0, 40, 2))
     ratio, error = jackknifed(above.tolist(), below.tolist())
-    row = found.summary.row(0, named=True)
+    row = found.to_frame().row(0, named=True)
     assert (row["mean"], row["n_users"], row["n_requests"]) == (pytest.approx(ratio), 20, 40)
     assert (row["ci_high"] - row["ci_low"]) / 2 / error == pytest.approx(
         t_of(below.tolist(), squares.tolist())

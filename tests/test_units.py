@@ -94,7 +94,7 @@ def jackknife(values: dict[int, list[float]], mean: str) -> tuple[float, float]:
 @pytest.mark.parametrize("mean", MEANS)
 def test_a_mean_has_the_error_of_a_jackknife_over_users(mean: str) -> None:
     result = cc.evaluate(lists("als"), truth(), metrics=[LABEL], conventions=pinned(mean), unit=UNIT)  # fmt: skip
-    row = result.summary.row(0, named=True)
+    row = result.to_frame().row(0, named=True)
     whole, error = jackknife(recalls("als"), mean)
 
     assert result[LABEL] == pytest.approx(whole, abs=1e-14)
@@ -300,7 +300,7 @@ def test_lists_may_be_of_any_form(form: str, tmp_path: Path) -> None:
     how: dict[str, Any] = {"metrics": [LABEL], "conventions": pinned("requests"), "unit": UNIT}
     wanted = truth().with_columns(pl.col(UNIT).cast(pl.String)) if form != "parquet" else truth()
 
-    assert cc.evaluate(path, wanted, **how).summary.equals(cc.evaluate(rows, truth(), **how).summary)  # fmt: skip
+    assert cc.evaluate(path, wanted, **how).to_frame().equals(cc.evaluate(rows, truth(), **how).to_frame())  # fmt: skip
 
 
 ODD = ["a", "a/b", "a\\", "/", "\\/", "a b", "1"]

@@ -34,6 +34,7 @@ from concord.metrics_core.evaluation.side_data import Background
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.error_analysis import Cases, ItemDifference
+from concord.metrics_core.results.evaluation import CONFIDENCE
 from concord.metrics_core.stats.exact_sums import exact_sum
 
 WORST = 20

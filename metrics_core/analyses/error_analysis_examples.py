@@ -120,7 +120,7 @@ class ExampleBuilder:
         truth = self.tables.rows_of_examples("truth")
         rows = {side: self.tables.rows_of_examples(f"all_{side}") for side in SIDES}
         task = Task(self.values.labels, self.values.conventions)
-        item_columns = self.background.shelved(task).shelf
+        item_columns = self.background.with_item_columns(task).shelf
         return {
             (str(label), side): compute_reasons(
                 rows[side], truth, label, self.values.conventions, item_columns

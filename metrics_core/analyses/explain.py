@@ -135,7 +135,6 @@ def explain(
             recs,
             truth,
             conventions,
-            again=True,
             train=train,
             items=items,
             columns=columns,
@@ -204,7 +203,7 @@ class _UserData:
 
     def task(self, label: Label, own: Conventions) -> Task:
         """Return the label under these conventions with its item features; the lists must be ranked."""
-        task = self.background.shelved(Task([label], self.conventions))
+        task = self.background.with_item_columns(Task([label], self.conventions))
         if label.name in _LIST_METRICS:
             catalogue = self.background.catalogue
             refuse_missing(task, has_train=self.background.train is not None, catalogue=catalogue)

@@ -17,6 +17,7 @@ from concord.metrics_core.evaluation.score import MEAN_WEIGHT
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, Segmentation, SegmentCell
+from concord.metrics_core.results.evaluation import Evaluation
 from concord.metrics_core.results.plan import PlannedDifference, VarianceComponents
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.mean_interval import t_quantile
@@ -338,12 +339,17 @@ def _observe_values(
 
 def _clusters(aligned: Aligned, label: str, values: PerUserValues) -> Clusters | None:
     """Results of `evaluate` know their conventions, frames do not."""
-    task = getattr(next(iter(values.values())), "task", None)
-    return aligned.clusters if task is None else aligned.whose(parse(label), task.conventions)
+    first = next(iter(values.values()))
+    if not isinstance(first, Evaluation):
+        return aligned.clusters
+    return aligned.whose(parse(label), first.conventions)
 
 
 def _unit_mean(values: PerUserValues) -> UnitMean | None:
-    means = {model: getattr(value, "unit_mean", None) for model, value in values.items()}
+    means = {
+        model: value.conventions.unit_mean if isinstance(value, Evaluation) else None
+        for model, value in values.items()
+    }
     if len(set(means.values())) > 1:
         listed = ", ".join(f"{model} has unit_mean {mean}" for model, mean in means.items())
         raise refuse("values", f"are of different units: {listed}", "evaluate all models alike")
@@ -352,12 +358,13 @@ def _unit_mean(values: PerUserValues) -> UnitMean | None:
 
 
 def _values_frame(model: str, value: Any) -> pl.DataFrame:
-    frame = getattr(value, "by_id", getattr(value, "per_user", value))
+    is_evaluation = isinstance(value, Evaluation)
+    frame = value.values.by_id if is_evaluation else value
     table = pl.DataFrame(table_from_frame(frame, model))
     if "user" not in table.columns:
         problem = f"has no column 'user' (columns: {', '.join(table.columns) or 'none'})"
         raise refuse(model, problem, "give per-user values: `user`, then a column per label")
-    if not hasattr(value, "task") and any(name.startswith(MEAN_WEIGHT) for name in table.columns):
+    if not is_evaluation and any(name.startswith(MEAN_WEIGHT) for name in table.columns):
         problem = (
             "holds values of `propensity.normalised: over_all`, whose mean is no mean over users"
         )

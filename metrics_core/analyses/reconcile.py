@@ -17,7 +17,7 @@ from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.errors import refuse
-from concord.metrics_core.evaluation.evaluate import mean_of
+from concord.metrics_core.evaluation.accumulator import definition_mean
 from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.panel import Definition, differing, panel
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
@@ -138,7 +138,6 @@ def reconcile(
             recs,
             truth,
             conventions,
-            again=True,
             columns=columns,
             policies=input,
             unit=unit,
@@ -148,7 +147,7 @@ def reconcile(
 
         def compute_means(definitions: Sequence[Definition]) -> list[float]:
             part = evaluate_partition(connection, Task((), conventions, definitions=definitions))
-            return [mean_of([part.values], definition) for definition in definitions]
+            return [definition_mean([part.values], definition) for definition in definitions]
 
         return search(value, label, conventions, compute_means, grades)
 

@@ -312,7 +312,7 @@ class _Grouping:
         ground, pinned = self.evidence.ground, self.evidence.config.conventions
         asked = {k: v for k, v in (pinned.propensity or {}).items() if k != "normalised"}
         task = Task([self.recall], replace(pinned, propensity=asked or None), only_known=True)
-        return Background(ground.train, ground.items).shelved(task)
+        return Background(ground.train, ground.items).with_item_columns(task)
 
     def _shares(self) -> pl.DataFrame:
         """The share of each user's top k that goes to items of each group."""

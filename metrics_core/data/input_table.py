@@ -45,6 +45,7 @@ class InputTable:
     unit     : what we call the columns that with the user name a request -> what the reader of messages does
     held     : the table itself, where it is no file
     row_name : what messages call a row of `held`, by its number from 0; else they number it
+    is_hashed : True if the hashes of a file are part of what is known of it
     """
 
     name: str
@@ -56,6 +57,7 @@ class InputTable:
     unit: Mapping[str, str] = field(default_factory=dict)
     held: pa.Table | None = None
     row_name: Callable[[int], str] | None = None
+    is_hashed: bool = True
 
     @property
     def path(self) -> Place:

@@ -39,7 +39,7 @@ def describe_ids(source: Source, users: int, items: int) -> dict[str, Any]:
 def describe_table(source: Source) -> dict[str, Any]:
     """Return what is known of any table: rows, notes, and the hashes and size of a file."""
     file = source.file
-    known = hash_content(file.path) if file.held is None else ContentHashes()
+    known = hash_content(file.path) if file.held is None and file.is_hashed else ContentHashes()
     return {
         "path": file.path.as_posix(),
         "format": file.format,

@@ -14,14 +14,15 @@ import polars as pl
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.relations import Table, read_column
 from concord.metrics_core.data.units import users_of_units
-from concord.metrics_core.evaluation.diagnostics import LISTED, ListCounts, WeightCounts
-from concord.metrics_core.evaluation.panel import Panel, panel
+from concord.metrics_core.evaluation.diagnostics import LISTED, ListCounts, ListSigns, WeightCounts
+from concord.metrics_core.evaluation.panel import Definition, Panel, panel
 from concord.metrics_core.evaluation.partition import Part, Task, count_users, part_names
-from concord.metrics_core.evaluation.score import mean_weight, names_users
-from concord.metrics_core.evaluation.summary import Summary, summarise, summarise_catalogue
+from concord.metrics_core.evaluation.score import MEAN_WEIGHT, mean_weight, names_users
+from concord.metrics_core.evaluation.summary import summarise, summarise_catalogue
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
+from concord.metrics_core.results.evaluation import CONFIDENCE, Summary
 from concord.metrics_core.stats.clusters import Clusters
 
 MADE_NUMBERS = ("concord-eval", "duckdb", "numpy", "polars", "pyarrow", "scipy")
@@ -68,6 +69,7 @@ class EvaluationAccumulator:
     lists: ListCounts = field(default_factory=ListCounts)
     owners: set[str] = field(default_factory=set)
     weighing: WeightCounts = field(default_factory=WeightCounts)
+    signs: ListSigns | None = None
 
     @property
     def definitions(self) -> list[str]:
@@ -76,8 +78,15 @@ class EvaluationAccumulator:
 
     def add(self, part: Part) -> None:
         """Count another partition in."""
-        self.counts.update(count_users(part.values, self.task))
-        self.lists.add(part.values)
+        if part.counts is None:
+            self.counts.update(count_users(part.values, self.task))
+            self.lists.add(part.values)
+        else:
+            self.counts.update(part.counts.users)
+            self.lists.kinds.update(part.counts.lists)
+        if part.signs is not None:
+            self.signs = self.signs or ListSigns()
+            self.signs.add(part.signs)
         if self.task.conventions.propensity is not None:
             self.weighing.add(part.values)
         if self.task.conventions.unit_mean is not None:
@@ -98,8 +107,6 @@ class EvaluationAccumulator:
         table_of : the table that has `user` and a column; one column is read at a time, so that memory does not grow
                    with their number
         """
-        if self.task.conventions.propensity is not None:
-            self.weighing.refuse_few(self.task.conventions.propensity)
         pinned, mean = self.task.conventions, self.task.conventions.unit_mean
         n_users = None if mean is None else len(self.owners)
         found: dict[str, Summary] = {}
@@ -136,6 +143,32 @@ class EvaluationAccumulator:
         return tuple(column.to_numpy() for column in pl.concat(frames).get_columns())
 
 
+def definition_mean(frames: Sequence[pl.DataFrame], definition: Definition) -> float:
+    """Return the mean of a definition over the values of all partitions."""
+    prefixes = (f"#{definition.column}#", MEAN_WEIGHT)
+    columns = [name for name in frames[0].columns if name.startswith(prefixes)]
+    values = pl.concat([frame.select("user", definition.column, *columns) for frame in frames])
+    return summarise_column(
+        values, definition.column, definition.label, definition.conventions, confidence=CONFIDENCE
+    ).mean
+
+
+def summarise_column(
+    values: pl.DataFrame, name: str, label: Label, conventions: Conventions, *, confidence: float
+) -> Summary:
+    """Return the summary of one column of users' values; users who are left out do not count."""
+    counted = values.filter(pl.col(name).is_not_null())
+    parts = tuple(counted[part].to_numpy() for part in part_names(name) if part in counted.columns)
+    mean = conventions.unit_mean
+    clusters = None if mean is None else Clusters.from_ids(counted["user"], mean)
+    if (weight := mean_weight(label, conventions)) is not None:
+        clusters = Clusters.weighted(counted[weight].to_numpy(), clusters)
+    column = counted[name].to_numpy()
+    return summarise(
+        label, column, conventions, confidence=confidence, parts=parts, clusters=clusters
+    )
+
+
 def pinned_content(model: str, conventions: Conventions) -> Content:
     """What every file of a model's results says of itself."""
     return {
@@ -145,27 +178,16 @@ def pinned_content(model: str, conventions: Conventions) -> Content:
     }
 
 
-def summary_content(
-    model: str,
-    accumulator: EvaluationAccumulator,
-    summaries: tuple[Mapping[str, Summary], Mapping[str, Summary]],
-    panels: Mapping[str, Panel],
-    *,
-    validity: Content,
-    fit: Content,
-    inputs: Mapping[str, Content],
+def counts_content(
+    accumulator: EvaluationAccumulator, *, validity: Content, fit: Content
 ) -> Content:
-    """The summary of a model's evaluation, as its file has it.
+    """Return the counts of a model's evaluation, as its summary has them.
 
-    summaries : of labels, and of the panel's other definitions
-    validity  : see `validity`; `fit` : see `fit_of`
-    inputs    : role -> path, sha256 and md5 of the tables that it rests on
+    validity : see `validity`; `fit` : see `fit_of`
     """
-    task, counts, (labels, definitions) = accumulator.task, accumulator.counts, summaries
+    task, counts = accumulator.task, accumulator.counts
     ks = task.cutoffs
     return {
-        **pinned_content(model, task.conventions),
-        "metrics": {label: summary_numbers(summary) for label, summary in labels.items()},
         "users": {
             "evaluated": counts["in_truth"],
             **{name: count for name, count in counts.items() if "@" not in name},
@@ -174,10 +196,7 @@ def summary_content(
         "judged_share": {str(k): counts[f"judged@{k}"] / max(counts[f"listed@{k}"], 1) for k in ks},
         **({"propensity": accumulator.weighing.content} if task.conventions.propensity else {}),
         "validity": validity,
-        "inputs": inputs,
-        "versions": dict(program_versions()),
         "fit": fit,
-        "panel": {label: _panel(each, definitions) for label, each in panels.items()},
     }
 
 
@@ -188,7 +207,7 @@ def program_versions() -> Mapping[str, str]:
     return {**{name: version(name) for name in MADE_NUMBERS}, "python": python}
 
 
-def _panel(panel: Panel, summaries: Mapping[str, Summary]) -> Content:
+def panel_content(panel: Panel, summaries: Mapping[str, Summary]) -> Content:
     """The definitions of a label and what they say of this model; the pinned one stands under `metrics`."""
     return {
         "definitions": [

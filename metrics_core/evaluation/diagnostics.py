@@ -54,7 +54,7 @@ SELECT k, count(*) FROM (
     {_KNOWN} GROUP BY k, user HAVING count(score) = 2 AND min(score) = max(score))
 GROUP BY k
 """
-Kind = tuple[
+ListKind = tuple[
     int, bool, bool
 ]  # how long a list is; has its user relevant items; are all of them in it?
 
@@ -67,65 +67,102 @@ class ListCounts:
     users : a fingerprint of their users, which no order changes
     """
 
-    kinds: Counter[Kind] = field(default_factory=Counter)
+    kinds: Counter[ListKind] = field(default_factory=Counter)
     users: int = 0
 
     def add(self, values: pl.DataFrame) -> None:
         """Count those of another partition in."""
+        self.kinds.update(list_kinds(values))
         listed = values.filter(pl.col(KNOWN) & (pl.col(LISTED) > 0))
-        self.kinds.update(_kinds(listed))
         self.users ^= users_fingerprint(listed.select("user"))
 
 
-def _kinds(listed: pl.DataFrame) -> dict[Kind, int]:
+def list_kinds(values: pl.DataFrame) -> dict[ListKind, int]:
+    """Count the lists of known users by their kind."""
+    listed = values.filter(pl.col(KNOWN) & (pl.col(LISTED) > 0))
     some, every = pl.col(RELEVANT) > 0, pl.col(FOUND) == pl.col(RELEVANT)
     kinds = listed.group_by(pl.col(LISTED), some.alias("some"), every.alias("every")).len()
     return {(length, some, every): count for length, some, every, count in kinds.rows()}
 
 
+@dataclass
+class ListSigns:
+    """Counts of places and ties in the lists of known users; those of partitions add up.
+
+    Attributes
+    ----------
+    missing : Counter
+        Rank -> places without an item.
+    in_train, future : Counter or None
+        Rank -> items that the user had in train, and items that first appear in train after the user's last row of
+        the ground truth; None without a train, and without times.
+    tied : Counter
+        k -> users whose scores at k and k + 1 are equal.
+    """
+
+    missing: Counter[int] = field(default_factory=Counter)
+    in_train: Counter[int] | None = None
+    future: Counter[int] | None = None
+    tied: Counter[int] = field(default_factory=Counter)
+
+    def add(self, other: "ListSigns") -> None:
+        """Add the counts of another partition."""
+        self.missing.update(other.missing)
+        self.tied.update(other.tied)
+
+
 def count_list_signs(
     connection: DuckDBPyConnection,
-    lists: ListCounts,
     *,
     has_train: bool,
     has_scores: bool,
     ks: Sequence[int],
     of_requests: bool = False,
-) -> dict[str, Any]:
-    """What the views `lists`, `truth` and, if there is one, `train` tell of one model, over the users whom the truth knows.
-
-    users       : a fingerprint of the users who have a list
-    full_lists  : users with a list; of them those whose list is as long as the longest, with relevant items,
-                  and with all of these in the list: sampled candidates look like that
-    by_cutoff   : k -> `shown` places; of them `in_train`, items that the user had in the train, and `future`, items
-                  that first appear in the train after the user's last row of the truth (null without times);
-                  `tied`: users whose scores at k and k + 1 are equal
+) -> ListSigns:
+    """Return the counts of the views `lists`, `truth` and, if there is one, `train`, over the users of the ground truth.
 
     of_requests : are lists and truth those of requests, of which users are counted above, and whose users the train knows?
     """
     deepest = {"deepest": max(ks, default=0)}
     lacking = only_row(connection, _LACKING)[0]  # told by the file
-    misses = dict(connection.execute(_MISSES, deepest).fetchall()) if lacking else {}
-    timed = has_train and _times(connection)
-    known = _KNOWN_ITEMS.format(owner=user_sql("lists.user") if of_requests else "lists.user")
-    ranks = connection.execute(known, deepest).fetchall() if has_train else []
-    tied = dict(connection.execute(_TIED, {"ks": list(ks)}).fetchall()) if has_scores and ks else {}
+    signs = ListSigns()
+    if lacking:
+        signs.missing.update(dict(connection.execute(_MISSES, deepest).fetchall()))
+    if has_train:
+        timed = _times(connection)
+        owner = user_sql("lists.user") if of_requests else "lists.user"
+        ranks = connection.execute(_KNOWN_ITEMS.format(owner=owner), deepest).fetchall()
+        signs.in_train = Counter({rank: held for rank, held, _ in ranks})
+        signs.future = Counter({rank: late for rank, _, late in ranks}) if timed else None
+    if has_scores and ks:
+        signs.tied.update(dict(connection.execute(_TIED, {"ks": list(ks)}).fetchall()))
+    return signs
+
+
+def validity(lists: ListCounts, signs: ListSigns, ks: Sequence[int]) -> dict[str, Any]:
+    """Return the counts of one model that show whether its evaluation can be trusted.
+
+    users       : a fingerprint of the users who have a list
+    full_lists  : users with a list; of them those whose list is as long as the longest, with relevant items,
+                  and with all of these in the list: sampled candidates look like that
+    by_cutoff   : k -> `shown` places; of them `in_train` and `future`; `tied`: see `ListSigns`
+    """
     return {
         "users": f"{lists.users:016x}",
         "full_lists": _full(lists.kinds),
         "by_cutoff": {
             str(k): {
-                "shown": _shown(lists.kinds, k) - sum(n for rank, n in misses.items() if rank <= k),
-                "in_train": _up_to(k, ranks, 1) if has_train else None,
-                "future": _up_to(k, ranks, 2) if timed else None,
-                "tied": tied.get(k, 0),
+                "shown": _shown(lists.kinds, k) - _up_to(k, signs.missing),
+                "in_train": None if signs.in_train is None else _up_to(k, signs.in_train),
+                "future": None if signs.future is None else _up_to(k, signs.future),
+                "tied": signs.tied[k],
             }
             for k in ks
         },
     }
 
 
-def _full(lists: Mapping[Kind, int]) -> dict[str, int | None]:
+def _full(lists: Mapping[ListKind, int]) -> dict[str, int | None]:
     longest = max((length for length, _, _ in lists), default=None)
     return {
         "users": sum(lists.values()),
@@ -136,7 +173,7 @@ def _full(lists: Mapping[Kind, int]) -> dict[str, int | None]:
     }
 
 
-def _shown(lists: Mapping[Kind, int], k: int) -> int:
+def _shown(lists: Mapping[ListKind, int], k: int) -> int:
     return sum(min(length, k) * count for (length, _, _), count in lists.items())
 
 
@@ -151,8 +188,82 @@ def _times(connection: DuckDBPyConnection) -> bool:
     return timed
 
 
-def _up_to(k: int, ranks: Sequence[tuple[int, ...]], column: int) -> int:
-    return sum(row[column] for row in ranks if row[0] <= k)
+def _up_to(k: int, counts: Counter[int]) -> int:
+    return sum(count for rank, count in counts.items() if rank <= k)
+
+
+_OWNED_TRUTH = "CREATE VIEW owned_truth AS SELECT *, {owner} AS owner FROM truth"
+_IN_TRAIN = """
+SELECT count(*), count(DISTINCT owner) FROM owned_truth AS truth
+SEMI JOIN train ON truth.owner = CAST(train.user AS VARCHAR)
+               AND CAST(truth.item AS VARCHAR) = CAST(train.item AS VARCHAR)
+"""
+_SHARED = """
+SELECT count(*) FROM (SELECT owner FROM owned_truth AS truth SEMI JOIN train ON truth.owner = CAST(train.user AS VARCHAR) LIMIT 1)
+"""
+_BEFORE_TRAIN = """
+SELECT count(*) FROM (SELECT owner AS user, min(time) AS began FROM owned_truth GROUP BY ALL)
+JOIN (SELECT CAST(user AS VARCHAR) AS user, max(last) AS ended FROM train GROUP BY ALL) USING (user)
+WHERE began < ended
+"""
+_BORN_AFTER = """
+SELECT count(*), count(DISTINCT owner), count(DISTINCT CAST(item AS VARCHAR)) FROM owned_truth AS truth
+JOIN (SELECT CAST({column} AS VARCHAR) AS id, min(time) AS born FROM train GROUP BY ALL) AS first
+ON CAST({owned} AS VARCHAR) = first.id WHERE truth.time < born
+"""
+_OWNED = {"item": "truth.item", "user": "truth.owner"}
+
+
+@dataclass(frozen=True)
+class TrainOverlap:
+    """Rows of the ground truth that train has too, or that come before it.
+
+    Attributes
+    ----------
+    rows, users : int
+        Rows whose user has the item in train, and their users.
+    truth_rows : int
+        All rows of the ground truth.
+    shares_users : bool
+        True if train has any user of the ground truth.
+    users_before_train : int
+        Users with a row before their last one in train.
+    born_after : dict
+        `item` or `user` -> rows before the item, or the user, first appears in train; their users and items.
+    """
+
+    rows: int
+    users: int
+    truth_rows: int
+    shares_users: bool
+    users_before_train: int = 0
+    born_after: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+
+    def __add__(self, other: "TrainOverlap") -> "TrainOverlap":
+        """Return the overlap of both partitions of users, without times."""
+        return TrainOverlap(
+            self.rows + other.rows,
+            self.users + other.users,
+            self.truth_rows + other.truth_rows,
+            self.shares_users or other.shares_users,
+        )
+
+
+def count_train_overlap(connection: DuckDBPyConnection, *, of_requests: bool) -> TrainOverlap:
+    """Return the overlap of the views `truth` and `train`."""
+    owner = user_sql("user") if of_requests else "CAST(user AS VARCHAR)"
+    connection.execute(_OWNED_TRUTH.format(owner=owner))
+    rows, users = only_row(connection, _IN_TRAIN)
+    (truth_rows,) = only_row(connection, "SELECT count(*) FROM truth")
+    (shared,) = only_row(connection, _SHARED)
+    if not all("time" in connection.view(name).columns for name in ("train", "truth")):
+        return TrainOverlap(rows, users, truth_rows, bool(shared))
+    (before,) = only_row(connection, _BEFORE_TRAIN)
+    born: dict[str, tuple[int, int, int]] = {}
+    for kind, owned in _OWNED.items():
+        late, n_users, n_items = only_row(connection, _BORN_AFTER.format(column=kind, owned=owned))
+        born[kind] = (late, n_users, n_items)
+    return TrainOverlap(rows, users, truth_rows, bool(shared), before, born)
 
 
 # Columns of a partition's values: of a user's relevant rows the sum of their weights, that of the squares, the

@@ -1,10 +1,19 @@
 """The results of evaluated models and the data that they were evaluated on, in files or in memory."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from concord.metrics_core.data.relations import OpenConnection, Table
+from concord.metrics_core.data.relations import (
+    OpenConnection,
+    Table,
+    create_view,
+    file_paths,
+    read_column,
+)
+from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.evaluation.diagnostics import TrainOverlap, count_train_overlap
 
 Json = Mapping[str, Any]
 
@@ -73,8 +82,45 @@ class EvaluationData:
     folds: Mapping[str, Table] = field(default_factory=dict)
 
     def truth_of(self, evaluated: ModelResult) -> Table:
-        """What the lists were judged by."""
+        """Return the ground truth that the lists were evaluated on."""
         return self.folds[evaluated.quality["fold"]] if self.folds else self.truth
+
+    def users_by_items(self, evaluated: ModelResult) -> Mapping[int, int]:
+        """Return number of items -> users who have so many in the ground truth of these lists."""
+        counts = read_column(self.truth_of(evaluated), "user").value_counts()["count"]
+        return Counter(counts.to_list())
+
+    def truths_differ(self) -> bool:
+        """True if the users of a ground truth do not all have the same items."""
+        truths = (self.truth_quality.get("folds") or {"": self.truth_quality}).values()
+        return any(each["rows"] < each["users"] * each["items"] for each in truths)
+
+    def highest_grade(self) -> float | None:
+        """Return the highest grade of the ground truth; None if it has no rows."""
+        highest: Any = read_column(self.truth, "grade").max()
+        return None if highest is None else float(highest)
+
+    def n_known_items(self) -> int:
+        """Return how many items the catalogue has, or else the train; 0 if neither is given."""
+        table = self.train if self.items is None else self.items
+        if table is None:
+            return 0
+        with self.connecting(file_paths([table])) as connection:
+            create_view(connection, "known", table)
+            return int(only_row(connection, "SELECT count(DISTINCT item) FROM known")[0])
+
+    def train_overlap(self, *, of_requests: bool) -> TrainOverlap | None:
+        """Return what train and ground truth share; None without a train. Of folds it is that of all truths."""
+        if self.train is None:
+            return None
+        truths = tuple(self.folds.values()) or (self.truth,)
+        with self.connecting(file_paths([self.train, *truths])) as connection:
+            create_view(connection, "train", self.train)
+            for number, truth in enumerate(truths):
+                create_view(connection, f"truth_{number}", truth)
+            every = " UNION ALL BY NAME ".join(f"FROM truth_{n}" for n in range(len(truths)))
+            connection.execute(f"CREATE VIEW truth AS {every}")
+            return count_train_overlap(connection, of_requests=of_requests)
 
 
 Models = Mapping[str, ModelResult]

@@ -19,6 +19,8 @@ from concord.metrics_core.evaluation.diagnostics import (
     KNOWN,
     LISTED,
     RELEVANT,
+    ListKind,
+    ListSigns,
     weight_columns,
 )
 from concord.metrics_core.evaluation.judge import PROPENSITY, judge
@@ -123,11 +125,25 @@ class Task:
 
 
 @dataclass(frozen=True)
+class PartCounts:
+    """Counts of users by name, as `count_users` returns them, and of lists by kind."""
+
+    users: Mapping[str, int]
+    lists: Mapping[ListKind, int]
+
+
+@dataclass(frozen=True)
 class Part:
-    """What a partition gives: `values` of its users, and by label what its lists show of the items."""
+    """What a partition gives: `values` of its users, and by label what its lists show of the items.
+
+    signs  : counts of its lists, where an executor has to count them because it does not keep the lists
+    counts : of users and lists, where they are counted already and there are no values
+    """
 
     values: pl.DataFrame
     exposures: Mapping[str, Exposure]
+    signs: ListSigns | None = None
+    counts: PartCounts | None = None
 
 
 def joined(parts: Sequence[Part]) -> Part:

@@ -64,8 +64,8 @@ class Background:
         """The items, and what is known of them."""
         return None if self.items is None else catalogue_of(read_frame(self.items))
 
-    def shelved(self, task: Task) -> Task:
-        """The task with what it reads of the catalogue or the train; see `with_shelf`."""
+    def with_item_columns(self, task: Task) -> Task:
+        """Return the task with what it reads of catalogue or train; see `with_item_columns`."""
         return with_item_columns(task, lambda: self.catalogue, lambda: self.train)
 
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.metric import Bounds
+from concord.metrics_core.results.evaluation import Summary
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.exact_sums import compress_sum, exact_parts
 from concord.metrics_core.stats.mean_interval import (
@@ -20,27 +20,6 @@ from concord.metrics_core.stats.mean_interval import (
     interval_from_sums,
     squared_deviations,
 )
-
-
-@dataclass(frozen=True)
-class Summary:
-    """NaN where a number does not exist; `n_users` stand behind the mean, `n_undefined` had 0/0.
-
-    n_requests : of these users, where values are those of requests; `n_undefined` are requests then
-    """
-
-    mean: float
-    ci_low: float
-    ci_high: float
-    n_users: int
-    n_undefined: int
-    n_requests: int | None = None
-
-    @property
-    def numbers(self) -> dict[str, Any]:
-        """The fields; without the number of requests where there are none."""
-        found = vars(self)
-        return found if self.n_requests is not None else {n: found[n] for n in found if n != "n_requests"}  # fmt: skip
 
 
 def summarise(

@@ -21,7 +21,7 @@ class BaseResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as plain Python values that `json.dumps` accepts; NaN becomes None."""
-        return dict(_plain(self))
+        return dict(plain(self))
 
     def to_frame(self) -> "pl.DataFrame":
         """Return the main table as a polars frame; `to_frame().to_pandas()` gives a pandas frame."""
@@ -49,13 +49,14 @@ class BaseResult:
         return render(self, "html")
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return dataclasses, mappings and frames as dicts and lists; NaN becomes None."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, float) and math.isnan(value):
         return None
     return value.to_dicts() if hasattr(value, "to_dicts") else value

@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the definitions that give the number; return 0 if there is any, else 1."""
     from concord.metrics_core.analyses.reconcile import PrintedNumber, search
     from concord.metrics_core.errors import refuse
-    from concord.metrics_core.evaluation.evaluate import mean_of
+    from concord.metrics_core.evaluation.accumulator import definition_mean
     from concord.metrics_core.evaluation.partition import Task
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         task = Task((), params.pinned, definitions=definitions)
         parts = executor_of(params)(model_data(params, model), task)
         frames = [part.values for part in parts]
-        return [mean_of(frames, definition) for definition in definitions]
+        return [definition_mean(frames, definition) for definition in definitions]
 
     result = search(value, label, params.pinned, compute_means, _grades(truth))
     warn_if_stale(params)

@@ -26,8 +26,9 @@ from concord.metrics_core.comparison.compare import compare
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import resolve_conventions
 from concord.metrics_core.errors import AT_MOST, InputError, Problem, refuse
-from concord.metrics_core.evaluation.evaluate import Result, evaluate
+from concord.metrics_core.evaluation.evaluate import evaluate
 from concord.metrics_core.metrics.label import parse
+from concord.metrics_core.results.evaluation import Evaluation
 from concord.pipeline.mlflow.model_content import CONVENTIONS, conventions_text
 from concord.pipeline.mlflow.run_content import Point, curve_key, interval_key, metric_key
 from concord.pipeline.running.messages import LOG
@@ -244,11 +245,11 @@ class ConcordEvaluator(ModelEvaluator):
         return EvaluationResult(scalars, artifacts, run_id)  # type: ignore[no-untyped-call]
 
 
-def _points(result: Result) -> Iterator[Point]:
+def _points(result: Evaluation) -> Iterator[Point]:
     """As the stage `log` names them: means, curves over k where a metric has several, intervals."""
-    labels = [parse(text) for text in result.means]
+    labels = [parse(text) for text in result.summaries]
     curves = [curve_key(label) for label in labels if label.k is not None]
-    for label, summary in zip(labels, result.means.values(), strict=True):
+    for label, summary in zip(labels, result.summaries.values(), strict=True):
         yield Point(metric_key(label), summary.mean, 0)
         if label.k is not None and curves.count(curve_key(label)) > 1:
             yield Point(curve_key(label), summary.mean, label.k)
@@ -261,9 +262,9 @@ def _is_curve(point: Point) -> bool:
     return point.step > 0
 
 
-def _log(client: MlflowClient, run_id: str, result: Result, points: list[Point]) -> None:
+def _log(client: MlflowClient, run_id: str, result: Evaluation, points: list[Point]) -> None:
     now = int(time.time() * 1000)
-    pinned = result.task.conventions
+    pinned = result.conventions
     tags = {
         "concord.kind": "evaluation",
         "concord.conventions": pinned.fingerprint,
@@ -277,12 +278,12 @@ def _log(client: MlflowClient, run_id: str, result: Result, points: list[Point])
 
 
 def _log_artifacts(
-    client: MlflowClient, run_id: str, result: Result, page: str | None, *, per_user: bool
+    client: MlflowClient, run_id: str, result: Evaluation, page: str | None, *, per_user: bool
 ) -> dict[str, Any]:
     """In the folder `concord` of the run; the names by which `EvaluationResult.artifacts` knows them."""
     uri = f"{client.get_run(run_id).info.artifact_uri}/concord"
-    pinned = result.task.conventions
-    summary = json.loads(result.summary.write_json())
+    pinned = result.conventions
+    summary = json.loads(result.to_frame().write_json())
     text = conventions_text(pinned.as_dict())
     given: list[tuple[str, Any, str, Any]] = [
         ("summary", JsonEvaluationArtifact, "summary.json", summary),

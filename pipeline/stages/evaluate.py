@@ -76,7 +76,7 @@ _KNOWN = "CREATE OR REPLACE TEMP VIEW known AS SELECT user FROM truth"
 def execute_by_ranges(data: ModelData, task: Task, rows_per_partition: int) -> Generator[Part]:
     """Yield the values of one range of users after the other, in the order of the users."""
     # Every query that matters names its order; without the order of the files DuckDB is faster.
-    task = data.background.shelved(task)
+    task = data.background.with_item_columns(task)
     tables = {"lists": data.lists, "truth": data.truth}
     if data.users is not None:
         tables["known"] = data.users
@@ -193,14 +193,12 @@ def evaluate(params: Params, model: str) -> str:
     panels = panels_of(labels, [canonical_label(text) for text in primary], params.pinned)
     task = task_of(labels, params.pinned, panels, has_users="users" in params.background)
     with _value_files(params, model, task) as store:
-        content = evaluate_model(
-            model_data(params, model),
-            task,
-            panels,
-            _ahead(executor_of(params)),
+        execute = _ahead(executor_of(params))
+        evaluation = evaluate_model(model_data(params, model), task, execute, store, fit=fit)
+        content = evaluation.content(
             store,
+            panels,
             confidence=params.comparison.confidence,
-            fit=fit,
             inputs={
                 "truth": content_ids(_truth_quality(params, model)),
                 "lists": content_ids(_quality(params, model)),

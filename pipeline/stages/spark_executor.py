@@ -35,7 +35,7 @@ USERS = 131_072  # whose values the driver holds at a time
 
 def execute_on_spark(data: ModelData, task: Task, rows_per_partition: int) -> Generator[Part]:
     """Yield the values of ranges of users, in the order of the users; all data are files."""
-    task = data.background.shelved(task)
+    task = data.background.with_item_columns(task)
     session = _session()
     inputs: dict[str, Any] = {"recs": data.lists, "truth": data.truth}
     numbers = None

@@ -34,6 +34,7 @@ _VIEWS = {  # class of a result -> the module here that describes it
     "Calibration": "calibrate",
     "Cases": "error_analysis",
     "Derivation": "explain",
+    "Evaluation": "evaluation",
     "ExplanationDiff": "explain",
     "MetricCheck": "check_metric",
     "Plan": "plan",

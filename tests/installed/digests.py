@@ -70,7 +70,7 @@ def _evaluated(model: str, preset: str) -> Any:
         )
     except cc.InputError as error:
         return str(error).replace(str(DEMO), "")
-    return result.per_user.to_dict(as_series=False), result.summary.to_dicts()
+    return result.per_user.to_dict(as_series=False), result.to_frame().to_dicts()
 
 
 def _compared() -> dict[str, Any]:

@@ -43,7 +43,7 @@ def _drawn() -> dict[str, Any]:
 DATA = _drawn()
 
 
-def _evaluate(labels: list[str], duplicates: str, **knobs: Any) -> cc.Result:
+def _evaluate(labels: list[str], duplicates: str, **knobs: Any) -> cc.Evaluation:
     pinned = cc.preset(
         "standard",
         **{"duplicates": duplicates, "ties": "given", "fairness_target": "catalogue", **knobs},
@@ -52,7 +52,7 @@ def _evaluate(labels: list[str], duplicates: str, **knobs: Any) -> cc.Result:
 
 
 @cache
-def _means(duplicates: str, knob: str = "", value: str = "") -> cc.Result:
+def _means(duplicates: str, knob: str = "", value: str = "") -> cc.Evaluation:
     """Evaluate all metrics, or those that read a convention with a word of it."""
     labels = [
         label_of(metric, LENGTH) for metric in CATALOGUE if not knob or knob in metric.conventions

@@ -9,7 +9,7 @@ import concord as cc
 TRUTH = {"u": {"a": 1, "b": 2}, "v": {"a": 0}}
 
 
-def _evaluate(lists: dict[str, list[str]], *metrics: str, **changed: object) -> cc.Result:
+def _evaluate(lists: dict[str, list[str]], *metrics: str, **changed: object) -> cc.Evaluation:
     conventions = cc.preset("standard", **changed)
     return cc.evaluate(lists, TRUTH, metrics=list(metrics), conventions=conventions)
 
@@ -32,7 +32,7 @@ def test_what_stands_after_k_changes_nothing() -> None:
 def test_users_without_a_relevant_item_are_undefined() -> None:
     lists = {"u": ["a"], "v": ["a"]}
     skipped = _evaluate(lists, "R@1")
-    row = skipped.summary.row(0, named=True)
+    row = skipped.to_frame().row(0, named=True)
 
     assert math.isnan(dict(skipped.per_user.iter_rows())["v"])
     assert (skipped["R@1"], row["n_users"], row["n_undefined"]) == (0.5, 1, 1)

@@ -127,7 +127,7 @@ def test_twenty_of_twenty_hits_are_no_certainty(hits: int, low: float, high: flo
         truth(dict.fromkeys(range(20), "a")),
         metrics=["Hit@1"],
         conventions="standard",
-    ).means["Hit@1"]
+    ).summaries["Hit@1"]
 
     assert (hit.ci_low, hit.ci_high) == pytest.approx((low, high), abs=0.001)
 
@@ -137,7 +137,7 @@ def test_two_users_have_an_interval_inside_the_bounds_of_the_metric() -> None:
 
     found = concord.evaluate(
         frame(lists), truth({0: "a", 1: "a"}), metrics=["nDCG@3"], conventions="standard"
-    ).means["nDCG@3"]
+    ).summaries["nDCG@3"]
 
     assert 0 <= found.ci_low < found.mean < found.ci_high <= 1
 

@@ -119,7 +119,7 @@ def test_users_choose_who_is_evaluated() -> None:
     result = cc.evaluate(lists, truth, metrics=["RR"], conventions="standard", users=users)
     assert result.per_user["user"].to_list() == users
     assert result["RR"] == (1 + 0) / 2  # b has nothing relevant: undefined, skipped
-    assert result.summary.row(0)[4:] == (2, 1)
+    assert result.to_frame().row(0)[4:] == (2, 1)
 
 
 def test_unknown_label_of_a_result_is_refused() -> None:
@@ -250,7 +250,7 @@ def test_grades_of_trec_may_be_ignored(tmp_path: Path) -> None:
     options: dict[str, Any] = {"metrics": ["R"], "conventions": "standard", "columns": ignored}
 
     assert _rr(LISTS, path) == _rr(LISTS, path, columns=ignored) == 1
-    assert cc.evaluate(LISTS, path, **options).summary["n_undefined"].to_list() == [0]
+    assert cc.evaluate(LISTS, path, **options).to_frame()["n_undefined"].to_list() == [0]
 
 
 def test_grades_in_later_lines_of_json_are_noticed(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.conventions.presets import defines
-from concord.metrics_core.evaluation.evaluate import mean_of
+from concord.metrics_core.evaluation.accumulator import definition_mean
 from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.panel import differing, panel
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
@@ -40,7 +40,7 @@ def test_each_definition_gives_the_values_of_its_presets(label: str) -> None:
         for name in definition.presets:
             own = cc.preset(name)
             result = cc.evaluate(LISTS, TRUTH, metrics=[label], conventions=own)
-            assert mean_of([part.values], definition) == result[label], name
+            assert definition_mean([part.values], definition) == result[label], name
 
 
 def test_the_scale_of_the_grades_is_that_of_the_data() -> None:

@@ -29,7 +29,7 @@ def pinned(normalised: str | None = None, **knobs: Any) -> cc.Conventions:
     return cc.preset("standard", propensity=propensity, hit_kind="count", **knobs)
 
 
-def evaluated(truth: Any = OBSERVED, recs: Any = SHOWN, metrics: Any = None, **how: Any) -> cc.Result:  # fmt: skip
+def evaluated(truth: Any = OBSERVED, recs: Any = SHOWN, metrics: Any = None, **how: Any) -> cc.Evaluation:  # fmt: skip
     how = {"items": ITEMS, "columns": NAMED, "conventions": pinned(), **how}
     return cc.evaluate(recs, truth, metrics=metrics or [*SUMS, *RATIOS], **how)
 
@@ -56,8 +56,8 @@ def test_everybody_wants_and_is_shown_one_item(how: dict[str, Any]) -> None:
     expected = {"P@1": 1.0, "CG@1": 1.0, "DCG@1": 1.0, "RBP(p=0.5)@1": 0.5, "Hit@1": 1.0}
     assert {label: found[label] for label in SUMS} == expected
     assert {label: found[label] for label in RATIOS} == {"R@1": 1.0, "nDCG@1": 1.0}
-    assert found.means["P@1"].n_users == N
-    assert found.means["R@1"].n_users == N / 2
+    assert found.summaries["P@1"].n_users == N
+    assert found.summaries["R@1"].n_users == N / 2
 
 
 @pytest.mark.parametrize(("normalised", "users"), [("per_user", N / 2), ("over_all", N / 2)])
@@ -65,13 +65,13 @@ def test_normalised_sums_are_ratios(normalised: str, users: float) -> None:
     found = evaluated(metrics=["CG@1", "R@1"], conventions=pinned(normalised))
 
     assert (found["CG@1"], found["R@1"]) == (1.0, 1.0)
-    assert found.means["CG@1"].n_users == users
+    assert found.summaries["CG@1"].n_users == users
 
 
 def test_users_who_are_not_named_do_not_count() -> None:
     named = EVERYBODY[:10]
 
-    assert evaluated(users=named).means["P@1"].n_users == len(named)
+    assert evaluated(users=named).summaries["P@1"].n_users == len(named)
 
 
 def test_a_user_without_a_list_follows_the_policy_observed_or_not() -> None:
@@ -80,8 +80,8 @@ def test_a_user_without_a_list_follows_the_policy_observed_or_not() -> None:
     as_zero = evaluated(recs=recs, users=EVERYBODY)
     left_out = evaluated(recs=recs, users=EVERYBODY, conventions=pinned(user_no_recs="drop"))
 
-    assert (as_zero["P@1"], as_zero.means["P@1"].n_users) == (0.5, N)
-    assert (left_out["P@1"], left_out.means["P@1"].n_users) == (2.0, N / 4)
+    assert (as_zero["P@1"], as_zero.summaries["P@1"].n_users) == (0.5, N)
+    assert (left_out["P@1"], left_out.summaries["P@1"].n_users) == (2.0, N / 4)
 
 
 def kinds(found: Any) -> list[str]:

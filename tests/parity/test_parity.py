@@ -5,7 +5,6 @@ The values of the libraries are stored (`measure.py`); the nightly test measures
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -14,6 +13,8 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.conventions.preset_table import PRESETS
+from concord.metrics_core.evaluation.accumulator import summarise_column
+from concord.metrics_core.evaluation.evaluate import FrameValues
 from tests.parity import measure
 from tests.parity.cases import Case, movielens, propensities, ranking_cases
 
@@ -125,7 +126,7 @@ def _concord_values(expected: pl.DataFrame, preset: str) -> pl.DataFrame:
     return values.with_columns(preset=pl.lit(preset))
 
 
-def _evaluate(names: Sequence[str], preset: str, labels: Sequence[str]) -> cc.Result:
+def _evaluate(names: Sequence[str], preset: str, labels: Sequence[str]) -> cc.Evaluation:
     """Evaluate the users of several cases at once, which takes a fraction of the time."""
     case = _cases()[names[0]] if len(names) == 1 else {}
     return cc.evaluate(
@@ -138,20 +139,29 @@ def _evaluate(names: Sequence[str], preset: str, labels: Sequence[str]) -> cc.Re
     )
 
 
-def _long(result: cc.Result, name: str) -> pl.DataFrame:
+def _long(result: cc.Evaluation, name: str) -> pl.DataFrame:
     """Return case, label, user (null: the mean) and value of the users of one case."""
     of_case = pl.col("user").is_in(list(_ids(name).values()))
-    result = replace(result, values=result.values.filter(of_case))
+    assert isinstance(result.values, FrameValues)
+    accumulator, store = result.values.accumulator, result.values.store
+    values = store.values.filter(of_case)
+    conventions = result.conventions
     users = {user_id: user for user, user_id in _ids(name).items()}
-    per_user = result.per_user.unpivot(index="user", variable_name="label")
+    per_user = result.per_user.filter(of_case).unpivot(index="user", variable_name="label")
     per_user = per_user.with_columns(pl.col("user").replace_strict(users, return_dtype=pl.String))
-    labels = [str(label) for label in result.task.labels]
-    means = {"user": None, "label": labels, "value": [result[label] for label in labels]}
-    values = pl.concat([pl.DataFrame(means, per_user.schema), per_user]).drop_nulls("value")
-    return values.with_columns(case=pl.lit(name))
+    labels = accumulator.task.labels
+    found = [
+        result[str(label)]
+        if label.metric.of_catalogue
+        else summarise_column(values, str(label), label, conventions, confidence=0.95).mean
+        for label in labels
+    ]
+    means = {"user": None, "label": [str(label) for label in labels], "value": found}
+    rows = pl.concat([pl.DataFrame(means, per_user.schema), per_user]).drop_nulls("value")
+    return rows.with_columns(case=pl.lit(name))
 
 
-def _weighted(case: Case, metrics: list[str], **options: str) -> cc.Result:
+def _weighted(case: Case, metrics: list[str], **options: str) -> cc.Evaluation:
     """Evaluate with relevant items weighted by their inverse propensities."""
     lists, truth = (
         {str(user): [str(item) for item in items] for user, items in enumerate(case[name])}

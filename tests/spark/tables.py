@@ -9,13 +9,13 @@ import pytest
 
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.evaluation.evaluate import (
-    Result,
     evaluate,
     parse_conventions,
     parse_labels,
 )
 from concord.metrics_core.evaluation.partition import Task
-from concord.metrics_core.evaluation.spark.evaluate import SparkResult, evaluate_frames
+from concord.metrics_core.evaluation.spark.evaluate import evaluate_frames
+from concord.metrics_core.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -85,7 +85,7 @@ def on_spark(
     *,
     buckets: int | None = None,
     **how: Any,
-) -> SparkResult:
+) -> Evaluation:
     """As `evaluate`, with a number of buckets."""
     task = Task(
         parse_labels(metrics),
@@ -97,17 +97,17 @@ def on_spark(
 
 def on_one_machine(
     recs: Any, truth: Any, metrics: list[str], conventions: ConventionsLike, **how: Any
-) -> Result:
+) -> Evaluation:
     how["input"] = how.pop("policies", None)
     return evaluate(recs, truth, metrics=metrics, conventions=conventions, **how)
 
 
-def assert_same(found: SparkResult, expected: Result) -> None:
+def assert_same(found: Evaluation, expected: Evaluation) -> None:
     """Every bit of every value, the summaries and the warnings."""
     values = pl.from_arrow(found.per_user.toArrow())
     assert isinstance(values, pl.DataFrame)
     assert _bits(values.sort("user")) == _bits(expected.per_user)
-    assert found.summary.equals(expected.summary, null_equal=True)
+    assert found.to_frame().equals(expected.to_frame(), null_equal=True)
     rewritten = "ids_rewritten"  # which Spark does not look for
     assert found.warnings == tuple(w for w in expected.warnings if w.kind != rewritten)
     assert repr(found) == repr(replace(expected, warnings=found.warnings))

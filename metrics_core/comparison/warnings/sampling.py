@@ -13,7 +13,6 @@ from concord.metrics_core.data.relations import create_view, file_paths, schema_
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
 from concord.metrics_core.evaluation.sampled_candidates import (
-    GAMMA,
     UNBIASED,
     bounds,
     fit,
@@ -42,7 +41,6 @@ def sampling_warnings(
     if config.conventions.candidates is None:
         return
     candidates = Candidates.of(config.conventions.candidates)
-    yield _corrected(candidates)
     counted: dict[tuple[float | None, int], dict[str, pl.DataFrame]] = {}
     for label in config.primary_labels:
         if label.name == UNBIASED:
@@ -52,19 +50,6 @@ def sampling_warnings(
         if key not in counted:
             counted[key] = {m: _ranks(each, ground, *key) for m, each in models.items()}
         yield from _Found(config, models, candidates, counted[key]).of_label(label)
-
-
-def _corrected(candidates: Candidates) -> Warned:
-    m, others = candidates.negatives, candidates.others
-    return warned(
-        "sampled_corrected",
-        "notice",
-        [],
-        f"Candidates are sampled: each list ranks the relevant item among {m:,} of {others:,} others. Values are corrected, "
-        f"user by user, towards the metric of all {others + 1:,} items (Krichene and Rendle, 2020; variance weighs "
-        f"{GAMMA:g}). {UNBIASED} needs no correction; all others keep a bias that no interval covers.",
-        "rank all items of the catalogue where you can: no correction is as good",
-    )
 
 
 def _ranks(

@@ -23,7 +23,7 @@ from concord.metrics_core.errors import (
     first_of,
 )
 from concord.metrics_core.evaluation.diagnostics import COLUMNS as WEIGHTS
-from concord.metrics_core.evaluation.diagnostics import FOUND, KNOWN, LISTED, RELEVANT
+from concord.metrics_core.evaluation.diagnostics import FOUND, KNOWN, LISTED, RELEVANT, list_kinds
 from concord.metrics_core.evaluation.partition import (
     Part,
     Task,
@@ -55,6 +55,12 @@ class Facts:
     lowest    : the first user of the lists, and of the truth
     unknown   : the first (user, item) that the catalogue lacks
     exposures : label -> users with a list
+    lists     : kinds of lists, each with their number: see `ListCounts`
+    signs     : name of a count of `ListSigns` -> [rank or k, number]; None: it was not counted
+    overlap   : rows, users, rows of the truth and whether users are shared: see `TrainOverlap`
+    lengths   : table -> [length, number of users with so many rows]
+    order     : what orders the lists
+    rewritten : table -> column -> ids that were read without `.0`
     """
 
     problems: dict[str, list[Problem]] = field(default_factory=dict)
@@ -67,6 +73,12 @@ class Facts:
     lowest: list[Any] = field(default_factory=lambda: [None, None])
     unknown: list[Any] | None = None
     exposures: dict[str, int] = field(default_factory=dict)
+    lists: list[tuple[int, bool, bool, int]] = field(default_factory=list)
+    signs: dict[str, list[tuple[int, int]] | None] = field(default_factory=dict)
+    overlap: tuple[int, int, int, bool] | None = None
+    lengths: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    order: str = ""
+    rewritten: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def as_json(self) -> str:
         """As it travels; numbers keep every bit."""
@@ -333,6 +345,7 @@ class Bucket:
     def _tell_values(self, part: Part) -> None:
         task, facts = self.plan.task, self.facts
         facts.counts |= count_users(part.values, task)
+        facts.lists = [(*kind, number) for kind, number in list_kinds(part.values).items()]
         facts.counts["users"] = len(part.values)
         facts.counts["kept"] = len(evaluated(part.values, task))
         for name, (label, conventions) in task.columns.items():

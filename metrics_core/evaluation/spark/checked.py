@@ -9,10 +9,11 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.loaded_tables import InMemorySink, load_recommendations
 from concord.metrics_core.data.policies import Policies
-from concord.metrics_core.data.quality import SHOWN
+from concord.metrics_core.data.quality import SHOWN, rewritten_ids
 from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.data.side_data import read_train, read_truth, read_users
 from concord.metrics_core.errors import InputError
+from concord.metrics_core.evaluation.diagnostics import count_list_signs, count_train_overlap
 from concord.metrics_core.evaluation.spark.bucket import Bucket, Plan, mark
 from concord.metrics_core.metrics.judged import Ints
 
@@ -60,9 +61,14 @@ class CheckedBucket(Bucket):
         connection, plan = self.connection, self.of
         if name == "recs":
             kept = InMemorySink()
-            load_recommendations(connection, table, plan.policies, plan.task.conventions, kept.keep)
+            loaded = load_recommendations(
+                connection, table, plan.policies, plan.task.conventions, kept.keep
+            )
+            quality = loaded.describe()
             connection.register("ranked", kept.table)
             self.facts.rows[name] = len(kept.table)
+            self.facts.order = quality["order"]
+            self.facts.rewritten[name] = rewritten_ids(loaded.source)
             return
         if name == "truth":
             source, _ = read_truth(connection, table, plan.policies, is_part=True)
@@ -70,6 +76,7 @@ class CheckedBucket(Bucket):
             self.keep("judgements", f"SELECT user, item, {grade}, position AS place FROM source")
             (left,) = only_row(connection, "SELECT count(*) FROM judgements")
             self.facts.counts["truth_left"] = left
+            self.facts.rewritten[name] = rewritten_ids(source)
         elif name == "users":
             read_users(connection, table)
             self.keep("knowns", "SELECT DISTINCT user FROM source")
@@ -107,6 +114,11 @@ class CheckedBucket(Bucket):
         (facts.highest,) = only_row(self.connection, "SELECT max(grade) FROM truth")
         some = f"SELECT DISTINCT grade FROM truth ORDER BY grade LIMIT {SHOWN + 1}"
         facts.grades = [grade for (grade,) in self.connection.execute(some).fetchall()]
+        for name, relation in (("recs", "lists"), ("truth", "truth")):
+            lengths = f"SELECT n, count(*) FROM (SELECT count(*) AS n FROM {relation} GROUP BY user) GROUP BY n"
+            facts.lengths[name] = self.connection.execute(lengths).fetchall()
+        if plan.scores:
+            self._count_signs()
         if plan.catalogue is not None:
             self._tell_unknown()
         if "train" in plan.tables:
@@ -115,6 +127,27 @@ class CheckedBucket(Bucket):
             )
             (users,) = only_row(self.connection, "SELECT count(DISTINCT user) FROM train")
             facts.counts["train_users"] = users
+
+    def _count_signs(self) -> None:
+        has_train = "train" in self.of.tables
+        signs = count_list_signs(
+            self.connection,
+            has_train=has_train,
+            has_scores="score" in self.connection.view("lists").columns,
+            ks=self.of.task.cutoffs,
+        )
+        self.facts.signs = {
+            name: None if counts is None else [*counts.items()]
+            for name, counts in vars(signs).items()
+        }
+        if has_train:
+            overlap = count_train_overlap(self.connection, of_requests=False)
+            self.facts.overlap = (
+                overlap.rows,
+                overlap.users,
+                overlap.truth_rows,
+                overlap.shares_users,
+            )
 
     def _tell_unknown(self) -> None:
         """Of items that the catalogue lacks."""

@@ -1,9 +1,7 @@
 """`evaluate` for Spark DataFrames: values of users stay there, summaries are those of one machine."""
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -13,13 +11,21 @@ from concord.metrics_core.data.arguments import Columns, check_columns, open_tab
 from concord.metrics_core.data.id_matching import IdMatchContext, match_id_sets, unknown_users_error
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.policies import Policies, parse_policies
-from concord.metrics_core.data.quality import SHOWN
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.side_data import no_rows_left_error, read_items, read_users
 from concord.metrics_core.data.source import read_source
-from concord.metrics_core.errors import InputError, refuse
+from concord.metrics_core.errors import ArgumentNames, InputError, refuse
+from concord.metrics_core.evaluation.config import EvaluationConfig
+from concord.metrics_core.evaluation.evaluate_model import (
+    ModelData,
+    ModelEvaluation,
+    evaluate_model,
+)
+from concord.metrics_core.evaluation.grade_fit import err_grade_problems
+from concord.metrics_core.evaluation.model_result import (
+    ModelResult,
+)
 from concord.metrics_core.evaluation.partition import Task
-from concord.metrics_core.evaluation.result import CONFIDENCE, Told
 from concord.metrics_core.evaluation.side_data import (
     Catalogue,
     catalogue_of,
@@ -27,24 +33,21 @@ from concord.metrics_core.evaluation.side_data import (
     with_item_columns,
 )
 from concord.metrics_core.evaluation.spark.bucket import (
-    USER,
     added,
     highest,
     merged,
     raise_refusals,
-    totals_added,
     unmarked,
-    value_columns,
 )
 from concord.metrics_core.evaluation.spark.buckets import (
     BucketResults,
     bucket_count,
-    column,
     evaluate_buckets,
     exposures_of,
     numbered,
 )
 from concord.metrics_core.evaluation.spark.checked import CheckedPlan
+from concord.metrics_core.evaluation.spark.data import SparkData, rewritten_ids, users_by_length
 from concord.metrics_core.evaluation.spark.frames import (
     SparkIds,
     SparkTable,
@@ -52,114 +55,14 @@ from concord.metrics_core.evaluation.spark.frames import (
     given,
     is_spark,
 )
-from concord.metrics_core.evaluation.summary import (
-    Summary,
-    counted_values,
-    mean_of,
-    summarise_catalogue,
-    summary_of,
-)
-from concord.metrics_core.evaluation.warnings.ids import ground_truth_warnings
-from concord.metrics_core.evaluation.warnings.users import few_lists
-from concord.metrics_core.metrics.exposure import Exposure
-from concord.metrics_core.metrics.label import Label
+from concord.metrics_core.evaluation.spark.values import SparkValues
+from concord.metrics_core.evaluation.warnings.data import Lengths, none_relevant_warnings
+from concord.metrics_core.evaluation.warnings.lists import evaluation_warnings
 from concord.metrics_core.results.comparison_parts import Warned
-from concord.metrics_core.stats.mean_interval import squared_deviations
+from concord.metrics_core.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-KEPT = "#known"
-
-
-@dataclass(frozen=True, repr=False)
-class SparkResult(Told):
-    """What `evaluate` returns for Spark DataFrames: as `Result`, but `per_user` is a Spark DataFrame."""
-
-    evaluated: BucketResults
-    exposures: Mapping[str, Exposure]
-    warnings: tuple[Warned, ...] = ()
-
-    @cached_property
-    def per_user(self) -> "DataFrame":
-        """user, then one double column a label: NaN where undefined, null where the user is left out."""
-        from pyspark.sql import functions as sf
-
-        names = self._names
-        labels = list(map(str, self._task.per_user))
-        kept = " OR ".join([names[KEPT], *(f"{names[label]} IS NOT NULL" for label in labels)])
-        chosen = [sf.col(names[label]).alias(label) for label in labels]
-        return self.evaluated.values.where(kept).select(USER, *chosen)
-
-    @property
-    def n_users(self) -> int:
-        """The rows of `per_user`."""
-        return added(self.evaluated.facts)["kept"]
-
-    @cached_property
-    def means(self) -> dict[str, Summary]:
-        """The summary of each label, at full precision."""
-        return self._summaries(self._squares())
-
-    @cached_property
-    def _means(self) -> dict[str, float]:
-        """Known from what the buckets told; the intervals alone take a second pass."""
-        nothing: dict[str, list[float]] = {str(label): [] for label in self._task.per_user}
-        return {label: summary.mean for label, summary in self._summaries(nothing).items()}
-
-    @property
-    def _task(self) -> Task:
-        return self.evaluated.plan.task
-
-    def _summaries(self, squares: Mapping[str, list[float]]) -> dict[str, Summary]:
-        task = self._task
-        return {
-            str(label): summarise_catalogue(label, self.exposures[str(label)], task.conventions)
-            if label.metric.of_catalogue
-            else self._summary(label, squares[str(label)])
-            for label in task.labels
-        }
-
-    def _summary(self, label: Label, squares: list[float]) -> Summary:
-        totals = totals_added(self.evaluated.facts, str(label))
-        conventions = self._task.conventions
-        return summary_of(label, totals, squares, conventions, confidence=CONFIDENCE)
-
-    @property
-    def _names(self) -> dict[str, str]:
-        """Column of the values -> as it is called in the buckets' rows."""
-        return {name: f"v{n}" for n, name in enumerate(value_columns(self._task))}
-
-    def _squares(self) -> dict[str, list[float]]:
-        """Numbers that add up to the squared deviations of each label: a second pass over what Spark keeps."""
-        task, names = self._task, self._names
-        asked = []
-        for label in task.per_user:
-            totals = totals_added(self.evaluated.facts, str(label))
-            mean = mean_of(label, totals)
-            if len(totals.sums) == 1 and not math.isnan(mean):
-                undefined = label.conventions(task.conventions).undefined
-                asked.append((names[str(label)], mean, undefined))
-
-        def squares(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                for name, mean, undefined in asked:
-                    values = batch.column(name).drop_null().to_numpy(zero_copy_only=False)
-                    found = squared_deviations(counted_values(values, undefined), mean)
-                    yield pa.record_batch(
-                        {"name": [name] * len(found), "part": found}, schema=_PARTS
-                    )
-
-        found: dict[str, list[float]] = {str(label): [] for label in task.per_user}
-        if asked:
-            of_name = {ours: theirs for theirs, ours in names.items()}
-            values = self.evaluated.values.select(*(column(name) for name, _, _ in asked))
-            for name, part in values.mapInArrow(squares, "name string, part double").collect():
-                found[of_name[name]].append(part)
-        return found
-
-
-_PARTS = pa.schema({"name": pa.string(), "part": pa.float64()})
 
 
 MOST_ITEMS = 1 << 21  # of a catalogue, which the driver reads
@@ -176,7 +79,7 @@ def evaluate_frames(
     columns: Columns | None = None,
     policies: Mapping[str, Any] | None = None,
     buckets: int | None = None,
-) -> SparkResult:
+) -> Evaluation:
     """See `metrics_core.evaluate.evaluate`.
 
     buckets : into how many the users are cut; None: as many as their rows need
@@ -302,14 +205,14 @@ class _Opened:
             if side.name == "truth" and rows and not added(found.facts)["truth_left"]:
                 raise no_rows_left_error(side.table)
 
-    def result(self) -> SparkResult:
+    def result(self) -> Evaluation:
         beyond = self.task.needs_items
         later = beyond or bool(self.task.numbers)  # once the catalogue is known to fit
         plan = self._plan(self.sides, self.task, scores=not later)
         found = self._run(plan, self.sides)
         try:
             self._refuse_wrong(found, self.sides)
-            warnings = self._doubts(found)
+            fit = self._check_ids(found)
             names = {side.name for side in self.sides}
             refuse_missing(self.task, has_train="train" in names, catalogue=self.catalogue)
             if later:
@@ -326,15 +229,38 @@ class _Opened:
                 found.rows.unpersist()
                 found = self._run(plan, self.sides)
             raise_refusals(found.facts)
-            counts = added(found.facts)
-            lacking = few_lists(counts["without_list"], counts["in_truth"], self.task.conventions)
-            exposures: Mapping[str, Exposure] = exposures_of(found)
-            return SparkResult(found, exposures, (*warnings, *lacking))
+            values = SparkValues(found, exposures_of(found))
+            evaluation = evaluate_model(self._no_data(), plan.task, values.execute, values, fit=fit)
+            warnings = self._warnings(found, evaluation)
+            return Evaluation(plan.task.conventions, warnings, values)
         except BaseException:  # nobody gets what Spark keeps
             found.rows.unpersist()
             raise
 
-    def _doubts(self, found: BucketResults) -> tuple[Any, ...]:
+    def _no_data(self) -> ModelData:
+        return ModelData("recs", pl.DataFrame(), pl.DataFrame(), lambda _: in_memory())
+
+    def _warnings(self, found: BucketResults, evaluation: ModelEvaluation) -> tuple[Warned, ...]:
+        facts, conventions = found.facts, self.task.conventions
+        config = EvaluationConfig.of_one_model(self.task.labels, conventions)
+        data = SparkData.of(found, None if self.catalogue is None else self.catalogue.items)
+        lengths = Lengths.of(users_by_length(facts, "recs"))
+        quality = {
+            "order": facts[0].order,
+            "has_scores": "score" in self.sides[0].kinds,
+            "list_length": {
+                "min": lengths.shortest,
+                "median": lengths.median,
+                "max": lengths.longest,
+            },
+            **rewritten_ids(facts, "recs"),
+        }
+        nothing = pl.DataFrame()
+        result = ModelResult(nothing, nothing, nothing, evaluation.counts(), quality)
+        none_relevant = none_relevant_warnings(config, data)
+        return (*none_relevant, *evaluation_warnings(config, {"recs": result}, data))
+
+    def _check_ids(self, found: BucketResults) -> dict[str, Any]:
         of = {side.name: side for side in self.sides}
         text = {
             column: any(
@@ -351,9 +277,12 @@ class _Opened:
         fit = match_id_sets(SparkIds(found, text), met)
         if "users" in of and not added(found.facts)["named"]:
             raise unknown_users_error()
-        grades = sorted({grade for each in found.facts for grade in each.grades})
-        few = grades if len(grades) <= SHOWN else []
-        return tuple(ground_truth_warnings(highest(found.facts), few, fit, self.task))
+        settings = ArgumentNames("truth")
+        labels, conventions = self.task.labels, self.task.conventions
+        grade = highest(found.facts)
+        if problems := list(err_grade_problems(grade, labels, conventions, "truth", settings)):
+            raise InputError(problems)
+        return fit
 
 
 def table_of(name: str, frame: "DataFrame", named: Columns) -> InputTable:

@@ -1,18 +1,21 @@
 """Warnings about ground truth and train: grades, swapped tables, leaks."""
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-
-import polars as pl
+from itertools import accumulate
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.data.relations import create_view, file_paths, read_column
-from concord.metrics_core.data.row_checks import only_row
-from concord.metrics_core.data.units import user_sql
 from concord.metrics_core.errors import SettingNames, in_words
-from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT
-from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
+from concord.metrics_core.evaluation.config import EvaluationConfig
+from concord.metrics_core.evaluation.diagnostics import TrainOverlap
+from concord.metrics_core.evaluation.grade_fit import threshold_problems
+from concord.metrics_core.evaluation.model_result import (
+    EvaluationData,
+    ModelResult,
+    Models,
+)
 from concord.metrics_core.evaluation.warnings.base import FEWEST, severity_of_rows, warned
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.metrics_core.results.words import percent
@@ -53,6 +56,15 @@ def grade_warnings(grades: Collection[float], conventions: Conventions) -> Itera
         )
 
 
+def none_relevant_warnings(config: EvaluationConfig, data: EvaluationData) -> Iterator[Warned]:
+    """Yield a warning if no grade of the ground truth reaches the relevance threshold."""
+    for problem in threshold_problems(
+        data.highest_grade(), config.conventions, "truth", config.settings
+    ):
+        sentence = f"{problem.where} {problem.what}."
+        yield warned("nobody_relevant", "serious", [], sentence, problem.fix)
+
+
 def least_liked(highest: float) -> int:
     """Return the rating from which on a user liked an item, on a scale up to `highest`."""
     return math.ceil(LIKED * highest)
@@ -77,12 +89,12 @@ class Lengths:
     longest: float
 
     @classmethod
-    def of(cls, counts: pl.Series) -> "Lengths":
-        """Summarise the numbers of items, one a user."""
-        if counts.is_empty():
+    def of(cls, counts: Mapping[int, int]) -> "Lengths":
+        """Summarise how many users have each number of items."""
+        users = sum(counts.values())
+        if not users:
             return cls(0, 0, 0, 0)
-        summary = (counts.min(), counts.median(), counts.max())
-        return cls(len(counts), *(float(number) for number in summary))  # type: ignore[arg-type]
+        return cls(users, min(counts), _median(counts), max(counts))
 
     @property
     def is_like_ranked_lists(self) -> bool:
@@ -95,6 +107,15 @@ class Lengths:
         return varies and 2 * self.median <= length
 
 
+def _median(counts: Mapping[int, int]) -> float:
+    """Return the median of values, each of which occurs so many times."""
+    values = sorted(counts)
+    ends = list(accumulate(counts[value] for value in values))
+    middle = (ends[-1] - 1) // 2, ends[-1] // 2
+    low, high = (values[bisect_right(ends, place)] for place in middle)
+    return (low + high) / 2
+
+
 def swapped_tables(models: Models, ground: EvaluationData) -> Iterator[Warned]:
     """Return the warning on models whose lists look like a truth, where the truth looks like lists."""
     found: dict[str, Lengths] = {}
@@ -104,28 +125,11 @@ def swapped_tables(models: Models, ground: EvaluationData) -> Iterator[Warned]:
                 continue
             fold = lists.quality.get("fold", "")
             if fold not in found:
-                users = read_column(ground.truth_of(lists), "user")
-                found[fold] = Lengths.of(users.value_counts()["count"])
+                found[fold] = Lengths.of(ground.users_by_items(lists))
             lengths = Lengths(0, *(lists.quality["list_length"][n] for n in ("min", "median", "max")))  # fmt: skip
             if found[fold].is_like_ranked_lists and lengths.is_like_truth(found[fold].longest):
                 yield swapped(found[fold], lengths, [model])
                 return
-
-
-def swapped_arguments(
-    values: pl.DataFrame, grades: Collection[float], *, has_scores: bool
-) -> Iterator[Warned]:
-    """Return the warning on one evaluation.
-
-    values : a row a user, with the columns KNOWN, LISTED and RELEVANT
-    grades : the different grades of the truth
-    """
-    if has_scores or list(grades) != [1.0]:
-        return
-    truth = Lengths.of(values.filter(pl.col(KNOWN))[RELEVANT])
-    lists = Lengths.of(values.filter(pl.col(LISTED) > 0)[LISTED])
-    if truth.is_like_ranked_lists and lists.is_like_truth(truth.longest):
-        yield swapped(truth, lists, ["recs"])
 
 
 def swapped(truth: Lengths, lists: Lengths, who: Sequence[str]) -> Warned:
@@ -148,60 +152,19 @@ def _is_ungraded(lists: ModelResult, ground: EvaluationData) -> bool:
     return list(quality["grades"] or ()) == ["1"]
 
 
-_TWICE = """
-SELECT count(*), count(DISTINCT owner) FROM truth
-SEMI JOIN train ON truth.owner = CAST(train.user AS VARCHAR)
-               AND CAST(truth.item AS VARCHAR) = CAST(train.item AS VARCHAR)
-"""
-_SHARED = """
-SELECT count(*) FROM (SELECT owner FROM truth SEMI JOIN train ON truth.owner = CAST(train.user AS VARCHAR) LIMIT 1)
-"""
-_OVERLAPPING = """
-SELECT count(*) FROM (SELECT owner AS user, min(time) AS began FROM truth GROUP BY ALL)
-JOIN (SELECT CAST(user AS VARCHAR) AS user, max(last) AS ended FROM train GROUP BY ALL) USING (user)
-WHERE began < ended
-"""
-_BORN_AFTER = """
-SELECT count(*), count(DISTINCT owner), count(DISTINCT CAST(item AS VARCHAR)) FROM truth
-JOIN (SELECT CAST({column} AS VARCHAR) AS id, min(time) AS born FROM train GROUP BY ALL) AS first
-ON CAST({owned} AS VARCHAR) = first.id WHERE truth.time < born
-"""
-_OWNED = {"item": "truth.item", "user": "truth.owner"}
-
-
-def data_warnings(
-    ground: EvaluationData, settings: SettingNames, *, of_requests: bool = False
-) -> Iterator[Warned]:
-    """What train and truth say of each other; of_requests: is the truth that of requests, whose users the train knows?"""
-    if ground.train is None:
+def data_warnings(overlap: TrainOverlap | None, settings: SettingNames) -> Iterator[Warned]:
+    """Yield warnings on a train that does not go with the ground truth."""
+    if overlap is None:
         return
-    truths = tuple(ground.folds.values()) or (ground.truth,)
-    with ground.connecting(file_paths([ground.train, *truths])) as connection:
-        create_view(connection, "train", ground.train)
-        for number, truth in enumerate(truths):
-            create_view(connection, f"truth_{number}", truth)
-        every = " UNION ALL BY NAME ".join(f"FROM truth_{number}" for number in range(len(truths)))
-        owner = user_sql("user") if of_requests else "CAST(user AS VARCHAR)"
-        connection.execute(f"CREATE VIEW truth AS SELECT *, {owner} AS owner FROM ({every})")
-        rows, users = connection.execute(_TWICE).fetchall()[0]
-        (total,) = connection.execute("SELECT count(*) FROM truth").fetchall()[0]
-        timed = all("time" in connection.view(name).columns for name in ("train", "truth"))
-        (shared,) = connection.execute(_SHARED).fetchall()[0]
-        overlapping = connection.execute(_OVERLAPPING).fetchall()[0][0] if timed else 0
-        born = {
-            kind: only_row(connection, _BORN_AFTER.format(column=kind, owned=owned))
-            for kind, owned in _OWNED.items()
-            if timed
-        }
-    if not shared:
+    if not overlap.shares_users:
         yield unrelated_train(settings)
-    if rows:
-        yield truth_in_train(rows, total, users)
-    if overlapping:
-        yield truth_before_train(overlapping)
-    for kind, (late, of_users, of_items) in born.items():
+    if overlap.rows:
+        yield truth_in_train(overlap.rows, overlap.truth_rows, overlap.users)
+    if overlap.users_before_train:
+        yield truth_before_train(overlap.users_before_train)
+    for kind, (late, n_users, n_items) in overlap.born_after.items():
         if late:
-            yield born_after(kind, late, total, users=of_users, items=of_items)
+            yield born_after(kind, late, overlap.truth_rows, users=n_users, items=n_items)
 
 
 def unrelated_train(settings: SettingNames) -> Warned:

@@ -1,14 +1,10 @@
 """Warnings about ids: rewritten ids, same files, ids that do not match."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from concord.metrics_core.errors import ArgumentNames, InputError, SettingNames, in_words
-from concord.metrics_core.evaluation.grade_fit import err_grade_problems, threshold_problems
+from concord.metrics_core.errors import SettingNames, in_words
 from concord.metrics_core.evaluation.model_result import EvaluationData, Json, Models, lists_of
-from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.warnings.base import warned
-from concord.metrics_core.evaluation.warnings.data import grade_warnings
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.metrics_core.results.words import listed
 
@@ -123,27 +119,3 @@ def _not_in_catalogue(fits: Fits, settings: SettingNames) -> Iterator[Warned]:
             f"{settings.input('unknown_items', 'keep')} let them pass. Coverage and Gini of the catalogue leave them out.",
             "add them to the catalogue, or leave them out of the lists",
         )
-
-
-def ground_truth_warnings(
-    highest: float | None, grades: Sequence[float], fit: Mapping[str, Any], task: Task
-) -> Iterator[Warned]:
-    """Warnings on the truth and the ids.
-
-    Parameters
-    ----------
-    highest : the highest grade of the truth; `grades`: the different ones, empty where they are many
-    fit     : see `fit_of`
-
-    Raises
-    ------
-    InputError : a grade is beyond what ERR makes a probability of
-    """
-    settings = ArgumentNames("truth")
-    if wrong := list(err_grade_problems(highest, task.labels, task.conventions, "truth", settings)):
-        raise InputError(wrong)
-    for problem in threshold_problems(highest, task.conventions, "truth", settings):
-        sentence = f"{problem.where} {problem.what}."
-        yield warned("nobody_relevant", "serious", [], sentence, problem.fix)
-    yield from grade_warnings(grades, task.conventions)
-    yield from fit_warnings({"recs": fit}, ArgumentNames("recs"))

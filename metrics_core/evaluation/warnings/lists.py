@@ -3,11 +3,15 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from concord.metrics_core.data.relations import create_view, file_paths
-from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.conventions.conventions import Candidates, Conventions
 from concord.metrics_core.errors import in_words
 from concord.metrics_core.evaluation.config import EvaluationConfig
-from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
+from concord.metrics_core.evaluation.model_result import (
+    EvaluationData,
+    ModelResult,
+    Models,
+)
+from concord.metrics_core.evaluation.sampled_candidates import GAMMA, UNBIASED
 from concord.metrics_core.evaluation.score import names_users
 from concord.metrics_core.evaluation.warnings.base import FEWEST, MATTERS, warned
 from concord.metrics_core.evaluation.warnings.data import (
@@ -32,10 +36,11 @@ def evaluation_warnings(
     """On the lists of models, on train and truth, and on how they fit together; the most serious first."""
     found = _ListWarnings(config, config.main_cutoff, models, ground)
     every = [
+        *_corrected_samples(config.conventions),
         *found.sampled(),
         *found.in_train(),
         *found.future(),
-        *data_warnings(ground, config.settings, of_requests=config.of_requests),
+        *data_warnings(ground.train_overlap(of_requests=config.of_requests), config.settings),
         *grade_warnings(_grades(ground), config.conventions),
         *id_warnings(models, config.settings),
         *rewritten_ids(models, ground),
@@ -50,6 +55,23 @@ def evaluation_warnings(
         *found.short(),
     ]
     return sorted(every, key=lambda each: each.severity != "serious")
+
+
+def _corrected_samples(conventions: Conventions) -> Iterator[Warned]:
+    """Yield a warning if candidates are declared as sampled, so that values are corrected."""
+    if conventions.candidates is None:
+        return
+    candidates = Candidates.of(conventions.candidates)
+    m, others = candidates.negatives, candidates.others
+    yield warned(
+        "sampled_corrected",
+        "notice",
+        [],
+        f"Candidates are sampled: each list ranks the relevant item among {m:,} of {others:,} others. Values are corrected, "
+        f"user by user, towards the metric of all {others + 1:,} items (Krichene and Rendle, 2020; variance weighs "
+        f"{GAMMA:g}). {UNBIASED} needs no correction; all others keep a bias that no interval covers.",
+        "rank all items of the catalogue where you can: no correction is as good",
+    )
 
 
 @dataclass(frozen=True)
@@ -69,7 +91,7 @@ class _ListWarnings:
         if self.config.conventions.candidates is not None:
             return
         alike = [model for model, each in self.models.items() if _holds_all_relevant(each)]
-        n_items = _known_items(self.ground) if alike and _truths_differ(self.ground) else 0
+        n_items = self.ground.n_known_items() if alike and self.ground.truths_differ() else 0
         who = [m for m in alike if self.models[m].full_lists["length"] < n_items]
         if who:
             length = self.models[who[0]].full_lists["length"]
@@ -207,22 +229,6 @@ def future_items(shares: Mapping[str, float], k: int | None) -> Warned:
 def _grades(ground: EvaluationData) -> list[float]:
     """Those of the truth; none where they are too many to be counted one by one."""
     return [float(grade) for grade in ground.truth_quality.get("grades") or {}]
-
-
-def _truths_differ(ground: EvaluationData) -> bool:
-    """True if the users of a truth do not all have the same items."""
-    truths = (ground.truth_quality.get("folds") or {"": ground.truth_quality}).values()
-    return any(each["rows"] < each["users"] * each["items"] for each in truths)
-
-
-def _known_items(ground: EvaluationData) -> int:
-    """Return how many items the catalogue has, or else the train; 0 if neither is given."""
-    table = ground.train if ground.items is None else ground.items
-    if table is None:
-        return 0
-    with ground.connecting(file_paths([table])) as connection:
-        create_view(connection, "known", table)
-        return int(only_row(connection, "SELECT count(DISTINCT item) FROM known")[0])
 
 
 def _holds_all_relevant(evaluation: ModelResult) -> bool:

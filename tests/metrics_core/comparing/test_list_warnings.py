@@ -10,7 +10,7 @@ import concord as cc
 OPTIONS: dict[str, Any] = {"metrics": ["nDCG@10"], "conventions": "standard"}
 
 
-def _kinds(found: cc.Comparison | cc.Result) -> set[str]:
+def _kinds(found: cc.Comparison | cc.Evaluation) -> set[str]:
     return {each.kind for each in found.warnings}
 
 

@@ -139,7 +139,7 @@ class Case:
         schema = {"user": pl.String, "item": item_type, "grade": pl.Float64}
         return pl.DataFrame(rows, schema=schema, orient="row")
 
-    def evaluate(self, conventions: Conventions, labels: Labels) -> cc.Result:
+    def evaluate(self, conventions: Conventions, labels: Labels) -> cc.Evaluation:
         return cc.evaluate(
             self.recs(),
             self.judgements(),

@@ -128,7 +128,7 @@ def test_the_order_of_users_and_rows_does_not_change_a_bit(
     shuffled = random.Random(seed)
     labels = _labels(3)
 
-    def evaluate(*, shuffle: bool) -> cc.Result:
+    def evaluate(*, shuffle: bool) -> cc.Evaluation:
         recs, truth, users = case.recs(), case.judgements(), case.users
         if shuffle:
             recs = recs.sample(fraction=1, shuffle=True, seed=seed)
@@ -140,7 +140,7 @@ def test_the_order_of_users_and_rows_does_not_change_a_bit(
     straight, mixed = evaluate(shuffle=False), evaluate(shuffle=True)
 
     assert _bits(straight.per_user) == _bits(mixed.per_user)
-    assert _bits(straight.summary) == _bits(mixed.summary)
+    assert _bits(straight.to_frame()) == _bits(mixed.to_frame())
 
 
 @given(listed=one_list, grades=one_truth)

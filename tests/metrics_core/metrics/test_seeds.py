@@ -19,7 +19,7 @@ Example = tuple[str, List, Any, cc.Conventions, float, float | None]
 
 def _values(
     label: str, lists: Mapping[str, Any], truth: Mapping[str, Any], conventions: cc.Conventions
-) -> cc.Result:
+) -> cc.Evaluation:
     return cc.evaluate(lists, truth, metrics=[label], conventions=conventions)
 
 
@@ -66,7 +66,7 @@ def test_bellei(label: str, u1: float, u2: float, mean: float) -> None:
     expected = {"U1": u1, "U2": u2, "U3": 0, "U4": math.nan, "U5": math.nan}
     assert values == approx(expected, nan_ok=True)
     assert result[label] == approx(mean)
-    assert result.summary.select("n_users", "n_undefined").row(0) == (3, 2)
+    assert result.to_frame().select("n_users", "n_undefined").row(0) == (3, 2)
 
 
 # label, list, truth, conventions, expected and printed value

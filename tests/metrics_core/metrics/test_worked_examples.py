@@ -270,7 +270,7 @@ def test_policy(kind: str, policy: str, value: float | None, mean: float, n_unde
     else:
         assert users["other"] == approx(value, nan_ok=True)
     assert result["P@2"] == mean
-    assert result.summary["n_undefined"].item() == n_undefined
+    assert result.to_frame()["n_undefined"].item() == n_undefined
 
 
 UNDEFINED = [("skip", (1 / 2) / 1, 1), ("zero", (1 / 2 + 0) / 2, 2), ("propagate", math.nan, 2)]
@@ -282,7 +282,7 @@ def test_undefined_users_in_the_mean(undefined: str, mean: float, n_users: int) 
     result = cc.evaluate(*KINDS["user_empty_truth"], metrics=["P@2"], conventions=conventions)
 
     assert result["P@2"] == approx(mean, nan_ok=True)
-    assert result.summary.select("n_users", "n_undefined").row(0) == (n_users, 1)
+    assert result.to_frame().select("n_users", "n_undefined").row(0) == (n_users, 1)
 
 
 # Means that are no means of the users' values: P@2 = 1/2 and 2/2, R@2 = 1/1 and 2/4

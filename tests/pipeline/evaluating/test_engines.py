@@ -125,7 +125,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     )
 
 
-def _expected() -> cc.Result:
+def _expected() -> cc.Evaluation:
     return cc.evaluate(
         LISTS, TRUTH, metrics=[*PER_USER, *OVERALL], conventions=cc.preset("standard"),
         train=TRAIN, items=CATEGORIES, input={"unknown_items": "keep"},

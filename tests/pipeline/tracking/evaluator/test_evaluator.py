@@ -127,7 +127,7 @@ def test_mlflow_2_finds_it_too(tmp_path: Path) -> None:
 def test_the_numbers_and_intervals_are_those_of_the_library(client: MlflowClient) -> None:
     pinned = cc.preset("standard", gain="exp2")
     result = _of_frame({"metrics": ["nDCG@3"], "conventions": {"gain": "exp2"}})
-    (row,) = cc.evaluate(RECS, GRADES, metrics=["nDCG@3"], conventions=pinned).summary.to_dicts()
+    (row,) = cc.evaluate(RECS, GRADES, metrics=["nDCG@3"], conventions=pinned).to_frame().to_dicts()
 
     assert result.metrics == {
         "accuracy/ndcg_at_3": row["mean"],

@@ -1,0 +1,357 @@
+"""Ground truth and side data, loaded and validated once, and the evaluation of models on them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from duckdb import DuckDBPyConnection
+
+from concord.metrics_core.data.arguments import Columns, open_table
+from concord.metrics_core.data.frames import Data
+from concord.metrics_core.data.id_matching import IdMatchContext, unknown_users_error
+from concord.metrics_core.data.input_table import InputTable
+from concord.metrics_core.data.loaded_tables import (
+    LOADERS,
+    InMemorySink,
+    load_ground_truth,
+    load_recommendations,
+    needs_given_order,
+)
+from concord.metrics_core.data.paths import parse_place
+from concord.metrics_core.data.policies import Policies
+from concord.metrics_core.data.quality import describe_folds
+from concord.metrics_core.data.relations import in_memory, read_column, read_frame
+from concord.metrics_core.data.side_data import read_users
+from concord.metrics_core.errors import InputError, refuse
+from concord.metrics_core.evaluation.accumulator import task_of
+from concord.metrics_core.evaluation.config import EvaluationConfig
+from concord.metrics_core.evaluation.evaluate_model import (
+    Executor,
+    ModelData,
+    ModelEvaluation,
+    check_ids,
+    evaluate_model,
+    execute_in_memory,
+)
+from concord.metrics_core.evaluation.grade_fit import err_grade_problems, grade_problems
+from concord.metrics_core.evaluation.inputs import read_users_without_items
+from concord.metrics_core.evaluation.model_result import (
+    EvaluationData,
+    ModelResult,
+)
+from concord.metrics_core.evaluation.panel import Panel
+from concord.metrics_core.evaluation.partition import Part, Task, evaluated
+from concord.metrics_core.evaluation.streaming import StreamingEvaluator
+from concord.metrics_core.files import NO_FOLD, content_ids
+
+NO_PANELS: Mapping[str, Panel] = {}
+
+
+@dataclass(frozen=True)
+class GroundTruth:
+    """The relevant items of every user, or of one fold.
+
+    Attributes
+    ----------
+    judgements : DataFrame
+        user, item, grade [, time, place, propensity], sorted by user.
+    quality : dict
+        What was found in the table.
+    users : DataFrame or None
+        The evaluated users, sorted, if some of them have no judged item.
+    """
+
+    judgements: pl.DataFrame
+    quality: Mapping[str, Any]
+    users: pl.DataFrame | None
+
+
+@dataclass(frozen=True)
+class EvaluatedModel:
+    """One evaluated model: its values in memory, what was found in its lists, and what it was evaluated on."""
+
+    evaluation: ModelEvaluation
+    lists: pl.DataFrame
+    store: "ValueFrames"
+    quality: Mapping[str, Any]
+    inputs: Mapping[str, Mapping[str, Any]]
+
+    def result(self, panels: Mapping[str, Panel], confidence: float) -> ModelResult:
+        """Return the results as a comparison reads them."""
+        summary = self.evaluation.content(
+            self.store, panels, confidence=confidence, inputs=self.inputs
+        )
+        labels, definitions = self.store.labels, self.store.definitions
+        return ModelResult(labels, definitions, self.lists, summary, self.quality)
+
+    def counts(self) -> ModelResult:
+        """Return the counts of users, lists and ids, which warnings about one model read."""
+        empty = pl.DataFrame()
+        return ModelResult(empty, empty, empty, self.evaluation.counts(), self.quality)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What models are evaluated on, in memory.
+
+    Attributes
+    ----------
+    truths : dict
+        Fold -> its ground truth; NO_FOLD -> that of all models.
+    tables : dict
+        Role of the side data -> its table as it was given, and what was found in it.
+    users : DataFrame or None
+        The requested users; no others are evaluated.
+    is_hashed : bool
+        True if files are known by their hashes.
+    """
+
+    config: EvaluationConfig
+    policies: Policies
+    columns: Columns
+    unit: Sequence[str]
+    data: EvaluationData
+    truths: Mapping[str, GroundTruth]
+    tables: Mapping[str, tuple[InputTable, Mapping[str, Any]]]
+    users: pl.DataFrame | None
+    is_hashed: bool
+
+    def evaluate(
+        self,
+        model: str,
+        recs: Data,
+        *,
+        panels: Mapping[str, Panel] = NO_PANELS,
+        fold: str = NO_FOLD,
+        needs_lists: bool = True,
+    ) -> EvaluatedModel:
+        """Load and evaluate one model's recommendations.
+
+        Parameters
+        ----------
+        needs_lists : bool, default=True
+            False: the lists are not kept, so sorted ones are evaluated while they are read.
+        """
+        conventions, truth, data = self.config.conventions, self.truths[fold], self.data
+        task = task_of(self.config.labels, conventions, panels, has_users=data.users is not None)
+        users = truth.users
+        if task.only_known and data.users is not None:
+            users = read_frame(data.users)
+        if self.users is not None:
+            task, users = replace(task, only_known=True), self.users
+        table = open_table(model, recs, self.columns, role="recs").of_requests(self.unit)
+        table = replace(table, is_hashed=self.is_hashed)
+        policies = self.policies
+        if isinstance(recs, Mapping):  # its ranks are made, from 1 on
+            policies = replace(policies, rank_base=1)
+        has_side_data = data.train is not None or data.items is not None
+        needs_lists |= has_side_data or task.needs_items or conventions.propensity is not None
+        with in_memory() as connection:
+            execute: Executor = execute_in_memory
+            streaming = None if needs_lists else StreamingEvaluator(task, truth.judgements, users)
+            if streaming is not None:
+                loaded = load_recommendations(
+                    connection, table, policies, conventions, streaming.keep
+                )
+                execute, lists = streaming.execute, streaming.ids
+            if streaming is None or streaming.is_refused:
+                kept = InMemorySink()
+                loaded = load_recommendations(connection, table, policies, conventions, kept.keep)
+                execute, lists = execute_in_memory, pl.DataFrame(kept.table)
+            quality = loaded.describe()
+        model_data = ModelData(
+            model=model,
+            lists=lists,
+            truth=truth.judgements,
+            train=data.train,
+            items=data.items,
+            users=users,
+            connect=data.connecting,
+        )
+        catalogue = self.tables["items"][0].name if "items" in self.tables else None
+        unknown_items = self.policies.unknown_items
+        met = IdMatchContext(table.name, table.columns, catalogue, unknown_items, table.settings)
+        fit = check_ids(model_data, met, of_requests=self.config.of_requests)
+        if self.users is not None:
+            _refuse_unknown_users(model_data)
+        store = ValueFrames(task)
+        evaluation = evaluate_model(model_data, task, execute, store, fit=fit)
+        found = {"truth": truth.quality, "lists": quality}
+        found |= {role: of_table for role, (_, of_table) in self.tables.items()}
+        return EvaluatedModel(
+            evaluation,
+            lists,
+            store,
+            {"model": model, **({"fold": fold} if fold != NO_FOLD else {}), **quality},
+            {role: content_ids(of_table) for role, of_table in found.items()},
+        )
+
+
+def load_dataset(
+    config: EvaluationConfig,
+    truths: Mapping[str, Data],
+    side_data: Mapping[str, Data | None],
+    *,
+    policies: Policies,
+    columns: Columns,
+    unit: Sequence[str] = (),
+    users: Any = None,
+    is_hashed: bool = True,
+    allows_none_relevant: bool = False,
+) -> Dataset:
+    """Load and validate the ground truth, or that of each fold, and the side data.
+
+    Parameters
+    ----------
+    truths : dict
+        Fold -> its ground truth; NO_FOLD -> that of all models.
+    users : optional
+        Ids of the users to evaluate.
+    allows_none_relevant : bool, default=False
+        True: it is no error if no grade reaches the relevance threshold.
+
+    Raises
+    ------
+    InputError
+        A table is invalid, or grades do not go with the conventions.
+    """
+    loader = _Loader(config, policies, columns, unit, is_hashed, allows_none_relevant)
+    loaded = {fold: loader.ground_truth(fold, truth) for fold, truth in truths.items()}
+    named = None if users is None else loader.users(users)
+    tables: dict[str, tuple[InputTable, Mapping[str, Any]]] = {}
+    frames: dict[str, pl.DataFrame | None] = dict.fromkeys(side_data)
+    for role, data in side_data.items():
+        if data is not None:
+            frames[role], tables[role] = loader.side_data(role, data)
+    judgements = {fold: truth.judgements for fold, truth in loaded.items()}
+    qualities = {fold: truth.quality for fold, truth in loaded.items()}
+    folds = {fold: each for fold, each in judgements.items() if fold != NO_FOLD}
+    data = EvaluationData(
+        truth=next(iter(judgements.values())),
+        train=frames.get("train"),
+        items=frames.get("items"),
+        users=frames.get("users"),
+        truth_quality=describe_folds(qualities) if folds else qualities[NO_FOLD],
+        connecting=_connect,
+        folds=folds,
+    )
+    return Dataset(config, policies, columns, unit, data, loaded, tables, named, is_hashed)
+
+
+@dataclass(frozen=True)
+class _Loader:
+    config: EvaluationConfig
+    policies: Policies
+    columns: Columns
+    unit: Sequence[str]
+    is_hashed: bool
+    allows_none_relevant: bool
+
+    def ground_truth(self, fold: str, truth: Data) -> GroundTruth:
+        try:
+            return self._ground_truth(truth)
+        except InputError as error:
+            if fold == NO_FOLD:
+                raise
+            raise InputError(
+                replace(each, location=f"fold {fold}: {each.where}") for each in error.problems
+            ) from None
+
+    def _ground_truth(self, truth: Data) -> GroundTruth:
+        conventions, may_be_empty = self.config.conventions, isinstance(truth, Mapping) and bool(truth)  # fmt: skip
+        table = self._table("truth", truth).of_requests(self.unit)
+        kept, place = InMemorySink(), needs_given_order(conventions)
+        with in_memory() as c:
+            quality = load_ground_truth(
+                c, table, self.policies, kept.keep, place=place, may_be_empty=may_be_empty
+            ).describe()
+        judgements = pl.DataFrame(kept.table)
+        check = err_grade_problems if self.allows_none_relevant else grade_problems
+        highest: Any = judgements["grade"].max()
+        labels = self.config.labels
+        if problems := list(check(highest, labels, conventions, table.name, table.settings)):
+            raise InputError(problems)
+        return GroundTruth(judgements, quality, _known_users(judgements, truth))
+
+    def users(self, users: Any) -> pl.DataFrame:
+        table = open_table("users", users, self.columns).of_requests(self.unit)
+        with in_memory() as connection:
+            read_users(connection, table)
+            ids = connection.sql("SELECT DISTINCT user FROM source ORDER BY user")
+            return pl.DataFrame(ids.to_arrow_table())
+
+    def side_data(
+        self, role: str, data: Data
+    ) -> tuple[pl.DataFrame, tuple[InputTable, Mapping[str, Any]]]:
+        if role == "users" and isinstance(data, Mapping):
+            raise refuse("users", "is a dict", "give a table: a column `user`, and others")
+        path = parse_place(data) if isinstance(data, str) and data.strip() else data
+        table = self._table(role, path)
+        with in_memory() as connection:
+            loaded = LOADERS[role](connection, table)
+            frame = pl.DataFrame(connection.sql(loaded.query).to_arrow_table())
+        return frame, (table, loaded.quality)
+
+    def _table(self, role: str, data: Any) -> InputTable:
+        return replace(open_table(role, data, self.columns), is_hashed=self.is_hashed)
+
+
+@dataclass
+class ValueFrames:
+    """Users' values in memory; see `ValueStore`."""
+
+    task: Task
+    parts: list[pl.DataFrame] = field(default_factory=list)
+    values: pl.DataFrame = field(default_factory=pl.DataFrame)
+
+    @property
+    def labels(self) -> pl.DataFrame:
+        """user, and the values of each label."""
+        return evaluated(self.values, self.task)
+
+    @property
+    def definitions(self) -> pl.DataFrame:
+        """user, and the values of the panel's other definitions."""
+        names = [definition.column for definition in self.task.definitions]
+        return self.values.select("user", *names, *self.task.mean_weights)
+
+    def write(self, part: Part) -> None:
+        """Keep the values of a partition."""
+        self.parts.append(part.values)
+
+    def close(self) -> None:
+        """Put the partitions together."""
+        self.values = pl.concat(self.parts, how="vertical_relaxed")  # a part may have no user
+        self.parts.clear()
+
+    def table_of(self, _column: str) -> pl.DataFrame:
+        """Return the frame of a column."""
+        return self.values
+
+
+def _known_users(judgements: pl.DataFrame, truth: Data) -> pl.DataFrame | None:
+    """Return the users of the ground truth and those whom it names without an item; None if there are none of these."""
+    with in_memory() as connection:
+        if not read_users_without_items(connection, truth):
+            return None
+        others = pl.DataFrame(connection.sql("SELECT user FROM source").to_arrow_table())
+    judged = judgements.select("user")
+    if judged.schema != others.schema:
+        judged, others = (frame.cast(pl.String) for frame in (judged, others))
+    return pl.concat([judged, others]).unique().sort("user")
+
+
+def _refuse_unknown_users(data: ModelData) -> None:
+    """Raise an InputError if none of the requested users is in the lists or in the ground truth."""
+    assert data.users is not None
+    users = read_column(data.users, "user").cast(pl.String)
+    tables = (data.lists, data.truth)
+    if not any(users.is_in(read_column(each, "user").cast(pl.String).implode()).any() for each in tables):  # fmt: skip
+        raise unknown_users_error()
+
+
+def _connect(_files: Iterable[Path]) -> AbstractContextManager[DuckDBPyConnection]:
+    return in_memory()

@@ -1,0 +1,115 @@
+"""What lists in Spark were evaluated on, as counts of all buckets."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from concord.metrics_core.data.quality import SHOWN
+from concord.metrics_core.data.relations import in_memory, read_frame
+from concord.metrics_core.evaluation.diagnostics import TrainOverlap
+from concord.metrics_core.evaluation.model_result import (
+    EvaluationData,
+    ModelResult,
+)
+from concord.metrics_core.evaluation.spark.bucket import (
+    Facts,
+    added,
+    highest,
+)
+from concord.metrics_core.evaluation.spark.buckets import (
+    BucketResults,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True)
+class SparkData(EvaluationData):
+    """What lists in Spark were evaluated on, as far as warnings read it: counts of all buckets."""
+
+    results: BucketResults | None = None
+
+    @classmethod
+    def of(cls, results: BucketResults, items: pl.DataFrame | None) -> "SparkData":
+        """Sum the counts of all buckets."""
+        facts, nothing = results.facts, pl.DataFrame()
+        grades = sorted({grade for each in facts for grade in each.grades})
+        counts = added(facts)
+        shown = (
+            {repr(grade).removesuffix(".0"): 0 for grade in grades}
+            if len(grades) <= SHOWN
+            else None
+        )
+        quality = {
+            "grades": shown,
+            "rows": counts["truth_left"],
+            "users": counts["users_known"],
+            **rewritten_ids(facts, "truth"),
+        }
+        has_train = "train" in results.plan.columns
+        return SparkData(
+            truth=nothing,
+            train=nothing if has_train else None,
+            items=items,
+            users=None,
+            truth_quality=quality,
+            connecting=lambda _: in_memory(),
+            results=results,
+        )
+
+    def users_by_items(self, evaluated: ModelResult) -> Mapping[int, int]:
+        """See `EvaluationData`."""
+        return users_by_length(self._facts, "truth")
+
+    def highest_grade(self) -> float | None:
+        """See `EvaluationData`."""
+        return highest(self._facts)
+
+    def truths_differ(self) -> bool:
+        """See `EvaluationData`."""
+        quality = self.truth_quality
+        return bool(quality["rows"] < quality["users"] * self._count_ids("item known"))
+
+    def n_known_items(self) -> int:
+        """See `EvaluationData`."""
+        if self.items is not None:
+            return len(read_frame(self.items))
+        return 0 if self.train is None else self._count_ids("train")
+
+    def train_overlap(self, *, of_requests: bool) -> TrainOverlap | None:
+        """See `EvaluationData`."""
+        overlaps = [TrainOverlap(*each.overlap) for each in self._facts if each.overlap is not None]
+        return reduce(add, overlaps) if overlaps else None
+
+    @property
+    def _facts(self) -> Sequence[Facts]:
+        assert self.results is not None
+        return self.results.facts
+
+    def _count_ids(self, kind: str) -> int:
+        assert self.results is not None
+        return int(self.results.told.where(f"of = '{kind}'").select("id").distinct().count())
+
+
+def users_by_length(facts: Sequence[Facts], table: str) -> dict[int, int]:
+    """Return number of rows -> users who have so many in a table."""
+    lengths: Counter[int] = Counter()
+    for each in facts:
+        lengths.update(dict(each.lengths.get(table, ())))
+    return dict(lengths)
+
+
+def rewritten_ids(facts: Sequence[Facts], table: str) -> dict[str, Any]:
+    """Return `ids_rewritten` as the quality of a table has it, if any were."""
+    columns: dict[str, dict[str, Any]] = {}
+    for each in facts:
+        for column_name, found in each.rewritten.get(table, {}).items():
+            known = columns.setdefault(column_name, {"rows": 0, "example": found["example"]})
+            known["rows"] += found["rows"]
+    return {"ids_rewritten": columns} if columns else {}

@@ -1,0 +1,134 @@
+"""The result of `evaluate`: summaries and users' values of one model, and warnings."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Protocol
+
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.results.base import BaseResult, plain
+from concord.metrics_core.results.comparison_parts import Warned
+
+if TYPE_CHECKING:
+    import polars as pl
+
+CONFIDENCE = 0.95  # of the intervals
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean of one metric with its t interval; NaN where a number does not exist.
+
+    Attributes
+    ----------
+    n_users : int
+        Users behind the mean.
+    n_undefined : int
+        Users, or requests, whose value is 0/0.
+    n_requests : int or None
+        Requests behind the mean; None if values are those of users.
+    """
+
+    mean: float
+    ci_low: float
+    ci_high: float
+    n_users: int
+    n_undefined: int
+    n_requests: int | None = None
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The fields; without the number of requests where there are none."""
+        return {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name != "n_requests" or self.n_requests is not None
+        }
+
+
+class EvaluationValues(Protocol):
+    """Users' values, in memory or in Spark, from which summaries are computed when they are needed."""
+
+    @property
+    def by_id(self) -> Any:
+        """As `Evaluation.per_user`; of requests, with their ids in `user`."""
+
+    @property
+    def per_user(self) -> Any:
+        """See `Evaluation.per_user`."""
+
+    @property
+    def n_users(self) -> int:
+        """The number of users in `per_user`."""
+
+    @property
+    def n_requests(self) -> int | None:
+        """The number of requests in `per_user`; None if its rows are users."""
+
+    @property
+    def summaries(self) -> Mapping[str, Summary]:
+        """The summary of each label."""
+
+    def mean(self, label: str) -> float:
+        """Return the mean of a label in any spelling."""
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation(BaseResult):
+    """One evaluated model; `result["nDCG@10"]` is the mean of a metric.
+
+    Attributes
+    ----------
+    warnings : tuple of Warned
+        Signs that the result is not what was meant, the most serious first.
+    """
+
+    conventions: Conventions
+    warnings: tuple[Warned, ...]
+    values: EvaluationValues
+
+    @property
+    def per_user(self) -> Any:
+        """user, then one Float64 column per label: NaN where undefined, null where the user is left out.
+
+        Of requests: one row each, with the columns of `unit` as text in the place of user.
+        """
+        return self.values.per_user
+
+    @property
+    def n_users(self) -> int:
+        """The number of users in `per_user`."""
+        return self.values.n_users
+
+    @property
+    def summaries(self) -> Mapping[str, Summary]:
+        """Label -> mean with its 95 % t interval and counts, at full precision."""
+        return self.values.summaries
+
+    def __getitem__(self, label: str) -> float:
+        """Return the mean of a label.
+
+        Raises
+        ------
+        ValueError
+            The label was not evaluated.
+        """
+        return self.values.mean(label)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return conventions, summaries and warnings as plain Python values; NaN becomes None."""
+        content: dict[str, Any] = plain(
+            {
+                "conventions": self.conventions.as_dict(),
+                "fingerprint": self.conventions.fingerprint,
+                "metrics": {label: each.numbers for label, each in self.summaries.items()},
+                "warnings": self.warnings,
+            }
+        )
+        return content
+
+    def to_frame(self) -> "pl.DataFrame":
+        """Return one row per label: metric, mean, ci_low, ci_high, n_users, n_undefined [, n_requests]."""
+        import polars as pl
+
+        rows = [{"metric": label, **each.numbers} for label, each in self.summaries.items()]
+        return pl.DataFrame(rows)

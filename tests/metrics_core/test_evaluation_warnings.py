@@ -1,0 +1,105 @@
+"""`evaluate` warns wherever `compare` warns about one model, in the same words."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+import concord as cc
+
+N = 40
+USERS = range(N)
+LISTS = {user: [f"i{(user + n) % 30}" for n in range(12)] for user in USERS}
+TRUTH = {user: {f"i{(user + 3) % 30}": 1, f"i{(user + 20) % 30}": 1} for user in USERS}
+
+
+def rows(held: dict[Any, Any], **columns: Any) -> pl.DataFrame:
+    """A row for each user and item, with further columns of one value."""
+    found = [(user, item) for user, items in held.items() for item in items]
+    return pl.DataFrame(found, ["user", "item"], orient="row").with_columns(
+        **{name: pl.lit(value) for name, value in columns.items()}
+    )
+
+
+def graded() -> dict[int, dict[str, int]]:
+    """A truth that also knows what is not relevant, of items that hardly any list has."""
+    return {user: {f"i{(user + 3) % 30}": 1, **{f"x{n}": 0 for n in range(9)}} for user in USERS}
+
+
+def scored(held: dict[int, list[str]]) -> pl.DataFrame:
+    """Lists whose scores are all equal."""
+    return rows(held, score=1.0)
+
+
+TIMES = {"columns": {"truth": {"time": "time"}, "train": {"time": "time"}}}
+CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "short_lists": ({user: items[:5] for user, items in LISTS.items()}, TRUTH, {}),
+    "few_judged": (LISTS, graded(), {}),
+    "truth_in_train": (LISTS, TRUTH, {"train": {u: [*TRUTH[u], "other"] for u in USERS}}),
+    "unrelated_train": (LISTS, TRUTH, {"train": {f"other{u}": ["i1"] for u in USERS}}),
+    "train_items_recommended": (LISTS, TRUTH, {"train": {u: LISTS[u][:2] for u in USERS}}),
+    "ties_at_cutoff": (scored(LISTS), TRUTH, {}),
+    "sampled_candidates": (
+        {u: [*TRUTH[u], *[f"n{u}-{n}" for n in range(10)]] for u in USERS},
+        TRUTH,
+        {"train": {u: [f"n{u}-{n}" for n in range(10)] for u in range(100, 150)} | {0: ["i29"]}},
+    ),
+    "truth_before_train": (
+        LISTS,
+        rows(TRUTH, time=1),
+        {"train": rows({u: ["seen"] for u in USERS}, time=2), **TIMES},
+    ),
+    "items_born_after": (
+        LISTS,
+        rows(TRUTH, time=1),
+        {"train": rows({u: [f"i{u % 30}", "i5"] for u in range(N)}, time=2), **TIMES},
+    ),
+    "future_items": (
+        LISTS,
+        rows(TRUTH, time=1),
+        {"train": rows({u: [f"i{u % 30}"] for u in USERS}, time=2), **TIMES},
+    ),
+    "few_lists": ({u: LISTS[u] for u in range(10)}, TRUTH, {}),
+    "no_common_item": ({u: [f"y{n}" for n in range(10)] for u in USERS}, TRUTH, {}),
+    "spelled_otherwise": ({u: [i.upper() for i in LISTS[u]] for u in USERS}, TRUTH, {}),
+    "not_in_catalogue": (
+        LISTS,
+        TRUTH,
+        {"items": {f"i{n}": ["a"] for n in range(25)}, "input": {"unknown_items": "keep"}},
+    ),
+    "ids_rewritten": (rows({f"{u}.0": LISTS[u] for u in USERS}, score=1.0), rows(TRUTH), {}),
+    "all_relevant": (LISTS, {u: {f"i{n}": n for n in range(1, 6)} for u in USERS}, {}),
+    "low_threshold": (
+        LISTS,
+        {u: {f"i{n}": n / 2 for n in range(1, 11)} for u in USERS},
+        {},
+    ),
+    "swapped_tables": (
+        {u: [f"i{u % 30}"] for u in USERS},
+        {u: [f"i{(u + n) % 30}" for n in range(10)] for u in USERS},
+        {},
+    ),
+    "propensity": (
+        LISTS,
+        rows(TRUTH, propensity=0.5),
+        {
+            "conventions": {
+                "preset": "standard",
+                "propensity": {"column": "truth", "clip": 0.01, "fewest": 1},
+            },
+            "columns": {"truth": {"propensity": "propensity"}},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_evaluate_warns_as_compare_does(kind: str) -> None:
+    recs, truth, options = CASES[kind]
+    options = {"metrics": ["nDCG@10"], "conventions": "standard", **options}
+
+    compared = cc.compare({"recs": recs}, truth, baseline="recs", panel=False, **options)
+    evaluated = cc.evaluate(recs, truth, **options)
+
+    assert kind in {each.kind for each in compared.warnings}
+    assert evaluated.warnings == compared.warnings
