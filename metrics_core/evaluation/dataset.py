@@ -233,7 +233,7 @@ def load_dataset(
         truth=next(iter(judgements.values())),
         train=frames.get("train"),
         items=frames.get("items"),
-        users=frames.get("users"),
+        users=frames.get("users") if named is None else named,
         truth_quality=describe_folds(qualities) if folds else qualities[NO_FOLD],
         connecting=_connect,
         folds=folds,

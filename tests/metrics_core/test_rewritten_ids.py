@@ -41,7 +41,7 @@ def test_ids_that_were_rewritten_are_a_warning_of_evaluate() -> None:
     (warning,) = (each for each in found.warnings if each.kind == "ids_rewritten")
     assert warning.severity == "notice"
     assert warning.who == ("recs",)
-    words = "read as whole numbers, such as '1.0' as '1': item in 1 row of recs and user in 1 row of truth."
+    words = "such as '3.0' as '3': user in 1 row of the truth and item in 1 row of recs."
     assert words in warning.sentence.replace("\N{NO-BREAK SPACE}", " ")
 
 

@@ -104,12 +104,13 @@ def _plain(value: Any) -> Any:
 
 
 def _problem(held: Mapping[str, Any]) -> Problem:
-    told = held["affected"]
+    location, told = held["location"], held["affected"]
+    where = location if isinstance(location, str) else tuple(location)
     if told is None:
-        return Problem(held["where"], held["what"], held["fix"])
+        return Problem(where, held["what"], held["fix"])
     rule, first = tuple(told["rule"]), tuple(told["first"])
     affected = Affected(rule, first, told["rows"], told["users"], told["said"])
-    return Problem(held["where"], held["what"], held["fix"], affected)
+    return Problem(where, held["what"], held["fix"], affected)
 
 
 def _refusal(held: Mapping[str, Any] | None) -> Refusal | None:
