@@ -15,8 +15,8 @@ import concord as cc
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, rate, rng_of, table_of
 from concord.metrics_core.metrics.judged import Bools
+from concord.metrics_core.results.evaluation import MetricSummary
 from concord.metrics_core.stats.clusters import RatioEstimate
-from concord.metrics_core.results.evaluation import Summary
 
 CONFIDENCE = 0.95
 RUNS = 200
@@ -67,7 +67,7 @@ class Users:
 class Values:
     """Of one model in one run: label -> mean and interval; and of R over all rows its sums by user."""
 
-    summaries: dict[str, Summary]
+    summaries: dict[str, MetricSummary]
     hits: Floats
     counts: Floats
 

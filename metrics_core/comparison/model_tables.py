@@ -8,7 +8,7 @@ from concord.metrics_core.comparison.replicate_config import of_lists
 from concord.metrics_core.data.arguments import Columns, check_columns
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.policies import parse_policies
-from concord.metrics_core.evaluation.dataset import NO_PANELS, load_dataset
+from concord.metrics_core.evaluation.dataset import NO_PANELS, TableLoader, load_dataset
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.panel import Panel
 from concord.metrics_core.files import NO_FOLD
@@ -43,14 +43,9 @@ def evaluate_models(
         Column names of tables; of models with replicates by the name of the model, too.
     """
     roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ("truth", *side_data)}}
-    dataset = load_dataset(
-        config,
-        truths,
-        side_data,
-        policies=parse_policies(input or {}),
-        columns=check_columns(of_lists(columns or {}, config.replicates), roles),
-        unit=unit,
-    )
+    named = check_columns(of_lists(columns or {}, config.replicates), roles)
+    loader = TableLoader(config, parse_policies(input or {}), named, unit)
+    dataset = load_dataset(loader, truths, side_data)
     folds = {} if NO_FOLD in truths else config.replicates
     fold_of = {name: fold for of_model in folds.values() for fold, name in of_model.items()}
     results = {}

@@ -18,11 +18,15 @@ from concord.metrics_core.evaluation.diagnostics import LISTED, ListCounts, List
 from concord.metrics_core.evaluation.panel import Definition, Panel, panel
 from concord.metrics_core.evaluation.partition import Part, Task, count_users, part_names
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT, mean_weight, names_users
-from concord.metrics_core.evaluation.summary import summarise, summarise_catalogue
+from concord.metrics_core.evaluation.summary import (
+    CONFIDENCE,
+    Summary,
+    summarise,
+    summarise_catalogue,
+)
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
-from concord.metrics_core.results.evaluation import CONFIDENCE, Summary
 from concord.metrics_core.stats.clusters import Clusters
 
 MADE_NUMBERS = ("concord-eval", "duckdb", "numpy", "polars", "pyarrow", "scipy")

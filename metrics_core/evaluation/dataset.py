@@ -16,6 +16,7 @@ from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.loaded_tables import (
     LOADERS,
     InMemorySink,
+    Sink,
     load_ground_truth,
     load_recommendations,
     needs_given_order,
@@ -105,19 +106,18 @@ class Dataset:
         Role of the side data -> its table as it was given, and what was found in it.
     users : DataFrame or None
         The requested users; no others are evaluated.
-    is_hashed : bool
-        True if files are known by their hashes.
     """
 
-    config: EvaluationConfig
-    policies: Policies
-    columns: Columns
-    unit: Sequence[str]
+    loader: "TableLoader"
     data: EvaluationData
     truths: Mapping[str, GroundTruth]
     tables: Mapping[str, tuple[InputTable, Mapping[str, Any]]]
     users: pl.DataFrame | None
-    is_hashed: bool
+
+    @property
+    def config(self) -> EvaluationConfig:
+        """What is evaluated."""
+        return self.loader.config
 
     def evaluate(
         self,
@@ -142,26 +142,19 @@ class Dataset:
             users = read_frame(data.users)
         if self.users is not None:
             task, users = replace(task, only_known=True), self.users
-        table = open_table(model, recs, self.columns, role="recs").of_requests(self.unit)
-        table = replace(table, is_hashed=self.is_hashed)
-        policies = self.policies
-        if isinstance(recs, Mapping):  # its ranks are made, from 1 on
-            policies = replace(policies, rank_base=1)
+        loader = self.loader
         has_side_data = data.train is not None or data.items is not None
         needs_lists |= has_side_data or task.needs_items or conventions.propensity is not None
-        with in_memory() as connection:
-            execute: Executor = execute_in_memory
-            streaming = None if needs_lists else StreamingEvaluator(task, truth.judgements, users)
-            if streaming is not None:
-                loaded = load_recommendations(
-                    connection, table, policies, conventions, streaming.keep
-                )
-                execute, lists = streaming.execute, streaming.ids
-            if streaming is None or streaming.is_refused:
-                kept = InMemorySink()
-                loaded = load_recommendations(connection, table, policies, conventions, kept.keep)
-                execute, lists = execute_in_memory, pl.DataFrame(kept.table)
-            quality = loaded.describe()
+        execute: Executor = execute_in_memory
+        if not needs_lists:
+            streaming = StreamingEvaluator(task, truth.judgements, users)
+            table, quality = loader.recommendations(model, recs, streaming.keep)
+            execute, lists = streaming.execute, streaming.ids
+            needs_lists = streaming.is_refused
+        if needs_lists:
+            kept = InMemorySink()
+            table, quality = loader.recommendations(model, recs, kept.keep)
+            execute, lists = execute_in_memory, pl.DataFrame(kept.table)
         model_data = ModelData(
             model=model,
             lists=lists,
@@ -172,7 +165,7 @@ class Dataset:
             connect=data.connecting,
         )
         catalogue = self.tables["items"][0].name if "items" in self.tables else None
-        unknown_items = self.policies.unknown_items
+        unknown_items = loader.policies.unknown_items
         met = IdMatchContext(table.name, table.columns, catalogue, unknown_items, table.settings)
         fit = check_ids(model_data, met, of_requests=self.config.of_requests)
         if self.users is not None:
@@ -191,16 +184,11 @@ class Dataset:
 
 
 def load_dataset(
-    config: EvaluationConfig,
+    loader: "TableLoader",
     truths: Mapping[str, Data],
     side_data: Mapping[str, Data | None],
     *,
-    policies: Policies,
-    columns: Columns,
-    unit: Sequence[str] = (),
     users: Any = None,
-    is_hashed: bool = True,
-    allows_none_relevant: bool = False,
 ) -> Dataset:
     """Load and validate the ground truth, or that of each fold, and the side data.
 
@@ -210,15 +198,12 @@ def load_dataset(
         Fold -> its ground truth; NO_FOLD -> that of all models.
     users : optional
         Ids of the users to evaluate.
-    allows_none_relevant : bool, default=False
-        True: it is no error if no grade reaches the relevance threshold.
 
     Raises
     ------
     InputError
         A table is invalid, or grades do not go with the conventions.
     """
-    loader = _Loader(config, policies, columns, unit, is_hashed, allows_none_relevant)
     loaded = {fold: loader.ground_truth(fold, truth) for fold, truth in truths.items()}
     named = None if users is None else loader.users(users)
     tables: dict[str, tuple[InputTable, Mapping[str, Any]]] = {}
@@ -238,19 +223,43 @@ def load_dataset(
         connecting=_connect,
         folds=folds,
     )
-    return Dataset(config, policies, columns, unit, data, loaded, tables, named, is_hashed)
+    return Dataset(loader, data, loaded, tables, named)
 
 
 @dataclass(frozen=True)
-class _Loader:
+class TableLoader:
+    """Loads and validates tables as they are given.
+
+    Attributes
+    ----------
+    is_hashed : bool
+        True if files are known by their hashes.
+    allows_none_relevant : bool
+        True: it is no error if no grade reaches the relevance threshold.
+    """
+
     config: EvaluationConfig
     policies: Policies
     columns: Columns
-    unit: Sequence[str]
-    is_hashed: bool
-    allows_none_relevant: bool
+    unit: Sequence[str] = ()
+    is_hashed: bool = True
+    allows_none_relevant: bool = False
+
+    def recommendations(
+        self, model: str, recs: Data, keep: Sink
+    ) -> tuple[InputTable, dict[str, Any]]:
+        """Hand a model's lists to `keep`; return their table, and what was found in it."""
+        table = self._table(model, recs, role="recs").of_requests(self.unit)
+        policies = self.policies
+        if isinstance(recs, Mapping):  # its ranks are made, from 1 on
+            policies = replace(policies, rank_base=1)
+        conventions = self.config.conventions
+        with in_memory() as connection:
+            loaded = load_recommendations(connection, table, policies, conventions, keep)
+            return table, loaded.describe()
 
     def ground_truth(self, fold: str, truth: Data) -> GroundTruth:
+        """Load the ground truth of a fold."""
         try:
             return self._ground_truth(truth)
         except InputError as error:
@@ -277,6 +286,7 @@ class _Loader:
         return GroundTruth(judgements, quality, _known_users(judgements, truth))
 
     def users(self, users: Any) -> pl.DataFrame:
+        """Load the ids of the requested users, sorted."""
         table = open_table("users", users, self.columns).of_requests(self.unit)
         with in_memory() as connection:
             read_users(connection, table)
@@ -286,6 +296,7 @@ class _Loader:
     def side_data(
         self, role: str, data: Data
     ) -> tuple[pl.DataFrame, tuple[InputTable, Mapping[str, Any]]]:
+        """Load train, items or users; return their rows, table, and what was found in it."""
         if role == "users" and isinstance(data, Mapping):
             raise refuse("users", "is a dict", "give a table: a column `user`, and others")
         path = parse_place(data) if isinstance(data, str) and data.strip() else data
@@ -295,8 +306,9 @@ class _Loader:
             frame = pl.DataFrame(connection.sql(loaded.query).to_arrow_table())
         return frame, (table, loaded.quality)
 
-    def _table(self, role: str, data: Any) -> InputTable:
-        return replace(open_table(role, data, self.columns), is_hashed=self.is_hashed)
+    def _table(self, name: str, data: Any, role: str | None = None) -> InputTable:
+        table = open_table(name, data, self.columns, role=role)
+        return replace(table, is_hashed=self.is_hashed)
 
 
 @dataclass
@@ -319,7 +331,7 @@ class ValueFrames:
         return self.values.select("user", *names, *self.task.mean_weights)
 
     def write(self, part: Part) -> None:
-        """Keep the values of a partition."""
+        """Sink the values of a partition."""
         self.parts.append(part.values)
 
     def close(self) -> None:

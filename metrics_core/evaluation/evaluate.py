@@ -12,24 +12,26 @@ from concord.metrics_core.conventions.presets import ConventionsLike, resolve_co
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.arguments import Columns, check_columns
 from concord.metrics_core.data.frames import Data
+from concord.metrics_core.data.loaded_tables import InMemorySink
 from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.data.side_data import ITEMS_COLUMNS
 from concord.metrics_core.data.units import users_of_units, with_parts
-from concord.metrics_core.errors import Problem, raise_problems, refuse
+from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import EvaluationAccumulator
 from concord.metrics_core.evaluation.config import EvaluationConfig
-from concord.metrics_core.evaluation.dataset import ValueFrames, load_dataset
+from concord.metrics_core.evaluation.dataset import TableLoader, ValueFrames, load_dataset
 from concord.metrics_core.evaluation.evaluate_model import evaluated_label
 from concord.metrics_core.evaluation.inputs import refuse_unit
 from concord.metrics_core.evaluation.judge import PROPENSITY
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.spark.frames import is_spark
+from concord.metrics_core.evaluation.summary import CONFIDENCE, Summary
 from concord.metrics_core.evaluation.warnings.data import none_relevant_warnings
 from concord.metrics_core.evaluation.warnings.lists import evaluation_warnings
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.label import Label, parse, with_own_metrics
 from concord.metrics_core.metrics.scope import idle_overrides
-from concord.metrics_core.results.evaluation import CONFIDENCE, Evaluation, Summary
+from concord.metrics_core.results.evaluation import Evaluation
 
 
 @dataclass(frozen=True)
@@ -138,17 +140,21 @@ def evaluate(
             policies=input,
         )
     refuse_unit(unit, pinned)
-    dataset = load_dataset(
+    loader = TableLoader(
         config,
-        {NO_FOLD: truth},
-        {"train": train, "items": items},
-        policies=parse_policies(input or {}),
-        columns=check_columns(columns or {}),
-        unit=unit,
-        users=users,
+        parse_policies(input or {}),
+        check_columns(columns or {}),
+        unit,
         is_hashed=False,
         allows_none_relevant=True,
     )
+    try:
+        dataset = load_dataset(
+            loader, {NO_FOLD: truth}, {"train": train, "items": items}, users=users
+        )
+    except InputError:
+        loader.recommendations("recs", recs, InMemorySink().keep)  # their problems come first
+        raise
     model = dataset.evaluate("recs", recs, needs_lists=False)
     warnings = [
         *none_relevant_warnings(config, dataset.data),

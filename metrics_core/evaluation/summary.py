@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.metric import Bounds
-from concord.metrics_core.results.evaluation import Summary
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.exact_sums import compress_sum, exact_parts
 from concord.metrics_core.stats.mean_interval import (
@@ -20,6 +20,39 @@ from concord.metrics_core.stats.mean_interval import (
     interval_from_sums,
     squared_deviations,
 )
+
+CONFIDENCE = 0.95  # of the intervals
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean of one metric with its t interval; NaN where a number does not exist.
+
+    Attributes
+    ----------
+    n_users : int
+        Users behind the mean.
+    n_undefined : int
+        Users, or requests, whose value is 0/0.
+    n_requests : int or None
+        Requests behind the mean; None if values are those of users.
+    """
+
+    mean: float
+    ci_low: float
+    ci_high: float
+    n_users: int
+    n_undefined: int
+    n_requests: int | None = None
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The fields; without the number of requests where there are none."""
+        return {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.name != "n_requests" or self.n_requests is not None
+        }
 
 
 def summarise(

@@ -1,7 +1,7 @@
 """The result of `evaluate`: summaries and users' values of one model, and warnings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from concord.metrics_core.conventions.conventions import Conventions
@@ -11,38 +11,33 @@ from concord.metrics_core.results.comparison_parts import Warned
 if TYPE_CHECKING:
     import polars as pl
 
-CONFIDENCE = 0.95  # of the intervals
 
+class MetricSummary(Protocol):
+    """Mean of one metric with its 95 % t interval; NaN where a number does not exist."""
 
-@dataclass(frozen=True)
-class Summary:
-    """Mean of one metric with its t interval; NaN where a number does not exist.
+    @property
+    def mean(self) -> float:
+        """The mean."""
 
-    Attributes
-    ----------
-    n_users : int
-        Users behind the mean.
-    n_undefined : int
-        Users, or requests, whose value is 0/0.
-    n_requests : int or None
-        Requests behind the mean; None if values are those of users.
-    """
+    @property
+    def ci_low(self) -> float:
+        """The lower end of the interval."""
 
-    mean: float
-    ci_low: float
-    ci_high: float
-    n_users: int
-    n_undefined: int
-    n_requests: int | None = None
+    @property
+    def ci_high(self) -> float:
+        """The upper end of the interval."""
+
+    @property
+    def n_users(self) -> int:
+        """Users behind the mean."""
+
+    @property
+    def n_undefined(self) -> int:
+        """Users, or requests, whose value is 0/0."""
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """The fields; without the number of requests where there are none."""
-        return {
-            field.name: getattr(self, field.name)
-            for field in fields(self)
-            if field.name != "n_requests" or self.n_requests is not None
-        }
+        """All numbers by name, with `n_requests` if values are those of requests."""
 
 
 class EvaluationValues(Protocol):
@@ -65,7 +60,7 @@ class EvaluationValues(Protocol):
         """The number of requests in `per_user`; None if its rows are users."""
 
     @property
-    def summaries(self) -> Mapping[str, Summary]:
+    def summaries(self) -> Mapping[str, MetricSummary]:
         """The summary of each label."""
 
     def mean(self, label: str) -> float:
@@ -100,7 +95,7 @@ class Evaluation(BaseResult):
         return self.values.n_users
 
     @property
-    def summaries(self) -> Mapping[str, Summary]:
+    def summaries(self) -> Mapping[str, MetricSummary]:
         """Label -> mean with its 95 % t interval and counts, at full precision."""
         return self.values.summaries
 

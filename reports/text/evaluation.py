@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 
 from concord.metrics_core.errors import in_words
-from concord.metrics_core.results.evaluation import Evaluation, Summary
+from concord.metrics_core.results.evaluation import Evaluation, MetricSummary
 from concord.metrics_core.results.words import number
 from concord.reports.text.blocks import Block, TextTable
 
@@ -26,7 +26,7 @@ def describe(evaluation: Evaluation) -> Iterator[Block]:
         yield f"Warning: {warning.sentence} To fix it: {warning.fix}."
 
 
-def _row(label: str, summary: Summary) -> tuple[str, ...]:
+def _row(label: str, summary: MetricSummary) -> tuple[str, ...]:
     low, high = (number(each, _DIGITS) for each in (summary.ci_low, summary.ci_high))
     interval = "" if math.isnan(summary.ci_low) else f"{low} to {high}"
     mean = "" if math.isnan(summary.mean) else number(summary.mean, _DIGITS)

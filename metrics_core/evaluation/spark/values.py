@@ -27,6 +27,8 @@ from concord.metrics_core.evaluation.spark.buckets import (
     column,
 )
 from concord.metrics_core.evaluation.summary import (
+    CONFIDENCE,
+    Summary,
     counted_values,
     mean_of,
     summarise_catalogue,
@@ -34,7 +36,6 @@ from concord.metrics_core.evaluation.summary import (
 )
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.label import Label
-from concord.metrics_core.results.evaluation import CONFIDENCE, Summary
 from concord.metrics_core.stats.mean_interval import squared_deviations
 
 if TYPE_CHECKING:
