@@ -31,7 +31,6 @@ from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.side_data import Background
-from concord.metrics_core.evaluation.summary import CONFIDENCE
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.error_analysis import Cases, ItemDifference
