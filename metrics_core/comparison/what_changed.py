@@ -1,7 +1,7 @@
 """What changed between two comparisons of one project, in words."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from concord.metrics_core.files import NO_FOLD, content_id
@@ -12,11 +12,21 @@ from concord.metrics_core.results.words import listed
 CONCORD = "concord-eval"
 
 
-def what_changed(then: Comparison, now: Comparison) -> Iterator[Changed]:
-    """Models, lists, truth, conventions, what is asked, and who computed it."""
-    was_listed, listed_now = tuple(then.lists), tuple(now.lists)
-    yield from models_changed(was_listed, listed_now)
-    if other := [m for m in listed_now if m in was_listed and _mark(then, m) != _mark(now, m)]:
+def what_changed(
+    then: Comparison, now: Comparison, renamed: Mapping[str, str] | None = None
+) -> Iterator[Changed]:
+    """Yield the changes of models, lists, ground truth, conventions, rules and Concord's version.
+
+    Parameters
+    ----------
+    then, now : Comparison
+        Two comparisons of one project.
+    renamed : mapping of str to str, optional
+        Entry of `models` -> its former name.
+    """
+    names = former_names(then.lists, now.lists, renamed or {})
+    yield from models_changed(then.lists, now.lists, renamed or {})
+    if other := [m for m, was in names.items() if _mark(then, was) != _mark(now, m)]:
         yield Changed("lists", f"other lists: {listed(other)}")
     if _truths(then) != _truths(now):
         yield Changed("truth", "another truth")
@@ -29,12 +39,25 @@ def what_changed(then: Comparison, now: Comparison) -> Iterator[Changed]:
         yield Changed("version", f"Concord {was} → {is_now}")
 
 
-def models_changed(then: tuple[str, ...], now: tuple[str, ...]) -> Iterator[Changed]:
-    """Models that came, and models that went."""
-    if new := [model for model in now if model not in then]:
+def former_names(
+    then: Collection[str], now: Iterable[str], renamed: Mapping[str, str]
+) -> dict[str, str]:
+    """Return each model that both have -> its name in `then`."""
+    names = {model: model if model in then else renamed.get(model, model) for model in now}
+    return {model: name for model, name in names.items() if name in then}
+
+
+def models_changed(
+    then: Collection[str], now: Collection[str], renamed: Mapping[str, str]
+) -> Iterator[Changed]:
+    """Yield new, removed and renamed models."""
+    names = former_names(then, now, renamed)
+    if new := [model for model in now if model not in names]:
         yield Changed("models", f"new: {listed(new)}")
-    if lost := [model for model in then if model not in now]:
-        yield Changed("models", f"removed: {listed(lost)}")
+    if removed := [model for model in then if model not in names.values()]:
+        yield Changed("models", f"removed: {listed(removed)}")
+    if others := [f"{model} was {name}" for model, name in names.items() if model != name]:
+        yield Changed("models", f"renamed: {listed(others)}")
 
 
 def _mark(comparison: Comparison, table: str) -> str | None:

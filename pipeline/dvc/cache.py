@@ -1,4 +1,4 @@
-"""DVC's cache of a project, and the remote behind it."""
+"""DVC's cache of a project, and the remote behind it; every file is checked against its hash."""
 
 import json
 import os
@@ -11,15 +11,16 @@ from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.errors import refuse
 from concord.pipeline.params.repository import repository
 
-FOLDER = ".dir"  # suffix of the hash of a folder, whose file lists its files
+_FOLDER = ".dir"  # suffix of the hash of a folder, whose file lists its files
+FindFile = Callable[[str], Path | None]  # hash -> the file; None if it is nowhere
 
 
 class DvcCache:
-    """Files by their hash; the content is not checked.
+    """Files by their hash.
 
     Raises
     ------
-    InputError : the folder is in no DVC repository
+    InputError : the folder is in no DVC repository; later, the content of a file does not have its hash
     """
 
     def __init__(self, folder: Path = Path()) -> None:
@@ -37,17 +38,24 @@ class DvcCache:
     def find(self, md5: str) -> Path | None:
         """Return a file; None if the cache lacks it."""
         path = Path(self._repo.cache.local.oid_to_path(md5))
-        return path if path.is_file() else None
+        if not path.is_file():
+            return None
+        if hash_content(path).md5 != md5.removesuffix(_FOLDER):
+            what = "is damaged: its content does not have its hash"
+            fix = f"delete {os.path.relpath(path)}; then `dvc fetch --all-commits`"
+            raise refuse("DVC's cache", what, fix)
+        return path
 
     def fetch(self, md5: str) -> Path | None:
         """Return a file, from the remote if the cache lacks it; None if neither has it."""
-        found = self.find(md5)
-        if found is None:
+        path = self.find(md5)
+        if path is None:
             self._pull(md5)
-        return found or self.find(md5)
+            path = self.find(md5)
+        return path
 
     def _pull(self, md5: str) -> None:
-        """A remote that is missing or fails is told as a file that is missing."""
+        """Copy a file from the remote; if the remote is missing or fails, the file stays missing."""
         from dvc.exceptions import DvcException
         from dvc_data.hashfile.hash_info import HashInfo
 
@@ -57,42 +65,8 @@ class DvcCache:
             cloud.transfer(remote, local, [HashInfo("md5", md5)], cache_odb=local, shallow=False)
 
 
-def files_of(listing: bytes) -> dict[str, str]:
-    """Return name -> hash of the files of a folder, from the list that the cache has of it."""
-    files: list[dict[str, Any]] = json.loads(listing)
-    return {file["relpath"]: file["md5"] for file in files}
-
-
-Cached = Callable[[str], Path | None]  # hash -> the file, where the cache has it
-
-
-def cache() -> Cached:
-    """DVC's cache of this project, wherever it lies.
-
-    Raises
-    ------
-    InputError : this is no DVC repository; later, a file has not the content of its hash
-    """
-    files = DvcCache()
-
-    def cached(mark: str) -> Path | None:
-        path = files.find(mark)
-        if path is None:
-            return None
-        if hash_content(path).md5 != mark.removesuffix(FOLDER):
-            what = (
-                f"is damaged: delete {os.path.relpath(path)}, whose content is not that of its hash"
-            )
-            raise refuse("DVC's cache", what, "then `dvc fetch --all-commits`")
-        return path
-
-    return cached
-
-
-def in_folder(cached: Cached, mark: str, name: str) -> Path | None:
-    """A file of a folder that the cache holds."""
-    listing = cached(mark) if mark.endswith(FOLDER) else None
-    if listing is None:
-        return None
-    found = files_of(listing.read_bytes()).get(name)
-    return None if found is None else cached(found)
+def hash_in_folder(find: FindFile, folder_hash: str | None, name: str) -> str | None:
+    """Return the hash of a file of a folder that DVC tracks; None if the list of its files is missing or lacks it."""
+    listing = find(folder_hash) if folder_hash and folder_hash.endswith(_FOLDER) else None
+    files: list[dict[str, Any]] = [] if listing is None else json.loads(listing.read_bytes())
+    return next((file["md5"] for file in files if file["relpath"] == name), None)

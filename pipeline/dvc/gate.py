@@ -116,10 +116,16 @@ def _against_revision(
     others = [model for model in new if model != config.baseline]
     added = others if rule == "baseline" and not unmatched else []
     if gate.models and new and not unmatched and rule is None:
-        fix = "leave them out of `gate.models`, or compare with the baseline: `concord gate`"
+        fix = (
+            "leave them out of `gate.models`, set `gate.new_models` to `baseline` (compare them with "
+            "the baseline) or `ignore`, or compare all with the baseline: `concord gate`"
+        )
         raise refuse(PLACE, f"{before.name} has no results of {', '.join(new)}", fix)
     if not (before.evaluations or added or unmatched):
-        fix = "name a revision that has one of them, or compare with the baseline: `concord gate`"
+        fix = (
+            "name a revision that has one of them, set `gate.new_models: baseline`, or compare with "
+            "the baseline: `concord gate`"
+        )
         raise refuse(PLACE, f"{before.name} has none of the models {', '.join(named)}", fix)
     found = {
         model: _with_former_self(

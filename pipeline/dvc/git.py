@@ -75,13 +75,14 @@ def files_at(commits: Sequence[str], path: str, folder: Path | None = None) -> l
 
 
 def blobs_at(commits: Sequence[str], path: str, folder: Path | None = None) -> list[bytes | None]:
-    """Return the content of the same file; None if it is missing or damaged, or if it is no file."""
+    """Return the content of a file at commits, oldest first; None if it is missing, damaged or no file."""
     if "\n" in path:  # git reads one name a line
         return [None] * len(commits)
+    newest_first = commits[::-1]  # of a partial clone, the newest files are there
     found: list[bytes | None] = []
     environment = {**os.environ}
     while len(found) < len(commits):
-        names = "".join(f"{commit}:./{path}\n" for commit in commits[len(found) :])
+        names = "".join(f"{commit}:./{path}\n" for commit in newest_first[len(found) :])
         answer = subprocess.run(
             ["git", "cat-file", "--batch"],
             input=names.encode(),
@@ -91,10 +92,12 @@ def blobs_at(commits: Sequence[str], path: str, folder: Path | None = None) -> l
             check=False,
         )
         found += _blobs(answer.stdout)
+        if not answer.stdout and _WITHOUT_NETWORK.items() <= environment.items():
+            break  # two blobs in a row that are only on a remote: older ones are too
         if len(found) < len(commits):  # git ends at a blob that it cannot fetch
             found.append(None)
             environment |= _WITHOUT_NETWORK
-    return found
+    return [*[None] * (len(commits) - len(found)), *found[::-1]]
 
 
 def _blobs(answer: bytes) -> Iterator[bytes | None]:

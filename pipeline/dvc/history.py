@@ -1,6 +1,6 @@
 """The history of a project: its comparison at each revision, paired with the one before."""
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import cast
@@ -8,7 +8,7 @@ from typing import cast
 from concord.metrics_core.comparison.min_effect import PERCENT, Effect
 from concord.metrics_core.comparison.replicate_config import ReplicateNames, models_of
 from concord.metrics_core.comparison.replicated_models import replicated
-from concord.metrics_core.comparison.what_changed import models_changed, what_changed
+from concord.metrics_core.comparison.what_changed import former_names, models_changed, what_changed
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import InputError, in_words, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult
@@ -19,11 +19,11 @@ from concord.metrics_core.results.comparison_parts import Verdict
 from concord.metrics_core.results.history import Change, Changed, History, Reuse, Revision, Standing
 from concord.metrics_core.results.words import listed, percent
 from concord.metrics_core.stats.adjustment import chance_of_false_winner, reuse_severity
-from concord.pipeline.dvc.cache import Cached, cache
+from concord.pipeline.dvc.cache import DvcCache, FindFile
 from concord.pipeline.dvc.changes import changes, unlike
 from concord.pipeline.dvc.history_states import State, is_shallow, since, states
 from concord.pipeline.dvc.lock import LOCK, DvcLock
-from concord.pipeline.dvc.revision import Former
+from concord.pipeline.dvc.revision import Former, list_owners, renamed_lists
 from concord.reports.writing.verdicts import VERDICTS
 
 Pairs = tuple[str, tuple[str, ...], tuple[Change, ...]]  # why not all, unchanged models, the others
@@ -49,20 +49,23 @@ class _Terms:
         return replace(self, labels=kept, primary=[str(label) for label in kept])
 
 
-def paired(then: State, now: State, cached: Cached) -> Pairs:
+def paired(then: State, now: State, find: FindFile) -> Pairs:
     """The primary labels of the models that both have; where users' values are the same file, that is said and not read."""
     if then.comparison is None or now.comparison is None:
         return now.gone or "the revision before cannot be read", (), ()
-    both = [model for model in now.comparison.models if model in then.comparison.models]
-    same = tuple(m for m in both if (marks := _marks(now, m)) == _marks(then, m) and all(marks))
-    other = [model for model in both if model not in same]
+    renamed = _renamed_models(then, now)
+    names = former_names(then.comparison.models, now.comparison.models, renamed)
+    same = tuple(
+        m for m, was in names.items() if _is_same_file(_hashes(now, m), _hashes(then, was))
+    )
+    other = [model for model in names if model not in same]
     if not other:
         return "", same, ()
-    sides = _sides((now, then), other, cached)
+    sides = _sides(now, then, {model: names[model] for model in other}, find)
     if isinstance(sides, str):
         return sides, same, ()
     ours, theirs = sides
-    before = Former(then.commit.short, {}, other, theirs)
+    before = Former(then.commit.short, {}, [names[model] for model in other], theirs)
     try:
         terms = _terms(now, now.comparison, ours[other[0]])
     except InputError:
@@ -77,14 +80,18 @@ def paired(then: State, now: State, cached: Cached) -> Pairs:
 
 
 def _sides(
-    states: Sequence[State], models: Sequence[str], cached: Cached
+    now: State, then: State, names: Mapping[str, str], find: FindFile
 ) -> list[dict[str, ModelResult]] | str:
-    """Return the models' results at each state, or why they cannot be read."""
+    """Return the results of models now and, by their former names, then; or why they cannot be read."""
     try:
-        sides = [{m: _evaluated(state, m, cached) for m in models} for state in states]
+        sides = [
+            {model: _evaluated(now, model, find) for model in names},
+            {model: _evaluated(then, name, find) for model, name in names.items()},
+        ]
     except InputError as error:
-        return f"users' values cannot be read: one file {error.problems[0].what}"
-    if lost := [m for m in models if any(side[m] is None for side in sides)]:
+        problem = error.problems[0]
+        return f"users' values cannot be read: one file {problem.what}; {problem.fix}"
+    if lost := [m for m in names if any(side[m] is None for side in sides)]:
         return f"users' values of {', '.join(lost)} are not in DVC's cache"
     return [{m: found for m, found in side.items() if found is not None} for side in sides]
 
@@ -118,13 +125,43 @@ def _lists(state: State, model: str) -> list[str]:
     return [name for name, of in state.comparison.lists.items() if of == model]
 
 
-def _marks(state: State, model: str) -> list[str | None]:
+def _hashes(state: State, model: str) -> list[str | None]:
+    """Return the hashes of a model's values per user, one per list."""
     return [state.lock.values(name) for name in _lists(state, model)]
 
 
-def _evaluated(state: State, model: str, cached: Cached) -> ModelResult | None:
+def _is_same_file(now: Sequence[str | None], then: Sequence[str | None]) -> bool:
+    return now == then and all(now)
+
+
+def _renamed_models(then: State, now: State) -> dict[str, str]:
+    """Return new model -> the vanished model that its lists continue, by the rules of `renamed_lists`."""
+    was, is_now = (each.lock.comparison_params for each in (then, now))
+    renamed = renamed_lists(now.lock.model_entries, then.lock.model_entries)
+    former_models = models_of(was.models, was.replicates)
+    models = models_of(is_now.models, is_now.replicates)
+    owners = {
+        model: list_owners(
+            [
+                renamed[name]
+                for name in is_now.replicates.get(model, {"": model}).values()
+                if name in renamed
+            ],
+            was.replicates,
+        )
+        for model in models
+        if model not in former_models
+    }
+    return {
+        model: names[0]
+        for model, names in owners.items()
+        if len(names) == 1 and names[0] not in models
+    }
+
+
+def _evaluated(state: State, model: str, find: FindFile) -> ModelResult | None:
     """A model's results; those of its trainings together. None where one of them is gone."""
-    found = {name: _of_lists(state, name, cached) for name in _lists(state, model)}
+    found = {name: _of_lists(state, name, find) for name in _lists(state, model)}
     known = {name: each for name, each in found.items() if each is not None}
     if len(known) < len(found):
         return None
@@ -141,9 +178,9 @@ def _evaluated(state: State, model: str, cached: Cached) -> ModelResult | None:
     )
 
 
-def _of_lists(state: State, model: str, cached: Cached) -> ModelResult | None:
+def _of_lists(state: State, model: str, find: FindFile) -> ModelResult | None:
     marks = state.lock.values(model), state.lock.summary(model)
-    values, summary = (None if mark is None else cached(mark) for mark in marks)
+    values, summary = (None if mark is None else find(mark) for mark in marks)
     if values is None or summary is None:
         return None
     content = load_json(summary, "`dvc fetch --all-commits`")
@@ -220,8 +257,8 @@ def history(revision: str | None = None) -> History:
     InputError : there is no git or DVC repository here, no such revision, or no comparison was ever committed
     """
     wanted = None if revision is None else since(revision)
-    cached = cache()
-    found = states(cached)
+    find = DvcCache().find
+    found = states(find)
     if not found:
         what = "no commit of this branch holds the results of `dvc repro`"
         raise refuse(LOCK, what, "run `dvc repro`, and commit dvc.lock")
@@ -234,7 +271,7 @@ def history(revision: str | None = None) -> History:
     return History(
         title=readable[-1].title if readable else "",
         confidence=confidence,
-        revisions=tuple(_told(then, now, cached) for then, now in shown),
+        revisions=tuple(_told(then, now, find) for then, now in shown),
         reuse=reuse([state for state in found if state.mark], confidence),
         notes=(*_notes([now for _, now in shown]), *_over_users([now for _, now in shown])),
     )
@@ -271,8 +308,8 @@ def _over_users(shown: Sequence[State]) -> list[str]:
     return [f"intervals and verdicts are over users: other trainings of {listed(trained)} are not in them"]  # fmt: skip
 
 
-def _told(then: State | None, now: State, cached: Cached) -> Revision:
-    unpaired, same, changes = ("", (), ()) if then is None else paired(then, now, cached)
+def _told(then: State | None, now: State, find: FindFile) -> Revision:
+    unpaired, same, changes = ("", (), ()) if then is None else paired(then, now, find)
     commit = now.commit
     return Revision(
         name=commit.short,
@@ -293,14 +330,16 @@ def _told(then: State | None, now: State, cached: Cached) -> Revision:
 def changed_between(then: State, now: State) -> tuple[Changed, ...]:
     """What git and the cache know of it; less where a comparison is gone."""
     was, is_now = then.lock.background, now.lock.background
-    other = [table for table in {**was, **is_now} if was.get(table) != is_now.get(table)]
-    background = [Changed("background", f"other {listed(other)}")] if other else []
+    tables = [table for table in {**was, **is_now} if was.get(table) != is_now.get(table)]
+    renamed = renamed_lists(now.lock.model_entries, then.lock.model_entries)
+    background = [Changed("background", f"other {listed(tables)}")] if tables else []
     if then.comparison is not None and now.comparison is not None:
-        return (*what_changed(then.comparison, now.comparison), *background)
+        return (*what_changed(then.comparison, now.comparison, renamed), *background)
     before, after = then.lock.comparison_params.models, now.lock.comparison_params.models
-    found = [*models_changed(before, after)]
-    if new := [m for m in after if m in before and then.lock.lists(m) != now.lock.lists(m)]:
-        found.append(Changed("lists", f"other lists: {listed(new)}"))
+    found = [*models_changed(before, after, renamed)]
+    names = former_names(before, after, renamed)
+    if other := [m for m, was in names.items() if then.lock.lists(was) != now.lock.lists(m)]:
+        found.append(Changed("lists", f"other lists: {listed(other)}"))
     if then.lock.truth != now.lock.truth:
         found.append(Changed("truth", "another truth"))
     return (*found, *background)

@@ -10,7 +10,7 @@ from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.history import WORKING_TREE
 from concord.metrics_core.results.stored import read_comparison
-from concord.pipeline.dvc.cache import Cached, in_folder
+from concord.pipeline.dvc.cache import FindFile, hash_in_folder
 from concord.pipeline.dvc.git import UNREADABLE, FileAtCommit, commit_of, commits_of, files_at, git
 from concord.pipeline.dvc.lock import LOCK, DvcLock
 
@@ -111,7 +111,7 @@ class State:
     gone: str
 
 
-def states(cached: Cached) -> list[State]:
+def states(find: FindFile) -> list[State]:
     """Those of the branch, oldest first; the working tree last, where it differs."""
     branch = commits()
     locks = [*zip(branch, files_at([each.name for each in branch], LOCK), strict=True)]
@@ -130,7 +130,7 @@ def states(cached: Cached) -> list[State]:
             found.append(State(commit, DvcLock(""), "", None, {}, why))
         elif (mark := lock.comparison) is not None and not (found and found[-1].mark == mark):
             if mark not in comparisons:
-                comparisons[mark] = _comparison(cached, mark)
+                comparisons[mark] = _comparison(find, mark)
             comparison, gone = comparisons[mark]
             found.append(State(commit, lock, mark, comparison, {}, gone))
         elif found and commit.tags:  # the comparison is that of before
@@ -142,15 +142,23 @@ def _tagged(state: State, tags: Sequence[str]) -> State:
     return replace(state, commit=replace(state.commit, tags=(*state.commit.tags, *tags)))
 
 
-def _comparison(cached: Cached, mark: str) -> tuple[Comparison | None, str]:
-    """The comparison, or why there is none."""
+def _comparison(find: FindFile, folder_hash: str) -> tuple[Comparison | None, str]:
+    """Return the comparison, or None and why it cannot be read."""
+    unreadable = "its comparison cannot be read: it"
     try:
-        path = in_folder(cached, mark, "comparison.json")
-        if path is None:
-            return None, "its results are not in DVC's cache"
+        md5 = hash_in_folder(find, folder_hash, "comparison.json")
+        path = None if md5 is None else find(md5)
+    except InputError as error:
+        problem = error.problems[0]
+        return None, f"{unreadable} {problem.what}; {problem.fix}"
+    except (ValueError, KeyError, TypeError):
+        return None, "its results in DVC's cache are damaged"
+    if path is None:
+        return None, "its results are not in DVC's cache"
+    try:
         return read_comparison(path), ""
     except InputError as error:
-        return None, f"its comparison cannot be read: it {error.problems[0].what}"
+        return None, f"{unreadable} {error.problems[0].what}"
     except (OSError, ValueError, KeyError, TypeError):
         return None, "its results in DVC's cache are damaged"
 

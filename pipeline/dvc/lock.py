@@ -134,7 +134,7 @@ class DvcLock:
     def comparison_params(self) -> ComparisonParams:
         """Parameters of the comparison."""
         stage = self.stage("compare")
-        models = tuple(_mapping(stage.param("models")))
+        models = tuple(self.model_entries)
         rules = _mapping(stage.param("comparison"))
         conventions = {**_mapping(stage.param("conventions"))}
         conventions.pop("preset", None)
@@ -147,6 +147,11 @@ class DvcLock:
             conventions=json.dumps(conventions),
             max_missing_lists=float(rules.get("max_missing_lists", MAX_MISSING_LISTS)),
         )
+
+    @property
+    def model_entries(self) -> Mapping[str, Any]:
+        """Entries of `models` in the params.yaml that the comparison was made with."""
+        return _mapping(self.stage("compare").param("models"))
 
     def lists(self, model: str) -> str | None:
         """Return the hash of a model's recommendations."""

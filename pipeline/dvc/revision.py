@@ -4,7 +4,7 @@ import os
 import os.path
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +19,7 @@ from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.files import load_json
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import read_comparison
-from concord.pipeline.dvc.cache import FOLDER, DvcCache, files_of
+from concord.pipeline.dvc.cache import DvcCache, hash_in_folder
 from concord.pipeline.dvc.git import REPAIR, UNREADABLE, blobs_at, commit_of, files_at
 from concord.pipeline.dvc.lock import LOCK, DvcLock, replicates_of
 from concord.pipeline.params.model import PARAMS, Params
@@ -105,47 +105,41 @@ class RevisionFiles:
         return file.text
 
     def fetch(self, path: Path, into: Path) -> Problem | None:
-        """Copy a result; return the problem if it is lost, or is not the file that dvc.lock names by its hash."""
-        return self._fetch(path, self.lock.output(path), into)
+        """Copy a result; return the problem if it is missing, or does not have its hash in dvc.lock."""
+        return self._copy(path, into, self.lock.output(path))
 
     def fetch_from_folder(self, folder: Path, name: str, into: Path) -> Problem | None:
-        """The same for a file of a folder that is one output: dvc.lock names the hash of the list of its files."""
-        md5 = self.lock.output(folder)
-        listing = None if md5 is None else self._cache.fetch(md5)
-        if md5 is None or listing is None:
-            return self._fetch(folder / name, None, into)
-        if hash_content(listing).md5 != md5.removesuffix(FOLDER):
-            return self._damaged(folder, listing)
-        return self._fetch(folder / name, files_of(listing.read_bytes()).get(name), into)
+        """Copy a file of a folder that is one output; otherwise as `fetch`."""
+        folder_hash = self.lock.output(folder)
+        try:
+            md5 = hash_in_folder(self._cache.fetch, folder_hash, name)
+        except InputError as error:
+            return self._damaged(folder, error)
+        return self._copy(folder / name, into, md5)
 
-    def _fetch(self, path: Path, md5: str | None, into: Path) -> Problem | None:
+    def _copy(self, path: Path, into: Path, md5: str | None) -> Problem | None:
         """Copy a file that DVC knows by its hash, or that git has."""
-        cached = None if md5 is None else self._cache.fetch(md5)
-        if cached is None:
-            (blob,) = blobs_at([self._commit], path.as_posix(), self._folder)
-            if blob is None:
-                return self._lost(path)
-            into.write_bytes(blob)
-        else:
+        again = f"check out {self.revision}, run `dvc repro` and come back"
+        try:
+            cached = None if md5 is None else self._cache.fetch(md5)
+        except InputError as error:
+            return self._damaged(path, error)
+        if cached is not None:
             into.symlink_to(cached.resolve())
+            return None
+        (blob,) = blobs_at([self._commit], path.as_posix(), self._folder)
+        if blob is None:
+            what = f"belongs to {self.revision}, and neither the cache of DVC nor a remote has it"
+            return Problem(str(path), what, f"`dvc fetch --all-commits`, or {again}")
+        into.write_bytes(blob)
         if md5 is None or hash_content(into).md5 == md5:
             return None
-        return self._damaged(path, cached)
+        what = f"is damaged: its content in git does not have its hash in {LOCK}"
+        return Problem(f"{path} of {self.revision}", what, again)
 
-    def _lost(self, path: Path) -> Problem:
-        what = f"belongs to {self.revision}, and neither the cache of DVC nor a remote has it"
-        return Problem(str(path), what, f"`dvc fetch --all-commits`, or {self._again}")
-
-    def _damaged(self, path: Path, cached: Path | None) -> Problem:
-        what = f"is damaged: its content is not that of the hash in {LOCK} of {self.revision}"
-        fix = self._again
-        if cached is not None:
-            fix = f"delete {os.path.relpath(cached)}; then `dvc fetch --all-commits`, or {fix}"
-        return Problem(f"{path} of {self.revision}", what, fix)
-
-    @property
-    def _again(self) -> str:
-        return f"check out {self.revision}, run `dvc repro` and come back"
+    def _damaged(self, path: Path, error: InputError) -> Problem:
+        """Return the problem of a file of DVC's cache, with the path of the result."""
+        return replace(error.problems[0], location=f"{path} of {self.revision}")
 
 
 _SUFFIXES = {"per_user": ".parquet", "summary": ".json", "lists": ".parquet"}  # of results
@@ -224,7 +218,7 @@ def former(
         }
         compared = models_of(named, {**config.replicates, **then})
         vanished = [name for name in compared if name not in current]
-        owners = {model: _owners(own, then) for model, own in all_names.items()}
+        owners = {model: list_owners(own, then) for model, own in all_names.items()}
         current_names = {former_name: name for name, former_name in renamed.items()}
         yield Former(
             name=revision,
@@ -254,11 +248,11 @@ def _lists(
     own = list(config.replicates.get(model, {model: model}).values())
     if known := [name for name in own if name in named]:
         return known
-    owners = _owners([renamed[name] for name in own if name in renamed], then)
+    owners = list_owners([renamed[name] for name in own if name in renamed], then)
     return _lists(owners[0], then, config, named, {}) if len(owners) == 1 else []
 
 
-def _owners(lists: Iterable[str], replicates: ReplicateNames) -> list[str]:
+def list_owners(lists: Iterable[str], replicates: ReplicateNames) -> list[str]:
     """Return the models of lists, each once."""
     owner = {name: model for model, of in replicates.items() for name in of.values()}
     return list(dict.fromkeys(owner.get(name, name) for name in lists))

@@ -75,7 +75,7 @@ def test_a_damaged_file_of_the_cache_leaves_the_row_of_history_without_a_differe
     cached = _replaced(project, RESULTS["values"])
     told = run(project, "concord", "history", COLUMNS="400")
 
-    assert f"one file is damaged: delete {cached.relative_to(project)}, whose content" in told
+    assert f"does not have its hash; delete {cached.relative_to(project)}; then" in told
 
 
 @pytest.mark.usefixtures("_as_it_was")
@@ -102,7 +102,7 @@ def test_a_replaced_comparison_of_a_revision_is_not_read(project: Path, what: st
         assert done.returncode == 2, done.stdout + done.stderr
         assert " of v1: is damaged" in done.stderr
         assert f"delete {damaged.relative_to(project)}; then" in done.stderr
-    assert f"it is damaged: delete {damaged.relative_to(project)}" in run(
+    assert f"its hash; delete {damaged.relative_to(project)}; then" in run(
         project, "concord", "history", COLUMNS="400"
     )
 

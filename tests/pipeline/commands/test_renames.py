@@ -5,10 +5,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from concord.pipeline.dvc.revision import renamed_lists
-from tests.pipeline.revisions import SECOND
+from tests.pipeline.revisions import SECOND, evaluate_and_commit
 from tests.project import attempt, change_params, copied_from, params_refusal, run, run_stages
 
 GATE = {"guardrails": {"nDCG@10": "2%"}}
@@ -141,6 +142,23 @@ def test_a_former_name_that_cannot_be_is_refused(
     project: Path, models: dict[str, Any], words: str
 ) -> None:
     assert words in params_refusal(project, {"models": models})
+
+
+@pytest.mark.whole
+def test_history_compares_a_renamed_model_with_itself(project: Path, tmp_path: Path) -> None:
+    copy = copied_from(project, tmp_path / "history")
+    _call(copy, path=OTHER_FILE, was="ease")
+    evaluate_and_commit(copy, "Renamed", "load slim", "evaluate slim", "compare")
+    run(copy, "concord", "history", "--csv", "history.csv")
+    row = pl.read_csv(copy / "history.csv", infer_schema_length=None).row(
+        by_predicate=(pl.col("subject") == "Renamed")
+        & (pl.col("model") == "slim")
+        & (pl.col("label") == "nDCG@10"),
+        named=True,
+    )
+
+    assert row["changed"] == "removed: recent; renamed: slim was ease"
+    assert (row["change"], row["change_verdict"]) == (0.0, "identical")
 
 
 A, B = {"path": "a.csv"}, {"path": "b.csv"}

@@ -1,6 +1,7 @@
 """Revisions from git and a cache: which commits are rows, what dvc.lock and results say, how often the truth was asked."""
 
 import json
+import subprocess
 from collections.abc import Callable
 from contextlib import chdir
 from dataclasses import replace
@@ -15,7 +16,7 @@ from ruamel.yaml import YAML
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.history import Changed, History
 from concord.metrics_core.results.stored import SCHEMA
-from concord.pipeline.dvc.git import FileAtCommit, files_at
+from concord.pipeline.dvc.git import FileAtCommit, blobs_at, files_at
 from concord.pipeline.dvc.history import changed_between, history, reuse
 from concord.pipeline.dvc.history_states import State, commits, is_shallow, since, states
 from concord.pipeline.dvc.lock import ComparisonParams, DvcLock
@@ -102,8 +103,8 @@ class Project:
             return states(self._cached)
 
     def history(self) -> History:
-        cache = "concord.pipeline.dvc.history.cache"
-        with chdir(self.folder), patch(cache, lambda: self._cached):
+        with chdir(self.folder), patch("concord.pipeline.dvc.history.DvcCache") as cache:
+            cache.return_value.find = self._cached
             return history()
 
     def _cached(self, mark: str) -> Path | None:
@@ -289,6 +290,20 @@ def test_of_what_is_gone_git_still_knows_other_lists_another_truth_and_another_t
     )
 
 
+@pytest.mark.parametrize("entry", ["path: slim.csv\n            was: als", "path: als.csv"])
+def test_a_renamed_model_is_neither_removed_nor_new(project: Project, entry: str) -> None:
+    project.lock("c1", "l1")
+    path = project.folder / "dvc.lock"
+    text = path.read_text().replace(
+        "als:\n            path: als.csv", f"slim:\n            {entry}"
+    )
+    path.write_text(text.replace("load@als", "load@slim").replace("c1.dir", "c2.dir"))
+    commit(project.folder, "c2")
+    then, now = project.states()
+
+    assert changed_between(then, now) == (Changed("models", "renamed: slim was als"),)
+
+
 def test_decisions_are_counted_where_lists_labels_or_conventions_are_new(project: Project) -> None:
     project.lock("c1", "l1")  # 1
     project.lock("c2", "l2")  # 2: other lists
@@ -423,6 +438,24 @@ def test_what_a_file_held_at_each_commit_and_where_there_was_none(repository: Pa
         for path in ("no such/file", "no\nsuch file"):
             assert files_at(names, path) == [FileAtCommit(None)] * 3
         assert files_at([], "dvc.lock") == []
+
+
+def test_git_is_not_asked_for_each_file_that_is_only_on_a_remote(tmp_path: Path) -> None:
+    origin, clone = tmp_path / "origin", tmp_path / "clone"
+    origin.mkdir()
+    git(origin, "init", "-q")
+    git(origin, "config", "uploadpack.allowFilter", "true")
+    for content in "abcdef":
+        (origin / "dvc.lock").write_text(content)
+        commit(origin, content)
+    run(tmp_path, "git", "clone", "-q", "--filter=blob:none", f"file://{origin}", str(clone))
+    names = git(clone, "rev-list", "--reverse", "HEAD").split()
+    origin.rename(tmp_path / "gone")
+    with patch("concord.pipeline.dvc.git.subprocess.run", wraps=subprocess.run) as processes:
+        found = blobs_at(names, "dvc.lock", clone)
+
+    assert [blob is None for blob in found] == [True] * 5 + [False]
+    assert len(processes.call_args_list) == 2
 
 
 def test_after_a_tag_and_after_a_range(repository: Path) -> None:
