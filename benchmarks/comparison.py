@@ -21,7 +21,7 @@ from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.errors import ArgumentNames
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.metrics.label import expand
-from concord.pipeline.running.connections import reading
+from concord.pipeline.running.connections import read_only_connection
 from concord.pipeline.running.tables import per_user_writer
 
 USERS = 138_000
@@ -74,7 +74,7 @@ def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
         resamples=999,
         settings=ArgumentNames(""),
     )
-    ground = EvaluationData(nowhere, None, None, None, {}, reading)
+    ground = EvaluationData(nowhere, None, None, None, {}, read_only_connection)
     return len(differences(ComparisonInput(config, models, ground)))
 
 

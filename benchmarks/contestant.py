@@ -36,14 +36,14 @@ def concord(
     from concord.metrics_core.evaluation.partition import Task
     from concord.metrics_core.evaluation.summary import summarise
     from concord.metrics_core.metrics.label import expand, parse
-    from concord.pipeline.running.connections import reading
+    from concord.pipeline.running.connections import read_only_connection
     from concord.pipeline.stages.evaluate import execute_by_ranges
 
     execute: Executor = execute_in_memory
     if engine == "duckdb":
         execute = partial(execute_by_ranges, rows_per_partition=5_000_000)
     lists, truth = map(Path, files)
-    data = ModelData("model", lists, truth, reading)
+    data = ModelData("model", lists, truth, read_only_connection)
     pinned = preset("standard")
     panels = [panel(parse(label), pinned) for label in panel_of]
     definitions = [d for each in panels for d in each.definitions if d.number]
@@ -117,12 +117,12 @@ def join(files: Files) -> Callable[[], float]:
 
 def load(files: Files) -> Callable[[], float]:
     """The stage `load`: read, checked, ranked, written."""
-    from concord.pipeline.running.connections import workspace
+    from concord.pipeline.running.connections import isolated_connection
     from concord.pipeline.stages.load import load as stage
     from tests.pipeline.loading.load_project import params_of
 
     def work() -> float:
-        with TemporaryDirectory() as folder, workspace() as connection:
+        with TemporaryDirectory() as folder, isolated_connection() as connection:
             params = params_of(files[0], allow_outside=True)
             places = {name: f"{folder}/{name}" for name in vars(params.results)}
             results = params.results.model_copy(update=places)
@@ -137,11 +137,11 @@ def bare_load(files: Files) -> Callable[[], float]:
     from concord.metrics_core.data.input_table import InputTable
     from concord.metrics_core.data.source import read_source
     from concord.metrics_core.errors import ArgumentNames
-    from concord.pipeline.running.connections import workspace
+    from concord.pipeline.running.connections import isolated_connection
     from concord.pipeline.stages.load import write_query
 
     def work() -> float:
-        with TemporaryDirectory() as folder, workspace() as connection:
+        with TemporaryDirectory() as folder, isolated_connection() as connection:
             needed = ("user", "item", "rank")
             table = InputTable(str(files[0]), "parquet", needed, (), {}, ArgumentNames("lists"))
             read_source(connection, table)

@@ -29,8 +29,8 @@ from benchmarks.fuzz_cases import KINDS, Case
 from benchmarks.plain_reading import differs
 from concord.metrics_core.errors import InputError
 from concord.pipeline.params.model import BackgroundFile
-from concord.pipeline.running.connections import VARIABLE as THREADS
-from concord.pipeline.running.connections import workspace
+from concord.pipeline.running.connections import THREADS_VARIABLE as THREADS
+from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.stages.load import load, load_background, load_truth
 from tests.pipeline.loading.load_project import params_of
 
@@ -138,7 +138,7 @@ def _tried(case: Case) -> tuple[str, str]:
 
 def _load(case: Case) -> None:
     params = params_of(case.path)
-    with workspace() as connection:
+    with isolated_connection() as connection:
         if case.what == "lists":
             load(connection, params, "m")
         elif case.what == "truth":

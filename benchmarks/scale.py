@@ -89,7 +89,7 @@ def step(name: str, folder: Path) -> None:
         with tempfile.TemporaryDirectory() as spill:
             duckdb.execute(f"SET temp_directory = '{spill}'; {query}").fetchall()
         return
-    from concord.pipeline.running.connections import workspace
+    from concord.pipeline.running.connections import isolated_connection
     from concord.pipeline.stages.evaluate import evaluate
     from concord.pipeline.stages.load import load, load_truth
 
@@ -97,7 +97,7 @@ def step(name: str, folder: Path) -> None:
     if name == "evaluate":
         evaluate(params, "m")
         return
-    with workspace() as connection:
+    with isolated_connection() as connection:
         if name == "load":
             load(connection, params, "m")
         else:

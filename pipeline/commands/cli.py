@@ -114,9 +114,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command that the command line names."""
     words = sys.argv[1:] if arguments is None else arguments
     if words[:1] == ["stage"]:  # before imports that take a second
-        from concord.pipeline.running.signals import begin
+        from concord.pipeline.running.signals import prepare_process
 
-        begin()
+        prepare_process()
     from concord.pipeline.running.messages import flush
 
     parser = build_parser()
@@ -165,9 +165,9 @@ def _decide(parsed: argparse.Namespace) -> NoReturn:
 
 
 def _run_command(parsed: argparse.Namespace) -> int | None:
-    from concord.pipeline.running.failures import damaged_results_named
+    from concord.pipeline.running.failures import report_damaged_results
 
-    with damaged_results_named(_damaged_results):
+    with report_damaged_results(_damaged_results):
         return COMMANDS[parsed.name].run(parsed)
 
 

@@ -28,13 +28,13 @@ def run(arguments: argparse.Namespace) -> NoReturn:
 
 def _run(arguments: argparse.Namespace) -> str:
     from concord.metrics_core.errors import refuse
-    from concord.pipeline.running.signals import importing
+    from concord.pipeline.running.signals import without_garbage_collection
 
     name, argument = arguments.stage, arguments.argument
     if argument is not None and name not in WITH_ARGUMENT:
         problem = f"stage {name} takes no {argument!r}"
         raise refuse("command line", problem, f"run `concord stage {name}`")
-    with importing():
+    with without_garbage_collection():
         main = main_of(name)
     return main()
 

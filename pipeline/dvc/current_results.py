@@ -13,7 +13,7 @@ from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.yaml_files import read_yaml
 from concord.pipeline.running.messages import LOG
-from concord.pipeline.running.outputs import MAKE_AGAIN, unreadable_results
+from concord.pipeline.running.outputs import RERUN_FIX, unreadable_results
 
 
 def load_comparison(params: Params) -> Comparison:
@@ -68,10 +68,10 @@ def _changed_results(params: Params, message: str) -> Iterator[Problem]:
         path = Path(name)
         if not path.exists():
             if name in message:  # others may be missing because nothing is evaluated here
-                yield Problem(name, "there is no such file", MAKE_AGAIN)
+                yield Problem(name, "there is no such file", RERUN_FIX)
         elif hash_content(path).md5 != known.get("md5"):
             what = f"is damaged: its content is not that of its hash in {LOCK}"
-            yield Problem(name, what, MAKE_AGAIN)
+            yield Problem(name, what, RERUN_FIX)
 
 
 def _changed_keys(lock: DvcLock) -> list[str]:

@@ -20,9 +20,9 @@ from concord.pipeline.dvc.revision import comparison_at
 from concord.pipeline.params.model import MODEL_NAME, MOST_NAMED, PARAMS
 from concord.pipeline.params.validation_errors import shape_problems
 from concord.pipeline.params.yaml_files import load_yaml, read_yaml
-from concord.pipeline.running.messages import say
+from concord.pipeline.running.messages import print_line
 from concord.pipeline.running.outputs import write_csv, write_json, write_parquet, write_text
-from concord.pipeline.running.tables import without_formulas
+from concord.pipeline.running.tables import escape_formulas
 from concord.pipeline.terminal.table import print_result
 from concord.reports.text import study as text
 
@@ -213,14 +213,14 @@ def run_study(file: str) -> None:
         )
         _write(result, Path(config.report))
         print_result(result)
-        say(f"report: {path.parent / config.report / 'report.html'}")
+        print_line(f"report: {path.parent / config.report / 'report.html'}")
         _log(result, config)
 
 
 def _write(result: Study, folder: Path) -> None:
     write_json(folder / "study.json", _content(result))
     for name, table in _tables(result).items():
-        write_csv(folder / f"{name}.csv", without_formulas(table))
+        write_csv(folder / f"{name}.csv", escape_formulas(table))
         write_parquet(folder / f"{name}.parquet", table)
     write_text(folder / "report.html", result.to_html())
 

@@ -32,7 +32,7 @@ from concord.pipeline.init.tables import (
     value_range,
 )
 from concord.pipeline.params.repository import repository
-from concord.pipeline.running.connections import workspace
+from concord.pipeline.running.connections import isolated_connection
 
 
 def with_user_column(truth: Table, models: Mapping[str, Table]) -> Table:
@@ -53,7 +53,7 @@ def shared_unit(models: Mapping[str, Table], truth: Table) -> tuple[str, ...]:
     ]
     if not shared:
         return ()
-    with workspace() as connection:
+    with isolated_connection() as connection:
         units = [[*possible_units(connection, _input(table), shared)] for table in models.values()]
     common = [unit for unit in units[0] if all(unit in each for each in units)]
     if () in common:  # which ranks prove, and scores do not

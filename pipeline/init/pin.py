@@ -13,7 +13,7 @@ from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.read import examined
 from concord.pipeline.params.repository import where_to_run
 from concord.pipeline.params.yaml_files import load_yaml
-from concord.pipeline.running.outputs import whole
+from concord.pipeline.running.outputs import atomic_write
 from concord.pipeline.terminal.arguments import preset_named
 from concord.pipeline.terminal.parser import PLACE
 from concord.pipeline.terminal.table import console
@@ -126,7 +126,7 @@ def _comment(key: str) -> str:
 
 def _write(text: str) -> list[Problem]:
     """Put the text in place if its conventions are accepted; return the problems of other sections."""
-    with whole(PARAMS) as part:
+    with atomic_write(PARAMS) as part:
         part.write_text(text, encoding="utf-8", newline="")
         params, refusal = examined(part)
         problems = [

@@ -32,7 +32,7 @@ from concord.pipeline.params.paths import unwatched_by_dvc
 from concord.pipeline.params.read import examined
 from concord.pipeline.params.repository import repository
 from concord.pipeline.params.yaml_files import load_yaml
-from concord.pipeline.running.connections import workspace
+from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.running.outputs import spill_folder
 from concord.pipeline.stages.evaluate import check_grades, check_model_ids
 from concord.pipeline.stages.load import load, load_background, load_truth
@@ -170,7 +170,7 @@ def _files(params: Params) -> Iterator[tuple[str, Load]]:
 def _load(params: Params, name: str, load_it: Load) -> tuple[Problem, ...]:
     """Load a file and print a line at once, as a large one takes its time; return its problems."""
     try:
-        with workspace() as connection:
+        with isolated_connection() as connection:
             summary = load_it(connection)
     except InputError as error:
         print(f"{name}: {in_words(len(error.problems), 'problem')}", flush=True)

@@ -10,7 +10,7 @@ from traceback import walk_tb
 from typing import TYPE_CHECKING
 
 from concord.pipeline.mlflow.store import STRANGE, Tracking
-from concord.pipeline.running.signals import importing
+from concord.pipeline.running.signals import without_garbage_collection
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -33,14 +33,14 @@ def opened(tracking: Tracking) -> Iterator[MlflowClient]:
     """A client; errors of MLflow inside the block become a TrackingError."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    with importing():
+    with without_garbage_collection():
         from mlflow import MlflowClient, MlflowException
 
     gc.freeze()  # not to search all of MLflow for garbage, again and again
     try:
         with tracking.made_whole() as made:
             if made:
-                with importing():
+                with without_garbage_collection():
                     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
                 SqlAlchemyStore(made, tracking.artifacts)  # type: ignore[no-untyped-call]

@@ -16,8 +16,8 @@ from concord.pipeline.mlflow.store import AGAIN, Tracking, TrackingError
 from concord.pipeline.mlflow.training import attached, training_runs
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
-from concord.pipeline.running.messages import LOG, say
-from concord.pipeline.running.outputs import prepare, write_json
+from concord.pipeline.running.messages import LOG, print_line
+from concord.pipeline.running.outputs import prepare_folders, write_json
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -74,7 +74,7 @@ TAG_OF_MODEL = "concord.run."  # + the model: on the comparison, the id of the r
 
 def main() -> str:
     params = read_params()
-    prepare(params.results, params.results.mlflow)
+    prepare_folders(params.results, params.results.mlflow)
     return log(params)
 
 
@@ -109,7 +109,7 @@ def send(params: Params, what: Contents, *, again: bool = False) -> RunIds:
         runs = Runs(client, how, again=again)
         with runs.ended_if_interrupted():
             run_ids = _log_all(runs, place, what, training)
-    say(f"to look: {tracking.to_look}")
+    print_line(f"to look: {tracking.to_look}")
     return run_ids
 
 
@@ -142,7 +142,7 @@ def _log_model(runs: Runs, place: Place, content: RunContent, training: Run | No
         below = Place(trained.experiment_id, trained.run_id)
         return _finish(runs, runs.begun(content, below), content)
     is_new = attached(runs.client, training, content, again=runs.again)
-    say(f"{content.name}: {'attached to' if is_new else 'already in'} run {trained.run_id}")
+    print_line(f"{content.name}: {'attached to' if is_new else 'already in'} run {trained.run_id}")
     return str(trained.run_id)
 
 
@@ -150,10 +150,10 @@ def _finish(runs: Runs, found: Run, content: RunContent) -> str:
     run_id = str(found.info.run_id)
     if is_finished(found) and runs.again:
         fill(runs.client, found, content)
-        say(f"{content.name}: complete, run {run_id}")
+        print_line(f"{content.name}: complete, run {run_id}")
     elif is_finished(found):
-        say(f"{content.name}: already there, run {run_id}")
+        print_line(f"{content.name}: already there, run {run_id}")
     else:
         runs.finished(found, content)
-        say(f"{content.name}: logged as run {run_id}")
+        print_line(f"{content.name}: logged as run {run_id}")
     return run_id

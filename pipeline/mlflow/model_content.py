@@ -31,7 +31,7 @@ from concord.pipeline.mlflow.run_content import (
     tag_key,
 )
 from concord.pipeline.params.model import Params
-from concord.pipeline.running.outputs import MAKE_AGAIN
+from concord.pipeline.running.outputs import RERUN_FIX
 
 JsonMapping = Mapping[str, Any]
 _ROOM = 7000  # characters; MLflow cuts a tag at 8,000 without a word
@@ -117,8 +117,8 @@ def model_content(
     InputError : a result is missing
     """
     metrics_file = Path(params.results.metrics) / f"{model}.json"
-    summary = load_json(Path(params.results.summary) / f"{model}.json", MAKE_AGAIN)
-    means = {parse(label): value for label, value in load_json(metrics_file, MAKE_AGAIN).items()}
+    summary = load_json(Path(params.results.summary) / f"{model}.json", RERUN_FIX)
+    means = {parse(label): value for label, value in load_json(metrics_file, RERUN_FIX).items()}
     primary = [canonical_label(label) for label in params.comparison.primary]
     points = [*_scalars(means), *_curves(means), *_intervals(summary["metrics"], primary)]
     return RunContent(

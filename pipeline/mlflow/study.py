@@ -12,7 +12,7 @@ from concord.pipeline.mlflow.client import experiment_id, opened
 from concord.pipeline.mlflow.run_content import Artifact, Point, RunContent, existing, study_key
 from concord.pipeline.mlflow.runs import Place, Runs, circumstances, is_finished
 from concord.pipeline.mlflow.store import Tracking
-from concord.pipeline.running.messages import say
+from concord.pipeline.running.messages import print_line
 from concord.reports.text.study import certainty_sentence, winner_sentence
 
 FILES = ("report.html", "study.json")
@@ -137,8 +137,10 @@ def log_study(what: StudyContents, where: Where, written: Path) -> str:
                 runs.finished(parent, what.study)
                 is_new.append(True)
     run_id = str(parent.info.run_id)
-    say(f"{what.study.name}: {'logged as' if any(is_new) else 'already there,'} run {run_id}")
-    say(f"to look: {tracking.to_look}")
+    print_line(
+        f"{what.study.name}: {'logged as' if any(is_new) else 'already there,'} run {run_id}"
+    )
+    print_line(f"to look: {tracking.to_look}")
     return run_id
 
 

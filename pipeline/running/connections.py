@@ -1,4 +1,4 @@
-"""DuckDB for stages: locked, with the threads and the memory that the environment allows. No result depends on them."""
+"""Locked DuckDB connections with the threads and memory of the environment; no result depends on these."""
 
 import os
 import re
@@ -12,71 +12,73 @@ from concord.metrics_core.data.relations import connect
 from concord.metrics_core.errors import refuse
 from concord.pipeline.running.outputs import spill_folder
 
-VARIABLE = "CONCORD_THREADS"
-MEMORY = "CONCORD_MEMORY"
-SPILL = "CONCORD_SPILL"
+THREADS_VARIABLE = "CONCORD_THREADS"
+MEMORY_VARIABLE = "CONCORD_MEMORY"
+SPILL_VARIABLE = "CONCORD_SPILL"
 _SIZE = re.compile(
     r"[1-9]\d{0,8}(\.\d+)? ?[KMG]i?B|[1-9]\d{0,5}(\.\d+)? ?Ti?B", re.ASCII
 )  # below 2^63 bytes
-_MEMORY = "1GB"  # where the environment says nothing
-MOST = 512  # DuckDB starts as many threads as it is told, and a machine that cannot hold them hangs
+_DEFAULT_MEMORY = "1GB"
+MAX_THREADS = 512  # with more than the machine can hold, DuckDB hangs
 
 
 def thread_settings() -> dict[str, int]:
-    """DuckDB's settings for the number of threads that the environment names; empty: all cores.
+    """Return DuckDB's setting for the number of threads; empty for all cores.
 
     Raises
     ------
-    InputError : the variable holds no whole number from 1 to 512
+    InputError
+        CONCORD_THREADS is not a whole number from 1 to 512.
     """
-    given = os.environ.get(VARIABLE, "")
-    if not given:
+    value = os.environ.get(THREADS_VARIABLE, "")
+    if not value:
         return {}
-    if not re.fullmatch(r"0*[1-9]\d{0,2}", given, re.ASCII) or int(given) > MOST:
-        fix = f"set it to a whole number from 1 to {MOST}, or unset it to use all cores"
-        raise refuse(f"environment variable {VARIABLE}", f"is {given!r}", fix)
-    return {"threads": int(given)}
+    if not re.fullmatch(r"0*[1-9]\d{0,2}", value, re.ASCII) or int(value) > MAX_THREADS:
+        fix = f"set it to a whole number from 1 to {MAX_THREADS}, or unset it to use all cores"
+        raise refuse(f"environment variable {THREADS_VARIABLE}", f"is {value!r}", fix)
+    return {"threads": int(value)}
 
 
 def size_limit(variable: str) -> str | None:
-    """What the environment allows DuckDB to hold in memory before it spills to disk, or to spill at most.
+    """Return the size in an environment variable: the memory before DuckDB spills to disk, or its temporary files.
 
     Raises
     ------
-    InputError : the variable holds no size
+    InputError
+        The variable is not a size.
     """
-    given = os.environ.get(variable, "")
-    if given and not _SIZE.fullmatch(given):
+    value = os.environ.get(variable, "")
+    if value and not _SIZE.fullmatch(value):
         fix = "set it to a size such as 800MB or 4GB, or unset it"
-        raise refuse(f"environment variable {variable}", f"is {given!r}", fix)
-    return given or None
+        raise refuse(f"environment variable {variable}", f"is {value!r}", fix)
+    return value or None
 
 
-def spilling_to(folder: str) -> dict[str, str | bool | int | float | list[str]]:
-    """DuckDB's settings for threads, memory, and the folder of its temporary files, which take 90 % of a disk at most."""
-    most = size_limit(SPILL)
+def duckdb_settings(folder: str) -> dict[str, str | bool | int | float | list[str]]:
+    """Return DuckDB's settings for threads, memory, and the folder of its temporary files (at most 90 % of the disk)."""
+    maximum = size_limit(SPILL_VARIABLE)
     return {
         **thread_settings(),
         "temp_directory": folder,
-        "memory_limit": size_limit(MEMORY) or _MEMORY,
-        **({"max_temp_directory_size": most} if most else {}),
+        "memory_limit": size_limit(MEMORY_VARIABLE) or _DEFAULT_MEMORY,
+        **({"max_temp_directory_size": maximum} if maximum else {}),
     }
 
 
 @contextmanager
-def reading(files: Iterable[Path] = ()) -> Iterator[DuckDBPyConnection]:
-    """A connection that reads these files and no other; what it spills goes with the block."""
-    with spill_folder() as spill, connect(reads=files, config=spilling_to(spill)) as connection:
+def read_only_connection(files: Iterable[Path] = ()) -> Iterator[DuckDBPyConnection]:
+    """Yield a connection that reads these files and no other; its temporary files are removed at the end."""
+    with spill_folder() as spill, connect(reads=files, config=duckdb_settings(spill)) as connection:
         yield connection
 
 
 @contextmanager
-def workspace() -> Iterator[DuckDBPyConnection]:
-    """A connection that reaches no file and no network: tables come in and go out through Arrow."""
+def isolated_connection() -> Iterator[DuckDBPyConnection]:
+    """Yield a connection without access to files and network; tables come in and go out through Arrow."""
     with spill_folder() as spill:
         compressed = (  # a third of the memory, and faster
             "ATTACH ':memory:' AS work (COMPRESS)",
             "USE work",
         )
-        with connect(setup=compressed, config=spilling_to(spill)) as connection:
+        with connect(setup=compressed, config=duckdb_settings(spill)) as connection:
             yield connection

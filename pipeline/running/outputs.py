@@ -1,4 +1,4 @@
-"""Results on disk: written whole or not at all, temporary files, damaged results, results of removed models."""
+"""Results on disk: atomic writes, temporary files, damaged results, results of removed models."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from concord.metrics_core.errors import InputError, Problem, in_words
 from concord.metrics_core.files import load_json
 from concord.pipeline.params.model import BACKGROUND, MODEL_NAME, Params, Results
 from concord.pipeline.running.failures import explain_disk_errors, refuse_unwritable
-from concord.pipeline.running.messages import LOG, say
+from concord.pipeline.running.messages import LOG, print_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,12 +27,12 @@ _PART = re.compile(r"\..+\.(\d{1,9})\.part")
 _SPILL = f"concord-duckdb-{socket.gethostname()}-"  # hosts may share a folder, but no process ids
 
 
-def part_of(path: Path) -> Path:
+def temporary_path(path: Path) -> Path:
     """Return the temporary file beside `path` that this process writes first."""
     return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
-def remove_stale_parts(folder: Path) -> None:
+def remove_stale_files(folder: Path) -> None:
     """Remove half-written files of processes that no longer run."""
     for part in folder.glob(".*.part"):
         name = _PART.fullmatch(part.name)
@@ -42,7 +42,7 @@ def remove_stale_parts(folder: Path) -> None:
 
 @contextmanager
 def spill_folder() -> Iterator[str]:
-    """A folder for DuckDB's temporary files; those of processes that no longer run are removed."""
+    """Yield a folder for DuckDB's temporary files; remove those of processes that no longer run."""
     for stale in Path(tempfile.gettempdir()).glob(f"{_SPILL}*"):
         process = stale.name.removeprefix(_SPILL).partition("-")[0]
         if process.isdecimal() and not _is_running(int(process)):
@@ -65,7 +65,7 @@ def _is_running(process: int) -> bool:
 
 
 def _is_zombie(process: int) -> bool:
-    """True if the process has ended and nobody has asked for its exit code, as in a container without an init process."""
+    """True if the process has ended and was not reaped, as in a container without an init process."""
     try:
         state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2]
     except OSError:  # it has ended, or the system has no /proc
@@ -74,7 +74,7 @@ def _is_zombie(process: int) -> bool:
 
 
 def _remove(path: Path) -> None:
-    """Best effort: a file that somebody else owns stays."""
+    """Remove a file or folder if possible; files of other users stay."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -82,25 +82,25 @@ def _remove(path: Path) -> None:
             path.unlink()
 
 
-MAKE_AGAIN = "run `dvc repro`, which makes it again"  # what to do about an output that is damaged
+RERUN_FIX = "run `dvc repro`, which makes it again"
 
 
-def prepare(results: Results, *folders: str) -> None:
-    """Check that the folders can be written, and remove what a killed run left in any results folder."""
+def prepare_folders(results: Results, *folders: str) -> None:
+    """Check that folders can be written, and remove temporary files of killed runs from all results folders."""
     for folder in vars(results).values():
-        remove_stale_parts(Path(folder))
+        remove_stale_files(Path(folder))
     for folder in folders:
         refuse_unwritable(Path(folder))
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends without an error; a stream's own path."""
+def atomic_write(path: Path) -> Iterator[Path]:
+    """Yield a temporary path that replaces `path` if the block ends without an error; for a stream, its own path."""
     if is_stream(path):
         with explain_disk_errors(path, path):
             yield path
         return
-    part = part_of(path)
+    part = temporary_path(path)
     try:
         with explain_disk_errors(path, part):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -119,29 +119,29 @@ def flush_to_disk(path: Path) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """True for a device, a pipe or a link of the system to an open file (`/dev/stdout`): a rename would replace it."""
+    """True for a device, a pipe or a link to an open file (`/dev/stdout`), which a rename would replace."""
     if path.is_symlink() and path.parent.resolve().parts[1:2] in {("dev",), ("proc",)}:
         return True
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def write_text(path: Path, text: str) -> None:
-    with whole(path) as part:
+    with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8", newline="\n")
 
 
 def write_json(path: Path, content: Any) -> None:
-    """JSON with keys in the given order; NaN and infinity are refused, null stands for a missing number."""
+    """Write JSON with keys in the given order; NaN and infinity raise, a missing number is null."""
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def write_parquet(path: Path, table: "pl.DataFrame") -> None:
-    with whole(path) as part:
+    with atomic_write(path) as part:
         table.write_parquet(part, row_group_size=131_072)
 
 
 def write_csv(path: Path, table: "pl.DataFrame") -> None:
-    with whole(path) as part:
+    with atomic_write(path) as part:
         table.write_csv(part)
 
 
@@ -149,18 +149,18 @@ def unreadable_results(results: Results) -> list[Problem]:
     """Return a problem for each result that is no valid JSON or parquet."""
     folders = {*vars(results).values()} - {results.report, results.mlflow}
     files = [path for folder in sorted(folders) for path in sorted(Path(folder).rglob("*"))]
-    return [problem for path in files if not _holds_files(path) and (problem := _unreadable(path))]
+    return [problem for path in files if not _has_files(path) and (problem := _unreadable(path))]
 
 
-def _holds_files(path: Path) -> bool:
-    """True if it is a folder of results, such as the ground truth of folds; one in place of a file is empty."""
+def _has_files(path: Path) -> bool:
+    """True for a folder with results, such as the ground truth of folds."""
     return path.is_dir() and any(path.iterdir())
 
 
 def _unreadable(path: Path) -> Problem | None:
     try:
         if path.suffix == ".json":
-            load_json(path, MAKE_AGAIN)
+            load_json(path, RERUN_FIX)
         elif path.suffix == ".parquet":
             file = pq.ParquetFile(path)
             for group in range(file.num_row_groups):
@@ -168,28 +168,28 @@ def _unreadable(path: Path) -> Problem | None:
     except InputError as error:
         return error.problems[0]
     except (pa.ArrowException, OSError) as error:
-        what = f"is damaged, no valid parquet: {' '.join(str(error).split())}"
-        return Problem(str(path), what, MAKE_AGAIN)
+        problem = f"is damaged, no valid parquet: {' '.join(str(error).split())}"
+        return Problem(str(path), problem, RERUN_FIX)
     return None
 
 
-_INPUT_KEYS = {"path", "format", "sha256", "md5", "bytes", "rows"}  # of every input that was loaded
+_INPUT_KEYS = {"path", "format", "sha256", "md5", "bytes", "rows"}  # in the summary of every input
 
 
 def remove_models(params: Params) -> None:
-    """Remove the files of models that params.yaml no longer names, and say so.
+    """Remove the results of models that params.yaml no longer names, and print that.
 
-    A model is known by its quality or summary file, which names it; other files of a user stay.
+    The quality or summary file of a model names it, so files of a user stay.
     """
     folders = params.results
-    known = [*Path(folders.quality).glob("*.json"), *Path(folders.summary).glob("*.json")]
+    files = [*Path(folders.quality).glob("*.json"), *Path(folders.summary).glob("*.json")]
     models = {
         path.stem
-        for path in known
-        if re.fullmatch(MODEL_NAME, path.stem) and _json(path).get("model") == path.stem
+        for path in files
+        if re.fullmatch(MODEL_NAME, path.stem) and _read_json(path).get("model") == path.stem
     }
     for model in sorted(models - set(params.models)):
-        _removed_models_remove(
+        _remove_results(
             model,
             Path(folders.lists) / f"{model}.parquet",
             Path(folders.quality) / f"{model}.json",
@@ -201,24 +201,24 @@ def remove_models(params: Params) -> None:
 
 
 def remove_background(params: Params) -> None:
-    """Remove the loaded background tables that params.yaml no longer names, and say so."""
+    """Remove the loaded background tables that params.yaml no longer names, and print that."""
     for name in BACKGROUND:
         path = Path(params.results.data) / f"{name}.json"
-        if name not in params.background and _json(path).keys() >= _INPUT_KEYS:
-            _removed_models_remove(name, path.with_suffix(".parquet"), path)
+        if name not in params.background and _read_json(path).keys() >= _INPUT_KEYS:
+            _remove_results(name, path.with_suffix(".parquet"), path)
 
 
-def _removed_models_remove(name: str, *paths: Path) -> None:
-    """Several stages may remove them at once."""
+def _remove_results(name: str, *paths: Path) -> None:
+    """Remove files, which several stages may do at once, and print that."""
     removed = [path for path in paths if path.is_file()]
     for path in removed:
         path.unlink(missing_ok=True)
     if removed:
         files = in_words(len(removed), "result file")
-        say(f"removed {files} of {name}, which params.yaml no longer names")
+        print_line(f"removed {files} of {name}, which params.yaml no longer names")
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _read_json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):

@@ -1,4 +1,4 @@
-"""A stage ends with its parent, and a signal stops it with the exit code that shells expect."""
+"""A stage ends with its parent; a signal stops it with the exit code that shells expect."""
 
 import ctypes
 import gc
@@ -23,16 +23,16 @@ class Stopped(KeyboardInterrupt):
         self.exit_code = 128 + number  # 130 for Ctrl-C, 143 for SIGTERM, as in shells
 
 
-def begin() -> None:
-    """Prepare the process before its imports: until `raise_on_signal`, a signal ends it at once."""
+def prepare_process() -> None:
+    """Prepare a process before its imports: until `raise_on_signal`, a signal ends it at once."""
     die_with_parent()
-    gc.disable()  # until `importing` ends
+    gc.disable()  # until `without_garbage_collection` ends
     for number in _SIGNALS:
         signal.signal(number, lambda received, _: os._exit(128 + received))
 
 
 @contextmanager
-def importing() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """Import without garbage collection, which takes a seventh of the time and removes nothing."""
     gc.disable()
     try:
@@ -42,14 +42,14 @@ def importing() -> Iterator[None]:
 
 
 def raise_on_signal() -> None:
-    """From now on, the first signal raises `Stopped` in the main thread; later ones are ignored."""
+    """Let the first signal raise `Stopped` in the main thread, and ignore later ones."""
     _received.clear()
     for number in _SIGNALS:
         signal.signal(number, _raise)
 
 
 def signal_received() -> Stopped | None:
-    """Return the signal that stopped this process. Libraries turn the exception into others."""
+    """Return the signal that stopped this process, as libraries may replace its exception."""
     return _received[0] if _received else None
 
 

@@ -1,4 +1,4 @@
-"""How every stage and command starts and ends: set up, and with an exit code that says what happened."""
+"""How every stage and command starts and ends: logging, signals and exit codes."""
 
 import gc
 import os
@@ -11,66 +11,62 @@ from typing import NoReturn
 
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.running import messages as announce
+from concord.pipeline.running import messages
 from concord.pipeline.running.failures import (
     DEBUG,
-    damaged_results_named,
+    error_message,
     exit_code,
-    in_words,
+    report_damaged_results,
     without_credentials,
 )
 from concord.pipeline.running.messages import LOG
 from concord.pipeline.running.signals import Stopped, raise_on_signal, signal_received
 
-BROKEN_PIPE = 141  # as shells count SIGPIPE
+BROKEN_PIPE = 141  # the exit code of shells for SIGPIPE
 
 
-def run(main: Callable[[], str | None], then: Callable[[], None] | None = None) -> NoReturn:
+def run(main: Callable[[], str | None], after: Callable[[], None] | None = None) -> NoReturn:
     """Run a stage and leave the process; `main` returns a summary of what it did.
 
-    `then` prints what is worth a look, after all other messages of the stage; not where quiet was chosen.
+    `after` prints after all other messages of the stage, unless only errors are shown.
     """
 
     def work() -> None:
-        began = time.monotonic()
-        with damaged_results_named(_unreadable_results):
+        start = time.monotonic()
+        with report_damaged_results(_result_problems):
             summary = main()
-        announce.ended(_name(), summary, time.monotonic() - began)
-        if then is not None:
-            announce.show(then)
-        if "duckdb" not in sys.modules:  # whose binding takes for leaks what nobody collects
-            gc.freeze()  # Python need not search all modules for garbage as it ends
+        messages.log_stage_end(_command(), summary, time.monotonic() - start)
+        if after is not None:
+            messages.print_unless_quiet(after)
+        if "duckdb" not in sys.modules:  # its binding reports uncollected objects as leaks
+            gc.freeze()  # spares a search of all modules for garbage at exit
 
     leave(work)
 
 
 def leave(work: Callable[[], object], *, errors: int | None = None) -> NoReturn:
-    """Work and leave the process: 0 done, 2 input or params refused, 130 Ctrl-C, 143 SIGTERM, 1 anything else.
+    """Work and exit: 0 done, 2 invalid input or params, 130 Ctrl-C, 143 SIGTERM, 1 any other error.
 
-    Work that returns a whole number leaves with it; `errors` is then the exit code of whatever goes wrong.
+    If `work` returns an integer, that is the exit code. `errors`, if set, is the exit code of every error.
     """
     debug = DEBUG in sys.argv
-    arguments = announce.set_up(sys.argv)
-    sys.argv = [argument for argument in arguments if argument != DEBUG]
+    arguments = messages.set_up_logging(sys.argv)
+    sys.argv = [named_argument for named_argument in arguments if named_argument != DEBUG]
     try:
         raise_on_signal()
         result = work()
         sys.stdout.flush()
     except BrokenPipeError:
-        announce.discard(sys.stdout)
+        messages.discard_output(sys.stdout)
         sys.exit(BROKEN_PIPE)
-    except (
-        Exception,
-        KeyboardInterrupt,
-        SystemExit,
-    ) as error:  # the outermost frame: nothing is hidden
+    except (Exception, KeyboardInterrupt, SystemExit) as error:  # the outermost frame
         if stopped := signal_received():
             _stop(stopped)
         if debug:
             print(without_credentials(traceback.format_exc()), end="", file=sys.stderr)
         else:
-            LOG.error("%s", without_credentials(in_words(error)))
-        announce.flush()
+            LOG.error("%s", without_credentials(error_message(error)))
+        messages.flush()
         sys.exit(exit_code(error) if errors is None else errors)
     if stopped := signal_received():
         _stop(stopped)
@@ -79,37 +75,37 @@ def leave(work: Callable[[], object], *, errors: int | None = None) -> NoReturn:
 
 def model_argument(params: Params) -> str:
     """Return the model that the command line names."""
-    return argument(list(params.models), "a model")
+    return named_argument(list(params.models), "a model")
 
 
-def argument(known: Sequence[str], kind: str) -> str:
-    """Return the one argument of the command line; refuse it if params.yaml does not name it."""
+def named_argument(known: Sequence[str], kind: str) -> str:
+    """Return the one argument of the command line; raise if params.yaml does not name it."""
     names = sys.argv[1:]
     if len(names) == 1 and names[0] in known:
         return names[0]
-    given = " ".join(names) if names else "nothing"
+    text = " ".join(names) if names else "nothing"
     fix = f"name one of those in {PARAMS}: {', '.join(known)}"
-    raise refuse("command line", f"{given!r} is not {kind}", fix)
+    raise refuse("command line", f"{text!r} is not {kind}", fix)
 
 
-def _unreadable_results(_: Exception) -> list[Problem]:
-    from concord.pipeline.params.read import read_params  # after an error alone
+def _result_problems(_: Exception) -> list[Problem]:
+    from concord.pipeline.params.read import read_params  # only after an error
     from concord.pipeline.running.outputs import unreadable_results
 
     try:
         return unreadable_results(read_params().results)
-    except InputError:  # params.yaml names no results
+    except InputError:  # params.yaml is invalid
         return []
 
 
 def _stop(signal: Stopped) -> NoReturn:
-    LOG.error("%s: stopped by %s; nothing half-written is left", _name(), signal.name)
+    LOG.error("%s: stopped by %s; nothing half-written is left", _command(), signal.name)
     with suppress(OSError):
         sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(signal.exit_code)  # at once: messages of libraries about unfinished work help nobody
+    os._exit(signal.exit_code)  # at once, without messages of libraries about unfinished work
 
 
-def _name() -> str:
-    """`load popularity`, from `concord stage load popularity`."""
+def _command() -> str:
+    """Return such as `load popularity`, for `concord stage load popularity`."""
     return " ".join(sys.argv)

@@ -1,4 +1,4 @@
-"""Tables that stages write: per-user values partition by partition, and text that no spreadsheet runs."""
+"""Tables that stages write: per-user values in partitions, and CSV cells that no spreadsheet runs as formulas."""
 
 import json
 from collections.abc import Iterator
@@ -11,15 +11,15 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.pipeline.running.outputs import whole
+from concord.pipeline.running.outputs import atomic_write
 
-_BEGINS = r"^[=+\-@\t\r]"
+_FORMULA_START = r"^[=+\-@\t\r]"
 
 
-def without_formulas(table: pl.DataFrame) -> pl.DataFrame:
-    """The table as it goes into a CSV; numbers stay numbers. Parquet keeps every text as it is."""
+def escape_formulas(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the table with a quote before texts that start like a formula, for CSV."""
     texts = [
-        pl.when(column.str.contains(_BEGINS))
+        pl.when(column.str.contains(_FORMULA_START))
         .then("'" + column)
         .otherwise(column)
         .alias(column.name)
@@ -29,18 +29,18 @@ def without_formulas(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(texts)
 
 
-ROWS_PER_GROUP = 32_768  # few, so that most are written while others are computed
-KEY = b"concord"
+ROWS_PER_GROUP = 32_768  # small, so that most are written while others are computed
+METADATA_KEY = b"concord"
 
 
 class PerUserWriter:
-    """Gathers frames and writes them in row groups of a fixed size, beside what is computed meanwhile."""
+    """Collects frames and writes them in row groups of a fixed size, in a thread of its own."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._schema = schema
         self._file = pq.ParquetWriter(path, schema, compression="zstd")
         self._waiting = pa.Table.from_batches([], schema)
-        self._beside = ThreadPoolExecutor(1)
+        self._thread = ThreadPoolExecutor(1)
         self._writing: Future[None] | None = None
 
     def write(self, values: pl.DataFrame) -> None:
@@ -51,42 +51,42 @@ class PerUserWriter:
 
     def close(self) -> None:
         try:
-            with self._beside:
+            with self._thread:
                 if len(self._waiting):
                     self._flush(len(self._waiting))
-                self._written()
+                self._wait()
         finally:
             self._file.close()
 
     def _flush(self, rows: int) -> None:
-        self._written()
+        self._wait()
         group, self._waiting = self._waiting.slice(0, rows), self._waiting.slice(rows)
-        self._writing = self._beside.submit(self._file.write_table, group.combine_chunks())
+        self._writing = self._thread.submit(self._file.write_table, group.combine_chunks())
 
-    def _written(self) -> None:
-        """Waits; raises what the last row group met."""
+    def _wait(self) -> None:
+        """Wait for the last row group; raise its error."""
         if self._writing is not None:
             self._writing.result()
 
 
 @contextmanager
 def per_user_writer(
-    path: Path, id_type: pa.DataType, labels: list[str], carried: dict[str, Any]
+    path: Path, id_type: pa.DataType, labels: list[str], content: dict[str, Any]
 ) -> Iterator[PerUserWriter]:
-    """A writer of user and labels; `carried` (model, conventions, fingerprint) travels in the file's metadata."""
+    """Yield a writer of user and metrics; `content` (model, conventions, fingerprint) is the file's metadata."""
     fields = [pa.field("user", id_type), *(pa.field(label, pa.float64()) for label in labels)]
-    text = json.dumps(carried, ensure_ascii=False, allow_nan=False)
-    schema = pa.schema(fields, metadata={KEY: text.encode()})
-    with whole(path) as beside:
-        writer = PerUserWriter(beside, schema)
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+    schema = pa.schema(fields, metadata={METADATA_KEY: text.encode()})
+    with atomic_write(path) as part:
+        writer = PerUserWriter(part, schema)
         try:
             yield writer
         finally:
             writer.close()
 
 
-def read_carried(path: Path) -> dict[str, Any]:
-    """What `per_user_writer` put into the metadata."""
+def read_metadata(path: Path) -> dict[str, Any]:
+    """Return the metadata that `per_user_writer` wrote."""
     metadata = pq.read_schema(path).metadata or {}
-    carried: dict[str, Any] = json.loads(metadata[KEY])
-    return carried
+    content: dict[str, Any] = json.loads(metadata[METADATA_KEY])
+    return content

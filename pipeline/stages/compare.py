@@ -13,16 +13,16 @@ from concord.metrics_core.results.stored import CASES, cases_to_json, to_json
 from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
-from concord.pipeline.running.messages import Progress, say
+from concord.pipeline.running.messages import Progress, print_line
 from concord.pipeline.running.outputs import (
-    prepare,
+    prepare_folders,
     remove_background,
     remove_models,
     write_csv,
     write_parquet,
     write_text,
 )
-from concord.pipeline.running.tables import without_formulas
+from concord.pipeline.running.tables import escape_formulas
 from concord.pipeline.stages.evaluations import cases_for_report, ground_of, read_evaluations
 
 NAMES_AS_THEY_ARE = {"curves"}  # `dvc plots` reads it
@@ -30,7 +30,7 @@ NAMES_AS_THEY_ARE = {"curves"}  # `dvc plots` reads it
 
 def main() -> str:
     params = read_params()
-    prepare(params.results, params.results.comparison)
+    prepare_folders(params.results, params.results.comparison)
     return compare(params)
 
 
@@ -53,10 +53,10 @@ def compare(params: Params) -> str:
     else:
         write_text(folder / CASES, cases_to_json(cases))
     for name, table in exports(comparison).items():
-        shown = table if name in NAMES_AS_THEY_ARE else without_formulas(table)
+        shown = table if name in NAMES_AS_THEY_ARE else escape_formulas(table)
         write_csv(folder / f"{name}.csv", shown)
         write_parquet(folder / f"{name}.parquet", table)
-    say(comparison.verdicts[0])
+    print_line(comparison.verdicts[0])
     return f"{len(models)} models, {len(comparison.pairs):,} comparisons"
 
 

@@ -45,11 +45,11 @@ from concord.metrics_core.metrics.label import canonical_label
 from concord.pipeline.params.config import labels_of
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
-from concord.pipeline.running.connections import reading, spilling_to
+from concord.pipeline.running.connections import duckdb_settings, read_only_connection
 from concord.pipeline.running.messages import Progress
 from concord.pipeline.running.outputs import (
-    MAKE_AGAIN,
-    prepare,
+    RERUN_FIX,
+    prepare_folders,
     remove_background,
     spill_folder,
     write_json,
@@ -84,7 +84,7 @@ def execute_by_ranges(data: ModelData, task: Task, rows_per_partition: int) -> G
         spill_folder() as spill,
         connect(
             reads=file_paths(tables.values()),
-            config=spilling_to(spill) | {"preserve_insertion_order": False},
+            config=duckdb_settings(spill) | {"preserve_insertion_order": False},
         ) as connection,
     ):
         for name, table in tables.items():
@@ -141,7 +141,7 @@ def model_data(params: Params, model: str) -> ModelData:
         train=train,
         items=items,
         users=users if names_users(params.pinned) else None,
-        connect=reading,
+        connect=read_only_connection,
     )
 
 
@@ -167,7 +167,7 @@ def check_model_ids(params: Params, model: str) -> dict[str, Any]:
 def check_grades(params: Params, model: str) -> None:
     """Raise an InputError if no grade reaches the threshold, or one is above what ERR takes; see `misgraded`."""
     truth = params.truth_of(model)
-    with reading([truth]) as connection:
+    with read_only_connection([truth]) as connection:
         connection.read_parquet(str(truth)).create_view("truth")
         (highest,) = only_row(connection, "SELECT max(grade) FROM truth")
     name, settings = params.data.truth.path, ParamsKeys("data.truth")
@@ -178,7 +178,7 @@ def check_grades(params: Params, model: str) -> None:
 def main() -> str:
     params = read_params()
     folders = params.results
-    prepare(folders, folders.per_user, folders.panel, folders.summary, folders.metrics)
+    prepare_folders(folders, folders.per_user, folders.panel, folders.summary, folders.metrics)
     return evaluate(params, model_argument(params))
 
 
@@ -224,7 +224,7 @@ def _check_unit(params: Params, model: str) -> None:
 def _quality(params: Params, name: str) -> dict[str, Any]:
     """Return the quality file of a model or a table."""
     folder = params.results.data if name in params.background else params.results.quality
-    return load_json(Path(folder) / f"{name}.json", MAKE_AGAIN)
+    return load_json(Path(folder) / f"{name}.json", RERUN_FIX)
 
 
 def _truth_quality(params: Params, model: str) -> dict[str, Any]:

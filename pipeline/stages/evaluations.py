@@ -23,10 +23,10 @@ from concord.metrics_core.metrics.scope import by_reason, departure, plain
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.error_analysis import Cases
 from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.running.connections import reading
+from concord.pipeline.running.connections import read_only_connection
 from concord.pipeline.running.messages import LOG
-from concord.pipeline.running.outputs import MAKE_AGAIN
-from concord.pipeline.running.tables import read_carried
+from concord.pipeline.running.outputs import RERUN_FIX
+from concord.pipeline.running.tables import read_metadata
 
 
 def read_evaluations(
@@ -96,7 +96,7 @@ def _read(params: Params, model: str) -> ModelResult:
         Path(folder) / f"{model}.parquet" for folder in (params.results.panel, params.results.lists)
     )
     return ModelResult(
-        per_user, panel, lists, load_json(summary, MAKE_AGAIN), load_json(quality, MAKE_AGAIN)
+        per_user, panel, lists, load_json(summary, RERUN_FIX), load_json(quality, RERUN_FIX)
     )
 
 
@@ -107,11 +107,11 @@ def ground_of(params: Params) -> EvaluationData:
         data / f"{name}.parquet" if name in params.background else None
         for name in ("train", "items", "users")
     )
-    quality = load_json(Path(params.results.quality) / "truth.json", MAKE_AGAIN)
+    quality = load_json(Path(params.results.quality) / "truth.json", RERUN_FIX)
     truth = data / "truth.parquet"
     folds = {fold: truth / f"{fold}.parquet" for fold in in_order(params.data.truth.folds)}
     first = next(iter(folds.values()), truth)
-    return EvaluationData(first, train, items, users, quality, reading, folds)
+    return EvaluationData(first, train, items, users, quality, read_only_connection, folds)
 
 
 def _departed(
@@ -121,7 +121,7 @@ def _departed(
     pinned = plain(params.pinned)
     per_user, *_ = _paths(params, model)
     found: dict[str, str] = {}
-    for carried in (read_carried(per_user), evaluation.summary):
+    for carried in (read_metadata(per_user), evaluation.summary):
         if carried["fingerprint"] != params.pinned.fingerprint:
             then = {
                 **dict.fromkeys(CONVENTION),

@@ -37,10 +37,15 @@ from concord.metrics_core.files import NO_FOLD
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile
 from concord.pipeline.params.paths import refuse_outside
 from concord.pipeline.params.read import read_params, refuse_unfit
-from concord.pipeline.running.connections import workspace
-from concord.pipeline.running.messages import counted
-from concord.pipeline.running.outputs import prepare, whole, write_json, write_parquet
-from concord.pipeline.running.stage import argument, model_argument
+from concord.pipeline.running.connections import isolated_connection
+from concord.pipeline.running.messages import count_rows
+from concord.pipeline.running.outputs import (
+    atomic_write,
+    prepare_folders,
+    write_json,
+    write_parquet,
+)
+from concord.pipeline.running.stage import model_argument, named_argument
 
 _State = Mapping[str, tuple[int, ...] | tuple[int, str]]  # name -> size, and what else tells it
 
@@ -100,7 +105,7 @@ MOST_WAITING = 8  # row groups
 
 def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
     reader = connection.sql(query).to_arrow_reader(ROW_GROUP)
-    with whole(path) as beside:
+    with atomic_write(path) as beside:
         write_rows(beside, reader.schema, reader)
 
 
@@ -114,7 +119,7 @@ def keeping(path: Path, source: Place) -> Iterator[Sink]:
             left = (some.table for some in rows)
             first = list(islice(left, 1))  # what is refused before leaves no folder
             if not beside:
-                beside.append(opened.enter_context(whole(path)))
+                beside.append(opened.enter_context(atomic_write(path)))
             write_rows(beside[0], schema, chain(first, left))
 
         with unchanged(source):
@@ -207,8 +212,8 @@ def _table(
 def main() -> str:
     params = read_params()
     model = model_argument(params)
-    prepare(params.results, params.results.lists, params.results.quality)
-    with workspace() as connection:
+    prepare_folders(params.results, params.results.lists, params.results.quality)
+    with isolated_connection() as connection:
         return load(connection, params, model)
 
 
@@ -224,7 +229,7 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
             pinned,
             keep,
             order=params.models[model].order,
-            progress=counted,
+            progress=count_rows,
         )
         fold = params.models[model].fold
         known = {"model": model} if fold is None else {"model": model, "fold": fold}
@@ -235,9 +240,9 @@ def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
 
 def main_background() -> str:
     params = read_params()
-    name = argument(list(params.background), "a file of background")
-    prepare(params.results, params.results.data)
-    with workspace() as connection:
+    name = named_argument(list(params.background), "a file of background")
+    prepare_folders(params.results, params.results.data)
+    with isolated_connection() as connection:
         return load_background(connection, params, name)
 
 
@@ -247,7 +252,7 @@ def load_background(connection: DuckDBPyConnection, params: Params, name: str) -
         return _load_metrics(params)
     table = background_file(params, name)
     with unchanged(table.path):
-        found = LOADERS[name](connection, table, progress=counted)
+        found = LOADERS[name](connection, table, progress=count_rows)
     data = Path(params.results.data)
     write_query(connection, found.query, data / f"{name}.parquet")
     write_json(data / f"{name}.json", found.quality)
@@ -268,8 +273,8 @@ def _load_metrics(params: Params) -> str:
 
 def main_truth() -> str:
     params = read_params()
-    prepare(params.results, params.results.data, params.results.quality)
-    with workspace() as connection:
+    prepare_folders(params.results, params.results.data, params.results.quality)
+    with isolated_connection() as connection:
         return load_truth(connection, params)
 
 
@@ -293,6 +298,6 @@ def _load(
     place = needs_given_order(params.pinned)
     with keeping(kept, table.path) as keep:
         kept_truth = load_ground_truth(
-            connection, table, policies(params), keep, place=place, progress=counted
+            connection, table, policies(params), keep, place=place, progress=count_rows
         )
         return kept_truth.describe()

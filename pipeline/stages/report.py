@@ -5,16 +5,16 @@ from pathlib import Path
 from concord.metrics_core.results.stored import CASES, read_cases, read_comparison
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
-from concord.pipeline.running.failures import in_bytes
-from concord.pipeline.running.messages import say
-from concord.pipeline.running.outputs import prepare, write_json, write_text
+from concord.pipeline.running.failures import format_bytes
+from concord.pipeline.running.messages import print_line
+from concord.pipeline.running.outputs import prepare_folders, write_json, write_text
 from concord.pipeline.stages.plots import made_beside
 from concord.reports.primary import primary_metrics
 
 
 def main() -> str:
     params = read_params()
-    prepare(params.results, params.results.report)
+    prepare_folders(params.results, params.results.report)
     return report(params)
 
 
@@ -36,5 +36,5 @@ def report(params: Params) -> str:
         write_text(folder / "table.tex", render_latex(comparison))
         write_text(folder / "plots.html", plots())  # .dvc/config names it
     write_json(folder / "primary.json", primary_metrics(comparison))
-    say(f"report: {folder / 'report.html'}")
-    return f"a page of {in_bytes((folder / 'report.html').stat().st_size)}"
+    print_line(f"report: {folder / 'report.html'}")
+    return f"a page of {format_bytes((folder / 'report.html').stat().st_size)}"

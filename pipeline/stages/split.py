@@ -18,10 +18,15 @@ from concord.metrics_core.data.paths import parse_place
 from concord.metrics_core.data.side_data import INTERACTIONS_COLUMNS
 from concord.metrics_core.data.source import check_path, detect_format
 from concord.metrics_core.errors import ArgumentNames, InputError, refuse
-from concord.pipeline.running.connections import workspace
+from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.running.failures import explain_disk_errors, refuse_unwritable
-from concord.pipeline.running.messages import counted, say
-from concord.pipeline.running.outputs import flush_to_disk, part_of, remove_stale_parts, write_json
+from concord.pipeline.running.messages import count_rows, print_line
+from concord.pipeline.running.outputs import (
+    flush_to_disk,
+    remove_stale_files,
+    temporary_path,
+    write_json,
+)
 from concord.pipeline.stages.load import ROW_GROUP, unchanged, write_rows
 from concord.pipeline.terminal.arguments import as_options
 from concord.pipeline.terminal.parser import PLACE
@@ -67,18 +72,20 @@ def split(arguments: Namespace) -> None:
         table = _open_table(arguments.interactions, arguments.column)
         _refuse_existing(folder, table, force=arguments.force)
         refuse_unwritable(folder)
-        remove_stale_parts(folder)
-        with workspace() as connection:
+        remove_stale_files(folder)
+        with isolated_connection() as connection:
             with unchanged(table.path):
-                rows = split_rows(connection, table, options, progress=counted)
+                rows = split_rows(connection, table, options, progress=count_rows)
             manifest = {**rows.manifest, "notes": [*manifest_notes(rows.manifest)]}
             _write(connection, SplitRows(rows.queries, manifest), folder)
     except InputError as error:
         raise as_options(error, _OPTIONS) from None
     print_blocks(describe_manifest(manifest))
-    say(f"{folder / MANIFEST} has every count; in params.yaml:")
-    say(f"  data: {{truth: {{path: {folder / 'truth.parquet'}, columns: {{time: time}}}}}}")
-    say(f"  background: {{train: {{path: {folder / 'train.parquet'}, columns: {{time: time}}}}}}")
+    print_line(f"{folder / MANIFEST} has every count; in params.yaml:")
+    print_line(f"  data: {{truth: {{path: {folder / 'truth.parquet'}, columns: {{time: time}}}}}}")
+    print_line(
+        f"  background: {{train: {{path: {folder / 'train.parquet'}, columns: {{time: time}}}}}}"
+    )
 
 
 def _open_table(path: str, columns: Sequence[str]) -> InputTable:
@@ -113,7 +120,7 @@ def _refuse_existing(folder: Path, table: InputTable, *, force: bool) -> None:
 
 def _write(connection: DuckDBPyConnection, rows: SplitRows, folder: Path) -> None:
     """Write all files into a temporary folder, then put them in place."""
-    part = part_of(folder / "split")
+    part = temporary_path(folder / "split")
     try:
         part.mkdir()
         for side, query in rows.queries.items():

@@ -15,7 +15,7 @@ from concord.metrics_core.metrics.label import Label, canonical_label, did_you_m
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.outputs import is_stream, write_text
-from concord.pipeline.running.tables import without_formulas
+from concord.pipeline.running.tables import escape_formulas
 from concord.pipeline.terminal.parser import PLACE
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def write_named(option: str, path: str, text: str, *, force: bool) -> None:
 
 def write_named_table(option: str, path: str, table: "pl.DataFrame", *, force: bool) -> None:
     """Write a table as CSV, in which no text is a formula; raises as `write_named`."""
-    write_named(option, path, without_formulas(table).write_csv(), force=force)
+    write_named(option, path, escape_formulas(table).write_csv(), force=force)
 
 
 def _is_own(file: Path, text: str) -> bool:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
-from concord.pipeline.running.messages import plain
+from concord.pipeline.running.messages import printable
 from concord.pipeline.terminal.table import GAP, longest_word
 from concord.reports.writing import numbers
 from concord.reports.writing.verdicts import VERDICTS
@@ -89,7 +89,7 @@ def _rows(comparison: Comparison, label: str) -> list[Row]:
             numbers.number(score.mean, digits),
             numbers.interval(score.ci_low, score.ci_high, digits),
         )
-        name = Text(plain(model), style="bold" if score.best else "")
+        name = Text(printable(model), style="bold" if score.best else "")
         if model == comparison.baseline:
             rows.append((name, Text(mean), Text(""), Text("baseline")))
         else:

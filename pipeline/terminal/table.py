@@ -14,7 +14,7 @@ from rich.text import Text
 from concord.metrics_core.results.base import BaseResult
 from concord.metrics_core.results.history import History, Revision
 from concord.metrics_core.results.words import one_line
-from concord.pipeline.running.messages import plain, terminal
+from concord.pipeline.running.messages import printable, raw_stream
 from concord.reports.text.blocks import Block, Heading, TextTable, blocks_of
 from concord.reports.writing import history as written
 
@@ -34,9 +34,9 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
     for name, width in zip(header, widths, strict=True):
-        table.add_column(Text(plain(name)), width=width, overflow="fold")
+        table.add_column(Text(printable(name)), width=width, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(plain(cell)) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     out.print(table)
 
 
@@ -59,7 +59,7 @@ def print_blocks(blocks: Iterable[Block]) -> None:
 
 def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None:
     """As wide as the cells; where that is too wide, as the longest words and a fair share of the rest; None if even they are."""
-    columns = [[plain(cell) for cell in column] for column in zip(*rows, strict=True)]
+    columns = [[printable(cell) for cell in column] for column in zip(*rows, strict=True)]
     widest = [max(map(cell_len, column)) for column in columns]
     least = [max(longest_word(cell) for cell in column) for column in columns]
     room = width - GAP * (len(columns) - 1)
@@ -77,14 +77,14 @@ def longest_word(text: str) -> int:
 
 def _print_blocks(out: Console, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for first, *others in rows:
-        out.print(Text(plain(first), style="bold", overflow="fold"))
+        out.print(Text(printable(first), style="bold", overflow="fold"))
         for name, cell in zip(header[1:], others, strict=True):
-            out.print(Padding(Text(plain(f"{name}: {cell}"), overflow="fold"), (0, 0, 0, 2)))
+            out.print(Padding(Text(printable(f"{name}: {cell}"), overflow="fold"), (0, 0, 0, 2)))
 
 
 def console() -> Console:
     """Where commands print; a terminal's width, or plain text in a file."""
-    return _Console(file=terminal(sys.stdout), markup=False, highlight=False)
+    return _Console(file=raw_stream(sys.stdout), markup=False, highlight=False)
 
 
 class _Console(Console):
@@ -98,7 +98,7 @@ class _Console(Console):
             if segment.control:
                 yield segment
                 continue
-            text = _AT_LINE_END.sub("", plain(segment.text))
+            text = _AT_LINE_END.sub("", printable(segment.text))
             kept = text.rstrip(" ")
             if kept:
                 yield from () if kept.startswith("\n") else held

@@ -8,7 +8,7 @@ from typing import TextIO
 
 import pytest
 
-from concord.pipeline.running import messages as announce
+from concord.pipeline.running import messages
 from concord.pipeline.running.stage import leave
 from tests.faults.small import LOAD, digests, run_command, run_in_process, run_stage
 from tests.project import ROOT, attempt
@@ -22,7 +22,7 @@ def test_a_stage_ends_with_what_it_did_how_long_and_how_much_memory(project: Pat
 
 @pytest.mark.parametrize("variable", ["quiet", ""])
 def test_quiet_says_nothing(project: Path, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
-    monkeypatch.setenv(announce.VARIABLE, variable)
+    monkeypatch.setenv(messages.VARIABLE, variable)
 
     assert run_stage(*LOAD, *([] if variable else ["-q"])) == (0, "", "")
 
@@ -36,7 +36,7 @@ def test_verbose_names_what_is_read_and_written(project: Path) -> None:
 
 
 def test_json_is_an_object_a_line(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(announce.VARIABLE, "json,verbose")
+    monkeypatch.setenv(messages.VARIABLE, "json,verbose")
     lines = [json.loads(line) for line in run_stage(*LOAD).err.splitlines()]
 
     assert [line["level"] for line in lines] == ["debug", "debug", "debug", "info"]
@@ -105,8 +105,10 @@ def test_a_reader_who_leaves_stops_no_stage() -> None:
 
     discarded: list[TextIO] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(announce, "discard", discarded.append)
-        ended = run_in_process(lambda: leave(lambda: announce.say("hello")), "x", stdout=Gone())
+        patch.setattr(messages, "discard_output", discarded.append)
+        ended = run_in_process(
+            lambda: leave(lambda: messages.print_line("hello")), "x", stdout=Gone()
+        )
 
     assert (ended.code, ended.err, len(discarded)) == (0, "", 1)
 

@@ -9,7 +9,7 @@ from concord.metrics_core.errors import InputError
 from concord.pipeline.params.model import BackgroundFile
 from concord.pipeline.params.paths import refuse_outside
 from concord.pipeline.params.read import read_params
-from concord.pipeline.running.connections import workspace
+from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.stages.load import load_background
 from tests.pipeline.loading.load_project import loaded, params_of, refusal, truth_refusal
 from tests.project import ROOT
@@ -52,7 +52,10 @@ def test_lists_and_truth_outside_the_project_are_refused_with_the_key(
 def test_background_outside_the_project_is_refused(project: Path, name: str, way: str) -> None:
     entry = BackgroundFile.model_validate({"path": _way(way, project)})
     params = params_of("lists.csv").model_copy(update={"background": {name: entry}})
-    with workspace() as connection, pytest.raises(InputError, match=rf"`background\.{name}\.path`"):
+    with (
+        isolated_connection() as connection,
+        pytest.raises(InputError, match=rf"`background\.{name}\.path`"),
+    ):
         load_background(connection, params, name)
 
 

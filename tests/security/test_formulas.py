@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from concord.pipeline.running.tables import without_formulas
+from concord.pipeline.running.tables import escape_formulas
 from concord.pipeline.stages.compare import compare
 from tests.pipeline.comparing.compare_project import params_of, write_evaluation
 
@@ -18,20 +18,20 @@ HARMLESS = ["a=1", " =1", "'=1", "1-2", "é", "", "ease-2", "x@y"]
 @pytest.mark.parametrize("text", FORMULAS)
 def test_text_that_begins_like_a_formula_is_quoted(text: str, tmp_path: Path) -> None:
     table = pl.DataFrame({"user": [text, "u", None]})
-    assert without_formulas(table)["user"].to_list() == [f"'{text}", "u", None]
-    without_formulas(table).write_csv(tmp_path / "a.csv")
+    assert escape_formulas(table)["user"].to_list() == [f"'{text}", "u", None]
+    escape_formulas(table).write_csv(tmp_path / "a.csv")
     with (tmp_path / "a.csv").open(newline="", encoding="utf-8") as file:
         assert next(csv.DictReader(file))["user"] == f"'{text}"
 
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_other_text_stays(text: str) -> None:
-    assert without_formulas(pl.DataFrame({"user": [text]}))["user"].to_list() == [text]
+    assert escape_formulas(pl.DataFrame({"user": [text]}))["user"].to_list() == [text]
 
 
 def test_numbers_stay_numbers() -> None:
     table = pl.DataFrame({"difference": [-0.5, 1.0], "rank": [-1, 2], "best": [True, None]})
-    assert without_formulas(table).equals(table)
+    assert escape_formulas(table).equals(table)
 
 
 def test_the_stage_quotes_in_csv_and_not_in_parquet_or_json(

@@ -12,7 +12,7 @@ from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.segment_groups import user_groups
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.pipeline.params.model import BackgroundFile, ByColumn
-from concord.pipeline.running.connections import workspace
+from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.stages.load import load_background
 from tests.metrics_core.comparing.tables import NOTHING, config_for, ground_of
 from tests.pipeline.loading.load_project import loaded, loaded_truth, params_of, refusal
@@ -134,6 +134,6 @@ def test_ids_come_out_as_they_went_in(form: str) -> None:
 def _background(name: str, path: str) -> pl.DataFrame:
     entry = BackgroundFile.model_validate({"path": path})
     params = params_of(path).model_copy(update={"background": {name: entry}})
-    with workspace() as connection:
+    with isolated_connection() as connection:
         load_background(connection, params, name)
     return pl.read_parquet(f"results/data/{name}.parquet", glob=False)

@@ -12,7 +12,7 @@ import pytest
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.relations import connect, in_memory
-from concord.pipeline.running.connections import workspace
+from concord.pipeline.running.connections import isolated_connection
 from tests.project import ROOT
 
 PACKAGES = ("metrics_core", "pipeline", "reports", "docs")
@@ -46,7 +46,7 @@ OPENED: dict[str, Callable[[], AbstractContextManager[DuckDBPyConnection]]] = {
     "in memory": connect,
     "shared": in_memory,
     "with a file": lambda: connect(reads=[Path("given.parquet")]),
-    "workspace": workspace,
+    "workspace": isolated_connection,
 }
 
 

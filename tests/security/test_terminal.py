@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from concord.pipeline.running.messages import LOG, say, set_up
+from concord.pipeline.running.messages import LOG, print_line, set_up_logging
 from concord.pipeline.terminal.table import console, print_table
 from tests.faults.small import run_in_process
 from tests.pipeline.tracking.log_project import write_project
@@ -82,8 +82,8 @@ def test_the_space_between_a_number_and_its_unit_is_a_space() -> None:
     text = "95\N{NO-BREAK SPACE}% of 1\N{NARROW NO-BREAK SPACE}000 users"
 
     def work() -> None:
-        set_up([])
-        say(text)
+        set_up_logging([])
+        print_line(text)
         LOG.info("%s", text)
 
     ended = run_in_process(work, "concord")

@@ -15,7 +15,7 @@ from concord.metrics_core.evaluation.side_data import NONE, Background
 from concord.metrics_core.evaluation.spark.buckets import partition_keys, spark_hash
 from concord.metrics_core.metrics import own
 from concord.metrics_core.metrics.exposure import Exposure
-from concord.pipeline.running.connections import reading
+from concord.pipeline.running.connections import read_only_connection
 from concord.pipeline.stages import spark_executor as spark_engine
 from concord.pipeline.stages.evaluate import execute_by_ranges
 from concord.pipeline.stages.spark_executor import execute_on_spark
@@ -41,7 +41,9 @@ def _files(folder: Path, *, text: bool) -> tuple[Path, Path]:
 
 
 def _data(files: tuple[Path, Path], background: Background) -> ModelData:
-    return ModelData("m", *files, reading, background.train, background.items, background.users)
+    return ModelData(
+        "m", *files, read_only_connection, background.train, background.items, background.users
+    )
 
 
 def _whole(parts: list[Part]) -> tuple[pl.DataFrame, dict[str, list[int]]]:

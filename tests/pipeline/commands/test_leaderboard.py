@@ -13,7 +13,7 @@ from concord.metrics_core.results.stored import to_json
 from concord.pipeline.commands import leaderboard as command
 from concord.pipeline.commands import plan
 from concord.pipeline.commands.cli import build_parser
-from concord.pipeline.running import messages as announce
+from concord.pipeline.running import messages
 from concord.reports.charts.power import plan_picture
 from tests.metrics_core.planning import shop
 from tests.pipeline.refusals import refusal_of
@@ -129,8 +129,8 @@ def test_results_older_than_params_are_told_with_what_has_changed(
 
 
 def _after_repro() -> None:
-    announce.set_up([])
-    announce.show(command.after_repro)
+    messages.set_up_logging([])
+    messages.print_unless_quiet(command.after_repro)
 
 
 def test_after_a_repro_it_is_shown_unless_quiet_was_asked_for(
@@ -150,8 +150,8 @@ def test_after_a_repro_it_is_shown_unless_quiet_was_asked_for(
 def test_a_reader_who_has_gone_does_not_fail_the_stage(project: Path, to: str) -> None:
     script = (
         "from concord.pipeline.commands.leaderboard import after_repro; "
-        "from concord.pipeline.running.messages import set_up, show; "
-        "set_up([]); show(after_repro)"
+        "from concord.pipeline.running.messages import print_unless_quiet, set_up_logging; "
+        "set_up_logging([]); print_unless_quiet(after_repro)"
     )
     (project / "shown.py").write_text(script, encoding="utf-8")
     done = attempt(project, "sh", "-c", f"(python shown.py; echo code $? >&2) {to}")

@@ -17,7 +17,7 @@ from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.error_analysis import Cases
 from concord.metrics_core.results.stored import read_cases
 from concord.pipeline.params.model import BackgroundFile, Comparison, Params
-from concord.pipeline.running.connections import workspace
+from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.running.outputs import write_json
 from concord.pipeline.running.tables import per_user_writer
 from concord.pipeline.stages.compare import compare
@@ -278,13 +278,13 @@ def _swapped(
         "models": {model: {"path": f"{model}.parquet"} for model in models}
     }
     params = Params.model_validate(content).model_copy(update={"background": known})
-    with workspace() as connection:
+    with isolated_connection() as connection:
         load_truth(connection, params)
     for name in params.background:
-        with workspace() as connection:
+        with isolated_connection() as connection:
             load_background(connection, params, name)
     for model in params.models:
-        with workspace() as connection:
+        with isolated_connection() as connection:
             load(connection, params, model)
         evaluate(params, model)
     return compared(params)

@@ -18,7 +18,7 @@ from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import expand, parse
 from concord.metrics_core.results.explain import Derivation
 from concord.pipeline.params.model import BackgroundFile, Params
-from concord.pipeline.running.connections import reading, workspace
+from concord.pipeline.running.connections import isolated_connection, read_only_connection
 from concord.pipeline.stages.evaluate import execute_by_ranges
 from concord.pipeline.stages.load import load, load_background, load_truth
 from tests.pipeline.loading.load_project import loaded_background, params_of
@@ -58,7 +58,7 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
 
 
 def _data(lists: Path, truth: Path, background: Background = NONE) -> ModelData:
-    return ModelData("m", lists, truth, reading, background.train, background.items)
+    return ModelData("m", lists, truth, read_only_connection, background.train, background.items)
 
 
 @pytest.mark.parametrize("policy", ["drop", "zero"])
@@ -135,7 +135,7 @@ def _expected() -> cc.Evaluation:
 @pytest.mark.parametrize("integers", [False, True])
 def test_engines_and_ranges_give_what_the_library_gives(project: Params, integers: bool) -> None:
     for name in ("train", "items"):
-        with workspace() as connection:
+        with isolated_connection() as connection:
             load_background(connection, project, name)
     ranks = pl.int_range(1, pl.len() + 1).over("user").alias("rank")
     lists = _long(LISTS).with_columns(ranks).sort("user", "rank")
@@ -224,9 +224,9 @@ def test_the_pipeline_gives_what_the_library_gives(changed: dict[str, Any]) -> N
 
     lists_of = params_of("lists.csv", conventions=changed)
     truth_of = params_of("truth.csv", conventions=changed)
-    with workspace() as connection:
+    with isolated_connection() as connection:
         load(connection, lists_of, "m")
-    with workspace() as connection:
+    with isolated_connection() as connection:
         load_truth(connection, truth_of)
     task = Task([parse(label) for label in RANKED_LABELS], own)
     paths = Path("results/lists/m.parquet"), Path("results/data/truth.parquet")
@@ -239,7 +239,7 @@ def test_the_pipeline_gives_what_the_library_gives(changed: dict[str, Any]) -> N
 
 @pytest.mark.usefixtures("ranked_files")
 def test_lists_of_two_rankings_are_written_by_user_ranking_and_rank() -> None:
-    with workspace() as connection:
+    with isolated_connection() as connection:
         load(connection, params_of("lists.csv", conventions=CONVENTIONS[0]), "m")
 
     rows = pl.read_parquet("results/lists/m.parquet").select("user", "ranking", "rank").rows()
@@ -256,7 +256,7 @@ def test_lists_without_ties_are_kept_once_whatever_the_rankings() -> None:
     scores.select("user", pl.format("j{}", "index").alias("item"), "score").write_csv("lists.csv")
     changed = {"overrides": {"RR": {"ties": "item_desc"}}}
 
-    with workspace() as connection:
+    with isolated_connection() as connection:
         load(connection, params_of("lists.csv", conventions=changed), "m")
 
     loaded = pl.read_parquet("results/lists/m.parquet")
@@ -270,7 +270,7 @@ def test_ranked_lists_are_explained_as_they_are_evaluated(changed: dict[str, Any
     own = cc.preset("standard", **changed)
     recs, truth = pl.read_csv("lists.csv"), pl.read_csv("truth.csv").cast({"grade": pl.Float64})
     expected = cc.evaluate(recs, truth, metrics=RANKED_LABELS, conventions=own).per_user
-    with workspace() as connection:
+    with isolated_connection() as connection:
         load(connection, params_of("lists.csv", conventions=changed), "m")
     lists = pl.read_parquet("results/lists/m.parquet")
 
@@ -286,7 +286,7 @@ def test_ranked_lists_are_explained_as_they_are_evaluated(changed: dict[str, Any
 def test_later_copies_are_explained_as_misses() -> None:
     pl.DataFrame({"user": "u", "item": ["a", "a", "b"], "rank": [1, 2, 3]}).write_csv("lists.csv")
     changed = {"duplicates": "first"}
-    with workspace() as connection:
+    with isolated_connection() as connection:
         load(connection, params_of("lists.csv", conventions=changed), "m")
     lists = pl.read_parquet("results/lists/m.parquet")
     truth = pl.DataFrame({"user": "u", "item": ["a", "b"], "grade": [1.0, 1.0]})

@@ -19,7 +19,7 @@ from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import BackgroundFile, Params
-from concord.pipeline.running.connections import reading
+from concord.pipeline.running.connections import read_only_connection
 from concord.pipeline.running.outputs import write_json
 from concord.pipeline.stages.evaluations import ground_of
 from tests.pipeline.comparing.compare_project import params_of
@@ -47,8 +47,10 @@ def validity(folder: Path, ks: list[int], **rows: Rows) -> dict[str, Any]:
     conventions = preset("standard", relevance_threshold=1)
     task = Task([parse(f"P@{k}") for k in ks], conventions)
     frames = {name: pl.read_parquet(path) for name, path in tables.items()}
-    (part,) = execute_in_memory(ModelData("m", frames["lists"], frames["truth"], reading), task)
-    with reading(tables.values()) as connection:
+    (part,) = execute_in_memory(
+        ModelData("m", frames["lists"], frames["truth"], read_only_connection), task
+    )
+    with read_only_connection(tables.values()) as connection:
         create_id_views(connection, tables)
         counted = scoring.ListCounts()
         counted.add(part.values)

@@ -14,7 +14,7 @@ import pytest
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.relations import in_memory
 from concord.pipeline.params.model import BackgroundFile, Params
-from concord.pipeline.running.connections import VARIABLE, workspace
+from concord.pipeline.running.connections import THREADS_VARIABLE, isolated_connection
 from concord.pipeline.stages.load import load, load_background, load_truth
 from tests.pipeline.params_content import INPUT, params_content
 from tests.pipeline.refusals import refusal_of
@@ -61,8 +61,8 @@ def loaded(
             load(connection, params, "m")
     else:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv(VARIABLE, str(threads))
-            with workspace() as connection:
+            patch.setenv(THREADS_VARIABLE, str(threads))
+            with isolated_connection() as connection:
                 load(connection, params, "m")
     quality = json.loads(Path("results/quality/m.json").read_text(encoding="utf-8"))
     return pl.read_parquet("results/lists/m.parquet").rows(), quality

@@ -13,9 +13,13 @@ import pytest
 
 from concord.metrics_core.data.relations import connect
 from concord.metrics_core.errors import InputError
-from concord.pipeline.running.connections import SPILL, spilling_to, workspace
-from concord.pipeline.running.failures import in_words
-from concord.pipeline.running.outputs import remove_stale_parts, spill_folder, whole
+from concord.pipeline.running.connections import (
+    SPILL_VARIABLE,
+    duckdb_settings,
+    isolated_connection,
+)
+from concord.pipeline.running.failures import error_message
+from concord.pipeline.running.outputs import atomic_write, remove_stale_files, spill_folder
 from concord.pipeline.running.stage import run
 from tests.faults.small import run_in_process
 
@@ -28,7 +32,7 @@ def test_a_stage_that_is_stopped_leaves_no_half_written_file(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     def main() -> str:
-        with whole(tmp_path / "out.txt") as part:
+        with atomic_write(tmp_path / "out.txt") as part:
             part.write_text("half")
             os.kill(os.getpid(), number)
         return "not reached"
@@ -78,7 +82,7 @@ def test_what_killed_processes_left_is_removed_and_what_others_use_is_not(
             part.touch()
         with spill_folder():
             pass
-        remove_stale_parts(tmp_path)
+        remove_stale_files(tmp_path)
         left = {path.name for path in tmp_path.iterdir()}
         ended.wait()
 
@@ -90,23 +94,23 @@ def test_what_killed_processes_left_is_removed_and_what_others_use_is_not(
 def test_a_spill_beyond_its_bound_names_the_bound_and_what_to_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv(SPILL, "2MB")
+    monkeypatch.setenv(SPILL_VARIABLE, "2MB")
     monkeypatch.setenv("CONCORD_MEMORY", "40MB")
     monkeypatch.setenv("CONCORD_THREADS", "1")
     with (
-        connect(config=spilling_to(str(tmp_path))) as connection,
+        connect(config=duckdb_settings(str(tmp_path))) as connection,
         pytest.raises(duckdb.OutOfMemoryException) as error,
     ):
         connection.execute(MANY)
 
-    said = in_words(error.value)
+    said = error_message(error.value)
     place = f"{tempfile.gettempdir()}: DuckDB's temporary files would take more than CONCORD_SPILL"
     assert said.startswith(f"{place} allows (2MB)")
     assert said.endswith("fix: raise it, or raise CONCORD_MEMORY (it is 40MB)")
 
 
 def test_a_bound_that_is_no_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(SPILL, "much")
+    monkeypatch.setenv(SPILL_VARIABLE, "much")
 
-    with pytest.raises(InputError, match="CONCORD_SPILL: is 'much'"), workspace():
+    with pytest.raises(InputError, match="CONCORD_SPILL: is 'much'"), isolated_connection():
         pass
