@@ -33,7 +33,7 @@ WRITES = (
 )  # fmt: skip
 STATEMENTS = (
     "object.__setattr__(lists, 'hit_grade', lists.hit_grade * 0)", "lists.n_relevant = None", "del lists.hit_rank",
-    "lists.__dict__.clear()", "lists.__dict__['n_relevant'] = lists.n_listed", "lists._views.clear()", "lists._made.clear()",
+    "lists.__dict__.clear()", "lists.__dict__['n_relevant'] = lists.n_listed", "lists._views.clear()", "lists._computed.clear()",
     "lists._views.update(dict.fromkeys(lists._views))", "lists.columns.clear()", "lists.columns['price'] = (np.zeros(1),) * 2",
     "np.seterr(all='raise')", "np.seterr(all='ignore')", "np.random.seed(0)", "kept.append(lists)",
     "[each.__dict__.clear() for each in kept]", "kept and kept[0].hit_grade.setflags(write=True)",

@@ -1,4 +1,4 @@
-"""The convention panel: what one metric says of the same lists under the definition of every text and library.
+"""The convention panel: the values of one metric on the same lists under the definition of every text and library.
 
 Lists are ranked once, as pinned, and grades keep the scale of the data; all other conventions are the preset's.
 """
@@ -47,25 +47,29 @@ class Panel:
 
 
 def panel(label: Label, pinned: Conventions) -> Panel:
-    """Every definition of a label that some preset has; presets with the same one share it.
+    """Return every definition of a label in the presets; presets with equal definitions share one.
 
-    Where relevant items count by their propensities, the pinned definition without them is one more.
+    If relevant items count by their propensities, the pinned definition without them is added.
     """
-    asked = {
+    per_preset = {
         name: _on_these_lists(label, preset(name), pinned)
         for name in presets()
         if defines(name, label.name)
     }
-    left_out = {name: why for name, own in asked.items() if (why := _why_not(label, own, pinned))}
+    left_out = {
+        name: why
+        for name, conventions in per_preset.items()
+        if (why := _why_not(label, conventions, pinned))
+    }
     groups: dict[str, list[str]] = {_content(label, pinned): []}
-    for name in asked.keys() - left_out.keys():
-        groups.setdefault(_content(label, asked[name]), []).append(name)
-    order = list(asked)
-    named = [sorted(names, key=order.index) for names in groups.values()]
-    named[1:] = sorted(named[1:], key=lambda names: order.index(names[0]))
+    for name in per_preset.keys() - left_out.keys():
+        groups.setdefault(_content(label, per_preset[name]), []).append(name)
+    order = list(per_preset)
+    preset_groups = [sorted(names, key=order.index) for names in groups.values()]
+    preset_groups[1:] = sorted(preset_groups[1:], key=lambda names: order.index(names[0]))
     definitions = [
-        Definition(label, number, tuple(names), asked[names[0]] if number else pinned)
-        for number, names in enumerate(named)
+        Definition(label, number, tuple(names), per_preset[names[0]] if number else pinned)
+        for number, names in enumerate(preset_groups)
     ]
     if pinned.propensity is not None and not label.metric.of_list:
         plain = replace(pinned, propensity=None)
@@ -84,25 +88,28 @@ def differing(label: Label, definition: Conventions, pinned: Conventions) -> dic
     }
 
 
-def _why_not(label: Label, own: Conventions, pinned: Conventions) -> str:
-    needs_order = own.ideal == GIVEN_ORDER and label.conventions(pinned).ideal != GIVEN_ORDER
-    return why_not(label, own) or (
+def _why_not(label: Label, conventions: Conventions, pinned: Conventions) -> str:
+    needs_order = (
+        conventions.ideal == GIVEN_ORDER and label.conventions(pinned).ideal != GIVEN_ORDER
+    )
+    return why_not(label, conventions) or (
         "the order of the truth's rows is kept only where it is pinned" if needs_order else ""
     )
 
 
-def _on_these_lists(label: Label, own: Conventions, pinned: Conventions) -> Conventions:
-    """A preset's conventions for one label, with the ranking and the scale of the data."""
-    own, ours = label.conventions(own), label.conventions(pinned)
-    return replace(with_data_conventions(own, ours), **ours.ranking._asdict())
+def _on_these_lists(label: Label, conventions: Conventions, pinned: Conventions) -> Conventions:
+    """Return a preset's conventions for one label, with the ranking and the scale of the data."""
+    ours = label.conventions(pinned)
+    theirs = with_data_conventions(label.conventions(conventions), ours)
+    return replace(theirs, **ours.ranking._asdict())
 
 
 def _content(label: Label, conventions: Conventions) -> str:
-    """What decides the values of a label, as text: equal texts are equal definitions."""
-    own = label.conventions(conventions)
+    """Return what decides the values of a label, as text: equal texts are equal definitions."""
+    values = label.conventions(conventions).preset_values()
     relevant = {
         name: value
-        for name, value in own.preset_values().items()
+        for name, value in values.items()
         if label.name in changed_by(name) and not CONVENTION[name].sets_ranking
     }
     return json.dumps(relevant, sort_keys=True, default=str)

@@ -59,7 +59,7 @@ class Fit:
 
 
 def fit(counts: Floats | Ints, n_users: int, candidates: Candidates, alpha: float) -> Fit:
-    """What the counts of sampled ranks say of P(sampled rank <= cut), all at once with confidence 1 - alpha.
+    """Return simultaneous bounds of P(sampled rank <= cut) from counts of sampled ranks, with confidence 1 - alpha.
 
     Clopper and Pearson's intervals at each cut, Bonferroni over the cuts: exact however few the users are.
 
@@ -88,7 +88,7 @@ def fit(counts: Floats | Ints, n_users: int, candidates: Candidates, alpha: floa
 
 
 def _cuts(negatives: int) -> Ints:
-    """Each of the first sampled ranks, then ever wider steps; all m + 1 ranks are no statement."""
+    """Return each of the first sampled ranks, then wider and wider steps; all m + 1 ranks would say nothing."""
     top = np.arange(1, min(_TOP, negatives) + 1)
     if negatives <= _TOP:
         return top
@@ -97,7 +97,7 @@ def _cuts(negatives: int) -> Ints:
 
 
 def grid(depth: int, candidates: Candidates) -> Ints:
-    """Full ranks that stand for all: each of the first `depth`, then as many as sampled ranks can tell apart.
+    """Return full ranks that represent all: each of the first `depth`, then as many as sampled ranks can distinguish.
 
     Their steps are the standard deviation of a sampled rank, which goes with sqrt(x (1 - x)) at x = (R - 1) / (N - 1),
     through `_FINE`.
@@ -110,11 +110,11 @@ def grid(depth: int, candidates: Candidates) -> Ints:
     return np.union1d(np.arange(1, min(depth, candidates.catalogue) + 1), spaced)
 
 
-def bounds(by_rank: Floats, ranks: Ints, found: Fit) -> tuple[float, float] | None:
-    """The smallest and the largest mean of M(R) of a distribution of full ranks that fits; None: none fits.
+def bounds(by_rank: Floats, ranks: Ints, fitting: Fit) -> tuple[float, float] | None:
+    """Return the smallest and the largest mean of M(R) over the distributions of full ranks that fit; None if none fits.
 
     min and max of sum p(R) M(R) over p >= 0, sum p(R) = 1, low <= sum p(R) P(r <= cut | R) <= high: two linear
-    programs, solved by HiGHS. Nothing is taken for granted of the shape of p.
+    programs, solved by HiGHS. Nothing is assumed of the shape of p.
 
     Parameters
     ----------
@@ -122,12 +122,12 @@ def bounds(by_rank: Floats, ranks: Ints, found: Fit) -> tuple[float, float] | No
     """
     from scipy.optimize import linprog
 
-    at_most = _up_to(ranks.tobytes(), found.cuts.tobytes(), found.candidates)
+    at_most = _up_to(ranks.tobytes(), fitting.cuts.tobytes(), fitting.candidates)
     solved = [
         linprog(
             sign * by_rank,
             A_ub=np.vstack([at_most, -at_most]),
-            b_ub=np.concatenate([found.high, -found.low]),
+            b_ub=np.concatenate([fitting.high, -fitting.low]),
             A_eq=np.ones((1, len(ranks))),
             b_eq=[1.0],
             method="highs",
@@ -170,18 +170,18 @@ def correction(by_rank: Floats, candidates: Candidates, gamma: float = GAMMA) ->
     Krichene & Rendle (2020), KDD, 1748-1757.  doi:10.1145/3394486.3403226  (they draw with replacement)
     """
     if gamma == GAMMA:
-        return _kept(by_rank.tobytes(), candidates)
-    return _solved(by_rank, candidates, gamma)
+        return _cached_correction(by_rank.tobytes(), candidates)
+    return _solve(by_rank, candidates, gamma)
 
 
 @lru_cache(maxsize=256)
-def _kept(by_rank: bytes, candidates: Candidates) -> Floats:
-    found = _solved(np.frombuffer(by_rank), candidates, GAMMA)
-    found.setflags(write=False)
-    return found
+def _cached_correction(by_rank: bytes, candidates: Candidates) -> Floats:
+    values = _solve(np.frombuffer(by_rank), candidates, GAMMA)
+    values.setflags(write=False)
+    return values
 
 
-def _solved(by_rank: Floats, candidates: Candidates, gamma: float) -> Floats:
+def _solve(by_rank: Floats, candidates: Candidates, gamma: float) -> Floats:
     vectors, values = _spectrum(candidates)
     posterior = _posterior_means(np.trim_zeros(by_rank, "b"), candidates)
     within = (vectors * posterior[:, None]).sum(axis=0) / ((1.0 - gamma) * values + gamma)
@@ -206,10 +206,12 @@ def _spectrum(candidates: Candidates) -> tuple[Floats, Floats]:
     from scipy.linalg import eigh_tridiagonal
 
     m, n = candidates.negatives, candidates.catalogue
-    place = np.arange(m, dtype=np.float64)
-    beside = (place + 1.0) * (m - place)
-    diagonal = np.concatenate([beside, [0.0]]) + np.concatenate([[0.0], beside])
-    _, vectors = eigh_tridiagonal(diagonal, -beside)  # by degree: the eigenvalues are d (d + 1)
+    index = np.arange(m, dtype=np.float64)
+    off_diagonal = (index + 1.0) * (m - index)
+    diagonal = np.concatenate([off_diagonal, [0.0]]) + np.concatenate([[0.0], off_diagonal])
+    _, vectors = eigh_tridiagonal(
+        diagonal, -off_diagonal
+    )  # by degree: the eigenvalues are d (d + 1)
     d = np.arange(1, m + 1, dtype=np.float64)
     ratios = (m + 1.0 - d) / (m + 1.0 + d) * ((n + d) / (n - d))
     return np.asarray(vectors, dtype=np.float64), np.concatenate([[1.0], np.cumprod(ratios)])
@@ -219,8 +221,8 @@ def moments(values: Floats, ranks: np.ndarray, candidates: Candidates) -> tuple[
     """(ranks,) E[f(r) | R] and Var[f(r) | R] of corrected values f, at full ranks R."""
     shares = chances(ranks, candidates)
     mean = (shares * values).sum(axis=1)
-    apart = values - mean[:, None]
-    return mean, (shares * (apart * apart)).sum(axis=1)
+    deviation = values - mean[:, None]
+    return mean, (shares * (deviation * deviation)).sum(axis=1)
 
 
 UNBIASED = "AUC"  # its mean over samples is that of all items (Krichene & Rendle 2020)
@@ -228,25 +230,27 @@ _REFUSED = 3  # after hits (0), ideals (1) and cases (2)
 _CORRECTED_AT_ONCE = 1 << 16  # full ranks whose lists are held
 
 
-def not_corrected(label: Label, own: Conventions) -> str:
-    """Why a label has no value on sampled candidates, whatever the data; empty where it has one."""
-    if own.candidates is None:
+def not_corrected(label: Label, conventions: Conventions) -> str:
+    """Return why a label has no value on sampled candidates, whatever the data; empty if it has one."""
+    if conventions.candidates is None:
         return ""
     if label.name not in (*CORRECTED_METRICS, UNBIASED):
         return (
             f"there is no correction for sampled candidates: {label.name} is no function of the rank of one relevant "
             f"item. Take it out of the metrics ({', '.join((*CORRECTED_METRICS, UNBIASED))} stay), or rank all items"
         )
-    if own.ties == "average":
+    if conventions.ties == "average":
         return "`ties: average` leaves no rank to correct under `candidates`; choose another order"
     if label.judged_only:
         return "`judged_only` closes lists up, so that no sampled rank is left to correct; leave it out"
-    if is_pooled(label, own):
+    if is_pooled(label, conventions):
         return "a pooled mean of corrected values is not defined; take precision_aggregate: macro and f1_aggregate: per_user"
     return ""
 
 
-def corrected(lists: Judged, label: Label, own: Conventions, candidates: Candidates) -> Floats:
+def corrected(
+    lists: Judged, label: Label, conventions: Conventions, candidates: Candidates
+) -> Floats:
     """(users,) f(r) of each user's sampled rank r; 0 for users without a list or without a relevant item.
 
     Where relevant items differ in their grade, so does f.
@@ -260,61 +264,61 @@ def corrected(lists: Judged, label: Label, own: Conventions, candidates: Candida
     grade = np.zeros(lists.n_users)
     grade[lists.truth_user] = lists.truth_grade
     for each in np.unique(grade[ranks > 0]):
-        here = (ranks > 0) & (grade == each)
-        aim = by_rank(label, own, float(each), candidates)
-        values[here] = correction(aim, candidates)[ranks[here] - 1]
+        users = (ranks > 0) & (grade == each)
+        aim = by_rank(label, conventions, float(each), candidates)
+        values[users] = correction(aim, candidates)[ranks[users] - 1]
     return values
 
 
 def sampled_ranks(lists: Judged, label: Label, candidates: Candidates) -> Ints:
     """(users,) the rank of the relevant item among the candidates; 0 for users without list or relevant item."""
     m = candidates.negatives
-    asked = (lists.n_listed > 0) & (lists.n_relevant > 0)
+    is_complete = (lists.n_listed > 0) & (lists.n_relevant > 0)
     first = lists.hit_number == 1
     ranks = np.zeros(lists.n_users, dtype=np.int64)
     ranks[lists.hit_user[first]] = lists.hit_rank[first]
     length = f"negatives: {m} makes lists of {m + 1:,} items"
     reasons = (
         (
-            asked & (lists.n_relevant > 1),
+            is_complete & (lists.n_relevant > 1),
             "have more than one relevant item, and the correction is for one. "
             "Keep one row of the truth per user, or rank all items",
         ),
         (
-            asked & (lists.n_listed != m + 1),
+            is_complete & (lists.n_listed != m + 1),
             f"have lists of another length: {length}. "
             "Set conventions.candidates.negatives to what was drawn, or make the lists whole",
         ),
         (
-            asked & (ranks == 0),
+            is_complete & (ranks == 0),
             "have lists without their relevant item, so its rank is not known. Put it among the candidates of its user",
         ),
     )
-    for number, (users, said) in enumerate(reasons):
-        _refuse(lists, users, f"{label}: {{users}} user(s) {said}; first: {{first!r}}", number)
-    return np.where(asked, ranks, 0)
+    for number, (users, reason) in enumerate(reasons):
+        _refuse(lists, users, f"{label}: {{users}} user(s) {reason}; first: {{first!r}}", number)
+    return np.where(is_complete, ranks, 0)
 
 
-def _refuse(lists: Judged, users: Bools, said: str, number: int) -> None:
+def _refuse(lists: Judged, users: Bools, text: str, number: int) -> None:
     if users.any():
         (first,) = lists.users[users][:1].tolist()
-        raise ScoringError(Refusal(said, (_REFUSED, number), int(users.sum()), first))
+        raise ScoringError(Refusal(text, (_REFUSED, number), int(users.sum()), first))
 
 
-def by_rank(label: Label, own: Conventions, grade: float, candidates: Candidates) -> Floats:
+def by_rank(label: Label, conventions: Conventions, grade: float, candidates: Candidates) -> Floats:
     """(depth,) M(R): the label's value of a list of the whole catalogue whose one relevant item stands at rank R.
 
     Made by the label's own function; beyond `depth` it is 0.
     """
-    whole = label.k is None or (label.name == "RR" and own.rr_cutoff == "none")
+    whole = label.k is None or (label.name == "RR" and conventions.rr_cutoff == "none")
     depth = candidates.catalogue if whole else min(label.k or 0, candidates.catalogue)
     return np.concatenate(
-        [of_full_ranks(label, own, grade, ranks, candidates) for ranks in _blocks(depth)]
+        [of_full_ranks(label, conventions, grade, ranks, candidates) for ranks in _blocks(depth)]
     )
 
 
 def of_full_ranks(
-    label: Label, own: Conventions, grade: float, ranks: Ints, candidates: Candidates
+    label: Label, conventions: Conventions, grade: float, ranks: Ints, candidates: Candidates
 ) -> Floats:
     """(ranks,) M(R) at these full ranks."""
     each, grades = np.arange(len(ranks)), np.full(len(ranks), grade)
@@ -330,10 +334,10 @@ def of_full_ranks(
         truth_grade=grades,
         truth_place=np.ones(len(ranks), dtype=np.int64),
     )
-    found: Floats = label.metric.function(
-        lists, label.k, **label.metric.arguments(own), **label.parameters
+    values: Floats = label.metric.function(
+        lists, label.k, **label.metric.arguments(conventions), **label.parameters
     )
-    return found
+    return values
 
 
 def _blocks(depth: int) -> Iterator[Ints]:

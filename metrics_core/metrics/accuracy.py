@@ -2,7 +2,7 @@
 
 Every function takes `lists` (`Judged` with the relevant rows only), the cutoff `k` (None: the whole list) and,
 keyword-only and without defaults, the conventions and parameters that it depends on. It returns `(users,)` float64.
-A list without hits earns 0, also where the denominator is 0; users without list or without relevant items
+A list without hits has the value 0, also if the denominator is 0; users without list or without relevant items
 follow the `user_*` policies, which are applied afterwards. A list shorter than k is not filled up: ranks that are
 not there hold no hit.
 """
@@ -22,17 +22,18 @@ from concord.metrics_core.metrics.judged import (
     Judged,
     per_user,
     product_before,
+    ratio_or_zero,
 )
 from concord.metrics_core.metrics.steps import OneUser, Steps, format_number, format_sum
 
 
 def precision(lists: Judged, k: int | None, *, precision_denominator: str) -> Floats:
     """P@k = hits in the top k / k."""
-    return _share(lists.count(k), precision_divisor(lists, k, precision_denominator))
+    return ratio_or_zero(lists.count(k), precision_divisor(lists, k, precision_denominator))
 
 
 def precision_divisor(lists: Judged, k: int | None, precision_denominator: str) -> Ints:
-    """What precision divides by: k (without one the length of the list), that length up to k, or min(k, relevant items)."""
+    """Return what precision divides by: k (without one the length of the list), that length up to k, or min(k, relevant items)."""
     return {
         "k": lists.cutoff(k),
         "len": lists.length(k),
@@ -49,7 +50,7 @@ def precision_steps(one: OneUser) -> Steps:
 def recall(lists: Judged, k: int | None, *, recall_denominator: str) -> Floats:
     """R@k = hits in the top k / relevant items."""
     divisor = {"relevant": lists.weight, "min_k_relevant": lists.reachable(k)}
-    return _share(lists.count(k), divisor[recall_denominator])
+    return ratio_or_zero(lists.count(k), divisor[recall_denominator])
 
 
 def recall_steps(one: OneUser) -> Steps:
@@ -65,7 +66,7 @@ def f1(
     """F1@k = 2 P R / (P + R), 0 if both are 0."""
     p = precision(lists, k, precision_denominator=precision_denominator)
     r = recall(lists, k, recall_denominator=recall_denominator)
-    return _share(2.0 * p * r, p + r)
+    return ratio_or_zero(2.0 * p * r, p + r)
 
 
 def f1_steps(one: OneUser) -> Steps:
@@ -127,7 +128,7 @@ def average_precision(
         "k": lists.cutoff(k),
         "min_len_relevant": np.minimum(lists.length(k), relevant),
     }[ap_denominator]
-    return _share(total, divisor)
+    return ratio_or_zero(total, divisor)
 
 
 def average_precision_steps(one: OneUser) -> Steps:
@@ -240,7 +241,7 @@ def ndcg(
     best = lists.once(ideal_dcg, k, discount=discount, ideal=ideal, **earning)
     positive = ideal in {"truth_at_k", "truth"}  # 0 only where there is no gain
     any_gain = best > 0 if positive else lists.once(_any_gain, **earning)
-    return np.where(any_gain, _share(reached, best), np.nan)
+    return np.where(any_gain, ratio_or_zero(reached, best), np.nan)
 
 
 def ndcg_steps(one: OneUser) -> Steps:
@@ -279,7 +280,7 @@ def r_precision(lists: Judged, k: int | None) -> Floats:
     Buckley & Voorhees (2000), SIGIR, 33-40.  doi:10.1145/345508.345543
     """
     in_top_r = lists.chance_within(lists.n_relevant[lists.hit_user])
-    return _share(per_user(lists.hit_user, in_top_r, lists.n_users), lists.n_relevant)
+    return ratio_or_zero(per_user(lists.hit_user, in_top_r, lists.n_users), lists.n_relevant)
 
 
 def r_precision_steps(one: OneUser) -> Steps:
@@ -306,7 +307,7 @@ def rank_biased_precision(
         return total
     last = lists.cutoff(k)
     weights = np.cumsum(discounts({"geometric": p}, int(last.max(initial=0))))
-    return _share(total, weights[last])
+    return ratio_or_zero(total, weights[last])
 
 
 def rank_biased_precision_steps(one: OneUser) -> Steps:
@@ -356,7 +357,7 @@ def expected_reciprocal_rank_steps(one: OneUser) -> Steps:
 def _any_gain(
     lists: Judged, *, gain: str | Mapping[str, Any], relevance_threshold: float | None
 ) -> Bools:
-    """(users,) does any item of the truth earn something?"""
+    """Return (users,) True if any item of the ground truth has a gain."""
     earned = gains(lists.truth_grade, gain, relevance_threshold)
     return np.bincount(lists.truth_user[earned > 0], minlength=lists.n_users) > 0
 
@@ -364,12 +365,6 @@ def _any_gain(
 def _harmonic(last: Ints) -> Floats:
     """1 + 1/2 + … + 1/i at index i."""
     return np.cumsum(np.concatenate([[0.0], 1.0 / np.arange(1, int(last.max(initial=0)) + 1)]))
-
-
-def _share(part: Any, whole: Any) -> Floats:
-    """Return part / whole; 0 where whole is 0, which happens only where part is 0."""
-    part = np.asarray(part, dtype=np.float64)
-    return np.divide(part, whole, out=np.zeros_like(part), where=np.asarray(whole) > 0)
 
 
 def _ratio(one: OneUser, name: str, divisor: float, denominator: str) -> Steps:
@@ -399,6 +394,6 @@ def _discounted(
 
 
 def _earned(one: OneUser, gain: Any) -> Floats:
-    """What the hits in the top k earn, by what they count."""
+    """Return the gains of the hits in the top k, times their weights."""
     earned = gains(one.lists.hit_grade, gain, one.conventions.relevance_threshold)
     return one.lists.weighed(earned)[one.lists.within(one.k)]

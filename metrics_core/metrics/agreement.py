@@ -16,8 +16,10 @@ from concord.metrics_core.metrics.judged import (
     Floats,
     Ints,
     Judged,
+    differs_from_previous,
     per_user,
     position_in_user,
+    ratio_or_zero,
 )
 from concord.metrics_core.metrics.steps import OneUser, Steps, format_number, format_sum
 
@@ -36,11 +38,11 @@ def spearman(lists: Judged, k: int | None) -> Floats:
     by_grade = _average_rank(items)
     n = np.bincount(items.user, minlength=lists.n_users)
     middle = ((n + 1) / 2)[items.user]
-    place, graded = items.place - middle, by_grade - middle
-    together = per_user(items.user, place * graded, lists.n_users)
-    spread = per_user(items.user, place**2, lists.n_users)
+    position, graded = items.position - middle, by_grade - middle
+    together = per_user(items.user, position * graded, lists.n_users)
+    spread = per_user(items.user, position**2, lists.n_users)
     spread_of_grades = per_user(items.user, graded**2, lists.n_users)
-    return _correlation(together, np.sqrt(spread * spread_of_grades))
+    return _ratio_or_nan(together, np.sqrt(spread * spread_of_grades))
 
 
 def kendall(lists: Judged, k: int | None) -> Floats:
@@ -56,7 +58,7 @@ def kendall(lists: Judged, k: int | None) -> Floats:
     concordant, discordant = _pairs(items, lists.n_users)
     n = np.bincount(items.user, minlength=lists.n_users)
     different = concordant + discordant
-    return _correlation(concordant - discordant, np.sqrt(n * (n - 1) / 2 * different))
+    return _ratio_or_nan(concordant - discordant, np.sqrt(n * (n - 1) / 2 * different))
 
 
 def concordant_pairs(lists: Judged, k: int | None) -> Floats:
@@ -69,7 +71,7 @@ def concordant_pairs(lists: Judged, k: int | None) -> Floats:
     Koren & Sill (2011), RecSys, 117-124.  doi:10.1145/2043932.2043956
     """
     concordant, discordant = _pairs(_judged_items(lists, k), lists.n_users)
-    return _correlation(concordant, concordant + discordant)
+    return _ratio_or_nan(concordant, concordant + discordant)
 
 
 def agreement_steps(one: OneUser) -> Steps:
@@ -112,7 +114,7 @@ def bpref(lists: Judged, k: int | None, *, relevance_threshold: float | None) ->
     most = np.minimum(n_relevant, n_other)[user]
     above = np.minimum(above[counted], n_relevant[user])
     lost = np.divide(above, most, out=np.zeros(len(user)), where=most > 0)
-    return _share(per_user(user, 1.0 - lost, lists.n_users), n_relevant)
+    return ratio_or_zero(per_user(user, 1.0 - lost, lists.n_users), n_relevant)
 
 
 def bpref_steps(one: OneUser) -> Steps:
@@ -148,19 +150,21 @@ def half_life_utility(
     ----------
     Breese, Heckerman & Kadie (1998), UAI, 43-52.  arXiv:1301.7363
     """
-    own = lists.keep(
+    relevant = lists.keep(
         lists.hit_first & _relevant(lists.hit_grade, relevance_threshold),
         _relevant(lists.truth_grade, relevance_threshold),
     )
     weight = {"halflife": halflife}
-    utility = own.discounted(
-        np.maximum(own.hit_grade - hlu_neutral, 0.0), lambda depth: discounts(weight, depth), k
+    utility = relevant.discounted(
+        np.maximum(relevant.hit_grade - hlu_neutral, 0.0), lambda depth: discounts(weight, depth), k
     )
     if hlu_norm == "none":
         return utility
-    best_first = discounts(weight, int(own.truth_rank.max(initial=0)))[own.truth_rank]
-    earned = np.maximum(own.truth_grade - hlu_neutral, 0.0)
-    return _correlation(utility, per_user(own.truth_user, earned * best_first, own.n_users))
+    best_first = discounts(weight, int(relevant.truth_rank.max(initial=0)))[relevant.truth_rank]
+    earned = np.maximum(relevant.truth_grade - hlu_neutral, 0.0)
+    return _ratio_or_nan(
+        utility, per_user(relevant.truth_user, earned * best_first, relevant.n_users)
+    )
 
 
 def half_life_utility_steps(one: OneUser) -> Steps:
@@ -193,15 +197,17 @@ def auc(lists: Judged, k: int | None, *, relevance_threshold: float | None) -> F
     ----------
     Hanley & McNeil (1982), Radiology 143(1), 29-36.  doi:10.1148/radiology.143.1.7063747
     """
-    own = lists.keep(
+    relevant = lists.keep(
         lists.hit_first & _relevant(lists.hit_grade, relevance_threshold),
         np.zeros(len(lists.truth_grade), dtype=bool),
     )
-    n, hits = own.length(k), own.count(k)
-    top = own.within(k)
-    user = own.hit_user[top]
-    below = (n - hits)[user] - (own.hit_rank[top] - own.hit_number[top])
-    return _correlation(per_user(user, below.astype(np.float64), own.n_users), hits * (n - hits))
+    n, hits = relevant.length(k), relevant.count(k)
+    top = relevant.within(k)
+    user = relevant.hit_user[top]
+    below = (n - hits)[user] - (relevant.hit_rank[top] - relevant.hit_number[top])
+    return _ratio_or_nan(
+        per_user(user, below.astype(np.float64), relevant.n_users), hits * (n - hits)
+    )
 
 
 def auc_steps(one: OneUser) -> Steps:
@@ -224,7 +230,7 @@ def judged_share(lists: Judged, k: int | None) -> Floats:
     ----------
     MacAvaney, Macdonald & Ounis (2022), ECIR, 305-310.  arXiv:2111.13466  (ir_measures, Judged)
     """
-    return _share(lists.keep(lists.hit_first, _all(lists)).count(k), lists.length(k))
+    return ratio_or_zero(lists.keep(lists.hit_first, _all(lists)).count(k), lists.length(k))
 
 
 def judged_share_steps(one: OneUser) -> Steps:
@@ -235,22 +241,26 @@ def judged_share_steps(one: OneUser) -> Steps:
 
 
 def judged_only(lists: Judged) -> Judged:
-    """The same users with condensed lists: those of judged items only, in the same order, closed up.
+    """Return condensed lists: only the judged items, in the same order, closed up.
 
     References
     ----------
     Sakai (2007), SIGIR, 71-78.  doi:10.1145/1277741.1277756
     """
-    kept = lists.keep(lists.hit_first, _all(lists))
-    rank = position_in_user(kept.hit_user, kept.n_users)
-    length = np.bincount(kept.hit_user, minlength=kept.n_users)
-    tied = None if kept.hit_tied is None else _closed_up(kept.hit_user, kept.hit_tied, rank)
-    return replace(kept, hit_rank=rank, n_listed=length, hit_tied=tied)
+    condensed = lists.keep(lists.hit_first, _all(lists))
+    rank = position_in_user(condensed.hit_user, condensed.n_users)
+    length = np.bincount(condensed.hit_user, minlength=condensed.n_users)
+    tied = (
+        None
+        if condensed.hit_tied is None
+        else _closed_up(condensed.hit_user, condensed.hit_tied, rank)
+    )
+    return replace(condensed, hit_rank=rank, n_listed=length, hit_tied=tied)
 
 
 def _closed_up(user: Ints, tied: Ints, rank: Ints) -> Ints:
     """(hits, 2) first and last of the closed-up ranks that items of equal scores share."""
-    starts = np.flatnonzero(_differs(user) | _differs(tied[:, 0]))
+    starts = np.flatnonzero(differs_from_previous(user) | differs_from_previous(tied[:, 0]))
     size = np.diff(np.append(starts, len(rank)))
     first = np.repeat(rank[starts], size)
     return np.column_stack([first, first + np.repeat(size, size) - 1])
@@ -258,33 +268,33 @@ def _closed_up(user: Ints, tied: Ints, rank: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class _Items:
-    """(items,) the judged items of the top k: user, place among them, grade."""
+    """(items,) the judged items of the top k: user, position among them, grade."""
 
     user: Ints
-    place: Ints
+    position: Ints
     grade: Floats
 
 
 def _judged_items(lists: Judged, k: int | None) -> _Items:
-    kept = lists.hit_first & lists.within(k)
-    user = lists.hit_user[kept]
-    return _Items(user, position_in_user(user, lists.n_users), lists.hit_grade[kept])
+    is_read = lists.hit_first & lists.within(k)
+    user = lists.hit_user[is_read]
+    return _Items(user, position_in_user(user, lists.n_users), lists.hit_grade[is_read])
 
 
 def _average_rank(items: _Items) -> Floats:
     """(items,) rank by grade within the user, best first; equal grades share the average."""
     order = np.lexsort((-items.grade, items.user))
     user, grade = items.user[order], items.grade[order]
-    starts = np.flatnonzero(_differs(user) | _differs(grade))
+    starts = np.flatnonzero(differs_from_previous(user) | differs_from_previous(grade))
     size = np.diff(np.append(starts, len(user)))
-    place = position_in_user(user, int(user.max(initial=-1)) + 1)
+    position = position_in_user(user, int(user.max(initial=-1)) + 1)
     shared = np.empty(len(order))
-    shared[order] = np.repeat(place[starts] + (size - 1) / 2, size)
+    shared[order] = np.repeat(position[starts] + (size - 1) / 2, size)
     return shared
 
 
 def _pairs(items: _Items, n_users: int) -> tuple[Ints, Ints]:
-    """(users,) pairs in which the upper item has the higher grade, and the lower; equal grades are neither."""
+    """Return (users,) concordant and discordant pairs: the upper item has the higher, or the lower, grade."""
     concordant, discordant = np.zeros(n_users, dtype=np.int64), np.zeros(n_users, dtype=np.int64)
     for upper, lower in _neighbours(items):
         better = items.grade[upper] > items.grade[lower]
@@ -295,11 +305,11 @@ def _pairs(items: _Items, n_users: int) -> tuple[Ints, Ints]:
 
 
 def _neighbours(items: _Items) -> Iterator[tuple[Ints, Ints]]:
-    """Positions of items of one user that stand 1, 2, 3 … places apart."""
+    """Return pairs of items of one user at distance 1, 2, 3, …."""
     rows = np.arange(len(items.user))
-    for apart in range(1, int(items.place.max(initial=1))):
-        lower = rows[items.place > apart]
-        yield lower - apart, lower
+    for distance in range(1, int(items.position.max(initial=1))):
+        lower = rows[items.position > distance]
+        yield lower - distance, lower
 
 
 def _relevant(grade: Floats, threshold: float | None) -> Bools:
@@ -312,28 +322,18 @@ def _counted(lists: Judged, truth: Bools) -> Ints:
 
 def _before_user(running: Ints, user: Ints) -> Ints:
     """(rows,) the running count where the row's user begins."""
-    starts = np.flatnonzero(_differs(user))
+    starts = np.flatnonzero(differs_from_previous(user))
     return np.repeat(running[starts], np.diff(np.append(starts, len(user))))
-
-
-def _differs(values: Ints | Floats) -> Bools:
-    """(rows,) does the row differ from the one above?"""
-    return np.concatenate([np.ones(min(len(values), 1), dtype=bool), values[1:] != values[:-1]])
 
 
 def _all(lists: Judged) -> Bools:
     return np.ones(len(lists.truth_grade), dtype=bool)
 
 
-def _correlation(part: Floats | Ints, whole: Floats | Ints) -> Floats:
+def _ratio_or_nan(part: Floats | Ints, whole: Floats | Ints) -> Floats:
     """Return part / whole; NaN where whole is 0."""
     undefined = np.full(len(part), np.nan)
     return np.divide(part, whole, out=undefined, where=np.asarray(whole) > 0)
-
-
-def _share(part: Floats | Ints, whole: Ints) -> Floats:
-    """Return part / whole; 0 where whole is 0."""
-    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 
 def _least(one: OneUser) -> float:

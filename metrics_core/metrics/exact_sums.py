@@ -16,7 +16,7 @@ _BITS = 53  # of a float64
 _HIGHEST = 1022  # power of two of the largest step: a value plus a larger one could be infinite
 _LARGEST_DIVISOR = 1 << 26  # times half of the bits of a float64 it is exact
 _HIGH_BITS = np.int64(-1 << 27)  # mask of the upper 26 of 53 bits
-_DOUBT = 1e-15  # relative error of a second quotient, with room to spare
+_RELATIVE_ERROR = 1e-15  # relative error of a second quotient, with room to spare
 _TINY = 1e-322
 
 
@@ -56,9 +56,9 @@ class UserSums:
 
     def add(self, user: Ints, values: Floats) -> None:
         """Add a block of values."""
-        there = values != 0
-        if 2 * np.count_nonzero(there) < len(values):  # such as categories that items lack
-            user, values = user[there], values[there]
+        is_nonzero = values != 0
+        if 2 * np.count_nonzero(is_nonzero) < len(values):  # such as categories that items lack
+            user, values = user[is_nonzero], values[is_nonzero]
         bits = self.most.bit_length() + 1
         shift = int(np.frexp(self.largest)[1]) + bits
         left, level = values, 0
@@ -103,16 +103,16 @@ def mean_of(parts: Sequence[Floats], n: Any) -> Floats:
         lacking, more_lost = _two_sum(_remainder(total, divisor, first), rest)
         second = lacking / divisor
         beyond = _remainder(lacking, divisor, second)
-        found = np.where(second == 0, first, first + second)
+        result = np.where(second == 0, first, first + second)
         lost = lost + np.abs(more_lost)
-        doubt = 4.0 * lost / divisor + np.abs(second) * _DOUBT + _TINY
-        agreed = (first + (second - doubt)) == (first + (second + doubt))
-        sure = ((lost == 0) & (beyond == 0)) | agreed
-        sure &= divisor < _LARGEST_DIVISOR
-    found[divisor == 0] = np.nan
-    for user in np.flatnonzero(~sure & (divisor > 0)).tolist():
-        found[user] = _by_fractions([float(part[user]) for part in parts], float(divisor[user]))
-    return found
+        error_bound = 4.0 * lost / divisor + np.abs(second) * _RELATIVE_ERROR + _TINY
+        agreed = (first + (second - error_bound)) == (first + (second + error_bound))
+        is_exact = ((lost == 0) & (beyond == 0)) | agreed
+        is_exact &= divisor < _LARGEST_DIVISOR
+    result[divisor == 0] = np.nan
+    for user in np.flatnonzero(~is_exact & (divisor > 0)).tolist():
+        result[user] = _by_fractions([float(part[user]) for part in parts], float(divisor[user]))
+    return result
 
 
 def _by_fractions(numbers: Sequence[float], divisor: float) -> float:

@@ -1,7 +1,7 @@
 """Expected values where equal scores may stand in any order, every order alike.
 
 What is linear in the hits needs only the chance that a hit lies in the top k (`Judged.total`). Average precision,
-reciprocal rank and Hit depend on how hits stand to each other; here they are summed over the ranks of each group
+reciprocal rank and Hit depend on the order of the hits among themselves; here they are summed over the ranks of each group
 of equal scores.
 
 References
@@ -17,6 +17,7 @@ from concord.metrics_core.metrics.judged import (
     Floats,
     Ints,
     Judged,
+    differs_from_previous,
     per_user,
     position_in_user,
     product_before,
@@ -28,13 +29,13 @@ class _Ranks:
     """(rows,) each rank of each group of equal scores that holds a hit.
 
     user, rank   : whose list, and which rank
-    place, size  : place of the rank in its group, 1 first, and the number of ranks of the group
+    position, size  : position of the rank in its group, 1 first, and the number of ranks of the group
     hits, before : hits in the group, and hits above the group
     """
 
     user: Ints
     rank: Ints
-    place: Ints
+    position: Ints
     size: Ints
     hits: Ints
     before: Ints
@@ -43,11 +44,11 @@ class _Ranks:
 def average_precision_sum(lists: Judged, k: int | None) -> Floats:
     """(users,) expected sum of P@i over the ranks i <= k that hit.
 
-    At a place j of a group of m items with r hits stands a hit with chance r/m; given that, (j - 1)(r - 1)/(m - 1)
+    Position j of a group of m items with r hits holds a hit with chance r/m; given that, (j - 1)(r - 1)/(m - 1)
     of the group's other hits are to be expected above it.
     """
     ranks = _ranks(lists)
-    others = (ranks.place - 1) * (ranks.hits - 1) / np.maximum(ranks.size - 1, 1)
+    others = (ranks.position - 1) * (ranks.hits - 1) / np.maximum(ranks.size - 1, 1)
     precision = (ranks.before + 1 + others) / ranks.rank
     return _within(ranks, ranks.hits / ranks.size * precision, k, lists.n_users)
 
@@ -65,10 +66,10 @@ def any_hit(lists: Judged, k: int | None) -> Floats:
 
 
 def _chance_of_first_hit(ranks: _Ranks) -> Floats:
-    """(rows,) chance that the user's first hit stands here: none on the places above, one on this."""
-    here = ranks.hits / (ranks.size - ranks.place + 1)
-    none_above = product_before(1.0 - np.minimum(here, 1.0), ranks.place)
-    return np.where(ranks.before == 0, np.minimum(here, 1.0) * none_above, 0.0)
+    """(rows,) chance that the user's first hit has this rank: none on the ranks above, one on this."""
+    hit_chance = ranks.hits / (ranks.size - ranks.position + 1)
+    none_above = product_before(1.0 - np.minimum(hit_chance, 1.0), ranks.position)
+    return np.where(ranks.before == 0, np.minimum(hit_chance, 1.0) * none_above, 0.0)
 
 
 def _within(ranks: _Ranks, values: Floats, k: int | None, n_users: int) -> Floats:
@@ -78,21 +79,16 @@ def _within(ranks: _Ranks, values: Floats, k: int | None, n_users: int) -> Float
 
 def _ranks(lists: Judged) -> _Ranks:
     first, last = lists.tied_ranks.T
-    starts = np.flatnonzero(_differs(lists.hit_user) | _differs(first))
+    starts = np.flatnonzero(differs_from_previous(lists.hit_user) | differs_from_previous(first))
     size = (last - first + 1)[starts]
     group = np.repeat(np.arange(len(starts)), size)
     hits = np.diff(np.append(starts, len(lists.hit_user)))
-    place = position_in_user(group, len(starts))
+    position = position_in_user(group, len(starts))
     return _Ranks(
         user=lists.hit_user[starts][group],
-        rank=first[starts][group] + place - 1,
-        place=place,
+        rank=first[starts][group] + position - 1,
+        position=position,
         size=size[group],
         hits=hits[group],
         before=(lists.hit_number[starts] - 1)[group],
     )
-
-
-def _differs(values: Ints) -> Ints:
-    """(rows,) does the row differ from the one above?"""
-    return np.concatenate([np.ones(min(len(values), 1), dtype=bool), values[1:] != values[:-1]])

@@ -33,11 +33,13 @@ def attention_fairness(
     """
     if listed.items.group is None:
         return np.full(listed.n_users, np.nan)
-    apart = np.zeros(listed.n_users)
-    given = attention_shares(listed, k, discount)
-    for attention, target in zip(given, target_shares(listed, fairness_target), strict=True):
-        apart += np.abs(attention - target)
-    return np.maximum(1.0 - apart / 2, 0.0)  # below 0 by rounding only
+    distance = np.zeros(listed.n_users)
+    attention_of_groups = attention_shares(listed, k, discount)
+    for attention, target in zip(
+        attention_of_groups, target_shares(listed, fairness_target), strict=True
+    ):
+        distance += np.abs(attention - target)
+    return np.maximum(1.0 - distance / 2, 0.0)  # below 0 by rounding only
 
 
 def attention_steps(one: OneUser) -> Steps:
@@ -85,15 +87,15 @@ def attention_shares(
 
 def target_shares(listed: Listed, fairness_target: str) -> Iterator[Floats]:
     """(users,) for each group, and for items without one: the share that it should have."""
-    named, users = len(listed.items.groups), listed.n_users
+    n_groups, users = len(listed.items.groups), listed.n_users
     if fairness_target == "relevant":
         group = _group_of(listed.items)[listed.wanted_item]
         wanted = np.bincount(listed.wanted_user, minlength=users)
-        for number in range(named + 1):
+        for number in range(n_groups + 1):
             here = np.where(group == number, 1.0, 0.0)
             yield share(per_user(listed.wanted_user, here, users), wanted)
     elif fairness_target == "uniform":
-        yield from (np.full(users, 1 / named) for _ in range(named))
+        yield from (np.full(users, 1 / n_groups) for _ in range(n_groups))
         yield np.zeros(users)
     else:
         sizes = group_sizes(listed.items)

@@ -1,4 +1,4 @@
-"""Judged: what every metric reads. Sparse: one row a recommended item that the truth knows."""
+"""Judged: the input of every metric. Sparse: one row per recommended item with a judgement."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -18,18 +18,32 @@ Array = TypeVar("Array", bound=NDArray[Any])
 
 @dataclass(frozen=True)
 class Judged:
-    """Lists joined with the truth; users are numbered 0 … n_users - 1, ranks start at 1. No array can be written to.
+    """Recommendations joined with the ground truth, the input of a metric.
 
-    users       : (users,) ids, ascending
-    known       : (users,) is the user in the truth, or stated to be evaluated?
-    n_listed    : (users,) length of the list
-    hit_*       : (hits,) user number, rank and grade of each listed item that the truth knows, by user and rank
-    hit_first   : (hits,) is it the item's first place in the list? False for the copies that `keep` counts
-    hit_tied    : (hits, 2) first and last rank of the items that share the hit's score; None: no tie is averaged
-    truth_*     : (truth rows,) user number and grade of each row of the truth, by user, best grade first
-    truth_place : (truth rows,) where the row stood in the truth as it was given; None: nobody asked
-    columns     : name of a column of the catalogue -> its numbers, (hits,) and (truth rows,)
-    weights     : what each relevant row counts, (hits,) and (truth rows,): one over its propensity; None: all count 1
+    Users are numbered 0 … n_users - 1, ranks start at 1. Arrays are read-only.
+
+    Attributes
+    ----------
+    users : (users,) array
+        Ids, ascending.
+    known : (users,) array of bool
+        True if the user is in the ground truth, or stated to be evaluated.
+    n_listed : (users,) array of int
+        Length of the list.
+    hit_user, hit_rank, hit_grade : (hits,) arrays
+        User number, rank and grade of each listed item that has a judgement, by user and rank.
+    hit_first : (hits,) array of bool
+        False for the later copies of an item, which `duplicates: keep` counts.
+    truth_user, truth_grade : (truth rows,) arrays
+        User number and grade of each row of the ground truth, by user, best grade first.
+    hit_tied : (hits, 2) array of int, optional
+        First and last rank of the items with the hit's score; None if ties are not averaged.
+    truth_place : (truth rows,) array of int, optional
+        Position of the row in the ground truth as given; None if no convention reads it.
+    columns : mapping of str to (array, array)
+        Numbers of the catalogue by column, of the hits and of the rows of the ground truth.
+    weights : (array, array), optional
+        Weights of hits and rows, one over the propensity; None: all weigh 1.
     """
 
     users: NDArray[Any]
@@ -52,31 +66,31 @@ class Judged:
             _map_arrays(getattr(self, each.name), read_only)
 
     def copied(self) -> "Judged":
-        """Return the same lists with arrays of their own, for code that may write to them in spite of all."""
+        """Return the same lists with copied arrays, for code that may write to them."""
         return replace(
             self,
             **{each.name: _map_arrays(getattr(self, each.name), np.copy) for each in fields(self)},
         )
 
-    def weighed(self, earned: Floats) -> Floats:
-        """(hits,) what each hit earns, times what it counts."""
-        return earned if self.weights is None else earned * self.weights[0]
+    def weighed(self, gain: Floats) -> Floats:
+        """Return (hits,) the gain of each hit times its weight."""
+        return gain if self.weights is None else gain * self.weights[0]
 
     def hit_column(self, name: str) -> Floats:
-        """(hits,) the catalogue's number of each hit, such as its price."""
+        """Return (hits,) a number of the catalogue, such as the price of each hit."""
         return self.columns[name][0]
 
     def truth_column(self, name: str) -> Floats:
-        """(truth rows,) the same of each row of the truth."""
+        """Return (truth rows,) the same for each row of the ground truth."""
         return self.columns[name][1]
 
     @cached_property
     def unweighed(self) -> "Judged":
-        """The same lists where all relevant rows count 1."""
+        """The same lists with all weights 1."""
         return self if self.weights is None else replace(self, weights=None)
 
     def relevant(self, threshold: float | None, visible: str) -> "Judged":
-        """The same lists with the relevant rows only; `visible` = retrieved hides truth that is not listed."""
+        """Return the lists with the relevant rows only; `visible="retrieved"` hides ground truth that is not listed."""
         if (threshold, visible) not in self._views:
             lists = self._relevant(threshold, visible)
             self._views[threshold, visible] = None if lists is self else lists
@@ -84,7 +98,7 @@ class Judged:
 
     @cached_property
     def _views(self) -> dict[tuple[float | None, str], "Judged | None"]:
-        """None: these lists themselves. Naming themselves they would stay in memory until somebody looks for garbage."""
+        """Views by threshold and visibility; None: these lists, without a reference cycle that would keep them in memory."""
         return {}
 
     def _relevant(self, threshold: float | None, visible: str) -> "Judged":
@@ -115,16 +129,16 @@ class Judged:
     ) -> NDArray[Any]:
         """Return `make(self, *arguments, **options)`, (users,), computed once: definitions of a metric share its parts."""
         key = make, repr((arguments, options))
-        if key not in self._made:
-            self._made[key] = read_only(make(self, *arguments, **options))
-        return self._made[key]
+        if key not in self._computed:
+            self._computed[key] = read_only(make(self, *arguments, **options))
+        return self._computed[key]
 
     @cached_property
-    def _made(self) -> dict[tuple[Callable[..., Any], str], NDArray[Any]]:
+    def _computed(self) -> dict[tuple[Callable[..., Any], str], NDArray[Any]]:
         return {}
 
     def keep(self, hit: Bools, truth: Bools) -> "Judged":
-        """The same users with some of the hits and some rows of the truth."""
+        """Return the same users with some of the hits and some rows of the ground truth."""
         return replace(
             self,
             hit_user=self.hit_user[hit],
@@ -143,17 +157,17 @@ class Judged:
 
     @property
     def n_users(self) -> int:
-        """How many users there are."""
+        """Number of users."""
         return len(self.users)
 
     @cached_property
     def n_relevant(self) -> Ints:
-        """(users,) rows of the truth."""
+        """(users,) number of rows of the ground truth."""
         return read_only(np.bincount(self.truth_user, minlength=self.n_users))
 
     @cached_property
     def weight(self) -> Ints | Floats:
-        """(users,) what the relevant items count together: their number, or the sum of their weights."""
+        """(users,) sum of the weights of the relevant items; without weights their number."""
         if self.weights is None:
             return self.n_relevant
         return read_only(UserSums.of(self.truth_user, self.weights[1], self.n_users).total())
@@ -165,40 +179,40 @@ class Judged:
 
     @cached_property
     def truth_rank(self) -> Ints:
-        """(truth rows,) place of the row in the user's ideal list."""
+        """(truth rows,) rank of the row in the user's ideal list."""
         return read_only(position_in_user(self.truth_user, self.n_users))
 
     def within(self, k: int | None) -> Bools:
-        """(hits,) does the hit stand in the top k?"""
+        """Return (hits,) True if the hit is in the top k."""
         return np.ones(len(self.hit_rank), dtype=bool) if k is None else self.hit_rank <= k
 
     def cutoff(self, k: int | None) -> Ints:
-        """(users,) k, or the length of the list where there is no cutoff."""
+        """Return (users,) k, or the length of the list without a cutoff."""
         return self.n_listed if k is None else np.full(self.n_users, k)
 
     def reachable(self, k: int | None) -> Ints:
-        """(users,) the relevant items that a list of k items can hold: min(k, relevant), all where there is no k."""
+        """Return (users,) the relevant items that a list of k items can hold: min(k, relevant); all without k."""
         return self.n_relevant if k is None else np.minimum(self.n_relevant, k)
 
     def length(self, k: int | None) -> Ints:
-        """(users,) items in the list, at most k."""
+        """Return (users,) the number of items in the list, at most k."""
         return self.n_listed if k is None else np.minimum(self.n_listed, k)
 
     def count(self, k: int | None) -> Ints | Floats:
-        """(users,) hits in the top k, each by what it counts; where ties are averaged, the hits to be expected there."""
+        """Return (users,) the weighted number of hits in the top k; its expected value if ties are averaged."""
         if self.hit_tied is not None or self.weights is not None:
             return self.exact_total(self.weighed(np.ones(len(self.hit_rank))), k)
         return np.bincount(self.hit_user[self.within(k)], minlength=self.n_users)
 
     def total(self, values: Floats, k: int | None) -> Floats:
-        """(users,) sum of a value per hit over the top k, added in rank order."""
+        """Return (users,) the sum of a value per hit over the top k, added in rank order."""
         if self.hit_tied is not None:
             return per_user(self.hit_user, values * self.chance_within(k), self.n_users)
         top = self.within(k)
         return per_user(self.hit_user[top], values[top], self.n_users)
 
     def exact_total(self, values: Floats, k: int | None) -> Floats:
-        """(users,) as `total`, but exact and rounded once, so that the order of the hits changes no bit."""
+        """Return `total`, but exact and rounded once, so that the order of the hits changes no bit."""
         if self.hit_tied is not None:
             values = values * self.chance_within(k)
             return UserSums.of(self.hit_user, values, self.n_users).total()
@@ -206,7 +220,7 @@ class Judged:
         return UserSums.of(self.hit_user[top], values[top], self.n_users).total()
 
     def discounted(self, values: Floats, weights: Callable[[int], Floats], k: int | None) -> Floats:
-        """(users,) sum over the top k of a hit's value x the weight of its rank; `weights(depth)` from rank 0 on."""
+        """Return (users,) the sum over the top k of value x weight of the rank; `weights(depth)` starts at rank 0."""
         if self.hit_tied is None:
             weight = weights(int(self.hit_rank.max(initial=0)))
             return self.total(values * weight[self.hit_rank], k)
@@ -217,14 +231,14 @@ class Judged:
         return per_user(self.hit_user, values * within / (last - first + 1), self.n_users)
 
     def chance_within(self, k: int | Ints | None) -> Floats:
-        """(hits,) the share of the ranks that the hit may take which lie in the top k."""
+        """Return (hits,) the share of the hit's possible ranks that lie in the top k."""
         first, last = self.tied_ranks.T
         end = last if k is None else np.minimum(last, k)
         return np.maximum(end - first + 1, 0) / (last - first + 1)
 
     @property
     def tied_ranks(self) -> Ints:
-        """(hits, 2) the first and last rank that a hit may take."""
+        """(hits, 2) first and last possible rank of a hit."""
         if self.hit_tied is None:
             return np.column_stack([self.hit_rank, self.hit_rank])
         return self.hit_tied
@@ -248,21 +262,32 @@ def _map_arrays(value: Any, change: Callable[[NDArray[Any]], NDArray[Any]]) -> A
 
 
 def per_user(user: Ints, values: Floats, n_users: int) -> Floats:
-    """(users,) sums of values, each user's added one after the other in the order given."""
+    """Return (users,) sums of values, each user's added in the given order."""
     return np.bincount(user, weights=values, minlength=n_users).astype(np.float64, copy=False)
 
 
 def position_in_user(user: Ints, n_users: int) -> Ints:
-    """1, 2, 3 … within each user, for rows sorted by user."""
+    """Return 1, 2, 3 … within each user, for rows sorted by user."""
     count = np.bincount(user, minlength=n_users)
     start = np.cumsum(count) - count
     return np.arange(1, len(user) + 1) - start[user]
 
 
 def product_before(factor: Floats, number: Ints) -> Floats:
-    """(rows,) product of the factors of the earlier rows; `number` counts 1, 2, 3 … within a group of rows."""
+    """Return (rows,) the product of the factors of earlier rows; `number` counts 1, 2, 3 … within a group of rows."""
     product = np.ones(len(factor))
     for n in range(2, int(number.max(initial=1)) + 1):
-        here = np.flatnonzero(number == n)
-        product[here] = product[here - 1] * factor[here - 1]
+        rows = np.flatnonzero(number == n)
+        product[rows] = product[rows - 1] * factor[rows - 1]
     return product
+
+
+def differs_from_previous(values: NDArray[Any]) -> Bools:
+    """Return (rows,) True if the row differs from the one before; True for the first."""
+    return np.concatenate([np.ones(min(len(values), 1), dtype=bool), values[1:] != values[:-1]])
+
+
+def ratio_or_zero(part: Any, whole: Any) -> Floats:
+    """Return part / whole; 0 where whole is 0."""
+    part = np.asarray(part, dtype=np.float64)
+    return np.divide(part, whole, out=np.zeros_like(part), where=np.asarray(whole) > 0)

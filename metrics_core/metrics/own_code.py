@@ -39,12 +39,12 @@ def _structure(node: object) -> object:
 def _remove_other_metrics(module: ast.Module, name: str) -> None:
     """Remove the metrics whose names occur neither in this metric nor in what it uses."""
     others = [node for node in module.body if _is_metric(node) and node.name != name]
-    kept: list[ast.AST] = [node for node in module.body if node not in others]
-    used = _words(kept)
-    while found := [node for node in others if node.name in used and node not in kept]:
-        kept += found
-        used |= _words(found)
-    module.body = [node for node in module.body if node in kept]
+    remaining: list[ast.AST] = [node for node in module.body if node not in others]
+    used = _words(remaining)
+    while used_metrics := [node for node in others if node.name in used and node not in remaining]:
+        remaining += used_metrics
+        used |= _words(used_metrics)
+    module.body = [node for node in module.body if node in remaining]
 
 
 def _is_metric(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
