@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from concord.metrics_core.results.error_analysis import Cases, ExampleUser, JudgedItem, RankedItem
 from concord.metrics_core.results.words import listed
-from concord.reports.text.blocks import Block, TextTable
+from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.writing import numbers
 
 DIGITS = 4  # of users' values
@@ -16,19 +16,20 @@ RELEVANT, BELOW = "\N{BLACK CIRCLE}", "\N{WHITE CIRCLE}"
 
 def describe(cases: Cases) -> Iterator[Block]:
     """Yield the counts, the example users and the items."""
-    yield headline(cases)
+    yield Heading(headline(cases))
     yield counts(cases)
     yield from notes(cases)
     if text := thresholds(cases):
         yield f"{RELEVANT} relevant ({text}), {BELOW} in the ground truth, but below that"
     for number, user in enumerate(cases.cases, 1):
         yield ""
-        yield f"{number}. {unit(cases)} {user.user}: {cases.labels[0]} {difference(user.difference)}"
+        first_metric = f"{cases.labels[0]} {difference(user.difference)}"
+        yield Heading(f"{number}. {unit(cases)} {user.user}: {first_metric}")
         yield about(cases, user)
         yield from _user_tables(cases, user)
     if cases.item_cases:
         yield ""
-        yield item_headline(cases)
+        yield Heading(item_headline(cases))
         yield _item_table(cases)
 
 

@@ -10,7 +10,7 @@ from concord.metrics_core.results.explain import (
     ExplanationDiff,
     ListedItem,
 )
-from concord.reports.text.blocks import Block
+from concord.reports.text.blocks import Block, Heading
 from concord.reports.writing.numbers import setting
 
 MAX_RANKS = 20
@@ -22,9 +22,9 @@ def describe(result: Derivation | ExplanationDiff) -> Iterator[Block]:
         yield from _lines(result)
         return
     for derivation in (result.ours, result.theirs):
-        yield f"--- {derivation.conventions.preset}"
+        yield Heading(f"--- {derivation.conventions.preset}")
         yield from _lines(derivation)
-    yield "--- what makes them differ"
+    yield Heading("--- what makes them differ")
     yield from path_sentences(result.path)
 
 

@@ -11,7 +11,7 @@ from concord.metrics_core.results.plan import (
     PlannedSuccess,
 )
 from concord.metrics_core.results.words import exact, listed, one_line, percent
-from concord.reports.text.blocks import Block, TextTable
+from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.writing.numbers import MISSING, count
 
 NONE = "none"  # no number is enough
@@ -35,7 +35,7 @@ def describe(plan: Plan) -> Iterator[Block]:
         groups.setdefault((each.label, each.segmentation), []).append(each)
     for differences in groups.values():
         if title := _title(differences):
-            yield title
+            yield Heading(title)
         columns = [(name, cells) for name, cells in _columns(differences) if any(cells)]
         rows = list(zip(*(cells for _, cells in columns), strict=True))
         yield TextTable([name for name, _ in columns], rows)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from concord.metrics_core.results.reconcile import ConventionMatch, Reconciliation
-from concord.reports.text.blocks import Block, TextTable
+from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.writing.numbers import setting
 
 MAX_MATCHES = 12
@@ -16,9 +16,9 @@ def describe(result: Reconciliation) -> Iterator[Block]:
     number = f"{result.label} = {result.value}"
     if matches:
         plural = "s give" if len(matches) > 1 else " gives"
-        yield f"{len(matches)} definition{plural} {number}:"
+        yield Heading(f"{len(matches)} definition{plural} {number}:")
     else:
-        yield f"No definition gives {number}. The nearest are:"
+        yield Heading(f"No definition gives {number}. The nearest are:")
     shown = matches[:MAX_MATCHES] or result.definitions
     yield TextTable(_HEADER, [_row(each) for each in shown])
     if len(matches) > MAX_MATCHES:

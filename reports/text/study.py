@@ -7,7 +7,7 @@ from concord.metrics_core.results.study import Answer, Cell, FriedmanTest, Pair,
 from concord.metrics_core.results.words import listed
 from concord.metrics_core.stats import data_sets as rank_tests
 from concord.metrics_core.stats.data_sets import MIN_DATASETS
-from concord.reports.text.blocks import Block, TextTable
+from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.writing import numbers
 
 WAY_NAMES: Mapping[Way, str] = {
@@ -27,7 +27,7 @@ WAY_MEANINGS: Mapping[Way, str] = {
 def describe(study: Study) -> Iterator[Block]:
     """Yield the winner of each label with the values under each way of aggregating, then the notes."""
     for answer in study.answers:
-        yield winner_sentence(study, answer)
+        yield Heading(winner_sentence(study, answer))
         if answer.winners:
             yield certainty_sentence(study, answer)
             yield TextTable(["model", *WAY_NAMES.values()], [*_way_rows(study, answer.label)])
