@@ -24,6 +24,8 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "Judged": "metrics.judged",
     "Plan": "results.plan",
     "MetricCheck": "results.check_metric",
+    "PresetConventions": "results.presets",
+    "PresetList": "results.presets",
     "PropertyCheck": "results.check_metric",
     "Reconciliation": "results.reconcile",
     "Split": "results.split",
@@ -39,8 +41,8 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "explain": "analyses.explain",
     "metric": "metrics.own",
     "plan": "analyses.plan",
-    "preset": "conventions.presets",
-    "presets": "conventions.presets",
+    "preset": "results.presets",
+    "presets": "results.presets",
     "reconcile": "analyses.reconcile",
     "split": "analyses.split",
     "study": "analyses.study",
@@ -60,8 +62,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.comparison.compare import compare as compare
     from concord.metrics_core.comparison.compare_values import compare_values as compare_values
     from concord.metrics_core.conventions.conventions import Conventions as Conventions
-    from concord.metrics_core.conventions.presets import preset as preset
-    from concord.metrics_core.conventions.presets import presets as presets
     from concord.metrics_core.errors import InputError as InputError
     from concord.metrics_core.evaluation.evaluate import evaluate as evaluate
     from concord.metrics_core.metrics.judged import Judged as Judged
@@ -77,6 +77,10 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.results.explain import ExplanationDiff as ExplanationDiff
     from concord.metrics_core.results.plan import Plan as Plan
     from concord.metrics_core.results.plan import VarianceComponents as VarianceComponents
+    from concord.metrics_core.results.presets import PresetConventions as PresetConventions
+    from concord.metrics_core.results.presets import PresetList as PresetList
+    from concord.metrics_core.results.presets import preset as preset
+    from concord.metrics_core.results.presets import presets as presets
     from concord.metrics_core.results.reconcile import ConventionMatch as ConventionMatch
     from concord.metrics_core.results.reconcile import Reconciliation as Reconciliation
     from concord.metrics_core.results.split import Split as Split

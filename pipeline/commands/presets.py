@@ -12,15 +12,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the list of presets, one preset, or a difference."""
     from concord.metrics_core.errors import refuse
-    from concord.pipeline.terminal.presets import diff_presets, list_presets, show_preset
+    from concord.metrics_core.results.presets import presets
+    from concord.pipeline.terminal.arguments import preset_named
+    from concord.pipeline.terminal.presets import diff_presets
+    from concord.pipeline.terminal.table import print_blocks, print_result
+    from concord.reports.text.presets import describe
 
     match arguments.names:
         case []:
-            list_presets()
+            print_result(presets())
         case ["diff", one, other]:
             diff_presets(one, other)
         case [name]:
-            show_preset(name)
+            print_blocks(describe(preset_named(name)))
         case names:
             problem = f"`presets {' '.join(names)}` is not understood"
             fix = "use `concord presets`, `concord presets NAME` or `concord presets diff A B`"

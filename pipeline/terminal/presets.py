@@ -1,9 +1,8 @@
-"""`concord presets`: all of them, the values of one, or where two differ."""
+"""`concord presets diff A B`: where two presets differ."""
 
 from typing import Any
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.preset_table import PRESETS, Preset
 from concord.metrics_core.conventions.presets import with_data_conventions
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC
@@ -13,29 +12,6 @@ from concord.pipeline.params.model import PARAMS
 from concord.pipeline.terminal.arguments import preset_named
 from concord.pipeline.terminal.table import console, print_table
 from concord.reports.writing.numbers import setting
-
-
-def list_presets() -> None:
-    """Every preset, with the library that its parity test runs."""
-    rows = [(name, _stands_for(each)) for name, each in PRESETS.items()]
-    print_table(("preset", "stands for"), rows)
-
-
-def _stands_for(preset: Preset) -> str:
-    checked = f" Checked against {preset.package}." if preset.package else ""
-    return preset.sentence + checked
-
-
-def show_preset(preset: str) -> None:
-    """Print every convention of a preset, and its overrides."""
-    own = preset_named(preset)
-    rows = [
-        (name, setting(value), _means(name, value)) for name, value in own.preset_values().items()
-    ]
-    print_table(("convention", "value", "meaning"), rows)
-    for metric, changed in own.overrides.items():
-        for name, value in changed.items():
-            console().print(f"but for {metric}: {name}: {setting(value)} ({_means(name, value)})")
 
 
 def diff_presets(one: str, other: str) -> None:
@@ -104,7 +80,3 @@ def _in_short(metrics: list[str]) -> str:
 def _told(name: str, value: Any) -> str:
     meaning = CONVENTION[name].explain(value)
     return f"{setting(value)} ({meaning})" if meaning else setting(value)
-
-
-def _means(name: str, value: Any) -> str:
-    return CONVENTION[name].explain(value) or CONVENTION[name].meaning

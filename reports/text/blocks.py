@@ -38,6 +38,8 @@ _VIEWS = {  # class of a result -> the module here that describes it
     "ExplanationDiff": "explain",
     "MetricCheck": "check_metric",
     "Plan": "plan",
+    "PresetConventions": "presets",
+    "PresetList": "presets",
     "Reconciliation": "reconcile",
     "Split": "split",
     "Study": "study",

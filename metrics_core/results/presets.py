@@ -1,0 +1,156 @@
+"""The results of `preset` and `presets`: conventions by name."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.preset_table import PRESETS
+from concord.metrics_core.conventions.presets import preset as conventions_of_preset
+from concord.metrics_core.conventions.registry import CONVENTION
+from concord.metrics_core.results.base import BaseResult
+from concord.metrics_core.results.frames import frame_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class ConventionValue:
+    """A convention's value.
+
+    Attributes
+    ----------
+    metric : str or None
+        The metric, or its labels with a cutoff (`RR@k`), that the value is for; None for all metrics.
+    meaning : str
+        What the value means, or what the convention decides if the value speaks for itself.
+    """
+
+    metric: str | None
+    convention: str
+    value: Any
+    meaning: str
+
+
+def convention_values(conventions: Conventions) -> list[ConventionValue]:
+    """Return the conventions of a preset, then those that are overridden for single metrics."""
+    by_metric: dict[str | None, Mapping[str, Any]] = {None: conventions.preset_values()}
+    by_metric |= conventions.overrides
+    return [
+        ConventionValue(metric, name, value, CONVENTION[name].explain(value) or CONVENTION[name].meaning)
+        for metric, values in by_metric.items()
+        for name, value in values.items()
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PresetConventions(BaseResult, Conventions):
+    """Conventions as `preset` returns them; they can be passed wherever conventions are expected."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Conventions) and vars(self) == vars(other)
+
+    __hash__ = Conventions.__hash__
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the conventions as params.yaml holds them."""
+        return self.as_dict()
+
+    def to_frame(self) -> "pl.DataFrame":
+        """Return metric (null for all), convention, value (as text) and meaning; one row per convention."""
+        import polars as pl
+
+        rows = [vars(each) | {"value": str(each.value)} for each in convention_values(self)]
+        return pl.DataFrame(rows, schema=dict.fromkeys(rows[0], pl.String))
+
+
+@dataclass(frozen=True)
+class PresetDescription:
+    """A preset.
+
+    Attributes
+    ----------
+    sentence : str
+        The text or library that it stands for.
+    metrics : str
+        Names of the metrics that it defines; empty for all.
+    package : str
+        Library and version that it is checked against; empty if there is none.
+    """
+
+    name: str
+    sentence: str
+    metrics: str
+    package: str
+
+
+@dataclass(frozen=True, repr=False)
+class PresetList(BaseResult, Sequence[str]):
+    """The names of all presets, with what each stands for."""
+
+    descriptions: tuple[PresetDescription, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        return [each.name for each in self.descriptions][index]
+
+    def __len__(self) -> int:
+        return len(self.descriptions)
+
+    def __iter__(self) -> Iterator[str]:
+        return (each.name for each in self.descriptions)
+
+    def to_frame(self) -> "pl.DataFrame":
+        """Return name, sentence, metrics and package; one row per preset."""
+        return frame_of(PresetDescription, self.descriptions)
+
+
+def preset(name: str, **overrides: Any) -> PresetConventions:
+    """Return the conventions of a preset, some of them with other values.
+
+    Parameters
+    ----------
+    name : str
+        One of `concord.presets()`.
+    **overrides : Any
+        Conventions that differ from the preset.
+
+    Returns
+    -------
+    PresetConventions
+        They are called "custom" if a value differs from the preset's. The scale of the grades (`relevance_threshold`,
+        `err_max_grade`, `hlu_neutral`) belongs to the data and keeps the name.
+
+    Raises
+    ------
+    ValueError
+        If the preset, a convention or a value is unknown.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> cc.preset("rectools").ideal
+    'full_k'
+    """
+    return PresetConventions(**vars(conventions_of_preset(name, **overrides)))
+
+
+def presets() -> PresetList:
+    """Return the names of all presets, with what each stands for.
+
+    Examples
+    --------
+    >>> import concord as cc
+    >>> "ir_measures" in cc.presets()
+    True
+    """
+    return PresetList(
+        tuple(
+            PresetDescription(name, each.sentence, each.metrics, each.package)
+            for name, each in PRESETS.items()
+        )
+    )
