@@ -35,11 +35,13 @@ class ConventionValue:
 
 def convention_values(conventions: Conventions) -> list[ConventionValue]:
     """Return the conventions of a preset, then those that are overridden for single metrics."""
-    by_metric: dict[str | None, Mapping[str, Any]] = {None: conventions.preset_values()}
-    by_metric |= conventions.overrides
+    by_metric: list[tuple[str | None, Mapping[str, Any]]] = [
+        (None, conventions.preset_values()),
+        *conventions.overrides.items(),
+    ]
     return [
         ConventionValue(metric, name, value, CONVENTION[name].explain(value) or CONVENTION[name].meaning)
-        for metric, values in by_metric.items()
+        for metric, values in by_metric
         for name, value in values.items()
     ]  # fmt: skip
 
