@@ -100,7 +100,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "no_metrics": ({"metrics": []}, "metrics: there is none"),
     "metrics_none": ({"metrics": None}, "metrics: None is no list"),
     "metrics_as_number": ({"metrics": 5}, "no list"),
-    "metric_none": ({"metrics": [None]}, "is no text such as"),
+    "metric_none": ({"metrics": [None]}, "must be a text such as"),
     "several_unknown_metrics": ({"metrics": ["foo", "bar"]}, "'bar'"),
     "conventions_as_number": ({"conventions": 3}, "must be a preset's name, a dict or"),
     "conventions_without_preset": ({"conventions": {"relevance_threshold": 4}},
