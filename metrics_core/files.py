@@ -27,7 +27,7 @@ _ELSEWHERE = "take them out: credentials and endpoints come from the environment
 
 @dataclass(frozen=True)
 class Address:
-    """What an address names.
+    """Parts of an address of an object store.
 
     bucket  : or container
     key     : of the object, or of the folder, as it is: nothing in it is decoded
@@ -49,18 +49,18 @@ class Address:
 
 
 def is_address(text: str) -> bool:
-    """Does it begin as an address, of whatever kind?"""
+    """True if a text begins as an address of any kind."""
     return _ADDRESS.match(text) is not None
 
 
 def is_remote(text: str) -> bool:
-    """Is it an address of an object store, also by a name of Hadoop's, which `address_of` refuses?"""
+    """True for an address of an object store, also with Hadoop's schemes, which `parse_address` rejects."""
     found = _ADDRESS.match(text)
     return found is not None and found[1].lower() in (*STORES, *_OF_HADOOP)
 
 
 def parse_address(text: str) -> Address:
-    """What an address of an object store names.
+    """Parse an address of an object store.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def parse_address(text: str) -> Address:
 
 
 def redact_address(text: str) -> str:
-    """An address as messages may name it: what stands before an `@`, in a query or behind a `:` may be secret."""
+    """Return an address without parts that may be secret: before an `@`, in a query or after a `:`."""
     scheme, rest = text.split(":", 1)
     if not set("@?#:") & set(rest):
         return text
@@ -145,7 +145,7 @@ def _finite(text: str) -> float:
 
 
 def _refuse(number: str) -> NoReturn:
-    """A number that JSON does not have, or that no float holds."""
+    """Raise for a number that JSON does not have, or that a float cannot hold."""
     msg = f"{number} is not a finite number"
     raise ValueError(msg)
 
@@ -154,7 +154,7 @@ NO_FOLD = ""  # in the place of a fold: one truth for all lists
 
 
 def content_ids(found: Mapping[str, Any]) -> dict[str, Any]:
-    """By what a table is known, of all that was found in it."""
+    """Return path and hashes of a table from its quality file."""
     return {
         key: found[key]
         for key in ("path", "sha256", "md5", "etag")
@@ -163,11 +163,11 @@ def content_ids(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def content_id(known: Mapping[str, Any]) -> str | None:
-    """The hash, or else the etag, that another content would not have; None of a table in memory."""
+    """Return the content id: SHA-256, else etag; None for a table in memory."""
     return known.get("sha256") or known.get("etag")
 
 
 def content_id_text(known: Mapping[str, Any], characters: int) -> str:
-    """`sha256 0123456789ab…`"""
+    """Return text such as `sha256 0123456789ab…`."""
     name = "sha256" if known.get("sha256") else "etag"
     return f"{name} {(content_id(known) or '')[:characters]}…"

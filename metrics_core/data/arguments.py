@@ -1,4 +1,4 @@
-"""What is handed to the library (a path, a dict, a frame) -> a table to read."""
+"""Open the tables that the library is called with: paths, dicts and frames."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -8,40 +8,44 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from concord.metrics_core.data import frames as mappings
-from concord.metrics_core.data import load_lists as lists
-from concord.metrics_core.data import side_data as background
-from concord.metrics_core.data import side_data as truth
+from concord.metrics_core.data import frames
 from concord.metrics_core.data.frames import Data, table_from_frame
 from concord.metrics_core.data.input_table import InputTable, resolve_columns
+from concord.metrics_core.data.load_lists import LIST_COLUMNS
 from concord.metrics_core.data.paths import RemotePath, parse_place
+from concord.metrics_core.data.side_data import (
+    INTERACTIONS_COLUMNS,
+    ITEMS_COLUMNS,
+    TRAIN_COLUMNS,
+    TRUTH_COLUMNS,
+)
 from concord.metrics_core.data.source import check_path, detect_format
 from concord.metrics_core.errors import ArgumentNames, InputError, Problem, refuse
 from concord.metrics_core.files import is_remote
 
-Columns = Mapping[str, Mapping[str, str | None]]  # argument -> ours -> theirs
+Columns = Mapping[str, Mapping[str, str | None]]  # argument -> our name -> name in the table
 
 _MAPPINGS: Mapping[str, Callable[[Mapping[Any, Any], str], pa.Table]] = {
-    "recs": mappings.lists_table,
-    "truth": mappings.truth_table,
-    "train": mappings.train_table,
-    "items": mappings.items_table,
+    "recs": frames.lists_table,
+    "truth": frames.truth_table,
+    "train": frames.train_table,
+    "items": frames.items_table,
 }
 INTERACTIONS = "interactions"  # the argument of `split`
 _COLUMNS = {
-    "recs": lists.LIST_COLUMNS,
-    "truth": truth.TRUTH_COLUMNS,
-    "train": background.TRAIN_COLUMNS,
-    "items": background.ITEMS_COLUMNS,
+    "recs": LIST_COLUMNS,
+    "truth": TRUTH_COLUMNS,
+    "train": TRAIN_COLUMNS,
+    "items": ITEMS_COLUMNS,
     "users": (("user",), ()),
-    INTERACTIONS: background.INTERACTIONS_COLUMNS,
+    INTERACTIONS: INTERACTIONS_COLUMNS,
 }
-ROLES = {name: name for name in _COLUMNS if name != INTERACTIONS}  # of the arguments of `evaluate`
-_WITHOUT = ("grade",)  # columns that may be said to be none
+ROLES = {name: name for name in _COLUMNS if name != INTERACTIONS}  # arguments of `evaluate`
+_MAY_BE_NONE = ("grade",)
 
 
 def open_table(name: str, data: Data, named: Columns, *, role: str | None = None) -> InputTable:
-    """The table of the argument `name`; `named` says what its columns are called, `role` what it is, if not `name`.
+    """Return the table of the argument `name`; `named`: its column names, `role`: what it holds, if not `name`.
 
     Raises
     ------
@@ -60,7 +64,7 @@ def open_table(name: str, data: Data, named: Columns, *, role: str | None = None
     if isinstance(data, Mapping) and role in _MAPPINGS:
         return _table(name, role, named, held=_MAPPINGS[role](data, name))
     if role == "users" and not _is_frame(data):
-        return _table(name, role, named, held=mappings.ids_table(data, name, "user"))
+        return _table(name, role, named, held=frames.ids_table(data, name, "user"))
     return _table(name, role, named, held=table_from_frame(data, name))
 
 
@@ -82,7 +86,7 @@ def _table(
 
 
 def check_columns(given: Any, roles: Mapping[str, str] = ROLES) -> Columns:
-    """What tables call their columns; `roles`: argument -> what it is.
+    """Return the column names of each table, validated; `roles`: argument -> what it holds.
 
     Raises
     ------
@@ -110,7 +114,7 @@ def check_columns(given: Any, roles: Mapping[str, str] = ROLES) -> Columns:
                         f"write {{Concord's name: your name}}; Concord reads {', '.join(known)}",
                     )
                 )
-            elif not isinstance(theirs, str) and not (theirs is None and ours in _WITHOUT):
+            elif not isinstance(theirs, str) and not (theirs is None and ours in _MAY_BE_NONE):
                 problems.append(
                     Problem(where, f"{theirs!r} is not a column name", "write its name")
                 )

@@ -1,4 +1,4 @@
-"""What each Arrow type is read as: an id, a number, a time or a value of a table; or not at all."""
+"""Arrow types and how each is read: as an id, a number, a time, a value of a table, or not at all."""
 
 from collections.abc import Mapping
 
@@ -27,7 +27,7 @@ ARROW_TYPES: Mapping[Kind, pa.DataType] = {
 
 
 def kind_of(name: str, kind: pa.DataType) -> Kind | None:
-    """The kind of the values of a bare type in our column `name`; None: it cannot be that."""
+    """Return the kind of a decoded type in the column `name`; None if the column cannot hold it."""
     if is_type.is_uint64(kind):
         return "unsigned"
     if is_type.is_integer(kind):
@@ -59,7 +59,7 @@ def _number(name: str, kind: pa.DataType) -> Kind | None:
 
 
 def convert(array: pa.Array, kind: Kind) -> pa.Array:
-    """A column of this kind in the type in which it is held."""
+    """Return a column in the Arrow type of its kind."""
     array = decode(array)
     if is_type.is_null(array.type):
         return pa.nulls(len(array), ARROW_TYPES[kind])
@@ -71,7 +71,7 @@ def convert(array: pa.Array, kind: Kind) -> pa.Array:
 
 
 def value_type(kind: pa.DataType) -> pa.DataType | None:
-    """The type under which a column of a catalogue is kept; None: it holds nothing that is used."""
+    """Return the type in which a catalogue column is kept; None if the column is not used."""
     if isinstance(kind, pa.LargeListType):
         inner = value_type(kind.value_type)
         return None if inner is None else pa.large_list(inner)
@@ -94,12 +94,12 @@ def value_type(kind: pa.DataType) -> pa.DataType | None:
 
 
 def as_value(array: pa.Array) -> pa.Array:
-    """A bare array under its `value_type`."""
+    """Return a decoded array in its `value_type`."""
     return _uuids(array) if array.type == UUID else array.cast(value_type(array.type))
 
 
 def decoded_type(kind: pa.DataType) -> pa.DataType:
-    """The type without its encoding: dictionaries and the kinds of text and of lists are one."""
+    """Return the type without its encoding: one type for dictionaries, kinds of text and kinds of lists."""
     if is_type.is_dictionary(kind):
         return decoded_type(kind.value_type)
     if isinstance(kind, pa.BaseExtensionType):
@@ -112,7 +112,7 @@ def decoded_type(kind: pa.DataType) -> pa.DataType:
 
 
 def decode(array: pa.Array) -> pa.Array:
-    """The array under its `bare_type`; times are in UTC, whatever the zone of the column or of the machine."""
+    """Return the array in its `decoded_type`; times are in UTC, whatever the zone of the column or of the machine."""
     kind = array.type
     if is_type.is_dictionary(kind):
         return decode(array.dictionary).take(array.indices)
@@ -127,12 +127,12 @@ def decode(array: pa.Array) -> pa.Array:
 
 
 def lengths(lists: pa.Array) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """How many values each list holds; 0 for a missing one."""
+    """Return the number of values of each list; 0 for a missing list."""
     return np.asarray(pc.list_value_length(lists).fill_null(0)).astype(np.int64)
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Is a bare type one of lists?"""
+    """True if a decoded type is a list."""
     return isinstance(kind, pa.LargeListType)
 
 
@@ -145,7 +145,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _seconds(array: pa.Array) -> pa.Array:
-    """Seconds since 1970."""
+    """Return seconds since 1970."""
     kind = array.type
     if is_type.is_date32(kind):
         return pc.multiply(array.cast(pa.int32()).cast(pa.float64()), float(_DAY))
@@ -155,7 +155,7 @@ def _seconds(array: pa.Array) -> pa.Array:
 
 
 def _uuids(array: pa.Array) -> pa.Array:
-    """`0f8fad5b-d9cb-469f-a165-70867728950e` for each sixteen bytes."""
+    """Return each sixteen bytes as text such as `0f8fad5b-d9cb-469f-a165-70867728950e`."""
     there = array.fill_null(bytes(16))
     size = len(there)
     content = np.frombuffer(there.buffers()[1] or b"", dtype=np.uint8)

@@ -38,7 +38,7 @@ from concord.metrics_core.errors import AT_MOST, Affected, InputError, Problem, 
 
 @dataclass(frozen=True)
 class TableLayout:
-    """Where the values are.
+    """Where the values are in a table.
 
     chosen : ours -> theirs
     lists  : does a row hold the whole list of a user?
@@ -51,7 +51,7 @@ class TableLayout:
 
     @property
     def reads(self) -> list[str]:
-        """The columns of the table that are read."""
+        """Columns of the table that are read."""
         if self.within:
             return [
                 *(theirs for name, theirs in self.chosen.items() if is_row_level(name)),
@@ -60,16 +60,16 @@ class TableLayout:
         return list(self.chosen.values())
 
     def others(self, names: Iterable[str]) -> tuple[str, ...]:
-        """The columns of the table that are not read."""
+        """Return the columns of the table that are not read."""
         return tuple(name for name in names if name not in self.reads)
 
     def named(self, name: str) -> str:
-        """What the table calls a column of ours."""
+        """Return the name in the table of one of our columns."""
         theirs = self.chosen[name]
         return f"{self.within}.{theirs}" if self.within and not is_row_level(name) else theirs
 
     def type_of(self, schema: pa.Schema, name: str) -> pa.DataType | None:
-        """The bare type of a column of ours, inside lists; None: it is not there, or in another shape."""
+        """Return the decoded type of a column, inside lists; None if it is missing or has another layout."""
         fields = {field.name: decoded_type(field.type) for field in schema}
         if self.within and not is_row_level(name):
             return _of_field(fields.get(self.within), self.chosen[name])
@@ -80,7 +80,7 @@ class TableLayout:
 
 
 def find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:
-    """The shape of the table that this schema is of; refuses one that lacks a column."""
+    """Return the layout of a table with this schema; raise if a column is missing."""
     types = {field.name: decoded_type(field.type) for field in schema}
     item = file.theirs("item")
     if not {"user", "item"} <= set(file.needs):
@@ -96,7 +96,7 @@ def find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:
 
 
 def _plurals(file: InputTable, types: Mapping[str, pa.DataType]) -> dict[str, str]:
-    """`items` for `item` and so on, where such a column holds lists."""
+    """Return `items` for `item` and so on, if such a column holds lists."""
     return {
         name: many
         for name, many in PLURAL.items()
@@ -105,7 +105,7 @@ def _plurals(file: InputTable, types: Mapping[str, pa.DataType]) -> dict[str, st
 
 
 def _in_structs(file: InputTable, types: Mapping[str, pa.DataType]) -> TableLayout | None:
-    """The one column with lists of structs that have a field for the item."""
+    """Return the layout with the one column of lists of structs that have a field for the item."""
     holding = [name for name, kind in types.items() if file.theirs("item") in _fields(kind)]
     if not holding:
         return None
@@ -121,7 +121,7 @@ def _in_structs(file: InputTable, types: Mapping[str, pa.DataType]) -> TableLayo
 
 
 def _missing(file: InputTable, types: Mapping[str, pa.DataType]) -> TableLayout:
-    """Refuses; names the fields of structs too, where the column may be."""
+    """Raise; the message also names the fields of structs, in which the column may be."""
     listed = [
         f"{name} (lists of {', '.join(fields)})" if (fields := _fields(kind)) else name
         for name, kind in types.items()
@@ -130,7 +130,7 @@ def _missing(file: InputTable, types: Mapping[str, pa.DataType]) -> TableLayout:
 
 
 def _fields(kind: pa.DataType) -> list[str]:
-    """The fields of a type of lists of structs."""
+    """Return the fields of a list of structs; empty for other types."""
     if not is_list(kind) or not pa.types.is_struct(kind.value_type):
         return []
     return [field.name for field in kind.value_type]
@@ -147,7 +147,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class RowBuilder:
-    """What the rows of a table become; `first_rank` is that of the ranks which the order of lists tells, if it does."""
+    """Builds our rows from those of a table; `first_rank`: first rank, if ranks follow from the order of a list."""
 
     shape: TableLayout
     kinds: Mapping[str, Kind]
@@ -155,18 +155,18 @@ class RowBuilder:
 
     @property
     def schema(self) -> pa.Schema:
-        """Our columns, and `position`: the number of the row; of lists LINES times it, and the place."""
+        """Our columns, and `position`: number of the row; for lists LINES times it, plus the place."""
         return pa.schema(
             {name: ARROW_TYPES[kind] for name, kind in self.made.items()} | {"position": pa.int64()}
         )
 
     @property
     def made(self) -> dict[str, Kind]:
-        """The kinds of our columns."""
+        """Kinds of our columns."""
         return dict(self.kinds) | ({} if self.first_rank is None else {"rank": "integer"})
 
     def of(self, batch: pa.RecordBatch, before: int) -> pa.RecordBatch:
-        """The rows of a batch, before which there were so many."""
+        """Return the rows of a batch; `before`: number of earlier rows."""
         if self.shape.lists:
             found = _unfolded(self.shape, batch, self.kinds)
             values, position = found.columns, (found.rows + before) * LINES + found.places
@@ -186,14 +186,14 @@ class RowBuilder:
 def row_builder(
     file: InputTable, shape: TableLayout, kinds: Mapping[str, Kind], rank_base: int
 ) -> RowBuilder:
-    """What the rows of this table become: the place in a list is the rank, unless it says ranks itself."""
+    """Return what builds the rows: the place in a list is the rank, unless the table has ranks."""
     numbered = shape.lists and "rank" in file.fields and "rank" not in kinds
     return RowBuilder(shape, kinds, rank_base if numbered else None)
 
 
 @dataclass(frozen=True)
 class _Unfolded:
-    """Values of ours, a row an item; `rows` and `places` say where each stood, from 0 and from 1."""
+    """Values with one row per item; `rows` and `places`: the row (from 0) and place in the list (from 1) of each."""
 
     columns: dict[str, pa.Array]
     rows: Numbers
@@ -201,7 +201,7 @@ class _Unfolded:
 
 
 def _unfolded(shape: TableLayout, batch: pa.RecordBatch, kinds: Mapping[str, Kind]) -> _Unfolded:
-    """A row an item, of rows that `wrong_lists` finds nothing in."""
+    """Return one row per item; `wrong_lists` must find nothing."""
     each = lengths(_lists(shape, batch)["item"])
     rows = np.repeat(np.arange(len(each)), each)
     places = np.arange(len(rows)) - np.repeat(np.cumsum(each) - each, each) + 1
@@ -212,7 +212,7 @@ def _unfolded(shape: TableLayout, batch: pa.RecordBatch, kinds: Mapping[str, Kin
 def _of_rows(
     shape: TableLayout, batch: pa.RecordBatch, kinds: Mapping[str, Kind], rows: Numbers
 ) -> dict[str, pa.Array]:
-    """What stands once a row, for each of these rows."""
+    """Return the values that occur once a row, repeated for these rows."""
     return {
         name: convert(batch.column(theirs), kinds[name]).take(as_arrow(rows))
         for name, theirs in shape.chosen.items()
@@ -221,7 +221,7 @@ def _of_rows(
 
 
 def wrong_lists(shape: TableLayout, batch: pa.RecordBatch) -> Iterator[tuple[int, str]]:
-    """Rows without a list, and rows whose lists differ in length."""
+    """Yield rows without a list, and rows whose lists differ in length."""
     if not shape.lists:
         return
     given = _lists(shape, batch)
@@ -289,7 +289,7 @@ def read_columnar(file: InputTable, rank_base: int) -> Raw:
 def _batches(
     file: InputTable, parts: list[Part], rows: RowBuilder, raw: Raw, read: list[int]
 ) -> Batches:
-    """The rows of all parts; those of a part up to the first that cannot be read: why goes to `raw.problems`."""
+    """Yield the rows of all parts, of each up to the first that cannot be read; the reason goes to `raw.problems`."""
     for part in parts:
         read.append(0)
         try:
@@ -324,7 +324,7 @@ def _wrong_lists(
 
 
 def united_schema(parts: list[Part]) -> pa.Schema:
-    """Every column of every part, with the first type that says something."""
+    """Return every column of every part, with the first type that is not null."""
     fields = list(parts[0].schema)
     places = {field.name: place for place, field in enumerate(fields)}
     for part in parts[1:]:
@@ -338,7 +338,7 @@ def united_schema(parts: list[Part]) -> pa.Schema:
 
 
 def _kinds(file: InputTable, parts: list[Part], shape: TableLayout) -> dict[str, Kind]:
-    """The kind of each column of ours, on which all parts have to agree."""
+    """Return the kind of each column; raise if parts differ."""
     kinds: dict[str, Kind] = {}
     problems: list[Problem] = []
     for name in shape.chosen:
@@ -365,7 +365,7 @@ def _kinds(file: InputTable, parts: list[Part], shape: TableLayout) -> dict[str,
 
 
 def _kind(name: str, found: pa.DataType | None) -> Kind | None:
-    """The kind of a type, None: it is not used; without a value any would do."""
+    """Return the kind of a type; None if it cannot be used. A column without values may be of any kind."""
     if found is None:
         return None
     if pa.types.is_null(found):

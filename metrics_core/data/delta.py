@@ -1,4 +1,4 @@
-"""Delta tables: the files that hold their current rows, as their log says."""
+"""Delta tables: the files that hold the current rows according to the log."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _MAPPING = "delta.columnMapping.mode"
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The files of the newest version, each with the values that all of its rows have, in the order of their paths."""
+    """Files of the newest version by path, each with the partition values of all its rows."""
 
     version: int
     files: Sequence[tuple[Place, Mapping[str, pa.Scalar]]]
@@ -33,7 +33,7 @@ def is_delta(place: Place) -> bool:
 
 
 def snapshot(place: Place) -> Snapshot:
-    """The current rows of a table.
+    """Return the files with the current rows of a table.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def _opened(place: Place) -> "DeltaTable":
 
 
 def _unreadable(place: Place, error: Exception) -> Problem:
-    """What a store says is not repeated."""
+    """Return the problem; an answer of a store is not repeated, since it may hold secrets."""
     if isinstance(place, RemotePath):
         what = f"is a Delta Lake table whose log could not be read ({type(error).__name__})"
         fix = "check the network, the credentials and the log; if all is well there, "
@@ -88,7 +88,7 @@ def _refuse_other_rows(place: Place, table: "DeltaTable") -> None:
 
 
 def _active(place: Place, table: "DeltaTable") -> Iterator[tuple[str, dict[str, pa.Scalar]]]:
-    """Path inside the folder -> the keys of its partition."""
+    """Yield the path of each file inside the folder and its partition keys."""
     actions = pa.table(table.get_add_actions(flatten=False))
     keys = actions.column("partition") if "partition" in actions.column_names else None
     for number, written in enumerate(actions.column("path").to_pylist()):

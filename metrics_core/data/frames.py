@@ -1,4 +1,4 @@
-"""Frames and dicts in Python as Arrow tables."""
+"""Convert Python frames and dicts to Arrow tables."""
 
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ Data = Any  # polars, pandas or pyarrow frame, whatever speaks Arrow, a path, or
 
 
 def table_from_frame(data: Data, name: str) -> pa.Table:
-    """The Arrow table of a frame.
+    """Return a frame as an Arrow table.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def table_from_frame(data: Data, name: str) -> pa.Table:
 
 
 def _unreadable(data: Data, name: str, error: Exception) -> InputError:
-    """What is wrong with a frame: a column of it, where pandas can be asked, else what Arrow says."""
+    """Return what is wrong with a frame: its column, if pandas tells it, else the message of Arrow."""
     columns = list(data.columns) if type(data).__module__.startswith("pandas") else []
     if problems := repeated_names(name, [str(column) for column in columns]):
         return InputError(problems)
@@ -67,7 +67,7 @@ def _unreadable(data: Data, name: str, error: Exception) -> InputError:
 
 
 def column_error(name: str, column: str, values: Sequence[Any], fix: str = _FIX) -> InputError:
-    """The refusal of values that do not make one column."""
+    """Return the error for values that do not make one column."""
     where = f"{name}: column {column!r}"
     kinds = sorted({type(value).__name__ for value in values})
     if kinds == ["int"]:
@@ -88,7 +88,7 @@ _FIXES = dict.fromkeys(("user", "item"), "write all of them as text, or all as 6
 
 
 def lists_table(recs: Mapping[Any, Any], name: str) -> pa.Table:
-    """{user: [item, …]}, best first -> user, item, rank; {user: {item: score}} -> user, item, score."""
+    """Convert {user: [item, …]}, best first, to user, item, rank; {user: {item: score}} to user, item, score."""
     scored = [isinstance(held, Mapping) for held in recs.values()]
     if any(scored) and not all(scored):
         what = "some users have a list and some have {item: score}"
@@ -102,7 +102,7 @@ def lists_table(recs: Mapping[Any, Any], name: str) -> pa.Table:
 
 
 def truth_table(truth: Mapping[Any, Any], name: str) -> pa.Table:
-    """{user: {item: grade}} or {user: [item, …]}, whose grades are 1 -> user, item, grade."""
+    """Convert {user: {item: grade}}, or {user: [item, …]} with grade 1, to user, item, grade."""
     items: list[Sequence[Any]] = []
     grades: list[Any] = []
     for user, held in truth.items():
@@ -116,13 +116,13 @@ def truth_table(truth: Mapping[Any, Any], name: str) -> pa.Table:
 
 
 def train_table(train: Mapping[Any, Any], name: str) -> pa.Table:
-    """{user: [item, …]} -> user, item."""
+    """Convert {user: [item, …]} to user, item."""
     items = [_members(held, f"{name}[{user!r}]") for user, held in train.items()]
     return _long(train, items, name)
 
 
 def items_table(items: Mapping[Any, Any], name: str) -> pa.Table:
-    """{item: [category, …]}, {item: "category|category"} or {item: [number, …]} -> item, categories or vector."""
+    """Convert {item: [category, …]}, {item: "category|category"} or {item: [number, …]} to item, categories or vector."""
     features: list[Any] = list(items.values())
     if not all(held is None or isinstance(held, str) for held in features):
         features = [
@@ -135,7 +135,7 @@ def items_table(items: Mapping[Any, Any], name: str) -> pa.Table:
 
 
 def ids_table(ids: Iterable[Any], name: str, column: str) -> pa.Table:
-    """Ids -> one column."""
+    """Convert ids to a table of one column."""
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
         raise _no_collection(ids, name)
     return pa.table({column: _column(ids, name, column)})
@@ -144,7 +144,7 @@ def ids_table(ids: Iterable[Any], name: str, column: str) -> pa.Table:
 def _long(
     by_user: Mapping[Any, Any], items: Sequence[Sequence[Any]], name: str, **values: Any
 ) -> pa.Table:
-    """A row for each item of each user."""
+    """Return one row for each item of each user."""
     users = _column(by_user, name, "user")
     rows = np.repeat(np.arange(len(items)), [len(held) for held in items])
     columns = {
@@ -157,7 +157,7 @@ def _long(
 
 
 def _column(values: Iterable[Any], name: str, column: str) -> pa.Array:
-    """An Arrow column of one type; text where there is no value."""
+    """Return an Arrow column of one type; text if there are no values."""
     held = values if isinstance(values, np.ndarray) else list(values)
     try:
         found = pa.array(held)
@@ -174,14 +174,14 @@ def _column(values: Iterable[Any], name: str, column: str) -> pa.Array:
 
 
 def _listed(held: Any, where: str) -> Sequence[Any]:
-    """The items of an ordered collection."""
+    """Return the items of an ordered collection."""
     if isinstance(held, set | frozenset):
         raise refuse(where, "is a set, which has no order", _LIST)
     return _members(held, where)
 
 
 def _members(held: Any, where: str) -> Sequence[Any]:
-    """The values of a collection; a set has no order of its own, so it is sorted by its text."""
+    """Return the values of a collection; a set is sorted by its text."""
     if isinstance(held, set | frozenset):
         return sorted(held, key=str)
     if isinstance(held, list | tuple):

@@ -1,4 +1,4 @@
-"""The hashes by which an input is known: of a file, or of a folder of parts; of objects in a store their etags."""
+"""Content ids of inputs: hashes of a file or of a folder of parts, etags of objects in a store."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ BLOCK = 1 << 20
 
 @dataclass(frozen=True)
 class ContentHashes:
-    """None of a table that is no file; `etag` of what lies in an object store, whose content is not read for it."""
+    """Hashes of a file; `etag` of an object in a store, whose content is not read for it; all None for a table in memory."""
 
     md5: str | None = None
     sha256: str | None = None
@@ -25,7 +25,7 @@ class ContentHashes:
     version: int | None = None  # of a Delta table
 
     def described(self) -> dict[str, Any]:
-        """As quality files have them."""
+        """Return the hashes as quality files hold them."""
         known: dict[str, Any] = {"sha256": self.sha256, "md5": self.md5, "bytes": self.bytes}
         if self.etag is not None:
             known["etag"] = self.etag
@@ -35,7 +35,7 @@ class ContentHashes:
 
 
 def hash_content(path: Place) -> ContentHashes:
-    """The hashes of a file; those of a folder are taken of the list of its files, as `dvc.lock` has them."""
+    """Return the hashes of a file; those of a folder are computed from the list of its files, as in `dvc.lock`."""
     if is_delta(path):
         return _of_delta(path, snapshot(path))
     if isinstance(path, RemotePath):
@@ -44,7 +44,7 @@ def hash_content(path: Place) -> ContentHashes:
 
 
 def _of_delta(path: Place, now: Snapshot) -> ContentHashes:
-    """The version, and the files that hold its rows."""
+    """Return the hashes of the version and of the files with its rows."""
     files = [file for file, _ in now.files]
     version = {"version": now.version}
     if isinstance(path, RemotePath):
@@ -60,7 +60,7 @@ def _of_object(path: RemotePath) -> ContentHashes:
 def _of_objects(
     path: RemotePath, files: Sequence[Place], *head: Mapping[str, Any]
 ) -> ContentHashes:
-    """Known by the list of the objects, their etags and sizes."""
+    """Return the hash of the list of objects with etags and sizes."""
     states = object_states(files)
     listed = [
         {

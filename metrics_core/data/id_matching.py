@@ -1,4 +1,4 @@
-"""Do the ids of lists mean the same as those of truth and catalogue? Told before any number is made."""
+"""Match the ids of recommendations with ground truth and catalogue, before anything is computed."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ WHERE listed.owner <> known.owner AND (SELECT count(*) = count(DISTINCT rest) FR
 
 @dataclass(frozen=True)
 class IdMatchContext:
-    """What messages call the tables that meet.
+    """Names of the tables whose ids are matched, for messages.
 
     lists         : the lists; `columns`: our names -> theirs
     items         : the catalogue; None: there is none
@@ -58,68 +58,68 @@ class IdMatchContext:
     settings: SettingNames
 
     def where(self, column: str) -> str:
-        """Where a problem of a column stands."""
+        """Return the location of a problem of a column."""
         return f"{self.lists}: column {self.columns.get(column, column)!r}"
 
 
 class IdSource(Protocol):
-    """What is asked of the ids of lists and truth."""
+    """Queries about the ids of recommendations and ground truth."""
 
     def kind(self, column: str) -> str:
-        """DuckDB's name of the type that the ids of a column share."""
+        """Return DuckDB's name of the type of the ids of a column."""
 
     def counted(self, column: str) -> tuple[int, int]:
-        """How many ids are listed, and how many of them the truth knows."""
+        """Return the number of recommended ids, and how many of them occur in the ground truth."""
 
     def lowest(self, column: str) -> tuple[Any, Any]:
-        """The first listed id, and the first of the truth."""
+        """Return the first recommended id, and the first of the ground truth."""
 
     def alike(self, column: str, spelling: str) -> tuple[int, Any]:
-        """How many ids the truth has in another spelling (SQL of `{x}`) alone, and one of them with its twin."""
+        """Return how many ids occur in the ground truth only in another spelling (SQL of `{x}`), and an example pair."""
 
     def unknown(self) -> tuple[Any, ...]:
-        """Of items that the catalogue lacks: rows, users, items, and the first (user, item)."""
+        """Return rows, users, items and the first (user, item) of items that are missing in the catalogue."""
 
 
 @dataclass(frozen=True)
 class DuckDBIds:
-    """Of the views `lists`, `truth` and `items`."""
+    """Ids in the views `lists`, `truth` and `items`."""
 
     connection: DuckDBPyConnection
 
     def kind(self, column: str) -> str:
-        """See `Ids`."""
+        """See `IdSource`."""
         (kind,) = self.connection.sql(f"SELECT {column} FROM lists").types
         return str(kind)
 
     def counted(self, column: str) -> tuple[int, int]:
-        """See `Ids`."""
+        """See `IdSource`."""
         self.connection.execute(_DISTINCT.format(id=column))
         listed, known = only_row(self.connection, _KNOWN.format(id=column))
         return listed, known
 
     def lowest(self, column: str) -> tuple[Any, Any]:
-        """See `Ids`."""
+        """See `IdSource`."""
         here, there = (f"(SELECT min(id) FROM {column}s_{side})" for side in ("listed", "known"))
         here, there = only_row(self.connection, f"SELECT {here}, {there}")
         return here, there
 
     def alike(self, column: str, spelling: str) -> tuple[int, Any]:
-        """See `Ids`."""
+        """See `IdSource`."""
         here, there = (spelling.format(x=f"{side}.id") for side in ("strange", "lonely"))
         query = _ALIKE.format(id=column, here=here, there=there)
         count, example = only_row(self.connection, query)
         return count, example
 
     def unknown(self) -> tuple[Any, ...]:
-        """See `Ids`."""
+        """See `IdSource`."""
         return only_row(self.connection, _UNKNOWN)
 
 
 def match_ids(
     connection: DuckDBPyConnection, met: IdMatchContext, *, of_requests: bool = False
 ) -> dict[str, Any]:
-    """`fit_of` the views `lists`, `truth` and `items`.
+    """Return `match_id_sets` of the views `lists`, `truth` and `items`.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def match_ids(
 
 
 def match_id_sets(ids: IdSource, met: IdMatchContext) -> dict[str, Any]:
-    """What the ids of the lists have in common with the truth.
+    """Return how many ids the recommendations have in common with the ground truth.
 
     users, items  : -> `listed`, `known` to the truth, `alike`: known to it in another case or with other leading zeros
     unknown_items : rows of items that the catalogue lacks; None without a catalogue
@@ -160,7 +160,7 @@ def match_id_sets(ids: IdSource, met: IdMatchContext) -> dict[str, Any]:
 
 
 def unknown_users_error() -> InputError:
-    """The refusal of users who are named, and none of whom is there."""
+    """Return the error for requested users none of whom occurs in the data."""
     what = "none of them occurs in the recommendations or the ground truth"
     return refuse("users", what, "name users of the data, as they are written there")
 
@@ -168,7 +168,7 @@ def unknown_users_error() -> InputError:
 def _refuse_strangers(
     ids: IdSource, met: IdMatchContext, met_ids: Mapping[str, tuple[int, int]]
 ) -> int | None:
-    """Rows of items that the catalogue lacks; None without one."""
+    """Return the number of rows with items that are missing in the catalogue; None without a catalogue."""
     strange = {column: of for column, of in met_ids.items() if of[0] > of[1]}
     problems = [
         p for column in strange for p in _column_problems(ids, met, column, *strange[column])

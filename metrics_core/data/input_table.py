@@ -1,4 +1,4 @@
-"""A table as somebody gives it, and what a reader makes of it."""
+"""Input tables: where they are, which columns are read, and their raw rows."""
 
 import difflib
 import re
@@ -34,7 +34,7 @@ _WHERE_NAMED = ("time", "propensity", "group")  # columns that are read if they 
 
 @dataclass(frozen=True)
 class InputTable:
-    """A file, or what somebody holds in Python, and which of its columns are read.
+    """A file or a table in memory, and which of its columns are read.
 
     name     : what messages call it: the path or address of the file, or the name of an argument
     format   : one of `source.FORMATS`, or `held`
@@ -73,11 +73,11 @@ class InputTable:
 
     @property
     def requests(self) -> tuple[str, ...]:
-        """The columns that name a request, the user's first."""
+        """Columns that identify a session, the user's first."""
         return ("user", *self.unit.values())
 
     def of_requests(self, unit: Sequence[str]) -> "InputTable":
-        """The same table, each of whose rows belongs to a request that these columns name; none: to a user."""
+        """Return the table with rows that belong to the sessions these columns identify; to users if there are none."""
         others = {f"{UNIT}{place}": name for place, name in enumerate(unit) if place}
         needs = ("user", *others, *(name for name in self.needs if name != "user"))
         return replace(self, needs=needs, unit=others) if others else self
@@ -86,7 +86,7 @@ class InputTable:
 def resolve_columns(
     columns: tuple[tuple[str, ...], tuple[str, ...]], named: Mapping[str, str | None]
 ) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, str]]:
-    """Which columns are needed, which may be there, and what they are called; None: none is meant."""
+    """Return required columns, optional columns and their names; a name of None leaves the column out."""
     needs, may_have = columns
     kept = tuple(name for name in may_have if named.get(name, name) is not None)
     return needs, kept, {ours: theirs for ours, theirs in named.items() if theirs is not None}
@@ -94,7 +94,7 @@ def resolve_columns(
 
 @dataclass
 class Raw:
-    """Rows in the relation `raw`: position, then the columns of `kinds` under our names.
+    """Rows of the relation `raw`: position, then the columns of `kinds` under our names.
 
     place    : where a row stands, in words, from its position
     problems : rows that could not be read; filled while the rows are being read
@@ -113,12 +113,12 @@ class Raw:
 
 
 def is_row_level(name: str) -> bool:
-    """Does a column of ours hold one value a row, also where rows hold lists?"""
+    """True if a column holds one value a row even if rows hold lists."""
     return name == "user" or name.startswith(UNIT)
 
 
 def role_of(name: str) -> Literal["id", "rank", "time", "number"]:
-    """What a column of ours holds."""
+    """Return what a column holds."""
     if name.startswith(UNIT):
         return "id"
     roles = {"user": "id", "item": "id", "rank": "rank", "time": "time"}
@@ -126,7 +126,7 @@ def role_of(name: str) -> Literal["id", "rank", "time", "number"]:
 
 
 def choose_columns(file: InputTable, found: Sequence[str]) -> dict[str, str]:
-    """Ours -> theirs for every column to read; refuses missing columns and names that stand twice."""
+    """Return {our name: name in the table} for every column to read; raise for missing and repeated names."""
     listed = ", ".join(found)
     problems = repeated_names(file.name, found)
     asked = [name for name in file.fields if name in file.needs or name in file.columns]
@@ -147,7 +147,7 @@ def choose_columns(file: InputTable, found: Sequence[str]) -> dict[str, str]:
 
 
 def repeated_names(table: str, names: Sequence[str]) -> list[Problem]:
-    """Names of columns that stand several times."""
+    """Return a problem for each column name that occurs several times."""
     return [
         Problem(
             f"{table}: column {name!r}",
@@ -160,7 +160,7 @@ def repeated_names(table: str, names: Sequence[str]) -> list[Problem]:
 
 
 def shared_columns(file: InputTable, chosen: Mapping[str, str]) -> Iterator[Problem]:
-    """Columns that are to be two of ours."""
+    """Yield a problem for each column that is mapped to two of ours."""
     for theirs, times in Counter(chosen.values()).items():
         if times > 1:
             ours = " and ".join(repr(name) for name in chosen if chosen[name] == theirs)
@@ -169,7 +169,7 @@ def shared_columns(file: InputTable, chosen: Mapping[str, str]) -> Iterator[Prob
 
 
 def unnamed_grade(file: InputTable, found: Sequence[str]) -> Iterator[Problem]:
-    """Without its column of grades every judgement would count alike, unsaid."""
+    """Yield a problem if grades are probably in a column of another name: all grades would silently be 1."""
     likely = [name for name in found if re.fullmatch(NAME_OF_GRADES, name.strip().lower())]
     if "grade" in file.may_have and file.theirs("grade") not in found and likely:
         what = f"may hold the grades, and there is no column {file.theirs('grade')!r}"
@@ -187,7 +187,7 @@ def refuse_columns_mapping(file: InputTable, form: str) -> None:
 def with_positions(
     schema: pa.Schema, batches: Iterator[pa.RecordBatch], first: int = 0
 ) -> pa.RecordBatchReader:
-    """The batches with a column `position` that counts their rows."""
+    """Return the batches with a column `position` that counts the rows."""
     whole = schema.append(pa.field("position", pa.int64()))
 
     def numbered() -> Iterator[pa.RecordBatch]:

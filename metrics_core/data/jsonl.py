@@ -1,4 +1,4 @@
-"""JSONL: a user a line with nested lists (`items`, and `scores` if there are any), or a row a line."""
+"""Read JSONL: one user a line with lists (`items`, and optionally `scores`), or one row a line."""
 
 import json
 from collections.abc import Iterable
@@ -49,7 +49,7 @@ def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_bas
 
 
 def _with_plurals(file: InputTable, first: dict[str, Any]) -> InputTable:
-    """The file, with `items` for `item` and so on where its lines have them."""
+    """Return the file with `items` for `item` and so on, if its lines have them."""
     plurals = {name: key for name, key in PLURAL.items() if name in file.fields and key in first}
     return replace(file, columns=plurals | dict(file.columns))
 
@@ -83,7 +83,7 @@ def _nested(
     *,
     listed: bool,
 ) -> tuple[str, dict[str, Kind]]:
-    """A row for each place of the lists; the place is the rank, unless there is a list of ranks."""
+    """Return a query with one row for each place of the lists; the place is the rank, unless there is a list of ranks."""
     of_row = {name: key for name, key in chosen.items() if is_row_level(name)}
     lists = {name: f"j.{_quoted(key)}" for name, key in chosen.items() if name not in of_row}
     numbered = listed and "rank" not in lists
@@ -125,7 +125,7 @@ def _flat(
 
 
 def _only_later(late: list[str], *, grades: bool) -> list[tuple[str, str]]:
-    """The first line tells which keys there are: one that comes later would be lost."""
+    """Return checks for keys that only later lines have: they would be lost, as the first line defines the columns."""
     found = [
         (f"j.{_quoted(key)} IS NOT NULL", f"has `{key}`, which the first line has not")
         for key in late
@@ -142,7 +142,7 @@ def _only_later(late: list[str], *, grades: bool) -> list[tuple[str, str]]:
 
 
 def _parsed(shape: dict[str, Any], wrong: list[tuple[str, str]]) -> str:
-    """Lines as structs `j`, with the first thing that is wrong with each."""
+    """Return a query of the lines as structs `j`, with the first problem of each."""
     wrong = [*wrong, (_has_repeated_key(shape), "has a duplicate key")]
     cases = " ".join(f"WHEN {condition} THEN {_text(what)}" for condition, what in wrong)
     return f"""

@@ -18,7 +18,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ListBatch:
-    """A table of whole lists.
+    """Rows of complete lists.
 
     users  : whose they are, in the order of the rows
     starts : the rows at which they begin
@@ -38,7 +38,7 @@ class ListBatch:
 
     @property
     def list_of(self) -> Numbers:
-        """The number of the list of each row."""
+        """Index of the list of each row."""
         return np.repeat(np.arange(len(self.starts)), self.lengths)
 
     def column(self, name: str) -> pa.Array:
@@ -48,13 +48,13 @@ class ListBatch:
         return as_numpy(self.column(name))
 
     def upto(self, row: int) -> "ListBatch":
-        """The lists before the last, which begins at `row`."""
+        """Return the lists before the last, which begins at `row`."""
         above = self.above[: row - 1]
         return ListBatch(self.table.slice(0, row), self.users[:-1], self.starts[:-1], above)
 
 
 def list_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[ListBatch]:
-    """All rows, in tables of ROWS rows and a little more, the last one shorter."""
+    """Yield all rows in batches of ROWS rows and a little more; the last one is shorter."""
     held: list[pa.RecordBatch] = []
     rows, most = 0, ROWS
     for batch in batches:
@@ -73,7 +73,7 @@ def list_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[ListBatch]:
 
 
 def list_batch(batches: Sequence[pa.RecordBatch]) -> ListBatch:
-    """The lists of rows, of which there are some."""
+    """Return the lists of at least one row."""
     table = pa.Table.from_batches(batches).combine_chunks()
     user = table.column("user").chunk(0)
     above = as_numpy(pc.equal(user[1:], user[:-1]))

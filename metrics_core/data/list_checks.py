@@ -1,4 +1,4 @@
-"""What is wrong between the rows of sorted lists: ranks that repeat, have gaps or start wrongly, ties, duplicates."""
+"""Check neighbouring rows of sorted lists: repeated ranks, gaps, wrong first ranks, ties, duplicates."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ LARGEST_FLOAT32 = 3.4028234663852886e38
 
 @dataclass(frozen=True)
 class Count:
-    """How many rows, of how many users."""
+    """Number of rows, and of their users."""
 
     rows: int = 0
     users: int = 0
@@ -105,7 +105,7 @@ class ListTable:
 
     @property
     def key(self) -> str:
-        """What scores are compared by; beyond single precision lies infinity, as in C."""
+        """SQL of what scores are compared by; a score beyond single precision becomes infinite, as in C."""
         if self.ranking.score_dtype == "float64":
             return "score"
         beyond = "CAST(sign(score) * 'Infinity'::DOUBLE AS FLOAT)"
@@ -113,7 +113,7 @@ class ListTable:
 
 
 def neighbours_of(lists: ListTable) -> str:
-    """Each row with the rank and score of the rows above and below it in the same list."""
+    """Return SQL of each row with rank and score of the rows above and below it in the same list."""
     key = f"{lists.key} AS key" if lists.has_score else "NULL AS key"
     if lists.nan_last and lists.has_score:  # NaN ties with nothing and disagrees with no rank
         key = f"CASE WHEN NOT isnan(score) THEN {lists.key} END AS key"
@@ -150,7 +150,7 @@ _RANK_RULES = (
 
 
 def rank_problems(lists: ListTable) -> list[Problem]:
-    """Ranks that start wrongly, stand twice or leave a gap, seen in the sorted table."""
+    """Return the problems of ranks that start wrongly, repeat or leave a gap."""
     if lists.order != "rank":
         return []
     neighbours = neighbours_of(lists)
@@ -182,7 +182,7 @@ def _rank_problem(lists: ListTable, neighbours: str, number: int) -> Problem:
 
 
 def tie_problems(lists: ListTable, tied: Count) -> list[Problem]:
-    """Ties, where the policy refuses them."""
+    """Return the problem of ties, if the policy is `error`."""
     if not (tied.rows and lists.ranking.ties == "error"):
         return []
     neighbours = neighbours_of(lists)
@@ -197,7 +197,7 @@ def tie_problems(lists: ListTable, tied: Count) -> list[Problem]:
 
 
 def duplicate_problems(lists: ListTable, repeated: Count) -> list[Problem]:
-    """Items that stand twice in a list, where the policy refuses them."""
+    """Return the problem of items that occur twice in a list, if the policy is `error`."""
     if not (repeated.rows and lists.ranking.duplicates == "error"):
         return []
     first = (
@@ -213,7 +213,7 @@ def duplicate_problems(lists: ListTable, repeated: Count) -> list[Problem]:
 
 
 def _places(lists: ListTable, condition: str, values: dict[str, Any]) -> str:
-    """Where the first rows stand that meet a condition: `row 3`, or `row 3 and row 7`."""
+    """Return the first rows that meet a condition, such as `row 3` or `row 3 and row 7`."""
     query = f"SELECT position FROM {lists.source} WHERE {condition} ORDER BY position LIMIT 2"
     found = lists.connection.execute(query, values).fetchall()
     return " and ".join(lists.place(position) for (position,) in found)

@@ -1,4 +1,4 @@
-"""What is kept of a table once it is read and checked: its rows in order, as a query, and what was found in them.
+"""Load recommendations, ground truth and side data: checked, in order, with the content of their quality files.
 
 `Loaded.query` reads tables of the connection: it is run before another table is read.
 """
@@ -62,7 +62,7 @@ class LoadedTable:
 
 
 class InMemorySink:
-    """Collects the rows in `table`."""
+    """A sink that collects the rows in `table`."""
 
     def __init__(self) -> None:
         self.table = pa.table({})

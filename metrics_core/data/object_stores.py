@@ -45,12 +45,12 @@ _DENIED = {
 
 
 def is_store_failure(where: str, error: Exception) -> bool:
-    """Did the store fail, rather than the content of an object?"""
+    """True if the store failed, rather than the content of an object."""
     return _scheme(where) in STORES and _code(error) is not None
 
 
 def has_store_failure(problems: Collection[Problem]) -> bool:
-    """Is one of the problems that of a store? To read on would be to wait for it again."""
+    """True if a problem is that of a store: reading on would wait for it again."""
     return any(each.what.startswith(_UNREAD) for each in problems)
 
 
@@ -58,7 +58,7 @@ _UNREAD = "could not be read to its end"
 
 
 def store_problem(where: str, error: Exception) -> Problem:
-    """The problem: no such bucket, no leave to read, or no connection."""
+    """Return the problem: no such bucket, access denied, or no connection."""
     store, code = STORES[_scheme(where)], _code(error) or ""
     if code in _NO_BUCKET:
         return missing_bucket(where)
@@ -82,7 +82,7 @@ def store_problem(where: str, error: Exception) -> Problem:
 
 
 def missing_bucket(where: str) -> Problem:
-    """The problem of an object whose bucket, or container, the store does not have."""
+    """Return the problem of a missing bucket or container."""
     store, rest = STORES[_scheme(where)], where.partition(":")[2]
     noun = "container" if store == "az" else "bucket"
     what = f"the {noun} {rest.lstrip('/').partition('/')[0]!r} does not exist"
@@ -95,7 +95,7 @@ def _scheme(where: str) -> str:
 
 
 def _code(error: Exception) -> str | None:
-    """`accessdenied`, `403`; empty where it says nothing, None where no store speaks."""
+    """Return a code such as `accessdenied` or `403`; empty if there is none, None if the error is not that of a store."""
     found = _SAID.search(str(error))
     if found is None:
         return None
@@ -157,7 +157,7 @@ _LOOKED_AT = {  # store -> how the variables begin that its clients look at
 
 
 def open_filesystem(address: Address) -> fs.FileSystem:
-    """The store of an address; one for all addresses of an account in one environment.
+    """Return the file system of an address; one for all addresses of an account in one environment.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def open_filesystem(address: Address) -> fs.FileSystem:
 
 
 def endpoint() -> str | None:
-    """Where S3 is, if not at Amazon."""
+    """Return the S3 endpoint, if it is not Amazon's."""
     return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
 
 
@@ -189,7 +189,7 @@ def refuse_other_servers(address: Address) -> None:
 
 
 def _environment(store: str) -> tuple[tuple[str, str], ...]:
-    """All that clients of the store look at: another environment is another client."""
+    """Return all variables that clients of the store read: another environment needs another client."""
     names = _LOOKED_AT[store]
     return tuple(sorted(each for each in os.environ.items() if each[0].startswith(names)))
 
@@ -224,7 +224,7 @@ def _gs() -> fs.FileSystem:
 
 
 def _server(where: str, usual: str) -> dict[str, str]:
-    """How pyarrow names a server; `usual`: the scheme of one that is written without."""
+    """Return pyarrow's arguments for a server; `usual`: its scheme if none is written."""
     scheme, _, host = where.rpartition("://")
     return {"scheme": scheme or usual, "endpoint_override": host.rstrip("/")}
 
@@ -246,7 +246,7 @@ def _of_azure(address: Address) -> dict[str, str]:
 
 
 def delta_options(address: Address) -> tuple[str, None, dict[str, str]]:
-    """Where `deltalake` finds a table: its address, no pinned version, and what it does not read from the environment."""
+    """Return deltalake's arguments: address, no version, and options that it does not read from the environment."""
     how = {
         "connect_timeout": f"{CONNECT:.0f}s",
         "timeout": f"{ATTEMPTS * STALLED:.0f}s",

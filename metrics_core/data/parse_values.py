@@ -1,4 +1,4 @@
-"""What a value is read as, in SQL: NULL where it cannot be read, and the text that stands there is kept beside it."""
+"""SQL that parses values: NULL if a value cannot be read, with its text in a second column."""
 
 from collections.abc import Mapping
 
@@ -41,17 +41,17 @@ _ALWAYS |= {("time", "float"), ("time", "integer")}
 
 
 def is_sure(name: str, kind: Kind) -> bool:
-    """Can every value of this kind be read as our column `name`?"""
+    """True if every value of this kind can be read as the column `name`."""
     return (role_of(name), kind) in _ALWAYS
 
 
 def value(name: str, kind: Kind) -> str:
-    """The value of our column `name`."""
+    """Return SQL of the value of the column `name`."""
     return f"{_readable(name, kind)} AS {name}"
 
 
 def wrong(name: str, kind: Kind) -> str:
-    """The text of a value that is there, yet cannot be read, or not without a loss."""
+    """Return SQL of the text of a value that cannot be read, or not without loss."""
     text, read = f"CAST({name} AS VARCHAR)", _readable(name, kind)
     if role_of(name) == "number" and kind in ("text", "json"):
         # The number is made once for each row, the rest is asked where it is large or none.
@@ -62,7 +62,7 @@ def wrong(name: str, kind: Kind) -> str:
 
 
 def is_beyond(name: str) -> str:
-    """Is the text that could not be read a number beyond 2^53?"""
+    """Return SQL that is true if the text that could not be read is a number beyond 2^53."""
     text = _BARE.format(x=f"{name}_wrong")
     digits = f"regexp_full_match({text}, '{_DIGITS}')"
     return f"coalesce({digits} AND abs(TRY_CAST({text} AS DOUBLE)) >= {EXACT}, FALSE)"

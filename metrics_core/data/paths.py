@@ -27,7 +27,7 @@ BUFFER = 1 << 22  # bytes that are asked for at a time where lines are read
 
 @dataclass(frozen=True)
 class ObjectState:
-    """By which an object is known: the store changes the etag with the content."""
+    """Identity of an object: the store changes the etag with the content."""
 
     etag: str
     size: int
@@ -35,14 +35,14 @@ class ObjectState:
 
 @dataclass(frozen=True)
 class _Listing:
-    """All that is below a folder, by its key; `inside`: the keys in each folder."""
+    """Everything below a folder by key; `inside`: the keys in each folder."""
 
     found: Mapping[str, fs.FileInfo]
     inside: Mapping[str, Sequence[str]]
 
 
 class RemotePath:
-    """What lies at an address. A folder is listed once, with all that is below it.
+    """An object or folder in a store. A folder is listed once, with everything below it.
 
     Raises
     ------
@@ -94,14 +94,14 @@ class RemotePath:
 
     @property
     def key(self) -> str:
-        """As pyarrow names it: with its bucket."""
+        """Key for pyarrow: with its bucket."""
         return f"{self.address.bucket}/{self.address.key}"
 
     def exists(self) -> bool:
         return self._kind != fs.FileType.NotFound
 
     def bucket_exists(self) -> bool:
-        """Is there its bucket? Yes, if the store does not say: who may read objects need not see buckets."""
+        """True if its bucket exists or the store does not tell: who may read objects need not see buckets."""
         try:
             found = open_filesystem(self.address).get_file_info(self.address.bucket)
         except (OSError, pa.ArrowException):
@@ -134,17 +134,17 @@ class RemotePath:
         return io.BufferedReader(self.native(), BUFFER)
 
     def native(self) -> pa.NativeFile:
-        """To be read by ranges."""
+        """Open for random access."""
         with self.told():
             return open_filesystem(self.address).open_input_file(self.key)
 
     def stream(self, compression: str | None) -> pa.NativeFile:
-        """To be read from the beginning to the end."""
+        """Open for reading from beginning to end."""
         with self.told():
             return open_filesystem(self.address).open_input_stream(self.key, compression, BUFFER)
 
     def state(self) -> ObjectState:
-        """By what the object is known now.
+        """Return the current identity of the object.
 
         Raises
         ------
@@ -156,7 +156,7 @@ class RemotePath:
         return now
 
     def state_if_there(self) -> ObjectState | None:
-        """None where there is no such object any more."""
+        """Return the current identity; None if the object does not exist any more."""
         try:
             with open_filesystem(self.address).open_input_file(self.key) as opened:
                 known = {name.lower(): value for name, value in opened.metadata().items()}
@@ -196,7 +196,7 @@ class RemotePath:
         return _Listing(found, inside)
 
     def _folders(self, paths: Iterable[str]) -> dict[str, fs.FileInfo]:
-        """What lies between this folder and what it holds: not every store lists it, as it has keys only."""
+        """Return the folders between this one and its objects; not every store lists them, as stores hold keys only."""
         above = PurePosixPath(self.key)
         between = {
             str(folder)
@@ -218,7 +218,7 @@ class RemotePath:
 
     @contextmanager
     def told(self) -> Iterator[None]:
-        """What the store says inside the block is refused in words."""
+        """Raise errors of the store inside the block as InputError."""
         try:
             yield
         except (OSError, pa.ArrowException) as error:
@@ -232,7 +232,7 @@ AT_ONCE = 16  # objects that are asked for at the same time
 
 
 def parse_place(text: str | os.PathLike[str]) -> Place:
-    """The place of a text.
+    """Return a text as a path or remote path.
 
     Raises
     ------
@@ -242,19 +242,19 @@ def parse_place(text: str | os.PathLike[str]) -> Place:
 
 
 def open_random_access(place: Place) -> pa.NativeFile:
-    """Opened to be read here and there."""
+    """Open for random access."""
     return place.native() if isinstance(place, RemotePath) else pa.memory_map(str(place))
 
 
 def open_sequential(place: Place, compression: str | None) -> pa.NativeFile:
-    """Opened to be read from its beginning to its end, and unpacked on the way."""
+    """Open for reading from beginning to end, decompressed."""
     if isinstance(place, RemotePath):
         return place.stream(compression)
     return pa.input_stream(str(place), compression=compression)
 
 
 def first_bytes(place: Place, size: int) -> bytes:
-    """The first bytes, as many as there are."""
+    """Return the first bytes, as many as there are."""
     if isinstance(place, RemotePath):
         with place.told(), place.native() as opened:
             return opened.read_at(size, 0)
@@ -263,14 +263,14 @@ def first_bytes(place: Place, size: int) -> bytes:
 
 
 def open_parquet(place: Place, **how: Any) -> pq.ParquetFile:
-    """A parquet file, of which what is needed is read: of an object a group of rows ahead."""
+    """Open a parquet file; of an object one row group is read ahead."""
     if isinstance(place, RemotePath):
         return pq.ParquetFile(place.native(), pre_buffer=True, **how)
     return pq.ParquetFile(place, **how)
 
 
 def object_states(places: Sequence[Place]) -> dict[RemotePath, ObjectState]:
-    """By what objects are known.
+    """Return the identity of objects.
 
     Raises
     ------
@@ -281,7 +281,7 @@ def object_states(places: Sequence[Place]) -> dict[RemotePath, ObjectState]:
 
 
 def existing_object_states(places: Sequence[Place]) -> dict[RemotePath, ObjectState]:
-    """By what objects are known, of those that are there."""
+    """Return the identity of the objects that exist."""
     objects = _objects(places)
     found = map_places(RemotePath.state_if_there, objects)
     return {place: now for place, now in zip(objects, found, strict=True) if now is not None}
@@ -292,7 +292,7 @@ def _objects(places: Sequence[Place]) -> list[RemotePath]:
 
 
 def map_places(ask: Callable[[Asked], Found], places: Sequence[Asked]) -> list[Found]:
-    """What is asked of each place, in their order: of objects many at once, as each answer takes its time."""
+    """Return `ask` of each place in order; many objects are asked at once."""
     if len(places) < 2 or not isinstance(places[0], RemotePath):  # noqa: PLR2004
         return [ask(place) for place in places]
     with ThreadPoolExecutor(AT_ONCE) as pool:

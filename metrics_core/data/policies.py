@@ -1,4 +1,4 @@
-"""What `input` allows and how it is put right, in the table `source`, once its values are checked; all of it is counted."""
+"""Apply the policies of `input` to the table `source`, once its values are checked, and count the changes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -13,7 +13,7 @@ from concord.metrics_core.errors import InputError, Problem, in_words, refuse
 
 @dataclass(frozen=True)
 class Policies:
-    """What tables may hold beside the usual, and what is done with it; `error` refuses the table."""
+    """How unusual values of tables are handled; `error` raises."""
 
     rank_base: Literal[0, 1] = 1
     empty_lists: Literal["error", "keep"] = "error"
@@ -41,7 +41,7 @@ _WORDS = {
 def apply_list_policies(
     connection: DuckDBPyConnection, source: Source, policies: Policies
 ) -> PolicyChanges:
-    """How many scores are NaN, where `input.nan_score: last` ranks them below all others."""
+    """Count the NaN scores, if `input.nan_score: last` ranks them below all others."""
     if "score" not in source.columns or policies.nan_score == "error":
         return {}
     return _applied(connection, "nan_score", policies.nan_score, None, _NAN)
@@ -50,7 +50,7 @@ def apply_list_policies(
 def apply_truth_policies(
     connection: DuckDBPyConnection, source: Source, policies: Policies
 ) -> PolicyChanges:
-    """Negative grades and repeated judgements, as `input.negative_grade` and `input.repeated_grade` say."""
+    """Apply `input.negative_grade` and `input.repeated_grade`."""
     graded = "grade" in source.columns
     changed: PolicyChanges = {}
     if graded and policies.negative_grade != "error":
@@ -67,7 +67,7 @@ def apply_truth_policies(
 
 
 def no_policy_changes(source: Source, policies: Policies) -> PolicyChanges:
-    """What `settle_truth` says of a truth in which no grade is negative and no item judged twice."""
+    """Return what `apply_truth_policies` returns if no grade is negative and no item judged twice."""
     graded = "grade" in source.columns
     given = {
         "negative_grade": policies.negative_grade if graded else "error",
@@ -81,7 +81,7 @@ def no_policy_changes(source: Source, policies: Policies) -> PolicyChanges:
 
 
 def policy_notes(changed: PolicyChanges) -> list[str]:
-    """`3 rows of 2 users: a negative grade; `input.negative_grade: zero` was applied`."""
+    """Return notes such as `3 rows of 2 users: a negative grade; `input.negative_grade: zero` was applied`."""
     return [
         f"{in_words(found['rows'], 'row')} of {in_words(found['users'], 'user')}: {_WORDS[name]}; "
         f"`input.{name}: {found['policy']}` was applied"
@@ -102,7 +102,7 @@ def _applied(
 
 
 def parse_policies(given: Any) -> Policies:
-    """The policies that are given; the others are as strict as can be.
+    """Return the policies; those that are not given are `error`.
 
     Raises
     ------

@@ -146,7 +146,7 @@ def _within_user(lists: ListTable) -> str:
 
 
 def _numbered(rows: str, columns: str) -> str:
-    """Rows that are sorted by user, with `rank` 1, 2, 3 … within each user.
+    """Return SQL of rows sorted by user, with `rank` 1, 2, 3 … within each user.
 
     The windows stream over the sorted rows: no second sort, as `PARTITION BY user` would take.
     """
@@ -158,7 +158,7 @@ def _numbered(rows: str, columns: str) -> str:
 
 
 def _score_counts(lists: ListTable) -> tuple[Count, Count]:
-    """Disagreements of rank and score, and ties; each only where it means something."""
+    """Return disagreements of rank and score, and ties; 0 if they do not apply."""
     disagrees = "key > key_above" if lists.order == "rank" and lists.has_score else "false"
     tied = "(key = key_above OR key = key_below)" if lists.order == "score" else "false"
     query = f"""
@@ -179,7 +179,7 @@ def _duplicates(lists: ListTable) -> Count:
 
 
 def _may_repeat(lists: ListTable) -> bool:
-    """May any list hold an item twice? Different hashes mean different items; grouping by text takes four times as long."""
+    """True if a list may hold an item twice. Hashes are compared: grouping by text takes four times as long."""
     query = f"SELECT hash(user) AS user, hash(user, item) AS pair FROM {lists.into}"
     users = pairs = np.empty(0, dtype=np.uint64)  # of the list that goes on in the next batch
     for batch in lists.connection.sql(query).to_arrow_reader(ROWS):

@@ -27,7 +27,7 @@ def connect(
     setup: Iterable[str] = (),
     config: Mapping[str, Any] | None = None,
 ) -> DuckDBPyConnection:
-    """A connection to a database in memory; what is not given here cannot be reached later.
+    """Connect to a database in memory; it can read only the given files.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ _numbers = count()
 
 @contextmanager
 def in_memory() -> Iterator[DuckDBPyConnection]:
-    """A connection that reads no file, to a schema of its own in the one database of this process; gone with the block.
+    """Connect to a temporary schema in the one database of this process, without access to files.
 
     Opening a database takes 12 ms, a schema 1 ms.
     """
@@ -64,7 +64,7 @@ def in_memory() -> Iterator[DuckDBPyConnection]:
 
 @contextmanager
 def separate_schema(connection: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
-    """Another connection to the same database, to a schema of its own, which is gone with the block."""
+    """Connect again to the same database, with a temporary schema."""
     with second_cursor(connection) as other:
         catalog, home = _place(other)
         schema = f"use_{next(_numbers)}"
@@ -77,7 +77,7 @@ def separate_schema(connection: DuckDBPyConnection) -> Iterator[DuckDBPyConnecti
 
 @contextmanager
 def second_cursor(connection: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
-    """Another connection to the same tables: a result of it may be open while `connection` is asked other things."""
+    """Connect again to the same tables, so that its result may be open while `connection` runs other queries."""
     with connection.cursor() as other:
         other.execute("USE {}.{}".format(*_place(connection)))
         yield other
@@ -93,7 +93,7 @@ def _place(connection: DuckDBPyConnection) -> tuple[str, str]:
 
 @cache
 def _database(_process: int) -> DuckDBPyConnection:
-    """That of a process: the threads of a database do not go along with a fork, nor may it be closed there."""
+    """Return the database of a process: its threads do not survive a fork, nor may it be closed there."""
     return connect()
 
 
@@ -101,7 +101,7 @@ _IDS = ("user", "item")
 
 
 def share_id_types(connection: DuckDBPyConnection, relations: Mapping[str, str]) -> None:
-    """A view for each relation, {view: relation}; an id column is text in all where their types differ."""
+    """Create {view: relation}; an id column is text in all of them if the types differ."""
     kinds = {
         relation: {
             name: kind for name, kind, *_ in connection.execute(f"DESCRIBE {relation}").fetchall()
@@ -127,34 +127,34 @@ OpenConnection = Callable[[Iterable[Path]], AbstractContextManager[DuckDBPyConne
 
 
 def scan(table: Table) -> pl.LazyFrame:
-    """The table, of which only what is asked for is read."""
+    """Return the table as a lazy frame."""
     return pl.scan_parquet(table, glob=False) if isinstance(table, Path) else table.lazy()
 
 
 def read_column(table: Table, name: str) -> pl.Series:
-    """One column; a name such as `^.*$` is no pattern."""
+    """Return one column; a name such as `^.*$` is not a pattern."""
     if isinstance(table, Path):
         return pl.read_parquet(table, columns=[name], glob=False)[name]
     return table[name]
 
 
 def read_frame(table: Table) -> pl.DataFrame:
-    """All of it."""
+    """Return the whole table."""
     return pl.read_parquet(table, glob=False) if isinstance(table, Path) else table
 
 
 def schema_of(table: Table) -> Mapping[str, pl.DataType]:
-    """Column -> type."""
+    """Return {column: type}."""
     return pl.read_parquet_schema(table) if isinstance(table, Path) else table.schema
 
 
 def file_paths(tables: Iterable[Table]) -> list[Path]:
-    """Those that are files."""
+    """Return the tables that are files."""
     return [table for table in tables if isinstance(table, Path)]
 
 
 def create_view(connection: DuckDBPyConnection, name: str, table: Table) -> None:
-    """Make the table a view of the connection."""
+    """Create a view of the table in the connection."""
     if isinstance(table, Path):
         connection.read_parquet(str(table)).create_view(name)
     else:
@@ -162,7 +162,7 @@ def create_view(connection: DuckDBPyConnection, name: str, table: Table) -> None
 
 
 def create_id_views(connection: DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
-    """A view a table; ids are text in all of them where the tables' types differ.
+    """Create a view of each table; ids are text in all of them if their types differ.
 
     `lists` has a score, null where the table has none, and of several rankings the first.
     """

@@ -13,7 +13,7 @@ RowName = Callable[[int], str]  # where the row at a position stands, in words
 
 
 class ListsError(ValueError):
-    """Lists that cannot be ranked: `problems` holds all of them at once."""
+    """Lists that cannot be ranked; `problems` holds all problems."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(problems)
@@ -22,7 +22,7 @@ class ListsError(ValueError):
 
 @dataclass(frozen=True)
 class RowCheck:
-    """What no row may be. `wrong` is SQL over the row; `what` may show the value of `shows` as {value}.
+    """Check of single rows: `wrong` is SQL that no row may meet; `what` may show the value of `shows` as {value}.
 
     per_value : `wrong` depends on nothing but the column, and costs more than finding the distinct values
     """
@@ -61,7 +61,7 @@ RANK_CHECKS = (
 
 
 def row_number(position: int) -> str:
-    """`row 1` for position 0."""
+    """Return `row 1` for position 0."""
     return f"row {position + 1:,}"
 
 
@@ -73,7 +73,7 @@ def row_problems(
     place: RowName = row_number,
     names: Mapping[str, str] | None = None,
 ) -> list[Problem]:
-    """One problem a check that fails, at the first row that fails it.
+    """Return one problem for each check that fails, at the first row that fails it.
 
     names : what the file calls a column, where that differs
     """
@@ -102,7 +102,7 @@ def row_problems(
 def _relevant(
     connection: "duckdb.DuckDBPyConnection", source: str, checks: Sequence[RowCheck]
 ) -> list[RowCheck]:
-    """The checks without those that no distinct value fails."""
+    """Return the checks without those that no distinct value fails."""
     kept = [check for check in checks if not check.per_value]
     for column in sorted({check.column for check in checks if check.per_value}):
         tried = [check for check in checks if check.per_value and check.column == column]
@@ -116,13 +116,13 @@ def _relevant(
 def only_row(
     connection: "duckdb.DuckDBPyConnection", query: str, values: Mapping[str, Any] | None = None
 ) -> tuple[Any, ...]:
-    """The one row of a query that has one."""
+    """Return the only row of a query."""
     (row,) = connection.execute(query, dict(values or {})).fetchall()
     return tuple(row)
 
 
 def ids_text(user: Any, item: Any) -> str:
-    """` (user 'u17', item 'i9')`, without those that are missing."""
+    """Return ` (user 'u17', item 'i9')`, without missing ids."""
     known = [
         f"{name} {value!r}" for name, value in (("user", user), ("item", item)) if value is not None
     ]

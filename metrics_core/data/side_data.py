@@ -73,7 +73,7 @@ def read_interactions(
 def read_items(
     connection: DuckDBPyConnection, table: InputTable, *, progress: Progress = no_progress
 ) -> tuple[pl.DataFrame, Source]:
-    """The catalogue: item, of categories, vector and title what there is, group and the columns of numbers if they are named.
+    """Return the catalogue: item; categories, vector and title if present; group and numbers if they are named.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def read_users(connection: DuckDBPyConnection, table: InputTable) -> None:
 def read_table(
     connection: DuckDBPyConnection, file: InputTable, *, progress: Progress = no_progress
 ) -> tuple[pl.DataFrame, Source]:
-    """The table under our names, its ids checked; `file.needs` is the one column of ids.
+    """Return the table under our names, its ids checked; `file.needs` is the one column of ids.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def read_table(
 
 
 def _refuse_left_out(file: InputTable, left_out: Mapping[str, str]) -> None:
-    """Columns that are asked for by name, of a type that is not used."""
+    """Raise for columns that are requested by name and have an unusable type."""
     asked = {file.theirs(name) for name in file.may_have} | set(file.columns.values())
     problems = [
         Problem(
@@ -171,7 +171,7 @@ def _noted(source: Source, left_out: Mapping[str, str]) -> Source:
 
 
 def _refuse_names(file: InputTable, found: list[str], names: list[str]) -> None:
-    """Names that params.yaml maps and the file lacks, and names that would be one: DuckDB sees no capitals."""
+    """Raise for mapped names that the file lacks, and for names that differ only in case: DuckDB ignores case."""
     ours = {theirs: ours for ours, theirs in file.columns.items()}
     problems = [
         Problem(
@@ -245,6 +245,6 @@ def read_truth(
 
 
 def no_rows_left_error(table: InputTable) -> InputError:
-    """The refusal of a truth all of whose rows the policies take away."""
+    """Return the error for ground truth whose rows the policies all remove."""
     what = "has no rows left: every grade is negative"
     return refuse(table.name, what, f"set {table.settings.input('negative_grade', 'zero')}")

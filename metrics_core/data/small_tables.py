@@ -1,4 +1,4 @@
-"""Small tables (catalogue, users) as polars frames, whatever form the file has."""
+"""Read small tables (catalogue, users) of any format as polars frames."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -27,7 +27,7 @@ _KINDS = {bool: "true or false", int: "number", float: "number", str: "text", di
 
 
 def json_cells(file: InputTable, keeps: Callable[[str], bool]) -> tuple[pl.DataFrame, list[str]]:
-    """The keys that are kept, and in the place of the ids the numbers of the lines; and the names of all keys.
+    """Return the selected keys, with line numbers in place of the ids, and the names of all keys.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def _refuse_mixed(file: InputTable, kinds: dict[str, set[str]]) -> None:
 
 
 def _kinds(value: Any) -> set[str]:
-    """`number`, `text`, `list of text` …; nothing for what is missing."""
+    """Return kinds such as `number`, `text`, `list of text`; nothing for a missing value."""
     if isinstance(value, list):
         inner = {kind for each in value for kind in _kinds(each)}
         return {f"list of {kind}" for kind in inner}
@@ -96,7 +96,7 @@ class Cells:
 
 
 def cells_of(file: InputTable) -> Cells:
-    """What the file has beside its ids.
+    """Return the columns of the file other than its ids.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def _delimited(file: InputTable, names: list[str]) -> pa.Table:
 
 
 def _left_out(parts: list[Part], names: list[str]) -> dict[str, str]:
-    """Columns of a type that is not used, and the type; refuses parts that lack a column of others."""
+    """Return the columns of an unusable type; raise if parts lack a column of others."""
     _refuse_lacking(parts, names)
     return {
         name: str(kind)

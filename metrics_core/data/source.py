@@ -1,4 +1,4 @@
-"""Whole numbers that a float wrote as ids: `1.0` is read as 1. Each id is read alone, so that all tables read it alike."""
+"""Read a table of any format into the table `source`, with typed columns. An id such as `1.0` is read as 1."""
 
 import difflib
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ SELECT count(*), arg_min(whole.id, (length(whole.id), whole.id)) FROM whole JOIN
 
 @dataclass(frozen=True)
 class RewrittenIds:
-    """Rows of a column whose ids were read without `.0`, and the first of these ids as it was written."""
+    """Number of rows of a column whose ids were read without `.0`, and the first of these ids."""
 
     column: str
     rows: int
@@ -43,7 +43,7 @@ class RewrittenIds:
 
     @property
     def note(self) -> str:
-        """The change in words."""
+        """Text of the change."""
         rows, read = in_words(self.rows, "row"), self.example[:-2]
         return (
             f"{rows}: {self.column} {self.example!r} and the like are read as {read!r} and the like"
@@ -88,7 +88,7 @@ def strip_float_suffix(
 
 
 def is_float_id_sql(given: str) -> str:
-    """Is a text a whole number as a float writes it? In SQL."""
+    """Return SQL that is true if a text is an integer written as a float."""
     return f"(ends_with({given}, '.0') AND regexp_full_match({given}, '{_WHOLE}'))"
 
 
@@ -158,7 +158,7 @@ class Source:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The columns that hold ids; those that name a request in the place of the user's."""
+        """Columns that hold ids; those that identify a session in place of the user's."""
         return tuple(name for name in self.columns if role_of(name) == "id")
 
     def is_text(self, column: str) -> bool:
@@ -166,7 +166,7 @@ class Source:
 
 
 def detect_format(path: Place, given: str | None, settings: SettingNames) -> str:
-    """The format that is given, or else the one that the file's name tells."""
+    """Return the given format, or else that of the file's name."""
     suffixes = path.suffixes
     packed = suffixes[-1:] == [".gz"]
     ending = suffixes[-2] if packed and len(suffixes) > 1 else path.suffix
@@ -223,7 +223,7 @@ def read_source(
 
 
 def _of_requests(connection: duckdb.DuckDBPyConnection, source: Source) -> Source:
-    """The table with the ids of requests as `user`; NULL where a column that names them is."""
+    """Replace `user` by the ids of sessions; NULL if one of their columns is."""
     first, kinds = f"{UNIT}0", source.raw.kinds
     columns = [f"user AS {first}", f"{unit_sql(['user', *source.file.unit])} AS user"]
     columns += [f"user_wrong AS {first}_wrong"] if "user" in source.unsure else []
@@ -243,7 +243,7 @@ def _of_requests(connection: duckdb.DuckDBPyConnection, source: Source) -> Sourc
 def stream_source(
     connection: duckdb.DuckDBPyConnection, file: InputTable, *, rank_base: int, progress: Progress
 ) -> Iterator[tuple[Source, Iterator[pa.RecordBatch]]]:
-    """A file whose rows go by in their order and are kept nowhere: what it is, and the typed columns of the rows.
+    """Stream the rows of a file in order, with typed columns, without storing them.
 
     What could not be read of it stands in `Source.raw` when they have gone by, and `rows` is not counted.
 
@@ -269,7 +269,7 @@ def _with_progress(source: Source, progress: Progress) -> AbstractContextManager
 def _opened(
     connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int
 ) -> tuple[Source, str]:
-    """What a file is, and its typed columns as a query of the relation `raw`."""
+    """Open a file; return it with a query of its typed columns from the relation `raw`."""
     raw = _read(connection, file, rank_base)
     columns = tuple(name for name in file.fields if name in raw.kinds)
     unsure = tuple(name for name in columns if not is_sure(name, raw.kinds[name]))

@@ -1,4 +1,4 @@
-"""Files of a table: found, complete, and opened."""
+"""Find, check and open the files of a table."""
 
 import re
 import struct
@@ -31,7 +31,7 @@ _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 def part_paths(file: InputTable) -> Sequence[tuple[Place, Mapping[str, pa.Scalar]]]:
-    """The file, or all parts of the folder in the order of their paths; each with the values that all of its rows have."""
+    """Return the file, or all parts of the folder by path, each with the partition values of its rows."""
     if not file.path.is_dir():
         return [(file.path, {})]
     if is_delta(file.path):
@@ -49,7 +49,7 @@ def part_paths(file: InputTable) -> Sequence[tuple[Place, Mapping[str, pa.Scalar
 
 
 def files_in(place: Place) -> list[Place]:
-    """The file, or all in the folder, whatever they are; of a Delta table those that hold its current rows."""
+    """Return the file, or all files of the folder; for a Delta table those with its current rows."""
     if not place.is_dir():
         return [place]
     if is_delta(place):
@@ -65,7 +65,7 @@ def _paths(file: InputTable) -> list[Place]:
 
 
 def part_name(file: InputTable, path: Place) -> str:
-    """What messages call a part: its path inside the folder."""
+    """Return the name of a part for messages: its path inside the folder."""
     return path.relative_to(file.path).as_posix() if path != file.path else path.name
 
 
@@ -88,7 +88,7 @@ def _parts(file: InputTable, folder: Place) -> Iterator[Place]:
 
 
 def _refuse_hidden(file: InputTable, entry: Place) -> None:
-    """What writers of folders leave beside the parts (`_SUCCESS`, `.crc`) is no part; a table is."""
+    """Raise if a hidden file is a table; other files that writers leave (`_SUCCESS`, `.crc`) are skipped."""
     parts = entry.rglob("*.parquet") if entry.is_dir() else [entry]
     if any(part.suffix == ".parquet" for part in parts):
         what = f"holds {entry.name!r}, a name that readers of folders skip, with rows in it"
@@ -109,7 +109,7 @@ def _refuse_lake(file: InputTable, entry: Place) -> None:
 
 
 def _partition_of(file: InputTable, path: Place) -> dict[str, str | None]:
-    """The keys and values of the folders `key=value` that a part lies in."""
+    """Return keys and values of the folders `key=value` that contain a part."""
     found: dict[str, str | None] = {}
     for folder in path.relative_to(file.path).parts[:-1] if path != file.path else ():
         key, equals, value = folder.partition("=")
@@ -119,7 +119,7 @@ def _partition_of(file: InputTable, path: Place) -> dict[str, str | None]:
 
 
 def _whole_keys(partitions: Sequence[Mapping[str, str | None]]) -> set[str]:
-    """The keys all of whose values are integers, as these are written."""
+    """Return the keys whose values are all integers."""
     keys = {key for values in partitions for key in values}
     return {
         key
@@ -146,7 +146,7 @@ _AGAIN = "write or copy the file again"
 
 
 def is_stream(path: Place) -> bool:
-    """Is it Arrow's stream, not its file format?"""
+    """True if the file is an Arrow stream, not the Arrow file format."""
     return first_bytes(path, len(_STREAM)) == _STREAM
 
 
@@ -188,7 +188,7 @@ def refuse_joined(path: Place, metadata: pq.FileMetaData) -> None:
 
 
 def _end_of_columns(metadata: pq.FileMetaData) -> int:
-    """Where the columns of the last group of rows end."""
+    """Return where the columns of the last row group end."""
     if not metadata.num_row_groups:
         return 0
     group = metadata.row_group(metadata.num_row_groups - 1)
@@ -219,7 +219,7 @@ def _refuse_open_stream(path: Place) -> None:
 
 
 def _refuse_other_end(path: Place, held: pa.NativeFile) -> None:
-    """Between the last block of an Arrow file and its footer stands the end of a stream, and nothing else."""
+    """Raise unless exactly the end of a stream is between the last block of an Arrow file and its footer."""
     tail = held.size() - len(MAGIC["arrow"]) - 4
     footer = tail - int.from_bytes(held.read_at(4, tail), "little")
     blocks = sorted(_blocks(held.read_at(held.size() - footer, footer)))
@@ -236,7 +236,7 @@ def _refuse_other_end(path: Place, held: pa.NativeFile) -> None:
 
 
 def _blocks(footer: bytes) -> Iterator[tuple[int, int]]:
-    """Where each block of the file begins and ends.
+    """Yield where each block of the file begins and ends.
 
     The footer is a flatbuffer: a table of version, schema, dictionaries, record batches; a block is its offset, the
     length of its description and that of its content.
@@ -266,7 +266,7 @@ def _joined(path: Place) -> InputError:
 
 
 def damaged_file_problem(path: Place | str, error: Exception) -> Problem:
-    """What to say of a file that cannot be read."""
+    """Return the problem of a file that cannot be read."""
     if is_store_failure(str(path), error):
         return store_problem(str(path), error)
     message = " ".join(str(error).split())[:300]
@@ -297,7 +297,7 @@ class Part:
 
 
 def open_parts(file: InputTable) -> list[Part]:
-    """The file, or each file of the folder with the keys of its partition; or the table that is held."""
+    """Open the file, or each file of the folder with its partition keys; or the table in memory."""
     if file.held is not None:
         return [_of_table(file.name, file.held)]
     found = part_paths(file)
@@ -376,7 +376,7 @@ def _file_batches(source: pa.NativeFile, options: pyarrow.ipc.IpcReadOptions) ->
 
 
 def _with_keys(part: Part, keys: Mapping[str, pa.Scalar]) -> Part:
-    """The part with what its folders, or the log of its table, say of all its rows as columns, unless it has such columns itself."""
+    """Return the part with its partition values as columns, unless it has such columns itself."""
     values = {key: keys[key] for key in keys if key not in part.schema.names}
     if not values:
         return part

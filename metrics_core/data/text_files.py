@@ -1,4 +1,4 @@
-"""Text files: CSV, TSV, lines and TREC files. All values are text; `.gz` is unpacked on the way."""
+"""Read text files: CSV, TSV, lines and TREC files, also as `.gz`. All values are text."""
 
 import csv
 import gzip
@@ -63,7 +63,7 @@ def read_delimited(file: InputTable, rank_base: int) -> Raw:
 
 
 def read_lines(file: InputTable) -> Raw:
-    """The lines of a file, numbered from 1, as a column `line`."""
+    """Read the lines of a file, numbered from 1, as a column `line`."""
     raw = Raw({}, lambda position: f"line {position:,}")
     parse = pc.ParseOptions(delimiter=NO_DELIMITER, quote_char=False, ignore_empty_lines=False)
     reader = _open(file.path, LONGEST, parse, ["line"], column_names=["line"])
@@ -73,14 +73,14 @@ def read_lines(file: InputTable) -> Raw:
 
 
 def first_line(path: Place) -> str:
-    """The first line that is not blank, or nothing."""
+    """Return the first line that is not blank, or an empty text."""
     with open_unpacked(path) as file:
         lines = iter_lines(file, path)
         return next((text for line in lines if (text := _text(line).strip())), "")
 
 
 def iter_lines(file: IO[bytes], path: Place) -> Iterator[bytes]:
-    """The lines, none of which may take the memory.
+    """Yield the lines, whose length is limited.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def _open(
 
 
 def _decoded(reader: pc.CSVStreamingReader, path: Place, raw: Raw) -> Iterator[pa.RecordBatch]:
-    """The batches up to the first that cannot be read; why it cannot goes to `raw`."""
+    """Yield the batches up to the first that cannot be read; the reason goes to `raw`."""
     try:
         yield from reader
     except (pa.ArrowInvalid, OSError) as error:
@@ -140,7 +140,7 @@ def _decoded(reader: pc.CSVStreamingReader, path: Place, raw: Raw) -> Iterator[p
 
 
 def unreadable(path: Place, error: Exception) -> list[Problem]:
-    """Lines of a text file that are not UTF-8, by number; else the error as it is."""
+    """Return the lines of a text file that are not UTF-8; else the error as it is."""
     if is_store_failure(str(path), error):
         return [store_problem(str(path), error)]
     fix = "save the file as UTF-8"
@@ -170,7 +170,7 @@ def unreadable(path: Place, error: Exception) -> list[Problem]:
 
 
 def header_of(file: InputTable, delimiter: str) -> list[str]:
-    """The names of the columns, as the first line has them that is not empty."""
+    """Return the column names of the first line that is not empty."""
     number, first = _first_filled(file.path)
     where = f"{file.name}: line {number}"
     line = first.decode("utf-8-sig" if number == 1 else "utf-8", errors="replace")
@@ -196,7 +196,7 @@ def header_of(file: InputTable, delimiter: str) -> list[str]:
 
 
 def _first_filled(path: Place) -> tuple[int, bytes]:
-    """The first line that is not empty, and its number; a carriage return alone ends lines too."""
+    """Return the number and text of the first line that is not empty; a carriage return alone ends lines too."""
     number = 0
     with open_unpacked(path) as opened:
         for read in iter_lines(opened, path):
@@ -212,7 +212,7 @@ def _text(line: bytes) -> str:
 
 
 def _line_of(path: Place, delimiter: str, position: int) -> str:
-    """The line at which a row begins; blank lines are no rows, and a quoted value may span lines."""
+    """Return the line at which a row begins; blank lines are skipped, and a quoted value may span lines."""
     numbered = -1  # the header
     begins = 1
     for row, ends in _rows(path, delimiter):
@@ -240,7 +240,7 @@ def _ragged_lines(path: Place, delimiter: str, width: int) -> list[Problem]:
 
 
 def _rows(path: Place, delimiter: str) -> Iterator[tuple[list[str], int]]:
-    """The values of each row and the line at which it ends, up to what Python's reader cannot follow."""
+    """Yield the values of each row and the line at which it ends, as far as Python's reader can parse."""
     with open_unpacked(path) as file, suppress(csv.Error):
         text = io.TextIOWrapper(
             file, encoding="utf-8-sig", errors="replace"

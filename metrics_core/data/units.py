@@ -1,4 +1,4 @@
-"""Requests: several columns name one, of which the first is the user. Its id is their values with `/` between them.
+"""Ids of sessions: several columns identify one, the user's first. Its id is their values with `/` between them.
 
 A `/` or a backslash in a value has a backslash before it, so that ids are told apart, and the user is read back from one.
 """
@@ -18,17 +18,17 @@ ESCAPED = r"(?s)\\(.)"
 
 
 def unit_id(values: Sequence[Any]) -> str:
-    r"""`u1/s7` of u1 and s7; `a\/b/c` of a/b and c."""
+    r"""Return the id: `u1/s7` of u1 and s7; `a\/b/c` of a/b and c."""
     return "/".join(re.sub(r"([/\\])", r"\\\1", str(value)) for value in values)
 
 
 def split_unit_id(unit: str) -> list[str]:
-    """The values of an id."""
+    """Return the values of an id."""
     return [re.sub(ESCAPED, r"\1", part) for part in re.findall(r"(?s)(?:[^/\\]|\\.)+", unit)]
 
 
 def unit_sql(columns: Sequence[str]) -> str:
-    """SQL of the id; NULL where a column is."""
+    """Return SQL of the id; NULL if a column is."""
     escaped = (
         f"replace(replace(CAST({name} AS VARCHAR), '\\', '\\\\'), '/', '\\/')" for name in columns
     )
@@ -36,22 +36,22 @@ def unit_sql(columns: Sequence[str]) -> str:
 
 
 def user_sql(unit: str) -> str:
-    """SQL of the user whose request it is, as text."""
+    """Return SQL of the user of a session, as text."""
     return f"regexp_replace(regexp_extract({unit}, '{FIRST}', 1), '{ESCAPED}', '\\1', 'g')"
 
 
 def rest_sql(unit: str) -> str:
-    """SQL of what comes after the user."""
+    """Return SQL of the id without the user."""
     return f"regexp_replace({unit}, '{_AFTER}', '')"
 
 
 def users_of_units(units: "pl.Series") -> "pl.Series":
-    """The user whose request each is, as text."""
+    """Return the user of each session, as text."""
     return units.str.extract(FIRST, 1).str.replace_all(ESCAPED, "$1")
 
 
 def with_parts(table: "pl.DataFrame", unit: Sequence[str]) -> "pl.DataFrame":
-    """The table with a column of text for each of the unit's in the place of the id in `user`."""
+    """Return the table with the unit's columns, as text, in place of the id in `user`."""
     import polars as pl  # a library that people wait for: only those who have requests do
 
     parts = [split_unit_id(each) for each in table[USER].to_list()]
@@ -63,7 +63,7 @@ def with_parts(table: "pl.DataFrame", unit: Sequence[str]) -> "pl.DataFrame":
 
 
 def unit_findings(unit: Any) -> Iterator[tuple[str, str]]:
-    """What is wrong with the columns that name a request, and what to do."""
+    """Yield problems and fixes of the columns that identify a session."""
     fix = "name the user's column first, then those that tell a user's requests apart: [user, session]"
     texts = isinstance(unit, Sequence) and all(isinstance(name, str) and name for name in unit)
     if isinstance(unit, str) or not texts:
@@ -77,7 +77,7 @@ def unit_findings(unit: Any) -> Iterator[tuple[str, str]]:
 
 
 def mean_findings(unit: Sequence[str], unit_mean: str | None) -> Iterator[tuple[str, str]]:
-    """What is wrong with the convention `unit_mean` where there is such a unit."""
+    """Yield problems and fixes of the convention `unit_mean` for this unit."""
     if unit and unit_mean is None:
         yield "is missing, and the unit is a request", "add `unit_mean: requests`, or `users` where all users are to count alike"  # fmt: skip
     if unit_mean is not None and not unit:

@@ -22,7 +22,7 @@ DROP = "drop the row where the table is made"
 
 
 def list_checks(source: Source, *, nan_last: bool = False) -> list[RowCheck]:
-    """The checks that the columns of these lists need."""
+    """Return the checks for the columns of these lists."""
     checks = [check for column in source.ids for check in id_checks(source, column)]
     if "rank" in source.columns:
         checks += number_checks(source, "rank", "is not a whole number")
@@ -96,7 +96,7 @@ def value_problems(
 
 
 def sound_rows(checks: list[RowCheck]) -> str:
-    """The rows of users none of whose values is refused: what else is wrong with them is no consequence."""
+    """Return SQL of the rows of users without an invalid value: other problems of these rows are not consequences."""
     wrong = " OR ".join(f"({check.wrong})" for check in checks)
     users = f"SELECT user FROM source WHERE user IS NOT NULL AND ({wrong})"
     return f"(SELECT * FROM source WHERE user IS NOT NULL AND user NOT IN ({users}))"
@@ -108,7 +108,7 @@ def _missing(source: Source, column: str, fix: str) -> RowCheck:
 
 
 def _unreadable_numbers(column: str, what: str, fix: str) -> list[RowCheck]:
-    """Numbers that lose digits, and what is not a number."""
+    """Return checks for numbers that lose digits and for values that are not numbers."""
     absent, beyond = f"{column}_wrong IS NULL", is_beyond(column)
     subtract = "subtract what all have in common, or divide them, so that they stay below 2^53"
     lost = _unreadable(column, "is beyond 2^53, where numbers lose digits", subtract)
@@ -191,7 +191,7 @@ _VECTOR = "write a list of finite numbers of one length for every item; leave it
 
 
 def feature_problems(source: Source, frame: pl.DataFrame) -> list[Problem]:
-    """One problem a check that fails, at the first item that fails it."""
+    """Return one problem for each check that fails, at the first item that fails it."""
     problems = []
     if "categories" in frame.columns:
         problems += _problems(
@@ -208,7 +208,7 @@ def feature_problems(source: Source, frame: pl.DataFrame) -> list[Problem]:
 
 
 def group_problems(source: Source, frame: pl.DataFrame) -> Iterator[Problem]:
-    """What items' groups may not be."""
+    """Yield the problems of the groups of items."""
     where = f"{source.file.name}: column {source.file.theirs('group')!r}"
     if frame.schema["group"].is_nested():
         yield Problem(where, f"is of type {frame.schema['group']}", _GROUP)
@@ -219,7 +219,7 @@ def group_problems(source: Source, frame: pl.DataFrame) -> Iterator[Problem]:
 
 
 def as_number(frame: pl.DataFrame, name: str) -> pl.Expr:
-    """A column of numbers as float64; text that is a number counts as one, other text becomes NaN."""
+    """Return a column as float64; text that is not a number becomes NaN."""
     if frame.schema[name] == pl.String:
         text = pl.col(name).str.strip_chars()
         return (
@@ -231,7 +231,7 @@ def as_number(frame: pl.DataFrame, name: str) -> pl.Expr:
 
 
 def number_problems(source: Source, frame: pl.DataFrame, names: Sequence[str]) -> Iterator[Problem]:
-    """Columns that metrics are to read as numbers, and that hold something else; a missing number is none."""
+    """Yield the problems of columns that metrics read as numbers; missing numbers are allowed."""
     for name in names:
         where = f"{source.file.name}: column {source.file.theirs(name)!r}"
         if frame.schema[name] != pl.Float64:
@@ -242,7 +242,7 @@ def number_problems(source: Source, frame: pl.DataFrame, names: Sequence[str]) -
 
 
 def _kind(frame: pl.DataFrame, name: str, *, text: bool) -> bool:
-    """Is the column made of lists of what it should hold?"""
+    """True if the column holds lists of the right type."""
     kind = frame.schema[name]
     if not isinstance(kind, pl.List | pl.Array):
         return kind == pl.Null

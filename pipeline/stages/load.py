@@ -1,4 +1,4 @@
-"""Stages `load`, `load-truth` and `load-background`: input files -> checked and sorted parquet files."""
+"""Stages `load`, `load-truth` and `load-background`: write input files as checked and sorted parquet files."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,12 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data import load_lists as lists
-from concord.metrics_core.data import side_data as background
-from concord.metrics_core.data import side_data as truth
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.data.input_table import InputTable, resolve_columns
 from concord.metrics_core.data.list_batches import ListBatch
+from concord.metrics_core.data.load_lists import LIST_COLUMNS
 from concord.metrics_core.data.loaded_tables import (
     LOADERS,
     Sink,
@@ -30,6 +28,7 @@ from concord.metrics_core.data.loaded_tables import (
 from concord.metrics_core.data.paths import Place, RemotePath, existing_object_states, parse_place
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import describe_folds, size_text
+from concord.metrics_core.data.side_data import ITEMS_COLUMNS, TRAIN_COLUMNS, TRUTH_COLUMNS
 from concord.metrics_core.data.source import check_path, detect_format
 from concord.metrics_core.data.table_files import files_in
 from concord.metrics_core.errors import ParamsKeys, in_words, refuse
@@ -105,33 +104,33 @@ MOST_WAITING = 8  # row groups
 
 def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
     reader = connection.sql(query).to_arrow_reader(ROW_GROUP)
-    with atomic_write(path) as beside:
-        write_rows(beside, reader.schema, reader)
+    with atomic_write(path) as temporary:
+        write_rows(temporary, reader.schema, reader)
 
 
 @contextmanager
-def keeping(path: Path, source: Place) -> Iterator[Sink]:
-    """What writes rows to a file, which stands there whole when the block ends and the source is what it was when it began."""
-    with ExitStack() as opened:
-        beside: list[Path] = []
+def file_sink(path: Path, source: Place) -> Iterator[Sink]:
+    """Yield a sink that writes rows to a file; the file appears at the end of the block, if the source is unchanged."""
+    with ExitStack() as stack:
+        temporary: list[Path] = []
 
-        def keep(schema: pa.Schema, rows: Iterable[ListBatch]) -> None:
-            left = (some.table for some in rows)
-            first = list(islice(left, 1))  # what is refused before leaves no folder
-            if not beside:
-                beside.append(opened.enter_context(atomic_write(path)))
-            write_rows(beside[0], schema, chain(first, left))
+        def write(schema: pa.Schema, rows: Iterable[ListBatch]) -> None:
+            tables = (batch.table for batch in rows)
+            first = list(islice(tables, 1))  # what is refused before leaves no folder
+            if not temporary:
+                temporary.append(stack.enter_context(atomic_write(path)))
+            write_rows(temporary[0], schema, chain(first, tables))
 
         with unchanged(source):
-            yield keep
+            yield write
 
 
 def write_rows(path: Path, schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> None:
-    """Writes while the next rows are made."""
+    """Write rows to parquet in a second thread, while the next rows are made."""
     waiting: deque[Future[None]] = deque()
-    with pq.ParquetWriter(path, schema) as writer, ThreadPoolExecutor(1) as beside:
+    with pq.ParquetWriter(path, schema) as writer, ThreadPoolExecutor(1) as pool:
         for group in _groups(schema, rows):
-            waiting.append(beside.submit(writer.write_table, group, row_group_size=ROW_GROUP))
+            waiting.append(pool.submit(writer.write_table, group, row_group_size=ROW_GROUP))
             if len(waiting) > MOST_WAITING:
                 waiting.popleft().result()
         for each in waiting:
@@ -139,57 +138,57 @@ def write_rows(path: Path, schema: pa.Schema, rows: Iterable[pa.Table | pa.Recor
 
 
 def _groups(schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Tables of ROW_GROUP rows, the last one shorter; how the rows are cut depends on threads."""
-    held = pa.Table.from_batches([], schema)
-    for some in rows:
-        table = some if isinstance(some, pa.Table) else pa.Table.from_batches([some])
-        held = pa.concat_tables([held, table])
-        while len(held) >= ROW_GROUP:
-            yield held.slice(0, ROW_GROUP).combine_chunks()
-            held = held.slice(ROW_GROUP)
-    if len(held):
-        yield held.combine_chunks()
+    """Yield tables of ROW_GROUP rows, the last one shorter; the batches that come in depend on threads."""
+    rest = pa.Table.from_batches([], schema)
+    for part in rows:
+        table = part if isinstance(part, pa.Table) else pa.Table.from_batches([part])
+        rest = pa.concat_tables([rest, table])
+        while len(rest) >= ROW_GROUP:
+            yield rest.slice(0, ROW_GROUP).combine_chunks()
+            rest = rest.slice(ROW_GROUP)
+    if len(rest):
+        yield rest.combine_chunks()
 
 
 Columns = tuple[tuple[str, ...], tuple[str, ...]]  # must be there, may be there
 BACKGROUND: Mapping[str, Columns] = {
-    "train": background.TRAIN_COLUMNS,
-    "items": background.ITEMS_COLUMNS,
+    "train": TRAIN_COLUMNS,
+    "items": ITEMS_COLUMNS,
     "users": (("user",), ()),
 }
 
 
 def lists_file(params: Params, model: str) -> InputTable:
-    """The lists of a model.
+    """Return the table of a model's lists.
 
     Raises
     ------
     InputError : the file is not there, is empty, lies outside the project, or its format is not known
     """
-    table = _table(params, f"models.{model}", params.models[model], lists.LIST_COLUMNS)
+    table = _table(params, f"models.{model}", params.models[model], LIST_COLUMNS)
     return table.of_requests(params.data.unit)
 
 
 def truth_files(params: Params) -> dict[str, InputTable]:
-    """Fold -> its truth; WHOLE -> the truth, where there is one for all lists. Raises as `lists_file`."""
+    """Return {fold: ground truth}; NO_FOLD if there is one for all lists. Raises as `lists_file`."""
     entry = params.data.truth
     files = {fold: f"{entry.path}/{file}" for fold, file in entry.folds.items()}
     return {
         fold: _table(
-            params, "data.truth", entry.model_copy(update={"path": path}), truth.TRUTH_COLUMNS
+            params, "data.truth", entry.model_copy(update={"path": path}), TRUTH_COLUMNS
         ).of_requests(params.data.unit)
         for fold, path in (files or {NO_FOLD: entry.path}).items()
     }
 
 
 def background_file(params: Params, name: str) -> InputTable:
-    """Train, catalogue or users; raises as `lists_file`."""
+    """Return the table of train, catalogue or users; raises as `lists_file`."""
     entry = params.background[name]  # type: ignore[index]
     return _table(params, f"background.{name}", entry, BACKGROUND[name])
 
 
 def policies(params: Params) -> Policies:
-    """What `input` of params.yaml lets pass."""
+    """Return the policies of `input` in params.yaml."""
     return Policies(**params.input.model_dump(exclude={"allow_outside"}))
 
 
@@ -218,22 +217,21 @@ def main() -> str:
 
 
 def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
-    """Write a model's ranked lists and its quality file, on refusal neither; says what was read."""
-    table, pinned = lists_file(params, model), params.pinned
-    lists = Path(params.results.lists) / f"{model}.parquet"
-    with keeping(lists, table.path) as keep:
-        kept = load_recommendations(
+    """Write a model's ranked lists and its quality file, or neither if they are refused; return what was read."""
+    table = lists_file(params, model)
+    with file_sink(Path(params.results.lists) / f"{model}.parquet", table.path) as sink:
+        loaded = load_recommendations(
             connection,
             table,
             policies(params),
-            pinned,
-            keep,
+            params.pinned,
+            sink,
             order=params.models[model].order,
             progress=count_rows,
         )
         fold = params.models[model].fold
-        known = {"model": model} if fold is None else {"model": model, "fold": fold}
-        quality = known | kept.describe()  # its hashes are of what was read
+        names = {"model": model} if fold is None else {"model": model, "fold": fold}
+        quality = names | loaded.describe()  # its hashes are of what was read
     write_json(Path(params.results.quality) / f"{model}.json", quality)
     return size_text(quality)
 
@@ -247,20 +245,20 @@ def main_background() -> str:
 
 
 def load_background(connection: DuckDBPyConnection, params: Params, name: str) -> str:
-    """Write train, catalogue, users or metrics, and beside it what is known of the file; on refusal neither. Says what was read."""
+    """Write train, catalogue, users or metrics and a quality file, or neither if refused; return what was read."""
     if name == "metrics":
         return _load_metrics(params)
     table = background_file(params, name)
     with unchanged(table.path):
-        found = LOADERS[name](connection, table, progress=count_rows)
+        side_data = LOADERS[name](connection, table, progress=count_rows)
     data = Path(params.results.data)
-    write_query(connection, found.query, data / f"{name}.parquet")
-    write_json(data / f"{name}.json", found.quality)
-    return size_text(found.quality)
+    write_query(connection, side_data.query, data / f"{name}.parquet")
+    write_json(data / f"{name}.json", side_data.quality)
+    return size_text(side_data.quality)
 
 
 def _load_metrics(params: Params) -> str:
-    """Keeps the text of one's own metrics, by which DVC knows of every change; it is not run here."""
+    """Write the text of the user's own metrics, so that DVC sees every change; it is not run here."""
     file, data = Path(params.background["metrics"].path), Path(params.results.data)
     refuse_unfit(params, file)
     with unchanged(file):
@@ -279,25 +277,17 @@ def main_truth() -> str:
 
 
 def load_truth(connection: DuckDBPyConnection, params: Params) -> str:
-    """Write the truth and its quality file, on refusal neither; says what was read."""
-    kept = Path(params.results.data) / "truth.parquet"
-    found = {
-        fold: _load(
-            connection, params, table, kept if fold == NO_FOLD else kept / f"{fold}.parquet"
-        )
-        for fold, table in truth_files(params).items()
-    }
-    quality = found[NO_FOLD] if NO_FOLD in found else describe_folds(found)
+    """Write the ground truth and its quality file, or neither if it is refused; return what was read."""
+    target = Path(params.results.data) / "truth.parquet"
+    place = needs_given_order(params.pinned)
+    folds: dict[str, dict[str, Any]] = {}
+    for fold, table in truth_files(params).items():
+        path = target if fold == NO_FOLD else target / f"{fold}.parquet"
+        with file_sink(path, table.path) as sink:
+            loaded = load_ground_truth(
+                connection, table, policies(params), sink, place=place, progress=count_rows
+            )
+            folds[fold] = loaded.describe()
+    quality = folds[NO_FOLD] if NO_FOLD in folds else describe_folds(folds)
     write_json(Path(params.results.quality) / "truth.json", quality)
     return size_text(quality)
-
-
-def _load(
-    connection: DuckDBPyConnection, params: Params, table: InputTable, kept: Path
-) -> dict[str, Any]:
-    place = needs_given_order(params.pinned)
-    with keeping(kept, table.path) as keep:
-        kept_truth = load_ground_truth(
-            connection, table, policies(params), keep, place=place, progress=count_rows
-        )
-        return kept_truth.describe()

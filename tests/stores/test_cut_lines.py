@@ -195,7 +195,9 @@ def test_secrets_in_an_address_are_refused_and_not_repeated(s3: Store, address: 
             assert "credentials and endpoints come from the environment" in message
         assert SECRET not in message
         assert KEY not in message
-    assert not address.startswith("https") or "is an address, not a local file" in str(library.value)
+    assert not address.startswith("https") or "is an address, not a local file" in str(
+        library.value
+    )
 
 
 def test_reports_name_address_and_etag_and_nothing_holds_a_secret(s3: Store) -> None:
