@@ -19,7 +19,8 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.dvc.history import history
     from concord.pipeline.params.read import examined
     from concord.pipeline.terminal.arguments import refuse_folder, write_named, write_named_table
-    from concord.pipeline.terminal.table import console, print_history
+    from concord.pipeline.terminal.table import console, print_blocks
+    from concord.reports.text.history import describe_history
 
     examined()  # raises outside a project; loads own metrics, which old comparisons may name
     refuse_folder("--csv", arguments.csv)
@@ -31,6 +32,6 @@ def run(arguments: argparse.Namespace) -> None:
         from concord.reports.history_page import render_history
 
         write_named("--html", arguments.html, render_history(result), force=arguments.force)
-    print_history(result)
+    print_blocks(describe_history(result))
     for path in filter(None, (arguments.csv, arguments.html)):
         console().print(f"wrote {path}")

@@ -1,4 +1,4 @@
-"""The leaderboard as text: a block a metric, one line a model; two where names are long. Numbers are never cut."""
+"""The leaderboard as text: a block for each metric, a line for each model, two if names are long; no number is cut."""
 
 from collections.abc import Sequence
 
@@ -15,54 +15,54 @@ from concord.reports.writing.verdicts import VERDICTS
 
 COMMAND = "concord leaderboard"
 STYLES = {"better": "green", "worse": "red", "even": "", "open": "dim"}
-FEWEST_LINES = 3  # of a metric: its head, the best model, the baseline
-NARROW = 2  # lines a model where its name has a line of its own
+MIN_LINES = 3  # of a metric: header, best model, baseline
+LINES_IF_NARROW = 2  # of a model whose name has a line of its own
 Row = tuple[Text, Text, Text, Text]  # model, mean, difference, verdict
-AGAIN = "  new trainings"  # the line of a model that tells what these would change
+NEW_TRAININGS = "  new trainings"  # the line of a model with its interval over replicates
 
 
 def print_leaderboard(
-    out: Console, comparison: Comparison, labels: Sequence[str], most_lines: int | None = None
+    out: Console, comparison: Comparison, labels: Sequence[str], max_lines: int | None = None
 ) -> None:
-    """The models on each label, best first; with `most_lines` as many as fit, and how to see the rest.
-
-    The baseline is always among them.
-    """
+    """Print the models by each metric, best first; with `max_lines`, as many as fit, always with the baseline."""
     share = f"{100 * comparison.confidence:.12g} %"
-    told = labels if most_lines is None else labels[: max(most_lines // FEWEST_LINES, 1)]
-    blocks = [_models(comparison, label) for label in told]
+    printed = labels if max_lines is None else labels[: max(max_lines // MIN_LINES, 1)]
+    blocks = [_models(comparison, label) for label in printed]
     head = (f"mean, {share} interval", f"difference, {share} interval", "verdict")
-    widths = _widths([[*map(Text, (label, *head))] for label in told], blocks, out.width)
+    widths = _widths([[*map(Text, (label, *head))] for label in printed], blocks, out.width)
     shown = len(comparison.models)
-    if most_lines is not None:
-        lines = most_lines // len(told) - 1
-        a_model = (1 if widths else NARROW) * (2 if comparison.replicates else 1)
-        shown = min(shown, max(lines // a_model, FEWEST_LINES - 1))
-    for at, (label, models) in enumerate(zip(told, blocks, strict=True)):
-        if at and most_lines is None:
+    if max_lines is not None:
+        lines = max_lines // len(printed) - 1
+        a_model = (1 if widths else LINES_IF_NARROW) * (2 if comparison.replicates else 1)
+        shown = min(shown, max(lines // a_model, MIN_LINES - 1))
+    for at, (label, models) in enumerate(zip(printed, blocks, strict=True)):
+        if at and max_lines is None:
             out.print()
         _print_head(out, (label, *head), widths)
         for of_model in _first(models, comparison.baseline, shown):
             for row in of_model:
                 _print_row(out, row, widths)
-    _print_rest(out, len(comparison.models) - shown, len(labels) - len(told))
+    _print_rest(out, len(comparison.models) - shown, len(labels) - len(printed))
 
 
 def _models(comparison: Comparison, label: str) -> list[list[Row]]:
-    """Of each model its row, and below it what new trainings would change, where some model was trained again."""
+    """Return, for each model, its row and, with replicates, a row on new trainings."""
     rows = _rows(comparison, label)
     models = [*comparison.leaders(label), *comparison.others(label)]
-    again = [_again(comparison, model, label) for model in models]
-    return [[row, *more] for row, more in zip(rows, again, strict=True)]
+    return [
+        [row, *_replicate_rows(comparison, model, label)]
+        for row, model in zip(rows, models, strict=True)
+    ]
 
 
-def _again(comparison: Comparison, model: str, label: str) -> list[Row]:
-    found = comparison.replicates
-    if found is None:
+def _replicate_rows(comparison: Comparison, model: str, label: str) -> list[Row]:
+    """Return the intervals of mean and difference over new trainings, if any."""
+    replicates = comparison.replicates
+    if replicates is None:
         return []
     digits = numbers.digits_of(comparison, label)
-    fine = numbers.difference_digits_of(comparison, label)
-    score = found.score(model, label)
+    difference_digits = numbers.difference_digits_of(comparison, label)
+    score = replicates.score(model, label)
     pair = comparison.retrained(model, comparison.baseline, label)
     if score is None and pair is None:
         return []
@@ -74,14 +74,14 @@ def _again(comparison: Comparison, model: str, label: str) -> list[Row]:
     if pair is not None:
         verdict = VERDICTS[pair.verdict]
         word = Text(verdict.word, style=STYLES[verdict.tone])
-        difference = numbers.signed_interval(pair.ci_low, pair.ci_high, fine)
-    return [(Text(AGAIN, style="dim"), Text(mean), Text(difference), word)]
+        difference = numbers.signed_interval(pair.ci_low, pair.ci_high, difference_digits)
+    return [(Text(NEW_TRAININGS, style="dim"), Text(mean), Text(difference), word)]
 
 
 def _rows(comparison: Comparison, label: str) -> list[Row]:
     pairs = {pair.a: pair for pair in comparison.against_baseline(label)}
     digits = numbers.digits_of(comparison, label)
-    fine = numbers.difference_digits_of(comparison, label)
+    difference_digits = numbers.difference_digits_of(comparison, label)
     rows = []
     for model in [*comparison.leaders(label), *comparison.others(label)]:
         score = comparison.score(model, label)
@@ -93,7 +93,7 @@ def _rows(comparison: Comparison, label: str) -> list[Row]:
         if model == comparison.baseline:
             rows.append((name, Text(mean), Text(""), Text("baseline")))
         else:
-            rows.append((name, Text(mean), *_against(pairs.get(model), fine)))
+            rows.append((name, Text(mean), *_against(pairs.get(model), difference_digits)))
     return rows
 
 
@@ -113,7 +113,7 @@ def _with_interval(number: str, interval: str) -> str:
 
 
 def _first(models: Sequence[Sequence[Row]], baseline: str, shown: int) -> Sequence[Sequence[Row]]:
-    """The rows of so many of the best; the baseline takes the last place if it is none of them."""
+    """Return the rows of the best models; the baseline is the last if it is not among them."""
     best = models[:shown]
     if baseline in [rows[0][0].plain for rows in best]:
         return best
@@ -123,7 +123,7 @@ def _first(models: Sequence[Sequence[Row]], baseline: str, shown: int) -> Sequen
 def _widths(
     heads: Sequence[Sequence[Text]], blocks: Sequence[Sequence[Sequence[Row]]], width: int
 ) -> list[int] | None:
-    """Of the columns, the same for all metrics; None where names or numbers leave too little room.
+    """Return the column widths for all metrics; None if names or numbers leave too little room for verdicts.
 
     Only a verdict may take two lines.
     """
@@ -133,10 +133,10 @@ def _widths(
     ]
     columns = [[cell.plain for cell in column] for column in zip(*rows, strict=True)]
     fixed = [max(map(cell_len, column)) for column in columns[:-1]]
-    room = width - sum(fixed) - GAP * len(fixed)
-    if room < max(map(longest_word, columns[-1])):
+    available = width - sum(fixed) - GAP * len(fixed)
+    if available < max(map(longest_word, columns[-1])):
         return None
-    return [*fixed, min(room, max(map(cell_len, columns[-1])))]
+    return [*fixed, min(available, max(map(cell_len, columns[-1])))]
 
 
 def _print_head(out: Console, head: Sequence[str], widths: list[int] | None) -> None:
@@ -152,29 +152,27 @@ def _print_row(out: Console, row: Row, widths: list[int] | None) -> None:
         return
     model, *cells = row
     out.print(model, soft_wrap=True)
-    known = [cell for cell in cells if cell.plain]
-    line = Text("  ") + Text("   ").join(known)
+    filled = [cell for cell in cells if cell.plain]
+    line = Text("  ") + Text("   ").join(filled)
     if cell_len(line.plain) <= out.width:
         out.print(line)
         return
-    for cell in known:
+    for cell in filled:
         out.print(Text("  ") + cell, soft_wrap=True)
 
 
 def _print_line(out: Console, cells: Sequence[Text], widths: Sequence[int]) -> None:
-    """Side by side; what the last cell has no room for stands below it."""
-    first, *more = cells[-1].wrap(out, widths[-1])
+    """Print cells side by side; the last cell continues below."""
+    first, *rest = cells[-1].wrap(out, widths[-1])
     line = Text()
     for cell, width in zip(cells[:-1], widths, strict=False):
         line += cell + Text(" " * (width - cell_len(cell.plain) + GAP))
     out.print(line + first, soft_wrap=True)
-    for rest in more:
-        out.print(Text(" " * cell_len(line.plain)) + rest, soft_wrap=True)
+    for text in rest:
+        out.print(Text(" " * cell_len(line.plain)) + text, soft_wrap=True)
 
 
 def _print_rest(out: Console, models: int, labels: int) -> None:
-    left = [
-        f"{n} more {what}" for n, what in ((models, "models"), (labels, "primary metrics")) if n
-    ]
-    if left:
-        out.print(f"… {' and '.join(left)}: `{COMMAND}`")
+    counts = ((models, "models"), (labels, "primary metrics"))
+    if rest := [f"{n} more {noun}" for n, noun in counts if n]:
+        out.print(f"… {' and '.join(rest)}: `{COMMAND}`")

@@ -1,4 +1,4 @@
-"""Values, tables and the history as the terminal shows them."""
+"""Tables and sentences as the terminal shows them."""
 
 import re
 import sys
@@ -12,25 +12,23 @@ from rich.table import Table
 from rich.text import Text
 
 from concord.metrics_core.results.base import BaseResult
-from concord.metrics_core.results.history import History, Revision
 from concord.metrics_core.results.words import one_line
 from concord.pipeline.running.messages import printable, raw_stream
 from concord.reports.text.blocks import Block, Heading, TextTable, blocks_of
-from concord.reports.writing import history as written
 
 GAP = 2  # between two columns
 _AT_LINE_END = re.compile(r" +(?=\n)")
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table without lines, as wide as the terminal; nothing in it is markup, and no word of it is cut.
+    """Print a table as wide as the terminal, without markup and without cutting words.
 
-    Where the longest words of the columns do not fit side by side, each row is a block of lines.
+    If the longest words of the columns do not fit side by side, each row is a block of lines.
     """
     out = console()
     widths = column_widths([header, *rows], out.width)
     if widths is None:
-        _print_blocks(out, header, rows)
+        _print_rows_as_blocks(out, header, rows)
         return
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
     for name, width in zip(header, widths, strict=True):
@@ -58,24 +56,26 @@ def print_blocks(blocks: Iterable[Block]) -> None:
 
 
 def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None:
-    """As wide as the cells; where that is too wide, as the longest words and a fair share of the rest; None if even they are."""
+    """Return the widths of the cells, or less in proportion down to the longest words; None if these do not fit."""
     columns = [[printable(cell) for cell in column] for column in zip(*rows, strict=True)]
     widest = [max(map(cell_len, column)) for column in columns]
     least = [max(longest_word(cell) for cell in column) for column in columns]
-    room = width - GAP * (len(columns) - 1)
-    if sum(widest) <= room:
+    available = width - GAP * (len(columns) - 1)
+    if sum(widest) <= available:
         return widest
-    spare, wanted = room - sum(least), sum(widest) - sum(least)
+    spare, missing = available - sum(least), sum(widest) - sum(least)
     if spare < 0:
         return None
-    return [low + (high - low) * spare // wanted for low, high in zip(least, widest, strict=True)]
+    return [low + (high - low) * spare // missing for low, high in zip(least, widest, strict=True)]
 
 
 def longest_word(text: str) -> int:
     return max(map(cell_len, text.split()), default=0)
 
 
-def _print_blocks(out: Console, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def _print_rows_as_blocks(
+    out: Console, header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
     for first, *others in rows:
         out.print(Text(printable(first), style="bold", overflow="fold"))
         for name, cell in zip(header[1:], others, strict=True):
@@ -83,78 +83,31 @@ def _print_blocks(out: Console, header: Sequence[str], rows: Sequence[Sequence[s
 
 
 def console() -> Console:
-    """Where commands print; a terminal's width, or plain text in a file."""
+    """Return the console that commands print to; plain text if stdout is a file."""
     return _Console(file=raw_stream(sys.stdout), markup=False, highlight=False)
 
 
 class _Console(Console):
-    """What is printed comes from files too: no character of it is a command to the terminal. No line ends in spaces."""
+    """A console that escapes control characters and strips spaces at the end of lines."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterator[Segment]:
-        held: list[Segment] = []  # spaces, until it is known whether the line ends there
+        spaces: list[Segment] = []  # spaces that may be at the end of a line
         for segment in super().render(renderable, options):
             if segment.control:
                 yield segment
                 continue
             text = _AT_LINE_END.sub("", printable(segment.text))
-            kept = text.rstrip(" ")
-            if kept:
-                yield from () if kept.startswith("\n") else held
-                yield Segment(kept, segment.style)
-                held.clear()
-            if len(kept) < len(text):
-                held.append(Segment(text[len(kept) :], segment.style))
-        yield from held
+            visible = text.rstrip(" ")
+            if visible:
+                yield from () if visible.startswith("\n") else spaces
+                yield Segment(visible, segment.style)
+                spaces.clear()
+            if len(visible) < len(text):
+                spaces.append(Segment(text[len(visible) :], segment.style))
+        yield from spaces
 
     def on_broken_pipe(self) -> None:
-        """Left to the one who ends the process."""
+        """Raise, for the function that ends the process."""
         raise
-
-
-HEAD = ("what changed", "best model", "against the baseline", "since the revision before")
-
-
-def print_history(history: History) -> None:
-    """The best model of each revision, how it stands against the baseline, and which models changed."""
-    out = console()
-    for label in history.labels:
-        digits = written.digits(history, label)
-        rows = [_row(each, label, digits, first=i == 0) for i, each in enumerate(history.revisions)]
-        print_table((label, *HEAD), rows)
-        out.print()
-    if not history.labels:
-        print_table(("revision", HEAD[0]), [(written.name(each), written.changed(each, first=False)) for each in history.revisions])  # fmt: skip
-        out.print()
-    for note in history.notes:
-        out.print(f"note: {note}")
-    if history.reuse is not None:
-        beware = {"serious": "beware: ", "notice": "notice: ", None: ""}[history.reuse.severity]
-        out.print(f"{beware}{history.reuse.sentence}")
-
-
-def _row(revision: Revision, label: str, digits: int, *, first: bool) -> tuple[str, ...]:
-    changed = written.changed(revision, first=first)
-    ranked = revision.of(label)
-    if not ranked:
-        return (written.name(revision), changed, "not a primary metric" if revision.standings else "", "", "")  # fmt: skip
-    best = ranked[0]
-    return (
-        written.name(revision),
-        changed,
-        written.mean(best, digits),
-        written.against_baseline(revision, best, digits),
-        _since(revision, label, digits),
-    )
-
-
-def _since(revision: Revision, label: str, digits: int) -> str:
-    told = [
-        f"{each.model} {written.against_former(each, digits)}"
-        for each in revision.changes
-        if each.label == label
-    ]
-    if revision.unpaired and not told:
-        return "" if revision.gone else f"not comparable: {revision.unpaired}"
-    return "; ".join(told) or "the same for every user" * bool(revision.same)

@@ -1,4 +1,4 @@
-"""The cells of a history, as the terminal and the page write them."""
+"""Cells of a history, for the terminal and the page."""
 
 from concord.metrics_core.errors import in_words
 from concord.metrics_core.results.history import WORKING_TREE, Change, History, Revision, Standing
@@ -9,37 +9,37 @@ SHOWN = 12  # characters of a hash
 
 
 def name(revision: Revision) -> str:
-    """`0ba27de v1.0`"""
+    """Return such as `0ba27de v1.0`."""
     return " ".join((revision.name, *revision.tags))
 
 
 def digits(history: History, label: str) -> int:
-    """Decimals of a label, the same for all revisions."""
-    found = [each for revision in history.revisions for each in revision.of(label)]
-    return numbers.decimals(found, [each.mean for each in found])
+    """Return the decimals of a metric, the same for all revisions."""
+    standings = [each for revision in history.revisions for each in revision.of(label)]
+    return numbers.decimals(standings, [each.mean for each in standings])
 
 
 def changed(revision: Revision, *, first: bool) -> str:
-    """What changed, or why nothing is known of it."""
+    """Return what changed at a revision, or why it is unknown."""
     known = "; ".join(each.what for each in revision.changed)
     start = "the first shown" if first and not known else known
     return "; ".join(filter(None, (start, revision.gone))) or "nothing that decides"
 
 
 def mean(standing: Standing, digits: int) -> str:
-    """`ease 0.2425`"""
+    """Return such as `ease 0.2425`."""
     return f"{standing.model} {numbers.number(standing.mean, digits)}"
 
 
 def against_baseline(revision: Revision, standing: Standing, digits: int) -> str:
-    """`better, +0.0139 (+0.0066 to +0.0211)`"""
+    """Return such as `better, +0.0139 (+0.0066 to +0.0211)`."""
     if standing.verdict is None:
         return "baseline" if standing.model == revision.baseline else numbers.MISSING
     return _verdict(standing.verdict, standing.difference, (standing.diff_low, standing.diff_high), digits)  # fmt: skip
 
 
 def against_former(change: Change, digits: int) -> str:
-    """`worse, −0.0301 (−0.0365 to −0.0237)`"""
+    """Return such as `worse, −0.0301 (−0.0365 to −0.0237)`."""
     return _verdict(change.verdict, change.difference, (change.ci_low, change.ci_high), digits)
 
 
@@ -52,7 +52,7 @@ def _verdict(verdict: str, difference: float | None, ends: tuple[float | None, f
 
 
 def since_before(revision: Revision, standing: Standing, digits: int) -> str:
-    """A model against its former self, where that can be said."""
+    """Return the change of a model since the revision before; empty if unknown."""
     if standing.model in revision.same:
         return "the same for every user"
     change = revision.change(standing.model, standing.label)
@@ -60,27 +60,27 @@ def since_before(revision: Revision, standing: Standing, digits: int) -> str:
 
 
 def higher_is_better(history: History, label: str) -> bool:
-    """As the last revision that has the label knows."""
-    found = [each for revision in history.revisions for each in revision.of(label)]
-    return found[-1].higher_is_better
+    """True if larger values are better, by the last revision with the metric."""
+    standings = [each for revision in history.revisions for each in revision.of(label)]
+    return standings[-1].higher_is_better
 
 
 def headline(history: History) -> str:
-    """`nDCG@10 at the working tree: ease 0.2214, slightly better than knn`; numbers of the last revision only."""
+    """Return such as `nDCG@10 in the working tree: ease 0.2214, slightly better than knn`, for the last revision."""
     last = history.revisions[-1]
     at = "in the working tree" if last.name == WORKING_TREE else f"at {name(last)}"
     for label in last.labels:
         best = last.of(label)[0]
-        told = f"{label} {at}: {mean(best, digits(history, label))}"
+        text = f"{label} {at}: {mean(best, digits(history, label))}"
         if best.verdict is None or last.baseline is None:
-            return told
+            return text
         verdict = VERDICTS[best.verdict]
-        return f"{told}, {verdict.word} {verdict.link} {last.baseline}"
+        return f"{text}, {verdict.word} {verdict.link} {last.baseline}"
     return f"Nothing is known {at}"
 
 
 def extent(history: History) -> str:
-    """`4 revisions of the comparison since 2026-11-23`"""
-    told = in_words(len(history.revisions), "revision")
+    """Return such as `4 revisions of the comparison since 2026-11-23`."""
+    revisions = in_words(len(history.revisions), "revision")
     first = history.revisions[0].date
-    return f"{told} of the comparison" + (f" since {first}" if first else "")
+    return f"{revisions} of the comparison" + (f" since {first}" if first else "")

@@ -1,4 +1,4 @@
-"""How numbers are written: digits from the width of the interval, true minus signs, words for tiny p."""
+"""Format numbers: digits from the width of the interval, true minus signs, a bound for tiny p-values."""
 
 import math
 from collections.abc import Iterable
@@ -17,26 +17,25 @@ SMALLEST_P = 0.0001
 
 
 def digits_of(comparison: Comparison, label: str) -> int:
-    """Decimals of the means of a label."""
+    """Return the decimals of the means of a metric."""
     known = comparison.precision[label]
     return _decimals(known.means, is_share=known.in_unit_interval)
 
 
 def difference_digits_of(comparison: Comparison, label: str) -> int:
-    """Decimals of the differences of a label."""
+    """Return the decimals of the differences of a metric."""
     known = comparison.precision[label]
     return _decimals(known.differences, is_share=known.in_unit_interval)
 
 
 def decimals(intervals: Iterable[WithInterval], values: Iterable[float | None]) -> int:
-    """Two significant digits of the narrowest interval; three or four decimals for metrics in [0, 1]."""
+    """Return the decimals for two significant digits of the narrowest interval; three or four for metrics in [0, 1]."""
     return _decimals(narrowest_half(intervals), is_share=in_unit_interval(values))
 
 
 def _decimals(half: float | None, *, is_share: bool) -> int:
-    wanted = 4 if half is None else 1 - math.floor(math.log10(half))
-    fewest, most = (3, 4) if is_share else (0, 4)
-    return min(max(wanted, fewest), most)
+    digits = 4 if half is None else 1 - math.floor(math.log10(half))
+    return min(max(digits, 3 if is_share else 0), 4)
 
 
 def number(value: float | None, digits: int) -> str:
@@ -44,7 +43,7 @@ def number(value: float | None, digits: int) -> str:
 
 
 def signed(value: float | None, digits: int) -> str:
-    """`+0.0123`, `−0.0123`, and no sign where nothing is left after rounding."""
+    """Return such as `+0.0123` or `−0.0123`; no sign if the number rounds to zero."""
     if value is None:
         return MISSING
     text = _fixed(value, digits)
@@ -64,14 +63,14 @@ def relative(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """A share of users or items in percent; more than none is never shown as 0.0 %."""
+    """Return a share in percent; a positive share is never shown as 0.0 %."""
     if value is None:
         return MISSING
     return ("< 0.1" if 0 < value < 0.0005 else _fixed(100 * value, 1)) + PERCENT  # noqa: PLR2004 - half of 0.1 %
 
 
 def who(users: int, requests: int | None) -> str:
-    """`1,192 users`, or of requests `12,345 requests of 1,192 users`."""
+    """Return such as `1,192 users`, or `12,345 requests of 1,192 users`."""
     of = "" if requests is None else f"{count(requests)} requests of "
     return f"{of}{count(users)} users"
 
@@ -89,7 +88,7 @@ def p_value(p: float | None) -> str:
 
 
 def exact(value: float) -> str:
-    """A number from params.yaml as it was written: 0.005, 0.95, 1."""
+    """Return a number as params.yaml has it: 0.005, 0.95, 1."""
     return f"{value:.12g}".replace("-", MINUS)
 
 
