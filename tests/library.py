@@ -10,7 +10,7 @@ import polars as pl
 from ruamel.yaml import YAML
 
 import concord as cc
-from concord.metrics_core.comparison.replicate_config import named_by
+from concord.metrics_core.comparison.replicate_config import match_replicates
 from concord.metrics_core.metrics.label import expand
 from concord.metrics_core.results.stored import to_json
 from tests.project import change_params, copied, run_all_stages
@@ -106,7 +106,7 @@ def _params(project: Path) -> dict[str, Any]:
 
 def _lists_and_truth(params: dict[str, Any], replicates: dict[str, Any]) -> tuple[Any, Any]:
     models = {name: entry["path"] for name, entry in params["models"].items()}
-    for model, named in named_by(replicates, list(models)).items():
+    for model, named in match_replicates(replicates, list(models)).items():
         paths = {number: models.pop(name) for number, name in named.items()}
         models[model] = {"replicates": paths}
     at = params["data"]["truth"]

@@ -122,7 +122,7 @@ def test_recall_of_groups_of_wanted_items_is_by_the_truth_of_the_fold() -> None:
     ("settings", "said"),
     [
         ({"paired_replicates": False}, "paired_replicates: is false, and each fold has a truth of its own"),
-        ({"truth": {"replicates": {1: truth(1), "1": truth(2)}}}, "two of its folds have one number: 1 and '1'"),
+        ({"truth": {"replicates": {1: truth(1), "1": truth(2)}}}, "truth.replicates: has a number twice: 1 and '1'"),
         ({"truth": {"replicates": {1: truth(1), 2: truth(2)}}}, "replicates.als: has the replicates 1, 2 and 3, and the truth has the folds 1 and 2"),
         ({"models": {"popularity": lists("popularity", 1), "als": {"replicates": {f: lists("als", f) for f in FOLDS}}}},
          "replicates.popularity: has one replicate, and the truth has the folds 1, 2 and 3"),

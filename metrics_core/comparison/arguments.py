@@ -5,9 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from concord.metrics_core.comparison.config import in_report_order, model_problems
-from concord.metrics_core.comparison.gate_config import gate_of
-from concord.metrics_core.comparison.replicate_config import ReplicateNames, truths_of, unfolded
-from concord.metrics_core.comparison.segmentation import Segmentation, segmentations_of
+from concord.metrics_core.comparison.gate_config import parse_gate
+from concord.metrics_core.comparison.replicate_config import (
+    ReplicateNames,
+    parse_truths,
+    split_replicates,
+)
+from concord.metrics_core.comparison.segmentation import Segmentation, parse_segments
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike, preset
 from concord.metrics_core.conventions.validation import ConventionError
@@ -124,14 +128,14 @@ def parse_list_arguments(
             parsed.parse(
                 refuse_unread_columns, columns, parsed.labels, parsed.conventions, default=None
             )
-    parsed.segments = parsed.parse(segmentations_of, segments or {}, default={})
+    parsed.segments = parsed.parse(parse_segments, segments or {}, default={})
     if gate is not None:
-        parsed.gate = parsed.parse(gate_of, gate, default=None)
+        parsed.gate = parsed.parse(parse_gate, gate, default=None)
     invalid = list(model_problems(models))
     parsed.problems += invalid
     if not invalid:
         parsed.models = list(models)
         none: tuple[dict[str, Any], ReplicateNames] = {}, {}
-        parsed.lists, parsed.replicates = parsed.parse(unfolded, models, default=none)
-    parsed.truths = parsed.parse(truths_of, truth, default={})
+        parsed.lists, parsed.replicates = parsed.parse(split_replicates, models, default=none)
+    parsed.truths = parsed.parse(parse_truths, truth, default={})
     return parsed

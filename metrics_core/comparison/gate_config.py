@@ -26,7 +26,7 @@ def is_margin(value: Any) -> bool:
     return bool(value == MIN_EFFECT) or is_effect(value)
 
 
-def gate_of(value: Any) -> Gate:
+def parse_gate(value: Any) -> Gate:
     """Return the gate that a dict describes, its labels in the spelling of results.
 
     Raises
@@ -37,7 +37,7 @@ def gate_of(value: Any) -> Gate:
     if not isinstance(value, Mapping):
         raise refuse("gate", f"is {shown(value)}", f"write a dict such as {EXAMPLE}")
     raise_problems(_shape_problems(value))
-    return gate_from(
+    return build_gate(
         value.get("guardrails") or {},
         value.get("segments") or {},
         value.get("success") or (),
@@ -46,7 +46,7 @@ def gate_of(value: Any) -> Gate:
     )
 
 
-def gate_from(
+def build_gate(
     guardrails: Mapping[str, Margin],
     segments: Mapping[str, Mapping[str, Margin]],
     success: Sequence[str],

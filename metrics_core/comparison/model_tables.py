@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.replicate_config import of_lists
+from concord.metrics_core.comparison.replicate_config import settings_by_list
 from concord.metrics_core.data.arguments import Columns, check_columns
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.policies import parse_policies
@@ -43,7 +43,7 @@ def evaluate_models(
         Column names of tables; of models with replicates by the name of the model, too.
     """
     roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ("truth", *side_data)}}
-    named = check_columns(of_lists(columns or {}, config.replicates), roles)
+    named = check_columns(settings_by_list(columns or {}, config.replicates), roles)
     loader = TableLoader(config, parse_policies(input or {}), named, unit)
     dataset = load_dataset(loader, truths, side_data)
     folds = {} if NO_FOLD in truths else config.replicates

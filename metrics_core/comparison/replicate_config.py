@@ -5,23 +5,23 @@ from numbers import Number
 from typing import Any, TypeVar
 
 from concord.metrics_core.conventions.convention import shown
-from concord.metrics_core.errors import InputError, Problem, in_words, refuse
+from concord.metrics_core.errors import Problem, in_words, raise_problems, refuse
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.results.words import listed
 
 T = TypeVar("T")
-KEY = "replicates"
+REPLICATES = "replicates"
 MIN_REPLICATES = 2
 STAR = "*"  # in a pattern: the number of the replicate
 ReplicateNames = Mapping[str, Mapping[str, str]]  # model -> number -> name of its lists
 
 
-def named_by(
+def match_replicates(
     replicates: Mapping[str, str | Mapping[str, str]], lists: Collection[str]
 ) -> ReplicateNames:
     """Return the replicates of each model, sorted by number; a pattern stands for all lists that match it."""
     return {
-        model: in_order(_matching(value, lists) if isinstance(value, str) else value)
+        model: sort_by_number(_matching(value, lists) if isinstance(value, str) else value)
         for model, value in replicates.items()
     }
 
@@ -36,20 +36,20 @@ def _matching(pattern: str, lists: Collection[str]) -> dict[str, str]:
     return matching
 
 
-def models_of(lists: Iterable[str], named: ReplicateNames) -> list[str]:
-    """The models that are compared: one that was trained several times stands where its first training does."""
-    model_of = {name: model for model, of in named.items() for name in of.values()}
+def model_names(lists: Iterable[str], replicates: ReplicateNames) -> list[str]:
+    """Return the compared models; a model with replicates has the position of its first list."""
+    model_of = {name: model for model, names in replicates.items() for name in names.values()}
     return list(dict.fromkeys(model_of.get(name, name) for name in lists))
 
 
-def in_order(given: Mapping[str, T]) -> dict[str, T]:
-    """By their numbers: whole ones by size, before other texts."""
+def sort_by_number(items: Mapping[str, T]) -> dict[str, T]:
+    """Return the items by number: whole numbers by size, before other texts."""
 
-    def place(number: str) -> tuple[bool, int, str]:
-        whole = number.isascii() and number.isdecimal()
-        return not whole, int(number) if whole else 0, number
+    def key(number: str) -> tuple[bool, int, str]:
+        is_whole = number.isascii() and number.isdecimal()
+        return not is_whole, int(number) if is_whole else 0, number
 
-    return {number: given[number] for number in sorted(given, key=place)}
+    return {number: items[number] for number in sorted(items, key=key)}
 
 
 def replicate_problems(
@@ -58,7 +58,7 @@ def replicate_problems(
     """Yield unknown lists, replicates that are too few or named twice, and numbers that cannot be paired."""
     owner: dict[str, str] = {}
     for model, numbered in replicates.items():
-        location, names = (KEY, model), list(numbered.values())
+        location, names = (REPLICATES, model), list(numbered.values())
         if missing := [name for name in names if name not in lists]:
             what = f"names {listed(missing)}, and there are no such lists"
             yield Problem(location, what, "name lists of `models`")
@@ -86,75 +86,74 @@ def _pairing_problems(replicates: ReplicateNames) -> Iterator[Problem]:
                 f"{listed(list(replicates[first]) or ['none'])}: they cannot be paired"
             )
             fix = "number the same seeds or folds alike, or do not pair them"
-            yield Problem((KEY, model), what, fix)
+            yield Problem((REPLICATES, model), what, fix)
 
 
-def of_lists(settings: Mapping[str, T], named: ReplicateNames) -> dict[str, T]:
+def settings_by_list(settings: Mapping[str, T], replicates: ReplicateNames) -> dict[str, T]:
     """Return name of lists -> the setting of its model."""
     return {
         name: setting
         for model, setting in settings.items()
-        for name in named.get(model, {"": model}).values()
+        for name in replicates.get(model, {"": model}).values()
     }
 
 
-def unfolded(models: Any) -> tuple[dict[str, Any], ReplicateNames]:
-    """`{"als": {"replicates": {1: lists, 2: lists}}}` -> the lists als-1 and als-2, and whose trainings they are.
+def split_replicates(models: Mapping[Any, Any]) -> tuple[dict[str, Any], ReplicateNames]:
+    """Return the lists of all models, and the names of replicates.
+
+    `{"als": {"replicates": {1: lists, 2: lists}}}` has the lists als-1 and als-2.
 
     Raises
     ------
-    InputError : replicates that are no dict, or whose names meet those of other lists
+    InputError
+        Replicates are no dict, or a name or number occurs twice; all problems at once.
     """
     lists: dict[str, Any] = {}
-    named: dict[str, dict[str, str]] = {}
+    replicates: dict[str, dict[str, str]] = {}
     problems = []
-    for model, given in models.items():
-        if not (isinstance(given, Mapping) and list(given) == [KEY]):
-            found = {model: given}
-        elif not isinstance(given[KEY], Mapping):
-            what = f"replicates is {shown(given[KEY])}"
-            problems.append(Problem(str(model), what, "write {1: lists, 2: lists}"))
-            continue
-        elif len({str(n) for n in given[KEY]}) < len(given[KEY]):
-            what = f"two of its replicates have one number: {listed(list(map(repr, given[KEY])))}"
-            problems.append(Problem(str(model), what, "give each training a number of its own"))
-            continue
-        else:
-            named[model] = in_order({str(n): f"{model}-{n}" for n in given[KEY]})
-            found = {f"{model}-{n}": data for n, data in given[KEY].items()}
-        if met := sorted(found.keys() & lists.keys(), key=str):
-            fix = "give one of them another name"
-            problems.append(
-                Problem(str(model), f"{listed(met)} is the name of other lists, too", fix)
-            )
-        lists |= found
-    if problems:
-        raise InputError(problems)
-    return lists, named
+    for model, value in models.items():
+        named = {model: value}
+        if isinstance(value, Mapping) and list(value) == [REPLICATES]:
+            numbered, fix = value[REPLICATES], "write {1: lists, 2: lists}"
+            if not isinstance(numbered, Mapping):
+                problems.append(Problem((REPLICATES, model), f"is {shown(numbered)}", fix))
+                continue
+            replicates[model] = sort_by_number({str(n): f"{model}-{n}" for n in numbered})
+            named = {f"{model}-{n}": data for n, data in numbered.items()}
+            if len(named) < len(numbered):
+                what = f"has a number twice: {listed(list(map(repr, numbered)))}"
+                problems.append(Problem((REPLICATES, model), what, "give each its own number"))
+        if taken := sorted(named.keys() & lists.keys(), key=str):
+            what = f"{listed(taken)} is the name of other lists, too"
+            problems.append(Problem(str(model), what, "give one of them another name"))
+        lists |= named
+    raise_problems(problems)
+    return lists, replicates
 
 
-def truths_of(truth: Any) -> dict[str, Any]:
-    """`{"replicates": {1: truth, 2: truth}}` -> fold -> its truth; WHOLE -> the truth, where there is one for all.
+def parse_truths(truth: Any) -> dict[str, Any]:
+    """Return fold -> its ground truth of `{"replicates": {1: truth, 2: truth}}`; else NO_FOLD -> the ground truth.
 
     Raises
     ------
-    InputError : two folds of one number
+    InputError
+        Two folds have one number.
     """
-    if not _is_folded(truth):
+    if not _has_folds(truth):
         return {NO_FOLD: truth}
-    folds = {str(number): each for number, each in truth[KEY].items()}
-    if len(folds) < len(truth[KEY]):
-        what = f"two of its folds have one number: {listed(list(map(repr, truth[KEY])))}"
-        raise refuse("truth", what, "give each fold a number of its own")
-    return in_order(folds)
+    folds = {str(number): each for number, each in truth[REPLICATES].items()}
+    if len(folds) < len(truth[REPLICATES]):
+        what = f"has a number twice: {listed(list(map(repr, truth[REPLICATES])))}"
+        raise refuse(("truth", REPLICATES), what, "give each fold its own number")
+    return sort_by_number(folds)
 
 
-def _is_folded(truth: Any) -> bool:
-    """Or is it a dict of users, one of whom has that name?"""
-    if not isinstance(truth, Mapping) or list(truth) != [KEY]:
+def _has_folds(truth: Any) -> bool:
+    """True unless the key is the id of a user, with grades of items."""
+    if not isinstance(truth, Mapping) or list(truth) != [REPLICATES]:
         return False
-    of_key = truth[KEY]
-    return isinstance(of_key, Mapping) and not all(isinstance(v, Number) for v in of_key.values())
+    folds = truth[REPLICATES]
+    return isinstance(folds, Mapping) and not all(isinstance(v, Number) for v in folds.values())
 
 
 def fold_problems(
@@ -163,14 +162,14 @@ def fold_problems(
     """Yield models without one replicate per fold, and folds that are not paired."""
     if not folds:
         return
-    expected = list(in_order(dict.fromkeys(folds, "")))
+    expected = list(sort_by_number(dict.fromkeys(folds, "")))
     for model in models:
         numbers = list(replicates.get(model, ()))
         if numbers != expected:
             has = f"the replicates {listed(numbers)}" if numbers else "one replicate"
             what = f"has {has}, and the truth has the folds {listed(expected)}"
             fix = "give it one replicate a fold, numbered as the folds are"
-            yield Problem((KEY, model), what, fix)
+            yield Problem((REPLICATES, model), what, fix)
     if not paired:
         what = "is false, and each fold has a truth of its own"
         fix = "set it to true: models are compared fold by fold"

@@ -8,7 +8,7 @@ import numpy as np
 
 from concord.metrics_core.comparison.aligned import align
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.replicate_config import models_of
+from concord.metrics_core.comparison.replicate_config import model_names
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.evaluation.model_result import ModelResult, Models
 from concord.metrics_core.metrics.exact_sums import mean_of
@@ -19,7 +19,7 @@ from concord.metrics_core.stats.paired import UserValues
 
 def with_replicates(lists: Models, config: ComparisonConfig) -> dict[str, ModelResult]:
     """The models that are compared: each that has replicates stands where the first of them stood."""
-    models = models_of(lists, config.replicates)
+    models = model_names(lists, config.replicates)
     how: dict[str, Any] = {
         "labels": config.labels,
         "conventions": config.conventions,

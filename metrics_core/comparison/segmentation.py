@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
-from concord.metrics_core.errors import InputError, Problem, SettingNames, refuse
+from concord.metrics_core.errors import Problem, SettingNames, raise_problems, refuse
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,11 @@ class ByPopularity:
 
 MAX_COUNT = 10**12  # of rows and interactions
 MAX_END = 1e30  # of a number in a column
-WITHIN = (1e-12, 1 - 1e-12)  # a share is more than nothing and less than all
-QUESTIONED = ("truth_item", "recommended_item")  # items, by popularity
+SHARE_RANGE = (1e-12, 1 - 1e-12)
 Segmentation = ByActivity | ByColumn | ByPopularity
 
 
-def segmentations_of(given: Any) -> dict[str, Segmentation]:
+def parse_segments(given: Any) -> dict[str, Segmentation]:
     """Return the segmentations that dicts describe, such as {"by": "activity", "edges": [0, 20]}.
 
     Raises
@@ -89,49 +88,51 @@ def segmentations_of(given: Any) -> dict[str, Segmentation]:
     if not isinstance(given, Mapping):
         fix = "write a dict such as {'activity': {'by': 'activity', 'edges': [0, 20]}}"
         raise refuse("segments", f"is {given!r}", fix)
-    found, problems = {}, []
-    for name, said in given.items():
-        made = _segmentation(said)
-        if isinstance(made, str):
-            problems.append(Problem(("segments", name), f"is {said!r}", made))
+    segments, problems = {}, []
+    for name, value in given.items():
+        segmentation = _segmentation(value)
+        if segmentation is None:
+            by = value.get("by") if isinstance(value, Mapping) else None
+            fix = f"write {_EXAMPLES.get(str(by), ' or '.join(_EXAMPLES.values()))}"
+            problems.append(Problem(("segments", name), f"is {value!r}", fix))
         else:
-            found[str(name)] = made
-    if problems:
-        raise InputError(problems)
-    return found
+            segments[str(name)] = segmentation
+    raise_problems(problems)
+    return segments
 
 
-def _segmentation(said: Any) -> Segmentation | str:
-    """The segmentation, or what to write."""
-    by = said.get("by") if isinstance(said, Mapping) else None
-    by = by if isinstance(by, str) else ""
-    keys = set(said) - {"by"} if by in _WRITE else set()
-    if by in {"activity", "user"} and isinstance(gaps := said.get("compare_gaps", False), bool):
+def _segmentation(value: Any) -> Segmentation | None:
+    """Return the segmentation that a dict describes; None if it is invalid."""
+    by = value.get("by") if isinstance(value, Mapping) else None
+    if not isinstance(by, str) or by not in _EXAMPLES:
+        return None
+    keys = set(value) - {"by"}
+    if by in {"activity", "user"} and isinstance(gaps := value.get("compare_gaps", False), bool):
         keys -= {"compare_gaps"}
-        if by == "activity" and keys == {"edges"} and _are(said["edges"], int, 0, MAX_COUNT):
-            return ByActivity(tuple(said["edges"]), gaps)
-        if by == "user" and isinstance(said.get("column"), str) and keys <= {"column", "edges"}:
-            edges = said.get("edges")
+        if by == "activity" and keys == {"edges"} and _are(value["edges"], int, 0, MAX_COUNT):
+            return ByActivity(tuple(value["edges"]), gaps)
+        if by == "user" and isinstance(value.get("column"), str) and keys <= {"column", "edges"}:
+            edges = value.get("edges")
             if edges is None or _are(edges, int | float, -MAX_END, MAX_END):
                 ends = None if edges is None else tuple(map(float, edges))
-                return ByColumn(said["column"], ends, gaps)
-    if by in QUESTIONED and keys == {"shares"} and _are(said["shares"], float, *WITHIN):
-        shares = tuple(said["shares"])
+                return ByColumn(value["column"], ends, gaps)
+    if by.endswith("_item") and keys == {"shares"} and _are(value["shares"], float, *SHARE_RANGE):
+        shares = tuple(value["shares"])
         if len(shares) == 2:  # noqa: PLR2004 - the head, and head and middle
             return ByPopularity(by, shares)  # type: ignore[arg-type]
-    return f"write {_WRITE.get(by, ' or '.join(_WRITE.values()))}"
+    return None
 
 
 def _are(values: Any, kind: Any, least: float, most: float) -> bool:
-    """Is it a list of numbers in their range?"""
-    known = isinstance(values, Sequence) and not isinstance(values, str) and len(values) > 0
-    return known and all(
+    """True for a list of numbers from `least` to `most`."""
+    is_list = isinstance(values, Sequence) and not isinstance(values, str) and len(values) > 0
+    return is_list and all(
         isinstance(value, kind) and not isinstance(value, bool) and least <= value <= most
         for value in values
     )
 
 
-_WRITE = {
+_EXAMPLES = {
     "activity": "{'by': 'activity', 'edges': [0, 20]}",
     "user": "{'by': 'user', 'column': 'country'}",
     "truth_item": "{'by': 'truth_item', 'shares': [0.5, 0.8]}",

@@ -17,12 +17,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the history; write it as CSV or as a page if a file is named."""
     from concord.pipeline.dvc.history import history
-    from concord.pipeline.params.read import examined
+    from concord.pipeline.params.read import check_params
     from concord.pipeline.terminal.arguments import refuse_folder, write_named, write_named_table
     from concord.pipeline.terminal.table import console, print_blocks
     from concord.reports.text.history import describe_history
 
-    examined()  # raises outside a project; loads own metrics, which old comparisons may name
+    check_params()  # raises outside a project; loads own metrics, which old comparisons may name
     refuse_folder("--csv", arguments.csv)
     refuse_folder("--html", arguments.html)
     result = history(arguments.revision)

@@ -28,11 +28,11 @@ def load_own_metrics() -> None:
     """Load the metrics of this folder's params.yaml, if it has one."""
     from concord.metrics_core.errors import InputError
     from concord.pipeline.params.model import PARAMS
-    from concord.pipeline.params.read import examined
+    from concord.pipeline.params.read import check_params
 
     if PARAMS.is_file():
         with suppress(InputError):  # another problem of the file does not concern the metrics
-            examined()
+            check_params()
 
 
 def _description(metric: "Metric") -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from concord.metrics_core.comparison.min_effect import PERCENT, Effect
-from concord.metrics_core.comparison.replicate_config import ReplicateNames, models_of
+from concord.metrics_core.comparison.replicate_config import ReplicateNames, model_names
 from concord.metrics_core.comparison.replicated_models import replicated
 from concord.metrics_core.comparison.what_changed import former_names, models_changed, what_changed
 from concord.metrics_core.conventions.conventions import Conventions
@@ -138,8 +138,8 @@ def _renamed_models(then: State, now: State) -> dict[str, str]:
     """Return new model -> the vanished model that its lists continue, by the rules of `renamed_lists`."""
     was, is_now = (each.lock.comparison_params for each in (then, now))
     renamed = renamed_lists(now.lock.model_entries, then.lock.model_entries)
-    former_models = models_of(was.models, was.replicates)
-    models = models_of(is_now.models, is_now.replicates)
+    former_models = model_names(was.models, was.replicates)
+    models = model_names(is_now.models, is_now.replicates)
     owners = {
         model: list_owners(
             [
@@ -214,7 +214,7 @@ def _decisions(lock: DvcLock) -> Iterator[Decision]:
     """All from dvc.lock, so that results that are gone count too."""
     params = lock.comparison_params
     baseline = _reused_lists(lock, params.replicates, params.baseline or "")
-    for model in models_of(params.models, params.replicates):
+    for model in model_names(params.models, params.replicates):
         if model != params.baseline:
             for label in params.primary:
                 yield (

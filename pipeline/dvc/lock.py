@@ -13,10 +13,10 @@ import yaml
 from ruamel.yaml import YAML
 
 from concord.metrics_core.comparison.config import MAX_MISSING_LISTS
-from concord.metrics_core.comparison.replicate_config import ReplicateNames, named_by
+from concord.metrics_core.comparison.replicate_config import ReplicateNames, match_replicates
 from concord.metrics_core.errors import InputError
 from concord.pipeline.params.model import PARAMS
-from concord.pipeline.params.yaml_files import refuse_excess
+from concord.pipeline.params.yaml_files import check_size
 
 LOCK = "dvc.lock"
 _MOST_VALUES = 1_000_000  # of a stage, with every alias written out
@@ -190,7 +190,7 @@ def replicates_of(value: Any, lists: Sequence[str]) -> ReplicateNames:
         }
     except AttributeError:
         return {}
-    named = named_by(written, lists)
+    named = match_replicates(written, lists)
     return {model: of for model, of in named.items() if of and {*of.values()} <= {*lists}}
 
 
@@ -228,7 +228,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 def _parse(text: str) -> Any:
     """Return the content; None if it is no YAML, nested too deep or too large."""
     try:
-        refuse_excess(yaml.parse(text, _LOADER), LOCK, most=_MOST_VALUES)
+        check_size(yaml.parse(text, _LOADER), LOCK, most=_MOST_VALUES)
         return yaml.load(text, _LOADER)
     except (yaml.YAMLError, InputError):
         return None

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.replicate_config import KEY, ReplicateNames, models_of
+from concord.metrics_core.comparison.replicate_config import REPLICATES, ReplicateNames, model_names
 from concord.metrics_core.comparison.replicated_models import replicated
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.errors import InputError, Problem, refuse
@@ -193,10 +193,10 @@ def former(
     content, folders = _read_params(files, _SUFFIXES)
     known = _mapping(content.get("models"))
     named = list(known)
-    then = replicates_of(_mapping(content.get("comparison")).get(KEY), named)
+    then = replicates_of(_mapping(content.get("comparison")).get(REPLICATES), named)
     entries = {name: entry.model_dump() for name, entry in params.models.items()}
     renamed = renamed_lists(entries, known)
-    current = models_of(entries, config.replicates)
+    current = model_names(entries, config.replicates)
     all_names = {
         model: own for model in current if (own := _lists(model, then, config, named, renamed))
     }
@@ -216,7 +216,7 @@ def former(
             model: _together(config, {name: found[name] for name in own}, revision)
             for model, own in names.items()
         }
-        compared = models_of(named, {**config.replicates, **then})
+        compared = model_names(named, {**config.replicates, **then})
         vanished = [name for name in compared if name not in current]
         owners = {model: list_owners(own, then) for model, own in all_names.items()}
         current_names = {former_name: name for name, former_name in renamed.items()}

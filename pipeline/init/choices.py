@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from concord.metrics_core.comparison.replicate_config import KEY
+from concord.metrics_core.comparison.replicate_config import REPLICATES
 from concord.metrics_core.conventions.registry import MAX_GRADE
 from concord.metrics_core.data import load_lists as lists
 from concord.metrics_core.data.input_table import InputTable, resolve_columns
@@ -353,7 +353,7 @@ def _assumptions(content: Content, truth: Table) -> Iterator[str]:
     yield f"{rows} count as relevant (conventions.relevance_threshold)"
     for stem, names in _replicates(content["models"]).items():
         models = f"{', '.join(names)} are {len(names)} models; if they are replicates of one"
-        yield f"{models}, write `{KEY}: {{{stem}: {stem}-*}}` (comparison.{KEY})"
+        yield f"{models}, write `{REPLICATES}: {{{stem}: {stem}-*}}` (comparison.{REPLICATES})"
     if content["repeated_grade"] != "error":
         yield "of several rows of the ground truth with the same user and item, the highest grade counts (input.repeated_grade)"
     if content["rank_base"] == 0:

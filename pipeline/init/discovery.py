@@ -22,7 +22,7 @@ from concord.pipeline.init.tables import (
     role_in_path,
 )
 from concord.pipeline.params.checks import is_model_name
-from concord.pipeline.params.repository import is_concords, repository
+from concord.pipeline.params.repository import is_concord_project, repository
 
 
 class Outs(NamedTuple):
@@ -69,7 +69,7 @@ def _outs(stages: Any) -> Iterator[tuple[Path, str, tuple[Path, ...]]]:
     for stage in stages:
         name = "" if stage.is_data_source else str(stage.addressing)
         folders = () if stage.is_data_source else (Path(stage.wdir), Path(stage.path).parent)
-        if not is_concords(Path(stage.path).parent):
+        if not is_concord_project(Path(stage.path).parent):
             for out in stage.outs:
                 if out.protocol == "local" and not out.metric and not out.plot:
                     yield Path(out.fs_path), name, folders
@@ -136,7 +136,7 @@ def _is_skipped(path: Path, excluded: Path) -> bool:
     """True for hidden folders, environments, other repositories and names that params.yaml cannot hold."""
     if path.name.startswith((".", "__")) or path.name in _SKIPPED_FOLDERS or path == excluded:
         return True
-    if is_concords(path) and path != excluded.parent:  # `--force` reads its own folder again
+    if is_concord_project(path) and path != excluded.parent:  # `--force` reads its own folder again
         return True
     is_other = (path / "pyvenv.cfg").exists() or (path / ".dvc").is_dir()
     return is_other or not path.name.isprintable()

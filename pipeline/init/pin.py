@@ -10,8 +10,8 @@ from concord.metrics_core.conventions.presets import differs_in_scale
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.pipeline.params.model import PARAMS
-from concord.pipeline.params.read import examined
-from concord.pipeline.params.repository import where_to_run
+from concord.pipeline.params.read import check_params
+from concord.pipeline.params.repository import run_hint
 from concord.pipeline.params.yaml_files import load_yaml
 from concord.pipeline.running.outputs import atomic_write
 from concord.pipeline.terminal.arguments import preset_named
@@ -50,7 +50,7 @@ def pin(name: str) -> None:
 def _read() -> str:
     if not PARAMS.is_file():
         problem = "there is no such file in this folder"
-        raise refuse(str(PARAMS), problem, where_to_run(PARAMS.parent))
+        raise refuse(str(PARAMS), problem, run_hint(PARAMS.parent))
     with PARAMS.open(encoding="utf-8", newline="") as file:  # line ends as they are
         return file.read()
 
@@ -128,7 +128,7 @@ def _write(text: str) -> list[Problem]:
     """Put the text in place if its conventions are accepted; return the problems of other sections."""
     with atomic_write(PARAMS) as part:
         part.write_text(text, encoding="utf-8", newline="")
-        params, refusal = examined(part)
+        params, refusal = check_params(part)
         problems = [
             replace(each, location=each.where.replace(str(part), str(PARAMS)))
             for each in (refusal.problems if refusal else ())

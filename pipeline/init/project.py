@@ -33,7 +33,7 @@ from concord.pipeline.init.tables import Role, Table, named_table
 from concord.pipeline.init.upgrade import upgraded_texts
 from concord.pipeline.params.checks import model_name_problems
 from concord.pipeline.params.model import PARAMS
-from concord.pipeline.params.repository import is_concords, repository
+from concord.pipeline.params.repository import is_concord_project, repository
 from concord.pipeline.running.outputs import write_text
 from concord.pipeline.terminal.parser import PLACE
 
@@ -56,8 +56,8 @@ def init(
     here = Path.cwd().resolve()
     root, project = _check_folder(here, folder)
     existing = [project / name for name in NAMES if (project / name).exists()]
-    if existing and not (is_concords(project) and (force or dry_run)):
-        raise _exists_error(existing, is_own=is_concords(project))
+    if existing and not (is_concord_project(project) and (force or dry_run)):
+        raise _exists_error(existing, is_own=is_concord_project(project))
     found = _discover(here, project, truth, models)
     choices = choose(found, project, title=here.name)
     entries, mlflow = choices.content["models"], logs_to_mlflow()
@@ -90,7 +90,11 @@ def upgrade(folder: str, *, dry_run: bool) -> None:
         There is no project, or its files have changes that git does not know.
     """
     here, mlflow = Path.cwd().resolve(), logs_to_mlflow()
-    project = here if is_concords(here) and not is_concords(here / folder) else here / folder
+    project = (
+        here
+        if is_concord_project(here) and not is_concord_project(here / folder)
+        else here / folder
+    )
     if not (project / PARAMS).is_file():
         fix = "run `concord init`, or name the folder by `--dir`"
         raise refuse(relative(project / PARAMS), "there is no such file", fix)
@@ -122,7 +126,7 @@ def _check_folder(here: Path, folder: str) -> tuple[Path, Path]:
     if (own := repository(project)) != root:
         problem = f"belongs to another DVC repository, {relative(own)}"
         raise refuse(relative(project), problem, f"remove {relative(own / '.dvc')}, or {other}")
-    if project != here and is_concords(here):
+    if project != here and is_concord_project(here):
         fix = "run at the root of your repository; `concord init --upgrade` upgrades this evaluation"  # fmt: skip
         raise refuse(PARAMS.name, "this folder is an evaluation of Concord already", fix)
     if _RESERVED.intersection(part.casefold() for part in project.relative_to(root).parts):

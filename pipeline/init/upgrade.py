@@ -12,7 +12,7 @@ from concord.pipeline.init.choices import NEEDS
 from concord.pipeline.init.messages import relative
 from concord.pipeline.init.render import dvc_yaml, flow, params_yaml, run_id_files
 from concord.pipeline.params.model import PARAMS
-from concord.pipeline.params.repository import is_concords, where_to_run
+from concord.pipeline.params.repository import is_concord_project, run_hint
 from concord.pipeline.params.yaml_files import read_yaml
 
 _USER_KEYS = {"segments", "background", "models", "gate"}  # sections whose keys the user chooses
@@ -34,8 +34,8 @@ def upgraded_texts(project: Path, version: str, *, mlflow: bool) -> dict[Path, s
     """
     path = Path(relative(project / PARAMS))
     models = read_yaml(path).content.get("models")
-    if not is_concords(project) or not isinstance(models, dict):
-        raise refuse(str(path), "is not a params.yaml of `concord init`", where_to_run(project))
+    if not is_concord_project(project) or not isinstance(models, dict):
+        raise refuse(str(path), "is not a params.yaml of `concord init`", run_hint(project))
     text = path.read_bytes().decode("utf-8")
     text = _with_missing_keys(text, params_yaml(_DEFAULTS, version), str(path))
     text = re.sub(r"^concord:[^\r\n#]*?(?=[ \t]*(#|\r|$))", f"concord: {flow(version)}", text, count=1, flags=re.MULTILINE)  # fmt: skip

@@ -28,8 +28,8 @@ from concord.pipeline.mlflow.training_ids import training_ids
 from concord.pipeline.params.checks import is_model_name
 from concord.pipeline.params.config import labels_of
 from concord.pipeline.params.model import PARAMS, ByColumn, Params, Results
-from concord.pipeline.params.paths import unwatched_by_dvc
-from concord.pipeline.params.read import examined
+from concord.pipeline.params.paths import dvc_problems
+from concord.pipeline.params.read import check_params
 from concord.pipeline.params.repository import repository
 from concord.pipeline.params.yaml_files import load_yaml
 from concord.pipeline.running.connections import isolated_connection
@@ -48,13 +48,13 @@ def validate() -> None:
     InputError
         params.yaml or a file is invalid; all problems at once.
     """
-    params, refusal = examined()
+    params, refusal = check_params()
     if params is None:
         print("the files are not read until params.yaml is valid", flush=True)
         raise refusal or InputError([])
     problems = [*(refusal.problems if refusal else ()), *_dvc_file_problems()]
     problems += _dvc_yaml_problems(params)
-    problems += unwatched_by_dvc(params)
+    problems += dvc_problems(params)
     missing = missing_inputs(params)
     problems += _not_fetched(missing)
     with spill_folder() as folder:  # the next run removes it even after a kill

@@ -8,7 +8,7 @@ from typing import Any
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.files import open_file
 from concord.pipeline.params.model import PARAMS, Params, RunIdFile
-from concord.pipeline.params.paths import refuse_outside
+from concord.pipeline.params.paths import check_inside
 
 _MOST_BYTES = 1_000_000
 _MOST_CHARACTERS = 250  # of an id
@@ -43,7 +43,7 @@ def training_ids(params: Params) -> dict[str, str]:
 
 def _read(params: Params, model: str, named: RunIdFile) -> str:
     file, where = Path(named.file), f"models.{model}.training_run_id"
-    refuse_outside(where, file, allow_outside=params.input.allow_outside, part="file")
+    check_inside(where, file, allow_outside=params.input.allow_outside, part="file")
     text = _text(file, where)
     if named.key is not None:
         return _id(_at_key(text, named, where), f"{file}: {named.key}")

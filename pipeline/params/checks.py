@@ -17,7 +17,7 @@ from concord.metrics_core.comparison.config import (
     value_problems,
 )
 from concord.metrics_core.comparison.min_effect import effect_problems
-from concord.metrics_core.comparison.replicate_config import KEY
+from concord.metrics_core.comparison.replicate_config import REPLICATES
 from concord.metrics_core.conventions.convention import shown
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import (
@@ -38,7 +38,7 @@ from concord.pipeline.params.config import (
     draft_config,
     keys_of,
     labels_of,
-    replicates_of,
+    replicate_names,
 )
 from concord.pipeline.params.model import MODEL_NAME, Params
 
@@ -82,9 +82,9 @@ def is_model_name(name: Any) -> bool:
 def nested_problems(models: Any) -> Iterator[Problem]:
     """Yield replicates inside an entry of `models`: DVC makes each entry one stage."""
     for name, entry in models.items() if isinstance(models, dict) else []:
-        if isinstance(entry, dict) and KEY in entry:
-            what = f"has the key `{KEY}`, and each entry of `models` is the lists of one replicate"
-            fix = f"write `{name}-1: {{path: …}}`, `{name}-2: {{path: …}}`, and `comparison.{KEY}: {{{name}: {name}-*}}`"
+        if isinstance(entry, dict) and REPLICATES in entry:
+            what = f"has the key `{REPLICATES}`, and each entry of `models` is the lists of one replicate"
+            fix = f"write `{name}-1: {{path: …}}`, `{name}-2: {{path: …}}`, and `comparison.{REPLICATES}: {{{name}: {name}-*}}`"
             yield Problem(("models", name), what, fix)
 
 
@@ -243,7 +243,7 @@ def _column_problems(params: Params, labels: Sequence[Label]) -> Iterator[Proble
 def _case_problems(params: Params) -> Iterator[Problem]:
     models, location = params.comparison.cases or [], ("comparison", "cases")
     for model in models:
-        yield from baseline_problems(model, [*params.models, *replicates_of(params)], location)
+        yield from baseline_problems(model, [*params.models, *replicate_names(params)], location)
     if len(models) != len({*models}):
         yield Problem(location, f"{models[0]!r} is named twice", "name another model")
     elif models and len(models) != 2:  # noqa: PLR2004
@@ -253,7 +253,7 @@ def _case_problems(params: Params) -> Iterator[Problem]:
 
 def _pattern_problems(params: Params) -> Iterator[Problem]:
     """Yield patterns that match no lists."""
-    for model, lists in replicates_of(params).items():
+    for model, lists in replicate_names(params).items():
         if not lists:
             like = [name for name in params.models if name.startswith(model)]
             what = f"{params.comparison.replicates[model]!r} matches no entry of `models`"
@@ -261,7 +261,7 @@ def _pattern_problems(params: Params) -> Iterator[Problem]:
                 f"`*` stands for the number, as in `{model}-*` for `{model}-1`, `{model}-2`; "
                 f"there is {listed(like or [*params.models])}"
             )
-            yield Problem(("comparison", KEY, model), what, fix)
+            yield Problem(("comparison", REPLICATES, model), what, fix)
 
 
 def _fold_problems(params: Params) -> Iterator[Problem]:
@@ -273,7 +273,7 @@ def _fold_problems(params: Params) -> Iterator[Problem]:
             fix = "name a file in it: DVC watches that folder"
             yield Problem(("data", "truth", "folds", number), what, fix)
     number_of = {
-        name: n for numbered in replicates_of(params).values() for n, name in numbered.items()
+        name: n for numbered in replicate_names(params).values() for n, name in numbered.items()
     }
     for name, entry in params.models.items():
         n, fold = number_of.get(name) if folds else None, entry.fold

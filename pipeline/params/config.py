@@ -4,7 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from concord.metrics_core.comparison.config import ComparisonConfig, in_report_order
-from concord.metrics_core.comparison.replicate_config import ReplicateNames, models_of, named_by
+from concord.metrics_core.comparison.replicate_config import (
+    ReplicateNames,
+    match_replicates,
+    model_names,
+)
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import InputError, Location, ParamsKeys, refuse
 from concord.metrics_core.metrics.label import Label, expand
@@ -56,7 +60,7 @@ def draft_config(
         panel=params.evaluation.panel,
         segments={name: each.cut for name, each in params.segments.items()},
         gate=params.gate.config if params.gate else None,
-        replicates={model: lists for model, lists in replicates_of(params).items() if lists},
+        replicates={model: lists for model, lists in replicate_names(params).items() if lists},
         paired_replicates=comparison.paired_replicates,
         settings=ParamsKeys("comparison"),
     )
@@ -84,11 +88,11 @@ def labels_of(params: Params) -> list[Label]:
         raise refuse(f"{PARAMS}: evaluation.metrics", str(error), "correct the label") from None
 
 
-def replicates_of(params: Params) -> ReplicateNames:
+def replicate_names(params: Params) -> ReplicateNames:
     """Return model -> number of the replicate -> entry of `models`."""
-    return named_by(params.comparison.replicates, params.models)
+    return match_replicates(params.comparison.replicates, params.models)
 
 
 def compared_models(params: Params) -> list[str]:
     """Return the models that are compared, in the order of params.yaml."""
-    return models_of(params.models, replicates_of(params))
+    return model_names(params.models, replicate_names(params))

@@ -1,4 +1,4 @@
-"""params.yaml: its shape; the only place that knows its keys."""
+"""Schema of params.yaml: its keys and types."""
 
 from functools import cached_property
 from pathlib import Path
@@ -293,7 +293,7 @@ class Gate(_Section):
 
     @property
     def config(self) -> gates.Gate:
-        return gating.gate_from(
+        return gating.build_gate(
             self.guardrails, self.segments, self.success, self.undecided, self.models
         )
 

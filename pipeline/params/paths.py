@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 _GLOB = "*?[]"  # DuckDB would look for other files by these
 
 
-def refuse_outside(key: str, path: "Place", *, allow_outside: bool, part: str = "path") -> None:
-    """Refuse an input that is, or holds a part that is, outside the repository once every link is followed.
+def check_inside(key: str, path: "Place", *, allow_outside: bool, part: str = "path") -> None:
+    """Raise InputError if an input, or a part of it, is outside the repository once every link is followed.
 
-    `part`: the key below `key` that names the path
-
-    Raises
-    ------
-    InputError : where, and the key to set if that is meant
+    Parameters
+    ----------
+    part : str
+        The key below `key` that names the path.
     """
     if allow_outside:
         return
@@ -59,7 +58,7 @@ def result_problems(params: Path, folders: dict[str, str]) -> Iterator[Problem]:
 
 
 def _links(path: Path) -> Iterator[Path]:
-    """What in a folder of parts could lead somewhere else."""
+    """Yield the links in a folder."""
     if path.is_dir():
         yield from (part for part in sorted(path.rglob("*")) if part.is_symlink())
 
@@ -73,7 +72,7 @@ def _is_inside(path: Path, roots: tuple[Path, ...] | None = None) -> bool:
 
 
 def _roots() -> tuple[Path, ...]:
-    """The repository, and the one that an experiment of DVC is a temporary copy of."""
+    """Return the repository, and the one that an experiment of DVC is a temporary copy of."""
     return repository(), original_repository()
 
 
@@ -85,7 +84,7 @@ def _has_link(path: Path) -> bool:
     return any(part.is_symlink() for part in (path, *path.parents))
 
 
-MLFLOW = ("mlruns", "mlartifacts", "mlflow.db")  # what it makes where nothing else is said
+MLFLOW = ("mlruns", "mlartifacts", "mlflow.db")  # its default files and folders
 Keys = tuple[str, ...]
 
 
@@ -117,7 +116,7 @@ def place_problems(params: Params, root: Path) -> Iterator[Problem]:
 
 
 def input_paths(params: Params) -> Iterator[tuple[Keys, str]]:
-    """The keys and paths of truth, background and lists."""
+    """Yield the keys and paths of truth, background and lists."""
     yield ("data", "truth", "path"), params.data.truth.path
     yield from ((("background", name, "path"), at.path) for name, at in params.background.items())
     yield from ((("models", name, "path"), at.path) for name, at in params.models.items())
@@ -138,14 +137,14 @@ def _path_problems(keys: Keys, path: str) -> Iterator[Problem]:
 
 
 def _taken(folder: str, place: Path, root: Path) -> Iterator[str]:
-    """Why a folder of the project is not free for results."""
+    """Yield why a folder of the project cannot hold results."""
     if not place.is_relative_to(root):
-        return  # told as what lies outside
+        return  # a problem of `result_problems`
     parts = place.relative_to(root).parts
     if any(part.startswith(".") for part in parts):
-        yield f"{folder!r} is hidden, as what git, DVC and other tools keep is"
+        yield f"{folder!r} is hidden, as folders of git, DVC and other tools are"
     if parts and parts[0].casefold() in MLFLOW:
-        yield f"{folder!r} is where MLflow keeps its own"
+        yield f"{folder!r} is a folder or file of MLflow"
     for above in (place, *place.parents):
         if above == root:
             return
@@ -157,7 +156,7 @@ def _taken(folder: str, place: Path, root: Path) -> Iterator[str]:
 
 
 def _store(params: Params, root: Path) -> Path | None:
-    """The database or folder of MLflow, where it lies on this disk; the project itself is none."""
+    """Return the local database or folder of MLflow; None if it is remote, or the project itself."""
     address = params.mlflow.tracking_uri.partition("?")[0]
     scheme, colon, path = address.partition(":")
     if not colon:
@@ -170,7 +169,7 @@ def _store(params: Params, root: Path) -> Path | None:
 
 
 def _real(root: Path, path: str) -> Path:
-    """With every link followed; as it is written where a link leads in a circle."""
+    """Return a path with every link followed; as it is if links lead in a circle."""
     try:
         return (root / path).resolve()
     except (OSError, RuntimeError, ValueError):
@@ -178,7 +177,7 @@ def _real(root: Path, path: str) -> Path:
 
 
 def _overlap(one: Path, other: Path) -> bool:
-    """Is one the other, or within it? On many disks capitals make no difference."""
+    """True if one path is the other or inside it, whatever the case of letters."""
     first, second = (Path(str(path).casefold()) for path in (one, other))
     return first.is_relative_to(second) or second.is_relative_to(first)
 
@@ -186,8 +185,8 @@ def _overlap(one: Path, other: Path) -> bool:
 _DVC = {"s3": "s3", "gs": "gs", "az": "azure"}  # store -> scheme of DVC, and its extra
 
 
-def unwatched_by_dvc(params: Params) -> Iterator[Problem]:
-    """What `dvc repro` would stumble over: a scheme that DVC does not know, a plugin that is not installed."""
+def dvc_problems(params: Params) -> Iterator[Problem]:
+    """Yield schemes that DVC does not know, and plug-ins of DVC that are not installed."""
     lacking = set()
     for keys, path in input_paths(params):
         if not is_remote(path):

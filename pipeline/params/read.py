@@ -16,8 +16,8 @@ from concord.pipeline.params.checks import (
     section_problems,
 )
 from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.params.paths import place_problems, refuse_outside, result_problems
-from concord.pipeline.params.repository import where_to_run
+from concord.pipeline.params.paths import check_inside, place_problems, result_problems
+from concord.pipeline.params.repository import run_hint
 from concord.pipeline.params.validation_errors import shape_problems
 from concord.pipeline.params.yaml_files import read_yaml
 
@@ -30,13 +30,13 @@ def read_params(path: Path = PARAMS) -> Params:
     InputError
         The file is missing, is not YAML, or has invalid keys or values; all problems at once.
     """
-    params, refusal = examined(path)
+    params, refusal = check_params(path)
     if refusal is not None or params is None:
         raise refusal or InputError([])
     return params
 
 
-def examined(path: Path = PARAMS) -> tuple[Params | None, InputError | None]:
+def check_params(path: Path = PARAMS) -> tuple[Params | None, InputError | None]:
     """Return the parameters, None if keys are missing or unknown, and the error with all that is wrong.
 
     Raises
@@ -46,7 +46,7 @@ def examined(path: Path = PARAMS) -> tuple[Params | None, InputError | None]:
     """
     yaml = read_yaml(path)
     if "concord" not in yaml.content and not isinstance(yaml.content.get("conventions"), dict):
-        raise refuse(str(path), "is not a params.yaml of Concord", where_to_run(path.parent))
+        raise refuse(str(path), "is not a params.yaml of Concord", run_hint(path.parent))
     if other := [*_version_problems(yaml.content.get("concord"))]:
         return None, yaml.error(other)
     models = yaml.content.get("models")
@@ -73,7 +73,7 @@ def _own_metric_problems(params: Params, folder: Path) -> Iterator[Problem]:
         return
     file = folder / params.own_metrics
     try:
-        refuse_unfit(params, file)
+        check_metric_file(params, file)
         load_metrics(file)
     except InputError as error:
         for each in error.problems:
@@ -83,12 +83,12 @@ def _own_metric_problems(params: Params, folder: Path) -> Iterator[Problem]:
         set_metric_file(file)
 
 
-def refuse_unfit(params: Params, own_metrics: Path) -> None:
+def check_metric_file(params: Params, own_metrics: Path) -> None:
     """Raise InputError if the file of own metrics is missing, or outside the repository."""
     from concord.metrics_core.data.source import check_path
 
     key = "background.metrics"
-    refuse_outside(key, own_metrics, allow_outside=params.input.allow_outside)
+    check_inside(key, own_metrics, allow_outside=params.input.allow_outside)
     check_path(own_metrics, ParamsKeys(key))
 
 

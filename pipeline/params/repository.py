@@ -1,4 +1,4 @@
-"""Where the project lies: params.yaml may stand in a folder of a larger DVC repository."""
+"""Folders of the project and its repository: params.yaml may be in a folder of a larger DVC repository."""
 
 import os
 import re
@@ -11,24 +11,24 @@ _DEEPEST = 3  # folders that are looked into for an evaluation
 
 
 def repository(folder: Path | None = None) -> Path:
-    """The root of the DVC repository around a folder (here, if none is given); without one, the folder itself."""
+    """Return the root of the DVC repository around a folder (default: the working directory); without one, the folder."""
     here = (folder or Path.cwd()).resolve()
     return next((at for at in (here, *here.parents) if (at / ".dvc").is_dir()), here)
 
 
 def original_repository() -> Path:
-    """That which an experiment of DVC is a temporary copy of; where none runs, the repository itself."""
+    """Return the repository that an experiment of DVC is a temporary copy of; without an experiment, the repository."""
     return Path(os.environ.get("DVC_ROOT") or repository())
 
 
 def original_project() -> Path:
-    """The folder of params.yaml in the original repository: what is kept there outlives an experiment."""
+    """Return the folder of params.yaml in the original repository: its files outlive an experiment."""
     here = Path.cwd().resolve()
     return original_repository() / here.relative_to(repository(here))
 
 
-def is_concords(folder: Path) -> bool:
-    """Does the params.yaml of a folder say which Concord made it?"""
+def is_concord_project(folder: Path) -> bool:
+    """True if the params.yaml of a folder names the version of Concord that made it."""
     path = folder / PARAMS
     if not path.is_file():
         return False
@@ -39,11 +39,11 @@ def is_concords(folder: Path) -> bool:
         return False
 
 
-def where_to_run(folder: Path) -> str:
-    """What to do where a folder holds no params.yaml of Concord."""
+def run_hint(folder: Path) -> str:
+    """Return the fix for a folder without a params.yaml of Concord."""
     for depth in range(1, _DEEPEST + 1):
         for path in sorted(folder.glob("*/" * depth + PARAMS)):
-            if is_concords(path.parent):
+            if is_concord_project(path.parent):
                 below = path.parent.relative_to(folder).as_posix()
                 return f"`cd {shlex.quote(below)}`, where Concord's params.yaml is"
     return "run where Concord's dvc.yaml and params.yaml are; `concord init` writes both"

@@ -13,7 +13,7 @@ from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from concord.metrics_core.errors import InputError, Problem, refuse
-from concord.pipeline.params.repository import where_to_run
+from concord.pipeline.params.repository import run_hint
 
 BYTES = 1_000_000
 DEPTH = 30
@@ -28,53 +28,54 @@ _SCALAR = (events.ScalarEvent, yaml.ScalarEvent)
 
 
 def load_yaml(text: str, where: str) -> Any:
-    """What the text says, in plain values.
+    """Return the content of a text in plain values.
 
     Raises
     ------
-    InputError : it is no YAML, or more than a file of parameters has any use for; `where` names it
+    InputError
+        It is not YAML, or larger than a file of parameters may be; `where` names it.
     """
     if len(text) > BYTES:
-        raise too_large(where)
+        raise too_large_error(where)
     try:
-        refuse_excess(YAML(typ="safe", pure=True).parse(text), where)
+        check_size(YAML(typ="safe", pure=True).parse(text), where)
         return YAML(typ="safe", pure=True).load(text)
     except DuplicateKeyError as error:
-        raise _stands_twice(error, where) from None
+        raise _duplicate_key_error(error, where) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"{where}: line {mark.line + 1}" if mark else where
-        what = f"is not valid YAML: {_said(error)}"
-        tab = r"character '\t'" in _said(error)
-        fix = "indent with spaces, not tabs" if tab else "mend the line that is named"
+        what = f"is not valid YAML: {_message(error)}"
+        tab = r"character '\t'" in _message(error)
+        fix = "indent with spaces, not tabs" if tab else "correct that line"
         raise refuse(place, what, fix) from None
     except InputError:
         raise
     except (YAMLError, ValueError) as error:  # a number of a million digits is a ValueError
         what = f"is not valid YAML: {' '.join(str(error).split())[:300]}"
-        raise refuse(where, what, "mend what is named") from None
+        raise refuse(where, what, "correct it") from None
 
 
-def _stands_twice(error: DuplicateKeyError, where: str) -> InputError:
+def _duplicate_key_error(error: DuplicateKeyError, where: str) -> InputError:
     line = error.problem_mark.line
     found = re.search(r'duplicate key "(.*?)" with value', str(error.problem), re.DOTALL)
-    what = f"key {found[1]!r} stands twice" if found else "a key stands twice"
+    what = f"key {found[1]!r} occurs more than once" if found else "a key occurs more than once"
     return refuse(f"{where}: line {line + 1}", what, "keep one of them")
 
 
-def _said(error: MarkedYAMLError) -> str:
-    """What the parser says, without its picture of the line."""
+def _message(error: MarkedYAMLError) -> str:
+    """Return the message of the parser without its excerpt of the line."""
     words = " ".join(part for part in (error.context, error.problem) if part)
     return " ".join(words.split())
 
 
-def too_large(where: str) -> InputError:
+def too_large_error(where: str) -> InputError:
     fix = "keep data in files of its own, and name them"
     return refuse(where, f"is larger than {BYTES:,} bytes", fix)
 
 
-def refuse_excess(parsed: Iterable[Any], where: str, *, most: int = VALUES) -> None:
-    """Refuse too many values, too deep nesting and tags.
+def check_size(parsed: Iterable[Any], where: str, *, most: int = VALUES) -> None:
+    """Raise InputError for too many values, too deep nesting and tags.
 
     `parsed` are events of ruamel.yaml or PyYAML, so that nothing is built before the check.
     """
@@ -91,7 +92,7 @@ def refuse_excess(parsed: Iterable[Any], where: str, *, most: int = VALUES) -> N
 
 
 class _Count:
-    """How many values there are so far, and in every anchor, were all aliases written out."""
+    """Counts values, those of aliases too."""
 
     def __init__(self, where: str, most: int) -> None:
         self._where = where
@@ -121,7 +122,7 @@ class _Count:
 
     def alias(self, event: Any) -> None:
         if any(anchor == event.anchor for anchor, _ in self._open):
-            what = f"line {event.start_mark.line + 1}: *{event.anchor} holds itself"
+            what = f"line {event.start_mark.line + 1}: *{event.anchor} contains itself"
             raise refuse(self._where, what, "write the values out")
         self._add(self._size.get(event.anchor, 1))
 
@@ -171,17 +172,18 @@ class Yaml:
 
 
 def read_yaml(path: Path, *, start: str = "start from the params.yaml of the demo") -> Yaml:
-    """The file as a mapping; `start` says what to do where it holds none.
+    """Return a file that holds a mapping; `start` is the fix if it does not.
 
     Raises
     ------
-    InputError : there is no such file, it is no YAML 1.2 in UTF-8, or no mapping
+    InputError
+        The file is missing, or is not a mapping in YAML 1.2 and UTF-8.
     """
     if not path.is_file():
         what = "there is no such file in this folder"
-        raise refuse(str(path), what, where_to_run(path.parent))
+        raise refuse(str(path), what, run_hint(path.parent))
     if path.stat().st_size > BYTES:
-        raise too_large(str(path))
+        raise too_large_error(str(path))
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -189,5 +191,5 @@ def read_yaml(path: Path, *, start: str = "start from the params.yaml of the dem
         raise refuse(str(path), what, "save the file as UTF-8") from None
     content = load_yaml(text, str(path))
     if not isinstance(content, dict):
-        raise refuse(str(path), "holds no mapping", start)
+        raise refuse(str(path), "is not a mapping", start)
     return Yaml(path, text, content)

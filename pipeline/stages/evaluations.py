@@ -13,7 +13,7 @@ from concord.metrics_core.analyses.error_analysis import (
 )
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.replicate_config import in_order
+from concord.metrics_core.comparison.replicate_config import sort_by_number
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError, Problem
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
@@ -109,7 +109,7 @@ def ground_of(params: Params) -> EvaluationData:
     )
     quality = load_json(Path(params.results.quality) / "truth.json", RERUN_FIX)
     truth = data / "truth.parquet"
-    folds = {fold: truth / f"{fold}.parquet" for fold in in_order(params.data.truth.folds)}
+    folds = {fold: truth / f"{fold}.parquet" for fold in sort_by_number(params.data.truth.folds)}
     first = next(iter(folds.values()), truth)
     return EvaluationData(first, train, items, users, quality, read_only_connection, folds)
 

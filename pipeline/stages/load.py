@@ -34,8 +34,8 @@ from concord.metrics_core.data.table_files import files_in
 from concord.metrics_core.errors import ParamsKeys, in_words, refuse
 from concord.metrics_core.files import NO_FOLD
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile
-from concord.pipeline.params.paths import refuse_outside
-from concord.pipeline.params.read import read_params, refuse_unfit
+from concord.pipeline.params.paths import check_inside
+from concord.pipeline.params.read import check_metric_file, read_params
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.running.messages import count_rows
 from concord.pipeline.running.outputs import (
@@ -196,7 +196,7 @@ def _table(
     params: Params, key: str, entry: TruthFile | ListsFile | BackgroundFile, columns: Columns
 ) -> InputTable:
     path, settings = parse_place(entry.path), ParamsKeys(key)
-    refuse_outside(key, path, allow_outside=params.input.allow_outside)
+    check_inside(key, path, allow_outside=params.input.allow_outside)
     check_path(path, settings)
     form = detect_format(path, entry.format, settings)
     own = {str(ours): theirs for ours, theirs in entry.columns.items()}
@@ -260,7 +260,7 @@ def load_background(connection: DuckDBPyConnection, params: Params, name: str) -
 def _load_metrics(params: Params) -> str:
     """Write the text of the user's own metrics, so that DVC sees every change; it is not run here."""
     file, data = Path(params.background["metrics"].path), Path(params.results.data)
-    refuse_unfit(params, file)
+    check_metric_file(params, file)
     with unchanged(file):
         found = {"path": file.as_posix(), "format": "py", **hash_content(file).described()}
         lines = file.read_text(encoding="utf-8").splitlines()

@@ -134,7 +134,7 @@ def test_two_trainings_are_too_few_for_an_interval() -> None:
         (
             {"als": {"replicates": {1: ALS[1], "1": ALS[2]}}},
             {},
-            "two of its replicates have one number",
+            "has a number twice",
         ),
         ({"als": {"replicates": ALS}}, {"paired_replicates": "yes"}, "paired_replicates"),
         ({"als": {"replicates": ALS}}, {"baseline": "als-1"}, "'als-1' is not among the models"),

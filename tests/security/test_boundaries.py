@@ -7,7 +7,7 @@ import pytest
 
 from concord.metrics_core.errors import InputError
 from concord.pipeline.params.model import BackgroundFile
-from concord.pipeline.params.paths import refuse_outside
+from concord.pipeline.params.paths import check_inside
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.stages.load import load_background
@@ -96,7 +96,7 @@ def test_an_experiment_reads_the_cache_of_the_project_that_it_copies(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DVC_ROOT", str(project.parent))
-    refuse_outside("models.m", Path("link.csv"), allow_outside=False)
+    check_inside("models.m", Path("link.csv"), allow_outside=False)
 
 
 @pytest.mark.parametrize(

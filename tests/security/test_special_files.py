@@ -12,7 +12,7 @@ from concord.pipeline.dvc.study import Project, read_comparisons
 from concord.pipeline.init.choices import RunIdLocation, RunStore
 from concord.pipeline.init.messages import read_text
 from concord.pipeline.init.tables import inspect_file, named_table
-from concord.pipeline.params.repository import is_concords
+from concord.pipeline.params.repository import is_concord_project
 from tests.pipeline.refusals import refusal_of
 
 SPECIAL: dict[str, Callable[[Path], None]] = {
@@ -55,6 +55,6 @@ def test_a_special_file_is_passed_by_where_files_are_looked_for(
         special(tmp_path / name)
     run = RunIdLocation(tmp_path / "run.txt", None, "0" * 32)
 
-    assert not is_concords(tmp_path)
+    assert not is_concord_project(tmp_path)
     assert inspect_file(tmp_path / "parts") is None
     assert not RunStore("sqlite:///mlflow.db", tmp_path / "mlflow.db").has_run(run)

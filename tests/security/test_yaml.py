@@ -24,7 +24,7 @@ HOSTILE = {
     "binary": ("a: !!binary aGVsbG8=\n", "has the tag"),
     "a billion laughs": (LAUGHS, "holds more than 50,000 values, aliases written out"),
     "merged keys": (MERGES, "holds more than 50,000 values, aliases written out"),
-    "itself": ("a: &a [*a]\n", "*a holds itself"),
+    "itself": ("a: &a [*a]\n", "*a contains itself"),
     "nested lists": ("a: " + "[" * 50_000 + "]" * 50_000, "is nested more than 30 deep"),
     "nested lists that never end": ("[" * 900_000, "is nested more than 30 deep"),
     "nested mappings": ("".join(" " * n + "a:\n" for n in range(500)), "is nested more than 30"),
@@ -32,7 +32,7 @@ HOSTILE = {
     "a long file": ("a: " + "x" * BYTES, "is larger than 1,000,000 bytes"),
     "a long number": ("a: " + "9" * 500_000, "is not valid YAML"),
     "two documents": ("a: 1\n---\nb: 2\n", "is not valid YAML"),
-    "a key twice": ("a: 1\na: 2\n", "line 2: key 'a' stands twice"),
+    "a key twice": ("a: 1\na: 2\n", "line 2: key 'a' occurs more than once"),
     "a tab": ("a:\n\tb: 1\n", "indent with spaces, not tabs"),
     "no text": ("a: \x00", "is not valid YAML"),
     "no UTF-8": ("a: \udcff\n", "byte 3 is not UTF-8"),
@@ -76,6 +76,6 @@ def test_nothing_else_reads_yaml() -> None:
     assert users == {
         "pipeline/params/yaml_files.py",
         "pipeline/dvc/lock.py",
-        "pipeline/commands/validate.py",
+        "pipeline/init/validation.py",
         "pipeline/init/upgrade.py",
     }  # dvc.lock is DVC's own; the others read it safely first

@@ -20,7 +20,7 @@ from concord.metrics_core.data.paths import parse_place
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.files import is_remote, parse_address
 from concord.pipeline.params import paths as remote_inputs
-from concord.pipeline.params.paths import place_problems, unwatched_by_dvc
+from concord.pipeline.params.paths import dvc_problems, place_problems
 from tests.pipeline.loading.load_project import params_of, refusal, truth_refusal
 from tests.stores.server import KEY, SECRET
 
@@ -202,19 +202,19 @@ def test_results_are_written_on_this_machine() -> None:
 def test_dvc_has_to_know_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote_inputs, "find_spec", lambda name: None)
 
-    plugin = [str(each) for each in unwatched_by_dvc(params_of("s3://b/lists.csv"))]
-    scheme = [str(each) for each in unwatched_by_dvc(params_of("gcs://b/lists.csv"))]
+    plugin = [str(each) for each in dvc_problems(params_of("s3://b/lists.csv"))]
+    scheme = [str(each) for each in dvc_problems(params_of("gcs://b/lists.csv"))]
 
     assert plugin == [
         "dvc-s3: is not installed, and DVC watches s3:// by it\n  fix: `pip install 'dvc[s3]'`"
     ]
     assert "params.yaml: models.m.path: begins with gcs://, which DVC does not know" in scheme[1]
     assert "write gs://b/lists.csv" in scheme[1]
-    assert not [*unwatched_by_dvc(params_of("lists.csv"))]
+    assert not [*dvc_problems(params_of("lists.csv"))]
     monkeypatch.setattr(remote_inputs, "find_spec", lambda name: name == "dvc_azure")
-    assert not [*unwatched_by_dvc(params_of("azure://c/lists.csv"))]
+    assert not [*dvc_problems(params_of("azure://c/lists.csv"))]
 
 
 def test_an_address_that_names_nothing_is_refused_as_such() -> None:
     with pytest.raises(InputError, match="names no object"):
-        [*unwatched_by_dvc(params_of("s3://bucket"))]
+        [*dvc_problems(params_of("s3://bucket"))]

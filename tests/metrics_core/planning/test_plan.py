@@ -268,7 +268,7 @@ OF_VALUES: dict[str, tuple[Any, str | None, str]] = {
         "source: must be a dict that maps a model's name to its recommendations",
     ),
     "no baseline": ({"a": FRAME}, None, "baseline: '' is not among the models"),
-    "no frame": ({"a": 3, "b": FRAME}, "b", "a: int is no frame"),
+    "no frame": ({"a": 3, "b": FRAME}, "b", "a: int is not a frame"),
     "no user": ({"a": FRAME.drop("user"), "b": FRAME}, "b", "a: has no column 'user'"),
     "users twice": ({"a": pl.concat([FRAME, FRAME]), "b": FRAME}, "b", "a: users occur more than"),
     "another label": ({"a": FRAME, "b": FRAME.rename({"R@5": "x"})}, "a", "b: has no numbers"),

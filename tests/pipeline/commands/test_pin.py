@@ -10,7 +10,7 @@ from concord.metrics_core.conventions.preset_table import STANDARD
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError
 from concord.pipeline.init.pin import pin
-from concord.pipeline.params.read import examined, read_params
+from concord.pipeline.params.read import check_params, read_params
 from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT
 
@@ -58,7 +58,7 @@ def test_only_values_differ_params_are_accepted_and_the_way_back_gives_the_same_
     assert [_around_value(line) for line in after] == [_around_value(line) for line in before]
     others = [line for line in before if line.strip().split(":")[0] not in {*STANDARD, "preset", "overrides"}]  # fmt: skip
     assert [line for line in after if line in others] == others
-    params, refusal = examined()
+    params, refusal = check_params()
     assert params is not None
     problems = refusal.problems if refusal else ()  # metrics that the preset rules out
     assert all("evaluation.metrics" in each.where and str(each) in out for each in problems)
@@ -208,7 +208,7 @@ def test_a_change_of_the_name_alone_is_told(
         ("Demo shop", "Demo shop", "params.yaml", "params.yaml has the values that are pinned already"),
         ("engine: duckdb #", "engine: pandas #", "ranx", "evaluation.engine: is 'pandas'"),
         ("  gain: linear", "  gian: linear", "ranx", "conventions.gian: is not a conven"),
-        ("report:\n", "models:\n", "ranx", "key 'models' stands twice"),
+        ("report:\n", "models:\n", "ranx", "key 'models' occurs more than once"),
         ("conventions:\n", "'conventions':\n", "ranx", "cannot be edited in place"),
     ],
 )  # fmt: skip

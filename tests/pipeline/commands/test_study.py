@@ -87,7 +87,7 @@ def test_every_wrong_key_is_named_with_its_line(here: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "holds no mapping"),
+        ("", "is not a mapping"),
         ("datasets: {}", "line 1, datasets"),
         ("datasets: [a]", "write a mapping"),
         ("datasets: {a b: books}", "'a b' is not a valid name"),
@@ -98,7 +98,7 @@ def test_every_wrong_key_is_named_with_its_line(here: Path) -> None:
         (ALL + "report: study.yaml", "'study.yaml' is a file, or below one"),
         (ALL + "report: books/params.yaml/study", "is a file, or below one"),
         (ALL + "mlflow: {experiment: x}", "mlflow.tracking_uri: is missing"),
-        (ALL + "title: x\ntitle: y", "stands twice"),
+        (ALL + "title: x\ntitle: y", "occurs more than once"),
     ],
 )
 def test_a_study_that_cannot_be_read_is_refused(here: Path, text: str, words: str) -> None:

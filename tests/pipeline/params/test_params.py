@@ -10,7 +10,7 @@ import pytest
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.gate import Gate
 from concord.pipeline.params.config import config_from_params
-from concord.pipeline.params.read import examined, read_params
+from concord.pipeline.params.read import check_params, read_params
 from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT
 
@@ -108,7 +108,7 @@ def _refused(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ("  users: {path", "  # users: {path", "segments.channel: needs users, which background does not name"),
         ("adjustment: holm", "adjustment: none", "comparison.adjustment: is 'none'"),
         ("report:\n", "reprot:\n", "reprot: is not a key that Concord knows"),
-        ("report:\n", "models:\n", "key 'models' stands twice | keep one of them"),
+        ("report:\n", "models:\n", "key 'models' occurs more than once | keep one of them"),
         ("gate: {}", "gate:\n  guardrails: {nDCG@11: 2%}", "gate.guardrails: 'nDCG@11' is not evaluated"),
         ("gate: {}", "gate:\n  guardrails: {nDCG@10: 0.0001, nDCG@010: 0.9}", "names nDCG@10 as 'nDCG@10' and 'nDCG@010'"),
         ("gate: {}", "gate:\n  guardrails: {nDCG@10: -0.1}", "gate.guardrails.nDCG@10: is -0.1 | write min_effect, a number"),
@@ -176,7 +176,7 @@ def test_what_has_its_shape_is_checked_though_something_else_has_not(tmp_path: P
 
 
 def test_the_demo_has_nothing_wrong() -> None:
-    params, refusal = examined(ROOT / "params.yaml")
+    params, refusal = check_params(ROOT / "params.yaml")
 
     assert params is not None
     assert refusal is None
@@ -248,7 +248,7 @@ def _at(start: str) -> int:
             marks=pytest.mark.bad_input(41, "refused: names that differ in capitals alone"), id="capitals",
         ),
         pytest.param(
-            "  seed: 20261121", "  seed: 1\n  seed: 2", "seed:", "key 'seed' stands twice",
+            "  seed: 20261121", "  seed: 1\n  seed: 2", "seed:", "key 'seed' occurs more than once",
             marks=pytest.mark.bad_input(54, "refused with the line"), id="a key twice",
         ),
     ],
@@ -259,7 +259,9 @@ def test_the_line_and_what_may_be_meant_are_named(
     assert old in DEMO
     text = _refusal(tmp_path, DEMO.replace(old, new, 1))
 
-    where = f"line {_at(line) + 1}: " if "stands twice" in message else f"line {_at(line)}, "
+    where = (
+        f"line {_at(line) + 1}: " if "occurs more than once" in message else f"line {_at(line)}, "
+    )
     assert f"params.yaml: {where}{message}" in text
 
 
@@ -343,13 +345,13 @@ def _refused_place(folder: Path, key: str, place: str) -> str:
         ("lists", "data", "results.lists: 'data' is, holds or lies in `data.truth.path` and 8 more"),
         ("lists", "data/demo/ease-recent/x", "is, holds or lies in `models.ease-recent.path`"),
         ("lists", "data/demo/truth.parquet", "is, holds or lies in `data.truth.path`"),
-        ("lists", ".git", "'.git' is hidden, as what git, DVC and other tools keep is"),
+        ("lists", ".git", "'.git' is hidden, as folders of git, DVC and other tools are"),
         ("lists", ".dvc/cache", "'.dvc/cache' is hidden"),
         ("lists", "results/.git", "'results/.git' is hidden"),
         ("lists", "pipeline", "'pipeline' is a folder of code"),
         ("lists", "pipeline/lists", "'pipeline/lists' is a folder of code"),
-        ("lists", "mlruns/1", "'mlruns/1' is where MLflow keeps its own"),
-        ("lists", "mlflow.db", "is where MLflow keeps its own"),
+        ("lists", "mlruns/1", "'mlruns/1' is a folder or file of MLflow"),
+        ("lists", "mlflow.db", "is a folder or file of MLflow"),
         ("lists", "README.md/lists", "'README.md/lists' leads through a file, README.md"),
         ("lists", "''", "results.lists: is ''"),
     ],
