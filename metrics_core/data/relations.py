@@ -63,6 +63,13 @@ def in_memory() -> Iterator[DuckDBPyConnection]:
 
 
 @contextmanager
+def registered_only() -> Iterator[DuckDBPyConnection]:
+    """Open a connection that reads no file and makes no table: what is registered is gone with the block."""
+    with _database(os.getpid()).cursor() as connection:
+        yield connection
+
+
+@contextmanager
 def separate_schema(connection: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
     """Connect again to the same database, with a temporary schema."""
     with second_cursor(connection) as other:

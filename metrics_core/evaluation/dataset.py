@@ -346,6 +346,8 @@ class ValueFrames:
 
 def _known_users(judgements: pl.DataFrame, truth: Data) -> pl.DataFrame | None:
     """Return the users of the ground truth and those whom it names without an item; None if there are none of these."""
+    if not isinstance(truth, Mapping):
+        return None
     with in_memory() as connection:
         if not read_users_without_items(connection, truth):
             return None

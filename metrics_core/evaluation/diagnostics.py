@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.relations import create_view, in_memory
+from concord.metrics_core.data.relations import create_view, registered_only
 from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.data.units import user_sql
 from concord.metrics_core.errors import in_words
@@ -30,7 +30,7 @@ _FINGERPRINT = (
 
 def users_fingerprint(users: pl.DataFrame) -> int:
     """Return a number that tells sets of users apart; no order and no type of ids changes it."""
-    with in_memory() as connection:
+    with registered_only() as connection:
         create_view(connection, "fingerprinted", users)
         return int(only_row(connection, _FINGERPRINT)[0])
 
