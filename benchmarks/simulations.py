@@ -32,11 +32,11 @@ from benchmarks.tabulated import rate, rng_of, table_of
 from concord.metrics_core.metrics.exposure import coverage, gini
 from concord.metrics_core.metrics.listed import Items
 from concord.metrics_core.results.comparison_parts import Verdict
+from concord.metrics_core.results.limits import MIN_T_TEST_USERS
 from concord.metrics_core.stats.adjustment import benjamini_hochberg, holm, max_t
 from concord.metrics_core.stats.bootstrap import percentile_interval, weighted_means
 from concord.metrics_core.stats.list_swaps import RecommendedItems, swap_tests
 from concord.metrics_core.stats.paired import PairedTest, paired_tests
-from concord.metrics_core.stats.sign_flips import MIN_T_TEST_USERS
 from concord.metrics_core.stats.verdict import verdict
 
 ALPHA = 0.05

@@ -11,6 +11,7 @@ from concord.metrics_core.results.history import Change, SegmentChange, Since
 from concord.reports.sections import gate
 from concord.reports.sections.segments import entries
 from concord.reports.sections.summary import how_sure
+from concord.reports.text.verdicts import segment_sentences
 from concord.reports.writing import numbers
 from concord.reports.writing.markdown import (
     COMMENT_LIMIT,
@@ -243,8 +244,12 @@ def _segments(comment: Comment, most: int) -> str:
     """Where models are worse: than they were, or, without a revision, than the baseline."""
     if comment.since is not None:
         return worse_segments(comment.since, most)
-    flags = [flag for entry in entries(comment.comparison) for flag in entry.flags]
-    return f"### For whom it is worse\n\n{bullets(flags, most)}" if flags else ""
+    worse = [
+        sentence
+        for entry in entries(comment.comparison)
+        for sentence in segment_sentences(comment.comparison, entry, entry.cells)
+    ]
+    return f"### For whom it is worse\n\n{bullets(worse, most)}" if worse else ""
 
 
 def _leaderboard(comment: Comment, most: int) -> str:
@@ -258,8 +263,7 @@ def _leaderboard(comment: Comment, most: int) -> str:
 
 
 def _trainings(comment: Comment, _: int) -> str:
-    found = comment.comparison.replicates
-    said = next(iter(found.answers), "") if found else ""
+    said = next(iter(comment.comparison.replicate_answers), "")
     return f"**Would it hold if trained again?** {sentence(said)}" if said else ""
 
 

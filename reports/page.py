@@ -35,6 +35,7 @@ from concord.reports.sections import (
 )
 from concord.reports.sections import tables as wins
 from concord.reports.text import error_analysis
+from concord.reports.text.verdicts import segment_sentences
 from concord.reports.writing import numbers
 from concord.reports.writing.verdicts import VERDICTS, verdicts_seen
 
@@ -118,6 +119,7 @@ def environment(*, autoescape: bool) -> Environment:
         numbers=numbers,
         panel=panel,
         quality=quality,
+        segment_sentences=segment_sentences,
         segments=segments,
         summary=summary,
         tables=tables,

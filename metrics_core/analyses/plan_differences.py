@@ -18,6 +18,7 @@ from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, Segmentation, SegmentCell
 from concord.metrics_core.results.evaluation import Evaluation
+from concord.metrics_core.results.limits import MIN_T_TEST_USERS
 from concord.metrics_core.results.plan import PlannedDifference, VarianceComponents
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.mean_interval import t_quantile
@@ -33,7 +34,6 @@ from concord.metrics_core.stats.power import (
     superiority_claim,
     users_needed,
 )
-from concord.metrics_core.stats.sign_flips import MIN_T_TEST_USERS
 from concord.metrics_core.stats.verdict import model_pairs
 
 PerUserValues = Mapping[str, Any]  # model -> frame of per-user values, or result of `evaluate`

@@ -1,7 +1,6 @@
 """Compute a Comparison from the results of models."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import differences
@@ -26,8 +25,6 @@ from concord.metrics_core.comparison.provenance import (
 )
 from concord.metrics_core.comparison.replicates import replicates
 from concord.metrics_core.comparison.segments import segments
-from concord.metrics_core.comparison.sentences.replicates import answered
-from concord.metrics_core.comparison.sentences.verdicts import verdict_sentences
 from concord.metrics_core.comparison.warnings.sampling import sampling_warnings
 from concord.metrics_core.comparison.warnings.values import value_warnings
 from concord.metrics_core.errors import refuse
@@ -93,7 +90,7 @@ def compared(evidence: ComparisonInput) -> Comparison:
     pairs, lists = differences(evidence), lists_of(models)
     means = tuple(scores(evidence, pairs))
     over_trainings, of_trainings = replicates(evidence, means, pairs)
-    comparison = Comparison(
+    return Comparison(
         title=config.title,
         baseline=config.baseline,
         primary=tuple(config.primary),
@@ -117,11 +114,6 @@ def compared(evidence: ComparisonInput) -> Comparison:
         covers=COVERS_TRAININGS if config.replicates else COVERS,
         replicates=over_trainings,
         unit=_unit(config, ground),
-    )
-    return replace(
-        comparison,
-        verdicts=tuple(verdict_sentences(comparison)),
-        replicates=answered(comparison),
     )
 
 
@@ -149,7 +141,7 @@ def compared_values(evidence: ComparisonInput, stated: Collection[str]) -> Compa
     """
     config, models = evidence.config, evidence.models
     pairs = differences(evidence)
-    comparison = Comparison(
+    return Comparison(
         title=config.title,
         baseline=config.baseline,
         primary=tuple(config.primary),
@@ -167,4 +159,3 @@ def compared_values(evidence: ComparisonInput, stated: Collection[str]) -> Compa
         provenance=value_provenance(models),
         covers=COVERS_VALUES,
     )
-    return replace(comparison, verdicts=tuple(verdict_sentences(comparison)))

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from concord.metrics_core.comparison.sentences.gate import decision_lines, unmatched_lines, why
 from concord.metrics_core.results.gate import (
     Decision,
     Guardrail,
@@ -15,6 +14,7 @@ from concord.metrics_core.results.gate import (
     ModelDecision,
     Outcome,
     Success,
+    UnmatchedModels,
 )
 from concord.metrics_core.stats.adjustment import holm
 from concord.metrics_core.stats.sign_flips import MarginTest
@@ -57,9 +57,6 @@ def decide(
         undecided_passes=undecided_passes,
         outcome=outcome,
         models=decided,
-        lines=tuple(
-            decision_lines(outcome, decided, reference, confidence, waives=undecided_passes)
-        ),
     )
 
 
@@ -68,32 +65,13 @@ def joined(decision: Decision, new: Decision) -> Decision:
     added = (replace(each, reference=new.reference) for each in new.models)
     models = (*decision.models, *added)
     outcome = _worst(each.outcome for each in models)
-    lines = decision_lines(
-        outcome,
-        models,
-        decision.reference,
-        decision.confidence,
-        waives=decision.undecided_passes,
-    )
-    return replace(decision, outcome=outcome, models=models, lines=tuple(lines))
+    return replace(decision, outcome=outcome, models=models)
 
 
-def with_unmatched(
-    decision: Decision,
-    vanished: Sequence[str],
-    new: Sequence[str],
-    example: str,
-    *,
-    rules: Sequence[str],
-) -> Decision:
-    """The decision where new models may be vanished ones by another name: undecided, unless a model is worse.
-
-    example : the setting that says so of the first two
-    rules   : the values of `gate.new_models` that lead to a decision
-    """
-    lines = unmatched_lines(decision, vanished, new, example, rules)
+def with_unmatched(decision: Decision, unmatched: UnmatchedModels) -> Decision:
+    """Return the decision where new models may be vanished ones by another name: undecided, unless a model is worse."""
     outcome: Outcome = "worse" if decision.outcome == "worse" else "undecided"
-    return replace(decision, outcome=outcome, lines=tuple(lines))
+    return replace(decision, outcome=outcome, unmatched=unmatched)
 
 
 def guarded(
@@ -118,7 +96,6 @@ def guarded(
         asked=str(asked),
         margin=margin,
         outcome=outcome,
-        why=why(measured, margin, outcome),
     )
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.sentences.phrases import digits
 from concord.metrics_core.comparison.warnings.values import OutlyingTraining, training_warnings
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results.comparison_parts import Difference, Score, Warned, or_nan, or_none
@@ -17,6 +16,7 @@ from concord.metrics_core.results.replicates import (
     ReplicatedScore,
     Replicates,
 )
+from concord.metrics_core.results.words import digits
 from concord.metrics_core.stats.adjustment import adjust
 from concord.metrics_core.stats.replicates import (
     ReplicateEstimate,
@@ -56,7 +56,6 @@ def replicates(
         nested=nested,
         scores=tuple(told),
         pairs=tuple(_judged(config, found, pairs)),
-        answers=(),
     )
     return over_trainings, list(training_warnings(outlying))
 

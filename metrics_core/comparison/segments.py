@@ -17,7 +17,6 @@ from concord.metrics_core.comparison.segment_groups import (
     user_groups,
 )
 from concord.metrics_core.comparison.segmentation import ByPopularity, Segmentation
-from concord.metrics_core.comparison.sentences.verdicts import flags
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import is_pooled
 from concord.metrics_core.results import comparison_parts as parts
@@ -28,14 +27,10 @@ from concord.metrics_core.results.comparison_parts import (
     SegmentCell,
     or_none,
 )
+from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.stats.adjustment import benjamini_hochberg
 from concord.metrics_core.stats.bootstrap import bootstrap_p, percentile_interval, weighted_means
-from concord.metrics_core.stats.paired import (
-    MIN_DIFFERING_USERS,
-    PairedTest,
-    UserValues,
-    paired_tests,
-)
+from concord.metrics_core.stats.paired import PairedTest, UserValues, paired_tests
 from concord.metrics_core.stats.tolerance import differences
 from concord.metrics_core.stats.verdict import verdict
 
@@ -235,7 +230,6 @@ def segments(
             cells=tuple(found),
             fewest_in_gap=FEWEST_IN_GAP,
             gaps=tuple(gaps(config, labels, compared=segmentation.compare_gaps)),
-            flags=tuple(flags(name, found, overall, config.baseline)),
         )
 
 

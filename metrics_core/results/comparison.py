@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.results.comparison_parts import (
@@ -27,23 +27,12 @@ from concord.metrics_core.results.comparison_parts import (
 from concord.metrics_core.results.error_analysis import Cases
 from concord.metrics_core.results.frames import frame_of
 from concord.metrics_core.results.gate import Decision
-from concord.metrics_core.results.rendering import rendered
+from concord.metrics_core.results.rendering import render_sentences, rendered
 from concord.metrics_core.results.replicates import ReplicatedDifference, Replicates
+from concord.metrics_core.results.words import WithInterval
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-class WithInterval(Protocol):
-    """A number with an interval, which may be missing."""
-
-    @property
-    def ci_low(self) -> float | None:
-        """The lower end."""
-
-    @property
-    def ci_high(self) -> float | None:
-        """The upper end."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +75,6 @@ class Comparison:
     scores      : one a label and model; `leaderboard` is the same as a frame
     pairs       : one a label and pair of models that was compared; `differences` is the same as a frame
     panel       : each primary label under every definition that some preset has
-    verdicts    : sentences, most important first
     warnings    : signs of a doubtful evaluation, most serious first; `checked` names those that were looked for
     gate        : what the gate decides on every model against the baseline; None where none was asked for
     quality     : lists, or `truth` -> what was found in the table, as quality files have it; not to be changed
@@ -105,7 +93,6 @@ class Comparison:
     scores: tuple[Score, ...]
     pairs: tuple[Difference, ...]
     panel: tuple[PanelEntry, ...] = ()
-    verdicts: tuple[str, ...] = ()
     distributions: tuple[Distribution, ...] = ()
     best: tuple[BestChance, ...] = ()
     tradeoffs: tuple[Tradeoff, ...] = ()
@@ -154,6 +141,16 @@ class Comparison:
         except InputError as missing:
             told = "".join(f"<p>{escape(text)}</p>" for text in (repr(self), str(missing)))
             return self.leaderboard._repr_html_() + told
+
+    @cached_property
+    def verdicts(self) -> tuple[str, ...]:
+        """The verdicts in sentences, most important first."""
+        return render_sentences("verdicts", self)
+
+    @cached_property
+    def replicate_answers(self) -> tuple[str, ...]:
+        """Would the order hold if the models were trained again? Sentences; () if each was trained once."""
+        return render_sentences("replicates", self)
 
     @property
     def has_lists(self) -> bool:

@@ -311,7 +311,6 @@ class Segmentation:
 
     kind          : `user`, `truth_item` or `recommended_item`
     fewest_in_gap : users of a group that a gap may be taken from
-    flags         : sentences on groups in which the order turns
     """
 
     name: str
@@ -322,7 +321,6 @@ class Segmentation:
     cells: tuple[SegmentCell, ...]
     fewest_in_gap: int
     gaps: tuple[Gap, ...]
-    flags: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from concord.metrics_core.errors import in_words
 from concord.metrics_core.results.comparison_parts import LEFT_OUT
+from concord.metrics_core.results.rendering import render_sentences
 from concord.metrics_core.results.words import PERCENT, exact, number, one_line
 
 Margin = float | str  # 0.005, "2%" of the reference's mean, or "min_effect"
@@ -112,13 +114,19 @@ class Guardrail(Measured):
 
     asked  : the margin as it was asked for: `0.005`, `2%`, `min_effect`
     margin : as a number; None if it is a share of a mean that does not exist
-    why    : what the outcome rests on, in words
+    revision, departure : the revision that lacks the label, or has it under what these words say
     """
 
     asked: str
     margin: float | None
     outcome: Outcome
-    why: str
+    revision: str | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
+    departure: str | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
+
+    @cached_property
+    def why(self) -> str:
+        """What the outcome rests on, in words."""
+        return " ".join(render_sentences("guardrail", self))
 
 
 @dataclass(frozen=True)
@@ -153,13 +161,27 @@ class ModelDecision:
 
 
 @dataclass(frozen=True)
+class UnmatchedModels:
+    """Models that a revision has and the project lacks, while the project has others: perhaps the same by other names.
+
+    example : the setting that says so of the first two
+    rules   : the values of `gate.new_models` that lead to a decision
+    """
+
+    vanished: tuple[str, ...]
+    new: tuple[str, ...]
+    example: str
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Decision:
     """What a gate decides: `worse` if a model is, else `undecided` if a model is, else `pass`.
 
     reference        : the baseline, or the revision whose results each model is held against
     undecided_passes : was it asked for that guardrails which stay undecided let a model pass?
     models           : who must pass
-    lines            : the decision, what decided, and what else was checked or can be done: three sentences
+    unmatched        : models that have vanished while others are new
     """
 
     against: Kind
@@ -168,7 +190,12 @@ class Decision:
     undecided_passes: bool
     outcome: Outcome
     models: tuple[ModelDecision, ...]
-    lines: tuple[str, ...]
+    unmatched: UnmatchedModels | None = field(default=None, metadata=LEFT_OUT)
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """The decision, what decided, and what else was checked or can be done: three sentences."""
+        return render_sentences("decision", self)
 
     def models_that(self, outcome: Outcome) -> list[ModelDecision]:
         """The models with this outcome."""

@@ -15,6 +15,20 @@ def render(result: Any, form: Literal["text", "html", "markdown"]) -> str:
     return str(write(blocks.blocks_of(result)))
 
 
+_SENTENCES = {
+    "verdicts": ("concord.reports.text.verdicts", "verdict_sentences"),
+    "replicates": ("concord.reports.text.replicates", "replicate_answers"),
+    "decision": ("concord.reports.text.gate", "decision_lines"),
+    "guardrail": ("concord.reports.text.gate", "reasons"),
+}
+
+
+def render_sentences(kind: str, result: Any) -> tuple[str, ...]:
+    """Return the sentences about a result, or about a part of one."""
+    module, function = _SENTENCES[kind]
+    return tuple(getattr(import_module(module), function)(result))
+
+
 _RENDERERS = {
     "html": ("concord.reports.page", "render_html"),
     "latex": ("concord.reports.latex", "render_latex"),

@@ -95,7 +95,6 @@ class Replicates:
     nested   : has each training users of its own?
     scores   : one a label and model that was trained several times
     pairs    : one a label and pair of which at least one was
-    answers  : sentences: would the order hold if the models were trained again?
     """
 
     models: Mapping[str, Mapping[str, str]]
@@ -103,7 +102,6 @@ class Replicates:
     nested: bool
     scores: tuple[ReplicatedScore, ...]
     pairs: tuple[ReplicatedDifference, ...]
-    answers: tuple[str, ...]
 
     def score(self, model: str, label: str) -> ReplicatedScore | None:
         """None for a model that was trained once."""

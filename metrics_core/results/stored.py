@@ -13,8 +13,8 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.error_analysis import Cases
 
 CASES = "cases.json"
-SCHEMA = 5
-_READ = (4, SCHEMA)  # 4 knew no replicates
+SCHEMA = 6
+_READ = (4, 5, SCHEMA)  # 4 knew no replicates; 4 and 5 held sentences
 _NAMES = {"scores": "leaderboard", "pairs": "differences"}  # field -> key of the file
 _SKIPPED = {"schema", "examples"}  # keys that are not read; older files have `examples`
 
@@ -47,12 +47,34 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
     InputError : it was written by an older or a newer Concord, or it is no comparison
     """
     _refuse_another_version(content, where, _READ)
+    if content["schema"] < SCHEMA:
+        content = _without_sentences(content)
     if odd := [name for name in _NAMES if name in content]:
         raise refuse(where, f"{odd[0]}: Unexpected keyword argument", _AGAIN)
     fields_of = {key: name for name, key in _NAMES.items()}
     given = {fields_of.get(key, key): part for key, part in content.items() if key not in _SKIPPED}
     found: Comparison = _validated(Comparison, given, where)
     return found
+
+
+def _without_sentences(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of an older file without the sentences that are now made from its numbers."""
+    content = {**content}
+    content.pop("verdicts", None)
+    if isinstance(content.get("replicates"), Mapping):
+        content["replicates"] = _without(content["replicates"], "answers")
+    content["segments"] = [_without(each, "flags") for each in content.get("segments") or ()]
+    if isinstance(gate := content.get("gate"), Mapping):
+        models = [
+            {**model, "guardrails": [_without(each, "why") for each in model["guardrails"]]}
+            for model in gate["models"]
+        ]
+        content["gate"] = {**_without(gate, "lines"), "models": models}
+    return content
+
+
+def _without(part: Mapping[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in part.items() if name != key}
 
 
 def _validated(kind: type, given: Mapping[str, Any], where: str) -> Any:

@@ -1,10 +1,37 @@
 """Numbers, counts and names in words."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 MINUS = "\N{MINUS SIGN}"
 PERCENT = "\N{NO-BREAK SPACE}%"
 AT_MOST = 6  # names in one list
+_FEWEST_DIGITS, _MOST_DIGITS = 3, 6
+
+
+class WithInterval(Protocol):
+    """A number with an interval, which may be missing."""
+
+    @property
+    def ci_low(self) -> float | None:
+        """The lower end."""
+
+    @property
+    def ci_high(self) -> float | None:
+        """The upper end."""
+
+
+def digits(numbers: Iterable[WithInterval]) -> int:
+    """Return the decimals that show two significant digits of the narrowest interval."""
+    known = [
+        (n.ci_high - n.ci_low) / 2
+        for n in numbers
+        if n.ci_low is not None and n.ci_high is not None
+    ]
+    widths = [half for half in known if half > 0]
+    wanted = 1 - math.floor(math.log10(min(widths))) if widths else _FEWEST_DIGITS
+    return min(max(wanted, _FEWEST_DIGITS), _MOST_DIGITS)
 
 
 def number(value: float | None, digits: int) -> str:

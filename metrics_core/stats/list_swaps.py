@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.judged import Floats, Ints
 from concord.metrics_core.metrics.listed import Items
+from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.stats.mean_interval import t_quantile
-from concord.metrics_core.stats.paired import MIN_DIFFERING_USERS
 from concord.metrics_core.stats.tolerance import difference
 
 _BLOCK = 64  # resamples at a time; a multiple of 8

@@ -10,6 +10,10 @@ import numpy as np
 
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
+from concord.metrics_core.results.limits import (
+    MIN_T_TEST_USERS,
+    min_differing_for,
+)
 from concord.metrics_core.stats.clusters import Clusters, RatioEstimate
 from concord.metrics_core.stats.exact_sums import BLOCK_SIZE, exact_sum, exact_sum_of_blocks
 from concord.metrics_core.stats.mean_interval import (
@@ -19,10 +23,8 @@ from concord.metrics_core.stats.mean_interval import (
     t_test_p,
 )
 from concord.metrics_core.stats.sign_flips import (
-    MIN_T_TEST_USERS,
     MarginTest,
     SignFlips,
-    min_differing_for,
     smallest_p,
 )
 from concord.metrics_core.stats.tolerance import difference, differences, is_close, scale_of
@@ -30,8 +32,6 @@ from concord.metrics_core.stats.tolerance import difference, differences, is_clo
 # Coverage of a nominal 95 % t interval of a sparse difference, simulated: about 0.73 with 2 users
 # who differ, 0.81 with 6, 0.92 with 20, 0.96 with 100.
 TestKind = Literal["t", "sign_flips", "swap", "none"]
-# Users with different values (or lists): with fewer there are no list swaps, no jackknife, and no bootstrap p-value.
-MIN_DIFFERING_USERS = 10
 
 
 @dataclass(frozen=True)

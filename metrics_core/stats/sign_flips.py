@@ -7,11 +7,11 @@ from functools import cache, cached_property
 import numpy as np
 
 from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.results.limits import MIN_T_TEST_USERS
 from concord.metrics_core.stats.exact_sums import round_to_grid
 
 DRAWS = 100_000
 MAX_EXACT_USERS = 16  # up to this number, every combination of signs is counted
-MIN_T_TEST_USERS = 30  # differing users; with fewer, p is that of sign flips instead of the t test
 _MAX_WEIGHTS = 200  # distinct weights of users without a difference
 _ROUNDING = 1e-9  # sums this close, as a share of the sum of all absolute values, count as equal
 
@@ -90,20 +90,6 @@ def smallest_p(n_differing: int) -> float:
     """Return the smallest two-sided p-value that sign flips of n users can give: 2^(1 - n), or that of the draws."""
     p = math.ldexp(1.0, 1 - n_differing)
     return p if n_differing <= MAX_EXACT_USERS else max(p, 1 / (1 + DRAWS))
-
-
-def min_differing_for(alpha: float) -> int:
-    """Return the smallest number of differing users that can be significant: the least n with 2^(1 - n) <= alpha.
-
-    Examples
-    --------
-    >>> min_differing_for(0.05), min_differing_for(0.05 / 15)
-    (6, 10)
-    """
-    n = 1
-    while math.ldexp(1.0, 1 - n) > alpha:
-        n += 1
-    return n
 
 
 def _share_reached(

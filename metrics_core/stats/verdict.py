@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from concord.metrics_core.results.comparison_parts import Difference, Verdict
+from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.stats.mean_interval import t_quantile
-from concord.metrics_core.stats.paired import MIN_DIFFERING_USERS, PairedTest
+from concord.metrics_core.stats.paired import PairedTest
 from concord.metrics_core.stats.sign_flips import MarginTest
 
 

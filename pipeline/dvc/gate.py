@@ -19,7 +19,7 @@ from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
 from concord.metrics_core.files import content_id
 from concord.metrics_core.metrics.label import parse
-from concord.metrics_core.results.gate import Decision, Gate, Measured
+from concord.metrics_core.results.gate import Decision, Gate, Measured, UnmatchedModels
 from concord.pipeline.dvc.changes import (
     NOW,
     THEN,
@@ -144,13 +144,10 @@ def _against_revision(
         decision = joined(decision, _of_new_models(config, gate, evaluations, ground, added))
     if unmatched:
         now, then = _first(new[0], config.replicates), _first(vanished[0], before.replicates)
-        decision = with_unmatched(
-            decision,
-            vanished,
-            new,
-            f"models.{now}.was: {then}",
-            rules=rules,
+        unmatched_models = UnmatchedModels(
+            tuple(vanished), tuple(new), f"models.{now}.was: {then}", tuple(rules)
         )
+        decision = with_unmatched(decision, unmatched_models)
     left_out = [model for model in new if model not in added]
     trainings = [f"{what}: {', '.join(names)}" for names, what in trainings_of_one_side(config, before) if names]  # fmt: skip
     over_users = _over_users(config, decision)
@@ -204,11 +201,7 @@ def _with_former_self(
     """The guardrails and success metrics of one model; those that were not evaluated then, or otherwise, stay undecided."""
     revision, evaluated = differing.revision, models[THEN].summary["metrics"]
     lacking = {
-        label: f"it had {differing.labels[label]} at {revision}"
-        if label in differing.labels
-        else f"it was not evaluated at {revision}"
-        for label in gate.labels
-        if label in differing.labels or label not in evaluated
+        label for label in gate.labels if label in differing.labels or label not in evaluated
     }
     evidence = ComparisonInput(replace(config, baseline=THEN), models, ground)
     known = _without(gate, lacking)
@@ -217,7 +210,8 @@ def _with_former_self(
         for label in filter(lacking.__contains__, margins):
             measured = _not_measured(label, name, departed=label in differing.labels)
             guardrail = guarded(measured, margins[label], None)
-            guardrails.append(replace(guardrail, why=lacking[label]))
+            departure = differing.labels.get(label)
+            guardrails.append(replace(guardrail, revision=revision, departure=departure))
     success += [
         _not_measured(label, None, departed=label in differing.labels)
         for label in gate.success

@@ -67,7 +67,7 @@ def _retrained(comparison: Comparison) -> list[str]:
     """Would it hold if the models were trained again? Nothing where each was trained once."""
     if comparison.replicates is None:
         return []
-    answers = [f"- {answer}" for answer in comparison.replicates.answers]
+    answers = [f"- {answer}" for answer in comparison.replicate_answers]
     return ["\nWould it hold if the models were trained again?\n", *answers]
 
 

@@ -53,8 +53,7 @@ def count(comparison: Comparison) -> str:
 
 def answers(comparison: Comparison) -> list[tuple[str, str]]:
     """(what is answered, what it rests on) for each sentence of the answer."""
-    found = comparison.replicates.answers if comparison.replicates else ()
-    parted = (sentence.partition(". ") for sentence in found)
+    parted = (sentence.partition(". ") for sentence in comparison.replicate_answers)
     return [(f"{head}{dot.rstrip()}", rest) for head, dot, rest in parted]
 
 

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 
 from concord.metrics_core.results.comparison import (
     Comparison,
-    WithInterval,
     in_unit_interval,
     narrowest_half,
 )
 from concord.metrics_core.results.words import MINUS as MINUS
 from concord.metrics_core.results.words import PERCENT as PERCENT
+from concord.metrics_core.results.words import WithInterval
 
 MISSING = "\N{EN DASH}"
 SMALLEST_P = 0.0001

@@ -159,7 +159,7 @@ def test_where_the_first_were_trained_once_the_best_that_was_not_is_told_of() ->
         }
     )
 
-    first, second, last = defined(found.replicates).answers
+    first, second, last = found.replicate_answers
     assert first.startswith("On nDCG@10, not surely: knn stays ahead of ease taken alone")
     assert " ease need not stay ahead of popularity. " in second
     assert last.startswith("knn, als and popularity were trained once")
@@ -188,7 +188,7 @@ def test_where_nothing_can_be_tested_there_is_no_p_and_the_file_can_be_written()
         found = defined(comparison.retrained("als", "popularity", label))
         assert (found.ci_low, found.p, found.verdict) == (None, None, "too_few_users")
         assert from_content(to_content(comparison)) == comparison
-    assert "identical for every user" in defined(undefined.replicates).answers[0]
+    assert "identical for every user" in undefined.replicate_answers[0]
 
 
 def _failed() -> dict[str, Any]:

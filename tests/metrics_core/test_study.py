@@ -207,7 +207,7 @@ def test_the_same_truth_twice_is_one_data_set(roles: tuple[str, ...]) -> None:
 def test_models_with_replicates_are_noted() -> None:
     means = {"base": 0.10, "a": 0.20}
     trained = Replicates(
-        {"a": {"1": "a-1", "2": "a-2"}}, paired=False, nested=False, scores=(), pairs=(), answers=()
+        {"a": {"1": "a-1", "2": "a-2"}}, paired=False, nested=False, scores=(), pairs=()
     )
     plain = {"one": comparison_of(means, 1), "two": comparison_of(means, 2)}
 

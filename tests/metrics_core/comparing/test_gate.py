@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from concord.metrics_core.comparison.gate import decide, guarded, joined, successes, with_unmatched
-from concord.metrics_core.results.gate import Decision, Guardrail, Kind, Measured
+from concord.metrics_core.results.gate import Decision, Guardrail, Kind, Measured, UnmatchedModels
 from concord.metrics_core.results.words import PERCENT
 from concord.reports.sections import gate
 from tests.metrics_core.comparing import gate_reference
@@ -215,9 +215,9 @@ def test_a_model_that_may_be_a_vanished_one_leaves_the_gate_undecided_unless_ano
 ) -> None:
     models: Models = {"als": ([guarded(measured(*interval), 0.004, 0.004)], [])}
     found = decided(models, undecided_passes=undecided_passes)
-    rules = ["baseline", "ignore"]
+    rules = ("baseline", "ignore")
     unmatched = with_unmatched(
-        found, ["bpr"], ["slim", "ease"], "models.slim.was: bpr", rules=rules
+        found, UnmatchedModels(("bpr",), ("slim", "ease"), "models.slim.was: bpr", rules)
     )
 
     assert unmatched.outcome == outcome

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from concord.metrics_core.comparison.leaderboard import metrics_of
 from concord.metrics_core.comparison.segment_groups import up_to
-from concord.metrics_core.comparison.sentences.verdicts import flags
 from concord.metrics_core.metrics.label import expand
+from concord.metrics_core.results.comparison_parts import Segmentation
+from concord.reports.text.verdicts import segment_sentences
 from tests.metrics_core.comparing.tables import cell_of, config_for
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed
@@ -28,9 +29,14 @@ def test_models_of_which_the_same_is_to_be_said_share_a_sentence() -> None:
         cell_of("knn", "old", "worse", turns=False, label="nDCG@2"),
     ]
     some = typed(sample.two_models()).pairs[0]
-    overall = {("nDCG@2", model): replace(some, difference=0.1) for model in ("als", "ease", "knn")}
+    pairs = tuple(
+        replace(some, label="nDCG@2", a=model, vs_baseline=True, difference=0.1)
+        for model in ("als", "ease", "knn")
+    )
+    comparison = replace(typed(sample.two_models()), baseline="pop", pairs=pairs)
+    segmentation = Segmentation("age", "user", "", ("nDCG@2",), (), tuple(cells), 30, ())
 
-    assert flags("age", cells, overall, "pop") == [
+    assert segment_sentences(comparison, segmentation, cells) == [
         "On nDCG@2, als and ease are above pop over all users, but below it for age “new”.",
         "On nDCG@2, knn is worse than pop for age “old”.",
     ]

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from concord.metrics_core.comparison.sentences.replicates import answered
-from concord.metrics_core.comparison.sentences.verdicts import verdict_sentences
 from concord.metrics_core.results.comparison import Comparison
+from concord.reports.text.replicates import replicate_answers
+from concord.reports.text.verdicts import verdict_sentences
 from tests.metrics_core.defined import defined
 from tests.reports.samples.trained import trained
 
@@ -15,8 +15,7 @@ FIRST = "nDCG@3"
 
 
 def _answers(comparison: Comparison) -> list[str]:
-    answers = defined(answered(comparison)).answers
-    return [answer.replace("\N{NO-BREAK SPACE}", " ") for answer in answers]
+    return [answer.replace("\N{NO-BREAK SPACE}", " ") for answer in replicate_answers(comparison)]
 
 
 def _first(comparison: Comparison, **changed: Any) -> str:

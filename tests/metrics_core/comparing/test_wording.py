@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from concord.metrics_core.comparison.sentences.verdicts import verdict_sentences
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Segmentation
+from concord.reports.text.verdicts import verdict_sentences
 from tests.metrics_core.comparing.tables import cell_of, comparison_of
 
 POP = [0.2] * 100
@@ -147,7 +147,6 @@ def test_for_whom_it_is_the_other_way_round_is_told_with_the_answer() -> None:
         cells=(cell, replace(cell, turns=False)),
         fewest_in_gap=30,
         gaps=(),
-        flags=(),
     )
     comparison = replace(comparison_of(ndcg(pop=FAR, als=better)), segments=(segmentation,))
 

@@ -12,6 +12,7 @@ import pytest
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Unit
+from concord.metrics_core.results.gate import UnmatchedModels
 from concord.metrics_core.results.stored import (
     SCHEMA,
     from_content,
@@ -20,6 +21,7 @@ from concord.metrics_core.results.stored import (
     to_content,
     to_json,
 )
+from tests.metrics_core.defined import defined
 from tests.reports.samples import sample
 from tests.reports.samples.trained import trained
 from tests.reports.samples.typed import typed
@@ -55,7 +57,7 @@ def test_a_comparison_of_replicates_is_read_back() -> None:
 def test_parts_that_were_not_asked_for_may_be_absent() -> None:
     content = sample.five_models()
     parts = (
-        "panel", "verdicts", "distributions", "best", "tradeoffs", "segments", "warnings", "checked",
+        "panel", "distributions", "best", "tradeoffs", "segments", "warnings", "checked",
         "gate", "quality", "conventions", "provenance", "covers",
     )  # fmt: skip
     for part in parts:
@@ -77,7 +79,7 @@ def test_what_is_no_number_has_no_place_in_the_file() -> None:
         to_json(replace(comparison, scores=(broken, *comparison.scores[1:])))
 
 
-@pytest.mark.parametrize("schema", [SCHEMA - 2, SCHEMA + 1, None, "3", str(SCHEMA)])
+@pytest.mark.parametrize("schema", [SCHEMA - 3, SCHEMA + 1, None, "3", str(SCHEMA)])
 def test_another_schema_is_refused(tmp_path: Path, schema: object) -> None:
     path = tmp_path / "comparison.json"
     path.write_text(json.dumps(sample.two_models() | {"schema": schema}), encoding="utf-8")
@@ -184,6 +186,7 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
     if name == "gated":
         _named(to_content(trained()), schema, schema["$defs"], met)
         _named(to_content(of_requests()), schema, schema["$defs"], met)
+        _named(to_content(with_unmatched_models()), schema, schema["$defs"], met)
         assert met == set(schema["$defs"])  # every part occurs in one of both samples
     assert schema["properties"]["schema"] == {"const": SCHEMA}
     assert "schema" in schema["required"]
@@ -194,10 +197,17 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
 OPTIONAL = {"unit", "n_requests", "n_unlisted"}
 OPTIONAL_OF = {
     "Gap": {"ratio", "difference", "diff_low", "diff_high", "p", "p_adjusted"},  # where compared
-    "Guardrail": {"departed"},  # against a revision
+    "Guardrail": {"departed", "revision", "departure"},  # against a revision
+    "Decision": {"unmatched"},  # of models that may be renamed ones
     "Success": {"departed"},
     "ModelDecision": {"reference"},  # of new models that are held against the baseline
 }
+
+
+def with_unmatched_models() -> Comparison:
+    comparison = typed(sample.gated())
+    unmatched = UnmatchedModels(("bpr",), ("slim",), "models.slim.was: bpr", ("ignore",))
+    return replace(comparison, gate=replace(defined(comparison.gate), unmatched=unmatched))
 
 
 def of_requests() -> Comparison:

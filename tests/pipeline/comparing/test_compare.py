@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import wilcoxon
 
 from concord.metrics_core.errors import InputError
+from concord.metrics_core.results.stored import from_content
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.messages import Progress
 from concord.pipeline.running.outputs import write_json, write_text
@@ -122,7 +123,8 @@ def test_users_meet_by_decimal_text_and_only_common_users_count(tmp_path: Path) 
     assert found["difference"] == pytest.approx(sum(u / 50 - u / 100 for u in range(11, 41)) / 30)
     assert found["worse"] == 0.0
     assert any(
-        "als and pop do not have values for the same users" in s for s in comparison["verdicts"]
+        "als and pop do not have values for the same users" in s
+        for s in from_content(comparison).verdicts
     )
 
 
@@ -209,10 +211,10 @@ def test_who_leads_by_easy_users_alone_is_not_called_best(tmp_path: Path) -> Non
     shares = {r["model"]: r["probability"] for r in comparison["best"]}
 
     assert row(comparison, "nDCG@10", "als", "pop")["verdict"] == "worse"
-    assert comparison["verdicts"][0].startswith("als has the highest nDCG@10: 0.7")
+    assert from_content(comparison).verdicts[0].startswith("als has the highest nDCG@10: 0.7")
     assert (
         "On nDCG@10, pop is nevertheless better than als on the users whom both have values for."
-        in comparison["verdicts"]
+        in from_content(comparison).verdicts
     )
     assert flags == {"pop": True, "als": True, "other": False}
     assert shares == {"pop": 1.0, "als": 0.0, "other": 0.0}
@@ -241,16 +243,16 @@ def test_sign_flips_and_interval_have_to_agree(
 
     assert found["verdict"] == "undecided"
     assert found["p_adjusted"] >= found["p"]
-    assert words in " ".join(comparison["verdicts"])
+    assert words in " ".join(from_content(comparison).verdicts)
 
 
 def test_a_single_model_is_no_error(tmp_path: Path) -> None:
     comparison = compared(evaluated(tmp_path, {"pop": {"nDCG@10": [0.5] * 20}}))
 
     assert comparison["differences"] == []
-    assert comparison["verdicts"] == [
-        "pop is the only model: 0.500 on nDCG@10, and nothing to compare it with."
-    ]
+    assert from_content(comparison).verdicts == (
+        "pop is the only model: 0.500 on nDCG@10, and nothing to compare it with.",
+    )
     assert pl.read_parquet(tmp_path / "comparison/differences.parquet").schema["p"] == pl.Float64
 
 

@@ -63,7 +63,6 @@ def hostile_names() -> Content:
     names = dict(zip(("ease", "als", "item-knn"), HOSTILE, strict=True))
     content = renamed(gated(), names | {"activity": HOSTILE[2], "0 to 5": HOSTILE[1]})
     content["title"] = HOSTILE[0]
-    content["verdicts"] += HOSTILE
     content["quality"]["popularity"]["notes"] = list(HOSTILE)
     content["covers"] = HOSTILE[1]
     for warning, text in zip(content["warnings"], HOSTILE, strict=False):

@@ -1,9 +1,7 @@
 """Would it hold if the models were trained again? The answer in sentences, for each primary metric."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
-from concord.metrics_core.comparison.sentences.phrases import digits
 from concord.metrics_core.errors import in_words
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.replicates import (
@@ -11,18 +9,17 @@ from concord.metrics_core.results.replicates import (
     ReplicatedDifference,
     Replicates,
 )
-from concord.metrics_core.results.words import PERCENT, listed, number, percent
+from concord.metrics_core.results.words import PERCENT, digits, listed, number, percent
 
 _HARDLY = 0.001  # a chance below which no figure is told
 
 
-def answered(comparison: Comparison) -> Replicates | None:
-    """The replicates with their answers: the best model of each primary metric against baseline and runner-up."""
-    found = comparison.replicates
-    if found is None:
-        return None
-    answers = [each for label in comparison.primary for each in _answers(label, comparison, found)]
-    return replace(found, answers=(*answers, *_once(comparison, found)))
+def replicate_answers(comparison: Comparison) -> Iterator[str]:
+    """Yield the answers: the best model of each primary metric against baseline and runner-up."""
+    if (found := comparison.replicates) is not None:
+        for label in comparison.primary:
+            yield from _answers(label, comparison, found)
+        yield from _once(comparison, found)
 
 
 def _answers(label: str, comparison: Comparison, found: Replicates) -> Iterator[str]:

@@ -2,23 +2,27 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from concord.metrics_core.comparison.sentences.phrases import digits, reason, size, threshold
 from concord.metrics_core.errors import in_words
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Difference, SegmentCell, Verdict
-from concord.metrics_core.results.words import AT_MOST, are, listed, number
-from concord.metrics_core.stats.sign_flips import MIN_T_TEST_USERS
+from concord.metrics_core.results.comparison_parts import (
+    Difference,
+    Segmentation,
+    SegmentCell,
+    Verdict,
+)
+from concord.metrics_core.results.limits import MIN_T_TEST_USERS
+from concord.metrics_core.results.words import AT_MOST, are, digits, listed, number
+from concord.reports.text.phrases import reason, size, threshold
 
 _WORSE: Mapping[Verdict | None, str] = {"worse": "worse", "worse_below_threshold": "slightly worse"}
 
 
-def flags(
-    name: str,
-    cells: Sequence[SegmentCell],
-    overall: Mapping[tuple[str, str], Difference],
-    baseline: str,
+def segment_sentences(
+    comparison: Comparison, segmentation: Segmentation, cells: Sequence[SegmentCell]
 ) -> list[str]:
-    """One sentence a label and model whose sign turns, then one a label and model that is worse somewhere."""
+    """Return a sentence per label and model whose sign turns, then one per label and model that is worse in a segment."""
+    name, baseline = segmentation.name, comparison.baseline
+    overall = {(pair.label, pair.a): pair for pair in comparison.pairs if pair.vs_baseline}
     turned: dict[tuple[str, str], list[str]] = {}
     worse: dict[str, dict[tuple[str, str], list[str]]] = {word: {} for word in _WORSE.values()}
     for cell in cells:
@@ -216,10 +220,9 @@ def _undecided(label: str, comparison: Comparison) -> Iterator[str]:
 
 def _turned(label: str, comparison: Comparison) -> Iterator[str]:
     """Groups of users in which the sign of a difference to the baseline turns."""
-    overall = {(pair.label, pair.a): pair for pair in comparison.primary_pairs if pair.vs_baseline}
     for segmentation in comparison.segments:
         cells = [c for c in segmentation.cells if c.label == label and c.turns]
-        yield from flags(segmentation.name, cells, overall, comparison.baseline)
+        yield from segment_sentences(comparison, segmentation, cells)
 
 
 def _agreement(comparison: Comparison) -> Iterator[str]:

@@ -1,34 +1,16 @@
 """Phrases that the sentences are made of: numbers, lists of names, the size of a difference, the reason of a verdict."""
 
-import math
-from collections.abc import Iterable
-
 from concord.metrics_core.errors import in_words
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Difference, Score
-from concord.metrics_core.results.gate import Measured
-from concord.metrics_core.results.words import MINUS, PERCENT, exact, number, percent
-from concord.metrics_core.stats.sign_flips import min_differing_for
-
-_FEWEST_DIGITS, _MOST_DIGITS = 3, 6
+from concord.metrics_core.results.comparison_parts import Difference
+from concord.metrics_core.results.limits import min_differing_for
+from concord.metrics_core.results.words import MINUS, PERCENT, digits, exact, number, percent
 
 
 def threshold(label: str, effect: float, comparison: Comparison) -> str:
     """The smallest difference that matters, as it was asked for: `0.005`, or `2 % of bm25`."""
     share = comparison.metric(label).share
     return exact(effect) if share is None else f"{percent(share)} of {comparison.baseline}"
-
-
-def digits(numbers: Iterable[Score | Difference | Measured]) -> int:
-    """Two significant digits of the narrowest interval."""
-    known = [
-        (n.ci_high - n.ci_low) / 2
-        for n in numbers
-        if n.ci_low is not None and n.ci_high is not None
-    ]
-    widths = [half for half in known if half > 0]
-    wanted = 1 - math.floor(math.log10(min(widths))) if widths else _FEWEST_DIGITS
-    return min(max(wanted, _FEWEST_DIGITS), _MOST_DIGITS)
 
 
 def size(gap: Difference, label: str, comparison: Comparison) -> str:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from concord.metrics_core.comparison.sentences.phrases import digits
 from concord.metrics_core.errors import in_words
 from concord.metrics_core.results.gate import (
     Decision,
@@ -12,21 +11,31 @@ from concord.metrics_core.results.gate import (
     ModelDecision,
     Outcome,
     Success,
+    UnmatchedModels,
     allowed,
     lost,
     place,
     unlisted,
 )
-from concord.metrics_core.results.words import PERCENT, exact, listed, number
-from concord.metrics_core.stats.paired import MIN_DIFFERING_USERS
+from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
+from concord.metrics_core.results.words import PERCENT, digits, exact, listed, number
 
 _NAMED = 3  # guardrails in one sentence
 _WHOLE = 10  # times the users: from here on without decimals
 _MANY_TIMES = 1000  # as many users: nobody gets them
 
 
-def why(measured: Measured, margin: float | None, outcome: Outcome) -> str:
-    """What the outcome of a guardrail rests on."""
+def reasons(guardrail: Guardrail) -> Iterator[str]:
+    """Yield what the outcome of a guardrail rests on."""
+    if guardrail.departure is not None:
+        yield f"it had {guardrail.departure} at {guardrail.revision}"
+    elif guardrail.revision is not None:
+        yield f"it was not evaluated at {guardrail.revision}"
+    else:
+        yield _reason(guardrail, guardrail.margin, guardrail.outcome)
+
+
+def _reason(measured: Measured, margin: float | None, outcome: Outcome) -> str:
     if measured.identical:
         return "every user has the same with both"
     if measured.n_unlisted is not None:
@@ -63,18 +72,17 @@ def _without_interval(measured: Measured) -> str:
     return f"only {users} of {measured.n_users:,} differ, too few for an interval"
 
 
-def decision_lines(
-    outcome: Outcome,
-    models: Sequence[ModelDecision],
-    reference: str,
-    confidence: float,
-    *,
-    waives: bool,
-) -> Iterator[str]:
-    """What is decided; what decided it; what else was found, or what to do.
+def decision_lines(decision: Decision) -> Iterator[str]:
+    """Yield what is decided, what decided it, and what else was found or what to do."""
+    if decision.unmatched is not None:
+        yield from _unmatched_lines(decision, decision.unmatched)
+    else:
+        yield from _lines(decision)
 
-    waives : do guardrails that are undecided pass?
-    """
+
+def _lines(decision: Decision) -> Iterator[str]:
+    models, outcome = decision.models, decision.outcome
+    reference, confidence = decision.reference, decision.confidence
     if not models:
         yield f"{outcome}, against {reference}: there is no model beside it to decide on."
         yield "A gate holds models against the baseline, or against their former selves: `concord gate HEAD`."
@@ -82,7 +90,7 @@ def decision_lines(
         return
     yield f"{outcome}, against {reference}: {_groups(models)}."
     of_outcome = [each for each in models if each.outcome == outcome]
-    waived = waives and outcome == "undecided"  # then it is for want of success
+    waived = decision.undecided_passes and outcome == "undecided"  # then it is for want of success
     deciding = [
         (m.model, g)
         for m in of_outcome
@@ -101,24 +109,19 @@ def decision_lines(
 _RULES = {"baseline": "holds them against the baseline", "ignore": "leaves them out"}
 
 
-def unmatched_lines(
-    decision: Decision,
-    vanished: Sequence[str],
-    new: Sequence[str],
-    example: str,
-    rules: Sequence[str],
-) -> Iterator[str]:
-    """The lines of a decision where models have vanished while others are new."""
+def _unmatched_lines(decision: Decision, unmatched: UnmatchedModels) -> Iterator[str]:
+    """Yield the lines of a decision where models have vanished while others are new."""
+    vanished, new, example = unmatched.vanished, unmatched.new, unmatched.example
     gone = f"{listed(vanished)} {_is(vanished)} gone while {listed(new)} {_is(new)} new"
-    effects = [f"`gate.new_models: {rule}` {_RULES[rule]}" for rule in rules]
+    effects = [f"`gate.new_models: {rule}` {_RULES[rule]}" for rule in unmatched.rules]
     other = ", and ".join(effects) or "compare with the baseline: `concord gate`"
     fix = f"Write `{example}` if {new[0]} is the former {vanished[0]}; if new models are other ones, {other}."
     groups = [*([_groups(decision.models)] if decision.models else []), gone]
-    outcome = "worse" if decision.outcome == "worse" else "undecided"
-    yield f"{outcome}, against {decision.reference}: {'; '.join(groups)}."
-    if outcome == "worse":
-        yield decision.lines[1]
-        yield f"{decision.lines[2]} {fix}"
+    yield f"{decision.outcome}, against {decision.reference}: {'; '.join(groups)}."
+    if decision.outcome == "worse":
+        _, deciding, rest = _lines(decision)
+        yield deciding
+        yield f"{rest} {fix}"
         return
     yield "A new model may be a vanished one by another name, which would be held against its former self."
     yield f"{fix} Checked: {_checked(decision.models) if decision.models else 'nothing'}."
