@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.gate import Decision
-from concord.metrics_core.results.history import Change, SegmentChange, Since
+from concord.metrics_core.results.history import Change, RevisionChanges, SegmentChange
 from concord.reports.sections import gate
 from concord.reports.sections.segments import entries
 from concord.reports.sections.summary import how_sure
@@ -32,7 +32,7 @@ _QUIET = {"identical", "undecided", "equivalent", "too_few_users", "no_interval"
 _HEADS = "Verdict;>Then → now;>Difference (interval);>Users who differ"
 
 
-def in_short(since: Since) -> str:
+def in_short(since: RevisionChanges) -> str:
     """`Since v1: worse: ease on nDCG@10; identical: knn on nDCG@10.`, empty if nothing could be compared."""
     told = []
     for verdict in _WORST_FIRST:
@@ -45,7 +45,7 @@ def in_short(since: Since) -> str:
     return f"Since {since.revision}: {'; '.join(told)}." if told else ""
 
 
-def primary_changes(since: Since, most: int) -> str:
+def primary_changes(since: RevisionChanges, most: int) -> str:
     """Every model on the primary labels; who is as before stands in a sentence."""
     found = [change for change in since.changes if change.primary]
     rows = [_row(each) for each in _worst_first(found) if each.verdict != "identical"]
@@ -57,7 +57,7 @@ def primary_changes(since: Since, most: int) -> str:
     return "\n\n".join([*told[: most + 1]])
 
 
-def other_changes(since: Since, most: int) -> str:
+def other_changes(since: RevisionChanges, most: int) -> str:
     """Models on labels that are not primary, where they are shown to be another."""
     found = [each for each in since.changes if not each.primary and each.verdict not in _QUIET]
     if not found:
@@ -67,7 +67,7 @@ def other_changes(since: Since, most: int) -> str:
     return folded(title, table(f"Model;Metric;{_HEADS}", rows, most))
 
 
-def worse_segments(since: Since, most: int) -> str:
+def worse_segments(since: RevisionChanges, most: int) -> str:
     """The groups in which a model is worse than it was, the worst difference of each label first."""
     if not since.segmented:
         return ""
@@ -80,7 +80,7 @@ def worse_segments(since: Since, most: int) -> str:
     return f"### Segments that are worse\n\n{table(f'Model;Segment;Metric;{_HEADS}', rows, most)}"
 
 
-def changed_rules(since: Since, most: int) -> str:
+def changed_rules(since: RevisionChanges, most: int) -> str:
     """By what is decided, where it is another than it was: a request may widen its own gate."""
     if not since.rules:
         return ""
@@ -91,7 +91,7 @@ def changed_rules(since: Since, most: int) -> str:
     return f"{title}\n\n{table('Key;Before;After', rows, most)}"
 
 
-def changed_inputs(since: Since, most: int) -> str:
+def changed_inputs(since: RevisionChanges, most: int) -> str:
     """Conventions and tables that have another value than they had."""
     parts = []
     for title, settings in (("Conventions", since.conventions), ("Data", since.data)):
@@ -151,7 +151,7 @@ class Comment:
     comparison: Comparison
     decision: Decision | None
     no_decision: tuple[str, ...] = ()
-    since: Since | None = None
+    since: RevisionChanges | None = None
     commit: str | None = None
     stale: str | None = None
 

@@ -66,7 +66,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Since:
+class RevisionChanges:
     """Models against their former selves.
 
     revision    : the other revision, as it was named

@@ -22,12 +22,12 @@ def run(arguments: argparse.Namespace) -> int:
     from concord.metrics_core.errors import in_words
     from concord.metrics_core.results.stored import plain
     from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
-    from concord.pipeline.dvc.gate import gated
+    from concord.pipeline.dvc.gate import decide_gate
     from concord.pipeline.params.read import read_params
     from concord.pipeline.running.messages import LOG
 
     params = read_params()
-    result = gated(params, arguments.revision)
+    result = decide_gate(params, arguments.revision)
     warn_if_stale(params)
     if serious := len(load_comparison(params).serious):
         LOG.warning(

@@ -99,7 +99,7 @@ def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Pl
     from concord.metrics_core.analyses.plan import number_problems, plan_comparison
     from concord.metrics_core.errors import raise_problems
     from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
-    from concord.pipeline.dvc.gate import gated
+    from concord.pipeline.dvc.gate import decide_gate
     from concord.pipeline.params.read import read_params
     from concord.pipeline.terminal.arguments import evaluated_label
 
@@ -110,7 +110,7 @@ def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Pl
     labels = [evaluated_label(text, comparison.labels) for text in arguments.metric]
     warn_if_stale(params)
     if params.gate and params.gate.config is not None and comparison.challengers:
-        comparison = replace(comparison, gate=gated(params).decision)
+        comparison = replace(comparison, gate=decide_gate(params).decision)
     unique = list(dict.fromkeys(labels)) or None
     return plan_comparison(
         comparison, unique, effect=effect, power=power, segments=arguments.segments

@@ -1,4 +1,4 @@
-"""Models against their former selves: what was made under other conditions, and by how much users' values changed."""
+"""Models compared with an earlier revision: what is not comparable, and how users' values changed."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ from concord.metrics_core.results.history import Change
 from concord.metrics_core.stats.adjustment import adjust
 from concord.metrics_core.stats.paired import PairedTest, paired_tests
 from concord.metrics_core.stats.verdict import verdict
-from concord.pipeline.dvc.revision import Former
+from concord.pipeline.dvc.revision import RevisionResults
 from concord.pipeline.params.model import PARAMS
 
 NOW, THEN = "now", "then"
 _ALIKE = "evaluate both alike, or say `--anyway`"
 
 
-class Terms(Protocol):
+class DecisionRules(Protocol):
     """What of a `ComparisonConfig` decides on a change: as it stands in params.yaml now, or as it stood at a revision."""
 
     @property
@@ -49,7 +49,7 @@ class Terms(Protocol):
 
 
 @dataclass(frozen=True)
-class _Compared:
+class _ModelTest:
     label: Label
     model: str
     paired: PairedTest
@@ -57,10 +57,10 @@ class _Compared:
 
 
 @dataclass(frozen=True)
-class Unlike:
-    """What cannot be compared with a revision.
+class RevisionMismatch:
+    """Models and metrics that cannot be compared with a revision.
 
-    truth  : models that were judged by another truth, by which nothing can be compared
+    truth  : problems of models with another ground truth; then nothing can be compared
     labels : label -> how it was evaluated then: with other conventions, or other code
     """
 
@@ -69,7 +69,7 @@ class Unlike:
     labels: Mapping[str, str]
 
     def refusals(self, needed: Collection[str]) -> list[Problem]:
-        """Why nothing that is needed can be compared; empty if some of it can."""
+        """Return why none of the needed labels can be compared; empty if one can."""
         if self.truth or not {*needed} <= self.labels.keys():
             return self.truth
         return [
@@ -77,7 +77,7 @@ class Unlike:
         ]
 
     def differences(self) -> list[str]:
-        """Return a sentence for all labels that differ alike."""
+        """Return one sentence per reason, with the labels that it concerns."""
         return [f"{labels} had {why}" for why, labels in by_reason(self.labels).items()]
 
     def notes(self) -> list[str]:
@@ -85,8 +85,10 @@ class Unlike:
         return [f"not compared: {each}" for each in self.differences()]
 
 
-def unlike(config: Terms, models: Mapping[str, ModelResult], before: Former) -> Unlike:
-    """Why models or labels of the two revisions are no comparison: another truth, other conventions, other code."""
+def find_mismatch(
+    config: DecisionRules, models: Mapping[str, ModelResult], before: RevisionResults
+) -> RevisionMismatch:
+    """Return the models with another ground truth and the labels with other conventions or code."""
     truths: dict[str, list[str]] = {}
     labels: dict[str, str] = {}
     pinned = plain(config.conventions)
@@ -95,24 +97,24 @@ def unlike(config: Terms, models: Mapping[str, ModelResult], before: Former) -> 
             why = departure(label, then.summary["conventions"], pinned)
             if why and str(label) in then.summary["metrics"]:
                 labels[str(label)] = why
-        was, is_now = (_truths(each) for each in (then, models[model]))
+        was, is_now = (_truth_ids(each) for each in (then, models[model]))
         if was.keys() != is_now.keys():
             first, now = ((*({*side} - {*other}), *side)[0] for side, other in ((was, is_now), (is_now, was)))  # fmt: skip
             what = f"another truth: its {was[first]} is {is_now[now]} now"
             truths.setdefault(what, []).append(model)
     where = f"{PARAMS} at {before.name}"
     problems = [Problem(where, f"{', '.join(of)} had {what}", _ALIKE) for what, of in truths.items()]  # fmt: skip
-    return Unlike(before.name, problems, labels)
+    return RevisionMismatch(before.name, problems, labels)
 
 
-def _truths(evaluated: ModelResult) -> dict[str | None, str]:
+def _truth_ids(evaluated: ModelResult) -> dict[str | None, str]:
     """The marks of the truth, or of those of the folds, and how they are told."""
     truths = [each.summary["inputs"]["truth"] for each in evaluated.each]
     return {content_id(truth): content_id_text(truth, 12) for truth in truths}
 
 
-def version_warnings(models: Mapping[str, ModelResult], before: Former) -> Iterator[str]:
-    """Models that another version of Concord evaluated at the revision, with both versions."""
+def version_warnings(models: Mapping[str, ModelResult], before: RevisionResults) -> Iterator[str]:
+    """Yield the models that another version of Concord evaluated at the revision, with both versions."""
     evaluated: dict[tuple[str, str], list[str]] = {}
     for model, then in before.evaluations.items():
         versions = (_version(then), _version(models[model]))
@@ -128,15 +130,17 @@ def _version(evaluated: ModelResult) -> str:
     return str(evaluated.summary["versions"]["concord-eval"])
 
 
-def changes(config: Terms, models: Mapping[str, ModelResult], before: Former) -> list[Change]:
-    """One a label and model, now minus then, over the users who have both values.
+def changes(
+    config: DecisionRules, models: Mapping[str, ModelResult], before: RevisionResults
+) -> list[Change]:
+    """Return one change per label and model, now minus then, over the users with both values.
 
     Holm over models x primary labels, Benjamini-Hochberg over the others.
     """
     found = [
         change
         for model, then in before.evaluations.items()
-        for change in _compared(config, models[model], then, model)
+        for change in _model_tests(config, models[model], then, model)
     ]
     order = list(dict.fromkeys([*config.primary, *map(str, config.labels)]))
     found.sort(key=lambda each: order.index(str(each.label)))
@@ -144,15 +148,15 @@ def changes(config: Terms, models: Mapping[str, ModelResult], before: Former) ->
     adjusted = adjust(np.array([each.paired.p for each in found], dtype=np.float64), primary)
     in_family = int(np.count_nonzero(~np.isnan(adjusted[primary])))
     return [
-        _told(config, each, float(p), primary=bool(is_primary), in_family=in_family)
+        _change(config, each, float(p), primary=bool(is_primary), in_family=in_family)
         for each, is_primary, p in zip(found, primary, adjusted, strict=True)
     ]
 
 
-def one_sided(
-    config: ComparisonConfig, named: Sequence[str], before: Former, *, every_model: bool
+def one_sided_notes(
+    config: ComparisonConfig, named: Sequence[str], before: RevisionResults, *, every_model: bool
 ) -> Iterator[str]:
-    """What only one of the two revisions has: models, if all were asked for, and labels."""
+    """Yield notes on labels, and on models if `every_model`, that only one of the two revisions has."""
     new = [model for model in named if model not in before.evaluations]
     gone = before.vanished(named) if every_model else []
     ours, theirs = _labels_of_one_side(config, before)
@@ -160,8 +164,8 @@ def one_sided(
         yield renamed_note(before)
     for names, what in (
         (new, f"not in {before.name}"),
-        (gone, "no longer a model"),
-        *trainings_of_one_side(config, before),
+        (gone, "removed"),
+        *one_sided_replicates(config, before),
         (ours, f"not evaluated at {before.name}"),
         (theirs, "no longer evaluated"),
     ):
@@ -169,16 +173,16 @@ def one_sided(
             yield f"{what}: {', '.join(names)}"
 
 
-def renamed_note(before: Former) -> str:
+def renamed_note(before: RevisionResults) -> str:
     """Return which models the revision knew by another name."""
     names = (f"{model} was {name}" for model, name in before.former_names.items())
     return f"renamed since {before.name}: {', '.join(names)}"
 
 
-def trainings_of_one_side(
-    config: ComparisonConfig, before: Former
+def one_sided_replicates(
+    config: ComparisonConfig, before: RevisionResults
 ) -> Iterator[tuple[list[str], str]]:
-    """Of models that both have: trainings that only one of them has."""
+    """Yield the replicates, of models that both have, that only one of them has."""
     ours = {
         model: list(config.replicates.get(model, {model: model}).values())
         for model in before.evaluations
@@ -189,16 +193,18 @@ def trainings_of_one_side(
         yield [n for n in before.lists if n not in now], f"trainings of {before.name} alone"
 
 
-def _labels_of_one_side(config: ComparisonConfig, before: Former) -> tuple[list[str], list[str]]:
-    """Labels that only the present has, and labels that only the former revision had."""
+def _labels_of_one_side(
+    config: ComparisonConfig, before: RevisionResults
+) -> tuple[list[str], list[str]]:
+    """Return the labels that are only here, and those that are only at the revision."""
     ours = {str(label) for label in config.labels}
     theirs = {label for each in before.evaluations.values() for label in each.summary["metrics"]}
     return sorted(ours - theirs), sorted(theirs - ours)
 
 
-def _compared(
-    config: Terms, now: ModelResult, then: ModelResult, model: str
-) -> Iterator[_Compared]:
+def _model_tests(
+    config: DecisionRules, now: ModelResult, then: ModelResult, model: str
+) -> Iterator[_ModelTest]:
     aligned = align(
         {side: [each.values for each in found.each] for side, found in ((NOW, now), (THEN, then))},
         mean=config.conventions.unit_mean,
@@ -223,11 +229,11 @@ def _compared(
         means = [or_nan(each.mean(text)) for each in (now, then)]
         if is_pooled(label, config.conventions) or not on_one_truth:
             paired = paired.with_means(*means)
-        yield _Compared(label, model, paired, absolute(config.min_effects[text], means[1]))
+        yield _ModelTest(label, model, paired, absolute(config.min_effects[text], means[1]))
 
 
-def _told(
-    config: Terms, found: _Compared, p_adjusted: float, *, primary: bool, in_family: int
+def _change(
+    config: DecisionRules, found: _ModelTest, p_adjusted: float, *, primary: bool, in_family: int
 ) -> Change:
     paired = found.paired
     return Change(

@@ -4,11 +4,11 @@ import re
 from dataclasses import replace
 
 from concord.metrics_core.errors import InputError
-from concord.metrics_core.results.history import Since
+from concord.metrics_core.results.history import RevisionChanges
 from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
-from concord.pipeline.dvc.gate import gated
+from concord.pipeline.dvc.gate import decide_gate
 from concord.pipeline.dvc.git import run_git
-from concord.pipeline.dvc.since import since
+from concord.pipeline.dvc.since import changes_since
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.running.messages import LOG
 from concord.reports.comment import Comment
@@ -30,18 +30,18 @@ def comment_content(params: Params, revision: str | None, undecided: str | None)
         return content
     passes = None if undecided is None else undecided == "pass"
     try:
-        result = gated(params, revision, undecided_passes=passes)
+        result = decide_gate(params, revision, undecided_passes=passes)
     except InputError as error:
         return replace(content, no_decision=_reasons(error))
     return replace(content, decision=result.decision)
 
 
-def _since(params: Params, revision: str) -> Since:
+def _since(params: Params, revision: str) -> RevisionChanges:
     """Return the changes since a revision, or why nothing can be compared: a reviewer sees the comment alone."""
     try:
-        return since(params, revision)
+        return changes_since(params, revision)
     except InputError as error:
-        return Since(revision, _reasons(error), (), (), (), False, (), ())
+        return RevisionChanges(revision, _reasons(error), (), (), (), False, (), ())
 
 
 def _reasons(error: InputError) -> tuple[str, ...]:

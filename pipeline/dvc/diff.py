@@ -7,8 +7,8 @@ from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.history import Change
-from concord.pipeline.dvc.changes import changes, one_sided, unlike, version_warnings
-from concord.pipeline.dvc.revision import former
+from concord.pipeline.dvc.changes import changes, find_mismatch, one_sided_notes, version_warnings
+from concord.pipeline.dvc.revision import load_revision
 from concord.pipeline.params.config import compared_models, config_from_params
 from concord.pipeline.params.model import Params
 from concord.pipeline.stages.evaluations import read_evaluations
@@ -48,14 +48,14 @@ def diff(
     evaluations = with_replicates(lists, config)
     labels = requested or config.primary
     named = list(models) or list(evaluations)
-    with former(revision, params, config, named) as before:
-        differing = unlike(config, evaluations, before)
+    with load_revision(revision, params, config, named) as before:
+        differing = find_mismatch(config, evaluations, before)
         if not anyway and (refused := differing.refusals(labels)):
             raise InputError(refused)
         notes = [problem.what for problem in differing.truth]
         notes += differing.differences() if anyway else differing.notes()
         notes += version_warnings(evaluations, before)
-        notes += one_sided(config, named, before, every_model=not models)
+        notes += one_sided_notes(config, named, before, every_model=not models)
         alike = config if anyway else config.without(differing.labels)
         found = changes(alike, evaluations, before)
     notes += _without_user_values(labels, found)

@@ -1,4 +1,4 @@
-"""What the gate of params.yaml decides: every challenger against the baseline, or every model against its former self."""
+"""The gate's decision: each compared model against the baseline, or each model against an earlier revision."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,13 +23,13 @@ from concord.metrics_core.results.gate import Decision, Gate, Measured, Unmatche
 from concord.pipeline.dvc.changes import (
     NOW,
     THEN,
-    Unlike,
+    RevisionMismatch,
+    find_mismatch,
+    one_sided_replicates,
     renamed_note,
-    trainings_of_one_side,
-    unlike,
     version_warnings,
 )
-from concord.pipeline.dvc.revision import PLACE, Former, former
+from concord.pipeline.dvc.revision import PLACE, RevisionResults, load_revision
 from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.stages.evaluations import ground_of, read_evaluations
@@ -38,16 +38,16 @@ _BACKGROUND = ("train", "items")  # what metrics beyond accuracy read
 
 
 @dataclass(frozen=True)
-class Gated:
-    """The decision, what was left out of it (models that only one side has), and other versions of Concord."""
+class GateResult:
+    """The decision, and notes on models that only one side has and on other versions of Concord."""
 
     decision: Decision
     notes: tuple[str, ...] = ()
 
 
-def gated(
+def decide_gate(
     params: Params, revision: str | None = None, *, undecided_passes: bool | None = None
-) -> Gated:
+) -> GateResult:
     """The decision of the gate against the baseline, or against the results of a revision.
 
     undecided_passes : in place of what params.yaml says
@@ -73,7 +73,7 @@ def gated(
         )
         return replace(found, notes=tuple(_over_users(config, found.decision)))
     named = gate.models or tuple(evaluations)
-    with former(revision, params, config, named, lists=_reads_lists(config, gate)) as before:
+    with load_revision(revision, params, config, named, lists=_reads_lists(config, gate)) as before:
         rule = params.gate.new_models if params.gate else None
         return _against_revision(config, gate, evaluations, ground, before, rule=rule)
 
@@ -84,13 +84,13 @@ def _example(config: ComparisonConfig) -> str:
     return f"gate: {{guardrails: {{{margins}}}}}"
 
 
-def _against_baseline(evidence: ComparisonInput, gate: Gate) -> Gated:
+def _against_baseline(evidence: ComparisonInput, gate: Gate) -> GateResult:
     found = decided(evidence, gate_differences(evidence, gate))
     if found is None or not found.models:
         what = f"there is no model beside the baseline, {evidence.config.baseline}, to decide on"
         fix = f"name a second model in {PARAMS}, or compare with a revision: `concord gate HEAD`"
         raise refuse(PLACE, what, fix)
-    return Gated(found)
+    return GateResult(found)
 
 
 def _against_revision(
@@ -98,12 +98,12 @@ def _against_revision(
     gate: Gate,
     evaluations: Mapping[str, ModelResult],
     ground: EvaluationData,
-    before: Former,
+    before: RevisionResults,
     *,
     rule: str | None,
-) -> Gated:
-    differing = unlike(config, evaluations, before)
-    _refuse_unlike(gate, differing, evaluations, before)
+) -> GateResult:
+    differing = find_mismatch(config, evaluations, before)
+    _refuse_mismatch(gate, differing, evaluations, before)
     named = gate.models or tuple(evaluations)
     new = [model for model in named if model not in before.evaluations]
     vanished = before.vanished(evaluations)
@@ -128,7 +128,7 @@ def _against_revision(
         )
         raise refuse(PLACE, f"{before.name} has none of the models {', '.join(named)}", fix)
     found = {
-        model: _with_former_self(
+        model: _checks_against_revision(
             config, gate, {NOW: evaluations[model], THEN: then}, ground, differing
         )
         for model, then in before.evaluations.items()
@@ -149,11 +149,11 @@ def _against_revision(
         )
         decision = with_unmatched(decision, unmatched_models)
     left_out = [model for model in new if model not in added]
-    trainings = [f"{what}: {', '.join(names)}" for names, what in trainings_of_one_side(config, before) if names]  # fmt: skip
+    trainings = [f"{what}: {', '.join(names)}" for names, what in one_sided_replicates(config, before) if names]  # fmt: skip
     over_users = _over_users(config, decision)
     versions = version_warnings(evaluations, before)
     notes = (*versions, *_notes(left_out, vanished, before), *differing.notes())
-    return Gated(decision, (*notes, *trainings, *over_users))
+    return GateResult(decision, (*notes, *trainings, *over_users))
 
 
 def _first(model: str, replicates: ReplicateNames) -> str:
@@ -186,17 +186,21 @@ def _over_users(config: ComparisonConfig, decision: Decision) -> Iterator[str]:
         yield f"decided over users: other trainings of {', '.join(trained)} are not in the intervals"
 
 
-def _notes(new: Sequence[str], vanished: Sequence[str], before: Former) -> Iterator[str]:
+def _notes(new: Sequence[str], vanished: Sequence[str], before: RevisionResults) -> Iterator[str]:
     if before.former_names:
         yield renamed_note(before)
     if new:
         yield f"not in {before.name}, so not decided on: {', '.join(new)}"
     if vanished:
-        yield f"no longer a model: {', '.join(vanished)}"
+        yield f"removed: {', '.join(vanished)}"
 
 
-def _with_former_self(
-    config: ComparisonConfig, gate: Gate, models: Models, ground: EvaluationData, differing: Unlike
+def _checks_against_revision(
+    config: ComparisonConfig,
+    gate: Gate,
+    models: Models,
+    ground: EvaluationData,
+    differing: RevisionMismatch,
 ) -> Checked:
     """The guardrails and success metrics of one model; those that were not evaluated then, or otherwise, stay undecided."""
     revision, evaluated = differing.revision, models[THEN].summary["metrics"]
@@ -260,10 +264,13 @@ def _reads_lists(config: ComparisonConfig, gate: Gate) -> bool:
     )
 
 
-def _refuse_unlike(
-    gate: Gate, differing: Unlike, evaluations: Mapping[str, ModelResult], before: Former
+def _refuse_mismatch(
+    gate: Gate,
+    differing: RevisionMismatch,
+    evaluations: Mapping[str, ModelResult],
+    before: RevisionResults,
 ) -> None:
-    """Raises an InputError where the numbers of the two revisions are no comparison."""
+    """Raise an InputError if the numbers of the two revisions are not comparable."""
     problems = [
         replace(each, fix="evaluate both alike: a gate decides on nothing else")
         for each in differing.refusals(gate.labels)

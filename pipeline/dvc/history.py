@@ -20,18 +20,20 @@ from concord.metrics_core.results.history import Change, Changed, History, Reuse
 from concord.metrics_core.results.words import listed, percent
 from concord.metrics_core.stats.adjustment import chance_of_false_winner, reuse_severity
 from concord.pipeline.dvc.cache import DvcCache, FindFile
-from concord.pipeline.dvc.changes import changes, unlike
-from concord.pipeline.dvc.history_states import State, is_shallow, since, states
+from concord.pipeline.dvc.changes import changes, find_mismatch
+from concord.pipeline.dvc.history_states import State, commits_since, is_shallow, states
 from concord.pipeline.dvc.lock import LOCK, DvcLock
-from concord.pipeline.dvc.revision import Former, list_owners, renamed_lists
+from concord.pipeline.dvc.revision import RevisionResults, list_owners, renamed_lists
 from concord.reports.writing.verdicts import VERDICTS
 
-Pairs = tuple[str, tuple[str, ...], tuple[Change, ...]]  # why not all, unchanged models, the others
+StateChanges = tuple[
+    str, tuple[str, ...], tuple[Change, ...]
+]  # why not all, unchanged models, the others
 
 
 @dataclass(frozen=True)
-class _Terms:
-    """What a revision asked of its primary labels."""
+class _PrimaryRules:
+    """Conventions, levels and minimum effects of a revision's primary labels."""
 
     conventions: Conventions
     labels: list[Label]
@@ -44,13 +46,13 @@ class _Terms:
     def alpha(self) -> float:
         return 1 - self.confidence
 
-    def without(self, labels: Container[str]) -> "_Terms":
+    def without(self, labels: Container[str]) -> "_PrimaryRules":
         kept = [label for label in self.labels if str(label) not in labels]
         return replace(self, labels=kept, primary=[str(label) for label in kept])
 
 
-def paired(then: State, now: State, find: FindFile) -> Pairs:
-    """The primary labels of the models that both have; where users' values are the same file, that is said and not read."""
+def compare_states(then: State, now: State, find: FindFile) -> StateChanges:
+    """Compare the primary labels of the models that both have; files of values with one hash are not read."""
     if then.comparison is None or now.comparison is None:
         return now.gone or "the revision before cannot be read", (), ()
     renamed = _renamed_models(then, now)
@@ -65,13 +67,13 @@ def paired(then: State, now: State, find: FindFile) -> Pairs:
     if isinstance(sides, str):
         return sides, same, ()
     ours, theirs = sides
-    before = Former(then.commit.short, {}, [names[model] for model in other], theirs)
+    before = RevisionResults(then.commit.short, {}, [names[model] for model in other], theirs)
     try:
-        terms = _terms(now, now.comparison, ours[other[0]])
+        terms = _primary_rules(now, now.comparison, ours[other[0]])
     except InputError:
         return "its conventions are those of another version of Concord", same, ()
-    differing = unlike(terms, ours, before)
-    whose = f"{', '.join(other)} had "  # told only where it concerns some of them
+    differing = find_mismatch(terms, ours, before)
+    whose = f"{', '.join(other)} had "  # left out of the note: it concerns all of them
     told = [each.what.partition(": ")[0].removeprefix(whose) for each in differing.truth]
     told += [each.partition(": ")[0] for each in differing.differences()]
     told += [f"{x} is no longer a metric" for x in now.comparison.primary if x not in terms.primary]
@@ -96,9 +98,9 @@ def _sides(
     return [{m: found for m, found in side.items() if found is not None} for side in sides]
 
 
-def _terms(state: State, comparison: Comparison, evaluated: ModelResult) -> _Terms:
+def _primary_rules(state: State, comparison: Comparison, evaluated: ModelResult) -> _PrimaryRules:
     labels = [*_known(comparison.primary)]
-    return _Terms(
+    return _PrimaryRules(
         conventions=Conventions.from_mapping(evaluated.summary["conventions"]),
         labels=labels,
         primary=[str(label) for label in labels],
@@ -109,7 +111,7 @@ def _terms(state: State, comparison: Comparison, evaluated: ModelResult) -> _Ter
 
 
 def _known(primary: Sequence[str]) -> Iterator[Label]:
-    """The labels without those of own metrics that are gone."""
+    """Yield the labels whose metrics still exist."""
     for text in primary:
         with suppress(ValueError):
             yield parse(text)
@@ -120,7 +122,7 @@ def _effect(text: str) -> Effect:
 
 
 def _lists(state: State, model: str) -> list[str]:
-    """The names of a model's lists: one, or those of its trainings."""
+    """Return the names of a model's lists: one, or one per replicate."""
     assert state.comparison is not None, "told before"
     return [name for name, of in state.comparison.lists.items() if of == model]
 
@@ -160,7 +162,7 @@ def _renamed_models(then: State, now: State) -> dict[str, str]:
 
 
 def _evaluated(state: State, model: str, find: FindFile) -> ModelResult | None:
-    """A model's results; those of its trainings together. None where one of them is gone."""
+    """Return a model's results, those of its replicates as one; None if a file is missing."""
     found = {name: _of_lists(state, name, find) for name in _lists(state, model)}
     known = {name: each for name, each in found.items() if each is not None}
     if len(known) < len(found):
@@ -169,7 +171,7 @@ def _evaluated(state: State, model: str, find: FindFile) -> ModelResult | None:
     if not others:
         return first
     assert state.comparison is not None, "told before"
-    terms = _terms(state, state.comparison, first)
+    terms = _primary_rules(state, state.comparison, first)
     return replicated(
         known,
         labels=terms.labels,
@@ -192,7 +194,7 @@ Decision = tuple[Lists, Lists, str, str]  # a model, the baseline, a label, unde
 
 
 def reuse(found: Sequence[State], confidence: float) -> Reuse | None:
-    """None where the ground truth of the last revision has no hash, or dvc.lock of no revision can be read."""
+    """Return how often the current ground truth decided; None if it has no hash."""
     truth = found[-1].lock.truth if found else None
     if truth is None:
         return None
@@ -211,7 +213,7 @@ def reuse(found: Sequence[State], confidence: float) -> Reuse | None:
 
 
 def _decisions(lock: DvcLock) -> Iterator[Decision]:
-    """All from dvc.lock, so that results that are gone count too."""
+    """Yield the decisions by dvc.lock alone, so that those without results count too."""
     params = lock.comparison_params
     baseline = _reused_lists(lock, params.replicates, params.baseline or "")
     for model in model_names(params.models, params.replicates):
@@ -256,7 +258,7 @@ def history(revision: str | None = None) -> History:
     ------
     InputError : there is no git or DVC repository here, no such revision, or no comparison was ever committed
     """
-    wanted = None if revision is None else since(revision)
+    wanted = None if revision is None else commits_since(revision)
     find = DvcCache().find
     found = states(find)
     if not found:
@@ -271,14 +273,14 @@ def history(revision: str | None = None) -> History:
     return History(
         title=readable[-1].title if readable else "",
         confidence=confidence,
-        revisions=tuple(_told(then, now, find) for then, now in shown),
+        revisions=tuple(_revision(then, now, find) for then, now in shown),
         reuse=reuse([state for state in found if state.mark], confidence),
         notes=(*_notes([now for _, now in shown]), *_over_users([now for _, now in shown])),
     )
 
 
 def _steps(found: Sequence[State]) -> Iterator[tuple[State | None, State]]:
-    """Each state, after the last one before it whose dvc.lock can be read."""
+    """Yield each state with the last one before it whose dvc.lock can be read."""
     then: State | None = None
     for now in found:
         yield then, now
@@ -308,8 +310,8 @@ def _over_users(shown: Sequence[State]) -> list[str]:
     return [f"intervals and verdicts are over users: other trainings of {listed(trained)} are not in them"]  # fmt: skip
 
 
-def _told(then: State | None, now: State, find: FindFile) -> Revision:
-    unpaired, same, changes = ("", (), ()) if then is None else paired(then, now, find)
+def _revision(then: State | None, now: State, find: FindFile) -> Revision:
+    unpaired, same, changes = ("", (), ()) if then is None else compare_states(then, now, find)
     commit = now.commit
     return Revision(
         name=commit.short,
@@ -319,7 +321,7 @@ def _told(then: State | None, now: State, find: FindFile) -> Revision:
         truth=now.lock.truth,
         baseline=None if now.comparison is None else now.comparison.baseline,
         gone=now.gone,
-        standings=_standings(now.comparison) if now.comparison else _of_git(now.primary),
+        standings=_standings(now.comparison) if now.comparison else _standings_of_git(now.primary),
         changed=changed_between(then, now) if then is not None and now.mark else (),
         unpaired=unpaired,
         same=same,
@@ -328,7 +330,7 @@ def _told(then: State | None, now: State, find: FindFile) -> Revision:
 
 
 def changed_between(then: State, now: State) -> tuple[Changed, ...]:
-    """What git and the cache know of it; less where a comparison is gone."""
+    """Return what changed by both comparisons, or by dvc.lock if one is missing."""
     was, is_now = then.lock.background, now.lock.background
     tables = [table for table in {**was, **is_now} if was.get(table) != is_now.get(table)]
     renamed = renamed_lists(now.lock.model_entries, then.lock.model_entries)
@@ -367,8 +369,8 @@ def _standings(comparison: Comparison) -> tuple[Standing, ...]:
     return tuple(found)
 
 
-def _of_git(primary: dict[str, dict[str, object]]) -> tuple[Standing, ...]:
-    """Means and verdicts of primary.json; it has no intervals."""
+def _standings_of_git(primary: dict[str, dict[str, object]]) -> tuple[Standing, ...]:
+    """Return the standings of primary.json, which has no intervals."""
     return tuple(
         Standing(
             label=label,
@@ -380,7 +382,7 @@ def _of_git(primary: dict[str, dict[str, object]]) -> tuple[Standing, ...]:
             difference=None,
             diff_low=None,
             diff_high=None,
-            verdict=_named(primary.get(f"{label} verdict", {}).get(model)),
+            verdict=_verdict_of_word(primary.get(f"{label} verdict", {}).get(model)),
         )
         for label, means in primary.items()
         if not label.endswith(" verdict")
@@ -388,7 +390,7 @@ def _of_git(primary: dict[str, dict[str, object]]) -> tuple[Standing, ...]:
     )
 
 
-def _named(word: object) -> Verdict | None:
+def _verdict_of_word(word: object) -> Verdict | None:
     """The verdict that stands in words."""
     return cast("Verdict | None", _NAMES.get(str(word)))
 

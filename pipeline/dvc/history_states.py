@@ -50,7 +50,7 @@ def commits() -> list[Commit]:
     ]
 
 
-def since(revision: str) -> set[str]:
+def commits_since(revision: str) -> set[str]:
     """The commits of the branch that came after a revision.
 
     Raises

@@ -147,8 +147,8 @@ _COMPARISON = "comparison.json"
 
 
 @dataclass(frozen=True)
-class Former:
-    """A revision: its params.yaml, the models that it named, and the evaluations of those that were asked for.
+class RevisionResults:
+    """A revision: its params.yaml, its models, and the results of the requested ones.
 
     evaluations  : model, by its name of now -> its results; of several trainings together
     lists        : list, by its name of now -> its results: of a model, or of each of its trainings
@@ -172,14 +172,14 @@ class Former:
 
 
 @contextmanager
-def former(
+def load_revision(
     revision: str,
     params: Params,
     config: ComparisonConfig,
     models: Sequence[str],
     *,
     lists: bool = False,
-) -> Iterator[Former]:
+) -> Iterator[RevisionResults]:
     """The results of a revision, in files that live as long as the block; with the models' lists, if they are read.
 
     A model has the trainings that the revision says it had, or else those that it has now, as far as they were there.
@@ -220,7 +220,7 @@ def former(
         vanished = [name for name in compared if name not in current]
         owners = {model: list_owners(own, then) for model, own in all_names.items()}
         current_names = {former_name: name for name, former_name in renamed.items()}
-        yield Former(
+        yield RevisionResults(
             name=revision,
             params=content,
             models=compared,

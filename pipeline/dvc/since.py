@@ -13,9 +13,16 @@ from concord.metrics_core.comparison.segments import segment_cells
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.files import content_id_text
 from concord.metrics_core.results.comparison_parts import SegmentCell
-from concord.metrics_core.results.history import SegmentChange, Setting, Since
-from concord.pipeline.dvc.changes import NOW, THEN, changes, one_sided, unlike, version_warnings
-from concord.pipeline.dvc.revision import Former, former
+from concord.metrics_core.results.history import RevisionChanges, SegmentChange, Setting
+from concord.pipeline.dvc.changes import (
+    NOW,
+    THEN,
+    changes,
+    find_mismatch,
+    one_sided_notes,
+    version_warnings,
+)
+from concord.pipeline.dvc.revision import RevisionResults, load_revision
 from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.yaml_files import read_yaml
@@ -27,8 +34,8 @@ _HASH = 12  # characters of a hash that are shown
 Settings = dict[tuple[str, str, str], list[str]]  # name, then, now -> models
 
 
-def since(params: Params, revision: str) -> Since:
-    """The project against its former self.
+def changes_since(params: Params, revision: str) -> RevisionChanges:
+    """Compare the project with an earlier revision.
 
     Raises
     ------
@@ -39,19 +46,19 @@ def since(params: Params, revision: str) -> Since:
     evaluations = with_replicates(every, config)
     groups = config.segments.values()
     lists = any(isinstance(each, ByPopularity) for each in groups)
-    with former(revision, params, config, list(evaluations), lists=lists) as before:
-        differing = unlike(config, evaluations, before)
+    with load_revision(revision, params, config, list(evaluations), lists=lists) as before:
+        differing = find_mismatch(config, evaluations, before)
         doubts = [problem.what for problem in differing.refusals(config.primary)]
         alike = config.without(differing.labels)
         worse: list[SegmentChange] = []
         if not doubts:
-            worse = list(_worse(alike, evaluations, ground_of(params), before))
-        return Since(
+            worse = list(_worse_segments(alike, evaluations, ground_of(params), before))
+        return RevisionChanges(
             revision=before.name,
             doubts=tuple(doubts),
             notes=(
                 *version_warnings(evaluations, before),
-                *one_sided(config, list(evaluations), before, every_model=True),
+                *one_sided_notes(config, list(evaluations), before, every_model=True),
                 *(() if doubts else differing.notes()),
             ),
             changes=() if doubts else changes(alike, evaluations, before),
@@ -64,7 +71,7 @@ def since(params: Params, revision: str) -> Since:
 
 
 def _rules(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Setting]:
-    """A request that changes what it is judged by says so."""
+    """Yield the settings of gate, comparison and segments that changed."""
     was, is_now = ({k: v for name in _RULES for k, v in _leaves(name, each.get(name))} for each in (then, now))  # fmt: skip
     for key in dict.fromkeys([*was, *is_now]):
         if was.get(key) != is_now.get(key):
@@ -80,13 +87,13 @@ def _leaves(key: str, value: Any) -> Iterator[tuple[str, str]]:
         yield key, _plain(value)
 
 
-def _worse(
+def _worse_segments(
     config: ComparisonConfig,
     models: Mapping[str, ModelResult],
     ground: EvaluationData,
-    before: Former,
+    before: RevisionResults,
 ) -> Iterator[SegmentChange]:
-    """Every group in which a model is significantly worse than it was."""
+    """Yield every segment in which a model is significantly worse than it was."""
     for name in config.segments:
         for model, then in before.evaluations.items():
             sides = {NOW: models[model], THEN: then}
@@ -96,10 +103,12 @@ def _worse(
             means = {(c.label, c.segment): c.mean for c in cells if c.model == THEN}
             for cell in cells:
                 if cell.verdict in _WORSE:
-                    yield _told(cell, model, name, means[cell.label, cell.segment])
+                    yield _segment_change(cell, model, name, means[cell.label, cell.segment])
 
 
-def _told(cell: SegmentCell, model: str, segmentation: str, then: float | None) -> SegmentChange:
+def _segment_change(
+    cell: SegmentCell, model: str, segmentation: str, then: float | None
+) -> SegmentChange:
     assert cell.verdict is not None
     return SegmentChange(
         label=cell.label,
@@ -119,11 +128,11 @@ def _told(cell: SegmentCell, model: str, segmentation: str, then: float | None) 
 
 
 def _settings(
-    before: Former,
+    before: RevisionResults,
     models: Mapping[str, ModelResult],
     known: Callable[[str, Mapping[str, Any]], Mapping[str, str]],
 ) -> tuple[Setting, ...]:
-    """What is known of the summaries, where it is another than it was; alike for several lists: once."""
+    """Return the changed entries of summaries, each once with its models."""
     found: Settings = {}
     for model, then in before.lists.items():
         if model not in models:

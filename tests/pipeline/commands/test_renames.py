@@ -87,12 +87,12 @@ def test_new_models_are_held_against_the_baseline_or_left_out(project: Path) -> 
     code, lines, notes = _gate(project, new_models="baseline")
     assert code == 1
     assert lines[0] == "worse, against v1: slim (new, against knn) is worse; knn passes."
-    assert notes == ["no longer a model: ease"]
+    assert notes == ["removed: ease"]
 
     code, lines, notes = _gate(project, new_models="ignore")
     assert code == 0
     assert lines[0] == "pass, against v1: knn passes."
-    assert notes == ["not in v1, so not decided on: slim", "no longer a model: ease"]
+    assert notes == ["not in v1, so not decided on: slim", "removed: ease"]
 
     assert _gate(project, new_models="ignore", models=["knn", "slim"])[0] == 0
 
@@ -127,7 +127,7 @@ def test_a_renamed_model_beside_those_of_the_gate_has_not_vanished(project: Path
     code, lines, notes = _gate(project, models=["knn"])
 
     assert (code, lines[0]) == (0, "pass, against v1: knn passes.")
-    assert "no longer a model: ease" not in notes
+    assert "removed: ease" not in notes
 
 
 @pytest.mark.whole

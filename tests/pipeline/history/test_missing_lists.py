@@ -7,7 +7,7 @@ import pytest
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.pipeline.dvc.changes import changes
 from concord.pipeline.dvc.lock import DvcLock
-from concord.pipeline.dvc.revision import Former
+from concord.pipeline.dvc.revision import RevisionResults
 from tests.metrics_core.comparing.tables import config_for, evaluated_of
 
 ASKED = config_for(["nDCG@10"], "als")
@@ -25,7 +25,7 @@ def _lacking(evaluated: ModelResult, n: int) -> ModelResult:
     [(50, 0, "worse"), (51, 0, "not_comparable"), (0, 51, "not_comparable")],
 )
 def test_a_change_is_judged_where_lists_are_there(now: int, then: int, verdict: str) -> None:
-    before = Former("v1", {}, ["als"], {"als": _lacking(THEN, then)})
+    before = RevisionResults("v1", {}, ["als"], {"als": _lacking(THEN, then)})
 
     (change,) = changes(ASKED, {"als": _lacking(NOW, now)}, before)
 

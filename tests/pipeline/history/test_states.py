@@ -18,7 +18,7 @@ from concord.metrics_core.results.history import Changed, History
 from concord.metrics_core.results.stored import SCHEMA
 from concord.pipeline.dvc.git import FileAtCommit, blobs_at, files_at
 from concord.pipeline.dvc.history import changed_between, history, reuse
-from concord.pipeline.dvc.history_states import State, commits, is_shallow, since, states
+from concord.pipeline.dvc.history_states import State, commits, commits_since, is_shallow, states
 from concord.pipeline.dvc.lock import ComparisonParams, DvcLock
 from tests.pipeline.revisions import commit, git
 from tests.project import ROOT, run
@@ -460,16 +460,16 @@ def test_git_is_not_asked_for_each_file_that_is_only_on_a_remote(tmp_path: Path)
 
 def test_after_a_tag_and_after_a_range(repository: Path) -> None:
     with chdir(repository):
-        after = [each.subject for each in commits() if each.name in since("after-one")]
+        after = [each.subject for each in commits() if each.name in commits_since("after-one")]
 
         assert after == ["merge of side", "three"]
-        assert since("after-one..") == since("after-one")
+        assert commits_since("after-one..") == commits_since("after-one")
 
 
 @pytest.mark.parametrize("revision", ["nope", "--all", ""])
 def test_no_revision_is_refused(repository: Path, revision: str) -> None:
     with chdir(repository), pytest.raises(InputError, match="is no revision"):
-        since(revision)
+        commits_since(revision)
 
 
 def test_a_shallow_checkout_is_known(repository: Path, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from concord.metrics_core.results.comparison_parts import Verdict
-from concord.metrics_core.results.history import Change, SegmentChange, Setting, Since
+from concord.metrics_core.results.history import Change, RevisionChanges, SegmentChange, Setting
 from concord.reports.comment import Comment, render_comment
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed
@@ -39,8 +39,8 @@ def in_segment(model: str, segment: str, difference: float = -0.1) -> SegmentCha
     )
 
 
-def since(**parts: Any) -> Since:
-    base = Since("v1", (), (), (), (), segmented=True, conventions=(), data=())
+def since(**parts: Any) -> RevisionChanges:
+    base = RevisionChanges("v1", (), (), (), (), segmented=True, conventions=(), data=())
     return replace(base, **parts)
 
 
