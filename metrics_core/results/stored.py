@@ -48,7 +48,8 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
     """
     _refuse_another_version(content, where, _READ)
     if content["schema"] < SCHEMA:
-        content = _without_sentences(content)
+        for path in _SENTENCES:
+            content = _without(content, path)
     if odd := [name for name in _NAMES if name in content]:
         raise refuse(where, f"{odd[0]}: Unexpected keyword argument", _AGAIN)
     fields_of = {key: name for name, key in _NAMES.items()}
@@ -57,23 +58,25 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
     return found
 
 
-def _without_sentences(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of an older file without the sentences that are now made from its numbers."""
-    content = {**content}
-    content.pop("verdicts", None)
-    if isinstance(content.get("replicates"), Mapping):
-        content["replicates"] = _without(content["replicates"], "answers")
-    content["segments"] = [_without(each, "flags") for each in content.get("segments") or ()]
-    if isinstance(gate := content.get("gate"), Mapping):
-        models = [
-            {**model, "guardrails": [_without(each, "why") for each in model["guardrails"]]}
-            for model in gate["models"]
-        ]
-        content["gate"] = {**_without(gate, "lines"), "models": models}
-    return content
+_EACH = "*"  # of a list
+_SENTENCES = (  # of schemas 4 and 5; they are now made from the numbers
+    ("verdicts",),
+    ("replicates", "answers"),
+    ("segments", _EACH, "flags"),
+    ("gate", "lines"),
+    ("gate", "models", _EACH, "guardrails", _EACH, "why"),
+)
 
 
-def _without(part: Mapping[str, Any], key: str) -> dict[str, Any]:
+def _without(part: Any, path: tuple[str, ...]) -> Any:
+    """Return a part of the content without the key at `path`; what has another shape is left for the validation."""
+    key, *rest = path
+    if key == _EACH:
+        return [_without(each, tuple(rest)) for each in part] if isinstance(part, list) else part
+    if not isinstance(part, Mapping) or key not in part:
+        return part
+    if rest:
+        return {**part, key: _without(part[key], tuple(rest))}
     return {name: value for name, value in part.items() if name != key}
 
 

@@ -114,8 +114,6 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
         "2 items in 2 rows of 1 user not in items, such as 'x' (user 'u')"),
 }  # fmt: skip
 
-WITHOUT_FIX = ("metric_none", "several_unknown_metrics")
-
 
 def _rows() -> Iterator[BadArgument]:
     for id_, (table, message) in TABLES.items():

@@ -260,7 +260,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no_models": ({}, {}, "values: must be a dict that maps a model's name"),
     "baseline_unknown": ({"a": _FRAME}, {"baseline": "b"}, "baseline: 'b' is not among the models"),
     "path": ("values.csv", {}, "values['a']: is a text"),
-    "number": (3, {}, "values['a']: int is no frame"),
+    "number": (3, {}, "values['a']: int is not a frame, path or dict"),
     "empty_dict": ({"a": {}}, {}, "values['a']: is empty"),
     "values_by_user": ({"a": {"u": 0.5}}, {}, "values['a']: is a dict whose values are not all dicts"),
     "no_user": ({"a": _FRAME.rename({"user": "query"})}, {}, "values['a']: has no column 'user' (there are: query, AP)"),

@@ -204,6 +204,34 @@ OPTIONAL_OF = {
 }
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"gate": {}},
+        {"gate": {"models": [1]}},
+        {"gate": {"models": [{}]}},
+        {"segments": 3},
+        {"segments": ["x"]},
+        {"replicates": 1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("schema", [4, 5])
+def test_a_damaged_file_of_an_older_schema_is_refused(
+    schema: int, damage: dict[str, object]
+) -> None:
+    with pytest.raises(InputError, match="dvc repro compare"):
+        from_content(sample.two_models() | damage | {"schema": schema})
+
+
+def test_sentences_of_an_older_schema_are_not_read() -> None:
+    content = sample.gated() | {"schema": 5, "verdicts": ["als is best."]}
+    content["gate"] = content["gate"] | {"lines": ["pass"]}
+    content["segments"] = [each | {"flags": ["On nDCG@10, …"]} for each in content["segments"]]
+
+    assert from_content(content) == typed(sample.gated())
+
+
 def with_unmatched_models() -> Comparison:
     comparison = typed(sample.gated())
     unmatched = UnmatchedModels(("bpr",), ("slim",), "models.slim.was: bpr", ("ignore",))

@@ -173,8 +173,8 @@ def test_a_guardrail_that_can_never_pass_does_not_pass_where_nothing_differs(
         (there,) = [g for g in measured[planned.model] if (g.label, g.segmentation, g.segment) == place]  # fmt: skip
         if planned.half_width is None or there.test == "jackknife":
             continue
-        level = there.__class__(**{**vars(there), "difference": 0.0, "ci_low": -planned.half_width, "ci_high": planned.half_width, "n_nonzero": 50})  # fmt: skip
-        base = {k: v for k, v in vars(level).items() if k not in {"asked", "margin", "outcome", "why"}}  # fmt: skip
+        level = there.__class__(**{**{k: v for k, v in vars(there).items() if k in there.__dataclass_fields__}, "difference": 0.0, "ci_low": -planned.half_width, "ci_high": planned.half_width, "n_nonzero": 50})  # fmt: skip
+        base = {k: v for k, v in vars(level).items() if k in Measured.__dataclass_fields__}  # fmt: skip
         told = guarded(Measured(**base), planned.margin_setting, planned.margin)
         assert (told.outcome == "pass") == (planned.outlook != "cannot")
 

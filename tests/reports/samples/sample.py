@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from concord.metrics_core.results.comparison_parts import MIRROR
+
 Content = dict[str, Any]
 
 HERE = Path(__file__).parent
@@ -45,6 +47,9 @@ def lower_is_better() -> Content:
     rows = [row for row in content["leaderboard"] if row["label"] == label]
     for row in rows:
         row["best"] = row["mean"] == min(other["mean"] for other in rows)
+    for pair in content["differences"]:
+        if pair["label"] == label:
+            pair["verdict"] = MIRROR.get(pair["verdict"], pair["verdict"])
     return content
 
 
