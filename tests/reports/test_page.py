@@ -35,7 +35,7 @@ def page() -> str:
 def test_many_findings_are_folded_behind_the_first(page: str) -> None:
     findings = typed(sample.gated()).verdicts
     assert len(findings) > 5
-    assert all(escape(finding, quote=False) in page for finding in findings)
+    assert all(escape(finding, quote=False) in page for finding in findings[1:])
     assert f"<summary>{len(findings) - 5} more findings</summary>" in page
 
 
