@@ -36,6 +36,10 @@ def run(arguments: argparse.Namespace) -> int:
     code = EXIT_CODES[result.decision.outcome]
     if arguments.json:
         content = {"exit_code": code, "notes": result.notes, **plain(result.decision)}
+        content["lines"] = result.decision.lines
+        for model, stored in zip(result.decision.models, content["models"], strict=True):
+            for guardrail, each in zip(model.guardrails, stored["guardrails"], strict=True):
+                each["why"] = guardrail.why
         print(json.dumps(content, indent=2, ensure_ascii=False))
     else:
         print_lines([*result.decision.lines, *(f"note: {note}" for note in result.notes)])

@@ -107,9 +107,11 @@ def test_the_command_and_the_comparison_decide_alike(gated: Path) -> None:
     stored = json.loads((gated / "results/comparison/comparison.json").read_text())["gate"]
     decision = _decided(gated)
 
+    reasons = [g.pop("why") for each in decision["models"] for g in each["guardrails"]]
     assert {key: decision[key] for key in stored} == stored
     assert [each["model"] for each in stored["models"]] == ["ease", "recent"]
-    assert len(stored["lines"]) == 3
+    assert len(decision["lines"]) == 3
+    assert all(reasons)
 
 
 def test_a_gate_that_is_added_makes_the_comparison_run_again_and_nothing_else(
