@@ -206,7 +206,7 @@ def test_a_label_that_was_not_evaluated_then_is_undecided(gated: Path) -> None:
     ("gate", "arguments", "words"),
     [
         (None, (), "gate: asks nothing\n  fix: write what it asks, such as `gate: {guardrails: {nDCG@10: 2%}}`"),
-        ({"segments": {"wanted": {"nDCG@10": "2%"}}}, (), "nDCG@10 is not known of groups of wanted items"),
+        ({"segments": {"wanted": {"nDCG@10": "2%"}}}, (), "nDCG@10 is not known for groups of relevant items"),
         ({"segments": {"activity": {"Coverage@10": "2%"}}}, (), "Coverage@10 is one number over all users"),
         ({"success": ["nDCG@10", "nDCG@10"]}, (), "names a label more than once"),
         ({"success": ["nDCG@10"], "models": ["knn"]}, (), "there is no model beside the baseline, knn, to decide on"),
