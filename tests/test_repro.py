@@ -157,7 +157,7 @@ def test_a_convention_of_ranking_loads_again(project: Path) -> None:
 
 
 def test_code_that_changed_runs_the_stages_that_name_its_folder(project: Path) -> None:
-    with (project / "metrics_core/stats/paired.py").open("a") as code:
+    with (project / "metrics_core/comparison/differences.py").open("a") as code:
         code.write("# changed\n")
 
     assert stages_to_run(project) == {"compare"}
