@@ -16,7 +16,13 @@ from concord.metrics_core.data.relations import Table, read_column
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.diagnostics import LISTED, ListCounts, ListSigns, WeightCounts
 from concord.metrics_core.evaluation.panel import Definition, Panel, panel
-from concord.metrics_core.evaluation.partition import Part, Task, count_users, part_names
+from concord.metrics_core.evaluation.partition import (
+    JUDGED_UNITS,
+    Part,
+    Task,
+    count_users,
+    part_names,
+)
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT, mean_weight, names_users
 from concord.metrics_core.evaluation.summary import (
     CONFIDENCE,
@@ -197,7 +203,9 @@ def counts_content(
             **{name: count for name, count in counts.items() if "@" not in name},
             "shorter_than": {str(k): counts[f"shorter_than@{k}"] for k in ks},
         },
-        "judged_share": {str(k): counts[f"judged@{k}"] / max(counts[f"listed@{k}"], 1) for k in ks},
+        "judged_share": {
+            str(k): counts[f"judged@{k}"] / JUDGED_UNITS / max(counts[f"listed@{k}"], 1) for k in ks
+        },
         **({"propensity": accumulator.weighing.content} if task.conventions.propensity else {}),
         "validity": validity,
         "fit": fit,

@@ -109,6 +109,12 @@ class ListSigns:
         """Add the counts of another partition."""
         self.missing.update(other.missing)
         self.tied.update(other.tied)
+        self.in_train = _sum_counts(self.in_train, other.in_train)
+        self.future = _sum_counts(self.future, other.future)
+
+
+def _sum_counts(a: Counter[int] | None, b: Counter[int] | None) -> Counter[int] | None:
+    return b if a is None else a if b is None else a + b
 
 
 def count_list_signs(

@@ -320,8 +320,16 @@ def without_list(values: pl.DataFrame) -> int:
     return int((values[KNOWN] & (values[LISTED] == 0)).sum())
 
 
+JUDGED_UNITS = (
+    2**20
+)  # per judged item: averaged ties give fractions of items, which add up exactly in these units
+
+
 def count_users(values: pl.DataFrame, task: Task) -> dict[str, int]:
-    """Whole numbers about a partition's users and lists; those of partitions add up to those of the whole."""
+    """Return counts of a partition's users and lists; those of partitions add up to those of the whole.
+
+    `judged@k` is in units of 1 / JUDGED_UNITS of an item.
+    """
     known, listed, relevant = values[KNOWN], values[LISTED], values[RELEVANT]
     counts = {
         "in_truth": known.sum(),
@@ -333,7 +341,7 @@ def count_users(values: pl.DataFrame, task: Task) -> dict[str, int]:
     for k in task.cutoffs:
         counts[f"shorter_than@{k}"] = (known & (listed > 0) & (listed < k)).sum()
         counts[f"listed@{k}"] = listed.filter(known).clip(upper_bound=k).sum()
-        counts[f"judged@{k}"] = values[judged_at(k)].sum()
+        counts[f"judged@{k}"] = (values[judged_at(k)] * JUDGED_UNITS).round().sum()
     return {name: int(count) for name, count in counts.items()}
 
 

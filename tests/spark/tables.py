@@ -1,6 +1,6 @@
 """Lists and truth in which everything occurs that a convention decides about."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -102,14 +102,14 @@ def on_one_machine(
     return evaluate(recs, truth, metrics=metrics, conventions=conventions, **how)
 
 
-def assert_same(found: Evaluation, expected: Evaluation, *, same_warnings: bool = True) -> None:
-    """Every bit of every value, the summaries and, unless a known gap is named at the call, the warnings."""
+def assert_same(found: Evaluation, expected: Evaluation) -> None:
+    """Every bit of every value, the summaries and the warnings."""
     values = pl.from_arrow(found.per_user.toArrow())
     assert isinstance(values, pl.DataFrame)
     assert _bits(values.sort("user")) == _bits(expected.per_user)
     assert found.to_frame().equals(expected.to_frame(), null_equal=True)
-    assert not same_warnings or found.warnings == expected.warnings
-    assert repr(found) == repr(replace(expected, warnings=found.warnings))
+    assert found.warnings == expected.warnings
+    assert repr(found) == repr(expected)
 
 
 def _bits(values: pl.DataFrame) -> list[tuple[Any, ...]]:

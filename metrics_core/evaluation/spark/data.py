@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -24,9 +24,6 @@ from concord.metrics_core.evaluation.spark.bucket import (
 from concord.metrics_core.evaluation.spark.buckets import (
     BucketResults,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

@@ -97,11 +97,15 @@ class SparkValues:
         for each in facts:
             for length, some, every, number in each.lists:
                 kinds[length, some, every] += number
-            for name, counts in each.signs.items():
-                if counts is not None:
-                    total = getattr(signs, name) or Counter()
-                    total.update(dict(counts))
-                    setattr(signs, name, total)
+            counts = {name: Counter(dict(n)) for name, n in each.signs.items() if n is not None}
+            signs.add(
+                ListSigns(
+                    counts.get("missing", Counter()),
+                    counts.get("in_train"),
+                    counts.get("future"),
+                    counts.get("tied", Counter()),
+                )
+            )
         no_values = pl.DataFrame(schema=dict.fromkeys(value_columns(task), pl.Null))
         yield Part(no_values, self.exposures, signs, PartCounts(added(facts), kinds))
 

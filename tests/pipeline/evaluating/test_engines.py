@@ -1,5 +1,6 @@
 """Both engines and every partition give the same bits, which are those of the library on the files as they are."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,15 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.analyses.explain import explain_ranked
+from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT, ListSigns
 from concord.metrics_core.evaluation.evaluate_model import ModelData, execute_in_memory
-from concord.metrics_core.evaluation.partition import Part, Task, count_users
+from concord.metrics_core.evaluation.partition import (
+    JUDGED_UNITS,
+    Part,
+    Task,
+    count_users,
+    judged_at,
+)
 from concord.metrics_core.evaluation.side_data import NONE, Background
 from concord.metrics_core.evaluation.summary import summarise_catalogue
 from concord.metrics_core.metrics.catalogue import CATALOGUE
@@ -90,6 +98,24 @@ def test_counts_of_partitions_add_up(files: tuple[Path, Path]) -> None:
     assert {name: sum(part[name] for part in parts) for name in whole} == whole
     assert whole["without_list"] > 0
     assert whole["only_in_lists"] > 0
+
+
+def test_fractions_of_judged_items_add_up_over_partitions() -> None:
+    """Averaged ties put a third of an item into the top k of each of these users."""
+    task = Task([parse("P@5")], cc.preset("standard", ties="average"))
+    values = pl.DataFrame({KNOWN: True, LISTED: 9, RELEVANT: 1, judged_at(5): [1 / 3] * 6})
+    whole = count_users(values, task)
+
+    assert whole["judged@5"] / JUDGED_UNITS == pytest.approx(2, rel=1e-5)
+    assert whole == {n: 6 * count for n, count in count_users(values[:1], task).items()}
+
+
+def test_signs_of_lists_add_up_over_partitions() -> None:
+    signs = ListSigns()
+    for held in (2, 3):
+        signs.add(ListSigns(Counter({1: 1}), Counter({1: held}), None, Counter({5: 1})))
+
+    assert signs == ListSigns(Counter({1: 2}), Counter({1: 5}), None, Counter({5: 2}))
 
 
 PER_USER = ["UserCoverage@3", "Novelty@3", "ARP@3", "LongTail@3", "ILD@3", "Serendipity@3", "Calibration@3", "PopCorr"]  # fmt: skip
