@@ -31,7 +31,7 @@ COMMANDS = (
 OTHER = (b"null", b"[]", b"{}", b'"text"', b"[" * 9999, b"3", b"\xff\xfe{}", b'{"schema": 5}')
 NUMBERS = (b"1e999", b"-1e999", b"NaN", b"Infinity", b'"0.5"', b"null", b"{}", b"1" * 5000, b"true")
 REFUSED = 2
-WARNINGS = ("beware", "cannot be read", "not in DVC's cache", "not logged: ")
+WARNINGS = ("warning: ", "cannot be read", "not in DVC's cache", "not logged: ")
 
 
 @cache

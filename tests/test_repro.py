@@ -64,7 +64,7 @@ def test_the_last_that_the_stages_say_is_the_leaderboard(demo: Path) -> None:
 
     assert last[:12] == shown[:12]
     assert last[12:14] == [
-        "beware, 1 serious warning: `concord leaderboard`, or the report",
+        "1 serious warning: `concord leaderboard`, or the report",
         "Updating lock file 'dvc.lock'",
     ]
 

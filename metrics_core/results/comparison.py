@@ -29,7 +29,7 @@ from concord.metrics_core.results.frames import frame_of
 from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.rendering import render_sentences, rendered
 from concord.metrics_core.results.replicates import ReplicatedDifference, Replicates
-from concord.metrics_core.results.words import WithInterval
+from concord.metrics_core.results.words import narrowest_half
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,16 +42,6 @@ class Precision:
     means: float | None
     differences: float | None
     in_unit_interval: bool
-
-
-def narrowest_half(intervals: Iterable[WithInterval]) -> float | None:
-    """Return half of the narrowest interval; None where none has a width."""
-    halves = (
-        (each.ci_high - each.ci_low) / 2
-        for each in intervals
-        if each.ci_low is not None and each.ci_high is not None
-    )
-    return min((half for half in halves if half > 0), default=None)
 
 
 def in_unit_interval(values: Iterable[float | None]) -> bool:
@@ -128,8 +118,8 @@ class Comparison:
         n = len(self.models)
         models = "1 model" if n == 1 else f"{n} models"
         said = f": {self.verdicts[0]}" if self.verdicts else ""
-        beware = "".join(f" Beware, {each.whose}: {each.sentence}" for each in self.serious)
-        return f"<Comparison of {models} on {', '.join(self.primary)}{said}{beware}>"
+        warnings = "".join(f" Warning ({each.whose}): {each.sentence}" for each in self.serious)
+        return f"<Comparison of {models} on {', '.join(self.primary)}{said}{warnings}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the leaderboard, the verdicts and the differences to the baseline.

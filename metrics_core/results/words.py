@@ -22,16 +22,21 @@ class WithInterval(Protocol):
         """The upper end."""
 
 
+def narrowest_half(intervals: Iterable[WithInterval]) -> float | None:
+    """Return half of the narrowest interval; None where none has a width."""
+    halves = (
+        (each.ci_high - each.ci_low) / 2
+        for each in intervals
+        if each.ci_low is not None and each.ci_high is not None
+    )
+    return min((half for half in halves if half > 0), default=None)
+
+
 def digits(numbers: Iterable[WithInterval]) -> int:
     """Return the decimals that show two significant digits of the narrowest interval."""
-    known = [
-        (n.ci_high - n.ci_low) / 2
-        for n in numbers
-        if n.ci_low is not None and n.ci_high is not None
-    ]
-    widths = [half for half in known if half > 0]
-    wanted = 1 - math.floor(math.log10(min(widths))) if widths else _FEWEST_DIGITS
-    return min(max(wanted, _FEWEST_DIGITS), _MOST_DIGITS)
+    half = narrowest_half(numbers)
+    needed = _FEWEST_DIGITS if half is None else 1 - math.floor(math.log10(half))
+    return min(max(needed, _FEWEST_DIGITS), _MOST_DIGITS)
 
 
 def number(value: float | None, digits: int) -> str:

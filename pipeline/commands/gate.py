@@ -30,9 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     result = decide_gate(params, arguments.revision)
     warn_if_stale(params)
     if serious := len(load_comparison(params).serious):
-        LOG.warning(
-            "beware, %s on these results: see the report", in_words(serious, "serious warning")
-        )
+        LOG.warning("%s about these results: see the report", in_words(serious, "serious warning"))
     code = EXIT_CODES[result.decision.outcome]
     if arguments.json:
         content = {"exit_code": code, "notes": result.notes, **plain(result.decision)}

@@ -25,10 +25,10 @@ def run(arguments: argparse.Namespace) -> None:
     labels = [evaluated_label(text, comparison.labels) for text in arguments.metric]
     out = console()
     if stale := stale_message(params):
-        out.print(f"beware, {stale}\n")
+        out.print(f"warning: {stale}\n")
     print_leaderboard(out, comparison, list(dict.fromkeys(labels)) or comparison.primary)
     for each in comparison.serious:
-        out.print(f"\nbeware, {each.whose}: {each.sentence}")
+        out.print(f"\nWarning ({each.whose}): {each.sentence}")
 
 
 def is_last_stage(stage: str) -> bool:
@@ -53,4 +53,4 @@ def after_repro() -> None:
     out = console()
     print_leaderboard(out, comparison, comparison.primary, MAX_LINES)
     if serious := len(comparison.serious):
-        out.print(f"beware, {in_words(serious, 'serious warning')}: `{COMMAND}`, or the report")
+        out.print(f"{in_words(serious, 'serious warning')}: `{COMMAND}`, or the report")

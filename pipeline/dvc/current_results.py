@@ -45,7 +45,7 @@ def warn_if_stale(params: Params) -> str | None:
     """Log what `stale_message` returns, and return it."""
     stale = stale_message(params)
     if stale:
-        LOG.warning("beware, %s", stale)
+        LOG.warning("warning: %s", stale)
     return stale
 
 

@@ -220,9 +220,9 @@ def _check_ids(params: Params, model: str) -> None:
         listed, known, similar = (matches[kind][name] for name in ("listed", "known", "alike"))
         if similar:
             ids = in_words(similar, kind.removesuffix("s"))
-            print(f"{model}: beware, {ids} would match the ground truth but for capitals or leading zeros", flush=True)  # fmt: skip
+            print(f"{model}: warning: {ids} would match the ground truth but for capitals or leading zeros", flush=True)  # fmt: skip
         if listed and not known:
-            print(f"{model}: beware, none of its {kind} occurs in the ground truth", flush=True)
+            print(f"{model}: warning: none of its {kind} occurs in the ground truth", flush=True)
 
 
 def _problems_of(check: Callable[..., object], *arguments: object) -> tuple[Problem, ...]:

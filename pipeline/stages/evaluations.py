@@ -61,7 +61,7 @@ def read_evaluations(
     _refuse([*problems, *_other_truth(found)])
     left_out = {label: why for each in departed.values() for label, why in each.items()}
     for why, labels in by_reason(left_out).items():
-        LOG.warning("beware, left out: %s, evaluated with %s; run `dvc repro`", labels, why)
+        LOG.warning("warning: left out: %s, evaluated with %s; run `dvc repro`", labels, why)
     return found, config.without(left_out)
 
 

@@ -7,7 +7,7 @@ from concord.reports.text.blocks import Block, TextTable
 from concord.reports.writing import history as cells
 
 HEADER = ("what changed", "best model", "against the baseline", "since the revision before")
-PREFIXES = {"serious": "beware: ", "notice": "notice: ", None: ""}
+PREFIXES = {"serious": "warning: ", "notice": "notice: ", None: ""}
 
 
 def describe_history(history: History) -> Iterator[Block]:

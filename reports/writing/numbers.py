@@ -3,14 +3,10 @@
 import math
 from collections.abc import Iterable
 
-from concord.metrics_core.results.comparison import (
-    Comparison,
-    in_unit_interval,
-    narrowest_half,
-)
+from concord.metrics_core.results.comparison import Comparison, in_unit_interval
 from concord.metrics_core.results.words import MINUS as MINUS
 from concord.metrics_core.results.words import PERCENT as PERCENT
-from concord.metrics_core.results.words import WithInterval
+from concord.metrics_core.results.words import WithInterval, narrowest_half
 
 MISSING = "\N{EN DASH}"
 SMALLEST_P = 0.0001

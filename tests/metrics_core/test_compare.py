@@ -250,7 +250,7 @@ def test_what_is_shown_says_what_is_serious() -> None:
         {"near": MODELS["near"], "strange": strange}, TRUTH, **{**ASKED, "baseline": "near"}
     )
 
-    told = "Beware, strange: No item of the lists stands in the truth, for any user."
+    told = "Warning (strange): No item of the lists stands in the truth, for any user."
     assert told in repr(comparison)
     assert "Serious, strange: No item" in comparison._repr_html_()
     assert repr(comparison).startswith(

@@ -131,7 +131,7 @@ def test_a_result_that_has_changed_is_a_warning(project: Path, command: str) -> 
     pq.write_table(table.set_column(at, table.field(at), pc.multiply(table[at], 0.5)), values)
     done = attempt(project, "concord", *command.split())
 
-    assert f"beware, {RESULTS['values']} has changed since these results were made" in done.stderr
+    assert f"warning: {RESULTS['values']} has changed since these results were made" in done.stderr
 
 
 def _object(project: Path, md5: str) -> Path:

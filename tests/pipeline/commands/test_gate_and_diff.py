@@ -229,18 +229,18 @@ def test_what_cannot_be_decided_is_refused_with_2(
 def test_a_decision_on_results_that_are_older_than_their_files_says_so(gated: Path) -> None:
     lists = gated / "data/demo/ease.parquet"
     kept = lists.read_bytes()
-    assert "beware" not in attempt(gated, "concord", "gate").stderr
+    assert "warning" not in attempt(gated, "concord", "gate").stderr
     change_params(gated, {"gate": {"success": ["R@10"]}})  # it decides by the gate of now
-    assert "beware" not in attempt(gated, "concord", "gate").stderr
+    assert "warning" not in attempt(gated, "concord", "gate").stderr
 
     for spoilt in (kept[:-1], kept[:-1] + b"?"):
         lists.write_bytes(spoilt)
-        assert "beware, data/demo/ease.parquet has changed since" in attempt(gated, "concord", "gate").stderr  # fmt: skip
+        assert "warning: data/demo/ease.parquet has changed since" in attempt(gated, "concord", "gate").stderr  # fmt: skip
     lists.write_bytes(kept)
     change_params(gated, {"conventions.gain": "exp2", "conventions.preset": "custom"})
     text = attempt(gated, "concord", "comment")
 
-    assert "beware, params.yaml (conventions) has changed since these results were made: run `dvc repro`" in text.stderr  # fmt: skip
+    assert "warning: params.yaml (conventions) has changed since these results were made: run `dvc repro`" in text.stderr  # fmt: skip
     assert "> **Read this first:** params.yaml (conventions) has changed since" in text.stdout
 
 

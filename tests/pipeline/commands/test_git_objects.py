@@ -101,7 +101,7 @@ def test_conflict_markers_of_the_working_tree_are_a_warning(project: Path) -> No
 
     for command in ("gate", "comment"):
         told = attempt(project, "concord", command, "v1").stderr
-        assert "beware, dvc.lock has merge conflict markers: line 1 starts with '<<<<<<<'" in told
+        assert "warning: dvc.lock has merge conflict markers: line 1 starts with '<<<<<<<'" in told
 
 
 def test_results_that_the_cache_lacks_come_from_the_remote_or_from_git(project: Path) -> None:

@@ -123,7 +123,7 @@ def test_results_older_than_params_are_told_with_what_has_changed(
     said = run(project, "concord", "leaderboard", COLUMNS="200").splitlines()[0]
 
     told = (
-        f"beware, params.yaml{changed} has changed since these results were made: run `dvc repro`"
+        f"warning: params.yaml{changed} has changed since these results were made: run `dvc repro`"
     )
     assert said == told if changed else said.startswith("R@2")
 

@@ -126,10 +126,10 @@ def test_ids_that_hardly_mean_what_they_say_are_told(own: Path) -> None:
 
     assert code == 0
     assert (
-        "pop: beware, 2 items would match the ground truth but for capitals or leading zeros\n"
+        "pop: warning: 2 items would match the ground truth but for capitals or leading zeros\n"
         in said
     )
-    assert "pop: beware, none of its items occurs in the ground truth\n" in said
+    assert "pop: warning: none of its items occurs in the ground truth\n" in said
 
 
 def test_with_a_wrong_params_file_the_others_wait(own: Path) -> None:

@@ -131,4 +131,4 @@ def test_with_no_results_at_all_the_revisions_are_listed(
     lines = _shown(replace(HISTORY, revisions=(GONE,), reuse=replace(REUSE, severity="serious")), capsys)  # fmt: skip
 
     assert lines[:2] == ["revision what changed", "ddd4444 its results are not in DVC's cache"]
-    assert lines[-1] == "beware: 5 comparisons rest on this truth."
+    assert lines[-1] == "warning: 5 comparisons rest on this truth."
