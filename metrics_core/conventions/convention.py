@@ -96,7 +96,7 @@ class Convention:
 
     def explain(self, value: Value) -> str:
         """Return what a value means; empty if the value speaks for itself."""
-        if self.keys:
+        if isinstance(value, Mapping) and self.keys:
             meanings = [key.words.get(value.get(name), "") for name, key in self.keys.items()]
             return "; ".join(filter(None, meanings))
         if isinstance(value, Mapping):

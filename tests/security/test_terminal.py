@@ -27,10 +27,10 @@ FAULTS = {
 SAYS = """
 import logging, sys, warnings
 from concord.pipeline.running.stage import leave
-from concord.pipeline.running.messages import say
+from concord.pipeline.running.messages import print_line
 evil = sys.argv.pop()
 def work():
-    say(evil)
+    print_line(evil)
     print(evil)
     logging.getLogger("urllib3").warning("%s", evil)
     warnings.warn(evil)
