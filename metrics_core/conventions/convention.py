@@ -97,7 +97,7 @@ class Convention:
     def explain(self, value: Value) -> str:
         """Return what a value means; empty if the value speaks for itself."""
         if isinstance(value, Mapping) and self.keys:
-            meanings = [key.words.get(value.get(name), "") for name, key in self.keys.items()]
+            meanings = [key.words.get(str(value.get(name)), "") for name, key in self.keys.items()]
             return "; ".join(filter(None, meanings))
         if isinstance(value, Mapping):
             return self.forms.get(next(iter(value)), "")

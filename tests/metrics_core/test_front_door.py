@@ -144,7 +144,7 @@ def test_explain_reads_as_evaluate(tmp_path: Path) -> None:
     assert of_file.value == 0.5
     for user in (1.0, "1"):
         assert cc.explain(_as(pl.Float64), NUMBERED_TRUTH, user=user, **options).value == 0.5
-    with pytest.raises(ValueError, match="is no text such as"):
+    with pytest.raises(ValueError, match="must be a text such as"):
         cc.explain(LISTS, TRUTH, user="u", **options | {"metric": 5})
 
 
