@@ -193,7 +193,7 @@ def test_a_package_may_offer_metrics(tmp_path: Path) -> None:
         ("def f(lists, k):\n    'f'\n    return 1", "holds no metric"),
         ("import concord\n1 / 0", "line 2: raises ZeroDivisionError"),
         ("import concord\ndef f(:", "line 2: raises SyntaxError"),
-        ("@concord.metric()\ndef two_words(lists, k):\n    'f'", "metric two_words: is no name"),
+        ("@concord.metric()\ndef two_words(lists, k):\n    'f'", "metric two_words: is not a valid name"),
         ("@concord.metric()\ndef ndcg(lists, k):\n    'f'", "nDCG is in the catalogue"),
         ("@concord.metric()\ndef f(lists, k):\n    return 1", "metric f: has no docstring"),
         ("@concord.metric()\nclass f:\n    'f'", "metric f: is not a function"),

@@ -188,24 +188,27 @@ def parse_conventions(conventions: ConventionsLike) -> Conventions:
 
 
 def parse_labels(metrics: Sequence[str]) -> list[Label]:
-    """The labels of a list of texts.
+    """Return the labels of a list of texts.
 
     Raises
     ------
-    ValueError : it is no list, or a label cannot be read; all of them at once
+    InputError
+        It is not a list, or labels are invalid; all of them at once.
     """
     if not isinstance(metrics, Sequence) or isinstance(metrics, str) or not metrics:
         what = (
             "there is none"
             if isinstance(metrics, Sequence) and not metrics
-            else f"{metrics!r} is no list"
+            else f"{metrics!r} is not a list"
         )
         raise refuse("metrics", what, "write a list of labels, such as `metrics=['nDCG@10']`")
     labels: list[Label] = []
-    problems = []
+    problems: list[Problem] = []
     for text in metrics:
         try:
             labels.append(parse(text))
+        except InputError as error:  # of an own metric: it says what to do
+            problems += error.problems
         except ValueError as error:
             fix = "`concord metrics` lists the metrics"
             problems.append(Problem("metrics", str(error), fix))

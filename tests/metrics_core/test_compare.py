@@ -193,7 +193,7 @@ def test_columns_are_named_by_model_and_by_table() -> None:
         ({"baseline": 3}, "baseline: is 3"),
         ({"primary": [3]}, "primary: is [3]"),
         ({"min_effect": {3: 0.1, "default": 0.0}}, "min_effect: has the key 3"),
-        ({"metrics": pl.Series(["nDCG@5"])}, "is no list"),
+        ({"metrics": pl.Series(["nDCG@5"])}, "is not a list"),
         ({"segments": {"a": {"by": ["activity"]}}}, "segments.a: is {'by': ['activity']}"),
         ({"train": MODELS["near"], "segments": {"a": {"by": "truth_item", "shares": [-0.5, 1.5]}}}, "segments.a: is"),
         ({"train": ""}, "train: is an empty path"),

@@ -294,7 +294,7 @@ def test_values_that_do_not_fit_are_refused(name: str) -> None:
         ({"sd": 0.1}, "sd: has no use beside a comparison"),
         ({"tests": 5}, "tests: has no use beside a comparison"),
         ({"metrics": ["Coverage@5"]}, "Coverage@5 is one number over all users"),
-        ({"metrics": "R@5"}, "metrics: 'R@5' is no list"),
+        ({"metrics": "R@5"}, "metrics: 'R@5' is not a list"),
         ({"metrics": ["R@7"]}, "R@7: was not evaluated"),
         ({"metrics": ["R@5"], "effect": 20}, "effect: is 20, and no two values of R@5 are"),
     ],
