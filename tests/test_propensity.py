@@ -154,8 +154,8 @@ def test_what_cannot_be_weighed_is_refused(
         ({"popularity": 0, "clip": 0.1, "fewest": 1}, "propensity.popularity: is 0"),
         ({"popularity": 0.5, "clip": 0, "fewest": 1}, "propensity.clip: is 0"),
         ({"popularity": 0.5, "fewest": 1}, "propensity.clip: is missing"),
-        ({"popularity": 0.5, "column": "items", "clip": 0.1, "fewest": 1}, "names neither or both"),
-        ({"clip": 0.1, "fewest": 1}, "names neither or both"),
+        ({"popularity": 0.5, "column": "items", "clip": 0.1, "fewest": 1}, "needs exactly one of popularity and column"),
+        ({"clip": 0.1, "fewest": 1}, "needs exactly one of popularity and column"),
         (
             {"popularity": 0.5, "clip": 0.1, "fewest": 1, "normalised": True},
             "write per_user or over_all",
@@ -177,7 +177,7 @@ def test_what_was_not_asked_leaves_no_trace() -> None:
     assert standard.fingerprint == "8b9f230525cc"
     assert pinned().as_dict()["propensity"] == HALF
     assert RATIO.fingerprint != pinned(popularity=1).fingerprint
-    with pytest.raises(ValueError, match="unit_mean: users lets users count alike"):
+    with pytest.raises(ValueError, match="unit_mean: users gives all users the same weight"):
         cc.preset("standard", propensity=RATIO.propensity, unit_mean="users")
     with pytest.raises(ValueError, match="propensity: popularity needs train"):
         cc.evaluate(RECS, TRUTH, metrics=["P@2"], conventions=pinned())

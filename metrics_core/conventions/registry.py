@@ -86,7 +86,7 @@ _PROPENSITY = (
 def _propensity_problem(value: Mapping[str, Any]) -> Problem | None:
     if ("popularity" in value) != ("column" in value):
         return None
-    return "propensity", "needs either popularity or column", f"write {_PROPENSITY}"
+    return "propensity", "needs exactly one of popularity and column", f"write {_PROPENSITY}"
 
 
 CONVENTIONS: tuple[Convention, ...] = (

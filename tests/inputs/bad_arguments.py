@@ -99,7 +99,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "metrics_as_text": ({"metrics": "RR"}, "metrics: 'RR' is not a list"),
     "no_metrics": ({"metrics": []}, "metrics: there is none"),
     "metrics_none": ({"metrics": None}, "metrics: None is not a list"),
-    "metrics_as_number": ({"metrics": 5}, "no list"),
+    "metrics_as_number": ({"metrics": 5}, "not a list"),
     "metric_none": ({"metrics": [None]}, "must be a text such as"),
     "several_unknown_metrics": ({"metrics": ["foo", "bar"]}, "'bar'"),
     "conventions_as_number": ({"conventions": 3}, "must be a preset's name, a dict or"),
