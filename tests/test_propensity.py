@@ -154,7 +154,10 @@ def test_what_cannot_be_weighed_is_refused(
         ({"popularity": 0, "clip": 0.1, "fewest": 1}, "propensity.popularity: is 0"),
         ({"popularity": 0.5, "clip": 0, "fewest": 1}, "propensity.clip: is 0"),
         ({"popularity": 0.5, "fewest": 1}, "propensity.clip: is missing"),
-        ({"popularity": 0.5, "column": "items", "clip": 0.1, "fewest": 1}, "needs exactly one of popularity and column"),
+        (
+            {"popularity": 0.5, "column": "items", "clip": 0.1, "fewest": 1},
+            "needs exactly one of popularity and column",
+        ),
         ({"clip": 0.1, "fewest": 1}, "needs exactly one of popularity and column"),
         (
             {"popularity": 0.5, "clip": 0.1, "fewest": 1, "normalised": True},

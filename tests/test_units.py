@@ -130,7 +130,7 @@ def test_per_user_has_the_columns_of_the_unit() -> None:
 
     assert result.per_user.columns == [*UNIT, LABEL]
     assert found == {(u, s): v for u, values in recalls("als").items() for s, v in enumerate(values)}  # fmt: skip
-    assert repr(result).startswith(f"<Result for {len(sessions())} requests of {N_USERS} users: ")
+    assert repr(result).startswith(f"{len(sessions())} requests of {N_USERS} users, conventions ")
 
 
 def one_session() -> dict[str, Any]:

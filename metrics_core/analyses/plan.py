@@ -167,7 +167,9 @@ def plan(
     """
     raise_problems(number_problems(effect=effect, power=power, confidence=confidence))
     if isinstance(metrics, str):
-        raise refuse("metrics", f"{metrics!r} is not a list", f"write a list of labels: [{metrics!r}]")
+        raise refuse(
+            "metrics", f"{metrics!r} is not a list", f"write a list of labels: [{metrics!r}]"
+        )
     stated = {"sd": sd, "users": users, "seeds": seeds, "tests": None if tests == 1 else tests}
     level = CONFIDENCE if confidence is None else confidence
     unused: dict[str, Any]

@@ -165,7 +165,10 @@ def test_who_may_not_read_is_told_which_variables_count(
         message = refusal(f"s3://{BUCKET}/lists.csv", allow_outside=True)
 
     assert f"s3://{BUCKET}/lists.csv: access denied (" in message
-    assert "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, of somebody" in message
+    assert (
+        "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, of an account that may read it"
+        in message
+    )
     assert SECRET not in message
     assert KEY not in message
 

@@ -26,7 +26,7 @@ def test_it_says_what_was_found_and_changes_nothing(project: Path) -> None:
     assert lines[1].split() == ["check", "rows", "users", "items", "nDCG@10", "R@20"]
     assert max(map(len, lines)) <= 120
     assert "cold_users (notice)\n61 users of the truth (5.1\N{NO-BREAK SPACE}%) have no row in train" in shown  # fmt: skip
-    assert "; the order of the models stays." in " ".join(lines)
+    assert "; the ranking of the models stays the same." in " ".join(lines)
     assert "see: Schein et al. 2002" in lines
     assert {file: file.read_bytes() for file in project.rglob("*") if file.is_file()} == before
 
