@@ -1,1 +1,0 @@
-"""Values of several models on the same users -> one typed comparison: differences, segments, warnings, sentences."""

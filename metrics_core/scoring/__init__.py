@@ -1,1 +1,0 @@
-"""Relations in, values out: judge the lists, score every label, a partition of users at a time."""

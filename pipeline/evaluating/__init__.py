@@ -1,1 +1,0 @@
-"""Stage `evaluate`: lists and truth as loaded -> users' values and their summary."""
