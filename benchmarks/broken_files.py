@@ -7,7 +7,7 @@ from functools import cache
 
 import polars as pl
 
-from tests.pipeline.loading.load_project import TEXT_FORMS, frame
+from tests.pipeline.stages.load_project import TEXT_FORMS, frame
 
 ROWS = [
     ("u1", "a", 1, 2.5),

@@ -119,7 +119,7 @@ def load(files: Files) -> Callable[[], float]:
     """The stage `load`: read, checked, ranked, written."""
     from concord.pipeline.running.connections import isolated_connection
     from concord.pipeline.stages.load import load as stage
-    from tests.pipeline.loading.load_project import params_of
+    from tests.pipeline.stages.load_project import params_of
 
     def work() -> float:
         with TemporaryDirectory() as folder, isolated_connection() as connection:

@@ -18,7 +18,7 @@ from benchmarks.broken_files import stroke
 from benchmarks.fuzz_cases import Case, Row, kind
 from concord.metrics_core.errors import InputError, Problem
 from tests.faults.small import small_project
-from tests.pipeline.revisions import commit, git, without_code
+from tests.pipeline.dvc.revisions import commit, git, without_code
 from tests.project import ROOT, attempt, change_params, commit_results, run_all_stages
 
 EXPERIMENTS = "experiment,control,treatment,clicks\n1,first@v1,second@v1,0.1\n2,second,first,0.2\n"

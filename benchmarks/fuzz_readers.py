@@ -32,7 +32,7 @@ from concord.pipeline.params.model import BackgroundFile
 from concord.pipeline.running.connections import THREADS_VARIABLE as THREADS
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.stages.load import load, load_background, load_truth
-from tests.pipeline.loading.load_project import params_of
+from tests.pipeline.stages.load_project import params_of
 
 BATCH = 400  # cases a process
 PATIENCE = 300  # seconds a case may take; the first of `results` makes a project

@@ -51,7 +51,7 @@ SIX = Shape()
 
 def project(folder: Path, shape: Shape = SIX) -> Params:
     """The params of the models on these results."""
-    from tests.pipeline.comparing.compare_project import params_of
+    from tests.pipeline.stages.compare_project import params_of
 
     params = params_of(
         folder, shape.lists, metrics=list(shape.metrics), ks=list(shape.ks), resamples=999

@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.fuzz_cases import Case, Row, kind
 from concord.metrics_core.errors import InputError, Problem
 from tests.faults.small import small_project
-from tests.pipeline.revisions import IDENTITY, commit, git, without_code
+from tests.pipeline.dvc.revisions import IDENTITY, commit, git, without_code
 from tests.project import ROOT, attempt, change_params, commit_results, run_all_stages
 
 REFUSED, UNDECIDED = 2, 3

@@ -14,7 +14,7 @@ import concord as cc
 from benchmarks.fuzz_cases import Case, Row, kind
 from concord.metrics_core.errors import refuse
 from tests.in_process import run_concord
-from tests.pipeline.params_content import params_content
+from tests.pipeline.params.params_content import params_content
 
 ARRAYS = (
     *(f"lists.{name}" for name in ("n_relevant", "weight", "hit_number", "truth_rank", "tied_ranks")),

@@ -62,7 +62,7 @@ def make(folder: Path, users: int) -> None:
 
 def project(folder: Path) -> Params:
     """The params of a model on these files."""
-    from tests.pipeline.loading.load_project import params_of
+    from tests.pipeline.stages.load_project import params_of
 
     params = params_of(str(folder / "lists.parquet"), allow_outside=True)
     asked = {"metrics": ["P", "R", "AP", "nDCG", "RR"], "ks": [1, 5, 10, 20, 50, 100], "panel": True}  # fmt: skip

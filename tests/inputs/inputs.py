@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 import concord as cc
 from concord.metrics_core.errors import InputError
-from tests.pipeline.loading.load_project import loaded, loaded_background, loaded_truth
+from tests.pipeline.stages.load_project import loaded, loaded_background, loaded_truth
 
 File: TypeAlias = (
     str | bytes | pa.Table | Callable[[Path], object]

@@ -6,7 +6,7 @@ import pytest
 
 from concord.pipeline.mlflow.client import opened
 from concord.pipeline.mlflow.store import Tracking
-from tests.pipeline.revisions import history_project
+from tests.pipeline.dvc.revisions import history_project
 from tests.project import made_once
 
 

@@ -24,7 +24,7 @@ from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import tradeoff_chart
 from concord.reports.charts.trainings import training_chart
 from concord.reports.sections.panel import entries
-from tests.metrics_core.planning import shop
+from tests.metrics_core.analyses import plan_data
 from tests.reports.samples import sample
 from tests.reports.samples.sample_history import HISTORY
 from tests.reports.samples.trained import trained
@@ -49,7 +49,7 @@ CHARTS: dict[str, Callable[[Comparison], str]] = {
     "definitions, wide": lambda five: bump_chart(five, entries(five)[0], narrow=False),
     "trainings": lambda _: training_chart(trained(), "nDCG@3", narrow=False),
     "history": lambda _: history_chart(HISTORY, "R@1", narrow=False),
-    "plan": lambda _: drawn(cc.plan(shop.compared()), "nDCG@5"),
+    "plan": lambda _: drawn(cc.plan(plan_data.compared()), "nDCG@5"),
 }
 
 
@@ -133,7 +133,7 @@ def test_long_names_are_shortened_with_an_ellipsis() -> None:
 
 @pytest.fixture(scope="module")
 def plan() -> cc.Plan:
-    return cc.plan(shop.compared())
+    return cc.plan(plan_data.compared())
 
 
 def drawn(plan: cc.Plan, label: str | None) -> str:
@@ -164,8 +164,8 @@ def test_without_an_effect_there_is_no_power_to_show() -> None:
 
 
 def test_names_are_text_and_too_many_models_are_left_out() -> None:
-    frame = shop.per_user()["als"].per_user
-    other = shop.per_user()["ease"].per_user
+    frame = plan_data.per_user()["als"].per_user
+    other = plan_data.per_user()["ease"].per_user
     names = ['<script>"', *(f"model {n}" for n in range(MAX_MODELS + 3))]
     plan = cc.plan({"a&b": other, **dict.fromkeys(names, frame)}, baseline="a&b", effect=0.01)
 
@@ -177,7 +177,7 @@ def test_names_are_text_and_too_many_models_are_left_out() -> None:
 
 
 def test_where_nothing_is_known_nothing_is_drawn() -> None:
-    frame = shop.per_user()["als"].per_user
+    frame = plan_data.per_user()["als"].per_user
     plan = cc.plan({"a": frame, "b": frame}, baseline="a", effect=0.01)
 
     assert plan.differences[0].sd is None

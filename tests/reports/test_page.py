@@ -16,7 +16,7 @@ from concord.reports.charts.history import history_chart, turned
 from concord.reports.history_page import render_history
 from concord.reports.page import prose, render_html
 from concord.reports.writing.verdicts import VERDICTS
-from tests.metrics_core.chosen_means import comparison_of
+from tests.metrics_core.analyses.chosen_means import comparison_of
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, markdown

@@ -11,7 +11,7 @@ from concord.pipeline.params.paths import check_inside
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.stages.load import load_background
-from tests.pipeline.loading.load_project import loaded, params_of, refusal, truth_refusal
+from tests.pipeline.stages.load_project import loaded, params_of, refusal, truth_refusal
 from tests.project import ROOT
 
 LISTS = "user,item,rank\nu,a,1\n"

@@ -9,7 +9,7 @@ from mlflow import MlflowClient
 
 from concord.pipeline.mlflow.store import Tracking
 from concord.pipeline.running.failures import without_credentials
-from tests.pipeline.tracking.log_project import free_port, write_project
+from tests.pipeline.mlflow.log_project import free_port, write_project
 from tests.project import ROOT, attempt
 
 SECRETS = ("hunter2", "s3cr", "alice")

@@ -9,7 +9,7 @@ import pytest
 
 from concord.pipeline.running.tables import escape_formulas
 from concord.pipeline.stages.compare import compare
-from tests.pipeline.comparing.compare_project import params_of, write_evaluation
+from tests.pipeline.stages.compare_project import params_of, write_evaluation
 
 FORMULAS = ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "=1\n+2"]
 HARMLESS = ["a=1", " =1", "'=1", "1-2", "é", "", "ease-2", "x@y"]

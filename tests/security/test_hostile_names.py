@@ -14,8 +14,8 @@ from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.pipeline.params.model import BackgroundFile, ByColumn
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.stages.load import load_background
-from tests.metrics_core.comparing.tables import NOTHING, config_for, ground_of
-from tests.pipeline.loading.load_project import loaded, loaded_truth, params_of, refusal
+from tests.metrics_core.comparison.tables import NOTHING, config_for, ground_of
+from tests.pipeline.stages.load_project import loaded, loaded_truth, params_of, refusal
 
 STEMS = ["a[1]", "a*", "a?", "{a,b}", "ok'); DROP TABLE source; --", 'a"b', "$HOME", "%s {0}"]
 DECOYS = ["a1", "ab", "a"]  # what the patterns among these names would find

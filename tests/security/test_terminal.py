@@ -11,8 +11,8 @@ import pytest
 from concord.pipeline.running.messages import LOG, print_line, set_up_logging
 from concord.pipeline.terminal.table import console, print_table
 from tests.faults.small import run_in_process
-from tests.pipeline.tracking.log_project import write_project
-from tests.pipeline.tracking.mlflow_server import Fault, FaultyProxy
+from tests.pipeline.mlflow.log_project import write_project
+from tests.pipeline.mlflow.mlflow_server import Fault, FaultyProxy
 from tests.project import ROOT, attempt
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b2J\r\u202e"

@@ -19,8 +19,8 @@ from concord.pipeline.running.connections import read_only_connection
 from concord.pipeline.stages import spark_executor as spark_engine
 from concord.pipeline.stages.evaluate import execute_by_ranges
 from concord.pipeline.stages.spark_executor import execute_on_spark
+from tests.metrics_core.metrics.test_own_metrics import REVENUE
 from tests.spark.tables import ACCURACY, BEYOND, MARKS, tables
-from tests.test_own_metrics import REVENUE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,7 +13,7 @@ import pytest
 import concord
 from concord.metrics_core.data import object_stores as filesystems
 from concord.metrics_core.errors import InputError
-from tests.pipeline.loading.load_project import loaded, refusal
+from tests.pipeline.stages.load_project import loaded, refusal
 from tests.stores.server import BUCKET, HOST, KEY, SECRET, Line, Store, environment, store
 from tests.stores.tables import written
 

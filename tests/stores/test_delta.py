@@ -15,7 +15,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 import concord
-from tests.pipeline.loading.load_project import loaded, refusal
+from tests.pipeline.stages.load_project import loaded, refusal
 from tests.stores.server import Line, Store, environment
 
 LISTS = pl.DataFrame(

@@ -17,7 +17,7 @@ from concord.metrics_core.errors import InputError
 from concord.metrics_core.files import parse_address
 from tests.inputs.bad_inputs import BAD_INPUTS
 from tests.inputs.inputs import BadInput
-from tests.pipeline.loading.load_project import (
+from tests.pipeline.stages.load_project import (
     loaded,
     loaded_background,
     loaded_truth,

@@ -21,7 +21,7 @@ from concord.metrics_core.errors import InputError
 from concord.metrics_core.files import is_remote, parse_address
 from concord.pipeline.params import paths as remote_inputs
 from concord.pipeline.params.paths import dvc_problems, place_problems
-from tests.pipeline.loading.load_project import params_of, refusal, truth_refusal
+from tests.pipeline.stages.load_project import params_of, refusal, truth_refusal
 from tests.stores.server import KEY, SECRET
 
 

@@ -11,8 +11,8 @@ from concord.pipeline.commands.cli import build_parser
 from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import Params
 from concord.pipeline.stages.evaluations import load_cases
-from tests.pipeline.comparing.compare_project import params_of, write_evaluation
 from tests.pipeline.refusals import refusal_of
+from tests.pipeline.stages.compare_project import params_of, write_evaluation
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from concord.pipeline.dvc.lock import DvcLock
-from tests.pipeline.revisions import SECOND, cached_file
+from tests.pipeline.dvc.revisions import SECOND, cached_file
 from tests.project import attempt, change_params, copied_from, run
 
 pytestmark = pytest.mark.whole

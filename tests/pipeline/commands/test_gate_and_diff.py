@@ -10,7 +10,7 @@ import pytest
 
 from concord.metrics_core.stats.paired import paired_tests
 from concord.pipeline.commands.gate import EXIT_CODES
-from tests.pipeline.revisions import SECOND, cache_without, cached_file, commit, scored_lists
+from tests.pipeline.dvc.revisions import SECOND, cache_without, cached_file, commit, scored_lists
 from tests.project import (
     attempt,
     change_params,

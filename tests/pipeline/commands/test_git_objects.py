@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.revisions import SECOND, cached_file, commit, git
+from tests.pipeline.dvc.revisions import SECOND, cached_file, commit, git
 from tests.project import attempt, change_params, copied_from, run
 
 pytestmark = pytest.mark.whole

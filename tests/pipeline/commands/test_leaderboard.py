@@ -15,9 +15,9 @@ from concord.pipeline.commands import plan
 from concord.pipeline.commands.cli import build_parser
 from concord.pipeline.running import messages
 from concord.reports.charts.power import plan_picture
-from tests.metrics_core.planning import shop
+from tests.metrics_core.analyses import plan_data
+from tests.pipeline.dvc.revisions import commit, git
 from tests.pipeline.refusals import refusal_of
-from tests.pipeline.revisions import commit, git
 from tests.project import ROOT, attempt, change_params, copied_from, run
 
 LISTS = {"als": {"u1": ["a", "c"], "u2": ["d", "b"]}, "ease": {"u1": ["c", "a"], "u2": ["d", "e"]}}
@@ -228,7 +228,7 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
     results = folder / "results" / "comparison"
     results.mkdir(parents=True)
-    (results / "comparison.json").write_text(to_json(shop.compared()), encoding="utf-8")
+    (results / "comparison.json").write_text(to_json(plan_data.compared()), encoding="utf-8")
     return folder
 
 
@@ -284,7 +284,7 @@ def test_the_picture_is_one_file_with_the_same_bytes_in_every_process(
     run(planned, "concord", "plan", "--plot", str(tmp_path / "plan.svg"))
 
     drawn = (tmp_path / "plan.svg").read_text(encoding="utf-8")
-    plan = cc.plan(shop.compared())
+    plan = cc.plan(plan_data.compared())
     assert drawn == plan_picture(plan, "nDCG@5", power_curves(plan, "nDCG@5"))
     texts = [element.text for element in ElementTree.fromstring(drawn).iter()]
     assert "nDCG@5 against popularity" in texts

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from concord.pipeline.dvc.revision import renamed_lists
-from tests.pipeline.revisions import SECOND, evaluate_and_commit
+from tests.pipeline.dvc.revisions import SECOND, evaluate_and_commit
 from tests.project import attempt, change_params, copied_from, params_refusal, run, run_stages
 
 GATE = {"guardrails": {"nDCG@10": "2%"}}

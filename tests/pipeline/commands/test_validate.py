@@ -7,7 +7,7 @@ import pytest
 
 from concord.pipeline.init.project import init
 from concord.pipeline.init.validation import validate
-from tests.pipeline.project.repository import ITEMS, USUAL, repository, runs_in, write
+from tests.pipeline.init.repository import ITEMS, USUAL, repository, runs_in, write
 from tests.pipeline.refusals import refusal_of
 from tests.project import attempt, change_params, copied, run_stages
 

@@ -1,0 +1,229 @@
+"""`concord.audit`: a worked example, the same in plain Python, and what it says if times are missing."""
+
+import json
+import math
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import concord as cc
+from concord.metrics_core.errors import InputError
+from tests.metrics_core.analyses import audit_reference as reference
+
+COLUMNS = {"truth": {"time": "time"}, "train": {"time": "time"}}
+TRAIN = [("a", "x", 1), ("a", "y", 5), ("b", "x", 2), ("b", "z", 9), ("c", "y", 3)]
+TRUTH = [("a", "z", 4), ("b", "y", 6), ("b", "z", 10), ("c", "x", 7), ("d", "w", 8)]
+LISTS = {"a": ["z", "w"], "b": ["y", "x"], "c": ["z"], "d": ["x"]}
+HOW: dict[str, Any] = {"metrics": ["Hit@2"], "conventions": "standard", "columns": COLUMNS}
+TITLES = {"x": "Up", "y": " up", "z": "Coco", "w": "WALL·E"}
+
+
+def rows(of: Any) -> pl.DataFrame:
+    return pl.DataFrame(of, schema=["user", "item", "time"], orient="row")
+
+
+def audited(models: Any = None, **changed: Any) -> cc.Audit:
+    how: dict[str, Any] = {
+        "train": rows(TRAIN),
+        "items": pl.DataFrame({"item": list(TITLES), "title": list(TITLES.values())}),
+        **HOW,
+    }
+    return cc.audit(models or {"als": LISTS}, rows(TRUTH), **(how | changed))
+
+
+@pytest.fixture(scope="module")
+def audit() -> cc.Audit:
+    return audited()
+
+
+@pytest.mark.parametrize(
+    ("check", "counted"),
+    [
+        ("truth_before_train", (2, 5, 2, 2)),  # a: y at 5, wanted from 4 on; b: z at 9, from 6 on
+        ("train_after_truth", (2, 5, 4, 2)),  # those two are later than 4; all begin before 9
+        ("future_items", (2, 6, 2, 1)),  # z is new at 9; the truth of a ends at 4, that of c at 7
+        ("items_born_after", (1, 5, 1, 1)),  # a wants z at 4
+        ("users_born_after", (0, 5, 0, 0)),
+        ("truth_in_train", (1, 5, 1, 1)),  # b and z
+        ("item_copies", (2, 5, 2, 2)),  # Up: b wants y and has x, c wants x and has y
+        ("user_copies", (0, 5, 0, 0)),
+        ("cold_users", (1, 5, 1, 1)),  # d
+        ("cold_items", (1, 5, 1, 1)),  # w
+    ],
+)
+def test_each_check_counts_its_rows_of_how_many_its_users_and_items(
+    audit: cc.Audit, check: str, counted: tuple[int, ...]
+) -> None:
+    count = audit[check].count
+
+    assert (count.rows, count.of_rows, count.users, count.items) == counted
+    assert count.of_users == 4
+    assert count.made
+    assert (count.severity is not None) == bool(count.rows)
+
+
+def test_drift_is_the_divergence_of_shares(audit: cc.Audit) -> None:
+    """x and y have 2 of 5 rows of train and 1 of 5 of the truth, z 1 and 2, w 0 and 1."""
+    of_train = 2 * 0.4 * math.log2(0.4 / 0.3) + 0.2 * math.log2(0.2 / 0.3)
+    of_truth = 2 * 0.2 * math.log2(0.2 / 0.3) + 0.4 * math.log2(0.4 / 0.3) + 0.2 * math.log2(2)
+
+    assert audit["popularity_drift"].count.bits == pytest.approx((of_train + of_truth) / 2)
+
+
+def test_means_are_told_with_and_without_affected_users(audit: cc.Audit) -> None:
+    """a and b are hit, c and d are not; the truth of a and b begins before their train ends."""
+    (effect,) = audit["truth_before_train"].effects
+
+    assert (effect.model, effect.label) == ("als", "Hit@2")
+    assert (effect.mean, effect.n_users) == (2 / 4, 4)
+    assert (effect.mean_without, effect.n_without, effect.shift) == (0 / 2, 2, -2 / 4)
+    assert (effect.ci_low, effect.ci_high) == (None, None)  # under ten users
+
+
+def test_examples_name_rows(audit: cc.Audit) -> None:
+    assert audit["truth_before_train"].examples == (
+        {"user": "a", "item": "y", "train_time": 5, "truth_time": 4},
+        {"user": "b", "item": "z", "train_time": 9, "truth_time": 6},
+    )
+    assert audit["item_copies"].examples == (
+        {"user": "b", "item": "y", "copy": "x"},
+        {"user": "c", "item": "x", "copy": "y"},
+    )
+
+
+def test_it_says_the_same_as_the_warnings_of_a_comparison(audit: cc.Audit) -> None:
+    comparison = cc.compare({"als": LISTS}, rows(TRUTH), baseline="als", train=rows(TRAIN), **HOW)
+
+    warnings = {each.kind: each for each in comparison.warnings}
+    for name in ("truth_before_train", "truth_in_train", "future_items", "items_born_after"):
+        assert audit[name].warning == warnings[name]
+        assert audit[name].count.severity == warnings[name].severity
+    serious = {each.name for each in audit.findings if each.count.severity == "serious"}
+    assert serious - {each.kind for each in comparison.serious} == {"item_copies"}  # audit alone
+
+
+def test_users_whom_train_knows_from_later_on_are_told_by_both() -> None:
+    later = rows([("a", "x", 20), *TRAIN[2:]])
+    comparison = cc.compare({"als": LISTS}, rows(TRUTH), baseline="als", train=later, **HOW)
+    (warning,) = (each for each in comparison.warnings if each.kind == "users_born_after")
+    assert audited(train=later)["users_born_after"].warning == warning
+    assert "1 user that train first has later" in warning.sentence.replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
+
+
+def test_everything_is_there_as_frames_and_as_json(audit: cc.Audit) -> None:
+    content = json.loads(json.dumps(audit.to_dict(), allow_nan=False))
+
+    table = audit.to_frame()
+    assert table["check"].to_list() == [check.name for check in audit.checks]
+    assert audit.effects.filter(check="truth_before_train")["shift"].to_list() == [-0.5]
+    assert audit.reversals.is_empty()
+    assert [each["count"]["check"] for each in content["checks"]] == table["check"].to_list()
+    assert repr(audit).startswith("8 of 11 checks found something, 4 users\n")
+
+
+def test_without_times_it_says_what_it_cannot_see() -> None:
+    audit = audited(columns={})
+
+    assert [check.name for check in audit.not_made] == [
+        "truth_before_train",
+        "train_after_truth",
+        "future_items",
+        "items_born_after",
+        "users_born_after",
+    ]
+    assert all(check.count.rows is None for check in audit.not_made)
+    assert "{'truth': {'time': …}, 'train': {'time': …}}" in audit.times_fix
+    assert audit["truth_in_train"].count.rows == 1
+
+
+def test_a_train_of_strangers_is_told_as_a_comparison_tells_it() -> None:
+    cold_users = audited(train=rows([("nobody", "x", 1)]))["cold_users"]
+
+    assert cold_users.count.severity == "serious"
+    assert cold_users.warning is not None
+    assert cold_users.warning.kind == "unrelated_train"
+
+
+def test_ids_of_other_types_meet_as_text() -> None:
+    """The train has integers, the truth texts."""
+    audit = cc.audit(
+        {"als": {"1": ["7"]}},
+        {"1": ["7"]},
+        train=pl.DataFrame({"user": [1], "item": [7]}),
+        metrics=["Hit@1"],
+        conventions="standard",
+    )
+
+    assert audit["truth_in_train"].count.rows == 1
+    assert audit["truth_in_train"].effects[0].n_without == 0
+
+
+def test_trainings_and_folds_are_taken_together() -> None:
+    folds = {n: rows([row for row in TRUTH if (row[0] in "ab") == (n == 1)]) for n in (1, 2)}
+    lists = {n: {user: LISTS[user] for user in users} for n, users in ((1, "ab"), (2, "cd"))}
+
+    audit = cc.audit(
+        {"als": {"replicates": lists}}, {"replicates": folds}, train=rows(TRAIN), **HOW
+    )
+
+    assert audit.models == ("als",)
+    assert audit["truth_in_train"].count.rows == 1
+    assert audit["future_items"].count.rows == 2
+    assert audit["truth_before_train"].effects[0].mean_without == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "where"),
+    [
+        ({"metrics": ["Coverage@2"]}, "metrics"),
+        ({"metrics": ["Hit@2", "Hit@2"]}, "metrics"),
+        ({"confidence": 2}, "confidence"),
+        ({"columns": {"train": {"when": "time"}}}, "columns: train: 'when'"),
+        ({"models": {"truth": LISTS}}, "models"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(changed: dict[str, Any], where: str) -> None:
+    with pytest.raises(InputError) as caught:
+        audited(**changed)
+
+    assert {problem.where for problem in caught.value.problems} == {where}
+
+
+_ids, _times = st.integers(0, 4), st.integers(0, 6)
+_train = st.lists(st.tuples(_ids, _ids, _times), min_size=1, max_size=14)
+_truth = st.dictionaries(st.tuples(_ids, _ids), _times, min_size=1, max_size=10)
+_lists = st.dictionaries(_ids, st.permutations(range(5)), min_size=1)
+
+
+@settings(max_examples=20)  # a second each
+@given(_train, _truth, _lists)
+def test_it_counts_as_plain_python_does(
+    train: list[reference.Row], wanted: dict[tuple[int, int], int], lists: dict[int, list[int]]
+) -> None:
+    truth = [(user, item, time) for (user, item), time in wanted.items()]
+    lists.setdefault(truth[0][0], [0, 1, 2, 3, 4])  # somebody is evaluated
+
+    found = cc.audit({"als": lists}, rows(truth), train=rows(train), **HOW)
+
+    for check, counted in reference.checks(train, truth, lists, k=2).items():
+        count = found[check].count
+        assert (count.rows, count.users, count.items) == (counted.rows, len(counted.users), len(counted.items)), check  # fmt: skip
+        assert bool(found[check].effects) == bool(counted.users)
+    assert found["popularity_drift"].count.bits == pytest.approx(reference.divergence(train, truth), abs=1e-12)  # fmt: skip
+
+
+def test_the_order_of_rows_changes_nothing(audit: cc.Audit) -> None:
+    turned = cc.audit(
+        {"als": dict(reversed(LISTS.items()))},
+        rows(TRUTH[::-1]),
+        train=rows(TRAIN[::-1]),
+        items=pl.DataFrame({"item": list(TITLES), "title": list(TITLES.values())}).reverse(),
+        **HOW,
+    )
+
+    assert turned == audit

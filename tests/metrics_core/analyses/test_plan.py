@@ -1,0 +1,306 @@
+"""`plan` on a comparison, on users' values and on stated numbers: the same rules, whatever is given."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import concord as cc
+from concord.metrics_core.comparison.gate import guarded
+from concord.metrics_core.results.gate import Measured
+from concord.metrics_core.results.plan import PlannedDifference, VarianceComponents
+from concord.metrics_core.stats.power import (
+    difference_claim,
+    equivalence_claim,
+    non_inferiority_claim,
+    users_needed,
+)
+from concord.reports.text.plan import gate_sentences
+from tests.metrics_core.analyses import plan_data
+from tests.metrics_core.defined import defined
+
+
+@pytest.fixture(scope="module")
+def comparison() -> cc.Comparison:
+    return plan_data.compared(gate=plan_data.GATE)
+
+
+@pytest.fixture(scope="module")
+def values() -> dict[str, Any]:
+    return plan_data.per_user()
+
+
+def row(plan: cc.Plan, **wanted: Any) -> PlannedDifference:
+    (found,) = [p for p in plan.differences if all(getattr(p, k) == v for k, v in wanted.items())]
+    return found
+
+
+def test_the_spread_is_that_of_users_differences(
+    comparison: cc.Comparison, values: dict[str, Any]
+) -> None:
+    a, b = (values[name].per_user["nDCG@5"].to_numpy() for name in ("als", "popularity"))
+
+    found = row(cc.plan(comparison), label="nDCG@5", model="als")
+
+    assert found.sd == pytest.approx(np.std(a - b, ddof=1))
+    assert found.n_users == 300
+    assert found.n_nonzero == int((a != b).sum())
+
+
+def test_each_number_is_that_of_its_claim(comparison: cc.Comparison) -> None:
+    found = row(cc.plan(comparison, power=0.9), label="nDCG@5", model="ease")
+    spread, tests = (
+        VarianceComponents(defined(found.sd)),
+        3 * 2,
+    )  # pairs of three models x primary metrics
+
+    assert found.tests == tests
+    assert found.effect == found.min_effect == 0.01
+    assert found.users_needed == users_needed(difference_claim(0.05), 0.01, spread, power=0.9)
+    corrected = users_needed(difference_claim(0.05 / tests), 0.01, spread, power=0.9)
+    assert found.users_needed_corrected == corrected
+    assert found.users_equivalent == users_needed(
+        equivalence_claim(0.01, 0.05), 0, spread, power=0.9
+    )
+    assert found.users_better is None  # a difference of min_effect is not above it
+    by_hand = (1.96 + 1.2816) * spread.sd_users / math.sqrt(300)
+    assert found.smallest == pytest.approx(by_hand, rel=0.01)
+
+
+def test_shares_are_of_the_baselines_mean(comparison: cc.Comparison) -> None:
+    baseline = defined(comparison.score("popularity", "R@5").mean)
+
+    assert row(cc.plan(comparison), label="R@5", model="als").effect == baseline * 2 / 100
+    asked = cc.plan(comparison, metrics=["R@5"], effect="50%")
+    assert {pair.effect for pair in asked.differences} == {baseline / 2}
+    assert [pair.label for pair in asked.differences] == ["R@5", "R@5"]
+    assert row(asked, model="als").users_better is not None
+
+
+def test_values_give_what_a_comparison_gives(
+    comparison: cc.Comparison, values: dict[str, Any]
+) -> None:
+    """Frames of users' values, whichever kind, in any order of users."""
+    frames = {
+        "popularity": values["popularity"],
+        "als": values["als"].per_user.to_pandas(),
+        "ease": values["ease"].per_user.sample(fraction=1, shuffle=True, seed=1).lazy(),
+    }
+
+    by_frames = cc.plan(frames, baseline="popularity", effect=0.01)
+    by_comparison = cc.plan(comparison, effect=0.01)
+
+    for pair in by_frames.differences:
+        other = row(by_comparison, label=pair.label, model=pair.model)
+        assert pair.tests == other.tests == 6
+        assert pair.sd == pytest.approx(other.sd)
+        assert pair.users_needed == other.users_needed
+        assert pair.smallest_corrected == pytest.approx(other.smallest_corrected)
+
+
+def test_stated_numbers_give_what_a_comparison_gives(comparison: cc.Comparison) -> None:
+    there = row(cc.plan(comparison, effect=0.01), label="nDCG@5", model="als")
+
+    (stated,) = cc.plan(sd=there.sd, users=300, tests=6, effect=0.01).differences
+
+    assert stated.users_needed == there.users_needed
+    assert stated.smallest_corrected == pytest.approx(there.smallest_corrected)
+    assert stated.label is None
+
+
+def test_segments_are_planned_where_they_are_asked_for(comparison: cc.Comparison) -> None:
+    plan = cc.plan(comparison, segments=True)
+
+    found = [pair for pair in plan.differences if pair.segmentation is not None]
+    assert {(pair.segment, pair.n_users) for pair in found} == {("no", 75), ("se", 225)}
+    assert len(found) == 2 * 2 * 2  # labels x models x segments
+    untested = [pair for pair in found if pair.sd is None]
+    assert {pair.tests for pair in found} == {8 - len(untested)}
+    whole = row(plan, label="nDCG@5", model="ease", segment=None)
+    part = row(plan, label="nDCG@5", model="ease", segment="se")
+    assert (part.smallest or 0) > (whole.smallest or 0)
+
+
+def test_users_needed_are_enough_for_an_interval_too() -> None:
+    """One user in a hundred differs: thirty who differ are three thousand users, whatever a formula says."""
+    a = np.zeros(2000)
+    a[:20] = 1.0
+    frame = pl.DataFrame({"user": np.arange(2000), "R@5": a})
+    nothing = pl.DataFrame({"user": np.arange(2000), "R@5": np.zeros(2000)})
+
+    (pair,) = cc.plan({"new": frame, "old": nothing}, baseline="old", effect=0.5).differences
+
+    assert pair.users_needed == 30 * 100
+    few = pl.DataFrame({"user": np.arange(2000), "R@5": np.where(np.arange(2000) < 5, 1.0, 0.0)})
+    (pair,) = cc.plan({"new": few, "old": nothing}, baseline="old", effect=0.5).differences
+    assert (pair.sd, pair.smallest, pair.users_needed) == (None, None, None)
+
+
+def test_a_gate_is_checked_with_a_model_that_is_as_good(comparison: cc.Comparison) -> None:
+    plan = cc.plan(comparison)
+    found = {(g.model, g.label, g.segment): g for g in plan.guardrails}
+
+    tight, wide = found["als", "nDCG@5", None], found["als", "R@5", None]
+    spread = VarianceComponents(defined(tight.sd))
+    needed = users_needed(non_inferiority_claim(0.001, 0.05), 0, spread, power=0.8)
+    assert (tight.outlook, tight.users_needed) == ("cannot", needed)
+    assert defined(tight.chance) < 0.1
+    assert wide.outlook == "shown"
+    assert defined(wide.users_needed) <= 300
+    coverage = found["als", "Coverage@5", None]
+    assert (coverage.outlook, coverage.chance, coverage.users_needed) == ("shown", None, None)
+    assert {key[2] for key in found} == {None, "no", "se"}
+    sentences = list(gate_sentences(plan))
+    assert sentences[0].startswith("This gate can never pass a model that is just as good")
+    assert "users needed, 300 at hand" in sentences[0] or "60 at hand" in sentences[0]
+    assert "Success is found with 80" in sentences[1]
+    assert {each.tests for each in plan.success} == {2}
+    gains = {(each.model, each.label): each for each in plan.success}
+    assert gains["als", "nDCG@5"].effect == 0.01
+    assert gains["als", "nDCG@5"].users_needed == users_needed(difference_claim(0.025), 0.01, spread, power=0.8)  # fmt: skip
+
+
+def test_a_guardrail_that_can_never_pass_does_not_pass_where_nothing_differs(
+    comparison: cc.Comparison,
+) -> None:
+    """The gate itself, on the same users and spread, with a measured difference of 0."""
+    measured = {m.model: m.guardrails for m in defined(comparison.gate).models}
+    for planned in cc.plan(comparison).guardrails:
+        place = (planned.label, planned.segmentation, planned.segment)
+        (there,) = [g for g in measured[planned.model] if (g.label, g.segmentation, g.segment) == place]  # fmt: skip
+        if planned.half_width is None or there.test == "jackknife":
+            continue
+        level = there.__class__(**{**{k: v for k, v in vars(there).items() if k in there.__dataclass_fields__}, "difference": 0.0, "ci_low": -planned.half_width, "ci_high": planned.half_width, "n_nonzero": 50})  # fmt: skip
+        base = {k: v for k, v in vars(level).items() if k in Measured.__dataclass_fields__}  # fmt: skip
+        told = guarded(Measured(**base), planned.margin_setting, planned.margin)
+        assert (told.outcome == "pass") == (planned.outlook != "cannot")
+
+
+def test_a_margin_of_nothing_needs_more_users_than_there_are() -> None:
+    gate = {"guardrails": {"R@5": 0.0}}
+    plan = cc.plan(plan_data.compared(gate=gate))
+
+    assert {each.users_needed for each in plan.guardrails} == {None}
+    assert {round(each.chance or 0, 4) for each in plan.guardrails} == {0.025}
+    sentences = list(gate_sentences(plan))
+    assert "no number of users is enough" in sentences[0]
+
+
+@pytest.mark.parametrize(
+    ("margin", "line"),
+    [
+        (0.5, "These users can show every guardrail: a model that is just as good as popularity passes each with 80\N{NO-BREAK SPACE}% power or more."),
+        (0.001, "Undecided guardrails let a model pass here, so 2 of 2 guardrails give little protection."),
+    ],
+)  # fmt: skip
+def test_whether_a_gate_can_be_shown_is_the_last_line(margin: float, line: str) -> None:
+    gate = {"guardrails": {"R@5": margin}, "undecided": "pass"}
+    lines = list(gate_sentences(cc.plan(plan_data.compared(gate=gate))))
+
+    assert lines[-1] == line
+    assert len(lines) == (1 if margin == 0.5 else 2)
+
+
+def test_trainings_have_a_part() -> None:
+    (found,) = cc.plan(
+        sd=VarianceComponents(0.2, 0.01), users=1192, seeds=3, effect=0.02
+    ).differences
+
+    assert found.users_needed is None
+    assert found.seeds_needed == 8
+    assert (found.sd, found.sd_seeds, found.seeds) == (0.2, 0.01, 3)
+    assert found.variance == VarianceComponents(0.2, 0.01)
+
+
+def test_tables_are_typed_by_their_fields(comparison: cc.Comparison) -> None:
+    plan = cc.plan(comparison, metrics=["R@5"])
+
+    assert plan.to_frame().height == 2
+    assert plan.to_frame()["users_needed"].dtype == pl.Int64
+    assert plan.to_frame()["seeds_needed"].null_count() == 2
+    assert plan.gate.columns[:2] == ["model", "label"]
+    assert repr(plan).startswith("R@5 against popularity, 300 users\nmodel ")
+    assert len(repr(plan).splitlines()) <= 20
+    assert "This gate can never pass" in plan.summary
+    assert "<td" in plan._repr_html_()
+    assert json.dumps(plan.to_dict()).startswith('{"power": 0.8')
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "nothing": ({}, "source: nothing is given to plan with"),
+    "one user": ({"sd": 0.2, "users": 1}, "users: is 1"),
+    "no spread": ({"sd": 0.0, "users": 10}, "sd: is 0.0"),
+    "not a number": ({"sd": math.nan, "users": 10}, "sd: is nan"),
+    "text": ({"sd": "0.2", "users": 10}, "sd: is '0.2'"),
+    "power in percent": ({"sd": 0.2, "users": 10, "power": 80}, "power: is 80"),
+    "confidence": ({"sd": 0.2, "users": 10, "confidence": 95}, "confidence: is 95"),
+    "no effect": ({"sd": 0.2, "users": 10, "effect": 0}, "effect: is 0"),
+    "a share of nothing": ({"sd": 0.2, "users": 10, "effect": "2%"}, "effect: '2%' is a share"),
+    "no tests": ({"sd": 0.2, "users": 10, "tests": 0}, "tests: is 0"),
+    "seeds without spread": ({"sd": 0.2, "users": 10, "seeds": 3}, "seeds: and the variance"),
+    "spread without seeds": (
+        {"sd": VarianceComponents(0.2, 0.1), "users": 10},
+        "seeds: and the variance",
+    ),
+    "a label": ({"sd": 0.2, "users": 10, "metrics": ["R@5"]}, "metrics: has no use beside"),
+}
+
+
+@pytest.mark.parametrize("name", list(REFUSED))
+def test_numbers_that_cannot_be_are_refused(name: str) -> None:
+    given, said = REFUSED[name]
+
+    with pytest.raises(cc.InputError) as refused:
+        cc.plan(**given)
+
+    assert str(refused.value).startswith(said)
+    assert "\n  fix: " in str(refused.value)
+
+
+FRAME = pl.DataFrame({"user": ["a", "b"], "R@5": [0.0, 1.0]})
+OF_VALUES: dict[str, tuple[Any, str | None, str]] = {
+    "no models": (
+        {},
+        "a",
+        "source: must be a dict that maps a model's name to its recommendations",
+    ),
+    "no baseline": ({"a": FRAME}, None, "baseline: '' is not among the models"),
+    "no frame": ({"a": 3, "b": FRAME}, "b", "a: int is not a frame"),
+    "no user": ({"a": FRAME.drop("user"), "b": FRAME}, "b", "a: has no column 'user'"),
+    "users twice": ({"a": pl.concat([FRAME, FRAME]), "b": FRAME}, "b", "a: users occur more than"),
+    "another label": ({"a": FRAME, "b": FRAME.rename({"R@5": "x"})}, "a", "b: has no numbers"),
+    "no label": ({"a": FRAME.drop("R@5"), "b": FRAME}, "b", "metrics: there is none"),
+    "text": ({"a": FRAME.cast({"R@5": pl.String}), "b": FRAME}, "b", "a: has no numbers in a"),
+    "one model": ({"a": FRAME}, "a", "models: there is no model beside the baseline"),
+}
+
+
+@pytest.mark.parametrize("name", list(OF_VALUES))
+def test_values_that_do_not_fit_are_refused(name: str) -> None:
+    models, baseline, words = OF_VALUES[name]
+
+    with pytest.raises(cc.InputError) as refused:
+        cc.plan(models, baseline=baseline)
+
+    assert str(refused.value).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"sd": 0.1}, "sd: has no use beside a comparison"),
+        ({"tests": 5}, "tests: has no use beside a comparison"),
+        ({"metrics": ["Coverage@5"]}, "Coverage@5 is one number over all users"),
+        ({"metrics": "R@5"}, "metrics: 'R@5' is not a list"),
+        ({"metrics": ["R@7"]}, "R@7: was not evaluated"),
+        ({"metrics": ["R@5"], "effect": 20}, "effect: is 20, and no two values of R@5 are"),
+    ],
+)
+def test_options_that_do_not_fit_the_comparison_are_refused(
+    comparison: cc.Comparison, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(cc.InputError, match=words):
+        cc.plan(comparison, **options)

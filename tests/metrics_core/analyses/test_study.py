@@ -1,0 +1,336 @@
+"""`concord.study`: who wins over data sets, under how many ways, is it sure, and what is refused."""
+
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import concord
+from concord.metrics_core.results.comparison_parts import InputFile, Provenance
+from concord.metrics_core.results.replicates import Replicates
+from concord.metrics_core.stats.verdict import difference_standard_error
+from concord.reports.text import study as text
+from tests.metrics_core.analyses.chosen_means import USERS, comparison_of
+from tests.metrics_core.defined import defined
+
+TURNS = {  # a wins two of three by a little, c is far ahead on the third, where values are large
+    "one": comparison_of({"base": 0.10, "a": 0.13, "c": 0.12}),
+    "two": comparison_of({"base": 0.10, "a": 0.13, "c": 0.12}, seed=2),
+    "three": comparison_of({"base": 0.50, "a": 0.51, "c": 0.60}, seed=3),
+}
+
+
+def _values(study: concord.Study, way: str) -> dict[str, Any]:
+    return {r.model: r.value for r in study.ways if r.way == way}
+
+
+def _winner(study: concord.Study) -> str:
+    return text.winner_sentence(study, study.answers[0])
+
+
+def _certainty(study: concord.Study) -> str:
+    return text.certainty_sentence(study, study.answers[0])
+
+
+def test_the_way_of_aggregating_changes_the_winner() -> None:
+    study = concord.study(TURNS)
+
+    assert _values(study, "mean")["a"] == pytest.approx((0.13 + 0.13 + 0.51) / 3)
+    assert _values(study, "mean_rank") == {"base": 3.0, "a": pytest.approx((1 + 1 + 2) / 3), "c": pytest.approx((2 + 2 + 1) / 3)}  # fmt: skip
+    assert _values(study, "mean_relative_difference")["a"] == pytest.approx((0.3 + 0.3 + 0.02) / 3)
+    assert _values(study, "mean_relative_difference")["c"] == pytest.approx((0.2 + 0.2 + 0.2) / 3)
+    assert _values(study, "wins") == {"base": 0.0, "a": 2.0, "c": 1.0}
+    (answer,) = study.answers
+    assert answer.winners == ("a",)
+    assert _winner(study) == "a wins under 3 of 4 ways of aggregating nDCG@10; by mean: c."
+
+
+def test_a_way_with_a_shared_win_counts_for_no_model() -> None:
+    one = comparison_of({"base": 0.1, "a": 0.2, "c": 0.3})
+    other = comparison_of({"base": 0.1, "a": 0.45, "c": 0.3})
+    study = concord.study({"one": one, "other": other})
+
+    (answer,) = study.answers  # a: mean 0.325, relative (1 + 3.5) / 2; ranks 1.5 and wins 1 as c's
+    assert (answer.winners, answer.ways, answer.of_ways) == (("a",), 2, 4)
+    assert _winner(study) == "a wins under 2 of 4 ways of aggregating nDCG@10; by mean rank and wins: a and c tie."  # fmt: skip
+    same = comparison_of({"base": 0.1})
+    study = concord.study({"one": _with_twin(same), "other": _with_twin(same)})
+    assert _winner(study) == "No model wins alone under any way of aggregating nDCG@10; by mean, mean rank, mean relative difference and wins: base and twin tie."  # fmt: skip
+    assert _certainty(study) == "Not sure: base and twin tie."
+
+
+def _with_twin(comparison: concord.Comparison) -> concord.Comparison:
+    """The same, and a second model that is equal to the first."""
+    twin = tuple(replace(score, model="twin") for score in comparison.scores)
+    return replace(comparison, models=("base", "twin"), scores=(*comparison.scores, *twin))
+
+
+def test_a_standard_error_comes_back_from_its_interval() -> None:
+    comparison = TURNS["one"]
+    pair = defined(comparison.difference("a", "base", "nDCG@10"))
+
+    # effect size is difference / sd, and the error sd / √n
+    expected = defined(pair.difference) / defined(pair.effect_size) / math.sqrt(USERS)
+    assert difference_standard_error(pair, 0.95) == pytest.approx(expected)
+
+
+def test_three_data_sets_that_agree_by_chance_are_not_sure() -> None:
+    """Differences .0100, .0102 and .0098 with a standard error of some .02 each: nothing is known."""
+    gaps = {"one": 0.0100, "two": 0.0102, "three": 0.0098}
+    study = concord.study(
+        {
+            name: comparison_of({"base": 0.10, "a": 0.10 + gap}, seed=seed)
+            for seed, (name, gap) in enumerate(gaps.items(), start=1)
+        }
+    )
+    (pair,) = study.pairs
+
+    assert defined(pair.ci_low) < 0 < defined(pair.ci_high)
+    assert defined(pair.p) > 0.2
+    assert study.answers[0].certainty == "undecided"
+    assert _certainty(study).startswith(
+        "Not sure for data sets like these: over 3 of them, a differs"
+    )
+
+
+def test_the_mean_over_data_sets_is_that_of_the_differences_with_their_errors() -> None:
+    study = concord.study(TURNS)
+    (pair,) = [p for p in study.pairs if (p.a, p.b) == ("a", "base")]
+    shrunk = [s for s in study.shrunk if s.model == "a"]
+
+    assert [round(s.difference, 9) for s in shrunk] == [0.03, 0.03, 0.01]
+    assert (pair.n_datasets, pair.vs_baseline) == (3, True)
+    mean = defined(pair.difference)
+    assert defined(pair.ci_low) < mean < 0.03
+    assert all(min(s.difference, mean) <= s.shrunk <= max(s.difference, mean) for s in shrunk)
+
+
+def test_ranks_are_as_sure_as_the_tests_on_the_data_set() -> None:
+    apart = comparison_of({"base": 0.1, "a": 0.5, "c": 0.505})
+    study = concord.study({"x": apart, "y": comparison_of({"base": 0.1, "a": 0.5, "c": 0.505}, 2)})
+
+    rows = {r["model"]: r for r in study.to_frame().filter(dataset="x").to_dicts()}
+    assert (rows["base"]["rank_low"], rows["base"]["rank_high"]) == (3, 3)
+    assert (rows["a"]["rank"], rows["a"]["rank_low"], rows["a"]["rank_high"]) == (2.0, 1, 2)
+    assert (rows["c"]["rank_low"], rows["c"]["rank_high"]) == (1, 2)
+
+
+def test_two_data_sets_give_no_interval_and_few_no_friedman() -> None:
+    study = concord.study({name: TURNS[name] for name in ("one", "two")})
+
+    assert all(pair.ci_low is None and pair.verdict == "no_interval" for pair in study.pairs)
+    assert study.shrunk == ()
+    assert _certainty(study) == "Unknown: an interval over data sets needs 3 of them, and there are 2."  # fmt: skip
+    assert text.friedman_sentence(study.omnibus[0]) == "Friedman's test needs 5 data sets; there are 2."  # fmt: skip
+
+
+def test_data_sets_that_agree_make_the_winner_sure() -> None:
+    means = {"base": 0.10, "a": 0.20, "c": 0.30}
+    study = concord.study({f"d{i}": comparison_of(means, i) for i in range(6)})
+
+    (answer,) = study.answers
+    assert _winner(study) == "c wins under all 4 ways of aggregating nDCG@10."
+    assert answer.behind == ("base", "a")
+    assert answer.is_sure
+    assert {p.verdict for p in study.pairs if "c" in (p.a, p.b)} <= {"better", "worse"}
+    assert study.omnibus[0].p == pytest.approx(6.0**-5)  # six data sets, one of 3! orders each
+
+
+def test_a_winner_by_less_than_what_matters_is_still_surely_ahead() -> None:
+    close = {f"d{i}": comparison_of({"base": 0.1, "a": 0.13 + i / 1_000}, i) for i in range(5)}
+    lower = {
+        name: replace(c, metrics=tuple(replace(m, higher_is_better=False) for m in c.metrics))
+        for name, c in close.items()
+    }
+
+    for every, winner in ((close, "a"), (lower, "base")):
+        study = concord.study(every, min_effect=0.06)
+        assert study.pairs[0].verdict == "equivalent"
+        assert study.answers[0].winners == (winner,)
+        assert study.answers[0].is_sure
+        assert _values(study, "wins")[winner] == 5.0
+    assert not concord.study(dict(list(close.items())[:2])).answers[0].is_sure
+
+
+def test_other_conventions_are_refused_one_by_one() -> None:
+    other = comparison_of({"base": 0.1, "a": 0.2}, gain="exp2", hit_kind="count")
+
+    with pytest.raises(concord.InputError) as refused:
+        concord.study({"one": comparison_of({"base": 0.1, "a": 0.2}), "other": other})
+
+    assert [p.where for p in refused.value.problems] == ["one, other"] * 2
+    assert "conventions.gain: linear and exp2" in str(refused.value)
+    assert "conventions.hit_kind: indicator and count" in str(refused.value)
+    gain = comparison_of({"base": 0.1, "a": 0.2}, overrides={"nDCG": {"gain": "exp2"}})
+    with pytest.raises(concord.InputError, match=r"overrides\.nDCG\.gain: linear and exp2"):
+        concord.study({"one": comparison_of({"base": 0.1, "a": 0.2}), "stars": gain})
+
+
+OF_NDCG = {"overrides": {"nDCG": {"relevance_threshold": 4}, "RR": {"relevance_threshold": 3}}}
+
+
+@pytest.mark.parametrize(
+    ("conventions", "notes"),
+    [
+        ({"relevance_threshold": 4}, ("`relevance_threshold` belongs to the grades of a data set: 1 on one; 4 on stars.",)),
+        (OF_NDCG, ("`overrides.nDCG.relevance_threshold` belongs to the grades of a data set: 1 on one; 4 on stars.",)),
+        ({"overrides": {"nDCG": {"gain": "linear"}}}, ()),
+    ],
+)  # fmt: skip
+def test_conventions_that_belong_to_grades_may_differ_and_are_noted(
+    conventions: dict[str, Any], notes: tuple[str, ...]
+) -> None:
+    plain = comparison_of({"base": 0.1, "a": 0.2})
+    other = comparison_of({"base": 0.1, "a": 0.2}, **conventions)
+
+    assert tuple(text.notes(concord.study({"one": plain, "stars": other}))) == notes
+
+
+@pytest.mark.parametrize("roles", [("truth",), ("truth of fold 1", "truth of fold 2")])
+def test_the_same_truth_twice_is_one_data_set(roles: tuple[str, ...]) -> None:
+    means = {"base": 0.10, "a": 0.20, "c": 0.30}
+    truths = tuple(InputFile(role, "truth.parquet", f"hash of {role}") for role in roles)
+    known = Provenance(truths, {}, "")
+    every = {f"d{i}": comparison_of(means, i) for i in range(6)}
+    twice = every | {n: replace(every[n], provenance=known) for n in ("d1", "d4")}
+
+    assert concord.study(every).answers[0].is_sure
+    study = concord.study(twice)
+    assert not study.answers[0].is_sure
+    assert _certainty(study) == "Unknown: d1 and d4 have the same ground truth, so they are one data set, not 2."  # fmt: skip
+    assert study.same_truth == (("d1", "d4"),)
+    assert next(text.notes(study)).startswith("d1 and d4 have the same ground truth: intervals")
+
+
+def test_models_with_replicates_are_noted() -> None:
+    means = {"base": 0.10, "a": 0.20}
+    trained = Replicates(
+        {"a": {"1": "a-1", "2": "a-2"}}, paired=False, nested=False, scores=(), pairs=()
+    )
+    plain = {"one": comparison_of(means, 1), "two": comparison_of(means, 2)}
+
+    study = concord.study(plain | {"three": replace(comparison_of(means, 3), replicates=trained)})
+
+    assert [*text.notes(concord.study(plain))] == []
+    assert [*text.notes(study)] == [
+        "Intervals and tests are over users and data sets, not over replicates of a: those are in the report of each "
+        "data set."
+    ]
+
+
+def test_models_that_some_data_sets_lack_are_left_out_and_noted() -> None:
+    both = {
+        "one": comparison_of({"base": 0.1, "a": 0.2, "only": 0.3}),
+        "two": comparison_of({"base": 0.1, "a": 0.2}),
+    }
+
+    study = concord.study(both)
+
+    assert study.models == ("base", "a")
+    assert [*text.notes(study)] == ["only is left out: it is missing in two."]
+    with pytest.raises(concord.InputError, match="models: only: is missing in two"):
+        concord.study(both, models=["base", "only"])
+
+
+SWAPPED = {"one": TURNS["one"], "two": comparison_of({"a": 0.2, "base": 0.1})}
+
+
+@pytest.mark.parametrize(
+    ("comparisons", "options", "words"),
+    [
+        (TURNS, {"primary": ["nDCG@20"]}, "primary: nDCG@20: was not evaluated in one"),
+        (TURNS, {"primary": []}, "names no label\n  fix: name one of nDCG@10"),
+        (TURNS, {"primary": "nDCG@10"}, "primary: is 'nDCG@10'"),
+        (TURNS, {"primary": [5]}, r"primary: is \[5\]"),
+        (TURNS, {"models": 5}, "models: is 5"),
+        (TURNS, {"baseline": "nobody"}, "'nobody' is not among the models"),
+        (TURNS, {"min_effect": "much"}, "min_effect: is 'much'"),
+        (TURNS, {"models": ["base"]}, "this names 1\n  fix: name 2 or more of base, a and c"),
+        ([*TURNS.values()], {}, "must be a dict that maps each data set"),
+        (dict(enumerate(TURNS.values())), {}, "must be a dict that maps each data set"),
+        ({"one": 1, "two": 2}, {}, "must be a dict that maps each data set"),
+        ({"one": TURNS["one"]}, {}, "names 1, and a study needs 2"),
+        (SWAPPED, {}, "one has base, two has a"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(
+    comparisons: Any, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(concord.InputError, match=words):
+        concord.study(comparisons, **options)
+
+
+def test_data_sets_with_other_baselines_are_studied_against_the_given_one() -> None:
+    study = concord.study(SWAPPED, baseline="base")
+
+    assert study.cells_of("nDCG@10")["two", "a"].difference == pytest.approx(0.1)
+
+
+def test_shared_wins_that_make_one_are_one() -> None:
+    names = ("base", "a", "b", "c", "d", "e")
+    one = comparison_of({"base": 0.1})
+
+    def won_by(*best: str) -> concord.Comparison:
+        """All have a mean of 0.1, those who share the win 0.9."""
+        means = {name: 0.9 if name in best else 0.1 for name in names}
+        scores = [replace(one.scores[0], model=m, mean=mean) for m, mean in means.items()]
+        return replace(one, models=names, scores=tuple(scores), pairs=())
+
+    wins = [won_by("a", "b"), won_by("a", "c", "d"), won_by(*names), won_by("e")]
+    study = concord.study({f"d{i}": each for i, each in enumerate(wins)})
+
+    # a: 1/2 + 1/3 + 1/6 as floats are less than 1; e: 1/6 + 1
+    assert _values(study, "wins")["a"] == 1.0
+    assert _values(study, "wins")["e"] == pytest.approx(7 / 6)
+
+
+def test_differences_that_rounding_parts_share_their_rank() -> None:
+    means = ((0.10, 0.13), (0.48, 0.51), (0.23, 0.20))  # as floats no two differences are as large
+    one = comparison_of({"base": 0.1, "a": 0.2})
+    every = {
+        f"d{i}": replace(
+            one,
+            scores=tuple(replace(s, mean=m) for s, m in zip(one.scores, of, strict=True)),
+        )
+        for i, of in enumerate(means)
+    }
+
+    (pair,) = concord.study(every).pairs
+
+    assert pair.p_signed_rank == 1.0  # ranks 2, 2, 2: |+ + -| = 2 is the least that can be
+
+
+def test_models_without_users_who_differ_have_no_interval() -> None:
+    same = comparison_of({"base": 0.1, "a": 0.2})
+    pairs = tuple(replace(p, ci_low=None, ci_high=None, p=None, difference=0.0) for p in same.pairs)
+    none = replace(same, pairs=pairs)
+
+    study = concord.study({"one": none, "two": same, "three": same})
+
+    assert study.pairs[0].n_datasets == 2
+    assert study.pairs[0].ci_low is None
+
+
+def test_the_content_is_json_and_the_same_each_time() -> None:
+    one, other = (json.dumps(concord.study(TURNS).to_dict(), allow_nan=False) for _ in "ab")
+
+    assert one == other
+    assert json.loads(one)["answers"][0]["certainty"] == "undecided"
+
+
+def test_the_text_has_winner_values_and_notes_in_at_most_twenty_lines() -> None:
+    study = concord.study(TURNS)
+
+    assert study.summary.splitlines() == [
+        "a wins under 3 of 4 ways of aggregating nDCG@10; by mean: c.",
+        _certainty(study),
+        "model  mean   mean rank  mean relative difference  wins",
+        "a      0.257  1.33       +20.7\N{NO-BREAK SPACE}%                   2",
+        "c      0.280  1.67       +20.0\N{NO-BREAK SPACE}%                   1",
+        "base   0.233  3.00       0.0\N{NO-BREAK SPACE}%                     0",
+        "",
+        "Differences are to base, over 3 data sets.",
+    ]
+    assert "<table" in study._repr_html_()

@@ -1,0 +1,143 @@
+"""`cc.compare(…, gate=…)`: what is decided rests on the numbers of the comparison, and is refused in words."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+import concord as cc
+from concord.metrics_core.results.stored import to_content
+from tests.metrics_core.comparison.test_compare import ASKED, ITEMS, MODELS, TRUTH, USERS
+from tests.metrics_core.defined import defined
+
+GATE = {
+    "guardrails": {"nDCG@5": "2%", "Coverage@5": "min_effect"},
+    "segments": {"country": {"R@5": 0.05}, "wanted": {"R@5": "min_effect"}},
+    "success": ["R@5", "nDCG@5"],
+}
+DATA: dict[str, Any] = {
+    "train": {user: [ITEMS[(n + 3) % 12]] for n, user in enumerate(USERS) if n % 2},
+    "items": {item: ["a"] for item in ITEMS},
+    "users": pl.DataFrame({"user": USERS, "country": ["dk", "no"] * 20}),
+    "segments": {
+        "country": {"by": "user", "column": "country"},
+        "wanted": {"by": "truth_item", "shares": [0.5, 0.8]},
+        "shown": {"by": "recommended_item", "shares": [0.5, 0.8]},
+    },
+}
+
+
+def _compared(gate: Any, **other: Any) -> cc.Comparison:
+    asked = {**ASKED, "metrics": ["nDCG@5", "R@5", "P@5", "Coverage@5"], "models": MODELS}
+    return cc.compare(truth=TRUTH, gate=gate, **{**asked, **DATA, **other})
+
+
+def test_the_decision_rests_on_the_numbers_of_the_comparison() -> None:
+    comparison = _compared(GATE)
+    decision = defined(comparison.gate)
+
+    assert (decision.reference, decision.against) == ("far", "baseline")
+    assert [each.model for each in decision.models] == ["near", "twin"]
+    for model in decision.models:
+        ndcg, covered, *inside = model.guardrails
+        pair = defined(comparison.difference(model.model, "far", "nDCG@5"))
+        assert (ndcg.difference, ndcg.ci_low, ndcg.ci_high) == (pair.difference, pair.ci_low, pair.ci_high)  # fmt: skip
+        reference = defined(comparison.score("far", "nDCG@5").mean)
+        assert ndcg.margin == pytest.approx(0.02 * reference)
+        assert covered.asked == "min_effect"
+        assert covered.test == "jackknife"
+        assert [(g.segmentation, g.segment) for g in inside[:2]] == [("country", "dk"), ("country", "no")]  # fmt: skip
+        assert {g.segmentation for g in inside[2:]} == {"wanted"}
+        assert [each.label for each in model.success] == ["R@5", "nDCG@5"]
+
+
+@pytest.mark.parametrize(("segmentation", "label"), [("country", "nDCG@5"), ("wanted", "R@5")])
+def test_a_segment_has_the_numbers_of_the_comparison(segmentation: str, label: str) -> None:
+    comparison = _compared({"segments": {segmentation: {label: "5%"}}})
+    (segments,) = [each for each in comparison.segments if each.name == segmentation]
+    cells = {(c.model, c.segment): c for c in segments.cells if c.label == label}
+
+    for model in defined(comparison.gate).models:
+        assert len(model.guardrails) == len(segments.segments)
+        for guardrail in model.guardrails:
+            cell = cells[model.model, str(guardrail.segment)]
+            assert guardrail.difference == cell.difference
+            if segmentation == "country":
+                reference = cells["far", str(guardrail.segment)].mean
+                assert (guardrail.ci_low, guardrail.n_nonzero) == (cell.diff_low, cell.n_nonzero)
+                assert guardrail.margin == pytest.approx(0.05 * (reference or 0))
+
+
+def test_models_that_are_one_another_pass_whatever_the_margin() -> None:
+    gate = {"guardrails": {"nDCG@5": 0, "Coverage@5": 0}, "models": ["twin"]}
+    decision = defined(_compared(gate, baseline="near").gate)
+
+    assert decision.outcome == "pass"
+    reasons = {each.why for each in decision.models[0].guardrails}
+    assert reasons == {"every user has the same with both"}
+
+
+@pytest.mark.parametrize("kept", [1, 20, 39])
+def test_a_model_that_leaves_users_out_neither_passes_nor_is_a_success(kept: int) -> None:
+    """Their users have no value with it, so that those who are left would decide alone: over all users and in segments."""
+    pinned = cc.preset("standard", user_no_recs="nan")
+    models = {"far": MODELS["far"], "near": dict(list(MODELS["near"].items())[:kept])}
+    gate = {"guardrails": {"nDCG@5": 0.9}, "segments": {"country": {"nDCG@5": 0.9}}, "success": ["nDCG@5"]}  # fmt: skip
+    decision = defined(_compared(gate, models=models, conventions=pinned).gate)
+
+    (model,) = decision.models
+    assert decision.outcome == "undecided"
+    over_all, *inside = model.guardrails
+    assert over_all.outcome == "undecided"
+    assert "undecided" in {each.outcome for each in inside}
+    assert over_all.n_lost == len(TRUTH) - kept
+    too_many = f"{40 - kept} users have no list"
+    assert (too_many if kept < 20 else f"{40 - kept} of the 40 users") in over_all.why
+    assert not model.gains
+
+
+def test_a_gate_that_has_nobody_to_decide_on_is_refused() -> None:
+    gate = {"guardrails": {"nDCG@5": 0}}
+    with pytest.raises(cc.InputError, match="no model beside the baseline, far, to decide on"):
+        _compared({**gate, "models": ["far"]})
+    with pytest.raises(cc.InputError, match="no model beside the baseline, far, to decide on"):
+        cc.compare({"far": MODELS["far"]}, TRUTH, **ASKED, gate=gate)
+
+
+def test_a_gate_changes_nothing_else() -> None:
+    with_gate, without = to_content(_compared(GATE)), to_content(_compared(None))
+
+    assert without["gate"] is None
+    assert {key for key in with_gate if with_gate[key] != without[key]} == {"gate"}
+
+
+@pytest.mark.parametrize(
+    ("gate", "words"),
+    [
+        ([], r"gate: is \[\]"),
+        ({"guardrail": {"nDCG@5": "2%"}}, "'guardrail' is not a key of a gate\n  fix: did you mean 'guardrails'"),
+        ({"guardrails": ["nDCG@5"]}, r"gate.guardrails: is \[.nDCG@5.\]"),
+        ({"guardrails": {"P@5": 0.0001, "P@05": 0.9}}, "gate.guardrails: names P@5 as 'P@5' and 'P@05'"),
+        ({"segments": {"country": {"P@5": 0.0001, "P @5": 0.9}}}, "gate.segments.country: names P@5 as"),
+        ({"guardrails": {"nDCG@5": "2"}}, "gate.guardrails.nDCG@5: is '2'"),
+        ({"guardrails": {"nDCG@5": -1}}, "gate.guardrails.nDCG@5: is -1"),
+        ({"guardrails": {"ndcg@5": "2%"}}, "gate.guardrails: 'ndcg@5' is not evaluated\n  fix: did you mean 'nDCG@5'"),
+        ({"segments": {"countri": {"nDCG@5": 0}}}, "'countri' is not a segmentation\n  fix: did you mean 'country'"),
+        ({"segments": {"shown": {"R@5": 0}}}, "groups recommended items, of which more or fewer is neither better nor worse"),
+        ({"segments": ["country"]}, r"gate.segments: is \[.country.\]"),
+        ({"success": "nDCG@5"}, "gate.success: is 'nDCG@5'\n  fix: write a list of names"),
+        ({"success": ["nDCG@5"], "undecided": "ok"}, "gate.undecided: is 'ok'"),
+        ({"success": ["nDCG@5"], "models": ["neer"]}, "'neer' is not among the models\n  fix: did you mean 'near'"),
+        ({}, "names nothing that must not get worse"),
+    ],
+)  # fmt: skip
+def test_what_is_no_gate_is_refused(gate: Any, words: str) -> None:
+    with pytest.raises(cc.InputError, match=words):
+        _compared(gate)
+
+
+def test_a_pooled_metric_is_refused() -> None:
+    pooled = cc.preset("standard", precision_aggregate="micro")
+
+    with pytest.raises(cc.InputError, match="P@5 is pooled over users under these conventions"):
+        _compared({"guardrails": {"P@5": 0.1}}, conventions=pooled)

@@ -1,0 +1,341 @@
+"""What a gate decides: by examples, and against plain Python whatever the numbers."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from concord.metrics_core.comparison.gate import decide, guarded, joined, successes, with_unmatched
+from concord.metrics_core.results.gate import Decision, Guardrail, Kind, Measured, UnmatchedModels
+from concord.metrics_core.results.words import PERCENT
+from concord.reports.sections import gate
+from tests.metrics_core.comparison import gate_reference
+
+
+def measured(
+    low: float | None = None,
+    high: float | None = None,
+    *,
+    difference: float | None = None,
+    **changes: Any,
+) -> Measured:
+    """The difference is the middle of its interval, the reference's mean 0.2."""
+    middle = (low + high) / 2 if low is not None and high is not None else difference
+    mean = None if middle is None else 0.2 + middle
+    usual = Measured("nDCG@10", True, None, None, mean, 0.2, middle, low, high, 1000, 400, 0, "t", None)  # fmt: skip
+    return replace(usual, **changes)
+
+
+Models = dict[str, tuple[list[Guardrail], list[Measured]]]
+
+
+def decided(
+    models: Models, *, undecided_passes: bool = False, against: Kind = "baseline"
+) -> Decision:
+    return decide(
+        models,
+        against=against,
+        reference="popularity",
+        confidence=0.95,
+        undecided_passes=undecided_passes,
+    )
+
+
+EXAMPLES = [
+    # interval of the difference, margin, outcome where higher is better, outcome where lower is better
+    ((-0.003, 0.005), 0.004, "pass", "undecided"),  # -0.003 > -0.004; 0.005 > 0.004
+    ((-0.004, 0.001), 0.004, "undecided", "pass"),  # -0.004 is not above -0.004
+    ((-0.010, -0.005), 0.004, "worse", "pass"),  # -0.005 < -0.004
+    ((-0.010, -0.004), 0.004, "undecided", "pass"),  # -0.004 is not below -0.004
+    ((-0.010, -0.001), 0.020, "pass", "pass"),  # worse for sure, and by less than is allowed
+    ((-0.001, 0.001), 0.000, "undecided", "undecided"),  # a margin of 0 passes what is better
+    ((0.001, 0.002), 0.000, "pass", "worse"),
+    ((-0.300, 0.300), 0.004, "undecided", "undecided"),
+]
+
+
+@pytest.mark.parametrize(("interval", "margin", "upwards", "downwards"), EXAMPLES)
+def test_a_guardrail_is_decided_by_the_ends_of_its_interval(
+    interval: tuple[float, float], margin: float, upwards: str, downwards: str
+) -> None:
+    assert guarded(measured(*interval), margin, margin).outcome == upwards
+    assert guarded(measured(*interval, higher_is_better=False), margin, margin).outcome == downwards
+
+
+@pytest.mark.parametrize(
+    ("found", "margin", "outcome", "why"),
+    [
+        (measured(difference=0.0, n_nonzero=0), 0.0, "pass", "every user has the same with both"),
+        (measured(difference=-0.1, n_nonzero=9), 0.001, "undecided", "only 9 users of 1,000 differ, too few for an interval"),
+        (measured(difference=0.1, n_nonzero=1), 0.001, "undecided", "only 1 user of 1,000 differ, too few for an interval"),
+        (measured(difference=-0.1, test="none"), 0.001, "undecided", "such a number has no interval"),
+        (measured(difference=None, n_nonzero=0, n_users=0), 0.001, "undecided", "no user has a value with both"),
+        (measured(0.1, 0.2, n_lost=1), 0.001, "undecided", "1 of the 1,001 users who have a value with the reference has none with the model"),
+        (measured(difference=0.0, n_nonzero=0, n_users=3, n_lost=37), 0.001, "undecided", "37 of the 40 users who have a value with the reference have none with the model"),
+        (measured(-0.2, -0.1, n_lost=37), 0.001, "worse", "the whole interval lies beyond what is allowed"),
+        (measured(0.1, 0.2), None, "undecided", "the margin is a share of a mean that does not exist"),
+    ],
+)  # fmt: skip
+def test_a_lack_of_evidence_is_no_pass(
+    found: Measured, margin: float | None, outcome: str, why: str
+) -> None:
+    guardrail = guarded(found, "2%", margin)
+
+    assert (guardrail.outcome, guardrail.why) == (outcome, why)
+
+
+def test_success_is_adjusted_by_holm_over_the_success_metrics() -> None:
+    one, other = measured(0.001, 0.01, p=0.03), measured(-0.001, 0.01, label="R@20", p=0.04)
+
+    alone = successes([one], confidence=0.95)
+    together = successes([one, other], confidence=0.95)
+
+    assert [each.better for each in alone] == [True]  # 0.03 < 0.05
+    assert [each.p_adjusted for each in together] == [pytest.approx(0.06), pytest.approx(0.06)]
+    assert [each.better for each in together] == [False, False]  # 2 x 0.03 > 0.05
+
+
+def test_what_fell_significantly_is_no_success() -> None:
+    fell = measured(-0.02, -0.01, p=0.001)
+
+    assert not successes([fell], confidence=0.95)[0].better
+    assert successes([replace(fell, higher_is_better=False)], confidence=0.95)[0].better
+    assert not successes([replace(fell, p=None)], confidence=0.95)[0].better
+
+
+def test_a_gain_of_the_users_who_are_left_is_no_success() -> None:
+    gained = measured(0.01, 0.02, p=0.001, n_lost=76, n_users=124)
+    assert not successes([gained], confidence=0.95)[0].better
+
+    lines = decided({"als": ([], [gained])}).lines
+    assert "but 76 of the 200 users who have a value with the reference have none" in lines[1]
+    lines = decided({"als": ([guarded(gained, 0.004, 0.004)], [])}).lines
+    assert lines[2].startswith("Give every user a list, or let those without one count as 0, `user_no_recs: zero`")  # fmt: skip
+
+
+GOOD = guarded(measured(-0.001, 0.005), 0.004, 0.004)
+OPEN = guarded(measured(-0.010, 0.005), 0.004, 0.004)
+BAD = guarded(measured(-0.020, -0.010), 0.004, 0.004)
+GAIN = [measured(0.01, 0.02, p=0.001)]
+NO_GAIN = [measured(-0.01, 0.02, p=0.5)]
+
+
+@pytest.mark.parametrize(
+    ("guardrails", "success", "outcome", "where_undecided_passes"),
+    [
+        ([GOOD], [], "pass", "pass"),
+        ([GOOD, OPEN], [], "undecided", "pass"),
+        ([GOOD, OPEN, BAD], GAIN, "worse", "worse"),
+        ([GOOD], GAIN, "pass", "pass"),
+        ([GOOD], NO_GAIN, "undecided", "undecided"),
+        ([OPEN], NO_GAIN, "undecided", "undecided"),
+        ([OPEN], GAIN, "undecided", "pass"),
+        ([], GAIN, "pass", "pass"),
+        ([], NO_GAIN, "undecided", "undecided"),
+        ([BAD], [], "worse", "worse"),
+    ],
+)
+def test_the_worst_guardrail_decides_and_one_success_metric_has_to_be_better(
+    guardrails: list[Guardrail], success: list[Measured], outcome: str, where_undecided_passes: str
+) -> None:
+    models = {"als": (guardrails, success)}
+
+    assert decided(models).outcome == outcome
+    assert decided(models, undecided_passes=True).outcome == where_undecided_passes
+
+
+def test_a_model_that_is_as_it_was_has_nothing_to_be_better_at() -> None:
+    same = measured(difference=0.0, n_nonzero=0, p=None)
+    models: Models = {"als": ([guarded(same, "2%", 0.004)], [same])}
+
+    assert decided(models, against="revision").outcome == "pass"
+    assert decided(models).outcome == "undecided"
+    assert decided({"als": ([GOOD], [same, *NO_GAIN])}, against="revision").outcome == "undecided"
+
+
+def test_what_is_waived_already_is_no_advice() -> None:
+    lines = decided({"als": ([OPEN], NO_GAIN)}, undecided_passes=True).lines
+
+    assert lines[1].startswith("No success metric of als is shown to be better: ")
+    assert "`undecided: pass`" not in "".join(lines)
+    assert "`undecided: pass`" in decided({"als": ([OPEN], NO_GAIN)}).lines[2]
+
+
+def test_every_model_has_to_pass() -> None:
+    models: Models = {"als": ([GOOD], []), "ease": ([OPEN], []), "knn": ([BAD], [])}
+    found = decided(models)
+
+    assert found.outcome == "worse"
+    assert [each.model for each in found.models_that("pass")] == ["als"]
+    decision = "worse, against popularity: knn is worse; ease is undecided; als passes."
+    assert found.lines[0] == decision
+    assert decided({name: models[name] for name in ("als", "ease")}).outcome == "undecided"
+    assert decided({"als": models["als"]}).outcome == "pass"
+
+
+def test_the_three_lines_say_what_decided_with_number_interval_and_margin() -> None:
+    inside = guarded(measured(-0.020, -0.010, segmentation="activity", segment="0"), "2%", 0.004)
+    lines = decided({"als": ([GOOD, inside], []), "ease": ([BAD, OPEN], [])}).lines
+
+    assert len(lines) == 3
+    assert lines[1].replace(PERCENT, " %") == (
+        "als on nDCG@10 of activity “0”: −0.0150 (95 % interval −0.0200 to −0.0100), −0.004 (2 %) allowed: "
+        "the whole interval lies beyond what is allowed."
+    )
+    assert lines[2] == (
+        "Also worse: ease on nDCG@10. Undecided: 1 guardrail. A loss that is wanted needs a wider margin in `gate:`. "
+        "Checked: 4 guardrails of 2 models."
+    )
+
+
+def test_a_name_from_a_file_breaks_out_of_no_line() -> None:
+    segment = "x\n::warning title=pwn::hi\r\n# y\x1b[2J\u2028z"
+    inside = [
+        guarded(measured(*ends, segmentation="age", segment=segment), "2%", 0.004)
+        for ends in ((-0.020, -0.010), (-0.020, -0.010), (-0.001, 0.001))
+    ]
+    for guardrails in (inside, inside[2:]):
+        for line in decided({"als": (guardrails, [])}).lines:
+            assert line.splitlines() == [line]
+            assert "\x1b" not in line
+
+
+@pytest.mark.parametrize(
+    ("interval", "undecided_passes", "outcome"),
+    [
+        ((-0.01, -0.005), False, "worse"),
+        ((-0.01, 0.01), True, "undecided"),
+        ((0.0, 0.001), True, "undecided"),
+    ],
+)
+def test_a_model_that_may_be_a_vanished_one_leaves_the_gate_undecided_unless_another_is_worse(
+    interval: tuple[float, float], undecided_passes: bool, outcome: str
+) -> None:
+    models: Models = {"als": ([guarded(measured(*interval), 0.004, 0.004)], [])}
+    found = decided(models, undecided_passes=undecided_passes)
+    rules = ("baseline", "ignore")
+    unmatched = with_unmatched(
+        found, UnmatchedModels(("bpr",), ("slim", "ease"), "models.slim.was: bpr", rules)
+    )
+
+    assert unmatched.outcome == outcome
+    assert unmatched.models == found.models
+    assert unmatched.lines[0].startswith(f"{outcome}, against popularity: als ")
+    assert unmatched.lines[0].endswith("; bpr is gone while slim and ease are new.")
+    assert "Write `models.slim.was: bpr` if slim is the former bpr;" in unmatched.lines[2]
+
+
+@pytest.mark.parametrize(
+    ("other", "outcome"), [((0.0, 0.001), "undecided"), ((-0.01, -0.005), "worse")]
+)
+def test_a_guardrail_of_another_metric_than_at_the_revision_is_never_waived(
+    other: tuple[float, float], outcome: str
+) -> None:
+    departed = measured(difference=None, n_users=0, n_nonzero=0, departed=True)
+    guardrails = [guarded(departed, 0.004, None), guarded(measured(*other), 0.004, 0.004)]
+
+    found = decided({"als": (guardrails, [])}, undecided_passes=True, against="revision")
+
+    assert found.outcome == outcome
+
+
+def test_models_that_are_new_to_a_revision_keep_their_reference() -> None:
+    worse, fine = (guarded(measured(*x), 0.004, 0.004) for x in ((-0.01, -0.005), (0.0, 0.001)))
+    found = decided({"als": ([fine], [])}, against="revision")
+    new = replace(decided({"slim": ([worse], [])}), reference="knn")
+    both = joined(found, new)
+
+    assert both.outcome == "worse"
+    assert [each.reference for each in both.models] == [None, "knn"]
+    assert (
+        both.lines[0] == "worse, against popularity: slim (new, against knn) is worse; als passes."
+    )
+    assert (
+        joined(decided({}), new).lines[0]
+        == "worse, against popularity: slim (new, against knn) is worse."
+    )
+
+
+def test_without_a_model_to_decide_on_there_is_no_decision() -> None:
+    found = decided({})
+
+    assert (found.outcome, gate.head(found)) == ("undecided", "no decision")
+    assert "there is no model beside it" in gate.first(found)
+
+
+@pytest.mark.parametrize(
+    ("interval", "words"),
+    [
+        # -0.002 ± 0.004, and -0.004 is allowed: half the width would reach it, which takes 4 times the users
+        ((-0.006, 0.002), "With this difference, 4 times the users would decide it"),
+        # -0.0039 ± 0.0011: 121 times the users; not 1.2e+02
+        ((-0.0050, -0.0028), "With this difference, 121 times the users would decide it"),
+        ((-0.0081, 0.0001), "The difference is about the margin, which no number of users decides"),
+    ],
+)
+def test_what_is_undecided_says_how_many_users_would_decide_it(
+    interval: tuple[float, float], words: str
+) -> None:
+    lines = decided({"als": ([guarded(measured(*interval), "min_effect", 0.004)], [])}).lines
+
+    assert "−0.004 (min_effect) allowed" in lines[1]
+    assert words in lines[2]
+
+
+def test_a_pass_that_was_let_through_says_so() -> None:
+    found = decided({"als": ([OPEN], GAIN)}, undecided_passes=True)
+
+    assert found.waived
+    assert found.lines[1].startswith("Let pass though undecided: als on nDCG@10: −0.002")
+    assert "Better: als on nDCG@10: +0.015" in found.lines[1]
+    assert not decided({"als": ([GOOD], [])}, undecided_passes=True).waived
+
+
+def test_a_pass_names_the_guardrail_that_was_closest_to_its_margin() -> None:
+    near = guarded(measured(-0.0039, 0.001, label="R@20"), 0.004, 0.004)
+
+    assert decided({"als": ([GOOD, near], [])}).lines[1].startswith("Closest: als on R@20: ")
+
+
+ENDS = st.tuples(st.floats(-1, 1), st.floats(-1, 1)).map(lambda ends: tuple(sorted(ends)))
+ROWS = st.fixed_dictionaries(
+    {
+        "ends": ENDS,
+        "up": st.booleans(),
+        "margin": st.floats(0, 0.5),
+        "identical": st.booleans(),
+        "p": st.none() | st.floats(1e-6, 1),
+    }
+)
+
+
+def _found(row: dict[str, Any]) -> Measured:
+    if row["identical"]:
+        return measured(difference=0.0, n_nonzero=0, higher_is_better=row["up"])
+    low, high = row["ends"]
+    return measured(low, high, higher_is_better=row["up"], p=row["p"])
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    found = _found(row)
+    low, high = row["ends"]
+    return {**row, "low": low, "high": high, "p": found.p, "difference": found.difference}
+
+
+@given(st.lists(ROWS, max_size=4), st.lists(ROWS, max_size=3), st.booleans())
+def test_it_is_what_plain_python_says(
+    guardrails: list[dict[str, Any]], success: list[dict[str, Any]], waive: bool
+) -> None:
+    checked = [guarded(_found(row), row["margin"], row["margin"]) for row in guardrails]
+    models = {"als": (checked, [_found(row) for row in success])}
+    found = decided(models, undecided_passes=waive)
+
+    assert found.outcome == gate_reference.decision(
+        [_plain(row) for row in guardrails],
+        [_plain(row) for row in success],
+        alpha=1 - 0.95,
+        undecided_passes=waive,
+    )
+    assert len(found.lines) == 3

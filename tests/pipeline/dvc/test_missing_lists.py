@@ -1,0 +1,50 @@
+"""Revisions, where most users have no list now, or had none then."""
+
+from dataclasses import replace
+
+import pytest
+
+from concord.metrics_core.evaluation.model_result import ModelResult
+from concord.pipeline.dvc.changes import changes
+from concord.pipeline.dvc.lock import DvcLock
+from concord.pipeline.dvc.revision import RevisionResults
+from tests.metrics_core.comparison.tables import config_for, evaluated_of
+
+ASKED = config_for(["nDCG@10"], "als")
+NOW = evaluated_of(ASKED, {"nDCG@10": [0.0] * 60 + [0.5] * 40})
+THEN = evaluated_of(ASKED, {"nDCG@10": [0.4, 0.5] * 50})
+
+
+def _lacking(evaluated: ModelResult, n: int) -> ModelResult:
+    users = {"evaluated": 100, "without_list": n}
+    return replace(evaluated, summary={**evaluated.summary, "users": users})
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "verdict"),
+    [(50, 0, "worse"), (51, 0, "not_comparable"), (0, 51, "not_comparable")],
+)
+def test_a_change_is_judged_where_lists_are_there(now: int, then: int, verdict: str) -> None:
+    before = RevisionResults("v1", {}, ["als"], {"als": _lacking(THEN, then)})
+
+    (change,) = changes(ASKED, {"als": _lacking(NOW, now)}, before)
+
+    assert change.verdict == verdict
+    assert (change.p is None) == (verdict == "not_comparable")
+
+
+@pytest.mark.parametrize(
+    ("line", "share"), [("", 0.5), ("          max_missing_lists: 0.75\n", 0.75)]
+)
+def test_the_share_is_that_of_the_revision(line: str, share: float) -> None:
+    text = f"""schema: '2.0'
+stages:
+  compare:
+    cmd: exec concord stage compare
+    params:
+      params.yaml:
+        comparison:
+          baseline: als
+{line}"""
+
+    assert DvcLock(text).comparison_params.max_missing_lists == share

@@ -1,0 +1,642 @@
+"""Revisions from git and a cache: which commits are rows, what dvc.lock and results say, how often the truth was asked."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from contextlib import chdir
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from ruamel.yaml import YAML
+
+from concord.metrics_core.errors import InputError
+from concord.metrics_core.results.history import Changed, History
+from concord.metrics_core.results.stored import SCHEMA
+from concord.pipeline.dvc.git import FileAtCommit, blobs_at, files_at
+from concord.pipeline.dvc.history import changed_between, history, reuse
+from concord.pipeline.dvc.history_states import State, commits, commits_since, is_shallow, states
+from concord.pipeline.dvc.lock import ComparisonParams, DvcLock
+from tests.pipeline.dvc.revisions import commit, git
+from tests.project import ROOT, run
+from tests.reports.samples import sample
+
+LOCK = """schema: '2.0'
+stages:
+  load-truth:
+    deps:
+    - path: truth.csv
+      md5: {truth}
+    params:
+      params.yaml:
+        data.truth:
+          path: truth.csv
+    outs:
+    - path: results/data/truth.parquet
+      md5: 00
+  load-background@train:
+    outs:
+    - path: results/data/train.parquet
+      md5: {train}
+{loads}  compare:
+    params:
+      params.yaml:
+        comparison:
+          baseline: base
+          primary:
+          - R@1
+        conventions:
+          preset: {preset}
+          gain: {gain}
+        models:
+          als:
+            path: als.csv
+          base:
+            path: base.csv
+    outs:
+    - path: results/comparison
+      md5: {mark}.dir
+  report:
+    params:
+      params.yaml:
+        results:
+          report: results/report
+"""
+USUAL = {"truth": "t1", "train": "r1", "preset": "standard", "gain": "linear"}
+LOAD = """  load@{model}:
+    outs:
+    - path: results/lists/{model}.parquet
+      md5: {mark}
+"""
+
+
+class Project:
+    """A git repository with a dvc.lock, and a folder of files by their hash."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.files = folder / "project", folder / "cache"
+        for each in (self.folder, self.files):
+            each.mkdir()
+        run(self.folder, "git", "init", "-q")
+
+    def commit(self, mark: str, lists: str, *, truth: str = "t1") -> None:
+        """A comparison of `als`, whose lists are known by `lists`, with a baseline."""
+        self.put(mark, json.dumps(sample.two_models()))
+        self.lock(mark, lists, truth=truth)
+
+    def put(self, mark: str, comparison: str) -> None:
+        (self.files / f"json-{mark}").write_text(comparison)
+        listing = [{"md5": f"json-{mark}", "relpath": "comparison.json"}]
+        (self.files / f"{mark}.dir").write_text(json.dumps(listing))
+
+    def lock(self, mark: str, lists: str, **other: str) -> None:
+        loads = "".join(LOAD.format(model=m, mark=x) for m, x in (("als", lists), ("base", "b1")))
+        text = LOCK.format(mark=mark, loads=loads, **(USUAL | other))
+        (self.folder / "dvc.lock").write_text(text)
+        commit(self.folder, mark)
+
+    def states(self) -> list[State]:
+        with chdir(self.folder):
+            return states(self._cached)
+
+    def history(self) -> History:
+        with chdir(self.folder), patch("concord.pipeline.dvc.history.DvcCache") as cache:
+            cache.return_value.find = self._cached
+            return history()
+
+    def _cached(self, mark: str) -> Path | None:
+        path = self.files / mark
+        return path if path.is_file() else None
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def test_a_commit_that_left_the_comparison_as_it_was_is_no_row(project: Project) -> None:
+    project.commit("c1", "l1")
+    project.lock("c1", "l2")
+    project.commit("c2", "l2")
+    project.lock("c1", "l1")
+
+    assert [each.mark for each in project.states()] == ["c1.dir", "c2.dir", "c1.dir"]
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (json.dumps({"schema": SCHEMA - 3}), f"has schema {SCHEMA - 3}"),
+        (json.dumps({"schema": SCHEMA}), "cannot be read"),
+        ('{"schema": 4', "is damaged, no valid JSON"),
+        (None, "its results are not in DVC's cache"),
+    ],
+)
+def test_a_comparison_that_cannot_be_read_says_why_and_is_a_row(
+    project: Project, content: str | None, why: str
+) -> None:
+    if content is not None:
+        project.put("c1", content)
+    report = project.folder / "results/report"
+    report.mkdir(parents=True)
+    primary = {"R@1": {"als": 0.5, "base": 0.0}, "R@1 verdict": {"als": "too few differ"}}
+    (report / "primary.json").write_text(json.dumps(primary))
+    project.lock("c1", "l1")
+
+    (found,) = project.states()
+
+    assert found.comparison is None
+    assert why in found.gone
+    assert found.primary == primary
+
+
+def test_damage_in_the_cache_is_a_row(project: Project) -> None:
+    project.commit("c1", "l1")
+    (project.files / "c1.dir").write_text("[{}]")
+
+    assert [each.gone for each in project.states()] == ["its results in DVC's cache are damaged"]
+
+
+CONFLICT = "<<<<<<< HEAD\n  a:\n=======\n  b:\n>>>>>>> main\n"
+MARKER = "has merge conflict markers: line 14 starts with '<<<<<<<'"
+
+
+def _blob(project: Project, revision: str) -> Path:
+    """Return the file of git that holds dvc.lock of a revision."""
+    name = git(project.folder, "rev-parse", f"{revision}:dvc.lock").strip()
+    return project.folder / ".git/objects" / name[:2] / name[2:]
+
+
+def _conflict(project: Project) -> str:
+    path = project.folder / "dvc.lock"
+    path.write_text(path.read_text().replace("  load-background@train:\n", CONFLICT))
+    commit(project.folder, "merge")
+    return MARKER
+
+
+def _no_yaml(project: Project) -> str:
+    project.lock("{c2", "l2")
+    return "is no valid dvc.lock"
+
+
+def _no_lock(project: Project) -> str:
+    (project.folder / "dvc.lock").write_bytes(b"\x00\xff")
+    commit(project.folder, "bytes")
+    return "is no valid dvc.lock"
+
+
+def _missing(project: Project) -> str:
+    project.lock("c2", "l2")
+    _blob(project, "HEAD").unlink()
+    return "git cannot read it"
+
+
+def _damaged(project: Project) -> str:
+    project.lock("c2", "l2")
+    _blob(project, "HEAD").chmod(0o600)
+    _blob(project, "HEAD").write_bytes(b"damaged")
+    return "git cannot read it"
+
+
+def _cut(project: Project) -> str:
+    """Git writes the size of such a file before it ends."""
+    text = "".join(f"# {n * n * n}\n" for n in range(100_000))
+    project.lock("c2", "l2")
+    path = project.folder / "dvc.lock"
+    path.write_text(path.read_text() + text)
+    git(project.folder, "commit", "-q", "--amend", "-a", "-m", "c2")
+    file = _blob(project, "HEAD")
+    content = file.read_bytes()
+    file.chmod(0o600)
+    file.write_bytes(content[: len(content) // 2])
+    return "git cannot read it"
+
+
+def _replaced(project: Project) -> str:
+    project.lock("c2", "l2")
+    file = _blob(project, "HEAD")
+    file.unlink()
+    file.write_bytes(_blob(project, "HEAD~1").read_bytes())
+    return "git cannot read it"
+
+
+@pytest.mark.fault(41, "`history`: a dvc.lock that git cannot read is a line that says so")
+@pytest.mark.fault(42, "`history`: such a revision is a line that names the first marker")
+@pytest.mark.parametrize(
+    "spoil", [_conflict, _no_yaml, _no_lock, _missing, _damaged, _cut, _replaced]
+)
+def test_a_lock_file_that_cannot_be_read_is_a_row_and_the_next_one_is_held_against_the_last_that_can(
+    project: Project, spoil: Callable[[Project], str]
+) -> None:
+    project.lock("c1", "l1")
+    why = spoil(project)
+    project.lock("c3", "l3")
+
+    first, unreadable, last = project.states()
+
+    assert [each.lock.comparison for each in (first, last)] == ["c1.dir", "c3.dir"]
+    assert unreadable.gone.startswith("dvc.lock cannot be read: ")
+    assert why in unreadable.gone
+    rows = list(project.history().rows())
+    assert [row.note for row in rows][1] == unreadable.gone
+    assert [row.changed for row in rows] == ["", "", "other lists: als"]
+    assert rows[1].subject == git(project.folder, "show", "-s", "--format=%s", "HEAD~1").strip()
+
+
+def test_a_last_lock_file_that_cannot_be_read_does_not_end_the_count(project: Project) -> None:
+    project.lock("c1", "l1")
+    _conflict(project)
+    (project.folder / "dvc.lock").write_text("x")
+
+    found = project.history()
+
+    assert [each.name == "working tree" for each in found.revisions] == [False, False, True]
+    assert found.reuse is not None
+    assert found.reuse.comparisons == 1
+
+
+def test_a_lock_file_that_was_removed_is_no_row(project: Project) -> None:
+    project.lock("c1", "l1")
+    (project.folder / "dvc.lock").unlink()
+    commit(project.folder, "no results")
+
+    assert [each.commit.subject for each in project.states()] == ["c1"]
+
+
+def test_lines_that_end_as_on_windows_are_read(project: Project) -> None:
+    project.lock("c1", "l1")
+    path = project.folder / "dvc.lock"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n").replace(b"c1", b"c2"))
+    commit(project.folder, "c2")
+
+    assert [each.mark for each in project.states()] == ["c1.dir", "c2.dir"]
+
+
+def test_of_what_is_gone_git_still_knows_other_lists_another_truth_and_another_train(
+    project: Project,
+) -> None:
+    project.lock("c1", "l1")
+    project.lock("c2", "l2", truth="t2", train="r2")
+    then, now = project.states()
+
+    assert changed_between(then, then) == ()
+    assert changed_between(then, now) == (
+        Changed("lists", "other lists: als"),
+        Changed("truth", "another truth"),
+        Changed("background", "other train"),
+    )
+
+
+@pytest.mark.parametrize("entry", ["path: slim.csv\n            was: als", "path: als.csv"])
+def test_a_renamed_model_is_neither_removed_nor_new(project: Project, entry: str) -> None:
+    project.lock("c1", "l1")
+    path = project.folder / "dvc.lock"
+    text = path.read_text().replace(
+        "als:\n            path: als.csv", f"slim:\n            {entry}"
+    )
+    path.write_text(text.replace("load@als", "load@slim").replace("c1.dir", "c2.dir"))
+    commit(project.folder, "c2")
+    then, now = project.states()
+
+    assert changed_between(then, now) == (Changed("models", "renamed: slim was als"),)
+
+
+def test_decisions_are_counted_where_lists_labels_or_conventions_are_new(project: Project) -> None:
+    project.lock("c1", "l1")  # 1
+    project.lock("c2", "l2")  # 2: other lists
+    project.lock("c3", "l2", preset="custom")  # the preset's name alone
+    project.lock("c4", "l1")  # those of the first again
+    project.lock("c5", "l1", gain="exp2")  # 3: other conventions
+
+    found = reuse(project.states(), 0.95)
+
+    assert found is not None
+    assert (found.comparisons, found.decisions, found.severity) == (3, 3, None)
+    assert found.chance == pytest.approx(1 - 0.975**3)
+
+
+def test_what_is_said_grows_with_the_count_and_ends_with_another_truth(project: Project) -> None:
+    project.lock("c0", "l0", truth="t0")
+    for i in range(1, 29):
+        project.lock(f"c{i}", f"l{i}")
+    found = project.states()
+    said = {i: reuse(found[: i + 1], 0.95) for i in (0, 1, 4, 5, 27, 28)}
+
+    assert {i: each and each.comparisons for i, each in said.items()} == {0: 1, **{i: i for i in said if i}}  # fmt: skip
+    assert [each and each.severity for each in said.values()] == [None, None, None, "notice", "notice", "serious"]  # fmt: skip
+    assert said[1] is not None
+    assert said[1].sentence.startswith("1 comparison with 1 decision (")
+    assert said[28] is not None
+    assert "up to 50.8" in said[28].sentence
+    assert "decide on a truth that has not been asked yet" in said[28].sentence
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """main: one, (words, tag), [side: two], merge of side, three; the evaluation lies in a folder."""
+    root = tmp_path_factory.mktemp("git")
+    (root / "evaluation").mkdir()
+    git(root, "init", "-q", "-b", "main")
+    _locked(root, "one")
+    (root / "words").write_text("words")
+    commit(root, "words")
+    git(root, "tag", "after-one")
+    git(root, "checkout", "-q", "-b", "side")
+    _locked(root, "two")
+    git(root, "tag", "on-side")
+    git(root, "checkout", "-q", "main")
+    git(root, "merge", "-q", "--no-ff", "side", "-m", "merge of side")
+    git(root, "tag", "-a", "merged", "-m", "annotated")
+    _locked(root, "three")
+    return root / "evaluation"
+
+
+def _locked(root: Path, content: str) -> None:
+    (root / "evaluation/dvc.lock").write_text(f"{content}\nsecond line\n")
+    commit(root, content)
+
+
+def test_commits_of_the_branch_that_changed_the_lock_oldest_first(repository: Path) -> None:
+    with chdir(repository):
+        found = commits()
+
+    assert [each.subject for each in found] == ["one", "merge of side", "three"]
+    assert [each.tags for each in found] == [("after-one",), ("merged",), ()]
+
+
+ODD = "a\u2028b\u2029c\x85d\fe\vf\x1cg\rh\x1fi"
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """Three commits with words that break lines, and tags of all kinds."""
+    git(tmp_path, "init", "-q", "-b", "main")
+    for name in ("one", ODD, "three"):
+        (tmp_path / "dvc.lock").write_text(name)
+        commit(tmp_path, name)
+    git(tmp_path, "tag", "v\u2028\u00a0\x85v", "HEAD~1")
+    git(tmp_path, "tag", "-a", "-m", ODD, "annotated", "HEAD~1")
+    git(tmp_path, "-c", "advice.nestedTag=false", "tag", "-a", "-m", "x", "nested", "annotated")
+    git(tmp_path, "tag", "of-a-file", "HEAD:dvc.lock")
+    git(tmp_path, "branch", "annotated")
+    (tmp_path / "HEAD").touch()
+    return tmp_path
+
+
+@pytest.mark.fault(40, "`history`: subjects and tags are read as they are, whatever the settings")
+def test_characters_that_break_lines_stay_in_subjects_and_tags(odd: Path) -> None:
+    with chdir(odd):
+        found = commits()
+
+    assert [each.subject for each in found] == ["one", ODD, "three"]
+    assert [each.tags for each in found] == [(), ("annotated", "nested", "v\u2028\u00a0\x85v"), ()]
+
+
+@pytest.mark.fault(40, "`history`: subjects and tags are read as they are, whatever the settings")
+def test_settings_of_git_do_not_change_the_history(odd: Path) -> None:
+    with chdir(odd):
+        expected = commits()
+        settings = {"log.showSignature": "true", "log.follow": "true", "log.date": "raw", "i18n.logOutputEncoding": "UTF-16", "color.ui": "always", "core.abbrev": "4", "log.decorate": "full", "format.pretty": "fuller", "core.quotePath": "true"}  # fmt: skip
+        for key, value in settings.items():
+            git(odd, "config", key, value)
+        found = commits()
+
+    assert [replace(each, short="") for each in found] == [replace(each, short="") for each in expected]  # fmt: skip
+
+
+@pytest.mark.fault(40, "`history`: subjects and tags are read as they are, whatever the settings")
+def test_a_signature_is_no_part_of_the_history(odd: Path) -> None:
+    signed = git(odd, "cat-file", "commit", "HEAD").replace("\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n", 1)  # fmt: skip
+    (odd / "signed").write_text(signed, newline="")
+    name = git(odd, "hash-object", "-t", "commit", "-w", "signed").strip()
+    git(odd, "update-ref", "refs/heads/main", name)
+    git(odd, "config", "log.showSignature", "true")
+
+    with chdir(odd):
+        assert [each.name for each in commits()][-1] == name
+        assert [each.subject for each in commits()] == ["one", ODD, "three"]
+
+
+@pytest.mark.fault(41, "`history`: a missing tree or commit is refused with the words of git")
+def test_a_history_that_git_cannot_walk_is_refused_with_words_of_git(odd: Path) -> None:
+    name = git(odd, "rev-parse", "HEAD~1^{tree}").strip()
+    (odd / ".git/objects" / name[:2] / name[2:]).unlink()
+
+    with chdir(odd), pytest.raises(InputError, match=f"(?s)unable to read tree.*{name}.*git fsck"):
+        commits()
+
+
+def test_what_a_file_held_at_each_commit_and_where_there_was_none(repository: Path) -> None:
+    with chdir(repository):
+        names = [each.name for each in commits()]
+
+        texts = [f"{x}\nsecond line\n" for x in ("one", "two", "three")]
+        assert files_at(names, "dvc.lock") == [FileAtCommit(text) for text in texts]
+        for path in ("no such/file", "no\nsuch file"):
+            assert files_at(names, path) == [FileAtCommit(None)] * 3
+        assert files_at([], "dvc.lock") == []
+
+
+def test_git_is_not_asked_for_each_file_that_is_only_on_a_remote(tmp_path: Path) -> None:
+    origin, clone = tmp_path / "origin", tmp_path / "clone"
+    origin.mkdir()
+    git(origin, "init", "-q")
+    git(origin, "config", "uploadpack.allowFilter", "true")
+    for content in "abcdef":
+        (origin / "dvc.lock").write_text(content)
+        commit(origin, content)
+    run(tmp_path, "git", "clone", "-q", "--filter=blob:none", f"file://{origin}", str(clone))
+    names = git(clone, "rev-list", "--reverse", "HEAD").split()
+    origin.rename(tmp_path / "gone")
+    with patch("concord.pipeline.dvc.git.subprocess.run", wraps=subprocess.run) as processes:
+        found = blobs_at(names, "dvc.lock", clone)
+
+    assert [blob is None for blob in found] == [True] * 5 + [False]
+    assert len(processes.call_args_list) == 2
+
+
+def test_after_a_tag_and_after_a_range(repository: Path) -> None:
+    with chdir(repository):
+        after = [each.subject for each in commits() if each.name in commits_since("after-one")]
+
+        assert after == ["merge of side", "three"]
+        assert commits_since("after-one..") == commits_since("after-one")
+
+
+@pytest.mark.parametrize("revision", ["nope", "--all", ""])
+def test_no_revision_is_refused(repository: Path, revision: str) -> None:
+    with chdir(repository), pytest.raises(InputError, match="is no revision"):
+        commits_since(revision)
+
+
+def test_a_shallow_checkout_is_known(repository: Path, tmp_path: Path) -> None:
+    run(tmp_path, "git", "clone", "-q", "--depth=1", f"file://{repository.parent}", "copy")
+
+    with chdir(tmp_path / "copy"):
+        assert is_shallow()
+    with chdir(repository):
+        assert not is_shallow()
+
+
+def test_without_a_commit_there_is_no_history(tmp_path: Path) -> None:
+    with chdir(tmp_path), pytest.raises(InputError, match="no commit here"):
+        commits()
+
+
+TEXT = (ROOT / "dvc.lock").read_text(encoding="utf-8")
+STAGES: dict[str, Any] = YAML(typ="safe", pure=True).load(TEXT)["stages"]
+
+
+def test_every_hash_is_that_of_the_yaml() -> None:
+    lock = DvcLock(TEXT)
+
+    assert list(lock.stages) == list(STAGES)
+    for name, stage in STAGES.items():
+        assert lock.stage(name).output_hashes() == {
+            out["path"]: out["md5"] for out in stage["outs"]
+        }
+
+
+def test_results_and_truth_are_found_by_what_params_yaml_named_them() -> None:
+    lock = DvcLock(TEXT)
+    evaluated = {out["path"]: out["md5"] for out in STAGES["evaluate@ease"]["outs"]}
+
+    assert lock.values("ease") == evaluated["results/per_user/ease.parquet"]
+    assert lock.summary("ease") == evaluated["results/summary/ease.json"]
+    assert lock.truth == _given("load-truth", "data/demo/truth.parquet")
+    assert lock.background == {
+        name: _given(f"load-background@{name}", f"data/demo/{name}.parquet")
+        for name in ("train", "items", "users")
+    }
+    assert lock.folder("report", "report") == "results/report"
+    assert lock.comparison == STAGES["compare"]["outs"][0]["md5"]
+    assert lock.lists("ease") == _given("load@ease", "data/demo/ease.jsonl.gz")
+    assert lock.lists("ease-recent") == _given("load@ease-recent", "data/demo/ease-recent")
+
+
+def _given(stage: str, path: str) -> str:
+    (found,) = (dep["md5"] for dep in STAGES[stage]["deps"] if dep["path"] == path)
+    return str(found)
+
+
+def test_what_was_asked_is_what_params_yaml_said() -> None:
+    params = STAGES["compare"]["params"]["params.yaml"]
+    asked = DvcLock(TEXT).comparison_params
+
+    assert asked.models == tuple(params["models"])
+    assert asked.baseline == params["comparison"]["baseline"]
+    assert asked.primary == tuple(params["comparison"]["primary"])
+    known = json.loads(asked.conventions)
+    assert list(known) == [key for key in params["conventions"] if key != "preset"]
+    assert known["ideal"] == params["conventions"]["ideal"]
+
+
+def test_names_that_yaml_quotes_and_etags_of_stores() -> None:
+    text = """schema: '2.0'
+stages:
+  load-truth:
+    cmd: exec concord stage load-truth
+    deps:
+    - path: 's3://shop/my: truth.parquet'
+      hash: etag
+      etag: '0123'
+      size: 4
+    params:
+      params.yaml:
+        data.truth:
+          path: 's3://shop/my: truth.parquet'
+        results:
+          data: results/data
+    outs:
+    - path: results/data/truth.parquet
+      hash: md5
+      md5: 89ab
+"""
+
+    assert DvcLock(text).truth == "0123"
+    assert DvcLock(text).comparison is None
+    assert DvcLock("").truth is None
+    assert DvcLock("").comparison_params == ComparisonParams((), None, {}, (), "{}")
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("als: als-*", {"als": {"1": "als-1", "2": "als-2"}}),
+        ("als:\n              2: als-2\n              1: als-1", {"als": {"1": "als-1", "2": "als-2"}}),
+        ("als:\n              1: als-1\n              9: als-9", {}),
+    ],
+)  # fmt: skip
+def test_whose_trainings_lists_were(written: str, read: dict[str, dict[str, str]]) -> None:
+    text = f"""schema: '2.0'
+stages:
+  compare:
+    params:
+      params.yaml:
+        comparison:
+          baseline: knn
+          replicates:
+            {written}
+          seed: 1
+        models:
+          knn:
+            path: knn.csv
+          als-1:
+            path: als-1.csv
+          als-2:
+            path: als-2.csv
+"""
+
+    assert DvcLock(text).comparison_params.replicates == read
+
+
+SHARED = """schema: '2.0'
+stages:
+  load-truth:
+    deps:
+    - path: truth.csv
+      md5: 1e10
+    params:
+      params.yaml:
+        data: &id001
+          truth:
+            path: truth.csv
+        also: *id001
+  compare:
+    params:
+      params.yaml:
+        models:
+          no:
+            path: 1.csv
+        comparison: {rules}
+    outs:
+    - path: results/comparison
+      md5: c1.dir
+  report:
+<<<<<<< HEAD
+    outs:
+"""
+LAUGHS = "[&a [x], " + ", ".join(
+    f"&{b} [{', '.join([f'*{a}'] * 9)}]" for a, b in pairwise("abcdefghi")
+)
+
+
+def test_scalars_stay_text_and_aliases_are_followed() -> None:
+    lock = DvcLock(SHARED.format(rules="{baseline: no, primary: [1.0]}"))
+
+    assert lock.truth == "1e10"
+    params = lock.comparison_params
+    assert (params.models, params.baseline, params.primary) == (("no",), "no", ("1.0",))
+
+
+@pytest.mark.parametrize(
+    "rules", ["[" * 100_000, f"{LAUGHS}]", "&a [*a]", "{baseline: ", "!!python/name:os.system"]
+)
+def test_a_stage_that_is_hostile_or_no_yaml_is_left_out(rules: str) -> None:
+    lock = DvcLock(SHARED.format(rules=rules))
+
+    assert lock.comparison is None
+    assert lock.truth == "1e10"

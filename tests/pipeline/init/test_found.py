@@ -1,0 +1,448 @@
+"""What is found in a repository: tables by role, whoever makes them, and models by name."""
+
+import gzip
+import json
+from contextlib import chdir
+from pathlib import Path
+
+import polars as pl
+import pytest
+from mlflow import MlflowClient
+
+from concord.metrics_core.errors import InputError
+from concord.pipeline.init import discovery as discovery
+from concord.pipeline.init.choices import RunIdLocation, TrainingRuns, training_runs
+from concord.pipeline.init.discovery import Discovery, discover, name_models, outs_below
+from concord.pipeline.init.tables import Table, TableFile, as_table, guess_role, inspect_file
+from concord.pipeline.params.checks import is_model_name
+from tests.pipeline.init.repository import (
+    ITEMS,
+    LISTS,
+    TRAIN,
+    TRUTH,
+    USUAL,
+    repository,
+    runs_in,
+    write,
+)
+
+ID, OTHER = "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"
+STAGES = """
+vars: [{where: out}]
+stages:
+  prepare: {cmd: x, outs: [data/prepared]}
+  train:
+    foreach: [als, bpr]
+    do: {cmd: x, outs: ["${where}/${item}.csv"]}
+  others:
+    matrix: {size: [small, large]}
+    cmd: x
+    outs: ["${where}/ease_${item.size}.csv"]
+"""
+
+
+def found(root: Path) -> Discovery:
+    with chdir(root):  # stages are called as they are seen from here
+        return discover(root, root / "evaluation" / "results")
+
+
+def trained(root: Path) -> TrainingRuns:
+    """Return the training runs of the models that are found in `root`."""
+    seen = found(root)
+    return training_runs(seen.models, seen.outs, seen.folders, root / "evaluation")
+
+
+def paths(found: Discovery, root: Path) -> dict[str, tuple[str, str]]:
+    tables = {**found.tables, **found.models}
+    return {n: (t.path.relative_to(root).as_posix(), t.stage) for n, t in tables.items()}
+
+
+def test_tables_of_stages_are_found_and_the_stages_that_make_them(tmp_path: Path) -> None:
+    lists = {f"out/{name}.csv": LISTS for name in ("als", "bpr", "ease_small", "ease_large")}
+    tables = {"data/prepared/test.csv": TRUTH, "data/prepared/train.csv": TRAIN}
+    inner = "stages:\n  make: {cmd: x, outs: [movies.csv]}\n"
+    more = {"dvc.yaml": STAGES, "catalogue/dvc.yaml": inner, "catalogue/movies.csv": ITEMS}
+    root = repository(tmp_path, {**lists, **tables, **more})
+
+    assert paths(found(root), root) == {
+        "truth": ("data/prepared/test.csv", "prepare"),
+        "train": ("data/prepared/train.csv", "prepare"),
+        "items": ("catalogue/movies.csv", "catalogue/dvc.yaml:make"),
+        "als": ("out/als.csv", "train@als"),
+        "bpr": ("out/bpr.csv", "train@bpr"),
+        "ease_small": ("out/ease_small.csv", "others@small"),
+        "ease_large": ("out/ease_large.csv", "others@large"),
+    }
+
+
+def test_what_dvc_add_keeps_and_plain_files_are_made_by_no_stage(tmp_path: Path) -> None:
+    kept = "outs:\n- {md5: d41d8cd98f00b204e9800998ecf8427e, size: 0, hash: md5, path: test.csv}\n"
+    root = repository(tmp_path, {**USUAL, "data/test.csv.dvc": kept})
+
+    assert outs_below(root, root / "evaluation").stages == {root / "data/test.csv": ""}
+    assert paths(found(root), root)["truth"] == ("data/test.csv", "")
+
+
+def test_outs_that_are_not_there_yet_are_told(tmp_path: Path) -> None:
+    root = repository(tmp_path, {"dvc.yaml": STAGES, "out/als.csv": LISTS, "data/test.csv": TRUTH})
+    names = ("data/prepared", "out/bpr.csv", "out/ease_large.csv", "out/ease_small.csv")
+
+    assert found(root).missing == [root / name for name in names]
+
+
+OTHERS = {  # another evaluation, another repository, an environment, results
+    "first/params.yaml": "concord: 0.1.0\n",
+    "first/dvc.yaml": "stages:\n  load: {cmd: x, outs: [results/lists/als.csv]}\n",
+    "first/results/lists/als.csv": LISTS,
+    "sub/.dvc/config": "",
+    "sub/als.csv": LISTS,
+    "env39/pyvenv.cfg": "",
+    "env39/als.csv": LISTS,
+    "evaluation/results/als.csv": LISTS,
+}
+HIDDEN = {".work/als.csv": LISTS, ".work/bpr.csv": LISTS, "mlruns/ease.csv": LISTS}
+FOUND: dict[str, tuple[dict[str, str], dict[str, tuple[str, str]], list[str]]] = {
+    "files that belong to others": (OTHERS, {}, []),
+    "an out in a hidden folder": (
+        {"dvc.yaml": "stages:\n  train: {cmd: x, outs: [.work/als.csv]}\n", **HIDDEN},
+        {"als": (".work/als.csv", "train")}, [],
+    ),
+    "two truths, of which a stage makes one": (
+        {"dvc.yaml": "stages:\n  split: {cmd: x, outs: [data/split/test.csv]}\n",
+         "data/test.csv": TRUTH, "data/split/test.csv": TRUTH},
+        {}, [],
+    ),
+    "validation data alone": (
+        {"data/valid.csv": TRUTH, "preds/als_val.csv": LISTS},
+        {"truth": ("data/valid.csv", ""), "als_val": ("preds/als_val.csv", "")}, [],
+    ),
+    "validation data beside a truth": (
+        {"data/valid.csv": TRUTH, "data/test.csv": TRUTH},
+        {"truth": ("data/test.csv", "")}, ["data/valid.csv: for validation"],
+    ),
+    "lists for validation beside a truth": (
+        {"preds/als_val.csv": LISTS, "preds/als_test.csv": LISTS, "data/test.csv": TRUTH, "out/test_2.csv": LISTS},
+        {"truth": ("data/test.csv", ""), "als_test": ("preds/als_test.csv", "")},
+        ["out/test_2.csv: another table is used for truth", "preds/als_val.csv: lists for validation"],
+    ),
+    "an item in two rows of a catalogue": (
+        {"a/movies.csv": ITEMS + "a,One,x\n", "b/movies.csv": ITEMS},
+        {"items": ("b/movies.csv", "")},
+        ["a/movies.csv: for items, but several rows have the same item"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_tables_are_found_and_others_are_left_alone_with_a_reason(
+    tmp_path: Path, name: str
+) -> None:
+    files, expected, left = FOUND[name]
+    seen = found(root := repository(tmp_path, files))
+
+    assert paths(seen, root) == expected
+    assert [f"{each.path.relative_to(root)}: {each.reason}" for each in seen.skipped] == left
+
+
+@pytest.mark.parametrize(
+    ("names", "models"),
+    [
+        (["recs/part-0.parquet", "recs/part-1.parquet", "recs/_SUCCESS"], ["recs"]),
+        (["recs/als.parquet", "recs/bpr.parquet"], ["recs/als.parquet", "recs/bpr.parquet"]),
+        (["als.parquet/a.parquet", "als.parquet/b.parquet"], ["als.parquet"]),
+        (["als/day=1/x.parquet", "als/day=2/x.parquet"], ["als"]),
+        (["als/000000.parquet", "als/000001.parquet"], ["als"]),
+    ],
+)
+def test_a_folder_of_parts_is_one_table_and_a_folder_of_tables_several(
+    tmp_path: Path, names: list[str], models: list[str]
+) -> None:
+    root = repository(tmp_path, {})
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        pl.DataFrame({"user": ["u"], "item": ["a"], "score": [1.0]}).write_parquet(root / name)
+    if "_SUCCESS" in names[-1]:
+        (root / names[-1]).write_text("")
+
+    assert sorted(str(t.path.relative_to(root)) for t in found(root).models.values()) == models
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["out/recs_als_v2.csv", "out/recs_bpr_v2.csv"], ["als", "bpr"]),
+        (["als/recs.csv", "bpr/recs.csv"], ["als", "bpr"]),
+        (["a/als.csv", "b/als.csv"], ["a", "b"]),
+        (["a/als.csv", "b/als.csv", "c/bpr.csv"], ["als", "b-als", "bpr"]),
+        (["out/als.csv", "out/ALS.parquet"], ["ALS", "als_2"]),
+        (["recs/als.csv", "recs/als.tsv"], ["als", "als_2"]),
+        (["recommendations.csv"], ["recommendations"]),
+        (["out/_x.csv", "out/item knn (new).csv"], ["x", "item-knn-new"]),
+        (["out/modèle.csv", "out/рекомендации.csv"], ["modele", "model"]),
+        (["lists/train.csv", "lists/truth.csv"], ["train_2", "truth_2"]),
+        (["2024.csv", "2025.csv"], ["2024", "2025"]),
+        (["a" * 150 + ".csv", "b.csv"], ["a" * 90, "b"]),
+    ],
+)
+def test_models_are_called_by_the_words_in_which_they_differ(
+    paths: list[str], names: list[str]
+) -> None:
+    tables = [Table(TableFile(Path("/r", path), "csv", ()), {}) for path in paths]
+    found = name_models(tables, Path("/r"))
+
+    assert sorted(found) == sorted(names)
+    assert len(found) == len(paths)
+    assert all(map(is_model_name, found))
+
+
+def test_how_many_files_are_discovery_has_a_limit_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = repository(tmp_path, {f"logs/{number}.txt": "" for number in range(20)} | USUAL)
+    assert not found(root).has_more
+
+    monkeypatch.setattr(discovery, "MAX_FILES", 10)
+    assert found(root).has_more
+
+
+def test_files_that_cannot_be_read_as_tables_are_passed_by(tmp_path: Path) -> None:
+    root = repository(tmp_path, USUAL)
+    (root / "empty.csv").write_bytes(b"")
+    (root / "empty.arrow").write_bytes(b"")
+    (root / "half.parquet").write_bytes(b"PAR1")
+    (root / "half.jsonl").write_bytes(b"{")
+    (root / "other.pkl").write_bytes(b"user,item\n")
+    (root / "none.csv.gz").write_bytes(b"\x1f\x8b\x08")
+    (root / "deep.jsonl").write_text("[" * 100_000)
+    (root / "wide.csv").write_text('"' + "x" * 200_000 + '"\n')
+    (root / "latin.csv").write_bytes(b"user,\xe9\n")
+    (root / "gone.csv").symlink_to("nowhere.csv")
+    write(root, {"test.csv/readme.md": "a folder"})
+
+    assert set(paths(found(root), root)) == {"truth", "als", "popular"}
+
+
+@pytest.mark.parametrize("out", ["made/als.csv", "made"])
+def test_a_link_that_leads_out_is_followed_for_outs_alone(tmp_path: Path, out: str) -> None:
+    elsewhere = tmp_path / "elsewhere.csv"
+    elsewhere.write_text(LISTS)
+    stages = f"stages:\n  train: {{cmd: x, outs: [{out}]}}\n"
+    root = repository(tmp_path / "repository", {"dvc.yaml": stages})
+    (root / "made").mkdir()
+    (root / "made/als.csv").symlink_to(elsewhere)
+    (root / "bpr.csv").symlink_to(elsewhere)
+    seen = found(root)
+
+    assert paths(seen, root) == {"als": ("made/als.csv", "train")}
+    assert [(e.path.name, e.reason) for e in seen.skipped] == [
+        ("bpr.csv", "a link leads out of the repository")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "place"),
+    [
+        ("run.json", f'{{"run_id": "{ID}", "loss": 1}}', "run_id"),
+        ("run.json", f'{{"mlflow": {{"run_id": "{ID}"}}}}', "mlflow.run_id"),
+        ("run_id.txt", f"{ID}\n", None),
+        ("run.json", '{"run_id": "7"}', "no"),
+        ("run.json", f'{{"seed": "{ID}"}}', "no"),
+        ("run.json", f'{{"run_id": "{ID}", "mlflow_run_id": "{OTHER}"}}', "no"),
+        ("run.json", f'{{"run_id": "{ID}", "mlflow_run_id": "{ID}"}}', "run_id"),
+        ("run.json", "{", "no"),
+        ("weights.bin", "\0", "no"),
+    ],
+)
+def test_the_file_with_the_id_of_the_training_run_is_recognised(
+    tmp_path: Path, file: str, text: str, place: str | None
+) -> None:
+    stages = f"stages:\n  train: {{cmd: x, outs: [als.csv, {file}]}}\n  other: {{cmd: x, outs: [bpr.csv]}}\n"
+    root = repository(tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "bpr.csv": LISTS, file: text})  # fmt: skip
+    runs_in(root / "mlflow.db", ID, OTHER)
+    expected = {} if place == "no" else {"als": RunIdLocation(root / file, place, ID)}
+
+    assert trained(root) == ("sqlite:///../mlflow.db", expected, {})
+
+
+@pytest.mark.parametrize(
+    ("store", "environment", "uri"),
+    [
+        ("services/rec/mlflow.db", "", "sqlite:///../mlflow.db"),
+        ("services/rec/src/mlflow.db", "", "sqlite:///../src/mlflow.db"),
+        ("mlflow.db", "", "sqlite:///../../../mlflow.db"),
+        ("other/mlflow.db", "", "sqlite:///mlflow.db"),
+        ("services/rec/src/my runs.db", "sqlite:///my%20runs.db", "sqlite:///../src/my runs.db"),
+        ("services/rec/runs?.db", "sqlite:///ROOT/services/rec/runs%3F.db", "sqlite:///../runs%3F.db"),
+        ("../runs.db", "sqlite:///ABOVE/runs.db", "sqlite:///ABOVE/runs.db"),
+        ("services/rec/mlflow.db", "http://tracking:5000", "http://tracking:5000"),
+        ("services/rec/mlflow.db", "http://me:secret@tracking", "sqlite:///../mlflow.db"),
+        ("services/rec/mlflow.db", "sqlite:///nowhere.db", "sqlite:///../mlflow.db"),
+    ],
+)  # fmt: skip
+def test_the_store_of_the_training_is_found_where_its_stages_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: str, environment: str, uri: str
+) -> None:  # fmt: skip
+    root = repository(tmp_path / "repository", {})
+    here = root / "services/rec"
+    stage = "{wdir: src, cmd: x, outs: [../als.csv, ../run.txt]}"
+    write(here, {"dvc.yaml": f"stages:\n  train: {stage}\n", "als.csv": LISTS, "run.txt": ID})
+    for at in (here / "src", root / "other"):
+        at.mkdir()
+    runs_in(root / "decoy.db")
+    runs_in(root / store, ID)
+    for mark, at in {"ROOT": root, "ABOVE": tmp_path}.items():
+        environment, uri = (text.replace(mark, str(at)) for text in (environment, uri))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", environment)
+    place = {"als": RunIdLocation(here / "run.txt", None, ID)}
+
+    assert trained(here) == TrainingRuns(uri, *([{}, place] if "other" in store else [place, {}]))
+
+
+def test_runs_in_files_are_found(tmp_path: Path) -> None:
+    stages = "stages:\n  train: {cmd: x, outs: [als.csv, run.txt]}\n"
+    root = repository(tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "run.txt": ID})
+    write(root, {f"mlruns/0/{ID}/meta.yaml": "lifecycle_stage: active\n"})
+    made = trained(root)
+
+    assert (made.uri, list(made.runs), made.unknown) == ("file:../mlruns", ["als"], {})
+
+
+def test_what_mlflow_keeps_is_read_and_what_is_deleted_there_is_no_run(tmp_path: Path) -> None:
+    root = repository(tmp_path, {f"{name}.csv": LISTS for name in ("als", "bpr")})
+    client = MlflowClient(f"sqlite:///{root / 'mlflow.db'}")
+    kept, gone = (client.create_run("0").info.run_id for _ in range(2))
+    client.delete_run(gone)
+    files = {"als.run.json": f'{{"run_id": "{kept}"}}', "bpr.run.json": f'{{"run_id": "{gone}"}}'}
+    stage = "{cmd: x, outs: [NAME.csv, NAME.run.json]}"
+    stages = "".join(f"  {name}: {stage.replace('NAME', name)}\n" for name in ("als", "bpr"))
+    write(root, {"dvc.yaml": f"stages:\n{stages}", **files})
+    made = trained(root)
+
+    assert (list(made.runs), list(made.unknown)) == (["als"], ["bpr"])
+
+
+@pytest.mark.parametrize("server", ["", "http://tracking:5000"])
+def test_a_sum_of_bytes_is_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str
+) -> None:
+    stages = "stages:\n  train: {cmd: x, outs: [recs/2024.csv, recs/2024.md5]}\n"
+    root = repository(tmp_path, {"dvc.yaml": stages, "recs/2024.csv": LISTS, "recs/2024.md5": ID})
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", server)
+    runs_in(root / "mlflow.db", "f" * 32)
+
+    assert trained(root)[1:] == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("stages: [", "dvc.yaml"),
+        ("stages:\n  a: {cmd: x, outs: ['${nothing}.csv']}\n", "nothing"),
+        ("stages:\n  a: {outs: [x]}\n", "dvc.yaml"),
+    ],
+)
+def test_a_dvc_yaml_that_dvc_cannot_read_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    root = repository(tmp_path, {**USUAL, "dvc.yaml": text})
+
+    with pytest.raises(InputError, match="DVC cannot read it: .*" + said):
+        found(root)
+
+
+RATINGS = ("userId", "movieId", "rating", "timestamp")
+
+
+@pytest.mark.parametrize(
+    ("path", "columns", "role", "meant"),
+    [
+        ("data/test.csv", RATINGS, "truth", {"user": "userId", "item": "movieId", "grade": "rating", "time": "timestamp"}),
+        ("data/train.csv", RATINGS, "train", {"user": "userId", "item": "movieId", "time": "timestamp"}),
+        ("data/u1.base", ("user_id", "item_id"), "unknown", {"user": "user_id", "item": "item_id"}),
+        ("training/output/test_predictions.csv", RATINGS, "lists", {"user": "userId", "item": "movieId", "score": "rating"}),
+        ("data/holdout.csv", ("customer_id", "article_id"), "truth", {"user": "customer_id", "item": "article_id"}),
+        ("data/held_out.csv", ("uid", "asin"), "truth", {"user": "uid", "item": "asin"}),
+        ("data/valid.csv", ("user", "item"), "validation", {"user": "user", "item": "item"}),
+        ("als.csv", ("USER_ID", "ItemID", "Prediction"), "lists", {"user": "USER_ID", "item": "ItemID", "score": "Prediction"}),
+        ("recs/train_als.csv", ("user", "item", "rank"), "lists", {"user": "user", "item": "item", "rank": "rank"}),
+        ("training/out/als.csv", ("user", "item", "rank"), "lists", {"user": "user", "item": "item", "rank": "rank"}),
+        ("data/train.csv", ("userId", "movieId", "score"), "train", {"user": "userId", "item": "movieId"}),
+        ("data/test.csv", ("session_id", "item_id", "position"), "truth", {"user": "session_id", "item": "item_id"}),
+        ("data/test/0.csv", ("session_id", "item_id", "position"), "truth", {"user": "session_id", "item": "item_id"}),
+        ("preds/als_val.csv", ("user", "item", "score"), "validation lists", {"user": "user", "item": "item", "score": "score"}),
+        ("val/recs_als.csv", ("user", "item", "rating"), "validation lists", {"user": "user", "item": "item", "score": "rating"}),
+        ("preds/als_test.csv", ("user", "item", "score"), "lists", {"user": "user", "item": "item", "score": "score"}),
+        ("data/test.csv", ("user", "item", "rating", "score"), "truth", {"user": "user", "item": "item", "grade": "rating"}),
+        ("recs/als.csv", ("visitor_id", "track_id"), "lists", {"user": "visitor_id", "item": "track_id"}),
+        ("data/movies.csv", ("movieId", "title", "genres"), "items", {"item": "movieId", "categories": "genres", "title": "title"}),
+        ("data/prices.csv", ("item_id", "price"), None, {}),
+        ("data/customers.csv", ("customer_id", "plan"), "users", {"user": "customer_id"}),
+        ("data/logins.csv", ("customer_id", "plan"), None, {}),
+        ("metrics/scores.csv", ("epoch", "loss"), None, {}),
+    ],
+)  # fmt: skip
+def test_a_table_is_taken_for(
+    path: str, columns: tuple[str, ...], role: str | None, meant: dict[str, str]
+) -> None:
+    seen = TableFile(Path(path), "csv", columns)
+    found = guess_role(seen, path)
+
+    assert found == role
+    if found is not None:
+        assert as_table(seen, found).columns == meant
+
+
+@pytest.mark.parametrize(
+    ("columns", "lists", "order"),
+    [
+        (("user", "item"), (), "file"),
+        (("user", "item", "rank"), (), None),
+        (("user", "item", "rating"), (), None),
+        (("user", "items"), ("items",), None),
+    ],
+)
+def test_lists_without_rank_and_score_stand_in_the_order_of_the_file(
+    columns: tuple[str, ...], lists: tuple[str, ...], order: str | None
+) -> None:
+    assert as_table(TableFile(Path("a"), "csv", columns, lists), "lists").order == order
+
+
+def test_a_row_with_many_items_is_a_list_whatever_its_file_is_called() -> None:
+    seen = TableFile(Path("out/ease.jsonl"), "jsonl", ("customer_id", "products"), ("products",))
+
+    assert guess_role(seen, "out/ease.jsonl") == "lists"
+    assert as_table(seen, "lists").columns == {"user": "customer_id", "item": "products"}
+    assert guess_role(seen, "out/test.jsonl") == "truth"
+
+
+def test_columns_are_seen_in_files_of_every_form(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"userId": [1], "items": [["a"]]})
+    frame.write_parquet(tmp_path / "a.parquet")
+    frame.write_ipc(tmp_path / "a.arrow")
+    (tmp_path / "parts").mkdir()
+    frame.write_parquet(tmp_path / "parts" / "0.parquet")
+    (tmp_path / "a.tsv").write_text("userId\titems\n1\ta\n")
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"\xef\xbb\xbfuserId,items\n1,a\n"))
+    (tmp_path / "a.jsonl").write_text(json.dumps({"userId": 1, "items": ["a"]}) + "\n")
+    seen = {path.name: inspect_file(path) for path in tmp_path.iterdir()}
+
+    assert {each.columns for each in seen.values() if each} == {("userId", "items")}
+    assert {name for name, each in seen.items() if each and each.list_columns} == {"a.parquet", "a.arrow", "a.jsonl", "parts"}  # fmt: skip
+    assert None not in seen.values()
+
+
+@pytest.mark.parametrize(
+    ("columns", "lists", "role"),
+    [
+        (("reader_id", "books"), ("books",), "lists"),
+        (("reader_id", "shelf"), ("shelf",), "lists"),
+        (("reader_id", "genres"), ("genres",), None),
+        (("reader_id", "shelf", "history"), ("shelf", "history"), None),
+        (("epoch", "losses"), ("losses",), None),
+    ],
+)
+def test_the_only_list_beside_a_user_holds_items_unless_its_name_says_something_else(
+    columns: tuple[str, ...], lists: tuple[str, ...], role: str | None
+) -> None:
+    assert (
+        guess_role(TableFile(Path("out/knn.jsonl"), "jsonl", columns, lists), "out/knn.jsonl")
+        == role
+    )

@@ -1,0 +1,572 @@
+"""`concord init` in repositories of other people: what it writes, what it leaves as it was, what it refuses."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from concord.metrics_core.errors import InputError
+from concord.pipeline.init.project import init, upgrade
+from concord.pipeline.init.validation import validate
+from concord.pipeline.params.read import read_params
+from concord.pipeline.params.yaml_files import load_yaml
+from tests.pipeline.init.repository import (
+    ITEMS,
+    LISTS,
+    TRAIN,
+    TRUTH,
+    USUAL,
+    commit,
+    evaluation,
+    repository,
+    runs_in,
+    tree,
+    valid_evaluation,
+    write,
+)
+from tests.pipeline.refusals import refusal_of
+from tests.project import ROOT, movielens
+from tests.project import run as run_program
+
+NEW = {f"evaluation/{name}" for name in ("params.yaml", "dvc.yaml", ".gitignore", ".dvcignore")}
+NEW |= {".dvc/plots/model_lines.json"}
+ID = "0123456789abcdef0123456789abcdef"
+
+
+def run(folder: str = "evaluation", *, truth: str | None = None, models: tuple[str, ...] = (), **how: bool) -> None:  # fmt: skip
+    init(folder, truth, models, dry_run=how.get("dry_run", False), force=how.get("force", False))
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    made = repository(tmp_path / "Läden & Söhne 'x'", USUAL)
+    monkeypatch.chdir(made)
+    return made
+
+
+def test_new_files_are_written_and_no_byte_of_another_changes(root: Path) -> None:
+    write(root, {".gitignore": "*.csv\n", "params.yaml": "lr: 1\n", ".dvc/config": "[core]\n    autostage = true\n"})  # fmt: skip
+    before = tree(root)
+    run()
+    after = tree(root)
+
+    assert set(after) - set(before) == NEW
+    assert {name: after[name] for name in before} == before
+
+
+def test_it_says_what_it_found_and_what_it_assumed(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run()
+
+    assert capsys.readouterr().out.splitlines() == [
+        "found",
+        "  truth              data/test.csv   user: user_id, item: item_id, grade: rating",
+        "  model als          out/als.csv   user: user_id, item: item_id, rank",
+        "  model popular      out/popular.csv   user: user_id, item: item_id, rank",
+        "assumed; change it in params.yaml",
+        "  popular is the baseline (comparison.baseline)",
+        "  nDCG@1 decides, for differences of at least 2% (comparison.primary, min_effect)",
+        "  rows of the ground truth with rating >= 4 count as relevant (conventions.relevance_threshold)",
+        "written",
+        "  evaluation/params.yaml",
+        "  evaluation/dvc.yaml",
+        "  evaluation/.gitignore",
+        "  evaluation/.dvcignore",
+        "  .dvc/plots/model_lines.json",
+        "next: cd evaluation && concord validate && dvc repro",
+    ]
+
+
+def test_what_it_writes_is_valid_and_dvc_reads_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(root, {"data/train.csv": TRAIN, "data/movies.csv": ITEMS})
+    run()
+    monkeypatch.chdir(root / "evaluation")
+    validate()
+    listed = run_program(Path.cwd(), "dvc", "stage", "list", "--name-only")
+
+    assert "no problem found" in capsys.readouterr().out
+    assert {"load@als", "evaluate@popular", "load-background@train"} <= set(listed.split())
+    assert (
+        "report:\n  title: \"Läden & Söhne 'x'\"\n" in (root / "evaluation/params.yaml").read_text()
+    )
+
+
+def test_a_service_of_a_monorepo_gives_its_own_name_to_report_and_experiment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = repository(tmp_path / "company", {f"shop/{name}": text for name, text in USUAL.items()})
+    monkeypatch.chdir(root / "shop")
+    run()
+    made = evaluation(root / "shop" / "evaluation")
+
+    assert (made.report.title, made.mlflow.experiment) == ("shop", "shop")
+
+
+def test_names_of_columns_are_given_once(root: Path) -> None:
+    write(root, {"out/bpr.csv": LISTS.replace("user_id", "user")})
+    run()
+    made = evaluation(root / "evaluation")
+
+    assert made.data.columns == {"user": "user_id", "item": "item_id"}
+    assert {name: model.columns for name, model in made.models.items()} == {
+        "als": {},
+        "bpr": {"user": "user"},
+        "popular": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("times", "named"),
+    [
+        (("5", "6", "7"), True),
+        (("2026-01-31 08:00", "2026-02-01", "2026-02-01T08:00:00Z"), True),
+        (("5", "6", ""), False),
+        (("31/01/2026", "1", "2"), False),
+    ],
+)
+def test_times_are_named_where_they_can_be_read(
+    root: Path, times: tuple[str, ...], named: bool
+) -> None:
+    header, *rows = TRUTH.splitlines()
+    text = "\n".join([f"{header},time", *(f"{r},{t}" for r, t in zip(rows, times, strict=True))])
+    write(root, {"data/test.csv": text + "\n"})
+    run()
+
+    assert ("time" in valid_evaluation(root / "evaluation").data.truth.columns) == named
+
+
+def test_ranks_from_0_and_rows_that_repeat_are_honoured_and_said(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from_0 = LISTS.replace(",1\n", ",0\n").replace(",2\n", ",1\n")
+    write(root, {"out/als.csv": from_0, "out/popular.csv": from_0, "data/test.csv": TRUTH + "u1,a,5\n"})  # fmt: skip
+    run()
+    made = valid_evaluation(root / "evaluation")
+
+    assert (made.input.rank_base, made.input.repeated_grade) == (0, "highest")
+    said = capsys.readouterr().out
+    assert "the first rank is 0 (input.rank_base)" in said
+    assert "the highest grade counts (input.repeated_grade)" in said
+
+
+@pytest.mark.parametrize(
+    ("grades", "threshold", "highest"),
+    [
+        ("1 3 5", 4, 5),
+        ("0.5 2 4.5", 4, 5),
+        ("1 7 10", 8, 10),
+        ("0 1 1", 1, 1),
+        ("1 50 2000", 1, 1000),
+        ("inf nan 5", 4, 5),
+    ],
+)
+def test_of_a_scale_of_ratings_the_upper_fifth_is_relevant(
+    root: Path, grades: str, threshold: int, highest: int
+) -> None:
+    rows = [f"u{n},a,{grade}" for n, grade in enumerate(grades.split())]
+    write(root, {"data/test.csv": "\n".join(["user_id,item_id,rating", *rows, ""])})
+    run()
+    conventions = evaluation(root / "evaluation").conventions
+
+    assert conventions["relevance_threshold"] == threshold
+    assert conventions["err_max_grade"] == highest
+
+
+def test_cutoffs_are_no_deeper_than_the_lists(root: Path) -> None:
+    rows = [f"{user},i{n},{n + 1}" for user, many in (("u1", 20), ("u2", 3)) for n in range(many)]
+    lists = "\n".join(["user_id,item_id,rank", *rows, ""])
+    write(root, {"out/als.csv": lists, "out/popular.csv": lists})
+    run()
+
+    assert evaluation(root / "evaluation").evaluation.ks == [5, 10, 20]
+
+
+def trained(root: Path) -> None:
+    """Lists of als whose training leaves the id of its run beside them."""
+    stages = "stages:\n  train: {cmd: x, outs: [out/als.csv, out/als.json]}\n"
+    ids = {"out/als.json": f'{{"run_id": "{ID}"}}'}
+    runs_in(root / "mlflow.db", ID)
+    write(root, {"dvc.yaml": stages, **ids, "out/run.json": ids["out/als.json"]})
+
+
+def test_a_training_run_stands_at_its_model_and_under_the_deps_of_log(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trained(root)
+    run()
+    made = load_yaml((root / "evaluation/params.yaml").read_text(), "")
+    stage = load_yaml((root / "evaluation/dvc.yaml").read_text(), "")["stages"]["log"]
+
+    assert made["models"]["als"]["training_run_id"] == {"file": "../out/als.json", "key": "run_id"}
+    assert stage["deps"][-1] == "../out/als.json"
+    assert "out of train   MLflow run in ../out/als.json: run_id" in capsys.readouterr().out
+
+
+def test_a_training_run_that_no_store_holds_is_said_and_not_linked(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trained(root)
+    (root / "mlflow.db").unlink()
+    run()
+    made = load_yaml((root / "evaluation/params.yaml").read_text(), "")
+
+    assert made["models"]["als"] == {"path": "../out/als.csv"}
+    assert made["mlflow"]["tracking_uri"] == "sqlite:///mlflow.db"
+    assert (
+        "  MLflow run in ../out/als.json: no store has it;"
+        " set mlflow.tracking_uri and models.als.training_run_id\n"
+    ) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (", training_run_id: {file: ../out/als.json, key: run_id}", "", "names ../out/als.json, unlike"),
+        ("  als: {", "  als2: {", ""),
+        ("../out/als.json", "../out/run.json", "lacks ../out/run.json and names ../out/als.json, unlike"),
+    ],
+)  # fmt: skip
+def test_a_model_that_loses_its_training_run_or_its_name_leaves_dvc_at_work(
+    root: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, said: str
+) -> None:
+    trained(root)
+    path = root / "evaluation/params.yaml"
+    run()
+    text = path.read_text()
+    assert before in text
+    path.write_text(text.replace(before, after))
+    commit(root)
+    monkeypatch.chdir(root / "evaluation")
+    for command in (["status"], ["stage", "list"], ["params", "diff"]):
+        run_program(Path.cwd(), "dvc", *command)
+
+    if said:
+        with pytest.raises(
+            InputError, match=r"run `concord init --upgrade`, which writes dvc\.yaml"
+        ) as refused:
+            validate()
+        assert f"dvc.yaml: stages.log.deps: {said}" in str(refused.value)
+        upgrade(".", dry_run=False)
+    validate()
+
+
+def test_lists_and_truth_may_be_named(root: Path) -> None:
+    write(root, {"a b/x.csv": TRUTH, "a b/y.csv": LISTS, "out/bpr.csv": LISTS})
+    run(truth="a b/x.csv", models=("mine=a b/y.csv", "2024=out/bpr.csv"))
+    made = evaluation(root / "evaluation")
+
+    assert made.data.truth.path == "../a b/x.csv"
+    assert {name: model.path for name, model in made.models.items()} == {
+        "mine": "../a b/y.csv",
+        "2024": "../out/bpr.csv",
+    }
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"models": ("als",)}, "'als' names no file"),
+        ({"models": ("a: b=out/als.csv",)}, "'a: b' cannot be the name of a model"),
+        ({"models": ("train=out/als.csv",)}, "'train' cannot be the name of a model"),
+        ({"models": ("a=out/als.csv", "a=out/popular.csv")}, "two models are called 'a'"),
+        (
+            {"models": ("a=out/als.csv",), "truth": "out/als.csv"},
+            "is named as ground truth and as a model",
+        ),
+        ({"models": ("als=out/nothing.csv",)}, "\nout/nothing.csv: there is no such file"),
+        ({"truth": "dvc.lock"}, "dvc.lock: there is no such file"),
+        ({"truth": ".dvc/config"}, "is no table that can be read"),
+        ({"truth": "/etc/hostname"}, "is outside the repository"),
+        ({"folder": "../elsewhere"}, "'../elsewhere' is outside the repository"),
+        ({"folder": "/tmp"}, "'/tmp' is outside the repository"),
+        ({"folder": ".git"}, "\n.git: is a folder of git or DVC"),
+        ({"folder": ".dvc/evaluation"}, "\n.dvc/evaluation: is a folder of git or DVC"),
+        ({"folder": "out/als.csv"}, "out/als.csv: is a file"),
+        ({"folder": "out/als.csv/evaluation"}, "out/als.csv: is a file"),
+    ],
+)
+def test_what_the_command_line_names_is_refused_in_these_words(
+    root: Path, how: dict[str, Any], said: str
+) -> None:
+    before = tree(root)
+    with pytest.raises(InputError) as refused:
+        run(**how)
+
+    assert said in f"\n{refused.value}"
+    assert tree(root) == before
+
+
+@pytest.mark.bad_input(71, "`concord init` chooses none: it names them and asks for `--truth`")
+def test_of_several_ground_truths_none_is_chosen_until_one_is_named(root: Path) -> None:
+    write(root, {"data/test_prefix.csv": TRUTH, "out/test_lists.csv": LISTS})
+    before = tree(root)
+
+    assert refusal_of(run) == (
+        "ground truth: may be data/test.csv or data/test_prefix.csv\n"
+        "  fix: name the one that no model was trained on: `--truth data/test.csv`"
+    )
+    assert tree(root) == before
+
+    run(truth="data/test_prefix.csv")
+    assert evaluation(root / "evaluation").data.truth.path == "../data/test_prefix.csv"
+
+
+def test_a_file_that_is_named_has_no_other_role(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(root, {"data/train.csv": TRAIN, "data/movies.csv": ITEMS, "data/old/train.csv": TRAIN})
+    run(truth="data/train.csv", models=("als=out/als.csv", "truths=data/test.csv"))
+    made = evaluation(root / "evaluation")
+
+    assert made.data.truth.path == "../data/train.csv"
+    assert made.background["train"].path == "../data/old/train.csv"
+    assert "not used" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("out", ["data", "recs"])
+def test_lists_and_truth_in_a_shared_cache_are_found_and_may_be_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
+) -> None:
+    root = repository(tmp_path / "repository", {"data/test.csv": TRUTH, "recs/als.csv": LISTS})
+    part = {"user": ["u1", "u2"], "item": ["a", "b"], "score": [1.0, 2.0]}
+    (root / "recs/bpr.parquet").mkdir()
+    pl.DataFrame(part).write_parquet(root / "recs/bpr.parquet/0.parquet")
+    monkeypatch.chdir(root)
+    for command in (["config", "cache.dir", str(tmp_path / "cache")], ["config", "cache.type", "symlink"], ["add", "-q", out]):  # fmt: skip
+        run_program(Path.cwd(), "dvc", *command)
+    assert any(path.is_symlink() for path in (root / out).rglob("*"))
+    run(truth="data/test.csv", models=("bpr=recs/bpr.parquet", "als=recs/als.csv"))
+    run(force=True)
+    made = valid_evaluation(root / "evaluation")
+
+    assert made.input.allow_outside
+    assert {name: model.path for name, model in made.models.items()} == {
+        "als": "../recs/als.csv",
+        "bpr": "../recs/bpr.parquet",
+    }
+
+
+def test_what_lies_in_the_folder_of_the_evaluation_is_found_but_for_its_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {f"evaluation/{name}": text for name, text in USUAL.items()}
+    monkeypatch.chdir(repository(tmp_path, {**files, "evaluation/results/lists/bpr.csv": LISTS}))
+    run()
+    run(force=True)
+    made = evaluation(tmp_path / "evaluation")
+
+    assert made.data.truth.path == "data/test.csv"
+    assert set(made.models) == {"als", "popular"}
+
+
+@pytest.mark.parametrize("folder", ["deep/inside/evaluation", "ABSOLUTE", "quality of lists", "."])
+def test_the_folder_may_lie_anywhere_in_the_repository(root: Path, folder: str) -> None:
+    folder = folder.replace("ABSOLUTE", str(root / "absolute"))
+    run(folder) if folder != "." else None
+    if folder == ".":  # where the root has neither .gitignore nor .dvcignore of its own
+        (root / ".dvcignore").unlink()
+        run(folder)
+    made = valid_evaluation(root / folder)
+
+    assert (root / folder / made.models["als"].path).resolve() == root / "out/als.csv"
+
+
+def test_a_second_run_refuses_and_changes_nothing(root: Path) -> None:
+    run()
+    before = tree(root)
+    message = refusal_of(run)
+
+    assert "evaluation/params.yaml: exists already" in message
+    assert "`--force` writes them again" in message
+    assert tree(root) == before
+
+
+def test_force_loses_nothing_however_often(root: Path) -> None:
+    run()
+    path = root / "evaluation/params.yaml"
+    texts = [path.read_text() + f"# {edit}\n" for edit in ("one", "two")]
+    for text in texts:
+        path.write_text(text)
+        run(force=True)
+    run(force=True)
+
+    kept = sorted(path.parent.glob("*.before*"))
+    assert [each.name for each in kept] == ["params.yaml.before", "params.yaml.before2"]
+    assert [each.read_text() for each in kept] == texts
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("evaluation/params.yaml", "stages: {}\n", "evaluation/params.yaml: exists already"),
+        ("evaluation/dvc.yaml", "stages: {}\n", "evaluation/dvc.yaml: exists already"),
+        ("evaluation/.gitignore", "stages: {}\n", "evaluation/.gitignore: exists already"),
+        (
+            "evaluation/.dvc/config",
+            "",
+            "belongs to another DVC repository, evaluation\n  fix: remove evaluation/.dvc",
+        ),
+        (".gitignore", "evaluation/\n", "evaluation/dvc.yaml: is ignored by git"),
+    ],
+)
+def test_a_folder_that_belongs_to_others_is_refused_also_with_force(
+    root: Path, file: str, content: str, message: str
+) -> None:
+    write(root, {file: content})
+    before = tree(root)
+    refusal = refusal_of(lambda: run(force=True))
+
+    assert message in refusal
+    assert "--force" not in refusal
+    assert tree(root) == before
+
+
+def test_a_dry_run_shows_the_files_and_writes_none(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = tree(root)
+    run(dry_run=True)
+    said = capsys.readouterr().out
+
+    assert tree(root) == before
+    assert "--- /dev/null\n+++ evaluation/params.yaml\n" in said
+    assert "+  als: {path: ../out/als.csv}\n" in said
+    assert "written" not in said
+
+    run()
+    path = root / "evaluation/params.yaml"
+    path.write_text(path.read_text().replace("resamples: 2000", "resamples: 500"))
+    capsys.readouterr()
+    run(dry_run=True)
+
+    assert "-  resamples: 500 #" in (said := capsys.readouterr().out)
+    assert "+++ evaluation/dvc.yaml" not in said
+
+
+def test_outside_of_dvc_it_says_how_to_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="is in no DVC repository\n  fix: `git init`, then `dvc"):
+        run()
+
+
+def test_in_a_folder_of_a_monorepo_it_sees_that_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {f"shop/{name}": text for name, text in USUAL.items()} | {"web/ease.csv": LISTS}
+    root = repository(tmp_path, files)
+    monkeypatch.chdir(root / "shop")
+    run()
+
+    assert set(evaluation(root / "shop/evaluation").models) == {"als", "popular"}
+
+
+def test_what_is_lacking_is_said_all_at_once_and_what_is_not_there_yet(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in USUAL:
+        (root / name).unlink()
+    write(root, {"dvc.yaml": "stages:\n  train: {cmd: x, outs: [out/bpr.csv]}\n"})
+    with pytest.raises(InputError) as refused:
+        run()
+
+    assert [problem.where for problem in refused.value.problems] == [
+        "ground truth",
+        "recommendations",
+    ]
+    said = capsys.readouterr().out
+    assert "missing; `dvc pull` or `dvc repro` creates it\n  out/bpr.csv\n" in said
+
+
+def test_inside_an_evaluation_no_other_is_begun(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run()
+    monkeypatch.chdir(root / "evaluation")
+
+    with pytest.raises(InputError, match="this folder is an evaluation of Concord already"):
+        run()
+
+
+def test_results_in_git_are_not_hidden_by_a_gitignore_above(root: Path) -> None:
+    write(root, {".gitignore": "results/\n"})
+    run()
+    write(root, {f"evaluation/results/{name}": "" for name in ("report/primary.json", "lists/a")})
+    commit(root)
+    known = subprocess.run(["git", "ls-files", "evaluation/results"], capture_output=True, text=True, check=True)  # fmt: skip
+
+    assert known.stdout.split() == ["evaluation/results/report/primary.json"]
+
+
+@pytest.mark.parametrize(
+    ("end", "unbuffered"),
+    [("| head -n 1", ""), ("| head -n 1", "1"), (">&-", ""), (">/dev/full", "1")],
+)
+def test_whatever_becomes_of_its_words_all_files_are_written_or_none(
+    root: Path, end: str, unbuffered: str
+) -> None:
+    command = f"{sys.executable} -m concord init {end}"
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(
+        ["bash", "-c", command], env=env, capture_output=True, text=True, check=False
+    )
+
+    assert NEW & set(tree(root)) in ([NEW] if end == ">&-" else [set(), NEW])
+    assert done.stderr == "" or end == ">/dev/full"
+
+
+def test_the_users_own_params_lead_to_those_of_concord(root: Path) -> None:
+    before = "run where Concord's dvc.yaml and params.yaml are; `concord init` writes both"
+    after = "`cd ml/offline/ev`, where Concord's params.yaml is"
+    for fix in (before, after):
+        for own in (
+            "lr: 1\n",
+            "models: {als: {factors: 8}}\ndata: {seed: 1}\nevaluation: {k: 5}\n",
+        ):
+            write(root, {"params.yaml": own})
+            with pytest.raises(InputError) as refused:
+                read_params()
+            assert (
+                str(refused.value) == f"params.yaml: is not a params.yaml of Concord\n  fix: {fix}"
+            )
+        run("ml/offline/ev") if fix == before else None
+
+
+@pytest.mark.parametrize("data", [ROOT / "data" / "demo", None])
+def test_real_data_is_recognised_and_valid(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    data: Path | None,
+) -> None:
+    files = data or movielens()
+    root = repository(tmp_path, {})
+    shutil.copytree(files, root / "data", ignore=shutil.ignore_patterns("*.py", "*.md"))
+    monkeypatch.chdir(root)
+    run(truth=None if data else "data/test.parquet")  # MovieLens has the same truth in two formats
+    made = valid_evaluation(root / "evaluation")
+
+    assert set(made.models) == {"popularity", "item-knn", "ease", "als", "ease-recent" if data else "bpr"}  # fmt: skip
+    assert {"train", "items"} <= set(made.background)
+    assert "time" in made.data.truth.columns
+    assert "no problem found" in capsys.readouterr().out
+
+
+def test_lists_that_may_be_trainings_of_one_model_are_said_and_not_decided(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(root, {f"out/bpr-{seed}.csv": LISTS for seed in (1, 2, 3)})
+    run()
+
+    said = "bpr-1, bpr-2, bpr-3 are 3 models; if they are replicates of one, write `replicates: {bpr: bpr-*}` (comparison.replicates)"
+    assert said in capsys.readouterr().out
+    assert evaluation(root / "evaluation").comparison.replicates == {}

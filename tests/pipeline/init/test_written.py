@@ -1,0 +1,360 @@
+"""dvc.yaml and params.yaml as `concord init` writes them, and as `concord init --upgrade` carries them over: what people wrote stays."""
+
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dvc.parsing.context import Context
+from hypothesis import given
+from hypothesis import strategies as st
+
+import concord as cc
+from concord.metrics_core.errors import InputError
+from concord.pipeline.init.choices import NEEDS, SEGMENTS
+from concord.pipeline.init.project import init, upgrade
+from concord.pipeline.init.render import (
+    DVCIGNORE,
+    GITIGNORE,
+    dvc_yaml,
+    flow,
+    params_yaml,
+    plot_template,
+    run_id_files,
+)
+from concord.pipeline.init.upgrade import upgraded_texts
+from concord.pipeline.params.read import read_params
+from concord.pipeline.params.yaml_files import load_yaml
+from tests.pipeline.init.repository import USUAL, commit, repository, tree, write
+from tests.pipeline.refusals import refusal_of
+from tests.project import ROOT
+
+ID = "0123456789abcdef0123456789abcdef"
+EDITS = {  # what somebody wrote into params.yaml since
+    "concord: 0.1.0": "concord: 0.0.9",
+    "min_effect: 2%": 'min_effect: {default: "2%", nDCG@1: 0.01} # asked for by Ana',
+    "discount: {log: 2}": "discount: {jk: 2}",
+    "preset: standard": "preset: custom",
+    "models:\n": "# the nightly ones\nmodels:\n",
+}
+LATER = (  # keys that the older file lacks
+    "gate: {} # what must not get worse, such as {guardrails: {nDCG@10: 2%}}: `concord gate` decides\n\n",
+    "  adjustment: holm # of the primary p values: holm | max_t (joint sign flips, which know how the metrics hang together)\n",
+    "  wilcoxon: false # its p value beside; it asks about symmetry, not about means, so no verdict rests on it\n",
+)
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An evaluation that an older Concord made, edited since and committed."""
+    made = repository(tmp_path / "a repository", USUAL)
+    monkeypatch.chdir(made)
+    init("evaluation", None, (), dry_run=False, force=False)
+    path = made / "evaluation/params.yaml"
+    text = path.read_text().replace(f"concord: {version('concord-eval')}", "concord: 0.1.0")
+    for before, after in EDITS.items():
+        assert before in text
+        text = text.replace(before, after)
+    for line in LATER:
+        assert line in text
+        text = text.replace(line, "")
+    path.write_text(text)
+    commit(made)
+    return made
+
+
+def content(root: Path) -> dict[str, Any]:
+    found = load_yaml((root / "evaluation/params.yaml").read_text("utf-8-sig"), "")
+    assert isinstance(found, dict)
+    return found
+
+
+def whole(text: str) -> str:
+    """The older text with the lines that it lacks where a new file has them."""
+    gate, *two = LATER
+    text = text.replace("segments: {}", gate + "segments: {}")
+    return text.replace("  resamples:", "".join(two) + "  resamples:")
+
+
+def test_every_value_and_remark_stays_and_what_lacks_is_added_with_its_own(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, text = content(root), (root / "evaluation/params.yaml").read_text()
+    upgrade("evaluation", dry_run=False)
+    after, lines = content(root), (root / "evaluation/params.yaml").read_text().splitlines()
+
+    assert after["concord"] == version("concord-eval")
+    assert (after["gate"], after["comparison"].pop("wilcoxon")) == ({}, False)
+    assert after["comparison"].pop("adjustment") == "holm"
+    assert {k: v for k, v in after.items() if k not in {"concord", "gate"}} == {
+        k: v for k, v in before.items() if k != "concord"
+    }
+    assert [line for line in text.splitlines() if line not in lines] == [
+        "concord: 0.0.9 # that made this file and dvc.yaml; `concord init --upgrade` carries both to another"
+    ]
+    assert "\n".join(lines).replace("concord: 0.1.0 #", "concord: 0.0.9 #") + "\n" == whole(text)
+    monkeypatch.chdir(root / "evaluation")
+    assert read_params().comparison.min_effect == {"default": "2%", "nDCG@1": 0.01}
+
+
+def test_it_runs_from_within_and_then_has_nothing_to_change(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(root / "evaluation")
+    upgrade("evaluation", dry_run=False)
+    assert (
+        "written\n  params.yaml\nnext: concord validate && dvc repro\n" in capsys.readouterr().out
+    )
+    commit(root)
+    before = tree(root)
+
+    upgrade("evaluation", dry_run=False)
+    assert capsys.readouterr().out == "nothing to change\n"
+    monkeypatch.chdir(root)
+    upgrade("evaluation", dry_run=False)
+    assert capsys.readouterr().out == "nothing to change\n"
+    assert tree(root) == before
+
+
+def test_a_dry_run_shows_it_and_changes_nothing_committed_or_not(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(root, {"evaluation/dvc.yaml": "stages: {}\n"})
+    before = tree(root)
+    capsys.readouterr()
+    upgrade("evaluation", dry_run=True)
+    said = capsys.readouterr().out
+
+    assert tree(root) == before
+    assert "-concord: 0.0.9 #" in said
+    assert "-stages: {}\n+# What runs after what." in said
+
+
+def test_an_edited_dvc_yaml_is_shown_before_it_is_replaced_and_git_has_it(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = root / "evaluation/dvc.yaml"
+    path.write_text(edited := path.read_text() + "# mine\n")
+    with pytest.raises(InputError, match=r"evaluation/dvc.yaml: is not committed"):
+        upgrade("evaluation", dry_run=False)
+    assert path.read_text() == edited
+
+    commit(root)
+    upgrade("evaluation", dry_run=False)
+    show = ["git", "show", "HEAD:evaluation/dvc.yaml"]
+    assert "-# mine\n" in capsys.readouterr().out
+    assert "# mine" not in path.read_text()
+    assert subprocess.run(show, capture_output=True, text=True, check=True).stdout == edited
+
+
+@pytest.mark.parametrize("state", ["committed", "changed", "missing"])
+def test_the_template_of_the_plot_is_carried_over_unless_somebody_works_on_it(
+    root: Path, state: str
+) -> None:
+    path = root / ".dvc/plots/model_lines.json"
+    wanted = path.read_text()
+    path.write_text("{}\n")
+    commit(root) if state == "committed" else None
+    path.unlink() if state == "missing" else None
+    upgrade("evaluation", dry_run=False)
+
+    assert path.read_text() == ("{}\n" if state == "changed" else wanted)
+
+
+def test_files_that_git_ignores_or_does_not_know_are_not_committed(root: Path) -> None:
+    remove = ["git", "rm", "-q", "--cached", "evaluation/params.yaml"]
+    subprocess.run(remove, check=True)
+    with pytest.raises(InputError, match="is not committed"):
+        upgrade("evaluation", dry_run=False)
+    write(root, {".gitignore": "params.yaml\n"})
+    with pytest.raises(InputError, match="is not committed"):
+        upgrade("evaluation", dry_run=False)
+
+
+def test_without_git_what_was_there_is_kept_beside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repository(tmp_path, USUAL, git=False))
+    init("evaluation", None, (), dry_run=False, force=False)
+    path = tmp_path / "evaluation/params.yaml"
+    path.write_text(old := path.read_text().replace("concord: ", "concord: 0.0.1 # "))
+    upgrade("evaluation", dry_run=False)
+
+    assert path.with_name("params.yaml.before").read_text() == old
+
+
+@pytest.mark.parametrize("text", ["lr: 1\n", "models: {als: {}}\n", "concord: 0.1.0\n", "[]\n", "a: [\n", ""])  # fmt: skip
+def test_a_params_yaml_of_others_is_refused(root: Path, text: str) -> None:
+    write(root, {"mine/params.yaml": text, "params.yaml": text})
+    commit(root)
+    before = tree(root)
+    for folder in ("mine", "."):
+        with pytest.raises(InputError):
+            upgrade(folder, dry_run=False)
+    assert tree(root) == before
+
+
+def test_what_stands_in_braces_is_refused_where_it_lacks_a_key(root: Path) -> None:
+    path = root / "evaluation/params.yaml"
+    head, _, rest = path.read_text().partition("mlflow:\n")
+    path.write_text(f"{head}mlflow: {{experiment: a}}\n\n{rest[rest.index('results:') :]}")
+    commit(root)
+
+    assert refusal_of(lambda: upgrade("evaluation", dry_run=False)).startswith(
+        "evaluation/params.yaml: mlflow: lacks tracking_uri, required, attach, and is written"
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "line"), [("1.0", 'concord: "1.0" #'), ("0.1.0", "concord: 0.1.0 #")]
+)
+def test_the_version_is_a_text_whatever_it_is(root: Path, number: str, line: str) -> None:
+    project = root / "evaluation"
+    for _ in range(2):  # the second time it replaces what the first time wrote
+        text = upgraded_texts(project, number, mlflow=True)[Path("evaluation/params.yaml")]
+        (project / "params.yaml").write_text(text)
+
+        assert f"\n{line} that made" in text
+        assert content(root)["concord"] == number
+
+
+def test_other_indents_and_ends_of_lines_stay(root: Path) -> None:
+    path = root / "evaluation/params.yaml"
+    text = path.read_text().replace("\n  ", "\n    ").replace("\n", "\r\n")
+    path.write_bytes(("\ufeff" + text).encode())
+    commit(root)
+    upgrade("evaluation", dry_run=False)
+    after = path.read_bytes().decode()
+
+    assert after.startswith("\ufeff# Every choice")
+    assert "\n    wilcoxon: false #" in after
+    assert after.count("\r\n") == after.count("\n") > text.count("\r\n")
+    assert content(root)["comparison"]["wilcoxon"] is False
+
+
+def test_where_there_is_none_it_says_what_writes_it(root: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"nowhere/params.yaml: there is no such file\n  fix: run `concord init"
+    ):
+        upgrade("nowhere", dry_run=False)
+
+
+def test_another_version_is_refused_in_these_words(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(root / "evaluation")
+
+    assert refusal_of(read_params) == (
+        f"params.yaml: line 3, concord: was made for Concord 0.0.9, and {version('concord-eval')} is installed\n"
+        "  fix: `pip install concord-eval==0.0.9`, or `concord init --upgrade`"
+    )
+
+
+CONTENT: dict[str, Any] = {
+    "columns": {"user": "userId"},
+    "unit": [],
+    "truth": {"path": "../data/test.csv", "columns": {"grade": "rating"}},
+    "background": {"train": {"path": "../data/train.csv"}},
+    "models": {"pop": {"path": "../pop.csv"}, "als": {"path": "../a b.csv", "order": "file"}},
+    "rank_base": 1,
+    "repeated_grade": "error",
+    "allow_outside": False,
+    "metrics": ["nDCG", "Novelty@10"],
+    "ks": [5, 10],
+    "baseline": "pop",
+    "primary": ["nDCG@10"],
+    "min_effect": "2%",
+    "segments": SEGMENTS,
+    "threshold": 4,
+    "highest": 5,
+    "title": "a: shop",
+    "experiment": "a: shop",
+    "tracking_uri": "sqlite:///mlflow.db",
+    "NEEDS": NEEDS,
+}
+CHOICES = {"data", "background", "models", "segments", "report"}  # all of it is the project's own
+OWN = {
+    ("evaluation", "metrics"), ("evaluation", "ks"), ("comparison", "baseline"), ("comparison", "primary"),
+    ("comparison", "min_effect"), ("conventions", "relevance_threshold"), ("conventions", "err_max_grade"),
+    ("mlflow", "experiment"),
+}  # fmt: skip
+
+
+def test_dvc_yaml_of_the_checkout_is_what_init_would_write_with_code_for_the_version() -> None:
+    assert (ROOT / "dvc.yaml").read_text() == dvc_yaml(code=True)
+
+
+def test_params_of_the_checkout_are_what_init_would_write_with_other_choices() -> None:
+    ours = load_yaml(params_yaml(CONTENT, None), "")
+    theirs = load_yaml((ROOT / "params.yaml").read_text(), "")
+
+    assert list(ours) == list(theirs)
+    for section in set(ours) - CHOICES:
+        assert list(ours[section]) == list(theirs[section])
+        for key, value in ours[section].items():
+            assert theirs[section][key] == value or (section, key) in OWN
+
+
+def test_every_remark_of_the_checkouts_params_stands_in_a_new_one() -> None:
+    ours, theirs = params_yaml(CONTENT, None), (ROOT / "params.yaml").read_text()
+    section = "conventions:\n"
+    remarks = [line.partition(" # ")[2] for line in theirs.partition(section)[2].splitlines()]
+
+    assert len(remarks) > 40
+    assert [remark for remark in remarks if remark not in ours] == []
+
+
+def test_the_plot_and_what_git_and_dvc_pass_by_are_those_of_the_checkout() -> None:
+    ignored = (ROOT / ".gitignore").read_text()
+
+    assert (ROOT / ".dvc/plots/model_lines.json").read_text() == plot_template()
+    assert (ROOT / ".dvcignore").read_text() == DVCIGNORE
+    assert [line for line in GITIGNORE.splitlines() if line not in ignored] == []
+
+
+def test_what_is_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("params.yaml").write_text(params_yaml(CONTENT, cc.__version__))
+    params = read_params()
+
+    expected = cc.preset("standard", relevance_threshold=4, err_max_grade=5)
+    assert params.pinned == expected
+    assert params.models["als"].order == "file"
+    assert params.report.title == "a: shop"
+
+
+def test_a_version_that_looks_like_a_number_is_a_text() -> None:
+    assert load_yaml(params_yaml(CONTENT, "1.0"), "")["concord"] == "1.0"
+    assert "\nconcord: 0.1.0 #" in params_yaml(CONTENT, "0.1.0")
+
+
+def test_stages_depend_on_the_version_or_on_the_code() -> None:
+    stages = load_yaml(dvc_yaml(), "")["stages"]
+    bodies = [stage.get("do", stage) for stage in stages.values()]
+    code = [dep for body in bodies for dep in body["deps"] if "$" not in dep]
+
+    assert code == []
+    assert all("concord" in body["params"] for body in bodies)
+    assert "log" not in load_yaml(dvc_yaml(mlflow=False), "")["stages"]
+
+
+def test_files_of_training_runs_are_deps_by_their_paths_each_once() -> None:
+    named = ["../als.json", "../als.json", "a: b/${x} #.txt"]
+    models = {str(place): {"training_run_id": {"file": file}} for place, file in enumerate(named)}
+    files = run_id_files({**models, "ease": {"training_run_id": "1f"}, "bpr": {}})
+    deps = load_yaml(dvc_yaml(run_id_files=files), "")["stages"]["log"]["deps"]
+
+    assert files == ["../als.json", "a: b/${x} #.txt"]
+    assert [Context({}).resolve(dep) for dep in deps if "results" not in dep] == files
+
+
+@given(
+    st.recursive(
+        st.text() | st.integers() | st.sampled_from(["no", "1e3", "~", "a: b", "- a", "", "{", "2%"]),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=5,
+    )
+)  # fmt: skip
+def test_what_stands_in_a_line_is_read_back(value: Any) -> None:
+    assert load_yaml(f"key: {flow(value)}\n", "")["key"] == value

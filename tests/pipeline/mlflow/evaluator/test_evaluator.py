@@ -1,0 +1,259 @@
+"""MLflow's own `evaluate` finds Concord by its entry point, and the run holds what Concord computed."""
+
+import json
+import os
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import pandas as pd
+import polars as pl
+import pytest
+from mlflow import MlflowClient
+from mlflow.data.dataset import Dataset
+from mlflow.entities import DatasetInput
+from mlflow.models.evaluation.evaluator_registry import _model_evaluation_registry
+
+import concord as cc
+from concord.metrics_core.errors import InputError
+from concord.pipeline.mlflow.evaluator import ConcordEvaluator
+from tests.parity.measure import python_with
+from tests.pipeline.mlflow.evaluator.evaluate_once import evaluate_once
+from tests.pipeline.mlflow.log_project import ROOT
+from tests.pipeline.refusals import refusal_of
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow and pandas warn of each other
+evaluate: Any = mlflow.models.evaluate
+HERE = Path(__file__).parent
+GROUP = "mlflow.model_evaluator"
+RECS = {"ann": ["a", "b", "c"], "bob": ["d", "e", "f"]}
+GRADES = {"ann": {"b": 3}, "bob": {"d": 1, "x": 2}}
+
+
+def _frame(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame(
+        {"recs": list(RECS.values()), "truth": list(GRADES.values()), "user": list(RECS), **columns}
+    )
+
+
+@pytest.fixture
+def client(
+    tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[MlflowClient]:
+    """A store of MLflow's, with the evaluator registered as its entry point does it."""
+    database = tmp_path / "mlflow.db"
+    database.write_bytes(empty_store.read_bytes())
+    before = mlflow.get_tracking_uri()
+    monkeypatch.setitem(_model_evaluation_registry._registry, "concord", ConcordEvaluator)
+    mlflow.set_tracking_uri(f"sqlite:///{database}")
+    client = MlflowClient()
+    mlflow.set_experiment(
+        experiment_id=client.create_experiment("shop", (tmp_path / "runs").as_uri())
+    )
+    yield client
+    mlflow.set_tracking_uri(before)
+
+
+def _evaluated(data: Any, config: Any, *, kind: str = "ranker", **arguments: Any) -> Any:
+    with mlflow.start_run():
+        return evaluate(
+            data=data, model_type=kind, evaluators="concord", evaluator_config=config, **arguments
+        )
+
+
+def _of_frame(config: Any, **columns: Any) -> Any:
+    return _evaluated(_frame(**columns), config, predictions="recs", targets="truth")
+
+
+def _registered(folder: Path) -> Path:
+    """A folder for PYTHONPATH with what an installed Concord would tell: the entry points of pyproject.toml."""
+    told = folder / "concord_eval-0.0.dist-info"
+    told.mkdir(parents=True)
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: concord-eval\nVersion: 0.0\n")
+    entries = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
+    lines = [f"[{GROUP}]", *(f"{name} = {where}" for name, where in entries[GROUP].items())]
+    (told / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def _told(python: Path, folder: Path, kind: str) -> dict[str, Any]:
+    run = subprocess.run(
+        [python, HERE / "evaluate_once.py", f"sqlite:///{folder}/it.db", folder.as_uri(), kind],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": f"{_registered(folder / 'told')}:{ROOT}"},
+    )
+    assert run.returncode == 0, run.stderr
+    return dict(json.loads(run.stdout.splitlines()[-1]))
+
+
+def _holds_what_was_asked(told: dict[str, Any]) -> None:
+    assert told["metrics"]["accuracy/rr_at_3"] == 0.25  # (1/2 + 0) / 2
+    assert told["metrics"]["accuracy/rr_at_1"] == 0.0
+    assert told["metrics"]["interval/rr_at_3_n_undefined"] == 0
+    assert told["curve"] == [[1, 0.0], [3, 0.25]]
+    assert told["returned"] == {k: v for k, v in told["metrics"].items() if k[:4] != "by_k"}
+    assert told["artifacts"] == ["conventions", "per_user", "report", "summary"]
+    assert told["files"] == [
+        f"concord/{name}"
+        for name in ("conventions.yaml", "per_user.parquet", "report.html", "summary.json")
+    ]
+    assert told["per_user"] == {"user": ["ann", "bob"], "RR@3": [0.5, 0.0], "RR@1": [0.0, 0.0]}
+    assert told["status"] == "FINISHED"
+
+
+def test_a_run_holds_metrics_curve_and_artifacts(client: MlflowClient) -> None:
+    _holds_what_was_asked(evaluate_once("mlflow.models.evaluate"))
+
+
+def test_the_entry_point_of_the_package_is_the_evaluator() -> None:
+    assert entry_points(group=GROUP)["concord"].load() is ConcordEvaluator
+
+
+@pytest.mark.nightly
+def test_mlflow_2_finds_it_too(tmp_path: Path) -> None:
+    told = _told(python_with(HERE / "with_mlflow_2.txt"), tmp_path, "mlflow.evaluate")
+
+    assert told["version"].startswith("2.22.")
+    _holds_what_was_asked(told)
+
+
+def test_the_numbers_and_intervals_are_those_of_the_library(client: MlflowClient) -> None:
+    pinned = cc.preset("standard", gain="exp2")
+    result = _of_frame({"metrics": ["nDCG@3"], "conventions": {"gain": "exp2"}})
+    (row,) = cc.evaluate(RECS, GRADES, metrics=["nDCG@3"], conventions=pinned).to_frame().to_dicts()
+
+    assert result.metrics == {
+        "accuracy/ndcg_at_3": row["mean"],
+        "interval/ndcg_at_3_ci_low": row["ci_low"],
+        "interval/ndcg_at_3_ci_high": row["ci_high"],
+        "interval/ndcg_at_3_n_undefined": 0,
+    }
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_data_sets_of_mlflow_are_taken_too(client: MlflowClient, kind: str) -> None:
+    columns = {"recs": list(RECS.values()), "truth": [["b"], ["x"]]}
+    data: Dataset = (
+        mlflow.data.from_pandas(pd.DataFrame(columns), predictions="recs", targets="truth")  # type: ignore[attr-defined]
+        if kind == "pandas"
+        else mlflow.data.from_polars(pl.DataFrame(columns), predictions="recs", targets="truth")  # type: ignore[attr-defined]
+    )
+    config = {"metrics": ["RR@3"], "per_user": True, "report": False}
+    result = _evaluated(data, config, kind="recommender")
+
+    assert result.metrics["accuracy/rr_at_3"] == 0.25
+    assert sorted(result.artifacts) == ["conventions", "per_user", "summary"]
+    assert result.artifacts["per_user"].content["user"].tolist() == [1, 2]
+
+
+def test_whole_conventions_are_taken(client: MlflowClient) -> None:
+    pinned = cc.preset("standard", gain="exp2")
+    result = _of_frame({"metrics": ["nDCG@3"], "preset": pinned, "report": False})
+
+    expected = cc.evaluate(RECS, GRADES, metrics=["nDCG@3"], conventions=pinned)["nDCG@3"]
+    assert result.metrics["accuracy/ndcg_at_3"] == expected
+
+
+def test_grades_of_other_users_that_a_frame_of_records_fills_in_are_left_out(
+    client: MlflowClient,
+) -> None:
+    filled = [{"b": 3, "d": None, "x": None}, {"b": None, "d": 1, "x": 2}]
+    found, expected = (_of_frame({}, truth=truth) for truth in (filled, [*GRADES.values()]))  # fmt: skip
+
+    assert found.metrics == expected.metrics
+
+
+def test_a_model_that_lists_nothing_has_a_score(client: MlflowClient) -> None:
+    result = _of_frame({"metrics": ["RR@3"]}, recs=[[], []])
+
+    assert result.metrics["accuracy/rr_at_3"] == 0.0
+
+
+@pytest.mark.parametrize("kind", ["regressor", "question-answering", "retriever", None])
+def test_other_types_of_models_are_not_concords(kind: str | None) -> None:
+    assert not ConcordEvaluator.can_evaluate(model_type=kind, evaluator_config={})  # type: ignore[arg-type]
+
+
+REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "unknown setting": ({}, {"metric": ["RR@3"]}, "evaluator_config: 'metric': is no setting of Concord's\n  fix: did you mean 'metrics'?"),
+    "no list": ({"recs": [["a"], "b"]}, {}, "data: column 'recs', row 2: holds 'b' (str), which is no list of items"),
+    "mixed truth": ({"truth": [["a"], {"b": 1}]}, {}, "data: column 'truth': holds lists in some rows, dicts in others"),
+    "no such column": ({}, {"user": "customer"}, "evaluator_config: 'user': is 'customer', but the frame has user"),
+    "a user twice": ({"user": ["ann", "ann"]}, {"user": "user"}, "data: column 'user', row 2: user 'ann' stands in row 1 too"),
+    "no id": ({"user": ["ann", None]}, {"user": "user"}, "data: column 'user', row 2: nan is no id of a user"),
+    "no switch": ({}, {"per_user": "yes"}, "evaluator_config: 'per_user': is 'yes'\n  fix: write True or False"),
+    "a list of columns": ({}, {"user": ["user"]}, "evaluator_config: 'user': is ['user']\n  fix: write the name of one column"),
+    "two presets": ({}, {"conventions": {"preset": "ms_recommenders"}}, "evaluator_config: 'conventions': names a preset"),
+    "knobs beside conventions": ({}, {"preset": cc.preset("standard"), "conventions": {"gain": "exp2"}}, "evaluator_config: 'conventions': is given beside whole conventions"),
+    "a grade that is missing": ({"truth": [{"a": 1}, {"e": None, "f": 1}]}, {}, "user 2, item 'e'): is missing"),
+    "an item twice": ({"recs": [["a", "a"], ["b"]]}, {}, "'a'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_evaluated_is_refused_in_words(client: MlflowClient, name: str) -> None:
+    columns, config, message = REFUSED[name]
+
+    assert message in refusal_of(lambda: _of_frame(config, **columns))
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"metrics": ["nope@3"]}, "metric 'nope@3': 'nope' is not in the catalogue"),
+        ({"metrics": ["Coverage@3"]}, "Coverage@3: needs items (the catalogue)"),
+        ({"metrics": ["Entropy@3"]}, "Entropy@3 is one number over all users"),
+        ({"preset": "nope"}, "preset: 'nope' is not a preset"),
+        ({"conventions": {"gain": "nope"}}, "gain: is 'nope'"),
+        ({"conventions": {"ideal": "full_k"}}, "needs gain: binary, not 'linear'"),
+    ],
+)
+def test_what_the_library_refuses_is_a_value_error_and_nothing_is_logged(
+    client: MlflowClient, config: dict[str, Any], message: str
+) -> None:
+    with mlflow.start_run() as run, pytest.raises(ValueError, match=re.escape(message)):
+        evaluate(
+            data=_frame(),
+            predictions="recs",
+            targets="truth",
+            model_type="ranker",
+            evaluators="concord",
+            evaluator_config=config,
+        )
+    held = client.get_run(run.info.run_id).data
+
+    assert held.metrics == {}
+    assert not {tag for tag in held.tags if tag.startswith("concord.")}
+
+
+def test_lists_that_a_model_would_have_to_make_are_refused(client: MlflowClient) -> None:
+    message = refusal_of(
+        lambda: _evaluated(_frame(), {}, model=lambda frame: frame["recs"], targets="truth")
+    )
+
+    assert message.startswith("model: is given, but Concord evaluates lists")
+
+
+def test_a_spark_frame_that_mlflow_has_cut_is_refused(client: MlflowClient) -> None:
+    """MLflow notes on the run how many rows a Spark frame has, and hands over the first 10,000."""
+    data = mlflow.data.from_pandas(_frame(), predictions="recs", targets="truth")  # type: ignore[attr-defined]
+    handed = data.to_evaluation_dataset()
+    noted = data._to_mlflow_entity()
+    noted._profile = '{"approx_count": 25000}'  # as SparkDataset.profile has it
+    with mlflow.start_run() as run:
+        client.log_inputs(run.info.run_id, [DatasetInput(noted, [])])
+        with pytest.raises(InputError) as refused:
+            ConcordEvaluator().evaluate(
+                model_type="ranker", dataset=handed, run_id=run.info.run_id, evaluator_config={}
+            )
+
+    assert str(refused.value).startswith(
+        "data: is a Spark frame of about 25,000 rows, of which MLflow hands over 2\n"
+    )

@@ -1,0 +1,184 @@
+"""A finished evaluation on disk, as the `log` stage finds it: two models, two cutoffs, small numbers."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from concord.metrics_core.conventions.presets import preset
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.read import read_params
+from concord.pipeline.running.outputs import write_json, write_text
+from tests.pipeline.params.params_content import params_content
+
+ROOT = Path(__file__).parents[3]
+MEANS: dict[str, dict[str, float | None]] = {
+    "popularity": {"nDCG@5": 0.30, "nDCG@10": 0.35, "RBP(p=0.8)@10": 0.25, "Rprec": None},
+    "als": {"nDCG@5": 0.36, "nDCG@10": 0.40, "RBP(p=0.8)@10": 0.28, "Rprec": 0.2},
+}
+
+TRUTH = {"rows": 90, "users": 40, "items": 30, "user_type": "text", "item_type": "integer", "grades": {"1": 90}}  # fmt: skip
+LISTS = {
+    "rows": 400, "users": {"evaluated": 40, "in_lists": 39}, "items": 25, "user_type": "text", "item_type": "integer",
+    "has_scores": True,
+}  # fmt: skip
+
+
+def write_project(
+    root: Path,
+    *,
+    uri: str = "sqlite:///mlflow.db",
+    experiment: str = "demo",
+    means: Mapping[str, Mapping[str, float | None]] = MEANS,
+    training: Mapping[str, Any] | None = None,
+    **mlflow: Any,
+) -> Path:
+    """The params.yaml and all results of a project in `root`.
+
+    `training` names the training run of models; `mlflow` holds further keys of that section.
+    """
+    trained = {model: {"training_run_id": run_id} for model, run_id in (training or {}).items()}
+    conventions = preset("standard").as_dict()
+    root.mkdir(parents=True, exist_ok=True)
+    params = params_content(
+        {model: {"path": f"data/{model}.csv", **trained.get(model, {})} for model in means},
+        ["nDCG", "RBP(p=0.8)@10", "Rprec"],
+        [5, 10],
+        data={"truth": {"path": "data/truth.parquet"}},
+        comparison={"primary": ["nDCG@10"]},
+        mlflow={"tracking_uri": uri, "experiment": experiment, **mlflow},
+    )
+    write_json(root / "params.yaml", params)  # JSON is YAML
+    for model, values in means.items():
+        write_json(root / f"results/metrics/{model}.json", values)
+        write_json(root / f"results/summary/{model}.json", _summary(model, values, conventions))
+    write_json(root / "results/comparison/comparison.json", _comparison(means))
+    write_text(root / "results/report/report.html", "<p>Demo shop</p>\n")
+    write_text(root / "results/report/report.md", "# Demo shop\n")
+    return root
+
+
+def params_of(root: Path) -> Params:
+    return read_params(root / "params.yaml")
+
+
+def start_log(root: Path, **variables: str) -> subprocess.Popen[str]:
+    """The stage as DVC starts it, in its own process."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "concord", "stage", "log"],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _summary(model: str, means: Mapping[str, float | None], conventions: Any) -> dict[str, Any]:
+    spread = {"ci_low": 0.3, "ci_high": 0.5, "n_users": 40, "n_undefined": 2}
+    return {
+        "model": model,
+        "fingerprint": preset("standard").fingerprint,
+        "conventions": conventions,
+        "metrics": {label: {"mean": mean, **spread} for label, mean in means.items()},
+        "users": {"evaluated": 1042, "without_list": 3 if model == "als" else 0},
+        "inputs": {
+            "truth": {"path": "data/truth.parquet", "sha256": "a" * 64, "md5": "a" * 32},
+            "lists": {"path": f"data/{model}.csv", "sha256": "b" * 64, "md5": "b" * 32},
+        },
+        "versions": {"concord-eval": "0.1.0", "python": "3.11"},
+    }
+
+
+def _comparison(means: Mapping[str, Mapping[str, float | None]]) -> dict[str, Any]:
+    best = max(means, key=lambda model: means[model]["nDCG@10"] or 0)
+    return {
+        "schema": 5,
+        "title": "Demo shop",
+        "baseline": "popularity",
+        "primary": ["nDCG@10"],
+        "confidence": 0.95,
+        "models": list(means),
+        "metrics": [_metric("nDCG@10", primary=True), _metric("Rprec", primary=False)],
+        "ks": [5, 10],
+        "leaderboard": [
+            _score(model, label, values.get(label), best=model == best)
+            for label in ("nDCG@10", "Rprec")
+            for model, values in means.items()
+        ],
+        "quality": {"truth": TRUTH, **dict.fromkeys(means, LISTS)},
+        "differences": [
+            _difference(
+                "nDCG@10",
+                primary=True,
+                mean_a=0.40,
+                mean_b=0.35,
+                difference=0.05,
+                ci_low=0.02,
+                ci_high=0.08,
+                p_adjusted=0.004,
+                verdict="better",
+            ),
+            _difference("Rprec", primary=False, verdict="no_interval"),
+        ],
+    }
+
+
+def _metric(label: str, *, primary: bool) -> dict[str, Any]:
+    name, _, k = label.partition("@")
+    return {
+        "label": label,
+        "name": name,
+        "stem": name,
+        "k": int(k) if k else None,
+        "higher_is_better": True,
+        "primary": primary,
+        "min_effect": "0.005",
+        "family": "accuracy",
+        "formula": "",
+        "source": "",
+    }
+
+
+def _score(model: str, label: str, mean: float | None, *, best: bool) -> dict[str, Any]:
+    return {
+        "model": model,
+        "label": label,
+        "mean": mean,
+        "ci_low": mean and mean - 0.05,
+        "ci_high": mean and mean + 0.05,
+        "n_users": 40,
+        "n_undefined": 2,
+        "best": best,
+        "indistinguishable_from_best": best,
+    }
+
+
+def _difference(label: str, **known: Any) -> dict[str, Any]:
+    """als against popularity; all that is not known is null."""
+    names = (
+        "mean_a", "mean_b", "difference", "ci_low", "ci_high", "relative", "effect_size", "better", "equal", "worse",
+        "p", "p_adjusted", "p_wilcoxon", "min_effect",
+    )  # fmt: skip
+    return {
+        **dict.fromkeys(names),
+        "label": label,
+        "a": "als",
+        "b": "popularity",
+        "vs_baseline": True,
+        "n_users": 40,
+        "n_nonzero": 40,
+        "caution": False,
+        "test": "t",
+        "adjustment": "holm" if known["primary"] else "bh",
+        **known,
+    }

@@ -1,0 +1,298 @@
+"""The `log` stage against real sqlite stores: runs of models and of comparisons, and how models stand in them."""
+
+import json
+import math
+import shutil
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mlflow import MlflowClient
+from mlflow.entities import Run
+
+from concord.pipeline.mlflow.client import experiment_id, opened
+from concord.pipeline.mlflow.comparison_content import contents
+from concord.pipeline.mlflow.log import log
+from concord.pipeline.mlflow.runs import Place, Runs
+from concord.pipeline.mlflow.store import Tracking
+from concord.pipeline.running.outputs import write_json
+from tests.pipeline.mlflow.log_project import MEANS, params_of, write_project
+from tests.pipeline.mlflow.stores import (
+    Found,
+    Logged,
+    assert_logged_once,
+    client_interrupted_at,
+    points,
+    runs_of,
+)
+
+
+def _inputs(run: Run) -> list[tuple[str, str]]:
+    assert run.inputs is not None
+    return [(used.dataset.name, used.dataset.digest) for used in run.inputs.dataset_inputs]
+
+
+def test_a_run_holds_metrics_curves_params_inputs_and_files(logged_twice: Logged) -> None:
+    client, run = logged_twice.client, logged_twice.run("als")
+
+    assert_logged_once(client)
+    assert run.data.params["ks"] == "5, 10"
+    assert [tag for tag in run.data.tags if tag.startswith("convention.")] == []
+    assert _inputs(run) == [("truth", "a" * 32), ("lists", "b" * 32)]
+    stored = {file.path for file in client.list_artifacts(run.info.run_id)}
+    assert stored == {"metrics", "conventions.yaml"}
+
+
+def test_logging_twice_leaves_one_run_a_model_named_beside_the_receipt(
+    logged_twice: Logged,
+) -> None:
+    als, (first, second) = logged_twice.run("als"), logged_twice.outputs
+    noted = json.loads((logged_twice.folder / "results/mlflow/runs.json").read_text())
+
+    assert f"als: logged as run {als.info.run_id}\n" in first
+    assert f"als: already there, run {als.info.run_id}\n" in second
+    assert second.endswith("to look: mlflow ui --backend-store-uri sqlite:///mlflow.db\n")
+    assert noted["runs"]["als"] == als.info.run_id
+    assert noted["comparison"] == als.data.tags["concord.comparison"]
+
+
+def test_a_changed_metric_makes_a_second_run_and_going_back_makes_none(
+    project: Path, client: MlflowClient
+) -> None:
+    metrics = project / "results/metrics/als.json"
+    log(params_of(project))
+    write_json(metrics, {**MEANS["als"], "nDCG@10": 0.41})
+    log(params_of(project))
+    write_json(metrics, MEANS["als"])
+    log(params_of(project))
+
+    runs = runs_of(client)
+    assert (len(runs["als"]), len(runs["popularity"])) == (2, 1)
+
+
+@pytest.mark.fault(12, "a run that was interrupted or killed half-way is found again and completed")
+@pytest.mark.parametrize("step", ["log_batch", "log_inputs", "log_artifact", "set_terminated"])
+def test_an_interrupted_run_is_completed_with_one_point_a_step(
+    project: Path, client: MlflowClient, step: str
+) -> None:
+    interrupted = client_interrupted_at(step, f"sqlite:///{project}/mlflow.db")
+    place = Place(experiment_id(interrupted, "demo", (project / "mlruns").as_uri()))
+    als = contents(params_of(project)).models[1]
+    runs = Runs(interrupted, {})
+    with pytest.raises(KeyboardInterrupt):
+        runs.finished(runs.begun(als, place), als)
+    (begun,) = runs_of(client)["als"]
+    log(params_of(project))
+
+    (completed,) = runs_of(client)["als"]
+    assert begun.info.status == "RUNNING"
+    assert completed.info.run_id == begun.info.run_id
+    assert_logged_once(client)
+    assert len(_inputs(completed)) == 2
+
+
+@pytest.mark.fault(12, "a store whose making was killed half-way is made again")
+def test_a_store_that_was_killed_half_made_is_made_again(project: Path) -> None:
+    (project / "mlflow.db").unlink()
+    with closing(sqlite3.connect(project / ".mlflow.db.part")) as half_made:
+        half_made.execute("CREATE TABLE experiments (experiment_id INTEGER)")
+    log(params_of(project))
+
+    assert_logged_once(MlflowClient(tracking_uri=f"sqlite:///{project}/mlflow.db"))
+    assert [path.name for path in project.glob(".mlflow.db*")] == []
+
+
+@pytest.mark.fault(6, "those who create one store at once take turns")
+def test_three_who_create_the_store_at_once_share_one_experiment(tmp_path: Path) -> None:
+    tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
+
+    def create(_: int) -> str:
+        with tracking.ready(), opened(tracking) as client:
+            return experiment_id(client, "demo", tracking.artifacts)
+
+    with ThreadPoolExecutor(3) as threads:
+        ids = list(threads.map(create, range(3)))
+
+    assert len(set(ids)) == 1
+    assert [path.name for path in tmp_path.glob(".mlflow.db*")] == []
+
+
+def test_the_receipt_is_the_same_wherever_and_whenever_it_is_written(
+    project: Path, logged_twice: Logged
+) -> None:
+    log(params_of(project))
+    receipt = (project / "results/mlflow/receipt.json").read_bytes()
+
+    assert receipt == (logged_twice.folder / "results/mlflow/receipt.json").read_bytes()
+    assert json.loads(receipt) == {
+        "tracking_uri": "sqlite:///mlflow.db",
+        "experiment": "demo",
+        "logged": True,
+        "comparison": contents(params_of(project)).comparison.fingerprint,
+        "fingerprints": contents(params_of(project)).fingerprints,
+    }
+
+
+THREE = {**MEANS, "twin": MEANS["als"]}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> Found:
+    """The runs after two models, then three, then the two again were logged."""
+    folder = tmp_path_factory.mktemp("comparison")
+    shutil.copy(empty_store, folder / "mlflow.db")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("DVC_ROOT", raising=False)
+        patch.chdir(folder)
+        for means in (MEANS, THREE, MEANS):
+            log(params_of(write_project(folder, means=means)))
+    return runs_of(MlflowClient(tracking_uri=f"sqlite:///{folder}/mlflow.db"))
+
+
+def test_adding_a_model_leaves_the_runs_of_the_others_alone(found: Found) -> None:
+    assert {name: len(runs) for name, runs in found.items()} == {
+        "comparison": 2,
+        "popularity": 1,
+        "als": 1,
+        "twin": 1,
+    }
+    assert all(run.info.status == "FINISHED" for runs in found.values() for run in runs)
+
+
+def test_all_runs_lie_side_by_side_and_every_comparison_names_its_models(found: Found) -> None:
+    second, first = found["comparison"]  # the newest first
+    (als,), (twin,) = found["als"], found["twin"]
+
+    every = [run for runs in found.values() for run in runs]
+    assert [run for run in every if "mlflow.parentRunId" in run.data.tags] == []
+    assert second.data.tags["concord.run.als"] == als.info.run_id
+    assert second.data.tags["concord.run.twin"] == twin.info.run_id
+    assert first.data.tags["concord.run.als"] == als.info.run_id
+    assert "concord.run.twin" not in first.data.tags
+    assert second.data.params["models"] == "popularity, als, twin"
+
+
+def test_the_comparison_carries_the_report(found: Found) -> None:
+    (_, first) = found["comparison"]
+    folder = Path(first.info.artifact_uri.removeprefix("file://"))
+
+    assert {file.name for file in folder.iterdir()} == {
+        "report.html",
+        "report.md",
+        "comparison.json",
+    }
+
+
+def test_a_run_that_was_deleted_is_logged_again_and_named_anew(
+    project: Path, client: MlflowClient
+) -> None:
+    params = params_of(project)
+    log(params)
+    (before,) = runs_of(client)["als"]
+    client.delete_run(before.info.run_id)
+    log(params)
+
+    (after,) = runs_of(client)["als"]
+    (comparison,) = runs_of(client)["comparison"]
+    assert after.info.run_id != before.info.run_id
+    assert comparison.data.tags["concord.run.als"] == after.info.run_id
+
+
+DIFFERENCE, P = "difference/ndcg_at_10", "p_adjusted/ndcg_at_10"
+VERDICT = "concord.verdict.ndcg_at_10"
+
+
+def _als(client: MlflowClient) -> Run:
+    (als,) = runs_of(client)["als"]
+    return als
+
+
+def _compared_anew(**changed: Any) -> None:
+    file = Path("results/comparison/comparison.json")
+    content = json.loads(file.read_text())
+    content["differences"][0].update(changed)
+    write_json(file, content)
+
+
+def test_runs_are_found_by_difference_p_and_verdict(logged_twice: Logged) -> None:
+    client, als = logged_twice.client, logged_twice.run("als")
+    found = client.search_runs(
+        [als.info.experiment_id],
+        f"metrics.`{DIFFERENCE}` > 0.04 and metrics.`{P}` < 0.01 and tags.`{VERDICT}` = 'better'",
+    )
+
+    assert [run.info.run_name for run in found] == ["als"]
+    assert (als.data.tags["concord.place"], als.data.tags["concord.baseline"]) == ("1 of 2", "popularity")  # fmt: skip
+    assert points(client, als, DIFFERENCE) == [(0, 0.05)]  # though it was logged twice
+    popularity = logged_twice.run("popularity")
+    assert popularity.data.tags[VERDICT] == "baseline"
+    assert {DIFFERENCE, P} & popularity.data.metrics.keys() == set()
+
+
+def test_the_comparison_carries_what_its_leader_reaches(logged_twice: Logged) -> None:
+    comparison = logged_twice.run("comparison")
+
+    assert comparison.data.metrics == {
+        "leader/ndcg_at_10": 0.40,
+        "leader/difference_ndcg_at_10": 0.05,
+        "leader/p_adjusted_ndcg_at_10": 0.004,
+    }
+    assert comparison.data.tags["concord.leader.ndcg_at_10"] == "als"
+    assert comparison.data.tags[VERDICT] == "better"
+
+
+def test_a_run_stands_as_the_last_comparison_says_and_remains_one_run(client: MlflowClient) -> None:
+    log(params_of(Path()))
+    _compared_anew(p_adjusted=0.2, verdict="undecided")
+    log(params_of(Path()))
+    als = _als(client)
+
+    assert als.data.tags[VERDICT] == "undecided"
+    assert als.data.metrics[P] == 0.2
+    assert points(client, als, P) == [(0, 0.004), (0, 0.2)]
+    assert points(client, als, DIFFERENCE) == [(0, 0.05)]  # it did not change
+    assert als.data.tags["concord.comparison"] == runs_of(client)["comparison"][0].info.run_id
+
+    _compared_anew(difference=None, p_adjusted=None, verdict="too_few_users")
+    log(params_of(Path()))
+
+    assert math.isnan(_als(client).data.metrics[DIFFERENCE])
+    assert math.isnan(_als(client).data.metrics[P])
+
+
+def test_a_standing_that_was_interrupted_is_completed(
+    client: MlflowClient, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted = client_interrupted_at("get_run", f"sqlite:///{project}/mlflow.db")
+    with monkeypatch.context() as patch:
+        patch.setattr("mlflow.MlflowClient", type(interrupted))
+        with pytest.raises(KeyboardInterrupt):
+            log(params_of(Path()))
+    before = _als(client).data
+    log(params_of(Path()))
+
+    assert VERDICT not in before.tags
+    assert _als(client).data.tags[VERDICT] == "better"
+    assert len(runs_of(client)["comparison"]) == 1
+
+
+def test_data_sets_have_a_schema_and_a_profile(logged_twice: Logged) -> None:
+    inputs = logged_twice.run("als").inputs
+    assert inputs is not None
+    schemas, profiles = {}, {}
+    for used in inputs.dataset_inputs:
+        columns = json.loads(used.dataset.schema or "")["mlflow_colspec"]
+        schemas[used.dataset.name] = {each["name"]: each["type"] for each in columns}
+        profiles[used.dataset.name] = json.loads(used.dataset.profile or "")
+
+    assert schemas == {
+        "truth": {"user": "string", "item": "long", "grade": "double"},
+        "lists": {"user": "string", "item": "long", "rank": "long", "score": "double"},
+    }
+    assert profiles == {
+        "truth": {"num_rows": 90, "num_elements": 270, "num_users": 40, "num_items": 30},
+        "lists": {"num_rows": 400, "num_elements": 1600, "num_users": 39, "num_items": 25},
+    }

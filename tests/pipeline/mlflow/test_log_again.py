@@ -1,0 +1,317 @@
+"""How the `log` stage ends, what `concord log --again` restores, and databases that are broken."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+from argparse import Namespace
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from mlflow import MlflowClient
+from mlflow.entities import Run
+
+from concord.pipeline.commands import log as log_command
+from concord.pipeline.mlflow.log import log
+from concord.pipeline.mlflow.log_again import log_again
+from concord.pipeline.mlflow.store import TrackingError
+from tests.pipeline.mlflow.log_project import free_port, params_of, start_log, write_project
+from tests.pipeline.mlflow.mlflow_server import BATCH, Fault, FaultyProxy
+from tests.pipeline.mlflow.stores import assert_logged_once, points, runs_of, statuses
+from tests.project import attempt
+
+
+def _print_status() -> None:
+    log_command.run(Namespace(again=False))
+
+
+def _delete(project: Path, *tables: str) -> None:
+    with closing(sqlite3.connect(project / "mlflow.db")) as connection:
+        for table in tables:
+            connection.execute(f"DELETE FROM {table}")
+        connection.commit()
+
+
+def _held(client: MlflowClient, run: Run) -> tuple[object, ...]:
+    """All that a run holds."""
+    folders = [None, "metrics", "concord", "concord/metrics"]
+    files = [f.path for folder in folders for f in client.list_artifacts(run.info.run_id, folder)]
+    history = {key: points(client, run, key) for key in run.data.metrics}
+    assert run.inputs is not None
+    inputs = sorted(used.dataset.name for used in run.inputs.dataset_inputs)
+    tags = {k: v for k, v in run.data.tags.items() if k != "mlflow.note.content"}
+    return run.info.run_id, run.info.status, run.info.end_time, files, history, inputs, run.data.params, tags  # fmt: skip
+
+
+def _all(client: MlflowClient) -> dict[str, list[tuple[object, ...]]]:
+    return {
+        name: [_held(client, client.get_run(run.info.run_id)) for run in runs]
+        for name, runs in runs_of(client).items()
+    }
+
+
+DAMAGES = {
+    "artifacts": ("artifacts",),
+    "points": ("metrics",),
+    "all numbers": ("metrics", "latest_metrics", "params"),
+    "inputs": ("inputs", "input_tags"),
+    "everything but tags": ("artifacts", "metrics", "latest_metrics", "params", "inputs"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_what_was_deleted_is_restored_in_the_same_runs(
+    project: Path, client: MlflowClient, name: str
+) -> None:
+    log(params_of(project))
+    before = _all(client)
+    for table in DAMAGES[name]:
+        if table == "artifacts":
+            shutil.rmtree(project / "mlruns")
+        else:
+            _delete(project, table)
+    damaged = _all(client)
+    log_again()
+
+    assert damaged != before
+    assert _all(client) == before
+
+
+def test_a_tag_that_was_deleted_is_restored_and_an_edited_description_is_kept(
+    project: Path, client: MlflowClient
+) -> None:
+    log(params_of(project))
+    (als,) = runs_of(client)["als"]
+    client.delete_tag(als.info.run_id, "concord.kind")
+    client.set_tag(als.info.run_id, "mlflow.note.content", "edited")
+    log_again()
+
+    tags = client.get_run(als.info.run_id).data.tags
+    assert (tags["concord.kind"], tags["mlflow.note.content"]) == ("model", "edited")
+
+
+def test_what_was_deleted_in_a_training_run_is_restored(
+    project: Path, client: MlflowClient
+) -> None:
+    trained = client.create_run(client.create_experiment("training")).info.run_id
+    client.set_terminated(trained)
+    write_project(project, training={"als": trained}, attach="metrics")
+    log(params_of(project))
+    before = _held(client, client.get_run(trained))
+    shutil.rmtree(client.get_run(trained).info.artifact_uri.removeprefix("file://"))
+    _delete(project, "metrics", "latest_metrics")
+    log_again()
+
+    assert _held(client, client.get_run(trained)) == before
+
+
+def test_without_its_database_it_is_not_called_logged_and_again_makes_it_anew(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log(params_of(project))
+    (project / "mlflow.db").unlink()
+    capsys.readouterr()
+    _print_status()
+    gone = capsys.readouterr().out
+    log_again()
+    capsys.readouterr()
+    _print_status()
+
+    assert gone == (
+        "not logged: mlflow.db is gone since; run `concord log --again`, which makes it anew and tells DVC\n"
+    )
+    assert capsys.readouterr().out.startswith("logged: 2 models")
+    assert_logged_once(MlflowClient(tracking_uri=f"sqlite:///{project}/mlflow.db"))
+
+
+@pytest.mark.whole
+def test_a_signal_while_logging_leaves_killed_runs_that_the_next_time_completes(
+    tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    experiment = uuid4().hex
+    proxy.breaks(None)
+    project = write_project(tmp_path, uri=f"http://{proxy.address}", experiment=experiment)
+    client = MlflowClient(tracking_uri=f"http://{proxy.upstream}")
+    proxy.breaks(Fault(on=BATCH, passing=1, hold=60))
+    stage = start_log(project, MLFLOW_HTTP_REQUEST_TIMEOUT="60")
+    assert proxy.holding.wait(60)
+    stage.send_signal(signal.SIGTERM)
+    _, stderr = stage.communicate(timeout=30)
+    stopped = statuses(client, experiment)
+    proxy.breaks(None)
+    log(params_of(project))
+
+    assert stage.returncode == 143
+    assert stderr == "log: stopped by SIGTERM; nothing half-written is left\n"
+    assert stopped == {"popularity": ["FINISHED"], "als": ["KILLED"]}
+    assert_logged_once(client, experiment)
+
+
+def test_where_mlflow_is_not_required_its_failure_is_a_warning_and_a_receipt(
+    tmp_path: Path,
+) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    project = write_project(tmp_path, uri=f"http://ann:s3cret@{address}", required=False)
+    done = attempt(project, "concord", "stage", "log")
+    receipt = (project / "results/mlflow/receipt.json").read_text()
+
+    assert (done.returncode, done.stderr.count("\n")) == (0, 2)
+    assert done.stdout.split()[0] == "nDCG@10"  # the leaderboard all the same
+    warning, last = done.stderr.splitlines()
+    assert warning.startswith(
+        f"warning: not logged: MLflow at http://{address} cannot be reached: "
+    )
+    assert last.startswith("log: nothing logged; ")
+    assert "s3cret" not in done.stderr + receipt
+    assert json.loads(receipt) == {
+        "tracking_uri": f"http://{address}",
+        "experiment": "demo",
+        "logged": False,
+        "reason": "cannot be reached",
+        "fix": "run `concord log --again`",
+        "comparison": json.loads(receipt)["comparison"],
+        "fingerprints": json.loads(receipt)["fingerprints"],
+    }
+
+
+def test_again_logs_what_was_not_logged_once(
+    project: Path, client: MlflowClient, empty_store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    params, database = params_of(write_project(project, required=False)), project / "mlflow.db"
+    receipt = project / "results/mlflow/receipt.json"
+    _print_status()
+    database.write_text("rows, columns and other things that are no database\n")
+    log(params)
+    _print_status()
+    with pytest.raises(TrackingError):
+        log_again()
+    not_logged = json.loads(receipt.read_bytes())
+    shutil.copy(empty_store, database)
+    for _ in range(2):
+        log_again()
+    _print_status()
+    (project / "results/report/report.md").write_text("# Another report\n")
+    _print_status()
+    lines = [line for line in capsys.readouterr().out.splitlines() if "logged: " in line]
+
+    assert not_logged["logged"] is False
+    assert lines == [
+        "not logged: run `dvc repro`, or `concord log --again` if it failed there",
+        f"not logged: MLflow at sqlite:///mlflow.db {not_logged['reason']}; run `concord log --again`",
+        "logged: 2 models, experiment demo, MLflow at sqlite:///mlflow.db",
+        "not logged: the results here are not those that were logged last; run `dvc repro`",
+    ]
+    assert_logged_once(client)
+
+
+PUT_ASIDE = "put it aside (a new one is made)"
+Break = Callable[[Path], None]
+
+
+def _sql(statement: str) -> Break:
+    def change(database: Path) -> None:
+        with closing(sqlite3.connect(database)) as connection:
+            connection.execute(statement)
+            connection.commit()
+
+    return change
+
+
+def _circle(database: Path) -> None:
+    database.unlink()
+    other = database.with_name("other.db")
+    database.symlink_to(other)
+    other.symlink_to(database)
+
+
+def _folder(database: Path) -> None:
+    database.unlink()
+    database.mkdir()
+
+
+def _pipe(database: Path) -> None:
+    database.unlink()
+    os.mkfifo(database)
+
+
+def _broken_pages(database: Path) -> None:
+    pages = database.read_bytes()
+    database.write_bytes(pages[:4096] + bytes(byte ^ 0x5A for byte in pages[4096:]))
+
+
+def _cut(database: Path) -> None:
+    os.truncate(database, database.stat().st_size // 2)
+
+
+def _text(database: Path) -> None:
+    database.write_text("rows, columns and other things that are no database\n")
+
+
+CASES: dict[str, tuple[Break, str, str]] = {
+    "links in a circle": (_circle, "cannot be opened", "no folder and no loop of links"),
+    "a folder": (_folder, "cannot be opened", "no folder and no loop of links"),
+    "a pipe": (_pipe, "cannot be opened", "no folder and no loop of links"),
+    "broken pages": (_broken_pages, "is damaged", PUT_ASIDE),
+    "cut off": (_cut, "is damaged", PUT_ASIDE),
+    "text": (_text, "is damaged: file is not a database", PUT_ASIDE),
+    "no table of runs": (_sql("DROP TABLE runs"), "lacks tables or columns", PUT_ASIDE),
+    "no table of metrics": (_sql("DROP TABLE metrics"), "lacks tables or columns", PUT_ASIDE),
+    "no table of experiments": (_sql("DROP TABLE experiments"), "lacks tables", PUT_ASIDE),
+    "another column": (
+        _sql("ALTER TABLE runs RENAME COLUMN status TO state"),
+        "lacks tables or columns of MLflow's: (sqlite3.OperationalError) no such column: ",
+        PUT_ASIDE,
+    ),
+    "no version": (
+        _sql("DROP TABLE alembic_version"),
+        "has the tables of another version of MLflow",
+        "`mlflow db upgrade`",
+    ),
+    "a newer version": (
+        _sql("UPDATE alembic_version SET version_num = 'ffffffffffff'"),
+        "has the tables of another version of MLflow",
+        "install the version that wrote it",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_broken_database_is_named_with_what_to_do(project: Path, name: str) -> None:
+    breaks, reason, fix = CASES[name]
+    breaks(project / "mlflow.db")
+    with pytest.raises(TrackingError) as refused:
+        log(params_of(project))
+
+    message = str(refused.value)
+    assert message.startswith(f"MLflow at sqlite:///mlflow.db {reason}")
+    assert fix in message
+    assert "SELECT" not in message
+    assert "\n" not in message
+
+
+def test_what_mlflow_raises_inside_leaves_one_line_on_stderr(project: Path) -> None:
+    _sql("DROP TABLE runs")(project / "mlflow.db")
+    _, stderr = (stage := start_log(project)).communicate(timeout=100)
+
+    assert stage.returncode == 1
+    assert stderr.count("\n") == 1
+    assert stderr.startswith("TrackingError: MLflow at sqlite:///mlflow.db lacks tables")
+
+
+def test_a_deleted_experiment_is_named_with_the_key_to_mend(project: Path) -> None:
+    log(params_of(project))
+    _sql("UPDATE experiments SET lifecycle_stage = 'deleted' WHERE name = 'demo'")(
+        project / "mlflow.db"
+    )
+    with pytest.raises(TrackingError) as refused:
+        log(params_of(project))
+
+    message = str(refused.value)
+    assert "has deleted the experiment: experiment 'demo' with the id 1 is deleted" in message
+    assert "or name another as mlflow.experiment in params.yaml" in message
+    assert "mlflow.tracking_uri" not in message

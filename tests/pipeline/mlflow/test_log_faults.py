@@ -1,0 +1,286 @@
+"""The `log` stage against real servers: with and without logins, and behind a proxy that breaks in every way."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from mlflow import MlflowClient
+
+from concord.pipeline.mlflow.client import RETRIES, TIMEOUT, experiment_id
+from concord.pipeline.mlflow.comparison_content import contents
+from concord.pipeline.mlflow.log import log
+from concord.pipeline.mlflow.runs import Place, Runs
+from concord.pipeline.mlflow.store import TrackingError
+from tests.pipeline.mlflow.log_project import free_port, params_of, write_project
+from tests.pipeline.mlflow.mlflow_server import (
+    BATCH,
+    LOGIN_PAGE,
+    Fault,
+    FaultyProxy,
+    mlflow_server,
+)
+from tests.pipeline.mlflow.stores import (
+    assert_logged_once,
+    client_interrupted_at,
+    points,
+    runs_of,
+)
+
+pytestmark = pytest.mark.whole
+
+WITHIN = 16  # seconds
+LOG_IN = "MLFLOW_TRACKING_TOKEN"
+SLOW = {
+    "slow from the start": (Fault(hold=30), "try later"),
+    "slow in the middle": (Fault(on="/api/", passing=8, hold=30), "MLFLOW_HTTP_REQUEST_TIMEOUT"),
+}
+CUT = {
+    "cut as the server makes a run": Fault(on="/runs/create", passing=1, cut=True),
+    "cut after the server took a batch": Fault(on=BATCH, passing=1, cut=True, after_the_deed=True),
+    "cut in an artifact": Fault(on="/mlflow-artifacts/", passing=1, cut=True, after_the_deed=True),
+}
+WAIT = Fault(on="/api/", status=429, headers=(("Retry-After", "300"),))
+LOGIN_FORM = Fault(status=200, body=LOGIN_PAGE, headers=(("Content-Type", "text/html"),))
+REFUSED = Fault(on="/mlflow-artifacts/", status=403)
+FAULTS = {  # the row of docs/reference/robustness.md, the fault, the reason, the fix
+    **{name: (9, fault, "did not answer in time", fix) for name, (fault, fix) in SLOW.items()},
+    "500": (10, Fault(on="/api/", status=500), "fails inside (500)", "the server's log"),
+    "503 in the middle": (
+        10,
+        Fault(on=BATCH, status=503),
+        "fails inside (503)",
+        "the server's log",
+    ),
+    "429 that asks to wait for minutes": (10, WAIT, "turns requests away", "try later"),
+    "401": (11, Fault(on="/api/", status=401, body=b"log in"), "asks for a login (401)", LOG_IN),
+    "403": (11, Fault(on="/api/", status=403), "does not allow this login", LOG_IN),
+    "login page": (11, LOGIN_FORM, "a page that is not MLflow's", LOG_IN),
+    **{name: (12, fault, "broke off", "try later") for name, fault in CUT.items()},
+    "artifacts refused": (12, REFUSED, "does not allow this login", LOG_IN),
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """In an experiment of its own, with a password in the address."""
+    proxy.breaks(None)
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("MLFLOW_HTTP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_BACKOFF_JITTER", "0")
+    return write_project(tmp_path, uri=f"http://ann:s3cret@{proxy.address}", experiment=uuid4().hex)
+
+
+def _case(name: str) -> Any:
+    row, _, reason, _ = FAULTS[name]
+    said = f"{name}: one line within seconds ({reason}); the next time completes it, nothing twice"
+    return pytest.param(name, marks=pytest.mark.fault(row, said))
+
+
+@pytest.mark.parametrize("name", [_case(name) for name in FAULTS])
+def test_a_fault_ends_the_stage_soon_and_the_next_time_completes_it(
+    project: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    _, fault, reason, fix = FAULTS[name]
+    params = params_of(project)
+    proxy.breaks(fault)
+    with monkeypatch.context() as limits:
+        if fault.hold:
+            limits.setenv(RETRIES, "0")
+            limits.setenv(TIMEOUT, "1")
+        started = time.monotonic()
+        with pytest.raises(TrackingError) as refused:
+            log(params)
+        took = time.monotonic() - started
+    results_are_there = (project / "results/report/report.html").is_file()
+    receipt = (project / "results/mlflow/receipt.json").exists()
+    proxy.breaks(None)
+    log(params)
+
+    message = str(refused.value)
+    assert message.startswith(f"MLflow at http://{proxy.address} ")
+    assert reason in message
+    assert fix in message
+    assert "`concord log --again`" in message
+    assert "s3cret" not in message
+    assert "\n" not in message
+    assert took < WITHIN
+    assert results_are_there
+    assert not receipt
+    assert_logged_once(_client(proxy), params.mlflow.experiment)
+
+
+def _client(proxy: FaultyProxy) -> MlflowClient:
+    return MlflowClient(tracking_uri=f"http://{proxy.upstream}")
+
+
+STRANGE = [
+    ("/experiments/get", b"[]"),
+    ("/experiments/get", b'{"experiment": {"experiment_id": {}}}'),
+    ("/runs/search", b'{"runs": [{"info": 7}]}'),
+    ("/runs/create", b'{"run": {}}'),
+]
+
+
+@pytest.mark.parametrize(("on", "body"), STRANGE)
+def test_json_of_other_types_is_told_in_one_line(
+    project: Path, proxy: FaultyProxy, on: str, body: bytes
+) -> None:
+    params = params_of(project)
+    proxy.breaks(Fault(on=on, status=200, body=body))
+    with suppress(TrackingError):  # what does no harm may pass; every other error is a bug
+        log(params)
+    assert proxy.seen
+    proxy.breaks(None)
+    log(params)
+
+
+@pytest.mark.parametrize("path", ["/experiments/create", "/runs/create", BATCH, "/runs/update"])
+def test_an_answer_that_is_lost_once_is_made_up_for_at_once(
+    project: Path, proxy: FaultyProxy, path: str
+) -> None:
+    params = params_of(project)
+    proxy.breaks(Fault(on=path, times=1, cut=True, after_the_deed=True))
+    log(params)
+
+    assert proxy.seen >= 1
+    assert_logged_once(_client(proxy), params.mlflow.experiment)
+
+
+@pytest.mark.parametrize("variable", [TIMEOUT, RETRIES])
+def test_a_limit_that_is_no_number_is_named(
+    project: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "10s")
+    with pytest.raises(TrackingError, match=f"Failed to convert '10s' for {variable}"):
+        log(params_of(project))
+
+
+@pytest.mark.fault(
+    8, "one line within seconds; results are on disk, `concord log --again` logs them"
+)
+def test_a_server_that_is_down_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    params = params_of(write_project(project, uri=f"http://ann:s3cret@{address}"))
+    with pytest.raises(TrackingError) as refused:
+        log(params)
+
+    assert str(refused.value) == (
+        f"MLflow at http://{address} cannot be reached: [Errno 111] Connection refused (the results "
+        "are on disk; start the server, or correct mlflow.tracking_uri in params.yaml, "
+        "then `concord log --again`)"
+    )
+    assert refused.value.reason == "cannot be reached"
+
+
+PASSWORD = "a pass: word/@1"
+LOGIN = {"MLFLOW_TRACKING_USERNAME": "admin", "MLFLOW_TRACKING_PASSWORD": PASSWORD}
+AUTH = """
+[mlflow]
+default_permission = READ
+database_uri = sqlite:///auth.db
+admin_username = admin
+authorization_function = mlflow.server.auth:authenticate_request_basic_auth
+auth_cache_ttl_seconds = 60
+"""  # the cache spares half a second a request
+
+
+@dataclass(frozen=True)
+class Server:
+    address: str
+    login: dict[str, str]
+
+
+@pytest.fixture(
+    scope="module",
+    params=["sqlite", pytest.param("basic-auth", marks=pytest.mark.nightly)],
+)
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:  # fmt: skip
+    folder = tmp_path_factory.mktemp("server")
+    if request.param == "sqlite":
+        yield Server(f"http://{request.getfixturevalue('tracking_server')}", {})
+    else:
+        (folder / "auth.ini").write_text(AUTH)
+        secrets = {
+            "MLFLOW_FLASK_SERVER_SECRET_KEY": "for tests",
+            "MLFLOW_AUTH_ADMIN_PASSWORD": PASSWORD,
+            "MLFLOW_AUTH_CONFIG_PATH": "auth.ini",
+        }
+        with mlflow_server(folder, "--app-name", "basic-auth", **secrets) as address:
+            yield Server(f"http://{address}", LOGIN)
+
+
+@pytest.fixture
+def server_project(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name, value in server.login.items():
+        monkeypatch.setenv(name, value)
+    return write_project(tmp_path, uri=server.address, experiment=uuid4().hex)
+
+
+def test_a_server_takes_the_same_runs_once_and_completes_what_was_interrupted(
+    server: Server, server_project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    params = params_of(server_project)
+    experiment = params.mlflow.experiment
+    interrupted = client_interrupted_at("log_inputs", server.address)
+    runs, als = Runs(interrupted, {}), contents(params).models[1]
+    with pytest.raises(KeyboardInterrupt):
+        runs.finished(runs.begun(als, Place(experiment_id(interrupted, experiment, None))), als)
+    for _ in range(2):
+        log(params)
+    client = MlflowClient(tracking_uri=server.address)
+    (run,) = runs_of(client, experiment)["als"]
+
+    assert capsys.readouterr().out.endswith(f"to look: {server.address}\n")
+    assert_logged_once(client, experiment)
+    assert run.info.artifact_uri.startswith("mlflow-artifacts:")
+
+
+def test_a_training_run_on_a_server_keeps_its_end(server: Server, server_project: Path) -> None:
+    client = MlflowClient(tracking_uri=server.address)
+    trained = client.create_run(client.create_experiment(uuid4().hex)).info.run_id
+    client.set_terminated(trained, end_time=1_900_000_000_000)
+    write_project(
+        server_project,
+        uri=server.address,
+        experiment=uuid4().hex,
+        training={"als": trained},
+        attach="metrics",
+    )
+    log(params_of(server_project))
+    run = client.get_run(trained)
+
+    assert (run.info.status, run.info.end_time) == ("FINISHED", 1_900_000_000_000)
+    assert points(client, run, "by_k/ndcg") == [(5, 0.36), (10, 0.40)]
+    assert [f.path for f in client.list_artifacts(trained, "concord/metrics")] == [
+        "concord/metrics/als.json"
+    ]
+
+
+def test_without_the_right_login_it_is_told_what_to_set(
+    server: Server, server_project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not server.login:
+        log(params_of(server_project))  # a login that nobody asks for does no harm
+        return
+    monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "another")
+    with pytest.raises(TrackingError) as wrong:
+        log(params_of(server_project))
+    for name in server.login:
+        monkeypatch.delenv(name)
+    with pytest.raises(TrackingError) as missing:
+        log(params_of(server_project))
+
+    for refused in (wrong, missing):
+        assert str(refused.value) == (
+            f"MLflow at {server.address} asks for a login (401) (the results are on disk; set "
+            "MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, "
+            "or correct mlflow.tracking_uri in params.yaml, then `concord log --again`)"
+        )

@@ -1,0 +1,293 @@
+"""Evaluations that are attached to the runs that trained the models: by ids in params.yaml or in files."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mlflow import MlflowClient
+
+from concord.metrics_core.errors import InputError
+from concord.pipeline.mlflow.comparison_content import contents
+from concord.pipeline.mlflow.log import log
+from concord.pipeline.mlflow.training import attached
+from concord.pipeline.mlflow.training_ids import training_ids
+from concord.pipeline.params.model import Params
+from concord.pipeline.running.outputs import write_json
+from tests.pipeline.mlflow.log_project import MEANS, params_of, write_project
+from tests.pipeline.mlflow.stores import client_interrupted_at, points, runs_of
+from tests.pipeline.refusals import refusal_of
+
+STARTED, ENDED = 1_700_000_000_000, 1_700_000_100_000
+
+
+@pytest.fixture
+def trained(client: MlflowClient, project: Path) -> str:
+    """The id of a run as a training script left it, in an experiment of its own."""
+    experiment = client.create_experiment("training", (project / "mlruns").as_uri())
+    run = client.create_run(experiment, start_time=STARTED, run_name="als-64-factors")
+    client.log_metric(run.info.run_id, "loss", 0.1, timestamp=STARTED)
+    client.log_param(run.info.run_id, "ks", "of the training")
+    client.set_tag(run.info.run_id, "mlflow.note.content", "as the script describes it")
+    client.set_terminated(run.info.run_id, end_time=ENDED)
+    return str(run.info.run_id)
+
+
+def _params(folder: Path, run_id: str, attach: str, **also: str) -> Params:
+    return params_of(write_project(folder, training={"als": run_id, **also}, attach=attach))
+
+
+def test_metrics_are_written_into_the_training_run_which_stays_as_it_ended(
+    client: MlflowClient, trained: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    params = _params(project, trained, "metrics")
+    for _ in range(2):
+        log(params)
+    run = client.get_run(trained)
+    runs = runs_of(client)
+
+    assert (run.info.status, run.info.start_time, run.info.end_time) == (
+        "FINISHED",
+        STARTED,
+        ENDED,
+    )
+    assert run.data.metrics["loss"] == 0.1
+    assert points(client, run, "accuracy/ndcg_at_10") == [(0, 0.40)]
+    assert points(client, run, "by_k/ndcg") == [(5, 0.36), (10, 0.40)]
+    assert run.data.params == {"ks": "of the training"}
+    assert run.data.tags["concord.param.ks"] == "5, 10"
+    assert run.data.tags["concord.verdict.ndcg_at_10"] == "better"
+    assert run.data.tags["mlflow.note.content"] == "as the script describes it"
+    assert {f.path for f in client.list_artifacts(trained, "concord")} == {
+        "concord/conventions.yaml",
+        "concord/metrics",
+        "concord/report.html",
+        "concord/report.md",
+    }
+    assert "als" not in runs
+    assert runs["comparison"][0].data.tags["concord.run.als"] == trained
+    said = capsys.readouterr().out
+    assert said.count(f"als: attached to run {trained}\n") == 1
+    assert said.count(f"als: already in run {trained}\n") == 1
+
+
+def test_a_later_evaluation_shows_even_where_its_number_is_smaller(
+    client: MlflowClient, trained: str, project: Path
+) -> None:
+    params = _params(project, trained, "metrics")
+    shown = []
+    for value in (0.40, 0.31, 0.40):
+        write_json(project / "results/metrics/als.json", {**MEANS["als"], "nDCG@10": value})
+        log(params)
+        shown.append(client.get_run(trained).data.metrics["accuracy/ndcg_at_10"])
+
+    assert shown == [0.40, 0.31, 0.40]
+
+
+@pytest.mark.parametrize("step", ["log_batch", "log_inputs", "log_artifact"])
+def test_an_interrupted_attachment_is_completed_with_one_point_a_step(
+    client: MlflowClient, trained: str, project: Path, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params = _params(project, trained, "metrics")
+    als = contents(params).models[1]
+    interrupted = client_interrupted_at(step, f"sqlite:///{project}/mlflow.db")
+    with pytest.raises(KeyboardInterrupt):
+        attached(interrupted, client.get_run(trained), als)
+    log(params)
+    run = client.get_run(trained)
+
+    assert points(client, run, "accuracy/ndcg_at_10") == [(0, 0.40)]
+    assert run.info.end_time == ENDED
+
+
+def test_a_child_lies_below_the_training_run_in_its_experiment(
+    client: MlflowClient, trained: str, project: Path
+) -> None:
+    params = _params(project, trained, "child")
+    for _ in range(2):
+        log(params)
+    training = client.get_run(trained)
+    (child,) = client.search_runs(
+        [training.info.experiment_id], f"tags.`mlflow.parentRunId` = '{trained}'"
+    )
+    runs = runs_of(client)
+
+    assert (child.info.run_name, child.info.status) == ("als", "FINISHED")
+    assert points(client, child, "accuracy/ndcg_at_10") == [(0, 0.40)]
+    assert training.data.metrics == {"loss": 0.1}
+    assert (training.info.status, training.info.end_time) == ("FINISHED", ENDED)
+    assert "als" not in runs
+    assert runs["comparison"][0].data.tags["concord.run.als"] == child.info.run_id
+
+
+@pytest.mark.fault(26, "one warning; the model gets a run of its own with the id as a tag")
+@pytest.mark.parametrize("attach", ["metrics", "child"])
+def test_models_whose_training_runs_are_unknown_or_deleted_get_runs_of_their_own(
+    client: MlflowClient, trained: str, project: Path, attach: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The database of a training is on one machine; the ids are in git, and every clone has them."""
+    client.delete_run(trained)
+    params = _params(project, trained, attach, popularity="no-such-run")
+    for _ in range(2):
+        log(params)
+    runs = runs_of(client)
+    (als,), (popularity,) = runs["als"], runs["popularity"]
+
+    assert len(runs) == 3
+    assert als.data.tags["concord.training_run"] == trained
+    assert popularity.data.tags["concord.training_run"] == "no-such-run"
+    assert points(client, als, "accuracy/ndcg_at_10") == [(0, 0.40)]
+    assert "report.html" in {file.path for file in client.list_artifacts(als.info.run_id)}
+    assert caplog.messages == 2 * [
+        "warning: MLflow at sqlite:///mlflow.db has no active training run of popularity and als: each has"
+        " a run of its own, with the id as the tag concord.training_run. To attach them, let training"
+        " and evaluation share one MLflow (mlflow.tracking_uri), or restore deleted runs"
+        " (`mlflow runs restore`); then `concord log --again`"
+    ]
+
+
+def test_a_training_run_that_is_known_later_is_attached_to(
+    client: MlflowClient, trained: str, project: Path
+) -> None:
+    """Even in the experiment that holds the run of the model's own."""
+    params = params_of(write_project(project, training={"als": trained}, experiment="training"))
+    client.delete_run(trained)
+    log(params)
+    client.restore_run(trained)
+    for _ in range(2):
+        log(params)
+    parents = [
+        run.data.tags.get("mlflow.parentRunId") for run in runs_of(client, "training")["als"]
+    ]
+
+    assert parents == [trained, None]
+
+
+def test_two_models_cannot_write_their_metrics_into_one_run(tmp_path: Path) -> None:
+    def written(**mlflow: Any) -> Path:
+        return write_project(tmp_path, training={"popularity": "a", "als": "a"}, **mlflow)
+
+    assert refusal_of(lambda: params_of(written(attach="metrics"))).endswith(
+        "models.als.training_run_id: 'a' is the training run of popularity too\n"
+        "  fix: name another run, or set `mlflow.attach: child`"
+    )
+    assert params_of(written(attach="child"))
+
+
+RUN = "2ddc4ecdd06340f683e1ad25ec01c6a9"
+
+
+def _ids(project: Path, named: Any, **mlflow: Any) -> dict[str, str]:
+    return training_ids(params_of(write_project(project, training={"als": named}, **mlflow)))
+
+
+def test_the_whole_text_of_a_file_is_the_id(project: Path) -> None:
+    Path("run.txt").write_text(f"  {RUN}\n")
+
+    assert _ids(project, {"file": "run.txt"}) == {"als": RUN}
+
+
+@pytest.mark.parametrize(
+    ("key", "content"),
+    [
+        ("run_id", {"run_id": RUN}),
+        ("mlflow.als.run_id", {"mlflow": {"als": {"run_id": RUN}}}),
+        ("mlflow.als.run_id", {"mlflow": {"als.run_id": RUN}}),
+        ("mlflow.run_id", {"mlflow.run_id": RUN}),
+    ],
+)
+def test_a_key_leads_to_the_id_in_json(project: Path, key: str, content: Any) -> None:
+    Path("run.json").write_text(json.dumps(content))
+
+    assert _ids(project, {"file": "run.json", "key": key}) == {"als": RUN}
+
+
+def test_an_id_from_a_file_is_logged_as_if_it_stood_in_params(project: Path) -> None:
+    Path("run.txt").write_text(RUN)
+    read = contents(params_of(write_project(project, training={"als": {"file": "run.txt"}})))
+    named = contents(params_of(write_project(project, training={"als": RUN})))
+
+    assert read.models[1].training == named.models[1].training
+    assert read.fingerprints == named.fingerprints
+
+
+REFUSED: dict[str, tuple[bytes | None, str | None, str]] = {
+    "missing": (None, None, "run: there is no such file, and models.als.training_run_id reads it\n"),
+    "empty": (b"\n", None, "run: is empty\n"),
+    "two lines": (b"a\nb\n", None, "run: has 2 lines, not one\n"),
+    "binary": (b"\x80\x04\x95", None, "run: is no text in UTF-8\n"),
+    "a NUL": (b"a\0b", None, "run: is no text: it holds a NUL\n"),
+    "too large": (b"a" * 1_000_001, None, "run: has more than 1,000,000 bytes\n"),
+    "JSON without a key": (b'{"run_id": "a"}', None, "run: holds JSON, and `models.als.training_run_id` names no key of it\n"),
+    "no such key": (b'{"id": "a"}', "run_id", "run: has no key 'run_id'; it holds id\n"),
+    "no such key below": (b'{"mlflow": "a"}', "mlflow.run_id", "run: has no key 'mlflow.run_id'; it holds mlflow\n"),
+    "no JSON": (b"a", "run_id", "run: is not valid JSON: Expecting value"),
+    "a number": (b'{"run_id": 12}', "run_id", "run: run_id: is 12, which is no text\n"),
+    "an essay": (b"a" * 251, None, "run: is no id of a run: 'aaa"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_file_that_holds_no_id_is_refused(project: Path, name: str) -> None:
+    content, key, message = REFUSED[name]
+    if content is not None:
+        Path("run").write_bytes(content)
+    refusal = refusal_of(lambda: _ids(project, {"file": "run", "key": key}))
+
+    assert refusal.startswith(message)
+    assert "\n  fix: " in refusal
+
+
+def test_a_folder_is_refused(project: Path) -> None:
+    with pytest.raises(InputError, match=r"results: is a folder"):
+        _ids(project, {"file": "results"})
+
+
+def test_a_pipe_is_refused_before_it_is_opened(project: Path) -> None:
+    os.mkfifo("run")
+
+    assert refusal_of(lambda: _ids(project, {"file": "run"})).startswith(
+        "run: is a pipe, a socket or a device"
+    )
+
+
+def test_a_file_outside_the_project_is_refused_unless_that_is_allowed(project: Path) -> None:
+    (project.parent / "run.txt").write_text(RUN)
+    refusal = refusal_of(lambda: _ids(project, {"file": "../run.txt"}))
+    write_project(project, training={"als": {"file": "../run.txt"}})
+    settings = json.loads(Path("params.yaml").read_text())
+    settings["input"]["allow_outside"] = True
+    Path("params.yaml").write_text(json.dumps(settings))
+
+    assert refusal == (
+        "../run.txt: lies outside the repository\n  fix: copy it into the repository and name it in "
+        "`models.als.training_run_id.file`, or set `input.allow_outside: true`"
+    )
+    assert training_ids(params_of(project)) == {"als": RUN}
+
+
+def test_two_files_with_one_id_cannot_take_the_metrics_of_two_models(project: Path) -> None:
+    Path("run.txt").write_text(RUN)
+    training = {model: {"file": "run.txt"} for model in ("popularity", "als")}
+    params = params_of(write_project(project, training=training, attach="metrics"))
+
+    assert refusal_of(lambda: training_ids(params)).startswith(
+        f"params.yaml: models.als.training_run_id: '{RUN}' is the training run of popularity too\n"
+    )
+    assert training_ids(params_of(write_project(project, training=training))) == {
+        "popularity": RUN,
+        "als": RUN,
+    }
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ({"file": ""}, "models.als.training_run_id.file: is ''"),
+        ({"path": "run.txt"}, "models.als.training_run_id.path: is not a key that Concord knows"),
+        (["run.txt"], "models.als.training_run_id: is ['run.txt']\n  fix: write a text"),
+    ],
+)
+def test_what_is_neither_text_nor_file_is_refused(project: Path, named: Any, message: str) -> None:
+    assert message in refusal_of(lambda: _ids(project, named))

@@ -1,0 +1,222 @@
+"""What is logged, from files alone, and under which names: no MLflow needed."""
+
+import getpass
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from concord.metrics_core.metrics.catalogue import CATALOGUE
+from concord.metrics_core.metrics.label import Label, parse
+from concord.pipeline.mlflow.comparison_content import contents
+from concord.pipeline.mlflow.run_content import RunContent, curve_key, interval_key, metric_key
+from concord.pipeline.mlflow.runs import circumstances
+from concord.pipeline.running.outputs import write_json, write_text
+from tests.pipeline.mlflow.log_project import MEANS, params_of, write_project
+from tests.pipeline.refusals import refusal_of
+
+
+def _fingerprints(root: Path) -> dict[str, str]:
+    found = contents(params_of(root))
+    return {**found.fingerprints, "comparison": found.comparison.fingerprint}
+
+
+def _als(root: Path) -> RunContent:
+    return next(each for each in contents(params_of(root)).models if each.name == "als")
+
+
+def test_the_points_are_scalars_curves_and_the_primary_interval(project: Path) -> None:
+    assert set(_als(project).points) == {
+        ("accuracy/ndcg_at_5", 0.36, 0),
+        ("accuracy/ndcg_at_10", 0.40, 0),
+        ("accuracy/rbp.p-0.8_at_10", 0.28, 0),
+        ("accuracy/rprec", 0.2, 0),
+        ("by_k/ndcg", 0.36, 5),  # RBP has a single cutoff, which is no curve
+        ("by_k/ndcg", 0.40, 10),
+        ("interval/ndcg_at_10_ci_low", 0.3, 0),
+        ("interval/ndcg_at_10_ci_high", 0.5, 0),
+        ("interval/ndcg_at_10_n_undefined", 2, 0),
+    }
+
+
+def test_a_missing_number_is_left_out(project: Path) -> None:
+    popularity = contents(params_of(project)).models[0]
+
+    assert "accuracy/rprec" not in {point.key for point in popularity.points}
+
+
+def test_conventions_are_one_artifact_that_params_yaml_takes_and_a_fingerprint(
+    project: Path,
+) -> None:
+    als = _als(project)
+    settings = json.loads((project / "params.yaml").read_text())
+
+    assert YAML(typ="safe").load(als.texts["conventions.yaml"]) == {
+        "conventions": settings["conventions"]
+    }
+    tags = als.tags
+    assert tags["concord.conventions"] == params_of(project).pinned.fingerprint
+    assert tags["concord.lists_sha256"] == "b" * 64
+
+
+def test_a_model_describes_itself_and_its_comparison_what_came_out(project: Path) -> None:
+    found = contents(params_of(project))
+    popularity, als = (content.tags["mlflow.note.content"] for content in found.models)
+
+    assert als.startswith("1,042 users, 3 of them without a list.\n")
+    assert popularity.startswith("1,042 users.\n")
+    assert found.comparison.tags["mlflow.note.content"] == (
+        "**popularity** is the baseline.\n\n"
+        "**als** against the baseline **popularity**:\n\n"
+        "- nDCG@10: better; 0.4000 against 0.3500, difference +0.0500"
+        " (95 % interval +0.0200 to +0.0800)\n\n"
+        "The comparison of all models: `report.html` under Artifacts."
+    )
+
+
+def test_a_description_of_many_models_fits_into_a_tag(project: Path) -> None:
+    file = project / "results/comparison/comparison.json"
+    comparison = json.loads(file.read_text())
+    row = comparison["differences"][0]
+    comparison["differences"] = [{**row, "a": f"model-{n}"} for n in range(60)]
+    write_json(file, comparison)
+    note = contents(params_of(project)).comparison.tags["mlflow.note.content"]
+
+    assert "**model-0**" in note
+    assert "**model-59**" not in note
+    assert len(note) < 8000
+    assert note.endswith("…\n\nThe comparison of all models: `report.html` under Artifacts.")
+
+
+@pytest.mark.parametrize(
+    "changed", ["report/report.html", "report/report.md", "comparison/comparison.json"]
+)
+def test_another_report_concerns_the_comparison_alone(project: Path, changed: str) -> None:
+    before = _fingerprints(project)
+    file = project / "results" / changed
+    file.write_text(file.read_text() + "\n")
+
+    assert _changed(before, _fingerprints(project)) == {"comparison"}
+
+
+def _changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
+    return {name for name in before if before[name] != after[name]}
+
+
+def test_another_baseline_and_another_model_leave_the_content_of_a_model_alone(
+    project: Path,
+) -> None:
+    before = _als(project).fingerprint
+    write_project(project, means={**MEANS, "twin": MEANS["als"]})
+    settings = json.loads((project / "params.yaml").read_text())
+    settings["comparison"]["baseline"] = "twin"
+    write_json(project / "params.yaml", settings)
+
+    assert _als(project).fingerprint == before
+
+
+def test_a_training_run_makes_it_another_content(project: Path) -> None:
+    before = _fingerprints(project)
+    write_project(project, training={"als": "f" * 32})
+
+    assert _changed(before, _fingerprints(project)) == {"als", "comparison"}
+
+
+def test_a_result_that_is_not_there_is_named(project: Path) -> None:
+    (project / "results/report/report.html").unlink()
+
+    assert refusal_of(lambda: contents(params_of(project))) == (
+        "results/report/report.html: there is no such file\n  fix: run `dvc repro`, which makes it"
+    )
+
+
+def test_without_git_the_other_circumstances_are_told(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DVC_EXP_NAME", "wider-lists")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(project.parent))
+
+    assert circumstances([]) == {
+        "mlflow.source.name": "concord",
+        "mlflow.source.type": "LOCAL",
+        "mlflow.user": getpass.getuser(),
+        "dvc.exp_name": "wider-lists",
+    }
+
+
+def test_only_what_people_write_makes_the_code_dirty(project: Path) -> None:
+    def git(*arguments: str) -> str:
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        run = subprocess.run(
+            ["git", *who, *arguments], capture_output=True, text=True, check=True, cwd=project
+        )
+        return run.stdout.strip()
+
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "first")
+    write_text(project / "results/metrics/als.json", "{}\n")
+
+    assert circumstances(["results/metrics"])["concord.git_dirty"] == "false"
+    assert circumstances([])["concord.git_dirty"] == "true"
+    assert circumstances([])["mlflow.source.git.commit"] == git("rev-parse", "HEAD")
+
+
+TAKEN_BY_MLFLOW = re.compile(r"^[/\w.\- ]{1,250}$")  # a colon is refused on Windows
+
+
+@pytest.mark.parametrize(
+    ("label", "key", "curve"),
+    [
+        ("nDCG@10", "accuracy/ndcg_at_10", "by_k/ndcg"),
+        ("RBP(p=0.8)@20", "accuracy/rbp.p-0.8_at_20", "by_k/rbp.p-0.8"),
+        ("AP(rel=2)@100", "accuracy/ap.rel-2_at_100", "by_k/ap.rel-2"),
+        ("RBP(p=0.95,rel=1.5)", "accuracy/rbp.p-0.95.rel-1.5", "by_k/rbp.p-0.95.rel-1.5"),
+        ("P(rel=1000000)@1", "accuracy/p.rel-1000000_at_1", "by_k/p.rel-1000000"),
+    ],
+)
+def test_a_name_can_be_read(label: str, key: str, curve: str) -> None:
+    assert metric_key(parse(label)) == key
+    assert curve_key(parse(label)) == curve
+
+
+def test_an_interval_is_named_after_its_metric() -> None:
+    assert interval_key(parse("nDCG@10"), "ci_low") == "interval/ndcg_at_10_ci_low"
+
+
+def test_names_of_metrics_differ_in_more_than_case() -> None:
+    assert len({metric.name.lower() for metric in CATALOGUE}) == len(CATALOGUE)
+
+
+_NUMBERS = st.floats(1e-9, 1e9) | st.integers(1, 10**7).map(float)
+
+
+@st.composite
+def _labels(draw: st.DrawFn) -> Label:
+    names = draw(st.sets(st.sampled_from(["p", "rel"])))
+    arguments = tuple((name, draw(_NUMBERS)) for name in sorted(names))
+    return Label(
+        draw(st.sampled_from(CATALOGUE)), draw(st.none() | st.integers(1, 10_000)), arguments
+    )
+
+
+def _identity(label: Label) -> object:
+    return label.name, label.k, label.arguments
+
+
+@given(st.lists(_labels(), min_size=2, max_size=40, unique_by=_identity))
+def test_no_two_labels_share_a_name_and_mlflow_takes_them_all(labels: list[Label]) -> None:
+    keys = [metric_key(label) for label in labels]
+
+    assert len(set(keys)) == len(labels)
+    assert all(TAKEN_BY_MLFLOW.match(key) for key in keys)
+
+
+@given(st.lists(_labels(), min_size=2, max_size=40, unique_by=lambda label: _identity(label.at(1))))
+def test_no_two_curves_share_a_name(labels: list[Label]) -> None:
+    assert len({curve_key(label) for label in labels}) == len(labels)

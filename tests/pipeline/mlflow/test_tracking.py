@@ -1,0 +1,160 @@
+"""Where MLflow keeps its runs: what is shown, where files lie, and which databases are refused."""
+
+import shutil
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from concord.pipeline.mlflow.store import Tracking, TrackingError
+from tests.pipeline.mlflow.log_project import ROOT, write_project
+from tests.project import run_stages
+
+
+def test_a_relative_database_lies_in_the_root_of_the_project_even_in_an_experiments_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "project/.dvc/tmp/exps/copy"
+    (copy / ".dvc").mkdir(parents=True)  # it is a repository of its own
+    monkeypatch.chdir(copy)
+    monkeypatch.setenv("DVC_ROOT", str(tmp_path / "project"))
+    tracking = Tracking("sqlite:///mlflow.db?timeout=9")
+
+    assert tracking.resolved == f"sqlite:///{tmp_path}/project/mlflow.db?timeout=9"
+    assert tracking.artifacts == (tmp_path / "project/mlruns").as_uri()
+
+
+def test_without_dvc_a_relative_database_lies_in_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    assert Tracking("sqlite:///mlflow.db").database == tmp_path / "mlflow.db"
+    assert Tracking("sqlite:////shared/mlflow.db").database == Path("/shared/mlflow.db")
+
+
+@pytest.mark.fault(7, "a locked database is waited for")
+def test_a_database_that_stays_in_use_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("concord.pipeline.mlflow.store.BUSY_FOR", 0.2)
+    with closing(sqlite3.connect(tmp_path / "mlflow.db")) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with (
+            pytest.raises(TrackingError, match="is in use by another process") as refused,
+            Tracking(f"sqlite:///{tmp_path}/mlflow.db").ready(),
+        ):
+            pass
+
+    assert refused.value.reason == "is in use by another process"
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("API request to endpoint /x failed with error code 401 != 200.", "asks for a login (401)"),
+        ("(Caused by ResponseError('too many 502 error responses'))", "fails inside (502)"),
+        ("413 Client Error: Request Entity Too Large for url: http://h/a", "refuses"),
+        ("('Connection aborted.', RemoteDisconnected('closed'))", "broke off"),
+        ("[Errno -2] Name or service not known", "cannot be reached"),
+        ("The experiment must be in the 'active' state", "has deleted the experiment"),
+    ],
+)
+def test_the_reason_is_in_words_that_are_the_same_everywhere(words: str, reason: str) -> None:
+    assert Tracking("http://h:1").error(OSError(words)).reason == reason
+
+
+def test_what_mlflow_says_is_shown_where_it_is_not_known() -> None:
+    tracking = Tracking("http://ann:s3@cret@h:1/team")
+    error = tracking.error(OSError("no such\nplace at http://b:c@d/e"))
+
+    assert str(error).startswith(
+        "MLflow at http://h:1/team refuses: no such place at http://d/e (the "
+    )
+
+
+def test_a_database_that_is_in_use_is_waited_for(tmp_path: Path) -> None:
+    tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
+    with closing(sqlite3.connect(tmp_path / "mlflow.db", check_same_thread=False)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+
+        def let_go() -> None:
+            time.sleep(0.3)
+            other.rollback()
+
+        releasing = Thread(target=let_go)
+        releasing.start()
+        started = time.monotonic()
+        with tracking.ready():
+            waited = time.monotonic() - started
+        releasing.join()
+
+    assert waited > 0.2
+
+
+@pytest.mark.fault(6, "those who wait for the database go one by one, and no lock file is left")
+def test_one_at_a_time_holds_a_database_and_no_lock_is_left(tmp_path: Path) -> None:
+    tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
+    inside: list[int] = []
+    most: list[int] = []
+
+    def hold() -> None:
+        for _ in range(20):
+            with tracking.ready():
+                inside.append(1)
+                most.append(len(inside))
+                time.sleep(0.001)
+                inside.pop()
+
+    threads = [Thread(target=hold) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+
+    assert most == [1] * 80
+    assert [path.name for path in tmp_path.iterdir()] == ["mlflow.db"]
+
+
+NAME = """a%20b is it? 100 % #1 it's "quoted": yes\\b;c&d=e"""
+
+
+def test_runs_land_in_the_checkout_whatever_its_name(tmp_path: Path, empty_store: Path) -> None:
+    project = write_project(tmp_path / NAME)
+    shutil.copy(empty_store, project / "mlflow.db")
+    for message in ("logged as run", "already there, run"):
+        assert run_stages(project, "log").count(message) == 3
+
+    assert [path.name for path in tmp_path.iterdir()] == [NAME]
+    assert {path.name for path in project.iterdir()} == {
+        "mlflow.db",
+        "mlruns",
+        "params.yaml",
+        "results",
+    }
+    assert len([*project.glob("mlruns/*/artifacts/metrics/*.json")]) == 2
+
+
+def test_a_quoted_address_is_read_as_sqlalchemy_reads_it(tmp_path: Path) -> None:
+    assert Tracking(f"sqlite:///{tmp_path}/my%20runs.db").database == tmp_path / "my runs.db"
+
+
+def test_how_to_look_at_the_runs_is_a_command_that_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DVC_ROOT", raising=False)
+    monkeypatch.chdir(tmp_path)
+    local, other = Tracking("sqlite:///mlflow.db"), Tracking("sqlite:///my runs.db?timeout=9")
+    command = "mlflow ui --backend-store-uri"
+    assert local.to_look == f"{command} sqlite:///mlflow.db"
+    (tmp_path / "Makefile").write_text("all:\n\techo the user's own\n")
+    assert local.to_look == f"{command} sqlite:///mlflow.db"
+    assert other.to_look == f"{command} 'sqlite:///my runs.db?timeout=9'"
+    (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
+    assert local.to_look == "make ui"
+    assert other.to_look.startswith(command)
+    assert Tracking("http://ann:s3cret@h:1").to_look == "http://h:1"

@@ -1,0 +1,144 @@
+"""Results of the evaluate stage on disk, with users' values that a test chooses, as the `compare` stage finds them."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from concord.metrics_core.comparison.inputs import ComparisonInput
+from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.evaluation.summary import summarise
+from concord.metrics_core.metrics.label import is_pooled, parse
+from concord.pipeline.params.config import config_from_params
+from concord.pipeline.params.model import Comparison, Params, Results
+from concord.pipeline.running.outputs import write_json, write_parquet
+from concord.pipeline.running.tables import per_user_writer
+from concord.pipeline.stages.compare import compare
+from concord.pipeline.stages.evaluations import ground_of, read_evaluations
+from tests.pipeline.params.params_content import params_content
+
+Values = Mapping[
+    str, Sequence[float | None]
+]  # label -> one value a user; None: left out of the metric
+TRUTH = "ab" * 32
+
+
+def params_of(
+    root: Path, models: Sequence[str], *, metrics: list[str], ks: list[int], **settings: Any
+) -> Params:
+    """Checked parameters; `settings` are those of `comparison`, and knobs of the conventions."""
+    knobs = {
+        name: settings.pop(name) for name in list(settings) if name not in Comparison.model_fields
+    }
+    content = params_content(
+        {model: {"path": f"{model}.csv"} for model in models},
+        metrics,
+        ks,
+        comparison=settings,
+        conventions=preset("standard", **knobs).as_dict(),
+        results={folder: str(root / folder) for folder in Results.model_fields},
+    )
+    return Params.model_validate(content)
+
+
+def write_evaluation(
+    params: Params,
+    model: str,
+    values: Values,
+    *,
+    users: Sequence[int] | Sequence[str] | None = None,
+    truth: str = TRUTH,
+) -> None:
+    """All files that `load` and `evaluate` leave of one model."""
+    folders, pinned = params.results, params.pinned
+    n = len(next(iter(values.values())))
+    frame = pl.DataFrame(
+        {"user": list(range(n)) if users is None else users, **values}, strict=False
+    )
+    frame = frame.with_columns(pl.col(list(values)).cast(pl.Float64))
+    carried = {"model": model, "conventions": pinned.as_dict(), "fingerprint": pinned.fingerprint}
+    id_type = pa.string() if frame.schema["user"] == pl.String else pa.int64()
+    path = Path(folders.per_user) / f"{model}.parquet"
+    with per_user_writer(path, id_type, list(values), carried) as writer:
+        writer.write(frame)
+    summaries = {label: _summary(frame[label], label, params) for label in values}
+    _write_lists(params, model, frame["user"])
+    write_json(
+        Path(folders.metrics) / f"{model}.json", {k: v["mean"] for k, v in summaries.items()}
+    )
+    write_json(
+        Path(folders.quality) / f"{model}.json",
+        {"model": model, "rows": 10 * n, "notes": [], "has_scores": True},
+    )
+    write_json(Path(folders.quality) / "truth.json", {"rows": 3 * n, "users": n, "items": 5})
+    write_json(
+        Path(folders.summary) / f"{model}.json",
+        {
+            **carried,
+            "metrics": summaries,
+            "users": {"evaluated": n},
+            "judged_share": {"10": 0.5},
+            "inputs": {
+                "truth": {"path": "truth.parquet", "sha256": truth, "md5": "cd" * 16},
+                "lists": {"path": f"{model}.csv", "sha256": "ef" * 32, "md5": "01" * 16},
+            },
+            "versions": {"concord-eval": "0.1.0", "numpy": "2.4.6"},
+        },
+    )
+
+
+def evaluated(root: Path, models: Mapping[str, Values], **settings: Any) -> Params:
+    """Write the results of models with values by label, the baseline first; return their parameters."""
+    labels = [parse(label) for label in next(iter(models.values()))]
+    metrics = dict.fromkeys(label.name for label in labels)
+    ks = dict.fromkeys(label.k for label in labels if label.k is not None)
+    params = params_of(root, list(models), metrics=list(metrics), ks=list(ks), **settings)
+    for model, values in models.items():
+        write_evaluation(params, model, values)
+    return params
+
+
+def compared(params: Params) -> dict[str, Any]:
+    """Run the stage; return the content of comparison.json."""
+    compare(params)
+    path = Path(params.results.comparison) / "comparison.json"
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+def evidence_of(params: Params) -> ComparisonInput:
+    """What the stage finds on disk."""
+    lists, config = read_evaluations(params, config_from_params(params), ())
+    return ComparisonInput(config, lists, ground_of(params))
+
+
+def _write_lists(params: Params, model: str, users: pl.Series) -> None:
+    """Two items a user, one of which the truth knows."""
+    n = len(users)
+    lists = pl.DataFrame(
+        {
+            "user": pl.concat([users, users]).sort(),
+            "item": [f"i{rank}" for _ in range(n) for rank in (1, 2)],
+            "rank": [1, 2] * n,
+        }
+    )
+    write_parquet(Path(params.results.lists) / f"{model}.parquet", lists)
+    truth = pl.DataFrame({"user": users.sort(), "item": ["i1"] * n, "grade": [1.0] * n})
+    write_parquet(Path(params.results.data) / "truth.parquet", truth)
+
+
+def _summary(column: pl.Series, text: str, params: Params) -> dict[str, Any]:
+    label = parse(text)
+    values = column.drop_nulls().to_numpy()
+    parts = (values, np.ones_like(values)) if is_pooled(label, params.pinned) else ()
+    summary = summarise(
+        label, values, params.pinned, confidence=params.comparison.confidence, parts=parts
+    )
+    return {
+        name: None if math.isnan(number) else number for name, number in summary.numbers.items()
+    }

@@ -1,0 +1,360 @@
+"""Stage `compare`: what it writes, what it refuses, what it removes."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import wilcoxon
+
+from concord.metrics_core.errors import InputError
+from concord.metrics_core.results.stored import from_content
+from concord.pipeline.params.model import Params
+from concord.pipeline.running.messages import Progress
+from concord.pipeline.running.outputs import write_json, write_text
+from concord.pipeline.stages import compare as stage
+from concord.pipeline.stages.compare import compare
+from tests.pipeline.refusals import refusal_of
+from tests.pipeline.stages.compare_project import (
+    TRUTH,
+    compared,
+    evaluated,
+    params_of,
+    write_evaluation,
+)
+
+MODELS = ["popularity", "ease", "als"]
+LABELS = ["nDCG@5", "nDCG@10", "R@5", "R@10"]
+
+
+def project(root: Path, **settings: Any) -> Params:
+    rng = np.random.default_rng(5)
+    shared = rng.random(400)
+    models = {}
+    for model, skill in zip(MODELS, (0.4, 0.6, 0.59), strict=True):
+        hits = np.where(rng.random(400) < 0.1, rng.random(400), shared) < skill
+        models[model] = {label: (hits / (i + 1)).tolist() for i, label in enumerate(LABELS)}
+    return evaluated(root, models, **{"primary": ["nDCG@10"], **settings})
+
+
+def row(comparison: dict[str, Any], label: str, a: str, b: str) -> dict[str, Any]:
+    (found,) = [
+        row
+        for row in comparison["differences"]
+        if (row["label"], row["a"], row["b"]) == (label, a, b)
+    ]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_time_left_is_told_by_the_labels_that_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Progress] = []
+
+    class Seen(Progress):
+        def __enter__(self) -> Progress:
+            seen.append(self)
+            return super().__enter__()
+
+    monkeypatch.setattr(stage, "Progress", Seen)
+
+    compare(project(tmp_path, primary=["nDCG@10", "R@10"]))
+
+    # four labels, and the two primary ones once more for their spread
+    (progress,) = seen
+    assert progress.line().startswith("compare: 6 of 6 labels, 0 s left")
+
+
+def test_tables_say_what_the_json_says(tmp_path: Path) -> None:
+    params = project(tmp_path)
+    comparison = compared(params)
+    folder = Path(params.results.comparison)
+
+    for name in ("metrics", "leaderboard", "differences"):
+        assert pl.read_parquet(folder / f"{name}.parquet").to_dicts() == comparison[name]
+        assert pl.read_csv(folder / f"{name}.csv").height == len(comparison[name])
+    curves = pl.read_csv(folder / "curves.csv")
+    assert curves.equals(pl.read_parquet(folder / "curves.parquet"))
+    assert curves.columns == ["metric", "k", "model", "value"]
+    means = {(r["label"], r["model"]): r["mean"] for r in comparison["leaderboard"]}
+    assert {(f"{m}@{k}", model): v for m, k, model, v in curves.iter_rows()} == means
+
+
+def test_best_models_share_the_flag_and_close_ones_are_named(tmp_path: Path) -> None:
+    strong = [1.0] * 60 + [0.0] * 40
+    near = [1.0] * 45 + [0.0] * 40 + [1.0] * 14 + [0.0]
+    values = {"pop": [0.0] * 100, "ease": strong, "copy": strong, "als": near}
+    models = {model: {"nDCG@5": column, "nDCG@10": column} for model, column in values.items()}
+
+    comparison = compared(evaluated(tmp_path, models))
+    rows = {r["model"]: r for r in comparison["leaderboard"] if r["label"] == "nDCG@5"}
+
+    assert {model: r["best"] for model, r in rows.items()} == {
+        "pop": False, "ease": True, "copy": True, "als": False,
+    }  # fmt: skip
+    assert {model: r["indistinguishable_from_best"] for model, r in rows.items()} == {
+        "pop": False, "ease": True, "copy": True, "als": True,
+    }  # fmt: skip
+    assert row(comparison, "nDCG@5", "ease", "copy")["verdict"] == "identical"
+    assert row(comparison, "nDCG@5", "ease", "copy")["p"] is None
+    others = [
+        r["indistinguishable_from_best"]
+        for r in comparison["leaderboard"]
+        if r["label"] == "nDCG@10"
+    ]
+    assert others == [None] * 4
+
+
+def test_users_meet_by_decimal_text_and_only_common_users_count(tmp_path: Path) -> None:
+    params = params_of(tmp_path, ["pop", "als"], metrics=["nDCG"], ks=[10])
+    numbers = list(range(1, 41))
+    texts = sorted(map(str, range(11, 51)))  # "11", "12", … as text, ten users further on
+    write_evaluation(params, "pop", {"nDCG@10": [u / 100 for u in numbers]}, users=numbers)
+    write_evaluation(params, "als", {"nDCG@10": [int(u) / 50 for u in texts]}, users=texts)
+
+    comparison = compared(params)
+    found = row(comparison, "nDCG@10", "als", "pop")
+
+    assert found["n_users"] == 30
+    assert found["difference"] == pytest.approx(sum(u / 50 - u / 100 for u in range(11, 41)) / 30)
+    assert found["worse"] == 0.0
+    assert any(
+        "als and pop do not have values for the same users" in s
+        for s in from_content(comparison).verdicts
+    )
+
+
+@pytest.mark.parametrize(
+    ("undefined", "n_users", "difference"),
+    [
+        ("skip", 20, 0.5),
+        ("zero", 40, (20 * 0.5 + 10 * 1.0 - 10 * 0.5) / 40),
+        ("propagate", 0, None),
+    ],
+)
+def test_undefined_values_count_as_they_do_in_the_mean(
+    tmp_path: Path, undefined: str, n_users: int, difference: float | None
+) -> None:
+    nan = math.nan
+    pop = [0.5] * 20 + [nan] * 10 + [0.5] * 10 + [None] * 5
+    als = [1.0] * 20 + [1.0] * 10 + [nan] * 10 + [1.0] * 5
+    params = evaluated(tmp_path, {"pop": {"AP@10": pop}, "als": {"AP@10": als}}, undefined=undefined)  # fmt: skip
+
+    found = row(compared(params), "AP@10", "als", "pop")
+
+    assert found["n_users"] == n_users
+    assert found["difference"] == difference
+
+
+def test_pooled_precision_has_means_and_no_interval(tmp_path: Path) -> None:
+    models = {"pop": {"P@10": [0.1] * 50}, "als": {"P@10": [0.3] * 50}}
+    comparison = compared(evaluated(tmp_path, models, precision_aggregate="micro"))
+    found = row(comparison, "P@10", "als", "pop")
+
+    assert found["difference"] == pytest.approx(0.3 - 0.1)
+    assert (found["verdict"], found["ci_low"], found["p"]) == ("no_interval", None, None)
+    flags = [r["indistinguishable_from_best"] for r in comparison["leaderboard"]]
+    assert flags == [None, True]
+
+
+@pytest.mark.parametrize(
+    ("min_effect", "of_5", "of_10"),
+    [
+        ("10%", 0.1 * 0.5, 0.1 * 0.25),
+        (0.02, 0.02, 0.02),
+        ({"nDCG@5": "20%", "default": 0.01}, 0.2 * 0.5, 0.01),
+        ({"nDCG@5": 0, "nDCG@10": 0.3}, 0.0, 0.3),
+    ],
+)
+def test_smallest_difference_that_matters(
+    tmp_path: Path, min_effect: Any, of_5: float, of_10: float
+) -> None:
+    values = {"nDCG@5": [0.5] * 20, "nDCG@10": [0.25] * 20}
+    comparison = compared(
+        evaluated(tmp_path, {"pop": values, "als": values}, min_effect=min_effect)
+    )
+
+    assert row(comparison, "nDCG@5", "als", "pop")["min_effect"] == pytest.approx(of_5)
+    assert row(comparison, "nDCG@10", "als", "pop")["min_effect"] == pytest.approx(of_10)
+
+
+def test_many_models_meet_on_primary_labels_and_the_baseline_on_the_others(tmp_path: Path) -> None:
+    n_models = 12
+    rng = np.random.default_rng(3)
+    hits = {f"m{n:02}": (rng.random(60) < 0.2 + n / 100).tolist() for n in range(n_models)}
+    models = {model: {"nDCG@5": each, "R@5": each[::-1]} for model, each in hits.items()}
+
+    comparison = compared(evaluated(tmp_path, models))
+
+    labels = [found["label"] for found in comparison["differences"]]
+    assert labels.count("nDCG@5") == n_models * (n_models - 1) // 2
+    assert labels.count("R@5") == n_models - 1
+    assert len(comparison["leaderboard"]) == 2 * n_models
+
+
+def test_who_leads_by_easy_users_alone_is_not_called_best(tmp_path: Path) -> None:
+    easy, hard = [0.9, 0.8] * 30, [0.1, 0.2] * 30
+    lower = [value - 0.1 - 0.01 * (n % 3) for n, value in enumerate(easy)]
+    values: dict[str, list[float | None]] = {
+        "pop": [*easy, *hard],
+        "als": [*lower, *[None] * 60],
+        "other": [*([0.1] * 60), *hard],
+    }
+
+    models = {model: {"nDCG@10": column} for model, column in values.items()}
+    comparison = compared(evaluated(tmp_path, models))
+    flags = {r["model"]: r["indistinguishable_from_best"] for r in comparison["leaderboard"]}
+    shares = {r["model"]: r["probability"] for r in comparison["best"]}
+
+    assert row(comparison, "nDCG@10", "als", "pop")["verdict"] == "worse"
+    assert from_content(comparison).verdicts[0].startswith("als has the highest nDCG@10: 0.7")
+    assert (
+        "On nDCG@10, pop is nevertheless better than als on the users whom both have values for."
+        in from_content(comparison).verdicts
+    )
+    assert flags == {"pop": True, "als": True, "other": False}
+    assert shares == {"pop": 1.0, "als": 0.0, "other": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("gaps", "words"),
+    [
+        (  # p by t 0.045, by sign flips 0.055
+            [0.02, 0.05, -0.01, -0.03, 0.02, 0.01, 0.01, 0.07, 0.08, 0.08, 0.07, -0.04],
+            "not significant by joint sign flips of 1 comparison",
+        ),
+        (  # p by sign flips 0.033, and a t interval that holds 0
+            [-0.03, 0.09, 0.16, 0.42, 0.01, 0.05, -0.09, 0.13, 0.13, 0.08, 0.08, -0.04],
+            "not decided, as the interval includes 0",
+        ),
+    ],
+)
+def test_sign_flips_and_interval_have_to_agree(
+    tmp_path: Path, gaps: list[float], words: str
+) -> None:
+    models = {"pop": {"nDCG@10": [0.0] * len(gaps)}, "als": {"nDCG@10": gaps}}
+    settings = {"adjustment": "max_t", "min_effect": 0, "resamples": 999}
+    comparison = compared(evaluated(tmp_path, models, **settings))
+    found = row(comparison, "nDCG@10", "als", "pop")
+
+    assert found["verdict"] == "undecided"
+    assert found["p_adjusted"] >= found["p"]
+    assert words in " ".join(from_content(comparison).verdicts)
+
+
+def test_a_single_model_is_no_error(tmp_path: Path) -> None:
+    comparison = compared(evaluated(tmp_path, {"pop": {"nDCG@10": [0.5] * 20}}))
+
+    assert comparison["differences"] == []
+    assert from_content(comparison).verdicts == (
+        "pop is the only model: 0.500 on nDCG@10, and nothing to compare it with.",
+    )
+    assert pl.read_parquet(tmp_path / "comparison/differences.parquet").schema["p"] == pl.Float64
+
+
+def test_results_that_are_missing_are_named_all_at_once(tmp_path: Path) -> None:
+    params = project(tmp_path)
+    (tmp_path / "per_user/als.parquet").unlink()
+    (tmp_path / "summary/ease.json").unlink()
+
+    with pytest.raises(InputError) as refused:
+        compare(params)
+    assert [problem.where for problem in refused.value.problems] == [
+        str(tmp_path / "summary/ease.json"),
+        str(tmp_path / "per_user/als.parquet"),
+    ]
+    assert not (tmp_path / "comparison").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "problem", "fix"),
+    [
+        ({"truth_visible": "retrieved"},
+         "R@10 of als was evaluated with other conventions: truth_visible was 'retrieved' and is 'all'",
+         "run `dvc repro evaluate@als`"),
+        ({"labels": LABELS[:3]}, "has no R@10, which comparison.primary in params.yaml names",
+         "run `dvc repro evaluate@als`"),
+        ({"truth": "99" * 32}, "als was evaluated on another truth than popularity", "run `dvc repro`"),
+    ],
+)  # fmt: skip
+def test_results_that_do_not_belong_to_params_are_refused(
+    tmp_path: Path, change: dict[str, Any], problem: str, fix: str
+) -> None:
+    params = project(tmp_path, primary=["R@10"])
+    settings = {"labels": LABELS, "truth": TRUTH} | change
+    values = dict.fromkeys(settings.pop("labels"), [0.5] * 400)
+    truth = settings.pop("truth")
+    other = params_of(tmp_path, MODELS, metrics=["nDCG", "R"], ks=[5, 10], **settings)
+    write_evaluation(other, "als", values, truth=truth)
+
+    message = refusal_of(lambda: compare(params))
+    assert message.startswith(f"{tmp_path}/per_user/als.parquet: ")
+    assert problem in message
+    assert f"\n  fix: {fix}" in message
+
+
+def test_results_of_models_and_background_that_left_params_are_removed_and_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    params = project(tmp_path)
+    for folder in ("per_user", "metrics", "summary", "quality"):
+        for path in (tmp_path / folder).glob("als.*"):
+            path.rename(path.with_stem("old"))
+    for folder in ("summary", "quality"):
+        path = tmp_path / folder / "old.json"
+        write_json(path, {**json.loads(path.read_text(encoding="utf-8")), "model": "old"})
+    write_text(tmp_path / "lists/old.parquet", "lists")
+    background = dict.fromkeys(["path", "format", "sha256", "md5", "bytes", "rows"], 1)
+    write_json(tmp_path / "data/users.json", background)
+    write_text(tmp_path / "data/users.parquet", "users")
+    others = ("data/items.json", "data/items.parquet", "quality/notes.json", "lists/mine.parquet", "metrics/x.json")  # fmt: skip
+    for name in others:
+        write_json(tmp_path / name, {"hello": 1})
+    kept = params.model_copy(update={"models": {m: params.models[m] for m in MODELS[:2]}})
+
+    compare(kept)
+
+    left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
+    assert {name for name in left if "old" in name or "users" in Path(name).name} == set()
+    assert {*others, "quality/truth.json", "data/truth.parquet"} <= left
+    removed = "removed 5 result files of old, which params.yaml no longer names"
+    assert removed in capsys.readouterr().out
+
+
+def test_wilcoxon_stands_beside_only_on_request(tmp_path: Path) -> None:
+    asked = compared(project(tmp_path / "asked", wilcoxon=True))
+    silent = compared(project(tmp_path / "silent"))
+    found = row(asked, "nDCG@10", "als", "popularity")
+    values = {
+        m: pl.read_parquet(tmp_path / f"asked/per_user/{m}.parquet") for m in ("als", "popularity")
+    }
+    gaps = (values["als"]["nDCG@10"] - values["popularity"]["nDCG@10"]).drop_nans().to_numpy()
+
+    expected: Any = wilcoxon(gaps[gaps != 0])
+    assert found["p_wilcoxon"] == pytest.approx(expected.pvalue)
+    assert {each["p_wilcoxon"] for each in silent["differences"]} == {None}
+    assert [each["verdict"] for each in asked["differences"]] == [
+        each["verdict"] for each in silent["differences"]
+    ]
+
+
+def test_joint_sign_flips_take_the_place_of_holm(tmp_path: Path) -> None:
+    primary = ["nDCG@10", "R@10"]
+    by_holm = compared(project(tmp_path / "holm", primary=primary))
+    jointly = compared(project(tmp_path / "max_t", primary=primary, adjustment="max_t"))
+
+    for ours, theirs in zip(jointly["differences"], by_holm["differences"], strict=True):
+        assert ours["p"] == theirs["p"]
+        if ours["primary"]:
+            assert ours["adjustment"] == "max_t"
+            assert ours["p_adjusted"] is None or 1 / 200 <= ours["p_adjusted"] <= 1
+        else:
+            assert ours["p_adjusted"] == theirs["p_adjusted"]
+    assert any(
+        d["p_adjusted"] != h["p_adjusted"]
+        for d, h in zip(jointly["differences"], by_holm["differences"], strict=True)
+    )

@@ -1,0 +1,340 @@
+"""Parts of a comparison: spreads, trade-offs, example users, the panel, list-swap tests."""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from concord.metrics_core.evaluation.panel import Definition, panel
+from concord.metrics_core.evaluation.summary import summarise
+from concord.metrics_core.metrics.label import parse
+from concord.metrics_core.results.error_analysis import Cases
+from concord.metrics_core.results.stored import read_cases
+from concord.pipeline.params.model import BackgroundFile, Comparison, Params
+from concord.pipeline.running.connections import isolated_connection
+from concord.pipeline.running.outputs import write_json
+from concord.pipeline.running.tables import per_user_writer
+from concord.pipeline.stages.compare import compare
+from concord.pipeline.stages.evaluate import evaluate
+from concord.pipeline.stages.load import load, load_background, load_truth
+from tests.pipeline.stages.compare_project import (
+    compared,
+    evaluated,
+    params_of,
+    write_evaluation,
+)
+
+POP = [0.25 * (n % 3) for n in range(40)]
+ALS = [
+    value + gap for value, gap in zip(POP, [0.0] * 10 + [0.25] * 20 + [-0.125] * 10, strict=True)
+]
+
+
+def _project(root: Path, **models: list[float]) -> Params:
+    values = {m: {"nDCG@2": column, "R@2": column[::-1]} for m, column in models.items()}
+    return evaluated(root, values)
+
+
+def test_a_spread_holds_the_percentiles_of_the_differences_other_than_0(tmp_path: Path) -> None:
+    (row,) = compared(_project(tmp_path, pop=POP, als=ALS))["distributions"]
+
+    assert (row["label"], row["a"], row["b"]) == ("nDCG@2", "als", "pop")
+    assert (row["n_users"], row["n_zero"]) == (40, 10)
+    assert len(row["quantiles"]) == 101
+    # of 30 differences a third is -0.125: the first 33 percentiles
+    assert row["quantiles"][:34] == [-0.125] * 34
+    assert row["quantiles"][34:] == [0.25] * 67
+
+
+def test_models_that_agree_for_everybody_have_no_percentiles(tmp_path: Path) -> None:
+    (row,) = compared(_project(tmp_path, pop=POP, als=POP))["distributions"]
+
+    assert (row["n_zero"], row["quantiles"]) == (40, [])
+
+
+def test_the_front_holds_those_whom_no_other_beats_on_both(tmp_path: Path) -> None:
+    means = {"pop": (0.1, 9.0, 1.0), "good": (0.4, 5.0, 2.0), "broad": (0.3, 2.0, 4.0), "beaten": (0.2, 5.0, 2.0)}  # fmt: skip
+    names = ("nDCG@2", "ARP@2", "Novelty@2")
+    models = {m: {name: [mean] * 20 for name, mean in zip(names, of, strict=True)} for m, of in means.items()}  # fmt: skip
+
+    found = {row["x"]: row for row in compared(evaluated(tmp_path, models))["tradeoffs"]}
+
+    assert found["ARP@2"]["x_higher_is_better"] is False
+    for label in ("ARP@2", "Novelty@2"):
+        front = {point["model"] for point in found[label]["points"] if point["pareto"]}
+        assert front == {"good", "broad"}
+    assert found["Novelty@2"]["points"][0] == {
+        "model": "pop",
+        "x": 1.0,
+        "y": pytest.approx(0.1),
+        "pareto": False,
+    }
+
+
+BASE = [0.5] * 40
+OTHER = [0.5] * 28 + [0.5 + n / 15 for n in range(1, 7)] + [0.5 - n / 20 for n in range(1, 7)]
+
+
+def _reported(root: Path, metric: str = "nDCG", **models: list[float]) -> Cases | None:
+    return _shown_cases(_with_metric(root, metric, **models))
+
+
+def _with_metric(root: Path, metric: str = "nDCG", **models: list[float]) -> Params:
+    return evaluated(root, {model: {f"{metric}@2": column} for model, column in models.items()})
+
+
+def _shown_cases(params: Params, **comparison: Any) -> Cases | None:
+    """The cases that `compare` leaves, with these settings of `comparison`."""
+    settings = {**params.comparison.model_dump(exclude_unset=True), **comparison}
+    changed = {"comparison": Comparison.model_validate(settings)}
+    compare(params.model_copy(update=changed))
+    path = Path(params.results.comparison) / "cases.json"
+    return read_cases(path) if path.exists() else None
+
+
+def test_five_users_on_each_side_of_leader_and_baseline(tmp_path: Path) -> None:
+    found = _reported(tmp_path, pop=BASE, als=OTHER, worst=[0.0] * 40)
+
+    assert found is not None
+    assert (found.a, found.b, found.n_behind, found.n_ahead) == ("als", "pop", 6, 6)
+    assert [case.user for case in found.cases] == [
+        *("39", "38", "37", "36", "35"),  # -0.3, -0.25, …
+        *("33", "32", "31", "30", "29"),  # +0.4, +0.33, …
+    ]
+    assert [each.item for each in found.cases[0].list_a] == ["i1", "i2"]
+    assert found.cases[0].jaccard == 2 / 2
+    assert found.both_sides
+    assert (found.item_cases, found.jaccard, found.rbo) == ((), None, None)
+
+
+def test_where_lower_is_better_a_lower_value_is_ahead(tmp_path: Path) -> None:
+    found = _reported(tmp_path, "ARP", pop=[30.0] * 40, als=[2.0, *[30.0] * 38, 40.0])
+
+    assert found is not None
+    assert [(case.user, case.difference) for case in found.cases] == [("39", 10.0), ("0", -28.0)]
+
+
+def test_a_leading_baseline_is_shown_against_the_runner_up(tmp_path: Path) -> None:
+    found = _reported(tmp_path, pop=OTHER, als=[0.4] * 40, worst=[0.0] * 40)
+
+    assert found is not None
+    assert (found.a, found.b) == ("pop", "als")
+
+
+@pytest.mark.parametrize("models", [{"pop": BASE}, {"pop": BASE, "twin": BASE}])
+def test_nothing_is_shown_without_users_on_whom_two_models_differ(
+    tmp_path: Path, models: dict[str, list[float]]
+) -> None:
+    assert _reported(tmp_path, "nDCG", **models) is None
+
+
+@pytest.mark.parametrize("cases", [[], None])
+def test_an_empty_choice_shows_none_and_removes_those_of_before(
+    tmp_path: Path, cases: list[str] | None
+) -> None:
+    params = _with_metric(tmp_path, pop=BASE, als=OTHER)
+
+    assert _shown_cases(params) is not None
+    assert _shown_cases(params, cases=cases) is None
+
+
+def test_models_that_are_named_are_shown_with_their_items(tmp_path: Path) -> None:
+    found = _shown_cases(_with_metric(tmp_path, pop=BASE, als=OTHER), cases=["pop", "als"])
+
+    assert found is not None
+    assert (found.a, found.b, len(found.cases)) == ("pop", "als", 6)  # where pop is behind
+    assert (found.both_sides, found.jaccard) == (False, 2 / 2)
+
+
+def test_models_without_a_shared_user_are_reported_without_cases(tmp_path: Path) -> None:
+    missing = math.nan
+
+    assert _reported(tmp_path, pop=[0.5, 0.5, missing], als=[missing, missing, 1.0]) is None
+
+
+LABEL = "nDCG@10"
+SMALL = [0.02, 0.05, -0.01, -0.03, 0.02, 0.01, 0.01, 0.07, 0.08, 0.08, 0.07, -0.04]
+Chosen = Callable[[str, Definition], list[float]]
+
+
+def _entry(root: Path, models: list[str], chosen: Chosen, **settings: Any) -> dict[str, Any]:
+    plain = params_of(root, models, metrics=["nDCG"], ks=[10], **settings)
+    switched = plain.evaluation.model_copy(update={"panel": True})
+    params = plain.model_copy(update={"evaluation": switched})
+    definitions = panel(parse(LABEL), params.pinned).definitions
+    for model in models:
+        values = {each.column: chosen(model, each) for each in definitions}
+        write_evaluation(params, model, {LABEL: values[definitions[0].column]})
+        _write_panel(params, model, values)
+    (entry,) = compared(params)["panel"]
+    assert isinstance(entry, dict)
+    return entry
+
+
+def _write_panel(params: Params, model: str, values: Mapping[str, list[float]]) -> None:
+    frame = pl.DataFrame({"user": range(len(next(iter(values.values())))), **values})
+    path = Path(params.results.panel) / f"{model}.parquet"
+    with per_user_writer(path, pa.int64(), list(values), {}) as writer:
+        writer.write(frame)
+    path = Path(params.results.summary) / f"{model}.json"
+    summary = json.loads(path.read_text(encoding="utf-8"))
+    means = [{"column": name, "mean": _mean(params, column)} for name, column in values.items()]
+    write_json(path, summary | {"panel": {LABEL: {"definitions": means}}})
+
+
+def _mean(params: Params, values: list[float]) -> float:
+    confidence = params.comparison.confidence
+    found = summarise(parse(LABEL), np.array(values), params.pinned, confidence=confidence)
+    return found.mean
+
+
+@pytest.mark.parametrize("adjustment", ["holm", "max_t"])
+def test_definitions_with_the_values_as_pinned_change_no_verdict(
+    tmp_path: Path, adjustment: str
+) -> None:
+    def chosen(model: str, _: Definition) -> list[float]:
+        return SMALL if model == "als" else [0.0] * len(SMALL)  # p by flips 0.055
+
+    entry = _entry(tmp_path, ["pop", "als"], chosen, adjustment=adjustment, min_effect=0)
+
+    (definition,) = entry["definitions"]  # all give the same, which is told once
+    assert definition["verdicts"] == {"als": "undecided"}
+    assert len(definition["presets"]) > 5
+    assert ("here by Holm's correction" in entry["sentence"]) is (adjustment == "max_t")
+
+
+@pytest.mark.parametrize("first", ["a", "z"])
+def test_a_tie_turns_no_order_round_whatever_the_names(tmp_path: Path, first: str) -> None:
+    means = {first: 0.5, "m": 0.4, "pop": 0.1}
+
+    def chosen(model: str, definition: Definition) -> list[float]:
+        tied = definition.number == 1 and model != "pop"
+        return [0.45 if tied else means[model]] * 20
+
+    entry = _entry(tmp_path, ["pop", first, "m"], chosen)
+
+    assert [each["top_two_hold"] for each in entry["definitions"]] == [True, True]
+    assert entry["definitions"][1]["ranks"] == {"pop": 3, first: 1, "m": 1}
+
+
+def test_who_overtakes_one_of_the_first_two_changes_them(tmp_path: Path) -> None:
+    means = {"ease": 0.5, "als": 0.4, "pop": 0.1}
+
+    def chosen(model: str, definition: Definition) -> list[float]:
+        above = definition.number == 1 and model == "pop"
+        return [0.45 if above else means[model]] * 20
+
+    entry = _entry(tmp_path, ["pop", "ease", "als"], chosen)
+
+    assert [each["top_two_hold"] for each in entry["definitions"]] == [True, False]
+    assert entry["definitions"][1]["flips"] == [["als", "pop"]]
+
+
+OVER_ALL = ["Coverage@3", "Gini@3", "Entropy@3", "Personalization@3"]
+THREE = ("pop", "als", "knn")
+
+
+def _random_lists(seed: int, popular: float) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    weights = np.arange(1, 41) ** -popular
+    rows = [
+        (user, int(item), rank)
+        for user in range(60)
+        for rank, item in enumerate(
+            rng.choice(40, 5, replace=False, p=weights / weights.sum()), start=1
+        )
+    ]
+    return pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
+
+
+def _swapped(
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    text: bool = False,
+    models: Sequence[str] = THREE,
+) -> dict[str, Any]:
+    """The comparison after all stages; `text`: the ids of the lists are text, those of train and items integers."""
+    monkeypatch.chdir(root)
+    ids = pl.col("user", "item").cast(pl.String if text else pl.Int64)
+    for seed, (model, popular) in enumerate(zip(models, (2.0, 0.3, 2.0), strict=True)):
+        _random_lists(seed, popular).with_columns(ids).write_parquet(f"{model}.parquet")
+    truth = pl.DataFrame({"user": range(60), "item": [n % 40 for n in range(60)]})
+    truth.write_parquet("truth.parquet")
+    pl.DataFrame({"user": [0, 0], "item": [0, 39]}).write_parquet("train.parquet")
+    pl.DataFrame({"item": range(40)}).write_parquet("items.parquet")
+    params = params_of(root, models, metrics=["nDCG", *OVER_ALL], ks=[3], resamples=499)
+    known = {
+        name: BackgroundFile.model_validate({"path": f"{name}.parquet"})
+        for name in ("train", "items")
+    }
+    content = params.model_dump() | {
+        "models": {model: {"path": f"{model}.parquet"} for model in models}
+    }
+    params = Params.model_validate(content).model_copy(update={"background": known})
+    with isolated_connection() as connection:
+        load_truth(connection, params)
+    for name in params.background:
+        with isolated_connection() as connection:
+            load_background(connection, params, name)
+    for model in params.models:
+        with isolated_connection() as connection:
+            load(connection, params, model)
+        evaluate(params, model)
+    return compared(params)
+
+
+def test_differences_are_those_of_the_evaluations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = _swapped(tmp_path, monkeypatch, text=False)
+    rows = {(d["label"], d["a"]): d for d in found["differences"] if d["test"] == "swap"}
+    means = {(row["label"], row["model"]): row["mean"] for row in found["leaderboard"]}
+
+    assert set(rows) == {(label, model) for label in OVER_ALL for model in ("als", "knn")}
+    for (label, model), row in rows.items():
+        assert row["difference"] == pytest.approx(means[label, model] - means[label, "pop"])
+        assert (row["ci_low"], row["ci_high"], row["better"]) == (None, None, None)
+        assert (row["n_users"], row["adjustment"]) == (60, "bh")
+    assert rows["Coverage@3", "als"]["verdict"] == "better_without_interval"
+    assert rows["Gini@3", "als"]["difference"] < 0
+    assert rows["Gini@3", "als"]["verdict"] == "better_without_interval"  # lower is better
+    assert rows["Coverage@3", "knn"]["verdict"] == "undecided"
+    assert rows["Coverage@3", "als"]["p"] == 1 / 500
+
+
+def test_ids_of_different_types_give_the_same_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for text in (False, True):
+        folder = tmp_path / str(text)
+        folder.mkdir()
+        rows = _swapped(folder, monkeypatch, text=text)["differences"]
+        found.append({(d["label"], d["a"]): d["difference"] for d in rows if d["test"] == "swap"})
+
+    assert found[0] == found[1]
+
+
+def test_names_that_sql_confuses_are_models_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB does not tell `ALS` from `als`; `lists` is the name of a view."""
+    plain, confusing = tmp_path / "plain", tmp_path / "confusing"
+    plain.mkdir()
+    confusing.mkdir()
+    of = {
+        folder: _swapped(folder, monkeypatch, models=models)
+        for folder, models in ((plain, THREE), (confusing, ("lists", "als", "ALS")))
+    }
+    numbers = [
+        [(row["label"], row["difference"], row["p"]) for row in of[folder]["differences"]]
+        for folder in (plain, confusing)
+    ]
+    assert numbers[0] == numbers[1]

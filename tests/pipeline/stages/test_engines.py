@@ -1,0 +1,326 @@
+"""Both engines and every partition give the same bits, which are those of the library on the files as they are."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import concord as cc
+from concord.metrics_core.analyses.explain import explain_ranked
+from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT, ListSigns
+from concord.metrics_core.evaluation.evaluate_model import ModelData, execute_in_memory
+from concord.metrics_core.evaluation.partition import (
+    JUDGED_UNITS,
+    Part,
+    Task,
+    count_users,
+    judged_at,
+)
+from concord.metrics_core.evaluation.side_data import NONE, Background
+from concord.metrics_core.evaluation.summary import summarise_catalogue
+from concord.metrics_core.metrics.catalogue import CATALOGUE
+from concord.metrics_core.metrics.label import expand, parse
+from concord.metrics_core.results.explain import Derivation
+from concord.pipeline.params.model import BackgroundFile, Params
+from concord.pipeline.running.connections import isolated_connection, read_only_connection
+from concord.pipeline.stages.evaluate import execute_by_ranges
+from concord.pipeline.stages.load import load, load_background, load_truth
+from tests.pipeline.stages.load_project import loaded_background, params_of
+
+GIVEN = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}
+LABELS = expand(
+    [m.name + GIVEN.get(m.name, "") for m in CATALOGUE if m.family != "beyond"], [1, 5, 20]
+)
+MANY_USERS, DEPTH = 150, 12
+
+
+@pytest.fixture(params=["integer", "text", "differing"])
+def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
+    rng = np.random.default_rng(3)
+    lists = pl.DataFrame(
+        {
+            "user": np.repeat(rng.permutation(MANY_USERS + 40)[:MANY_USERS], DEPTH),
+            "item": np.concatenate([rng.permutation(50)[:DEPTH] for _ in range(MANY_USERS)]),
+            "rank": np.tile(np.arange(1, DEPTH + 1), MANY_USERS),
+        }
+    )
+    truth = pl.DataFrame(
+        {
+            "user": rng.integers(0, MANY_USERS, 1_000),
+            "item": rng.integers(0, 50, 1_000),
+            "grade": rng.integers(0, 5, 1_000).astype(np.float64),
+        }
+    ).unique(["user", "item"])
+    text = pl.col("user", "item").cast(pl.String)
+    if request.param != "integer":
+        lists = lists.with_columns(text)
+    if request.param == "text":
+        truth = truth.with_columns(text)
+    lists.sort("user", "rank").write_parquet(tmp_path / "lists.parquet", row_group_size=150)
+    truth.write_parquet(tmp_path / "truth.parquet")
+    return tmp_path / "lists.parquet", tmp_path / "truth.parquet"
+
+
+def _data(lists: Path, truth: Path, background: Background = NONE) -> ModelData:
+    return ModelData("m", lists, truth, read_only_connection, background.train, background.items)
+
+
+@pytest.mark.parametrize("policy", ["drop", "zero"])
+def test_partitions_and_engines_give_the_same_bits(files: tuple[Path, Path], policy: str) -> None:
+    task = Task(LABELS, cc.preset("standard", user_recs_only=policy))
+
+    def whole(partitions: Iterator[Part]) -> tuple[pl.DataFrame, int]:
+        frames = [part.values for part in partitions]
+        return pl.concat(frames), len(frames)
+
+    in_memory, _ = whole(execute_in_memory(_data(*files), task))
+    at_once, one = whole(execute_by_ranges(_data(*files), task, 10_000_000))
+    in_ranges, many = whole(execute_by_ranges(_data(*files), task, 500))
+
+    assert (one, many > 3) == (1, True)
+    assert at_once.equals(in_memory)
+    assert in_ranges.equals(in_memory)
+    assert in_memory["user"].is_sorted()
+    assert in_memory["nDCG@20"].is_not_nan().sum() > 100
+
+
+@pytest.mark.bad_input(36, "left out of every mean; counted as `only_in_lists`")
+@pytest.mark.bad_input(37, "`conventions.user_no_recs` decides: 0 by default; counted")
+def test_counts_of_partitions_add_up(files: tuple[Path, Path]) -> None:
+    task = Task(LABELS, cc.preset("standard"))
+    parts = [count_users(part.values, task) for part in execute_by_ranges(_data(*files), task, 500)]
+    (whole,) = (count_users(part.values, task) for part in execute_in_memory(_data(*files), task))
+
+    assert {name: sum(part[name] for part in parts) for name in whole} == whole
+    assert whole["without_list"] > 0
+    assert whole["only_in_lists"] > 0
+
+
+def test_fractions_of_judged_items_add_up_over_partitions() -> None:
+    """Averaged ties put a third of an item into the top k of each of these users."""
+    task = Task([parse("P@5")], cc.preset("standard", ties="average"))
+    values = pl.DataFrame({KNOWN: True, LISTED: 9, RELEVANT: 1, judged_at(5): [1 / 3] * 6})
+    whole = count_users(values, task)
+
+    assert whole["judged@5"] / JUDGED_UNITS == pytest.approx(2, rel=1e-5)
+    assert whole == {n: 6 * count for n, count in count_users(values[:1], task).items()}
+
+
+def test_signs_of_lists_add_up_over_partitions() -> None:
+    signs = ListSigns()
+    for held in (2, 3):
+        signs.add(ListSigns(Counter({1: 1}), Counter({1: held}), None, Counter({5: 1})))
+
+    assert signs == ListSigns(Counter({1: 2}), Counter({1: 5}), None, Counter({5: 2}))
+
+
+PER_USER = ["UserCoverage@3", "Novelty@3", "ARP@3", "LongTail@3", "ILD@3", "Serendipity@3", "Calibration@3", "PopCorr"]  # fmt: skip
+OVERALL = ["Coverage@3", "Gini@3", "Entropy@3", "Personalization@3"]
+USERS = [f"u{n:02}" for n in range(30)]
+ITEMS = [str(n) for n in range(20)]
+LISTS = {u: [str((n * 5 + 3 * j) % 23) for j in range(1 + n % 6)] for n, u in enumerate(USERS)}
+TRUTH = {u: [str((n * 5 + 3 * j) % 23) for j in range(2)] for n, u in enumerate(USERS)}
+TRAIN = {u: [str((n * n + j * j) % 17) for j in range(1 + n % 4)] for n, u in enumerate(USERS)}
+CATEGORIES = {i: [f"c{int(i) % 3}", f"d{int(i) % 4}"] for i in ITEMS}
+
+
+def _long(lists: dict[str, list[str]]) -> pl.DataFrame:
+    rows = [(user, item) for user, items in lists.items() for item in dict.fromkeys(items)]
+    return pl.DataFrame(rows, schema=["user", "item"], orient="row")
+
+
+def _with_background(params: Params, **files: dict[str, Any]) -> Params:
+    known = {name: BackgroundFile.model_validate(file) for name, file in files.items()}
+    return params.model_copy(update={"background": known})
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
+    monkeypatch.chdir(tmp_path)
+    _long(TRAIN).rename({"item": "sku"}).write_csv("train.csv")
+    joined = {item: "|".join(held) for item, held in CATEGORIES.items()}
+    pl.DataFrame({"item": list(joined), "genres": list(joined.values())}).write_csv("items.csv")
+    return _with_background(
+        params_of("lists.csv"),
+        train={"path": "train.csv", "columns": {"item": "sku"}},
+        items={"path": "items.csv", "columns": {"categories": "genres"}},
+    )
+
+
+def _expected() -> cc.Evaluation:
+    return cc.evaluate(
+        LISTS, TRUTH, metrics=[*PER_USER, *OVERALL], conventions=cc.preset("standard"),
+        train=TRAIN, items=CATEGORIES, input={"unknown_items": "keep"},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("integers", [False, True])
+def test_engines_and_ranges_give_what_the_library_gives(project: Params, integers: bool) -> None:
+    for name in ("train", "items"):
+        with isolated_connection() as connection:
+            load_background(connection, project, name)
+    ranks = pl.int_range(1, pl.len() + 1).over("user").alias("rank")
+    lists = _long(LISTS).with_columns(ranks).sort("user", "rank")
+    truth = _long(TRUTH).with_columns(grade=pl.lit(1.0)).sort("user")
+    if integers:
+        lists, truth = (frame.cast({"item": pl.Int64}) for frame in (lists, truth))
+    lists.write_parquet("lists.parquet", row_group_size=20)
+    truth.write_parquet("truth.parquet")
+    data = Path(project.results.data)
+    background = Background(data / "train.parquet", data / "items.parquet")
+    task = Task([parse(label) for label in [*PER_USER, *OVERALL]], cc.preset("standard"))
+    files = Path("lists.parquet"), Path("truth.parquet")
+
+    parts = list(execute_by_ranges(_data(*files, background), task, 20))
+    (whole,) = execute_in_memory(_data(*files, background), task)
+
+    expected = _expected()
+    assert len(parts) > 2
+    assert whole.values.select("user", *PER_USER).equals(expected.per_user)
+    assert pl.concat([p.values for p in parts]).select("user", *PER_USER).equals(expected.per_user)
+    for label in OVERALL:
+        exposure = parts[0].exposures[label]
+        for part in parts[1:]:
+            exposure += part.exposures[label]
+        found = summarise_catalogue(parse(label), exposure, task.conventions)
+        assert found.mean == expected[label]
+
+
+def test_an_engine_without_train_refuses_by_name(project: Params) -> None:
+    _long(LISTS).with_columns(rank=1).write_parquet("lists.parquet")
+    _long(TRUTH).with_columns(grade=1.0).write_parquet("truth.parquet")
+    task = Task([parse("Novelty@3")], cc.preset("standard"))
+
+    with pytest.raises(ValueError, match=r"Novelty@3: needs train \(user, item\)"):
+        list(execute_by_ranges(_data(Path("lists.parquet"), Path("truth.parquet")), task, 100))
+
+
+def test_times_with_a_zone_are_those_of_utc(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    zoned = pl.Series([0]).cast(pl.Datetime("us", "UTC")).dt.convert_time_zone("Asia/Tokyo")
+    pl.DataFrame({"user": ["u"], "item": ["a"], "time": zoned}).write_parquet("t.parquet")
+    for zone in ("UTC", "America/New_York"):
+        monkeypatch.setenv("TZ", zone)
+        columns = {"time": "time"}
+        assert loaded_background("train", "t.parquet", columns=columns)[0][0]["time"] == 0
+
+
+RANKED_LABELS = ["P@2", "AP@3", "RR", "RR@2", "nDCG@3", "Kendall"]
+RANKED_USERS = [f"u{n:02}" for n in range(40)]
+ROWS = [
+    (user, f"i{(n * 7 + place * 3) % 11}", float(4 - place // 2))
+    for n, user in enumerate(RANKED_USERS)
+    for place in range(6)
+]
+RANKED_TRUTH = [(user, f"i{(n + 3 * j) % 11}", float(1 + (n + j) % 3)) for n, user in enumerate(RANKED_USERS) for j in range(3)]  # fmt: skip
+
+
+@pytest.fixture
+def ranked_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame(ROWS, schema=["user", "item", "score"], orient="row").write_csv("lists.csv")
+    pl.DataFrame(RANKED_TRUTH, schema=["user", "item", "grade"], orient="row").write_csv(
+        "truth.csv"
+    )
+
+
+CONVENTIONS = [
+    {"overrides": {"RR": {"ties": "item_desc", "rr_cutoff": "none"}}},
+    {"ties": "average", "overrides": {"Kendall": {"ties": "item_asc"}}},
+    {"overrides": {"P": {"ties": "average"}, "nDCG": {"ties": "item_desc"}}},
+    {"overrides": {"nDCG": {"ideal": "truth_given_order_at_k"}}},
+    {"overrides": {"RR@k": {"ties": "item_desc"}}},
+    {"overrides": {"RR": {"ties": "item_desc", "rr_cutoff": "none"}, "RR@k": {"rr_cutoff": "k"}}},
+    {"ties": "item_text_desc", "overrides": {"nDCG": {"ties": "item_text_asc"}}},
+]
+
+
+@pytest.mark.parametrize("changed", CONVENTIONS, ids=str)
+@pytest.mark.usefixtures("ranked_files")
+def test_the_pipeline_gives_what_the_library_gives(changed: dict[str, Any]) -> None:
+    own = cc.preset("standard", **changed)
+    recs, truth = pl.read_csv("lists.csv"), pl.read_csv("truth.csv")
+    expected = cc.evaluate(recs, truth, metrics=RANKED_LABELS, conventions=own).per_user
+
+    lists_of = params_of("lists.csv", conventions=changed)
+    truth_of = params_of("truth.csv", conventions=changed)
+    with isolated_connection() as connection:
+        load(connection, lists_of, "m")
+    with isolated_connection() as connection:
+        load_truth(connection, truth_of)
+    task = Task([parse(label) for label in RANKED_LABELS], own)
+    paths = Path("results/lists/m.parquet"), Path("results/data/truth.parquet")
+    in_ranges = [part.values for part in execute_by_ranges(_data(*paths), task, 50)]
+    (at_once,) = (part.values for part in execute_in_memory(_data(*paths), task))
+
+    assert at_once.select("user", *RANKED_LABELS).equals(expected)
+    assert pl.concat(in_ranges).select("user", *RANKED_LABELS).equals(expected)
+
+
+@pytest.mark.usefixtures("ranked_files")
+def test_lists_of_two_rankings_are_written_by_user_ranking_and_rank() -> None:
+    with isolated_connection() as connection:
+        load(connection, params_of("lists.csv", conventions=CONVENTIONS[0]), "m")
+
+    rows = pl.read_parquet("results/lists/m.parquet").select("user", "ranking", "rank").rows()
+    assert rows == [(u, ranking, rank) for u in RANKED_USERS for ranking in (0, 1) for rank in range(1, 7)]  # fmt: skip
+
+
+@pytest.mark.usefixtures("ranked_files")
+def test_lists_without_ties_are_kept_once_whatever_the_rankings() -> None:
+    scores = (
+        pl.read_csv("lists.csv")
+        .with_row_index()
+        .with_columns(score=-pl.col("index").cast(pl.Float64))
+    )
+    scores.select("user", pl.format("j{}", "index").alias("item"), "score").write_csv("lists.csv")
+    changed = {"overrides": {"RR": {"ties": "item_desc"}}}
+
+    with isolated_connection() as connection:
+        load(connection, params_of("lists.csv", conventions=changed), "m")
+
+    loaded = pl.read_parquet("results/lists/m.parquet")
+    assert "ranking" not in loaded.columns
+    assert len(loaded) == len(ROWS)
+
+
+@pytest.mark.parametrize("changed", [*CONVENTIONS[:3], *CONVENTIONS[4:]], ids=str)
+@pytest.mark.usefixtures("ranked_files")
+def test_ranked_lists_are_explained_as_they_are_evaluated(changed: dict[str, Any]) -> None:
+    own = cc.preset("standard", **changed)
+    recs, truth = pl.read_csv("lists.csv"), pl.read_csv("truth.csv").cast({"grade": pl.Float64})
+    expected = cc.evaluate(recs, truth, metrics=RANKED_LABELS, conventions=own).per_user
+    with isolated_connection() as connection:
+        load(connection, params_of("lists.csv", conventions=changed), "m")
+    lists = pl.read_parquet("results/lists/m.parquet")
+
+    for label in RANKED_LABELS:
+        for user in RANKED_USERS[:1]:
+            derived = explain_ranked(lists, truth, user=user, metric=label, conventions=own)
+            assert isinstance(derived, Derivation)
+            value = expected.filter(pl.col("user") == user)[label].item()
+            assert repr(derived.value) == repr(value)
+
+
+@pytest.mark.usefixtures("ranked_files")
+def test_later_copies_are_explained_as_misses() -> None:
+    pl.DataFrame({"user": "u", "item": ["a", "a", "b"], "rank": [1, 2, 3]}).write_csv("lists.csv")
+    changed = {"duplicates": "first"}
+    with isolated_connection() as connection:
+        load(connection, params_of("lists.csv", conventions=changed), "m")
+    lists = pl.read_parquet("results/lists/m.parquet")
+    truth = pl.DataFrame({"user": "u", "item": ["a", "b"], "grade": [1.0, 1.0]})
+
+    derived = explain_ranked(
+        lists, truth, user="u", metric="AP@3", conventions=cc.preset("standard", **changed)
+    )
+
+    assert isinstance(derived, Derivation)
+    assert derived.value == (1 / 1 + 2 / 3) / 2
+    assert "  rank 2: (a later copy)" in derived.summary.splitlines()

@@ -1,0 +1,43 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+from concord.pipeline.running.outputs import write_json
+from concord.pipeline.stages.plots import made_beside
+from tests.pipeline.mlflow.log_project import write_project
+from tests.project import attempt
+from tests.reports.samples import sample
+
+COMPARISON = "results/comparison/comparison.json"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_project(tmp_path)
+    write_json(tmp_path / COMPARISON, sample.five_models())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_page_and_its_twin_are_written(project: Path) -> None:
+    done = attempt(project, "concord", "stage", "report")
+    assert done.returncode == 0
+    assert done.stderr.startswith("report: a page of ")
+    assert done.stderr.count("\n") == 1
+    for name in ("report.html", "report.md"):
+        text = (project / "results/report" / name).read_text(encoding="utf-8")
+        assert "ease has the highest nDCG@10" in text
+
+
+def test_a_missing_comparison_is_refused_with_exit_2(project: Path) -> None:
+    (project / COMPARISON).unlink()
+    done = attempt(project, "concord", "stage", "report")
+    assert done.returncode == 2
+    assert done.stderr == f"{COMPARISON}: there is no such file\n  fix: run `dvc repro compare`\n"
+
+
+def test_a_page_of_plots_that_was_not_made_is_no_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with made_beside() as page, pytest.raises(RuntimeError, match="`dvc plots` was not made: 1"):
+        page()
