@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from concord.pipeline.commands import (
     audit,
@@ -86,28 +86,36 @@ def build_parser() -> argparse.ArgumentParser:
         description="Evaluate top-N recommendations with fixed, reproducible and explained metrics. "
         "`dvc repro` runs the pipeline.",
     )
-    _add_verbosity(parser, default=[])
+    _add_verbosity(parser, "output_flags")
     parser.add_argument("--version", action=Version, nargs=0, help="print the version")
-    parser.set_defaults(parser=parser)
+    parser.set_defaults(parser=parser, output_flags=[], command_flags=[])
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="name")
     for name, command in COMMANDS.items():
-        of_command = commands.add_parser(name, help=command.HELP, description=command.HELP)
-        _add_verbosity(of_command, default=argparse.SUPPRESS)
-        command.add_arguments(of_command)
+        command_parser = commands.add_parser(name, help=command.HELP, description=command.HELP)
+        # Under the same name as above, the flags after the command would replace those before it.
+        _add_verbosity(command_parser, "command_flags")
+        command.add_arguments(command_parser)
     return parser
 
 
-def _add_verbosity(parser: argparse.ArgumentParser, default: Any) -> None:
+def _add_verbosity(parser: argparse.ArgumentParser, dest: str) -> None:
     group = parser.add_argument_group("verbosity")
     for flags, text in VERBOSITY.items():
         group.add_argument(
             *flags,
-            dest="output_flags",
+            dest=dest,
             action="append_const",
             const=flags[-1],
-            default=default,
+            default=argparse.SUPPRESS,
             help=text,
         )
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """Return the parsed command line; `output_flags` are those before and after the command."""
+    parsed = build_parser().parse_args(words)
+    parsed.output_flags = [*parsed.output_flags, *parsed.command_flags]
+    return parsed
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -119,14 +127,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prepare_process()
     from concord.pipeline.running.messages import flush
 
-    parser = build_parser()
     try:
-        parsed = parser.parse_args(words)
+        parsed = parse(words)
     except SystemExit:
         flush()
         raise
     if parsed.name is None:
-        parser.print_help()
+        parsed.parser.print_help()
         flush()
     elif parsed.name in DECIDING:
         _decide(parsed)

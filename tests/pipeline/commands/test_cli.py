@@ -1,5 +1,6 @@
 """The command `concord`: help, version, completion, and how a wrong command line is refused."""
 
+import json
 import subprocess
 import sys
 from importlib.metadata import version
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from concord.pipeline.commands import completion
-from concord.pipeline.commands.cli import build_parser
+from concord.pipeline.commands.cli import build_parser, parse
 from tests.project import ROOT, attempt, run
 
 
@@ -80,6 +81,26 @@ def test_a_wrong_command_line_is_refused_with_how_it_is_written(
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"command line: {problem}\n  fix: {fix}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "flags"),
+    [
+        ("validate", []),
+        ("-q validate", ["--quiet"]),
+        ("validate -v", ["--verbose"]),
+        ("-q validate -v", ["--quiet", "--verbose"]),
+        ("--debug -q stage report --log-json", ["--debug", "--quiet", "--log-json"]),
+    ],
+)
+def test_flags_before_and_after_a_command_add_up(arguments: str, flags: list[str]) -> None:
+    assert parse(arguments.split()).output_flags == flags
+
+
+def test_a_flag_before_a_command_is_kept_beside_one_after_it() -> None:
+    refused = attempt(ROOT, "concord", "--log-json", "presets", "no-such-preset", "-v").stderr
+
+    assert json.loads(refused)["level"] == "error"
 
 
 @pytest.mark.parametrize("more", [("--truth", "a.csv"), ("--model", "a=b.csv")])
