@@ -10,16 +10,20 @@ from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.data.units import rest_sql, user_sql
 from concord.metrics_core.errors import InputError, Problem, SettingNames, in_words, refuse
 
-_DISTINCT = """
-CREATE OR REPLACE TEMP TABLE {id}s_listed AS SELECT DISTINCT {id} AS id FROM lists WHERE {id} IS NOT NULL;
-CREATE OR REPLACE TEMP TABLE {id}s_known AS SELECT DISTINCT {id} AS id FROM truth;
+_IDS = """
+CREATE OR REPLACE TEMP TABLE {id}s_matched AS
+SELECT id, bool_or(listed) AS listed, bool_or(known) AS known
+FROM (SELECT {id} AS id, TRUE AS listed, FALSE AS known FROM lists WHERE {id} IS NOT NULL
+      UNION ALL
+      SELECT {id} AS id, FALSE AS listed, TRUE AS known FROM truth)
+GROUP BY id
 """
-_KNOWN = "SELECT count(*), count(known.id) FROM {id}s_listed AS listed LEFT JOIN {id}s_known AS known USING (id)"
+_COUNTS = "SELECT count(*) FILTER (listed), count(*) FILTER (listed AND known) FROM {id}s_matched"
 # Ids that the other side lacks as they are, and has in another spelling.
 _ALIKE = """
-WITH strange AS (SELECT CAST(id AS VARCHAR) AS id FROM {id}s_listed ANTI JOIN {id}s_known USING (id)),
-     lonely AS (SELECT CAST(id AS VARCHAR) AS id FROM {id}s_known ANTI JOIN {id}s_listed USING (id))
-SELECT count(DISTINCT strange.id), min((strange.id, lonely.id)) FROM strange JOIN lonely ON {here} = {there}
+WITH unmatched AS (SELECT CAST(id AS VARCHAR) AS id, listed FROM {id}s_matched WHERE listed <> known)
+SELECT count(DISTINCT ours.id), min((ours.id, truth.id))
+FROM unmatched AS ours JOIN unmatched AS truth ON {ours} = {truth} WHERE ours.listed AND NOT truth.listed
 """
 _FORM = (
     r"regexp_replace(nfc_normalize({x}), '^(-?[0-9]+)[.]0$', '\1')"  # a table of floats leaves `.0`
@@ -94,20 +98,20 @@ class DuckDBIds:
 
     def counted(self, column: str) -> tuple[int, int]:
         """See `IdSource`."""
-        self.connection.execute(_DISTINCT.format(id=column))
-        listed, known = only_row(self.connection, _KNOWN.format(id=column))
+        self.connection.execute(_IDS.format(id=column))
+        listed, known = only_row(self.connection, _COUNTS.format(id=column))
         return listed, known
 
     def lowest(self, column: str) -> tuple[Any, Any]:
         """See `IdSource`."""
-        here, there = (f"(SELECT min(id) FROM {column}s_{side})" for side in ("listed", "known"))
-        here, there = only_row(self.connection, f"SELECT {here}, {there}")
-        return here, there
+        lowest = "min(id) FILTER (listed), min(id) FILTER (known)"
+        ours, theirs = only_row(self.connection, f"SELECT {lowest} FROM {column}s_matched")
+        return ours, theirs
 
     def alike(self, column: str, spelling: str) -> tuple[int, Any]:
         """See `IdSource`."""
-        here, there = (spelling.format(x=f"{side}.id") for side in ("strange", "lonely"))
-        query = _ALIKE.format(id=column, here=here, there=there)
+        ours, truth = (spelling.format(x=f"{side}.id") for side in ("ours", "truth"))
+        query = _ALIKE.format(id=column, ours=ours, truth=truth)
         count, example = only_row(self.connection, query)
         return count, example
 

@@ -58,7 +58,7 @@ def in_memory() -> Iterator[DuckDBPyConnection]:
 
     Opening a database takes 12 ms, a schema 1 ms.
     """
-    with separate_schema(_database(os.getpid())) as connection:
+    with _schema(_database(os.getpid()), "memory", "main") as connection:
         yield connection
 
 
@@ -72,10 +72,17 @@ def registered_only() -> Iterator[DuckDBPyConnection]:
 @contextmanager
 def separate_schema(connection: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
     """Connect again to the same database, with a temporary schema."""
-    with second_cursor(connection) as other:
-        catalog, home = _place(other)
-        schema = f"use_{next(_numbers)}"
-        other.execute(f"CREATE SCHEMA {schema}; USE {catalog}.{schema}")
+    with _schema(connection, *_catalog_and_schema(connection)) as other:
+        yield other
+
+
+@contextmanager
+def _schema(
+    connection: DuckDBPyConnection, catalog: str, home: str
+) -> Iterator[DuckDBPyConnection]:
+    schema = f"use_{next(_numbers)}"
+    with connection.cursor() as other:
+        other.execute(f"CREATE SCHEMA {catalog}.{schema}; USE {catalog}.{schema}")
         try:
             yield other
         finally:
@@ -86,11 +93,11 @@ def separate_schema(connection: DuckDBPyConnection) -> Iterator[DuckDBPyConnecti
 def second_cursor(connection: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
     """Connect again to the same tables, so that its result may be open while `connection` runs other queries."""
     with connection.cursor() as other:
-        other.execute("USE {}.{}".format(*_place(connection)))
+        other.execute("USE {}.{}".format(*_catalog_and_schema(connection)))
         yield other
 
 
-def _place(connection: DuckDBPyConnection) -> tuple[str, str]:
+def _catalog_and_schema(connection: DuckDBPyConnection) -> tuple[str, str]:
     """Return the catalogue and the schema that a connection uses."""
     ((catalog, schema),) = connection.execute(
         "SELECT current_catalog(), current_schema()"

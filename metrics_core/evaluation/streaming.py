@@ -1,6 +1,6 @@
 """Evaluate sorted lists while they are read, range by range of users."""
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.list_batches import ListBatch, list_batch
-from concord.metrics_core.data.relations import in_memory, share_id_types
+from concord.metrics_core.data.relations import registered_only
 from concord.metrics_core.evaluation.diagnostics import ListSigns, count_list_signs
 from concord.metrics_core.evaluation.evaluate_model import ModelData
 from concord.metrics_core.evaluation.partition import (
@@ -22,8 +22,6 @@ from concord.metrics_core.evaluation.partition import (
     score_partition,
 )
 from concord.metrics_core.metrics.judged import Judged
-
-_NAMES = {"lists": "ranked", "truth": "judgements", "known": "knowns"}
 
 
 @dataclass
@@ -38,6 +36,8 @@ class StreamingEvaluator:
         The evaluated users, sorted; None: those of the ground truth.
     parts : list of Part
         Values, one for each range of users.
+    text_ids : list of str
+        The id columns that are compared as text, as the tables hold them in different types.
     ids : DataFrame
         The distinct users of the lists, then the distinct items.
     is_refused : bool
@@ -51,43 +51,49 @@ class StreamingEvaluator:
     parts: list[Part] = field(default_factory=list)
     ids: pl.DataFrame = field(default_factory=pl.DataFrame)
     is_refused: bool = False
+    text_ids: Sequence[str] = ()
 
     def keep(self, schema: pa.Schema, rows: Iterable[ListBatch]) -> None:
         """Evaluate the lists of each table, and the users of the ground truth between them."""
-        nothing = pa.Table.from_batches([], schema)
         self.parts, self.is_refused = [], False
-        frames = [self.truth] if self.users is None else [self.truth, self.users]
-        is_integer = pa.types.is_integer(schema.field("user").type)
-        is_sliced = all(frame.schema["user"].is_integer() == is_integer for frame in frames)
-        ordered = iter(rows) if is_sliced else _in_one(rows)  # as text users have another order
-        users, items = [], pc.unique(nothing.column("item"))
+        self.text_ids = self._mixed_ids(schema)
+        # As text users have another order than as integers.
+        batches = _in_one(rows) if "user" in self.text_ids else iter(rows)
+        users: list[pa.Array] = []
+        items = pc.unique(pa.chunked_array([], schema.field("item").type))
 
         def judged(connection: DuckDBPyConnection) -> Iterator[tuple[dict[int, Judged], ListSigns]]:
             nonlocal items
-            for lists, low, high in _ranges(one_ahead(ordered)):
-                users.append(lists.users)
-                listed = lists.column("item") if lists.items is None else lists.items
-                items = pc.unique(pa.chunked_array([items, listed]))
+            for batch, low, high in _ranges(one_ahead(batches)):
+                users.append(batch.users)
+                batch_items = batch.column("item") if batch.items is None else batch.items
+                items = pc.unique(pa.chunked_array([items, batch_items]))
                 if not self.is_refused:
-                    yield self._judge(connection, lists.table, low, high)
+                    yield self._judge(connection, batch.table, low, high)
             if not users:
-                yield self._judge(connection, nothing, None, None)
+                yield self._judge(connection, pa.Table.from_batches([], schema), None, None)
 
-        with in_memory() as connection:
-            self._register(connection, nothing, None, None)
-            share_id_types(
-                connection, _NAMES if self.users is not None else dict([*_NAMES.items()][:2])
-            )
-            if self.users is None:
-                connection.execute("CREATE TEMP VIEW known AS SELECT DISTINCT user FROM truth")
-            with closing(one_ahead(judged(connection))) as ahead:  # no query goes on after an error
-                for ranked, signs in ahead:
-                    self._score(ranked, signs)
+        with (
+            registered_only() as connection,
+            closing(one_ahead(judged(connection))) as ahead,  # no query goes on after an error
+        ):
+            for ranked, signs in ahead:
+                self._score(ranked, signs)
         columns = (
             pa.table({"user": pa.chunked_array(users, schema.field("user").type)}),
             pa.table({"item": items}),
         )
         self.ids = pl.DataFrame(pa.concat_tables(columns, promote_options="default"))
+
+    def _mixed_ids(self, schema: pa.Schema) -> list[str]:
+        """Return the id columns that hold text in one table and integers in another."""
+        frames = [self.truth] if self.users is None else [self.truth, self.users]
+        kinds = {
+            name: {frame.schema[name].is_integer() for frame in frames if name in frame.columns}
+            | {pa.types.is_integer(schema.field(name).type)}
+            for name in ("user", "item")
+        }
+        return [name for name, kind in kinds.items() if len(kind) > 1]
 
     def execute(self, _data: ModelData, _task: Task) -> Generator[Part]:
         """Yield the values that were computed while the lists were read; an `Executor`."""
@@ -96,10 +102,11 @@ class StreamingEvaluator:
     def _register(
         self, connection: DuckDBPyConnection, lists: pa.Table, low: Any, high: Any
     ) -> None:
-        connection.register("ranked", lists)
-        connection.register("judgements", _between(self.truth, low, high).to_arrow())
-        if self.users is not None:
-            connection.register("knowns", _between(self.users, low, high).to_arrow())
+        truth = _between(self.truth, low, high)
+        known = truth.select("user") if self.users is None else _between(self.users, low, high)
+        tables = {"lists": lists, "truth": truth.to_arrow(), "known": known.to_arrow()}
+        for name, table in tables.items():
+            connection.register(name, _with_text_ids(table, self.text_ids))
 
     def _judge(
         self, connection: DuckDBPyConnection, lists: pa.Table, low: Any, high: Any
@@ -120,6 +127,13 @@ class StreamingEvaluator:
             self.parts.append(replace(score_partition(ranked, self.task), signs=signs))
         except ValueError:
             self.parts, self.is_refused = [], True
+
+
+def _with_text_ids(table: pa.Table, columns: Sequence[str]) -> pa.Table:
+    for name in set(columns) & set(table.column_names):
+        text = table.column(name).cast(pa.string())
+        table = table.set_column(table.column_names.index(name), name, text)
+    return table
 
 
 def _between(frame: pl.DataFrame, low: Any, high: Any) -> pl.DataFrame:
