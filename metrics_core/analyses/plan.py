@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from concord.metrics_core.analyses.plan_differences import (
-    ObservedDifference,
     PerUserValues,
     PowerTarget,
     from_comparison,
@@ -38,68 +37,18 @@ from concord.metrics_core.results.plan import (
     PowerCurve,
     VarianceComponents,
 )
-from concord.metrics_core.stats.power import MIN_COUNT, difference_claim, power_of, smallest_effect
+from concord.metrics_core.stats.power import (
+    MIN_COUNT,
+    Claim,
+    difference_claim,
+    power_of,
+    smallest_effect,
+)
 
 _STEPS = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80)  # of each power of ten
-_FROM, _TO = 10, 4  # a tenth to four times the users at hand
-_BEYOND = 2  # times the largest number needed, so that the last line is seen to reach its level
-_MAX = 1_000  # times the users at hand, however many are needed
-
-
-def power_curves(plan: Plan, label: str | None) -> list[PowerCurve]:
-    """Return one curve per model of a label over all users, all by the same numbers of users."""
-    differences = [
-        each
-        for each in plan.differences
-        if each.label == label and each.segment is None and each.variance is not None
-    ]
-    users = tuple(_user_grid(differences)) if differences else ()
-    return [_curve(plan, each, users) for each in differences]
-
-
-def _user_grid(differences: Sequence[PlannedDifference]) -> Iterator[int]:
-    """Yield round numbers from a tenth of the users at hand to those that are needed."""
-    counts = [each.n_users for each in differences]
-    needed = [each.users_needed_corrected or 0 for each in differences]
-    low = max(min(counts) // _FROM, MIN_COUNT)
-    high = min(max(_TO * max(counts), *needed), _MAX * max(counts))
-    decade = 10
-    while decade <= high:
-        yield from (n for step in _STEPS if low <= (n := decade * step // 10) <= _BEYOND * high)
-        decade *= 10
-
-
-def _curve(plan: Plan, difference: PlannedDifference, users: tuple[int, ...]) -> PowerCurve:
-    alpha = 1 - plan.confidence
-    power, power_corrected = (
-        _powers(difference, level, users) for level in (alpha, alpha / difference.tests)
-    )
-    smallest, smallest_corrected = (
-        _smallest(plan, difference, level, users) for level in (alpha, alpha / difference.tests)
-    )
-    return PowerCurve(difference.model, users, power, power_corrected, smallest, smallest_corrected)
-
-
-def _powers(difference: PlannedDifference, alpha: float, users: Sequence[int]) -> tuple[float, ...]:
-    variance, effect = difference.variance, difference.effect
-    if effect is None or variance is None:
-        return ()
-    claim, seeds = difference_claim(alpha), difference.seeds
-    return tuple(power_of(claim, effect, variance, users=n, seeds=seeds) for n in users)
-
-
-def _smallest(
-    plan: Plan, difference: PlannedDifference, alpha: float, users: Sequence[int]
-) -> tuple[float, ...]:
-    assert difference.variance is not None
-    claim, seeds = difference_claim(alpha), difference.seeds
-    effects = (
-        smallest_effect(claim, difference.variance, power=plan.power, users=n, seeds=seeds)
-        for n in users
-    )
-    return tuple(effect for effect in effects if effect is not None)
-
-
+_MIN_DIVISOR, _MIN_FACTOR = 10, 4  # a tenth to four times the users at hand
+_MAX_FACTOR = 1_000  # times the users at hand, however many are needed
+_MARGIN = 2  # times the largest number needed, so that the last curve is seen to reach its level
 CONFIDENCE = 0.95
 POWER = 0.8
 MAX_COUNT = 10**12
@@ -193,9 +142,8 @@ def plan(
     raise_problems(_stated_problems(sd, users, seeds, tests, effect))
     assert users is not None
     variance = sd if isinstance(sd, VarianceComponents) else VarianceComponents(float(sd or 0.0))
-    target = PowerTarget(power, 1 - level, None if effect is None else float(effect))
-    observed = ObservedDifference(users, None, variance, seeds)
-    return Plan(power, level, (plan_difference(observed, target, min_effect=0.0, tests=tests),))
+    target = PowerTarget(power, 1 - level, None if effect is None else float(effect), tests=tests)
+    return Plan(power, level, (plan_difference(target, variance, users, seeds=seeds),))
 
 
 def plan_comparison(
@@ -277,5 +225,55 @@ def _stated_problems(sd: Any, users: Any, seeds: Any, tests: Any, effect: Any) -
         fix = "give `sd=VarianceComponents(…)` and `seeds=`, or neither"
         yield Problem("seeds", "and the variance of seeds belong together", fix)
     if isinstance(effect, str):
-        what = f"{effect!r} is a share of a mean that is not given"
-        yield Problem("effect", what, "write a number")
+        problem = f"{effect!r} is a share of a mean that is not given"
+        yield Problem("effect", problem, "write a number")
+
+
+def power_curves(plan: Plan, label: str | None) -> list[PowerCurve]:
+    """Return one curve per model of a label over all users, all by the same numbers of users."""
+    differences = [
+        each
+        for each in plan.differences
+        if each.label == label and each.segment is None and each.variance is not None
+    ]
+    users = tuple(_user_grid(differences)) if differences else ()
+    return [_power_curve(plan, each, users) for each in differences]
+
+
+def _user_grid(differences: Sequence[PlannedDifference]) -> Iterator[int]:
+    """Yield round numbers from a tenth of the users at hand to those that are needed."""
+    counts = [each.n_users for each in differences]
+    needed = [each.users_needed_corrected or 0 for each in differences]
+    low = max(min(counts) // _MIN_DIVISOR, MIN_COUNT)
+    high = min(max(_MIN_FACTOR * max(counts), *needed), _MAX_FACTOR * max(counts))
+    decade = 10
+    while decade <= high:
+        yield from (n for step in _STEPS if low <= (n := decade * step // 10) <= _MARGIN * high)
+        decade *= 10
+
+
+def _power_curve(plan: Plan, difference: PlannedDifference, users: tuple[int, ...]) -> PowerCurve:
+    variance, effect, seeds = difference.variance, difference.effect, difference.seeds
+    assert variance is not None
+
+    def powers(claim: Claim) -> tuple[float, ...]:
+        if effect is None:
+            return ()
+        return tuple(power_of(claim, effect, variance, users=n, seeds=seeds) for n in users)
+
+    def smallest(claim: Claim) -> tuple[float, ...]:
+        effects = (
+            smallest_effect(claim, variance, power=plan.power, users=n, seeds=seeds) for n in users
+        )
+        return tuple(each for each in effects if each is not None)
+
+    alpha = 1 - plan.confidence
+    alone, corrected = difference_claim(alpha), difference_claim(alpha / difference.tests)
+    return PowerCurve(
+        difference.model,
+        users,
+        powers(alone),
+        powers(corrected),
+        smallest(alone),
+        smallest(corrected),
+    )

@@ -16,13 +16,13 @@ from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Difference, Segmentation, SegmentCell
+from concord.metrics_core.results.comparison_parts import Difference, Segmentation
 from concord.metrics_core.results.evaluation import Evaluation
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS
 from concord.metrics_core.results.plan import PlannedDifference, VarianceComponents
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.mean_interval import t_quantile
-from concord.metrics_core.stats.paired import PairedTest, paired_tests
+from concord.metrics_core.stats.paired import paired_tests
 from concord.metrics_core.stats.power import (
     MIN_COUNT,
     Claim,
@@ -41,33 +41,32 @@ PerUserValues = Mapping[str, Any]  # model -> frame of per-user values, or resul
 
 @dataclass(frozen=True)
 class PowerTarget:
-    """The true difference to find, with which power and at which level."""
+    """The true difference to find, and the rules by which it is found.
+
+    Attributes
+    ----------
+    power, alpha : float
+        Probability to find it, and level of the test.
+    effect : float or None
+        The true difference; None if none was requested.
+    min_effect : float
+        Minimum relevant difference.
+    tests : int
+        Number of comparisons that the correction is for.
+    """
 
     power: float
     alpha: float
     effect: float | None
-
-
-@dataclass(frozen=True)
-class ObservedDifference:
-    """Users of a difference and how much they vary; `variance` is None if it is not known."""
-
-    n_users: int
-    n_nonzero: int | None
-    variance: VarianceComponents | None
-    seeds: int | None = None
-    label: str | None = None
-    model: str | None = None
-    baseline: str | None = None
-    segmentation: str | None = None
-    segment: str | None = None
+    min_effect: float = 0.0
+    tests: int = 1
 
 
 def variance_from_interval(
     low: float | None, high: float | None, n_users: int, confidence: float
 ) -> VarianceComponents | None:
     """Return sd = half width · √n / t(n - 1) of a t interval; None without an interval."""
-    if low is None or high is None:
+    if low is None or high is None or math.isnan(low):
         return None
     half = (high - low) / 2
     return VarianceComponents(half * math.sqrt(n_users) / t_quantile(n_users, confidence))
@@ -81,86 +80,75 @@ def min_users(n_users: int, n_nonzero: int | None) -> int:
 
 
 def plan_difference(
-    observed: ObservedDifference, target: PowerTarget, *, min_effect: float, tests: int
+    target: PowerTarget,
+    variance: VarianceComponents | None,
+    n_users: int,
+    n_nonzero: int | None = None,
+    seeds: int | None = None,
+    *,
+    label: str | None = None,
+    model: str | None = None,
+    baseline: str | None = None,
+    segmentation: str | None = None,
+    segment: str | None = None,
 ) -> PlannedDifference:
-    """Return the plan of one difference, corrected for `tests` comparisons."""
-    solver = _Solver(observed, target)
-    effect, variance, seeds = target.effect, observed.variance, observed.seeds
-    alone, corrected = difference_claim(target.alpha), difference_claim(target.alpha / tests)
-    is_better = superiority_claim(min_effect, target.alpha, target.alpha / tests)
+    """Return the plan of one difference; `variance` is None if it is not known."""
+    effect, min_effect = target.effect, target.min_effect
+    corrected_alpha = target.alpha / target.tests
+
+    def smallest(claim: Claim) -> float | None:
+        if variance is None:
+            return None
+        return smallest_effect(claim, variance, power=target.power, users=n_users, seeds=seeds)
+
+    def power(claim: Claim) -> float | None:
+        if variance is None or effect is None:
+            return None
+        return power_of(claim, effect, variance, users=n_users, seeds=seeds)
+
+    def users(claim: Claim, effect: float | None) -> int | None:
+        if variance is None or effect is None:
+            return None
+        needed = users_needed(claim, effect, variance, power=target.power, seeds=seeds)
+        return needed and max(needed, min_users(n_users, n_nonzero))
+
+    def replicates(claim: Claim) -> int | None:
+        if variance is None or effect is None or seeds is None:
+            return None
+        return seeds_needed(claim, effect, variance, power=target.power, users=n_users)
+
+    alone, corrected = difference_claim(target.alpha), difference_claim(corrected_alpha)
+    is_better = superiority_claim(min_effect, target.alpha, corrected_alpha)
     is_equivalent = equivalence_claim(min_effect or effect or 0.0, target.alpha)
     can_be_better = effect is not None and effect > min_effect
     by_seeds = variance if seeds is not None else None
     return PlannedDifference(
-        label=observed.label,
-        model=observed.model,
-        baseline=observed.baseline,
-        segmentation=observed.segmentation,
-        segment=observed.segment,
-        n_users=observed.n_users,
-        n_nonzero=observed.n_nonzero,
+        label=label,
+        model=model,
+        baseline=baseline,
+        segmentation=segmentation,
+        segment=segment,
+        n_users=n_users,
+        n_nonzero=n_nonzero,
         sd=by_seeds.sd_users if by_seeds else variance.sd_one_seed if variance else None,
         sd_seeds=by_seeds.sd_seeds if by_seeds else None,
         sd_residual=by_seeds.sd_residual if by_seeds else None,
         seeds=seeds,
-        tests=tests,
-        smallest=solver.smallest(alone),
-        smallest_corrected=solver.smallest(corrected),
+        tests=target.tests,
+        smallest=smallest(alone),
+        smallest_corrected=smallest(corrected),
         min_effect=min_effect,
-        smallest_better=solver.smallest(is_better),
+        smallest_better=smallest(is_better),
         effect=effect,
-        power=solver.power(alone),
-        power_corrected=solver.power(corrected),
-        users_needed=solver.users(alone, effect),
-        users_needed_corrected=solver.users(corrected, effect),
-        users_better=solver.users(is_better, effect) if can_be_better else None,
-        users_equivalent=solver.users(is_equivalent, 0.0) if is_equivalent.bound < 0 else None,
-        seeds_needed=solver.seeds(alone),
-        seeds_needed_corrected=solver.seeds(corrected),
+        power=power(alone),
+        power_corrected=power(corrected),
+        users_needed=users(alone, effect),
+        users_needed_corrected=users(corrected, effect),
+        users_better=users(is_better, effect) if can_be_better else None,
+        users_equivalent=users(is_equivalent, 0.0) if is_equivalent.bound < 0 else None,
+        seeds_needed=replicates(alone),
+        seeds_needed_corrected=replicates(corrected),
     )
-
-
-@dataclass(frozen=True)
-class _Solver:
-    """Answers on one difference; None if the variance is not known or no effect was requested."""
-
-    observed: ObservedDifference
-    target: PowerTarget
-
-    def smallest(self, claim: Claim) -> float | None:
-        observed = self.observed
-        if observed.variance is None:
-            return None
-        return smallest_effect(
-            claim,
-            observed.variance,
-            power=self.target.power,
-            users=observed.n_users,
-            seeds=observed.seeds,
-        )
-
-    def power(self, claim: Claim) -> float | None:
-        observed, effect = self.observed, self.target.effect
-        if observed.variance is None or effect is None:
-            return None
-        return power_of(
-            claim, effect, observed.variance, users=observed.n_users, seeds=observed.seeds
-        )
-
-    def users(self, claim: Claim, effect: float | None) -> int | None:
-        observed, power = self.observed, self.target.power
-        if observed.variance is None or effect is None:
-            return None
-        needed = users_needed(claim, effect, observed.variance, power=power, seeds=observed.seeds)
-        return needed and max(needed, min_users(observed.n_users, observed.n_nonzero))
-
-    def seeds(self, claim: Claim) -> int | None:
-        observed, effect = self.observed, self.target.effect
-        if observed.variance is None or effect is None or observed.seeds is None:
-            return None
-        return seeds_needed(
-            claim, effect, observed.variance, power=self.target.power, users=observed.n_users
-        )
 
 
 def from_comparison(
@@ -183,55 +171,50 @@ def from_comparison(
     InputError
         A label is one number over all users, whose standard deviation is not known.
     """
-    alpha = 1 - comparison.confidence
-    for label in labels:
-        differences = comparison.against_baseline(label)
-        if any(difference.test == "swap" for difference in differences):
-            problem = f"{label} is one number over all users, so its standard deviation is unknown"
+    for difference in (each for label in labels for each in comparison.against_baseline(label)):
+        if difference.test == "swap":
+            problem = f"{difference.label} is one number over all users, so its standard deviation is unknown"
             raise refuse("metrics", problem, "name a metric that has a value for each user")
-        for difference in differences:
-            min_effect = difference.min_effect or 0.0
-            wanted = min_effect if effect is None else absolute(effect, difference.mean_b or 0.0)
-            yield plan_difference(
-                _observe(comparison, difference),
-                PowerTarget(power, alpha, wanted or None),
+        family = [each for each in comparison.pairs if each.primary == difference.primary]
+        min_effect = difference.min_effect or 0.0
+        yield plan_difference(
+            PowerTarget(
+                power,
+                alpha=1 - comparison.confidence,
+                effect=absolute(effect or min_effect, difference.mean_b or 0.0) or None,
                 min_effect=min_effect,
-                tests=_family_size(comparison, difference),
-            )
+                tests=max(sum(each.p is not None for each in family), 1),
+            ),
+            *_observed_variance(comparison, difference),
+            label=difference.label,
+            model=difference.a,
+            baseline=difference.b,
+        )
     for segmentation in comparison.segments if segments else ():
-        yield from _from_segmentation(comparison, segmentation, labels, effect, power)
+        if segmentation.kind != "recommended_item":  # shares of items are neither better nor worse
+            yield from _from_segmentation(comparison, segmentation, labels, effect, power)
 
 
-def _observe(comparison: Comparison, difference: Difference) -> ObservedDifference:
-    """With replicates, the plan is to hold over new seeds too."""
-    n_users = difference.n_users
+def _observed_variance(
+    comparison: Comparison, difference: Difference
+) -> tuple[VarianceComponents | None, int, int, int | None]:
+    """Return the variance and the numbers of users, of users that differ, and of seeds.
+
+    With replicates, the plan is to hold over new seeds too.
+    """
+    n_users, seeds = difference.n_users, None
     variance = variance_from_interval(
         difference.ci_low, difference.ci_high, n_users, comparison.confidence
     )
     replicated = comparison.retrained(difference.a, difference.b, difference.label)
-    seeds = None
     if replicated is not None and replicated.share == 1:
         variance = None  # nested seeds: their variance includes that of the users
     elif replicated is not None and replicated.share is not None and variance:
         seeds = min(n for n in (replicated.trainings_a, replicated.trainings_b) if n > 1)
-        of_users = variance.sd_users * variance.sd_users / n_users
-        of_seeds = seeds * of_users * replicated.share / (1 - replicated.share)
-        variance = VarianceComponents(variance.sd_users, sd_seeds=math.sqrt(of_seeds))
-    return ObservedDifference(
-        n_users=n_users,
-        n_nonzero=difference.n_nonzero,
-        variance=variance,
-        seeds=seeds,
-        label=difference.label,
-        model=difference.a,
-        baseline=difference.b,
-    )
-
-
-def _family_size(comparison: Comparison, difference: Difference) -> int:
-    """Return the number of tests that are corrected together with this one."""
-    family = [each for each in comparison.pairs if each.primary == difference.primary]
-    return max(sum(each.p is not None for each in family), 1)
+        user_variance = variance.sd_users * variance.sd_users / n_users
+        seed_variance = seeds * user_variance * replicated.share / (1 - replicated.share)
+        variance = VarianceComponents(variance.sd_users, sd_seeds=math.sqrt(seed_variance))
+    return variance, n_users, difference.n_nonzero, seeds
 
 
 def _from_segmentation(
@@ -241,8 +224,6 @@ def _from_segmentation(
     effect: Effect | None,
     power: float,
 ) -> Iterator[PlannedDifference]:
-    if segmentation.kind == "recommended_item":
-        return  # shares of what is shown are neither better nor worse
     reference = {
         (cell.label, cell.segment): cell
         for cell in segmentation.cells
@@ -254,32 +235,21 @@ def _from_segmentation(
         if cell.model == comparison.baseline or not is_requested:
             continue
         baseline = reference[cell.label, cell.segment]
-        min_effect = absolute(min_effect_of(comparison, cell.label), baseline.mean or 0.0)
-        wanted = min_effect if effect is None else absolute(effect, baseline.mean or 0.0)
+        n_users, mean = min(cell.n_users, baseline.n_users), baseline.mean or 0.0
+        min_effect = absolute(min_effect_of(comparison, cell.label), mean)
+        target_effect = min_effect if effect is None else absolute(effect, mean)
+        confidence = comparison.confidence
         yield plan_difference(
-            _observe_segment(comparison, segmentation.name, cell, baseline),
-            PowerTarget(power, 1 - comparison.confidence, wanted or None),
-            min_effect=min_effect,
-            tests=tests,
+            PowerTarget(power, 1 - confidence, target_effect or None, min_effect, tests),
+            variance_from_interval(cell.diff_low, cell.diff_high, n_users, confidence),
+            n_users,
+            cell.n_nonzero,
+            label=cell.label,
+            model=cell.model,
+            baseline=comparison.baseline,
+            segmentation=segmentation.name,
+            segment=cell.segment,
         )
-
-
-def _observe_segment(
-    comparison: Comparison, segmentation: str, cell: SegmentCell, baseline: SegmentCell
-) -> ObservedDifference:
-    n_users = min(cell.n_users, baseline.n_users)
-    return ObservedDifference(
-        n_users=n_users,
-        n_nonzero=cell.n_nonzero,
-        variance=variance_from_interval(
-            cell.diff_low, cell.diff_high, n_users, comparison.confidence
-        ),
-        label=cell.label,
-        model=cell.model,
-        baseline=comparison.baseline,
-        segmentation=segmentation,
-        segment=cell.segment,
-    )
 
 
 def min_effect_of(comparison: Comparison, label: str) -> Effect:
@@ -317,24 +287,18 @@ def from_values(
     }
     tests = sum(not np.isnan(each.p) for of_label in differences.values() for each in of_label)
     for label in labels:
-        for (model, other), difference in zip(every_pair, differences[label], strict=True):
+        for (model, other), each in zip(every_pair, differences[label], strict=True):
             if other == baseline:
-                wanted = None if effect is None else absolute(effect, difference.mean_b)
+                target = None if effect is None else absolute(effect, each.mean_b) or None
                 yield plan_difference(
-                    _observe_values(label, model, baseline, difference, confidence),
-                    PowerTarget(power, 1 - confidence, wanted or None),
-                    min_effect=0.0,
-                    tests=max(tests, 1),
+                    PowerTarget(power, 1 - confidence, target, tests=max(tests, 1)),
+                    variance_from_interval(each.ci_low, each.ci_high, each.n_users, confidence),
+                    each.n_users,
+                    each.n_nonzero,
+                    label=label,
+                    model=model,
+                    baseline=baseline,
                 )
-
-
-def _observe_values(
-    label: str, model: str, baseline: str, difference: PairedTest, confidence: float
-) -> ObservedDifference:
-    low, high = difference.ci_low, difference.ci_high
-    n_users, is_known = difference.n_users, not np.isnan(low)
-    variance = variance_from_interval(low, high, n_users, confidence) if is_known else None
-    return ObservedDifference(n_users, difference.n_nonzero, variance, None, label, model, baseline)
 
 
 def _clusters(aligned: Aligned, label: str, values: PerUserValues) -> Clusters | None:
@@ -351,8 +315,8 @@ def _unit_mean(values: PerUserValues) -> UnitMean | None:
         for model, value in values.items()
     }
     if len(set(means.values())) > 1:
-        listed = ", ".join(f"{model} has unit_mean {mean}" for model, mean in means.items())
-        raise refuse("values", f"are of different units: {listed}", "evaluate all models alike")
+        units = ", ".join(f"{model} has unit_mean {mean}" for model, mean in means.items())
+        raise refuse("values", f"are of different units: {units}", "evaluate all models alike")
     unit_mean: UnitMean | None = next(iter(means.values()))
     return unit_mean
 
