@@ -9,12 +9,12 @@ from benchmarks.simulated import Floats
 from benchmarks.tabulated import rate, rng_of, table_of
 from concord.metrics_core.analyses.calibrate_statistics import (
     permutation_p_values,
-    sign_interval,
     sign_test_p,
     tau_b,
     tau_interval,
 )
 from concord.metrics_core.results.calibration import MIN_FOR_TAU
+from concord.metrics_core.stats.mean_interval import clopper_pearson
 
 CONFIDENCE = 0.95
 SIZES = (5, 10, 20, 40)
@@ -29,7 +29,7 @@ def signs() -> list[str]:
         for n in SIZES:
             runs = 4_000
             drawn = rng_of(n, round(100 * share)).binomial(n, share, runs).tolist()
-            ends = [sign_interval(agree, n, CONFIDENCE) for agree in drawn]
+            ends = [clopper_pearson(agree, n, CONFIDENCE) for agree in drawn]
             walds = [_wald(agree, n) for agree in drawn]
             inside = [sum(low <= share <= high for low, high in each) for each in (ends, walds)]
             rows.append((f"{share:.0%}", f"{n}", *(rate(each, runs) for each in inside)))

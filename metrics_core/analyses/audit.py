@@ -9,16 +9,15 @@ import polars as pl
 from concord.metrics_core.analyses.audit_checks import (
     COLD_ITEMS,
     COLD_USERS,
-    ITEM_COPIES,
-    ITEMS_BORN_AFTER,
+    KINDS,
     TRAIN_AFTER_TRUTH,
     TRUTH_BEFORE_TRAIN,
     TRUTH_IN_TRAIN,
-    USER_COPIES,
-    USERS_BORN_AFTER,
     AuditTables,
     CheckedRows,
     Kind,
+    born_after_query,
+    copies_query,
     find_copies,
     find_future_items,
     find_rows,
@@ -233,17 +232,26 @@ def _with_effects(
 def _run_checks(evidence: ComparisonInput, tables: AuditTables) -> Iterator[Checked]:
     """Yield every check; one that is not made affects nobody."""
     yield from _time_checks(evidence, tables)
-    both = find_rows(tables, TRUTH_IN_TRAIN)
-    yield _warned(both, tables, truth_in_train(both.rows, both.of_rows, both.users))
-    yield _copies(tables, "item")
-    yield _copies(tables, "user")
+    known = find_rows(tables, TRUTH_IN_TRAIN)
+    yield _check(known, tables, truth_in_train(known.rows, known.of_rows, known.users))
+    yield _check_copies(tables, "item")
+    yield _check_copies(tables, "user")
     cold_users = find_rows(tables, COLD_USERS)
-    if cold_users.users == tables.n_users:
-        yield _warned(cold_users, tables, unrelated_train(evidence.config.settings))
-    else:
-        yield _noticed(cold_users, tables)
-    yield _noticed(find_rows(tables, COLD_ITEMS), tables)
-    yield _drift(tables)
+    is_unrelated = cold_users.users == tables.n_users
+    yield _check(
+        cold_users, tables, unrelated_train(evidence.config.settings) if is_unrelated else "notice"
+    )
+    yield _check(find_rows(tables, COLD_ITEMS), tables, "notice")
+    drift = measure_drift(tables)
+    risen = replace(find_rows(tables, RISEN), examples=drift.examples)
+    check, affected = _check(risen, tables, None)
+    count = replace(
+        check.count,
+        severity="notice" if drift.exceeds_chance else None,
+        bits=drift.bits,
+        bits_by_chance=drift.mean_by_chance,
+    )
+    yield replace(check, count=count), affected
 
 
 def _time_checks(evidence: ComparisonInput, tables: AuditTables) -> Iterator[Checked]:
@@ -251,77 +259,60 @@ def _time_checks(evidence: ComparisonInput, tables: AuditTables) -> Iterator[Che
         yield from map(_not_made, _TIME_CHECKS)
         return
     before = find_rows(tables, TRUTH_BEFORE_TRAIN)
-    yield _warned(before, tables, truth_before_train(before.users))
+    yield _check(before, tables, truth_before_train(before.users))
     after = find_rows(tables, TRAIN_AFTER_TRUTH)
-    check, affected = _noticed(after, tables)
+    check, affected = _check(after, tables, "notice")
     share = only_row(tables.connection, _TRAIN_SHARE_AFTER)[0] if after.rows else None
     yield replace(check, train_share_after=share), affected
-    yield _future_items(evidence, tables)
-    for kind, query in (("item", ITEMS_BORN_AFTER), ("user", USERS_BORN_AFTER)):
-        born = find_rows(tables, query)
+    yield _check_future_items(evidence, tables)
+    for kind in KINDS:
+        born = find_rows(tables, born_after_query(kind))
         warning = born_after(kind, born.rows, born.of_rows, users=born.users, items=born.items)
-        yield _warned(born, tables, warning)
+        yield _check(born, tables, warning)
 
 
-def _future_items(evidence: ComparisonInput, tables: AuditTables) -> Checked:
+def _check_future_items(evidence: ComparisonInput, tables: AuditTables) -> Checked:
     k = evidence.config.main_cutoff
     at_k = {name: single.at_cutoff(k) for name, single in lists_of(evidence.models).items()}
     if any(counts.get("future") is None for counts in at_k.values()):
         return _not_made("future_items")
-    found = find_future_items(tables, k)
-    if not found.rows:
-        return _check(found, tables, None)
+    rows = find_future_items(tables, k)
+    if not rows.rows:
+        return _check(rows, tables, None)
     shares = {
         name: counts["future"] / counts["shown"] for name, counts in at_k.items() if counts["shown"]
     }
-    return _warned(found, tables, future_items(shares, k))
+    return _check(rows, tables, future_items(shares, k))
 
 
-def _copies(tables: AuditTables, kind: Kind) -> Checked:
+def _check_copies(tables: AuditTables, kind: Kind) -> Checked:
     copies, pairs = find_copies(tables, kind)
-    found = find_rows(tables, ITEM_COPIES if kind == "item" else USER_COPIES)
-    severity: Severity | None = "notice" if copies.n_ids else None
-    if found.rows:
-        severity = severity_of_rows(found.rows, found.of_rows)
+    rows = find_rows(tables, copies_query(kind))
+    if rows.rows:
+        check, affected = _check(rows, tables, severity_of_rows(rows.rows, rows.of_rows))
     else:
-        found = replace(found, examples=pairs)
-    check, affected = _check(found, tables, severity)
+        check, affected = _check(replace(rows, examples=pairs), tables, None)
+        severity: Severity | None = "notice" if copies.n_ids else None
+        check = replace(check, count=replace(check.count, severity=severity))
     return replace(check, copies=copies), affected
 
 
-def _drift(tables: AuditTables) -> Checked:
-    drift = measure_drift(tables)
-    risen = replace(find_rows(tables, RISEN), examples=drift.examples)
-    check, affected = _check(risen, tables, "notice" if drift.exceeds_chance else None)
-    count = replace(check.count, bits=drift.bits, bits_by_chance=drift.mean_by_chance)
-    return replace(check, count=count), affected
-
-
-def _warned(found: CheckedRows, tables: AuditTables, warning: Warned) -> Checked:
-    """Return a check with the severity and the warning of a comparison; without them if no row was found."""
-    if not found.rows:
-        return _check(found, tables, None)
-    check, affected = _check(found, tables, warning.severity)
-    return replace(check, warning=warning), affected
-
-
-def _noticed(found: CheckedRows, tables: AuditTables) -> Checked:
-    return _check(found, tables, "notice" if found.rows else None)
-
-
-def _check(found: CheckedRows, tables: AuditTables, severity: Severity | None) -> Checked:
+def _check(rows: CheckedRows, tables: AuditTables, reason: Warned | Severity | None) -> Checked:
+    """Return a check and the affected users; the reason, a warning or a severity, holds if there are rows."""
+    warning = reason if isinstance(reason, Warned) and rows.rows else None
+    severity = reason.severity if isinstance(reason, Warned) else reason
     count = CheckCount(
-        check=found.name,
+        check=rows.name,
         made=True,
-        severity=severity,
-        rows=found.rows,
-        of_rows=found.of_rows,
-        users=found.users,
+        severity=severity if rows.rows else None,
+        rows=rows.rows,
+        of_rows=rows.of_rows,
+        users=rows.users,
         of_users=tables.n_users,
-        items=found.items,
-        of_items=found.of_items,
+        items=rows.items,
+        of_items=rows.of_items,
     )
-    return AuditCheck(count, found.examples), found.affected
+    return AuditCheck(count, rows.examples, warning), rows.affected
 
 
 def _not_made(name: str) -> Checked:

@@ -22,6 +22,9 @@ from concord.metrics_core.evaluation.model_result import EvaluationData, Models,
 from concord.metrics_core.results.audit import MIN_SET_SIZE, Copies, Example
 
 MAX_EXAMPLES = 5
+Kind = Literal["item", "user"]
+KINDS: tuple[Kind, ...] = ("item", "user")
+_OTHER: Mapping[Kind, Kind] = {"item": "user", "user": "item"}
 
 
 @dataclass(frozen=True)
@@ -149,18 +152,6 @@ TRAIN_AFTER_TRUTH = RowQuery(
     "train",
     affected="SELECT user FROM begins WHERE began < (SELECT max(last) FROM train)",
 )
-ITEMS_BORN_AFTER = RowQuery(
-    "items_born_after",
-    """SELECT truth.user, item, truth.time AS truth_time, born AS train_time FROM truth
-       JOIN (SELECT item, min(time) AS born FROM train GROUP BY item) USING (item) WHERE truth.time < born""",
-    "truth",
-)
-USERS_BORN_AFTER = RowQuery(
-    "users_born_after",
-    """SELECT user, truth.item, truth.time AS truth_time, born AS train_time FROM truth
-       JOIN (SELECT user, min(time) AS born FROM train GROUP BY user) USING (user) WHERE truth.time < born""",
-    "truth",
-)
 TRUTH_IN_TRAIN = RowQuery(
     "truth_in_train", "SELECT user, item FROM truth SEMI JOIN train USING (user, item)", "truth"
 )
@@ -170,6 +161,33 @@ COLD_USERS = RowQuery(
 COLD_ITEMS = RowQuery(
     "cold_items", "SELECT user, item FROM truth ANTI JOIN train USING (item)", "truth"
 )
+
+
+def born_after_query(kind: Kind) -> RowQuery:
+    """Return the query of rows of the truth from before the item, or the user, occurs in train."""
+    return RowQuery(
+        f"{kind}s_born_after",
+        f"""SELECT truth.user, truth.item, truth.time AS truth_time, born AS train_time FROM truth
+            JOIN (SELECT {kind}, min(time) AS born FROM train GROUP BY {kind}) USING ({kind})
+            WHERE truth.time < born""",
+        "truth",
+    )
+
+
+def copies_query(kind: Kind) -> RowQuery:
+    """Return the query of rows of the truth that train holds of a copy of the item, or of the user."""
+    other = _OTHER[kind]
+    sides = (
+        f"(SELECT user, item, copy FROM {table} JOIN copies_of_{kind} ON {kind} = one)"
+        for table in ("truth", "train")
+    )
+    return RowQuery(
+        f"{kind}_copies",
+        f"""SELECT t.user, t.item, CAST(min(r.{kind}) AS VARCHAR) AS copy FROM {next(sides)} AS t
+            JOIN {next(sides)} AS r ON t.{other} = r.{other} AND t.copy = r.copy AND t.{kind} <> r.{kind}
+            GROUP BY t.user, t.item""",
+        "truth",
+    )
 
 
 def find_rows(tables: AuditTables, query: RowQuery) -> CheckedRows:
@@ -199,25 +217,24 @@ def _examples(connection: DuckDBPyConnection, query: RowQuery) -> Iterator[Examp
 def find_future_items(tables: AuditTables, k: int | None) -> CheckedRows:
     """Find items in the top k of lists that train first has after the last row of their user in the truth.
 
-    They are counted of all items that are shown.
+    They are counted of all items that are recommended there.
     """
     ranks = "TRUE" if k is None else f"rank <= {k}"
-    future, shown = [], []
+    future, recommended = [], []
     for lists, truth in tables.lists.values():
         first = "ranking = 0 AND" if "ranking" in tables.connection.view(lists).columns else ""
         top = f"SELECT user, item FROM {lists} WHERE {first} {ranks} AND item IS NOT NULL"
         ends = f"SELECT user, max(time) AS ended FROM {truth} GROUP BY user"
-        shown.append(f"{top} AND user IN (SELECT user FROM {truth})")
+        recommended.append(f"{top} AND user IN (SELECT user FROM {truth})")
         future.append(
             f"""SELECT user, item, ended AS truth_time, born AS train_time FROM ({top}) JOIN ({ends}) USING (user)
                 JOIN (SELECT item, min(time) AS born FROM train GROUP BY item) USING (item) WHERE born > ended"""
         )
     query = RowQuery("future_items", " UNION ALL ".join(future), "truth", may_repeat=True)
-    of_rows, of_items = _size(tables.connection, f"({' UNION ALL '.join(shown)})")
+    of_rows, of_items = _size(tables.connection, f"({' UNION ALL '.join(recommended)})")
     return replace(find_rows(tables, query), of_rows=of_rows, of_items=of_items)
 
 
-Kind = Literal["item", "user"]
 MIN_SHARE = (4, 5)  # numerator and denominator
 N_BANDS, BAND_SIZE = 8, 4
 _PRIME = 2**31 - 1
@@ -226,22 +243,6 @@ _KEYS = {  # column of `items` -> SQL of the value that copies share
     "title": f"nullif({_TITLE}, '')",
     "vector": "CASE WHEN list_min(vector) <> 0 OR list_max(vector) <> 0 THEN vector END",
 }
-ITEM_COPIES = RowQuery(
-    "item_copies",
-    """SELECT t.user, t.item, CAST(min(r.item) AS VARCHAR) AS copy
-       FROM (SELECT user, item, copy FROM truth JOIN copies_of_item ON item = one) AS t
-       JOIN (SELECT user, item, copy FROM train JOIN copies_of_item ON item = one) AS r
-       ON t.user = r.user AND t.copy = r.copy AND t.item <> r.item GROUP BY t.user, t.item""",
-    "truth",
-)
-USER_COPIES = RowQuery(
-    "user_copies",
-    """SELECT t.user, t.item, CAST(min(r.user) AS VARCHAR) AS copy
-       FROM (SELECT user, item, copy FROM truth JOIN copies_of_user ON user = one) AS t
-       JOIN (SELECT user, item, copy FROM train JOIN copies_of_user ON user = one) AS r
-       ON t.item = r.item AND t.copy = r.copy AND t.user <> r.user GROUP BY t.user, t.item""",
-    "truth",
-)
 
 
 def find_copies(tables: AuditTables, kind: Kind) -> tuple[Copies, tuple[Example, ...]]:
@@ -249,17 +250,18 @@ def find_copies(tables: AuditTables, kind: Kind) -> tuple[Copies, tuple[Example,
 
     Creates the table `copies_of_<kind>`: `one`, an id, and `copy`, the number of its group of copies.
     """
-    member: Kind = "user" if kind == "item" else "item"
-    found = {}
+    member = _OTHER[kind]
+    pairs_by_sign = {f"{member}s": _similar_sets(tables, kind, member)}
     if kind == "item":
-        found = {column: _equal_items(tables, _KEYS[column]) for column in tables.copy_columns}
-    found[f"{member}s"] = _similar_sets(tables, kind, member)
-    pairs = pl.concat(found.values())
+        equal = {column: _equal_items(tables, _KEYS[column]) for column in tables.copy_columns}
+        pairs_by_sign = equal | pairs_by_sign
+    pairs = pl.concat(pairs_by_sign.values())
     groups = _connected(pairs)
     tables.connection.register(f"copies_of_{kind}", groups.to_arrow())
     first = pairs.unique().sort("a", "b").head(MAX_EXAMPLES)
     examples = tuple({kind: str(a), "copy": str(b)} for a, b in first.rows())
-    return Copies(len(groups), {sign: len(each.unique()) for sign, each in found.items()}), examples
+    n_pairs = {sign: len(each.unique()) for sign, each in pairs_by_sign.items()}
+    return Copies(len(groups), n_pairs), examples
 
 
 def _equal_items(tables: AuditTables, key: str) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from concord.metrics_core.results.audit import (
     Reversal,
 )
 from concord.metrics_core.results.comparison_parts import or_none
-from concord.metrics_core.stats.exact_sums import exact_sum
+from concord.metrics_core.stats.exact_sums import exact_mean, exact_sum
 from concord.metrics_core.stats.mean_interval import t_quantile
 from concord.metrics_core.stats.paired import PairedTest, UserValues, paired_test
 
@@ -147,13 +147,11 @@ def leave_out_effects(
     for model, column in values.items():
         counts = ~np.isnan(column)
         every, others, leaving = (
-            column[counts],
-            column[counts & ~affected],
-            column[counts & affected],
+            column[rows] for rows in (counts, counts & ~affected, counts & affected)
         )
-        mean, without = _mean(every), _mean(others)
+        mean, without = exact_mean(every), exact_mean(others)
         share = len(leaving) / len(every) if len(every) else math.nan
-        shift = share * (without - _mean(leaving)) if len(leaving) else without - mean
+        shift = share * (without - exact_mean(leaving)) if len(leaving) else without - mean
         half = share * _half_width(others, leaving, confidence)
         yield LeaveOutEffect(
             check=check,
@@ -207,10 +205,6 @@ def _excludes_zero(pair: PairedTest) -> bool:
     return pair.ci_low > 0 or pair.ci_high < 0
 
 
-def _mean(values: Floats) -> float:
-    return exact_sum(values) / len(values) if len(values) else math.nan
-
-
 def _half_width(a: Floats, b: Floats, confidence: float) -> float:
     """Return half of Welch's interval of the difference of two means; NaN with too few users of either."""
     if min(len(a), len(b)) < MIN_USERS:
@@ -227,5 +221,5 @@ def _squared_error(values: Floats) -> float:
     """Return s² / n."""
     if values.min() == values.max():
         return 0.0  # the rounding of the mean must not look like a spread
-    deviation = values - _mean(values)
+    deviation = values - exact_mean(values)
     return exact_sum(deviation * deviation) / (len(values) - 1) / len(values)

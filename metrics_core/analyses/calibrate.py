@@ -16,7 +16,6 @@ from concord.metrics_core.analyses.calibrate_statistics import (
     experiments_needed,
     mcnemar,
     permutation_p_values,
-    sign_interval,
     tau_b,
     tau_interval,
 )
@@ -33,6 +32,7 @@ from concord.metrics_core.results.calibration import (
 )
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import or_none
+from concord.metrics_core.stats.mean_interval import clopper_pearson
 
 
 def calibrate(experiments: Data, comparisons: Comparison | Mapping[str, Comparison]) -> Calibration:
@@ -118,7 +118,7 @@ def _online_metric(
         unsettled = nonzero & (settled_signs == 0)
         is_right = _same_sign(differences[i], online)
         agree, n, n_ranked = int((is_right & settled).sum()), int(settled.sum()), int(known.sum())
-        low, high = sign_interval(agree, n, confidence)
+        low, high = clopper_pearson(agree, n, confidence)
         tau = tau_b(differences[i][known], online[known])
         tau_low, tau_high = tau_interval(tau, n_ranked, confidence)
         both = settled & (np.nan_to_num(reference_differences) != 0)
@@ -160,7 +160,7 @@ def _online_metric(
     return OnlineMetric(
         name,
         tuple(agreements),
-        perfect_low=sign_interval(best.n, best.n, confidence)[0],
+        perfect_low=clopper_pearson(best.n, best.n, confidence)[0],
         p_coins=best_sign_test_p(best.agree, best.n, len(agreements)),
     )
 

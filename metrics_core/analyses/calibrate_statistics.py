@@ -20,29 +20,7 @@ _LOG2_E = 1.4426950408889634
 _MAX_EXPERIMENTS = 400  # that `experiments_needed` considers
 _MAX_ORDERS = 5_040  # 7!: up to 7 experiments all orders are tried
 _MAX_SIGNS = 1 << 22  # signs of pairs that are held at a time
-_MAX_FLOAT32 = (
-    1 << 24
-)  # up to here whole numbers are exact in float32, whose products take half the time
-
-
-def sign_interval(agree: int, n: int, confidence: float) -> tuple[float, float]:
-    """Return Clopper and Pearson's interval of a share.
-
-    low solves P(X >= agree) = (1 - confidence) / 2 for X ~ B(n, p), high P(X <= agree) = (1 - confidence) / 2. Its
-    coverage is at least nominal for every n; for agree = n it is ((1 - confidence) / 2)^(1/n) to 1.
-
-    References
-    ----------
-    Clopper & Pearson (1934), Biometrika 26(4), 404-413.  doi:10.1093/biomet/26.4.404
-    """
-    if not n:
-        return math.nan, math.nan
-    from scipy.special import betaincinv
-
-    tail = (1 - confidence) / 2
-    low = float(betaincinv(agree, n - agree + 1, tail)) if agree else 0.0
-    high = float(betaincinv(agree + 1, n - agree, 1 - tail)) if agree < n else 1.0
-    return low, high
+_MAX_FLOAT32 = 1 << 24  # up to here whole numbers are exact in float32, which takes half the time
 
 
 def tau_b(x: Floats, y: Floats) -> float:

@@ -1,6 +1,5 @@
 """`cases`: error analysis of two models, by the users and items for which their lists differ most."""
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +33,7 @@ from concord.metrics_core.evaluation.side_data import Background
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.error_analysis import Cases, ItemDifference
-from concord.metrics_core.stats.exact_sums import exact_sum
+from concord.metrics_core.stats.exact_sums import exact_mean
 
 WORST = 20
 P = 0.9  # persistence of rank-biased overlap: the top 10 has 86 % of the weight
@@ -317,5 +316,4 @@ def _has_item(tables: Tables, item: str, n_users: int) -> Bools:
 
 
 def _mean(values: Floats) -> float | None:
-    defined = values[~np.isnan(values)]
-    return or_none(exact_sum(defined) / len(defined) if len(defined) else math.nan)
+    return or_none(exact_mean(values[~np.isnan(values)]))

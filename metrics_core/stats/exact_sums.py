@@ -47,6 +47,11 @@ def exact_sum(values: Floats) -> float:
     return math.fsum(_parts(values))
 
 
+def exact_mean(values: Floats) -> float:
+    """Return the exact sum of (n,) float64, rounded once, divided by n; NaN without values."""
+    return exact_sum(values) / len(values) if len(values) else math.nan
+
+
 def exact_sum_of_blocks(blocks: Iterable[Floats]) -> float:
     """Return the sum of all values of the blocks, rounded once."""
     return math.fsum(part for block in blocks for part in _parts(block))

@@ -9,7 +9,7 @@ import numpy as np
 from concord.metrics_core.metrics.elementary import exp2, log2
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
-from concord.metrics_core.stats.exact_sums import exact_parts, exact_sum
+from concord.metrics_core.stats.exact_sums import exact_mean, exact_parts
 
 
 def t_quantile(n: float, confidence: float) -> float:
@@ -68,7 +68,7 @@ def mean_interval(
 ) -> tuple[float, float]:
     """Return the confidence interval of the mean of (users,) values; see `interval_from_sums`."""
     known = values[~np.isnan(values)]
-    mean = exact_sum(known) / len(known) if len(known) else math.nan
+    mean = exact_mean(known)
     spread = ValueSpread.from_values(known, bounds)
     return interval_from_sums(spread, mean, squared_deviations(known, mean), confidence, bounds)
 
@@ -108,7 +108,8 @@ def interval_from_sums(
         return NO_INTERVAL
     bounded = math.isfinite(high - low) and low <= spread.lowest and spread.highest <= high
     if bounded and spread.n_low + spread.n_high == n:
-        return _clopper_pearson(spread.n_high, n, confidence, bounds)
+        ends = clopper_pearson(spread.n_high, n, confidence)
+        return low + (high - low) * ends[0], low + (high - low) * ends[1]
     if spread.lowest == spread.highest:
         return (
             equal_values_interval(spread.lowest, n, confidence, bounds) if bounded else NO_INTERVAL
@@ -135,13 +136,24 @@ def equal_values_interval(
     return low, high
 
 
-def _clopper_pearson(hits: int, n: int, confidence: float, bounds: Bounds) -> tuple[float, float]:
+def clopper_pearson(hits: int, n: int, confidence: float) -> tuple[float, float]:
+    """Return Clopper and Pearson's interval of the share hits / n; NaN for n = 0.
+
+    low solves P(X >= hits) = (1 - confidence) / 2 for X ~ B(n, p), high P(X <= hits) = (1 - confidence) / 2. Its
+    coverage is at least nominal for every n; for hits = n it is ((1 - confidence) / 2)^(1/n) to 1.
+
+    References
+    ----------
+    Clopper & Pearson (1934), Biometrika 26(4), 404-413.  doi:10.1093/biomet/26.4.404
+    """
+    if not n:
+        return NO_INTERVAL
     from scipy.special import betaincinv
 
-    tail, (low, high) = (1 - confidence) / 2, bounds
-    lower = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
-    upper = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
-    return low + (high - low) * lower, low + (high - low) * upper
+    tail = (1 - confidence) / 2
+    low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
+    high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
+    return low, high
 
 
 def _with_pseudo_values(

@@ -15,7 +15,7 @@ from concord.metrics_core.results.limits import (
     min_differing_for,
 )
 from concord.metrics_core.stats.clusters import Clusters, RatioEstimate
-from concord.metrics_core.stats.exact_sums import BLOCK_SIZE, exact_sum, exact_sum_of_blocks
+from concord.metrics_core.stats.exact_sums import BLOCK_SIZE, exact_mean, exact_sum_of_blocks
 from concord.metrics_core.stats.mean_interval import (
     equal_values_interval,
     mean_interval,
@@ -127,7 +127,7 @@ class UserValues:
     @cached_property
     def mean(self) -> float:
         """Mean over all users, or units, that count."""
-        return _mean(self.values[self.defined]) if self.clusters is None else self._ratio.value
+        return exact_mean(self.values[self.defined]) if self.clusters is None else self._ratio.value
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """Return the confidence interval of the mean."""
@@ -196,7 +196,7 @@ def paired_test(a: UserValues, b: UserValues, *, confidence: float) -> PairedTes
     if not n == a.n_defined == b.n_defined:
         both = a.defined & b.defined
         mean_a, mean_b = (
-            each.mean if n == each.n_defined else _mean(each.values[both]) for each in (a, b)
+            each.mean if n == each.n_defined else exact_mean(each.values[both]) for each in (a, b)
         )
     result = PairedTest(
         mean_a=mean_a,
@@ -314,10 +314,6 @@ def _standard_deviation(gaps: Sequence[Floats], result: PairedTest) -> float:
     n, mean = result.n_users, result.difference
     squares = exact_sum_of_blocks((block - mean) * (block - mean) for block in gaps)
     return math.sqrt((squares + (n - result.n_nonzero) * mean * mean) / (n - 1))
-
-
-def _mean(values: Floats) -> float:
-    return exact_sum(values) / len(values) if len(values) else math.nan
 
 
 def _share(count: int, n: int) -> float:

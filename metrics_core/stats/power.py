@@ -194,8 +194,9 @@ def users_needed(
     seeds: int | None = None,
 ) -> int | None:
     """Return the number of users with whom the claim has this power; None if no number is enough."""
-    return _smallest(
+    return smallest_count(
         lambda users: power_of(claim, effect, variance, users=users, seeds=seeds) >= power,
+        MIN_COUNT,
         MAX_USERS,
     )
 
@@ -204,8 +205,9 @@ def seeds_needed(
     claim: Claim, effect: float, variance: VarianceComponents, *, power: float, users: int
 ) -> int | None:
     """Return the number of replicates of each model with which the claim has this power; None if 1,000 are too few."""
-    return _smallest(
+    return smallest_count(
         lambda seeds: power_of(claim, effect, variance, users=users, seeds=seeds) >= power,
+        MIN_COUNT,
         MAX_SEEDS,
     )
 
@@ -243,11 +245,11 @@ def smallest_effect(
     return high
 
 
-def _smallest(is_enough: Callable[[int], bool], most: int) -> int | None:
+def smallest_count(is_enough: Callable[[int], bool], least: int, most: int) -> int | None:
     """Return the smallest count that is enough, given that larger ones are; None if `most` is not enough."""
     if not is_enough(most):
         return None
-    low, high = MIN_COUNT - 1, MIN_COUNT
+    low, high = least - 1, least
     while not is_enough(high):
         low, high = high, min(2 * high, most)
     while high - low > 1:

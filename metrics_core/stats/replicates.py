@@ -1,7 +1,7 @@
 """Replicates (several trainings of a model): outliers, intervals over users and trainings, and how many are needed."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -12,8 +12,9 @@ from concord.metrics_core.metrics.exact_sums import mean_of
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.results.replicates import FEWEST_TRAININGS
 from concord.metrics_core.stats.clusters import Clusters
-from concord.metrics_core.stats.exact_sums import exact_sum
+from concord.metrics_core.stats.exact_sums import exact_mean, exact_sum
 from concord.metrics_core.stats.mean_interval import t_quantile, t_test_p
+from concord.metrics_core.stats.power import MIN_COUNT, smallest_count
 from concord.metrics_core.stats.tolerance import difference, differences
 
 MIN_FOR_OUTLIER = 3  # values: the variance of the others needs two
@@ -136,8 +137,8 @@ class ReplicateValues:
     def means(self) -> tuple[float, ...]:
         """Mean of each replicate, over the users of all of them; if nested, over its own users."""
         if self.is_nested:
-            return tuple(_mean(row[~np.isnan(row)]) for row in self._user_values)
-        return tuple(map(_mean, self._crossed_values))
+            return tuple(exact_mean(row[~np.isnan(row)]) for row in self._user_values)
+        return tuple(map(exact_mean, self._crossed_values))
 
     @cached_property
     def residual_variance(self) -> float:
@@ -178,7 +179,7 @@ class ReplicateValues:
         known = user_means[~np.isnan(user_means)]
         if len(known) < 2:  # noqa: PLR2004 - one has no spread
             return math.nan
-        deviation = known - _mean(known)
+        deviation = known - exact_mean(known)
         return math.sqrt(exact_sum(deviation * deviation) / (len(known) - 1) / len(known))
 
     @cached_property
@@ -343,10 +344,6 @@ def _single_differences(a: ReplicateValues, b: ReplicateValues, *, paired: bool)
         yield from (difference(mean_a, mean_b) for mean_a, mean_b in product(a.means, b.means))
 
 
-def _mean(values: Floats) -> float:
-    return exact_sum(values) / len(values) if len(values) else math.nan
-
-
 def users_needed(
     estimate: ReplicateEstimate, confidence: float, max_users: int = 10**9
 ) -> int | None:
@@ -360,7 +357,7 @@ def users_needed(
         part = VarianceEstimate(users.variance * users.n / n, n)
         return replace(estimate, users=part).half_width(confidence) < abs(estimate.difference)
 
-    return _smallest(excludes_zero, 2, max_users)
+    return smallest_count(excludes_zero, MIN_COUNT, max_users)
 
 
 def replicates_needed(
@@ -377,14 +374,4 @@ def replicates_needed(
         )
         return replace(estimate, replicates=parts).half_width(confidence) < abs(estimate.difference)
 
-    return _smallest(excludes_zero, FEWEST_TRAININGS, max_replicates)
-
-
-def _smallest(is_enough: Callable[[int], bool], low: int, high: int) -> int | None:
-    """Return the smallest number that is enough, given that larger ones are; None if `high` is not enough."""
-    if not is_enough(high):
-        return None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_enough(middle) else (middle + 1, high)
-    return low
+    return smallest_count(excludes_zero, FEWEST_TRAININGS, max_replicates)

@@ -14,29 +14,29 @@ from concord.metrics_core.analyses.calibrate_statistics import (
     experiments_needed,
     mcnemar,
     permutation_p_values,
-    sign_interval,
     sign_test_p,
     tau_b,
     tau_interval,
 )
+from concord.metrics_core.stats.mean_interval import clopper_pearson
 
 SERIES = st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=2, max_size=12)
 
 
 def test_perfect_agreement_of_five_experiments_leaves_48_percent() -> None:
-    low, high = sign_interval(5, 5, 0.95)
+    low, high = clopper_pearson(5, 5, 0.95)
 
     assert low == pytest.approx(0.025 ** (1 / 5))  # 0.478
     assert high == 1.0
-    assert sign_interval(0, 5, 0.95) == pytest.approx((0.0, 1 - 0.025 ** (1 / 5)))
-    assert all(map(math.isnan, sign_interval(0, 0, 0.95)))
+    assert clopper_pearson(0, 5, 0.95) == pytest.approx((0.0, 1 - 0.025 ** (1 / 5)))
+    assert all(map(math.isnan, clopper_pearson(0, 0, 0.95)))
 
 
 @pytest.mark.parametrize(("agree", "n"), [(8, 10), (1, 7), (33, 40), (20, 40)])
 def test_the_interval_of_signs_is_that_of_scipy(agree: int, n: int) -> None:
     theirs = binomtest(agree, n).proportion_ci(0.9, method="exact")
 
-    assert sign_interval(agree, n, 0.9) == pytest.approx((theirs.low, theirs.high), rel=1e-9)
+    assert clopper_pearson(agree, n, 0.9) == pytest.approx((theirs.low, theirs.high), rel=1e-9)
 
 
 def test_tau_b_by_hand() -> None:
