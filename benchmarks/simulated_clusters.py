@@ -13,7 +13,7 @@ from benchmarks.tabulated import Row, rate, rng_of, table_of
 from concord.metrics_core.metrics.judged import Bools
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.stats.clusters import Clusters, RatioEstimate
-from concord.metrics_core.stats.paired import UserValues, paired_test
+from concord.metrics_core.stats.paired_test import UserValues, paired_test
 
 ALPHA, CONFIDENCE = 0.05, 0.95
 RUNS = 4_000

@@ -11,7 +11,7 @@ from concord.metrics_core.metrics import fairness
 from concord.metrics_core.metrics.judged import Ints
 from concord.metrics_core.metrics.listed import Items, Listed
 from concord.metrics_core.stats.bootstrap import bootstrap_p, percentile_interval, weighted_means
-from concord.metrics_core.stats.paired import paired_tests
+from concord.metrics_core.stats.paired_test import paired_tests
 
 ALPHA = 0.05
 ITEMS, MINORITY, K = 200, 60, 10

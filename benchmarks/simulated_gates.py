@@ -12,8 +12,8 @@ from concord.metrics_core.metrics.exposure import coverage
 from concord.metrics_core.metrics.listed import Items
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.gate import Measured, Outcome
-from concord.metrics_core.stats.list_swaps import RecommendedItems, jackknife_intervals
-from concord.metrics_core.stats.paired import UserValues, paired_test
+from concord.metrics_core.stats.paired_test import UserValues, paired_test
+from concord.metrics_core.stats.randomization_test import RecommendedItems, jackknife_intervals
 
 CONFIDENCE = 0.95
 OUTCOMES: tuple[Outcome, ...] = ("pass", "worse", "undecided")

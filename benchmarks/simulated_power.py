@@ -12,7 +12,7 @@ from benchmarks.tabulated import Row, rate, rng_of, table_of
 from concord.metrics_core.analyses.plan_differences import min_users, variance_from_interval
 from concord.metrics_core.results.plan import VarianceComponents
 from concord.metrics_core.stats.mean_interval import t_quantile
-from concord.metrics_core.stats.paired import PairedTest, UserValues, paired_test
+from concord.metrics_core.stats.paired_test import PairedTest, UserValues, paired_test
 from concord.metrics_core.stats.power import (
     Claim,
     difference_claim,

@@ -10,7 +10,7 @@ from scipy.stats import t as student
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, rate, rng_of, table_of
 from concord.metrics_core.stats.mean_interval import t_quantile
-from concord.metrics_core.stats.paired import UserValues, paired_test
+from concord.metrics_core.stats.paired_test import UserValues, paired_test
 from concord.metrics_core.stats.replicates import (
     ReplicateEstimate,
     ReplicateValues,

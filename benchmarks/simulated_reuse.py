@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, rate, rng_of, table_of
 from concord.metrics_core.stats.adjustment import chance_of_false_winner, reuse_severity
-from concord.metrics_core.stats.paired import UserValues, paired_test
+from concord.metrics_core.stats.paired_test import UserValues, paired_test
 
 ALPHA = 0.05
 USERS, RUNS = 300, 1_000

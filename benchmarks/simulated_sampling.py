@@ -18,7 +18,7 @@ from concord.metrics_core.evaluation.sampled_candidates import (
     moments,
 )
 from concord.metrics_core.metrics.judged import Ints
-from concord.metrics_core.stats.paired import paired_tests
+from concord.metrics_core.stats.paired_test import paired_tests
 
 USERS, K = 1_000, 10
 GAMMAS = (1.0, 0.1, GAMMA, 0.001)

@@ -35,8 +35,8 @@ from concord.metrics_core.results.comparison_parts import Verdict
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS
 from concord.metrics_core.stats.adjustment import benjamini_hochberg, holm, max_t
 from concord.metrics_core.stats.bootstrap import percentile_interval, weighted_means
-from concord.metrics_core.stats.list_swaps import RecommendedItems, swap_tests
-from concord.metrics_core.stats.paired import PairedTest, paired_tests
+from concord.metrics_core.stats.paired_test import PairedTest, paired_tests
+from concord.metrics_core.stats.randomization_test import RecommendedItems, swap_tests
 from concord.metrics_core.stats.verdict import verdict
 
 ALPHA = 0.05

@@ -39,7 +39,7 @@ _MODULES = {  # public name -> its module in `concord.metrics_core`
     "compare_values": "comparison.compare_values",
     "evaluate": "evaluation.evaluate",
     "explain": "analyses.explain",
-    "metric": "metrics.own",
+    "metric": "metrics.custom_metric",
     "plan": "analyses.plan",
     "preset": "results.presets",
     "presets": "results.presets",
@@ -64,8 +64,8 @@ if TYPE_CHECKING:  # the same names for type checkers and editors; a test compar
     from concord.metrics_core.conventions.conventions import Conventions as Conventions
     from concord.metrics_core.errors import InputError as InputError
     from concord.metrics_core.evaluation.evaluate import evaluate as evaluate
+    from concord.metrics_core.metrics.custom_metric import metric as metric
     from concord.metrics_core.metrics.judged import Judged as Judged
-    from concord.metrics_core.metrics.own import metric as metric
     from concord.metrics_core.results.audit import Audit as Audit
     from concord.metrics_core.results.calibration import Calibration as Calibration
     from concord.metrics_core.results.check_metric import MetricCheck as MetricCheck

@@ -22,7 +22,7 @@ from concord.metrics_core.results.audit import (
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.stats.exact_sums import exact_mean, exact_sum
 from concord.metrics_core.stats.mean_interval import t_quantile
-from concord.metrics_core.stats.paired import PairedTest, UserValues, paired_test
+from concord.metrics_core.stats.paired_test import PairedTest, UserValues, paired_test
 
 N_DIVISIONS = 19
 _MAX_ROWS = 1_000_000_000  # NumPy divides no more; chance has next to no part in a larger sample

@@ -10,8 +10,8 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.evaluate import evaluate
+from concord.metrics_core.metrics.custom_metric import FAMILY
 from concord.metrics_core.metrics.label import Label, parse
-from concord.metrics_core.metrics.own import FAMILY
 from concord.metrics_core.results.check_metric import MetricCheck, PropertyCheck
 
 N_CASES = 300  # of each property

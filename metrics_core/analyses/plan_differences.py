@@ -22,7 +22,7 @@ from concord.metrics_core.results.limits import MIN_T_TEST_USERS
 from concord.metrics_core.results.plan import PlannedDifference, VarianceComponents
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.mean_interval import t_quantile
-from concord.metrics_core.stats.paired import paired_tests
+from concord.metrics_core.stats.paired_test import paired_tests
 from concord.metrics_core.stats.power import (
     MIN_COUNT,
     Claim,

@@ -27,14 +27,14 @@ from concord.metrics_core.metrics.listed import Items
 from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
 from concord.metrics_core.stats.adjustment import adjust, max_t
 from concord.metrics_core.stats.clusters import Clusters
-from concord.metrics_core.stats.list_swaps import (
+from concord.metrics_core.stats.paired_test import PairedTest, paired_tests, wilcoxon
+from concord.metrics_core.stats.randomization_test import (
     Measure,
     RecommendedItems,
     SwapTest,
     jackknife_intervals,
     swap_tests,
 )
-from concord.metrics_core.stats.paired import PairedTest, paired_tests, wilcoxon
 from concord.metrics_core.stats.tolerance import difference
 from concord.metrics_core.stats.verdict import model_pairs, verdict
 

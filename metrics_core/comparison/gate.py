@@ -17,7 +17,7 @@ from concord.metrics_core.results.gate import (
     UnmatchedModels,
 )
 from concord.metrics_core.stats.adjustment import holm
-from concord.metrics_core.stats.sign_flips import MarginTest
+from concord.metrics_core.stats.sign_flip_test import MarginTest
 
 _WORST_FIRST: tuple[Outcome, ...] = ("worse", "undecided", "pass")
 

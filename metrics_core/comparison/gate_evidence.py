@@ -15,8 +15,8 @@ from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
 from concord.metrics_core.results.gate import MIN_EFFECT, Decision, Gate, Guardrail, Measured
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
-from concord.metrics_core.stats.paired import UserValues, paired_test
-from concord.metrics_core.stats.sign_flips import MarginTest
+from concord.metrics_core.stats.paired_test import UserValues, paired_test
+from concord.metrics_core.stats.sign_flip_test import MarginTest
 from concord.metrics_core.stats.tolerance import difference
 
 _TEST: Mapping[str, Literal["t", "sign_flips", "jackknife", "none"]] = {

@@ -17,7 +17,7 @@ from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results import comparison_parts as parts
 from concord.metrics_core.results.comparison_parts import Difference, LeftOut, PanelEntry, or_nan
 from concord.metrics_core.stats.adjustment import adjust
-from concord.metrics_core.stats.paired import paired_tests
+from concord.metrics_core.stats.paired_test import paired_tests
 from concord.metrics_core.stats.tolerance import difference
 from concord.metrics_core.stats.verdict import model_pairs, verdict
 

@@ -11,10 +11,10 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.replicate_config import model_names
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.evaluation.model_result import ModelResult, Models
-from concord.metrics_core.metrics.exact_sums import mean_of
 from concord.metrics_core.metrics.label import Label, is_pooled
+from concord.metrics_core.metrics.user_sums import mean_of
 from concord.metrics_core.results.comparison_parts import or_none
-from concord.metrics_core.stats.paired import UserValues
+from concord.metrics_core.stats.paired_test import UserValues
 
 
 def with_replicates(lists: Models, config: ComparisonConfig) -> dict[str, ModelResult]:

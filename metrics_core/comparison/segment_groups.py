@@ -34,7 +34,7 @@ from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.stats.clusters import Clusters
-from concord.metrics_core.stats.paired import UserValues
+from concord.metrics_core.stats.paired_test import UserValues
 from concord.metrics_core.stats.replicates import mean_of_defined
 
 

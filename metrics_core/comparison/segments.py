@@ -30,7 +30,7 @@ from concord.metrics_core.results.comparison_parts import (
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.stats.adjustment import benjamini_hochberg
 from concord.metrics_core.stats.bootstrap import bootstrap_p, percentile_interval, weighted_means
-from concord.metrics_core.stats.paired import PairedTest, UserValues, paired_tests
+from concord.metrics_core.stats.paired_test import PairedTest, UserValues, paired_tests
 from concord.metrics_core.stats.tolerance import differences
 from concord.metrics_core.stats.verdict import verdict
 

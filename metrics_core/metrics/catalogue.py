@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from concord.metrics_core.metrics import accuracy, agreement, beyond, exposure, fairness
+from concord.metrics_core.metrics import accuracy, agreement, beyond_accuracy, exposure, fairness
 from concord.metrics_core.metrics.metric import Metric, Parameter
 
 INFINITE = float("inf")
@@ -198,13 +198,13 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     _beyond_accuracy(
         "UserCoverage",
-        beyond.user_coverage,
+        beyond_accuracy.user_coverage,
         "Shani & Gunawardana 2011",
         aliases="usercov",
     ),
     _beyond_accuracy(
         "Novelty",
-        beyond.novelty,
+        beyond_accuracy.novelty,
         "Zhou et al. 2010",
         aliases="selfinformation miuf meaninverseuserfrequency epc",
         needs=("train",),
@@ -212,7 +212,7 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     _beyond_accuracy(
         "ARP",
-        beyond.average_popularity,
+        beyond_accuracy.average_popularity,
         "Yin et al. 2012",
         aliases="averagepopularity avgpopularity averagerecommendationpopularity popularity avgpop",
         needs=("train",),
@@ -221,7 +221,7 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     _beyond_accuracy(
         "LongTail",
-        beyond.long_tail,
+        beyond_accuracy.long_tail,
         "Abdollahpouri et al. 2017",
         aliases="longtailshare tailpercentage aplt tail",
         needs=("train",),
@@ -246,7 +246,7 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     _beyond_accuracy(
         "ILD",
-        beyond.intra_list_diversity,
+        beyond_accuracy.intra_list_diversity,
         "Ziegler et al. 2005",
         aliases="intralistdiversity intralistdistance diversity",
         needs=("features",),
@@ -254,7 +254,7 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     _beyond_accuracy(
         "Serendipity",
-        beyond.serendipity,
+        beyond_accuracy.serendipity,
         "Murakami et al. 2008",
         aliases="unexpectedness surprise",
         needs=("train",),
@@ -271,7 +271,7 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     _beyond_accuracy(
         "Calibration",
-        beyond.calibration,
+        beyond_accuracy.calibration,
         "Steck 2018",
         aliases="miscalibration",
         needs=("train", "features"),
@@ -280,7 +280,7 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     _beyond_accuracy(
         "PopCorr",
-        beyond.popularity_correlation,
+        beyond_accuracy.popularity_correlation,
         "Zhu et al. 2021",
         aliases="popularitycorrelation popularityrankcorrelation",
         needs=("train",),

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from concord.metrics_core.metrics.exact_sums import UserSums
+from concord.metrics_core.metrics.user_sums import UserSums
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

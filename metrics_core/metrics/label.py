@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 from concord.metrics_core.conventions.conventions import ANY_CUTOFF, Conventions
 from concord.metrics_core.metrics.catalogue import METRIC, SPELLINGS
-from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds, Metric
-from concord.metrics_core.metrics.own import (
+from concord.metrics_core.metrics.custom_metric import (
     find_own_metric,
     load_metrics,
     metric_digests,
     split_file_label,
 )
+from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds, Metric
 
 MAX_LENGTH = 100  # characters of a label
 MAX_K = 1_000_000  # no list is read further

@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from concord.metrics_core.metrics.exact_sums import UserSums
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints, per_user
+from concord.metrics_core.metrics.user_sums import UserSums
 
 
 def _nothing() -> Ints:

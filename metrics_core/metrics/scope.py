@@ -9,9 +9,9 @@ from concord.metrics_core.conventions.conventions import ANY_CUTOFF, OPTIONAL, C
 from concord.metrics_core.conventions.registry import CONVENTION, CONVENTIONS
 from concord.metrics_core.conventions.validation import nearest
 from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC
+from concord.metrics_core.metrics.custom_metric import FAMILY, find_own_metric, known_metrics
 from concord.metrics_core.metrics.label import Label, similar_metric
 from concord.metrics_core.metrics.metric import Metric
-from concord.metrics_core.metrics.own import FAMILY, find_own_metric, known_metrics
 
 CODE = "code"
 

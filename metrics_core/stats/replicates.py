@@ -8,8 +8,8 @@ from itertools import product
 
 import numpy as np
 
-from concord.metrics_core.metrics.exact_sums import mean_of
 from concord.metrics_core.metrics.judged import Bools, Floats
+from concord.metrics_core.metrics.user_sums import mean_of
 from concord.metrics_core.results.replicates import FEWEST_TRAININGS
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.exact_sums import exact_mean, exact_sum

@@ -7,8 +7,8 @@ from itertools import combinations
 from concord.metrics_core.results.comparison_parts import Difference, Verdict
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.stats.mean_interval import t_quantile
-from concord.metrics_core.stats.paired import PairedTest
-from concord.metrics_core.stats.sign_flips import MarginTest
+from concord.metrics_core.stats.paired_test import PairedTest
+from concord.metrics_core.stats.sign_flip_test import MarginTest
 
 
 def verdict(

@@ -16,7 +16,7 @@ def add_arguments(_: argparse.ArgumentParser) -> None: ...
 def run(_: argparse.Namespace) -> None:
     """Print every metric with its formula, the conventions it depends on, and its source."""
     from concord.metrics_core.metrics.catalogue import CATALOGUE
-    from concord.metrics_core.metrics.own import known_metrics
+    from concord.metrics_core.metrics.custom_metric import known_metrics
     from concord.pipeline.terminal.table import print_table
 
     load_own_metrics()

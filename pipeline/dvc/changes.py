@@ -20,7 +20,7 @@ from concord.metrics_core.metrics.scope import by_reason, departure, plain
 from concord.metrics_core.results.comparison_parts import or_nan, or_none
 from concord.metrics_core.results.history import Change
 from concord.metrics_core.stats.adjustment import adjust
-from concord.metrics_core.stats.paired import PairedTest, paired_tests
+from concord.metrics_core.stats.paired_test import PairedTest, paired_tests
 from concord.metrics_core.stats.verdict import verdict
 from concord.pipeline.dvc.revision import RevisionResults
 from concord.pipeline.params.model import PARAMS

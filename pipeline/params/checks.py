@@ -29,8 +29,8 @@ from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import mean_findings
 from concord.metrics_core.errors import ParamsKeys, Problem, in_words
 from concord.metrics_core.evaluation.score import uncomputable
+from concord.metrics_core.metrics.custom_metric import split_file_label
 from concord.metrics_core.metrics.label import Label, expand, parse, similar_label
-from concord.metrics_core.metrics.own import split_file_label
 from concord.metrics_core.metrics.scope import idle_overrides
 from concord.metrics_core.results.words import listed
 from concord.pipeline.params.config import (

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from concord.metrics_core.errors import InputError, ParamsKeys, Problem, refuse
-from concord.metrics_core.metrics.own import load_metrics, set_metric_file
+from concord.metrics_core.metrics.custom_metric import load_metrics, set_metric_file
 from concord.pipeline.params.checks import (
     model_name_problems,
     nested_problems,

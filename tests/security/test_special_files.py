@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from concord.metrics_core.analyses.calibrate_experiments import read_experiment_file
-from concord.metrics_core.metrics import own
+from concord.metrics_core.metrics import custom_metric
 from concord.pipeline.dvc.study import Project, read_comparisons
 from concord.pipeline.init.choices import RunIdLocation, RunStore
 from concord.pipeline.init.messages import read_text
@@ -21,7 +21,7 @@ SPECIAL: dict[str, Callable[[Path], None]] = {
 }
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "experiments": ("past.csv", read_experiment_file),
-    "own metrics": ("own.py", own.load_metrics),
+    "own metrics": ("custom_metric.py", custom_metric.load_metrics),
     "a project of a study": (
         "params.yaml",
         lambda path: read_comparisons({"shop": Project(project=str(path.parent))}),

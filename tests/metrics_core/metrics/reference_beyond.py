@@ -1,6 +1,6 @@
 """The metrics beyond accuracy a second time, as their definitions read: one user, plain Python.
 
-The tests compare `metrics_core.metrics.beyond` and `metrics_core.metrics.exposure` with this module; the two share nothing but the
+The tests compare `metrics_core.metrics.beyond_accuracy` and `metrics_core.metrics.exposure` with this module; the two share nothing but the
 knobs' names.
 """
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from concord.metrics_core.metrics import beyond, exposure
+from concord.metrics_core.metrics import beyond_accuracy as beyond
+from concord.metrics_core.metrics import exposure
 from concord.metrics_core.metrics.exposure import Exposure, expose
 from concord.metrics_core.metrics.listed import Items, Listed
 from tests.metrics_core.metrics import reference_beyond as reference
@@ -364,14 +365,16 @@ def test_rounding_takes_no_distance_and_no_divergence_below_0(n_categories: int)
     alike = dict.fromkeys(range(6), (1.0,) * n_categories)
     listed = _listed(replace(WORLD, features=alike, lists={"cy": [0, 1, 2]}))
 
-    assert beyond.intra_list_diversity(listed, 3, ild_distance="cosine") >= 0
-    assert beyond.calibration(listed, 3, calibration_alpha=0.01) >= 0
+    assert beyond_accuracy.intra_list_diversity(listed, 3, ild_distance="cosine") >= 0
+    assert beyond_accuracy.calibration(listed, 3, calibration_alpha=0.01) >= 0
 
 
 def test_popular_first_is_exactly_1_popular_last_exactly_minus_1_and_equals_are_undefined() -> None:
     lists = {"up": [0, 1, 2, 4], "down": [4, 2, 1, 0], "tied": [2, 3]}
 
-    up, down, tied = beyond.popularity_correlation(_listed(replace(WORLD, lists=lists)), None)
+    up, down, tied = beyond_accuracy.popularity_correlation(
+        _listed(replace(WORLD, lists=lists)), None
+    )
 
     assert (up, down) == (1.0, -1.0)
     assert math.isnan(tied)
@@ -382,14 +385,14 @@ def test_categories_that_are_no_categories_are_refused(distance: str) -> None:
     listed = _listed(replace(WORLD, features=dict.fromkeys(range(6), (0.5, 1.0))))
 
     with pytest.raises(ValueError, match="features of 0 and 1"):
-        beyond.intra_list_diversity(listed, 3, ild_distance=distance)
+        beyond_accuracy.intra_list_diversity(listed, 3, ild_distance=distance)
 
 
 def test_negative_features_have_no_distribution() -> None:
     listed = _listed(replace(WORLD, features=dict.fromkeys(range(6), (-1.0, 2.0))))
 
     with pytest.raises(ValueError, match="none below 0"):
-        beyond.calibration(listed, 3, calibration_alpha=0.01)
+        beyond_accuracy.calibration(listed, 3, calibration_alpha=0.01)
 
 
 def test_exposures_of_different_cutoffs_do_not_add_up() -> None:

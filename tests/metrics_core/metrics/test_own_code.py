@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 import concord as cc
 from benchmarks.fuzz_readers import FINE, outcomes
-from concord.metrics_core.metrics import own
+from concord.metrics_core.metrics import custom_metric
 from tests.pipeline.params.params_content import params_content
 from tests.project import attempt, run_stages
 
@@ -37,7 +37,7 @@ WRITES = {
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own, "_registry", own.Registry())
+    monkeypatch.setattr(own, "_registry", custom_metric.Registry())
 
 
 def write_metric(folder: Path, body: str, returned: str = "lists.count(k) * 0.0", *, top: str = "") -> str:  # fmt: skip

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.metrics import own
-from concord.metrics_core.metrics.own_code import code_digest
+from concord.metrics_core.metrics import custom_metric
+from concord.metrics_core.metrics.code_digest import code_digest
 from tests.library import assert_library_gives_the_same, evaluated_project
 from tests.pipeline.dvc.revisions import commit
 from tests.project import (
@@ -55,7 +55,7 @@ HOW: dict[str, Any] = {"items": PRICES, "columns": {"items": {"price": "eur"}}, 
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own, "_registry", own.Registry())
+    monkeypatch.setattr(own, "_registry", custom_metric.Registry())
 
 
 @pytest.fixture
@@ -179,8 +179,8 @@ def test_a_package_may_offer_metrics(tmp_path: Path) -> None:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shop-metrics\nVersion: 1.2\n", encoding="utf-8")  # fmt: skip
     (info / "entry_points.txt").write_text("[concord.metrics]\nrevenue = shop_metrics:revenue\n", encoding="utf-8")  # fmt: skip
     said = (
-        "import sys, concord; from concord.metrics_core.metrics.label import parse; from concord.metrics_core.metrics import own;"
-        "print(parse('revenue@10').metric.formula, own._find('revenue').origin)"
+        "import sys, concord; from concord.metrics_core.metrics.label import parse; from concord.metrics_core.metrics import custom_metric;"
+        "print(parse('revenue@10').metric.formula, custom_metric._find('revenue').origin)"
     )
     done = subprocess.run([sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {said}"], capture_output=True, text=True, check=True)  # fmt: skip
 
@@ -419,7 +419,7 @@ def test_other_code_of_an_own_metric_blocks_its_own_labels_alone(project: Path, 
     comment = attempt(copy, "concord", "comment", "HEAD~1").stdout
     history = run(copy, "concord", "history", COLUMNS="200")
     (copy / "my_metrics.py").write_text("exit()", encoding="utf-8")
-    own._registry = own.Registry()
+    custom_metric._registry = custom_metric.Registry()
     gone = run(copy, "concord", "history", COLUMNS="200")
 
     left_out = f"revenue@{K}, revenue@10 had other code"

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 
 from concord.metrics_core.conventions.conventions import UnitMean
 from concord.metrics_core.stats.clusters import Clusters, RatioEstimate
-from concord.metrics_core.stats.paired import UserValues, paired_test
+from concord.metrics_core.stats.paired_test import UserValues, paired_test
 
 Requests = list[list[float]]  # of each user
 eighths = st.integers(0, 8).map(lambda n: n / 8)

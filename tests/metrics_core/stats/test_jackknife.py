@@ -9,7 +9,11 @@ from scipy.stats import t as student
 
 from concord.metrics_core.metrics.exposure import Exposure, coverage, gini
 from concord.metrics_core.metrics.listed import Items
-from concord.metrics_core.stats.list_swaps import GROUPS, RecommendedItems, jackknife_intervals
+from concord.metrics_core.stats.randomization_test import (
+    GROUPS,
+    RecommendedItems,
+    jackknife_intervals,
+)
 
 MEASURES = {
     "Coverage@2": partial(coverage, coverage_items="catalogue"),

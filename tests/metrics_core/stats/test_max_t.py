@@ -8,7 +8,7 @@ import pytest
 
 from concord.metrics_core.stats import adjustment as module
 from concord.metrics_core.stats.adjustment import holm, max_t
-from concord.metrics_core.stats.paired import paired_tests
+from concord.metrics_core.stats.paired_test import paired_tests
 
 
 def _gaps(seed: int, users: int = 80, tests: int = 5, shared: float = 0.7) -> np.ndarray:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import ttest_rel
 
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS
-from concord.metrics_core.stats.paired import PairedTest, paired_tests
+from concord.metrics_core.stats.paired_test import PairedTest, paired_tests
 from concord.metrics_core.stats.verdict import model_pairs
 
 Floats = NDArray[np.float64]

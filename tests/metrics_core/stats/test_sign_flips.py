@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import permutation_test
 
 from concord.metrics_core.results.limits import min_differing_for
-from concord.metrics_core.stats.sign_flips import SignFlips, smallest_p
+from concord.metrics_core.stats.sign_flip_test import SignFlips, smallest_p
 
 
 def reference(differences: list[float], margin: float = 0.0) -> tuple[Fraction, Fraction]:

@@ -9,7 +9,12 @@ import pytest
 
 from concord.metrics_core.metrics.exposure import Exposure, coverage, gini, personalization
 from concord.metrics_core.metrics.listed import Items
-from concord.metrics_core.stats.list_swaps import Measure, RecommendedItems, SwapTest, swap_tests
+from concord.metrics_core.stats.randomization_test import (
+    Measure,
+    RecommendedItems,
+    SwapTest,
+    swap_tests,
+)
 
 N_ITEMS = 30
 ITEMS = Items(1, 1, np.ones(N_ITEMS, dtype=np.int64), np.ones(N_ITEMS, dtype=bool), None)

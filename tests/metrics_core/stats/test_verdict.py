@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from concord.metrics_core.stats.adjustment import holm
-from concord.metrics_core.stats.paired import PairedTest, paired_tests
+from concord.metrics_core.stats.paired_test import PairedTest, paired_tests
 from concord.metrics_core.stats.verdict import verdict
 
 ALPHA = 0.05

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from concord.metrics_core.stats.paired import paired_tests
+from concord.metrics_core.stats.paired_test import paired_tests
 from concord.pipeline.commands.gate import EXIT_CODES
 from tests.pipeline.dvc.revisions import SECOND, cache_without, cached_file, commit, scored_lists
 from tests.project import (

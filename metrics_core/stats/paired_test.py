@@ -22,7 +22,7 @@ from concord.metrics_core.stats.mean_interval import (
     t_quantile,
     t_test_p,
 )
-from concord.metrics_core.stats.sign_flips import (
+from concord.metrics_core.stats.sign_flip_test import (
     MarginTest,
     SignFlips,
     smallest_p,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from concord.metrics_core.metrics.exact_sums import UserSums, mean_of
+from concord.metrics_core.metrics.user_sums import UserSums, mean_of
 
 NUMBERS = st.floats(-1e300, 1e300) | st.floats(-1, 1) | st.integers(-40, 40).map(lambda n: n / 40)
 

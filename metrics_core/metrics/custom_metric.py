@@ -28,9 +28,9 @@ from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError, Problem, in_words, refuse
 from concord.metrics_core.files import open_file
 from concord.metrics_core.metrics.catalogue import METRIC
+from concord.metrics_core.metrics.code_digest import code_digest
 from concord.metrics_core.metrics.judged import Floats, Judged
 from concord.metrics_core.metrics.metric import Metric
-from concord.metrics_core.metrics.own_code import code_digest
 
 GROUP = "concord.metrics"  # of entry points
 FAMILY = "own"

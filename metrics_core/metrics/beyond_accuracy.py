@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.elementary import ln, log2
-from concord.metrics_core.metrics.exact_sums import UserSums
 from concord.metrics_core.metrics.judged import Floats, Ints, per_user, position_in_user
 from concord.metrics_core.metrics.listed import Listed, share
+from concord.metrics_core.metrics.user_sums import UserSums
 
 _ONES = np.array([n.bit_count() for n in range(256)], dtype=np.uint8)  # of each byte
 
