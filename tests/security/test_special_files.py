@@ -21,7 +21,7 @@ SPECIAL: dict[str, Callable[[Path], None]] = {
 }
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "experiments": ("past.csv", read_experiment_file),
-    "own metrics": ("custom_metric.py", custom_metric.load_metrics),
+    "own metrics": ("own.py", custom_metric.load_metrics),
     "a project of a study": (
         "params.yaml",
         lambda path: read_comparisons({"shop": Project(project=str(path.parent))}),

@@ -149,7 +149,7 @@ def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path
 def test_an_own_metric_that_raises_is_told_once_with_its_file(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(own, "_registry", custom_metric.Registry())
+    monkeypatch.setattr(custom_metric, "_registry", custom_metric.Registry())
     code = tmp_path / "m.py"
     code.write_text("import concord\n@concord.metric()\ndef f(lists, k):\n    'f@k'\n    return 1 / 0\n", encoding="utf-8")  # fmt: skip
     files = _files(tmp_path, text=False)
@@ -183,7 +183,7 @@ def test_groups_of_items(spark: "SparkSession", tmp_path: Path) -> None:
 
 
 def test_metrics_of_ones_own_reach_the_workers(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    monkeypatch.setattr(own, "_registry", custom_metric.Registry())
+    monkeypatch.setattr(custom_metric, "_registry", custom_metric.Registry())
     given, files = tables(text=False), _files(tmp_path, text=False)
     items = given.items.with_columns(price=(pl.int_range(pl.len()) % 13) / 3)
     items.write_parquet(tmp_path / "items.parquet")

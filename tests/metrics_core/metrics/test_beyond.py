@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from concord.metrics_core.metrics import beyond_accuracy as beyond
-from concord.metrics_core.metrics import exposure
+from concord.metrics_core.metrics import beyond_accuracy, exposure
 from concord.metrics_core.metrics.exposure import Exposure, expose
 from concord.metrics_core.metrics.listed import Items, Listed
 from tests.metrics_core.metrics import reference_beyond as reference
@@ -226,7 +225,7 @@ def _listed(world: World) -> Listed:
 def test_worked_example(example: tuple[Any, ...]) -> None:
     changes, metric, knobs, k, *of_users = example
 
-    values = getattr(beyond, metric)(_listed(replace(WORLD, **changes)), k, **knobs)
+    values = getattr(beyond_accuracy, metric)(_listed(replace(WORLD, **changes)), k, **knobs)
 
     assert list(values) == approx(of_users, rel=1e-14, abs=1e-15, nan_ok=True)
 
@@ -303,7 +302,7 @@ def _differences(world: World, metrics: list[tuple[str, dict[str, Any]]]) -> lis
     listed = _listed(world)
     found = []
     for (metric, knobs), k in product(metrics, CUTOFFS):
-        ours = getattr(beyond, metric)(listed, k, **knobs)
+        ours = getattr(beyond_accuracy, metric)(listed, k, **knobs)
         theirs = [getattr(reference, metric)(world, user, k, **knobs) for user in world.lists]
         same = approx(theirs, rel=1e-12, abs=1e-12, nan_ok=True)
         found += [] if list(ours) == same else [(metric, knobs, k, list(ours), theirs)]
@@ -343,7 +342,7 @@ def test_partitions_give_the_same_bits(world: World, cut: int) -> None:
     whole = _listed(world)
 
     for (metric, knobs), k in product(PER_USER, CUTOFFS):
-        kernel = getattr(beyond, metric)
+        kernel = getattr(beyond_accuracy, metric)
         apart = np.concatenate([kernel(part, k, **knobs) for part in parts])
         assert apart.tobytes() == kernel(whole, k, **knobs).tobytes()
     for k in CUTOFFS:

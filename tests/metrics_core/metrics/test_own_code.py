@@ -37,7 +37,7 @@ WRITES = {
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own, "_registry", custom_metric.Registry())
+    monkeypatch.setattr(custom_metric, "_registry", custom_metric.Registry())
 
 
 def write_metric(folder: Path, body: str, returned: str = "lists.count(k) * 0.0", *, top: str = "") -> str:  # fmt: skip
@@ -196,7 +196,7 @@ def test_a_package_that_exits_when_its_metric_is_loaded_is_refused(monkeypatch: 
         def load(self) -> None:
             raise SystemExit(0)
 
-    monkeypatch.setattr(own, "entry_points", lambda **_: [Leaving()])
+    monkeypatch.setattr(custom_metric, "entry_points", lambda **_: [Leaving()])
 
     assert "entry point leaving of concord.metrics: raises SystemExit" in refused_value("leaving")
 

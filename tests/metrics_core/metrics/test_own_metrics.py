@@ -55,7 +55,7 @@ HOW: dict[str, Any] = {"items": PRICES, "columns": {"items": {"price": "eur"}}, 
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own, "_registry", custom_metric.Registry())
+    monkeypatch.setattr(custom_metric, "_registry", custom_metric.Registry())
 
 
 @pytest.fixture
