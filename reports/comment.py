@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.gate import Decision
-from concord.metrics_core.results.history import Change, RevisionChanges, SegmentChange
+from concord.metrics_core.results.history import Change, RevisionChanges
 from concord.reports.sections import gate
 from concord.reports.sections.segments import entries
 from concord.reports.sections.summary import how_sure
@@ -106,7 +106,7 @@ def _row(change: Change) -> tuple[str, ...]:
     return (change.model, change.label, *_numbers(change))
 
 
-def _numbers(found: Change | SegmentChange) -> tuple[str, ...]:
+def _numbers(found: Change) -> tuple[str, ...]:
     digits = numbers.decimals([found], [found.then, found.now])
     return (
         VERDICTS[found.verdict].word,
@@ -123,7 +123,7 @@ def _worst_first(found: Sequence[Change]) -> list[Change]:
     return sorted(found, key=lambda each: _WORST_FIRST.index(each.verdict))
 
 
-def _loss(found: SegmentChange) -> float:
+def _loss(found: Change) -> float:
     """Against the width of its interval, since metrics have different units; most negative first."""
     if found.difference is None or found.ci_low is None or found.ci_high is None:
         return 0.0
@@ -228,8 +228,8 @@ def _since(comment: Comment, most: int) -> str:
         return ""
     since = comment.since
     parts = [f"### Since {cell(since.revision)}"]
-    if since.doubts:
-        parts.append(f"The numbers are no comparison:\n\n{bullets(since.doubts, most)}")
+    if since.mismatches:
+        parts.append(f"The numbers are no comparison:\n\n{bullets(since.mismatches, most)}")
     parts += [primary_changes(since, most), bullets([_capital(note) for note in since.notes], most)]
     if names := [setting.name for setting in (*since.conventions, *since.data)]:
         parts.append(f"Changed: {sentence(', '.join(names))} (below).")

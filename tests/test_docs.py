@@ -182,9 +182,12 @@ def test_its_notebook_needs_no_network_and_no_script(shown: dict[str, Any]) -> N
     assert "@import" not in page
 
 
-def test_its_terminal_shows_one_line(shown: dict[str, Any]) -> None:
-    assert shown["text/plain"].startswith("<Comparison of 2 models on nDCG@10: ease ")
-    assert "\n" not in shown["text/plain"]
+def test_its_terminal_shows_verdicts_and_leaderboard(shown: dict[str, Any]) -> None:
+    first, second, *lines = shown["text/plain"].splitlines()
+
+    assert first == "2 models on nDCG@10; the baseline is als"
+    assert second.startswith("ease ")
+    assert [line.split()[0] for line in lines[-3:]] == ["nDCG@10", "ease", "als"]
 
 
 def test_every_row_has_a_test_and_every_marked_test_a_row() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from concord.metrics_core.files import NO_FOLD, content_id
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.history import Changed
+from concord.metrics_core.results.history import InputChange
 from concord.metrics_core.results.words import listed
 
 CONCORD = "concord-eval"
@@ -14,7 +14,7 @@ CONCORD = "concord-eval"
 
 def what_changed(
     then: Comparison, now: Comparison, renamed: Mapping[str, str] | None = None
-) -> Iterator[Changed]:
+) -> Iterator[InputChange]:
     """Yield the changes of models, lists, ground truth, conventions, rules and Concord's version.
 
     Parameters
@@ -27,16 +27,16 @@ def what_changed(
     names = former_names(then.lists, now.lists, renamed or {})
     yield from models_changed(then.lists, now.lists, renamed or {})
     if other := [m for m, was in names.items() if _mark(then, was) != _mark(now, m)]:
-        yield Changed("lists", f"other lists: {listed(other)}")
+        yield InputChange("lists", f"other lists: {listed(other)}")
     if _truths(then) != _truths(now):
-        yield Changed("truth", "another truth")
+        yield InputChange("truth", "another truth")
     for name, was, is_now in _conventions(then, now):
-        yield Changed("conventions", f"{name}: {was} → {is_now}")
+        yield InputChange("conventions", f"{name}: {was} → {is_now}")
     for name, was, is_now in _rules(then, now):
-        yield Changed("rules", f"{name}: {was} → {is_now}")
+        yield InputChange("rules", f"{name}: {was} → {is_now}")
     was, is_now = (each.provenance.versions.get(CONCORD, "unknown") for each in (then, now))
     if was != is_now:
-        yield Changed("version", f"Concord {was} → {is_now}")
+        yield InputChange("version", f"Concord {was} → {is_now}")
 
 
 def former_names(
@@ -49,15 +49,15 @@ def former_names(
 
 def models_changed(
     then: Collection[str], now: Collection[str], renamed: Mapping[str, str]
-) -> Iterator[Changed]:
+) -> Iterator[InputChange]:
     """Yield new, removed and renamed models."""
     names = former_names(then, now, renamed)
     if new := [model for model in now if model not in names]:
-        yield Changed("models", f"new: {listed(new)}")
+        yield InputChange("models", f"new: {listed(new)}")
     if removed := [model for model in then if model not in names.values()]:
-        yield Changed("models", f"removed: {listed(removed)}")
+        yield InputChange("models", f"removed: {listed(removed)}")
     if others := [f"{model} was {name}" for model, name in names.items() if model != name]:
-        yield Changed("models", f"renamed: {listed(others)}")
+        yield InputChange("models", f"renamed: {listed(others)}")
 
 
 def _mark(comparison: Comparison, table: str) -> str | None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 MAX_REPR_LINES = 20
+OMIT_IF_NONE: Mapping[str, bool] = {"omit_if_none": True}  # metadata of a field
 
 
 class BaseResult:
@@ -50,9 +51,17 @@ class BaseResult:
 
 
 def plain(value: Any) -> Any:
-    """Return dataclasses, mappings and frames as dicts and lists; NaN becomes None."""
+    """Return dataclasses, mappings and frames as dicts and lists; NaN becomes None.
+
+    Unlike `dataclasses.asdict` it does not copy every value, and leaves out fields that are marked `OMIT_IF_NONE`.
+    """
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        items = ((field, getattr(value, field.name)) for field in fields(value))
+        return {
+            field.name: plain(item)
+            for field, item in items
+            if item is not None or not field.metadata
+        }
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):

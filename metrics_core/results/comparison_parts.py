@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from concord.metrics_core.results.base import OMIT_IF_NONE
+
 Verdict = Literal[
     "better",
     "better_below_threshold",
@@ -25,9 +27,6 @@ Verdict = Literal[
 ]
 Severity = Literal["serious", "notice"]
 OF_VALUES = "values"  # family of metrics whose values were given, and not computed from lists
-LEFT_OUT: Mapping[str, bool] = {
-    "left_out": True
-}  # of fields that are not written where they are None
 
 MIRROR: Mapping[Verdict, Verdict] = {
     "better": "worse",
@@ -93,7 +92,7 @@ class Score:
     n_undefined: int
     best: bool
     indistinguishable_from_best: bool | None
-    n_requests: int | None = field(default=None, metadata=LEFT_OUT)
+    n_requests: int | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
 @dataclass(frozen=True)
@@ -297,12 +296,12 @@ class Gap:
     gap: float
     ci_low: float
     ci_high: float
-    ratio: float | None = field(default=None, metadata=LEFT_OUT)
-    difference: float | None = field(default=None, metadata=LEFT_OUT)
-    diff_low: float | None = field(default=None, metadata=LEFT_OUT)
-    diff_high: float | None = field(default=None, metadata=LEFT_OUT)
-    p: float | None = field(default=None, metadata=LEFT_OUT)
-    p_adjusted: float | None = field(default=None, metadata=LEFT_OUT)
+    ratio: float | None = field(default=None, metadata=OMIT_IF_NONE)
+    difference: float | None = field(default=None, metadata=OMIT_IF_NONE)
+    diff_low: float | None = field(default=None, metadata=OMIT_IF_NONE)
+    diff_high: float | None = field(default=None, metadata=OMIT_IF_NONE)
+    p: float | None = field(default=None, metadata=OMIT_IF_NONE)
+    p_adjusted: float | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from concord.metrics_core.results.base import BaseResult
 from concord.metrics_core.results.frames import frame_of, schema_of
-from concord.metrics_core.results.rendering import rendered
+from concord.metrics_core.results.rendering import render_document
 
 if TYPE_CHECKING:
     import polars as pl
@@ -254,10 +254,7 @@ class Cases(BaseResult):
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return the error analysis as an HTML page that needs no network; also write it to `path` if given."""
-        page = rendered(self, "cases")
-        if path is not None:
-            Path(path).write_text(page, encoding="utf-8", newline="\n")
-        return page
+        return render_document(self, "cases", path)
 
 
 def _to_frame(rows: Iterable[Mapping[str, Any]], kind: type[Any], *keys: str) -> "pl.DataFrame":

@@ -3,12 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from concord.metrics_core.errors import in_words
-from concord.metrics_core.results.comparison_parts import LEFT_OUT
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult
+from concord.metrics_core.results.frames import schema_of
 from concord.metrics_core.results.rendering import render_sentences
 from concord.metrics_core.results.words import PERCENT, exact, number, one_line
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Margin = float | str  # 0.005, "2%" of the reference's mean, or "min_effect"
 Outcome = Literal["pass", "worse", "undecided"]
@@ -71,9 +75,9 @@ class Measured:
     n_lost: int
     test: Literal["t", "sign_flips", "jackknife", "none"]
     p: float | None
-    n_requests: int | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
-    n_unlisted: int | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
-    departed: bool | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
+    n_requests: int | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
+    n_unlisted: int | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
+    departed: bool | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
 
     @property
     def identical(self) -> bool:
@@ -120,8 +124,8 @@ class Guardrail(Measured):
     asked: str
     margin: float | None
     outcome: Outcome
-    revision: str | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
-    departure: str | None = field(default=None, metadata=LEFT_OUT, kw_only=True)
+    revision: str | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
+    departure: str | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
 
     @cached_property
     def why(self) -> str:
@@ -148,7 +152,7 @@ class ModelDecision:
     outcome: Outcome
     guardrails: tuple[Guardrail, ...]
     success: tuple[Success, ...]
-    reference: str | None = field(default=None, metadata=LEFT_OUT)
+    reference: str | None = field(default=None, metadata=OMIT_IF_NONE)
 
     def guardrails_that(self, outcome: Outcome) -> list[Guardrail]:
         """Those with this outcome, as they were asked for."""
@@ -174,14 +178,20 @@ class UnmatchedModels:
     rules: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Decision:
+@dataclass(frozen=True, repr=False)
+class Decision(BaseResult):
     """What a gate decides: `worse` if a model is, else `undecided` if a model is, else `pass`.
 
-    reference        : the baseline, or the revision whose results each model is held against
-    undecided_passes : was it asked for that guardrails which stay undecided let a model pass?
-    models           : who must pass
-    unmatched        : models that have vanished while others are new
+    Attributes
+    ----------
+    reference : str
+        The baseline, or the revision whose results each model is compared with.
+    undecided_passes : bool
+        True if undecided guardrails let a model pass.
+    models : tuple of ModelDecision
+        The models that must pass.
+    unmatched : UnmatchedModels or None
+        Models that vanished while others are new.
     """
 
     against: Kind
@@ -190,21 +200,30 @@ class Decision:
     undecided_passes: bool
     outcome: Outcome
     models: tuple[ModelDecision, ...]
-    unmatched: UnmatchedModels | None = field(default=None, metadata=LEFT_OUT)
+    unmatched: UnmatchedModels | None = field(default=None, metadata=OMIT_IF_NONE)
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
-        """The decision, what decided, and what else was checked or can be done: three sentences."""
+        """Three sentences: the decision, what decided, and what else was checked or can be done."""
         return render_sentences("decision", self)
-
-    def models_that(self, outcome: Outcome) -> list[ModelDecision]:
-        """The models with this outcome."""
-        return [each for each in self.models if each.outcome == outcome]
 
     @property
     def waived(self) -> bool:
-        """Does a model pass with guardrails that stayed undecided?"""
+        """True if a model passes with guardrails that are undecided."""
         return any(m.outcome == "pass" and m.guardrails_that("undecided") for m in self.models)
+
+    def to_frame(self) -> "pl.DataFrame":
+        """Return model, rule (guardrail or success), then the fields of both; one row per model and rule."""
+        import polars as pl
+
+        rows = [
+            {"model": model.model, "rule": rule, **vars(each)}
+            for model in self.models
+            for rule, rules in (("guardrail", model.guardrails), ("success", model.success))
+            for each in rules
+        ]
+        schema = {"model": pl.String, "rule": pl.String} | schema_of(Guardrail) | schema_of(Success)
+        return pl.DataFrame(rows, schema=schema)
 
 
 def place(found: Measured) -> str:

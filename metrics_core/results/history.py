@@ -1,20 +1,31 @@
-"""The history of a project: its comparison at each revision, and what changed since another revision."""
+"""The history of a project: its comparison at each revision, and what changed between revisions."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult
 from concord.metrics_core.results.comparison_parts import Severity, Verdict
-from concord.metrics_core.results.frames import frame_of
 
 if TYPE_CHECKING:
     import polars as pl
 
+WORKING_TREE = "working tree"
+Kind = Literal["models", "lists", "truth", "background", "conventions", "rules", "version"]
+
 
 @dataclass(frozen=True)
 class Change:
-    """A model on a label, now minus then; None where a number does not exist."""
+    """A model on a label, now minus then; None if a number does not exist.
+
+    Attributes
+    ----------
+    p_adjusted : float or None
+        Over the models and labels, or by Benjamini and Hochberg over the labels and segments of a segmentation.
+    segmentation, segment : str or None
+        None over all users.
+    """
 
     label: str
     model: str
@@ -31,33 +42,19 @@ class Change:
     p_adjusted: float | None
     min_effect: float | None
     verdict: Verdict
-
-
-@dataclass(frozen=True)
-class SegmentChange:
-    """A model on a label in a group of users or wanted items, now minus then; only what is worse is kept.
-
-    p_adjusted : by Benjamini and Hochberg over the labels and groups of the segmentation
-    """
-
-    label: str
-    model: str
-    segmentation: str
-    segment: str
-    then: float | None
-    now: float | None
-    difference: float | None
-    ci_low: float | None
-    ci_high: float | None
-    n_users: int
-    n_nonzero: int
-    p_adjusted: float | None
-    verdict: Verdict
+    segmentation: str | None = field(default=None, metadata=OMIT_IF_NONE)
+    segment: str | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A convention that has another value, or a table that has another content; `models`: those whom it concerns."""
+    """A convention whose value changed, or a table whose content changed.
+
+    Attributes
+    ----------
+    models : tuple of str
+        The models that it concerns.
+    """
 
     name: str
     then: str
@@ -67,45 +64,50 @@ class Setting:
 
 @dataclass(frozen=True)
 class RevisionChanges:
-    """Models against their former selves.
+    """The models of a project compared with those of an earlier revision.
 
-    revision    : the other revision, as it was named
-    doubts      : why the numbers are no comparison; then there are no changes
-    notes       : what only one of the two revisions has, and other versions of Concord
-    changes     : one a label and model that both have
-    worse       : the groups in which a model is worse than it was
-    segmented   : was there any group to look at?
-    conventions : those that have changed
-    data        : tables that have changed, with their hashes
-    rules       : keys of params.yaml by which is decided, of no model: `gate`, `comparison`, `segments`
+    Attributes
+    ----------
+    revision : str
+        The earlier revision, as named.
+    mismatches : tuple of str
+        Why the numbers cannot be compared; then there are no changes.
+    notes : tuple of str
+        What only one of the two revisions has, and other versions of Concord.
+    changes : sequence of Change
+        One per label and model that both have.
+    worse : sequence of Change
+        The segments in which a model is worse than it was.
+    segmented : bool
+        True if there are segments to look at.
+    conventions, data : tuple of Setting
+        Conventions that changed; tables that changed, with their hashes.
+    rules : tuple of Setting
+        Keys of params.yaml under `gate`, `comparison` and `segments` that changed.
     """
 
     revision: str
-    doubts: tuple[str, ...]
+    mismatches: tuple[str, ...]
     notes: tuple[str, ...]
     changes: Sequence[Change]
-    worse: Sequence[SegmentChange]
+    worse: Sequence[Change]
     segmented: bool
     conventions: tuple[Setting, ...]
     data: tuple[Setting, ...]
     rules: tuple[Setting, ...] = ()
 
 
-WORKING_TREE = "working tree"
-Kind = Literal["models", "lists", "truth", "background", "conventions", "rules", "version"]
-
-
 @dataclass(frozen=True)
-class Changed:
-    """What changed from one revision to the next, in words."""
+class InputChange:
+    """A change of the inputs of a comparison from one revision to the next, in words."""
 
     kind: Kind
-    what: str
+    text: str
 
 
 @dataclass(frozen=True)
 class Standing:
-    """A model on a primary label at a revision: its mean, and its difference to the baseline; None is not known."""
+    """A model on a primary label at a revision: its mean and its difference to the baseline."""
 
     label: str
     model: str
@@ -123,15 +125,26 @@ class Standing:
 class Revision:
     """A commit that changed the comparison.
 
-    name      : the commit in short, or `working tree`
-    tags      : of this commit, and of later ones that left the comparison as it was
-    truth     : the hash of the truth, as DVC has it
-    gone      : why not all can be shown; empty where it can
-    standings : one a primary label and model
-    changed   : against the revision before; empty for the first
-    unpaired  : why the models were not compared with their former selves; empty where they were
-    same      : models whose users' values are those of before, bit for bit
-    changes   : the others, now minus then, user by user: what `concord diff` says
+    Attributes
+    ----------
+    name : str
+        The short commit, or `working tree`.
+    tags : tuple of str
+        Of this commit and of later ones that did not change the comparison.
+    truth : str or None
+        Hash of the ground truth, as DVC has it.
+    gone : str
+        Why not everything can be shown; may be empty.
+    standings : tuple of Standing
+        One per primary label and model.
+    changed : tuple of InputChange
+        Changes since the revision before; empty for the first.
+    unpaired : str
+        Why the models were not compared with those of the revision before; empty if they were.
+    same : tuple of str
+        Models whose values per user are those of the revision before, bit for bit.
+    changes : tuple of Change
+        The other models, now minus then, user by user, as `concord diff` reports them.
     """
 
     name: str
@@ -142,7 +155,7 @@ class Revision:
     baseline: str | None
     gone: str
     standings: tuple[Standing, ...]
-    changed: tuple[Changed, ...]
+    changed: tuple[InputChange, ...]
     unpaired: str
     same: tuple[str, ...]
     changes: tuple[Change, ...]
@@ -152,25 +165,32 @@ class Revision:
         """The primary labels, in the order given."""
         return tuple(dict.fromkeys(each.label for each in self.standings))
 
-    def of(self, label: str) -> list[Standing]:
-        """The models on a label, best first; those without a mean last."""
-        found = [each for each in self.standings if each.label == label]
-        sign = -1 if found and found[0].higher_is_better else 1
-        return sorted(found, key=lambda each: (each.mean is None, sign * (each.mean or 0.0)))
+    def standings_of(self, label: str) -> list[Standing]:
+        """Return the models on a label, best first; those without a mean last."""
+        standings = [each for each in self.standings if each.label == label]
+        sign = -1 if standings and standings[0].higher_is_better else 1
+        return sorted(standings, key=lambda each: (each.mean is None, sign * (each.mean or 0.0)))
 
     def change(self, model: str, label: str) -> Change | None:
-        """A model on a label against its former self, where its values changed."""
+        """Return the change of a model on a label since the revision before; None if its values did not change."""
         return next((c for c in self.changes if (c.model, c.label) == (model, label)), None)
 
 
 @dataclass(frozen=True)
 class Reuse:
-    """How often the truth that is in use now was asked.
+    """How often the current ground truth was used to decide.
 
-    comparisons : those that decided something new on it
-    decisions   : lists against the baseline's on a primary label, each counted once
-    chance      : of at least one useless list that is called better, at most (`metrics_core/stats/adjustment.py`)
-    severity    : None where it is too small to speak of
+    Attributes
+    ----------
+    comparisons : int
+        Those that decided something new on it.
+    decisions : int
+        Lists against the baseline's on a primary label, each counted once.
+    chance : float
+        Upper bound of the probability that at least one useless list was called better
+        (`metrics_core/stats/adjustment.py`).
+    severity : {'serious', 'notice'} or None
+        None if the probability is negligible.
     """
 
     truth: str
@@ -181,37 +201,23 @@ class Reuse:
     sentence: str
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row of `History.table`: a model on a primary label at a revision."""
-
-    revision: str
-    tags: str
-    date: str
-    subject: str
-    truth: str | None
-    label: str | None
-    model: str | None
-    baseline: str | None
-    mean: float | None
-    ci_low: float | None
-    ci_high: float | None
-    difference: float | None
-    diff_low: float | None
-    diff_high: float | None
-    verdict: str | None
-    change: float | None
-    change_low: float | None
-    change_high: float | None
-    change_p_adjusted: float | None
-    change_verdict: str | None
-    changed: str
-    note: str
+_STANDING_FIELDS = (
+    "label", "model", "mean", "ci_low", "ci_high", "difference", "diff_low", "diff_high", "verdict",
+)  # fmt: skip
+_TEXTS = ("revision", "tags", "date", "subject", "truth", "label", "model", "baseline")
+_NUMBERS = ("mean", "ci_low", "ci_high", "difference", "diff_low", "diff_high")
+_CHANGE_NUMBERS = ("change", "change_low", "change_high", "change_p_adjusted")
 
 
-@dataclass(frozen=True)
-class History:
-    """Revisions, oldest first; `notes` say what a reader must know of all of them."""
+@dataclass(frozen=True, repr=False)
+class History(BaseResult):
+    """Comparisons of a project over its revisions, oldest first.
+
+    Attributes
+    ----------
+    notes : tuple of str
+        Remarks on all revisions.
+    """
 
     title: str
     confidence: float
@@ -224,43 +230,44 @@ class History:
         """The labels that were primary at any revision, those of the last first."""
         return tuple(dict.fromkeys(x for each in reversed(self.revisions) for x in each.labels))
 
-    @property
-    def table(self) -> "pl.DataFrame":
-        """One row a revision, primary label and model; one where nothing is known of a revision."""
-        return frame_of(Row, self.rows())
+    def to_frame(self) -> "pl.DataFrame":
+        """Return one row per revision, primary label and model; one row if nothing is known of a revision."""
+        import polars as pl
 
-    def rows(self) -> Iterator[Row]:
-        """Those of `table`."""
-        for revision in self.revisions:
-            standings: Sequence[Standing | None] = revision.standings or [None]
-            for standing in standings:
-                yield _row(revision, standing)
+        schema = {
+            **dict.fromkeys(_TEXTS, pl.String),
+            **dict.fromkeys(_NUMBERS, pl.Float64),
+            "verdict": pl.String,
+            **dict.fromkeys(_CHANGE_NUMBERS, pl.Float64),
+            **dict.fromkeys(("change_verdict", "changed", "note"), pl.String),
+        }
+        return pl.DataFrame([row for each in self.revisions for row in _rows(each)], schema=schema)
 
 
-def _row(revision: Revision, at: Standing | None) -> Row:
-    change = revision.change(at.model, at.label) if at else None
-    same = at is not None and at.model in revision.same
-    return Row(
-        revision=revision.name,
-        tags=", ".join(revision.tags),
-        date=revision.date,
-        subject=revision.subject,
-        truth=revision.truth,
-        label=at.label if at else None,
-        model=at.model if at else None,
-        baseline=revision.baseline,
-        mean=at.mean if at else None,
-        ci_low=at.ci_low if at else None,
-        ci_high=at.ci_high if at else None,
-        difference=at.difference if at else None,
-        diff_low=at.diff_low if at else None,
-        diff_high=at.diff_high if at else None,
-        verdict=at.verdict if at else None,
-        change=change.difference if change else 0.0 if same else None,
-        change_low=change.ci_low if change else None,
-        change_high=change.ci_high if change else None,
-        change_p_adjusted=change.p_adjusted if change else None,
-        change_verdict=change.verdict if change else "identical" if same else None,
-        changed="; ".join(each.what for each in revision.changed),
-        note="; ".join(dict.fromkeys(filter(None, (revision.gone, revision.unpaired)))),
-    )
+def _rows(revision: Revision) -> Iterator[dict[str, Any]]:
+    whole = {
+        "revision": revision.name,
+        "tags": ", ".join(revision.tags),
+        "date": revision.date,
+        "subject": revision.subject,
+        "truth": revision.truth,
+        "baseline": revision.baseline,
+        "changed": "; ".join(each.text for each in revision.changed),
+        "note": "; ".join(dict.fromkeys(filter(None, (revision.gone, revision.unpaired)))),
+    }
+    if not revision.standings:
+        yield whole
+    for standing in revision.standings:
+        row = whole | {name: getattr(standing, name) for name in _STANDING_FIELDS}
+        change = revision.change(standing.model, standing.label)
+        if change is not None:
+            row |= {
+                "change": change.difference,
+                "change_low": change.ci_low,
+                "change_high": change.ci_high,
+                "change_p_adjusted": change.p_adjusted,
+                "change_verdict": change.verdict,
+            }
+        elif standing.model in revision.same:
+            row |= {"change": 0.0, "change_verdict": "identical"}
+        yield row

@@ -1,6 +1,7 @@
-"""The one way from a result to `concord.reports`, which is imported when a result is shown."""
+"""Show results with `concord.reports`, which is imported when it is needed."""
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal
 
 from concord.metrics_core.errors import extra_named
@@ -18,7 +19,7 @@ def render(result: Any, form: Literal["text", "html", "markdown"]) -> str:
 _SENTENCES = {
     "verdicts": ("concord.reports.text.verdicts", "verdict_sentences"),
     "replicates": ("concord.reports.text.replicates", "replicate_answers"),
-    "decision": ("concord.reports.text.gate", "decision_lines"),
+    "decision": ("concord.reports.text.gate", "describe"),
     "guardrail": ("concord.reports.text.gate", "reasons"),
 }
 
@@ -29,7 +30,7 @@ def render_sentences(kind: str, result: Any) -> tuple[str, ...]:
     return tuple(getattr(import_module(module), function)(result))
 
 
-_RENDERERS = {
+_DOCUMENTS = {
     "html": ("concord.reports.page", "render_html"),
     "latex": ("concord.reports.latex", "render_latex"),
     "cases": ("concord.reports.page", "render_cases"),
@@ -38,13 +39,25 @@ _RENDERERS = {
 }
 
 
-def rendered(comparison: Any, form: str, *beside: Any) -> str:
-    """The comparison as `html` (a whole page), `latex` (a table) or `notebook` (a piece of HTML); `beside` stands in it, too.
+def render_document(result: Any, kind: str, path: str | Path | None = None, **options: Any) -> str:
+    """Return a result as a document; also write it to `path` if one is given.
+
+    Parameters
+    ----------
+    kind : {"html", "latex", "cases", "study", "notebook"}
+        The page of a comparison, its LaTeX table, the page of an error analysis or of a study, or the charts of a
+        comparison for a notebook.
+    **options : Any
+        Arguments of the function that renders it.
 
     Raises
     ------
-    InputError : what draws is not installed
+    InputError
+        A package that renders it is not installed.
     """
-    module, function = _RENDERERS[form]
+    module, function = _DOCUMENTS[kind]
     with extra_named():
-        return str(getattr(import_module(module), function)(comparison, *beside))
+        document = str(getattr(import_module(module), function)(result, **options))
+    if path is not None:
+        Path(path).write_text(document, encoding="utf-8", newline="\n")
+    return document

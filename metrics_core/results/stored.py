@@ -2,27 +2,24 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from concord.metrics_core.errors import extra_named, refuse
 from concord.metrics_core.files import load_json
-from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison import FILE_KEYS, Comparison
 from concord.metrics_core.results.error_analysis import Cases
 
 CASES = "cases.json"
 SCHEMA = 6
 _READ = (4, 5, SCHEMA)  # 4 knew no replicates; 4 and 5 held sentences
-_NAMES = {"scores": "leaderboard", "pairs": "differences"}  # field -> key of the file
 _SKIPPED = {"schema", "examples"}  # keys that are not read; older files have `examples`
 
 
 def to_content(comparison: Comparison) -> dict[str, Any]:
-    """The content of comparison.json."""
-    content = {"schema": SCHEMA, **plain(comparison)}
-    return {_NAMES.get(name, name): part for name, part in content.items()}
+    """Return the content of comparison.json."""
+    return {"schema": SCHEMA, **comparison.to_dict()}
 
 
 def to_json(comparison: Comparison) -> str:
@@ -32,7 +29,7 @@ def to_json(comparison: Comparison) -> str:
 
 def cases_to_json(cases: Cases) -> str:
     """Return the text of cases.json."""
-    return _text({"schema": SCHEMA, **plain(cases)})
+    return _text({"schema": SCHEMA, **cases.to_dict()})
 
 
 def _text(content: dict[str, Any]) -> str:
@@ -50,9 +47,9 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
     if content["schema"] < SCHEMA:
         for path in _SENTENCES:
             content = _without(content, path)
-    if odd := [name for name in _NAMES if name in content]:
+    if odd := [name for name in FILE_KEYS if name in content]:
         raise refuse(where, f"{odd[0]}: Unexpected keyword argument", _AGAIN)
-    fields_of = {key: name for name, key in _NAMES.items()}
+    fields_of = {key: name for name, key in FILE_KEYS.items()}
     given = {fields_of.get(key, key): part for key, part in content.items() if key not in _SKIPPED}
     found: Comparison = _validated(Comparison, given, where)
     return found
@@ -88,7 +85,7 @@ def _validated(kind: type, given: Mapping[str, Any], where: str) -> Any:
         return _adapter(kind).validate_python(given, extra="forbid")
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(_NAMES.get(str(part), str(part)) for part in first["loc"])
+        key = ".".join(FILE_KEYS.get(str(part), str(part)) for part in first["loc"])
         raise refuse(where, f"{key}: {first['msg']}", _AGAIN) from None
 
 
@@ -109,8 +106,8 @@ def read_cases(path: Path) -> Cases:
 def json_schema() -> dict[str, Any]:
     """The JSON schema of comparison.json."""
     schema = _adapter(Comparison).json_schema()
-    properties = {_NAMES.get(name, name): part for name, part in schema["properties"].items()}
-    required = [_NAMES.get(name, name) for name in schema["required"]]
+    properties = {FILE_KEYS.get(name, name): part for name, part in schema["properties"].items()}
+    required = [FILE_KEYS.get(name, name) for name in schema["required"]]
     return schema | {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "comparison.json",
@@ -135,19 +132,3 @@ def _refuse_another_version(content: Any, where: str, known: tuple[int, ...]) ->
         newer = isinstance(found, int) and found > SCHEMA
         fix = f"update Concord, or {_AGAIN}" if newer else _AGAIN
         raise refuse(where, f"has schema {found}, and this version reads {SCHEMA}", fix)
-
-
-def plain(part: Any) -> Any:
-    """Types as JSON has them; `dataclasses.asdict` would copy every leaf."""
-    if is_dataclass(part):
-        values = ((field, getattr(part, field.name)) for field in fields(part))
-        return {
-            field.name: plain(value)
-            for field, value in values
-            if value is not None or not field.metadata
-        }
-    if isinstance(part, tuple | list):
-        return [plain(each) for each in part]
-    if isinstance(part, Mapping):
-        return {name: plain(each) for name, each in part.items()}
-    return part

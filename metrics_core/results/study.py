@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from concord.metrics_core.results.base import BaseResult
 from concord.metrics_core.results.comparison_parts import Metric, PinnedConventions, Verdict
 from concord.metrics_core.results.frames import frame_of
-from concord.metrics_core.results.rendering import rendered
+from concord.metrics_core.results.rendering import render_document
 
 if TYPE_CHECKING:
     import polars as pl
@@ -290,10 +290,7 @@ class Study(BaseResult):
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return the report as one HTML page that needs no network, and write it to `path` if one is given."""
-        page = rendered(self, "study")
-        if path is not None:
-            Path(path).write_text(page, encoding="utf-8", newline="\n")
-        return page
+        return render_document(self, "study", path)
 
     def metric(self, label: str) -> Metric:
         """Return the metric of a label."""

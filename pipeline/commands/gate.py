@@ -20,7 +20,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the decision against the baseline or a revision; return its exit code."""
     from concord.metrics_core.errors import in_words
-    from concord.metrics_core.results.stored import plain
     from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
     from concord.pipeline.dvc.gate import decide_gate
     from concord.pipeline.params.read import read_params
@@ -33,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
         LOG.warning("%s about these results: see the report", in_words(serious, "serious warning"))
     code = EXIT_CODES[result.decision.outcome]
     if arguments.json:
-        content = {"exit_code": code, "notes": result.notes, **plain(result.decision)}
+        content = {"exit_code": code, "notes": result.notes, **result.decision.to_dict()}
         content["lines"] = result.decision.lines
         for model, stored in zip(result.decision.models, content["models"], strict=True):
             for guardrail, each in zip(model.guardrails, stored["guardrails"], strict=True):

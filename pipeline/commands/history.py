@@ -20,18 +20,18 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.params.read import check_params
     from concord.pipeline.terminal.arguments import refuse_folder, write_named, write_named_table
     from concord.pipeline.terminal.table import console, print_blocks
-    from concord.reports.text.history import describe_history
+    from concord.reports.text.history import describe
 
     check_params()  # raises outside a project; loads own metrics, which old comparisons may name
     refuse_folder("--csv", arguments.csv)
     refuse_folder("--html", arguments.html)
     result = history(arguments.revision)
     if arguments.csv is not None:
-        write_named_table("--csv", arguments.csv, result.table, force=arguments.force)
+        write_named_table("--csv", arguments.csv, result.to_frame(), force=arguments.force)
     if arguments.html is not None:
         from concord.reports.history_page import render_history
 
         write_named("--html", arguments.html, render_history(result), force=arguments.force)
-    print_blocks(describe_history(result))
+    print_blocks(describe(result))
     for path in filter(None, (arguments.csv, arguments.html)):
         console().print(f"wrote {path}")

@@ -16,7 +16,14 @@ from concord.metrics_core.files import load_json
 from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Verdict
-from concord.metrics_core.results.history import Change, Changed, History, Reuse, Revision, Standing
+from concord.metrics_core.results.history import (
+    Change,
+    History,
+    InputChange,
+    Reuse,
+    Revision,
+    Standing,
+)
 from concord.metrics_core.results.words import listed, percent
 from concord.metrics_core.stats.adjustment import chance_of_false_winner, reuse_severity
 from concord.pipeline.dvc.cache import DvcCache, FindFile
@@ -329,21 +336,21 @@ def _revision(then: State | None, now: State, find: FindFile) -> Revision:
     )
 
 
-def changed_between(then: State, now: State) -> tuple[Changed, ...]:
+def changed_between(then: State, now: State) -> tuple[InputChange, ...]:
     """Return what changed by both comparisons, or by dvc.lock if one is missing."""
     was, is_now = then.lock.background, now.lock.background
     tables = [table for table in {**was, **is_now} if was.get(table) != is_now.get(table)]
     renamed = renamed_lists(now.lock.model_entries, then.lock.model_entries)
-    background = [Changed("background", f"other {listed(tables)}")] if tables else []
+    background = [InputChange("background", f"other {listed(tables)}")] if tables else []
     if then.comparison is not None and now.comparison is not None:
         return (*what_changed(then.comparison, now.comparison, renamed), *background)
     before, after = then.lock.comparison_params.models, now.lock.comparison_params.models
     found = [*models_changed(before, after, renamed)]
     names = former_names(before, after, renamed)
     if other := [m for m, was in names.items() if then.lock.lists(was) != now.lock.lists(m)]:
-        found.append(Changed("lists", f"other lists: {listed(other)}"))
+        found.append(InputChange("lists", f"other lists: {listed(other)}"))
     if then.lock.truth != now.lock.truth:
-        found.append(Changed("truth", "another truth"))
+        found.append(InputChange("truth", "another truth"))
     return (*found, *background)
 
 

@@ -13,7 +13,7 @@ from concord.metrics_core.comparison.segments import segment_cells
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.files import content_id_text
 from concord.metrics_core.results.comparison_parts import SegmentCell
-from concord.metrics_core.results.history import RevisionChanges, SegmentChange, Setting
+from concord.metrics_core.results.history import Change, RevisionChanges, Setting
 from concord.pipeline.dvc.changes import (
     NOW,
     THEN,
@@ -48,22 +48,22 @@ def changes_since(params: Params, revision: str) -> RevisionChanges:
     lists = any(isinstance(each, ByPopularity) for each in groups)
     with load_revision(revision, params, config, list(evaluations), lists=lists) as before:
         differing = find_mismatch(config, evaluations, before)
-        doubts = [problem.what for problem in differing.refusals(config.primary)]
+        mismatches = [problem.what for problem in differing.refusals(config.primary)]
         alike = config.without(differing.labels)
-        worse: list[SegmentChange] = []
-        if not doubts:
+        worse: list[Change] = []
+        if not mismatches:
             worse = list(_worse_segments(alike, evaluations, ground_of(params), before))
         return RevisionChanges(
             revision=before.name,
-            doubts=tuple(doubts),
+            mismatches=tuple(mismatches),
             notes=(
                 *version_warnings(evaluations, before),
                 *one_sided_notes(config, list(evaluations), before, every_model=True),
-                *(() if doubts else differing.notes()),
+                *(() if mismatches else differing.notes()),
             ),
-            changes=() if doubts else changes(alike, evaluations, before),
+            changes=() if mismatches else changes(alike, evaluations, before),
             worse=worse,
-            segmented=bool(config.segments) and not doubts,
+            segmented=bool(config.segments) and not mismatches,
             conventions=_settings(before, every, _conventions),
             data=_settings(before, every, _data),
             rules=tuple(_rules(before.params, read_yaml(PARAMS).content)),
@@ -92,7 +92,7 @@ def _worse_segments(
     models: Mapping[str, ModelResult],
     ground: EvaluationData,
     before: RevisionResults,
-) -> Iterator[SegmentChange]:
+) -> Iterator[Change]:
     """Yield every segment in which a model is significantly worse than it was."""
     for name in config.segments:
         for model, then in before.evaluations.items():
@@ -106,24 +106,26 @@ def _worse_segments(
                     yield _segment_change(cell, model, name, means[cell.label, cell.segment])
 
 
-def _segment_change(
-    cell: SegmentCell, model: str, segmentation: str, then: float | None
-) -> SegmentChange:
+def _segment_change(cell: SegmentCell, model: str, segmentation: str, then: float | None) -> Change:
     assert cell.verdict is not None
-    return SegmentChange(
+    return Change(
         label=cell.label,
         model=model,
-        segmentation=segmentation,
-        segment=cell.segment,
+        primary=False,
         then=then,
         now=cell.mean,
         difference=cell.difference,
         ci_low=cell.diff_low,
         ci_high=cell.diff_high,
+        relative=None,
         n_users=cell.n_users,
         n_nonzero=cell.n_nonzero or 0,
+        p=None,
         p_adjusted=cell.p_adjusted,
+        min_effect=None,
         verdict=cell.verdict,
+        segmentation=segmentation,
+        segment=cell.segment,
     )
 
 

@@ -47,7 +47,7 @@ def points(history: History, label: str) -> list[Row]:
     rows: list[Row] = []
     for at, revision in enumerate(history.revisions):
         part += is_break(revision)
-        for standing in revision.of(label):
+        for standing in revision.standings_of(label):
             if standing.mean is None:
                 continue
             model, verdict = standing.model, standing.verdict
@@ -98,7 +98,7 @@ def _colours(history: History, label: str) -> dict[str, str]:
     models = dict.fromkeys(each.model for r in history.revisions for each in r.standings)
     others = [model for model in models if model != last.baseline]
     if len(others) >= len(SERIES):
-        best = [each.model for each in last.of(label) if each.model != last.baseline]
+        best = [each.model for each in last.standings_of(label) if each.model != last.baseline]
         others = [model for model in others if model in best[:_NAMED_OF_MANY]]
     colours = {str(last.baseline): light(SERIES[0])} if last.baseline in models else {}
     return colours | {model: light(SERIES[i]) for i, model in enumerate(others, 1)}
@@ -131,7 +131,7 @@ def history_chart(history: History, label: str, *, narrow: bool) -> Markup:
 
 def has_history(history: History, label: str) -> bool:
     """True if a mean is known."""
-    return any(each.mean is not None for r in history.revisions for each in r.of(label))
+    return any(each.mean is not None for r in history.revisions for each in r.standings_of(label))
 
 
 def is_broken(history: History) -> bool:
@@ -147,7 +147,7 @@ def turned(history: History, label: str) -> set[str]:
 def _breaks(history: History, x: alt.X, height: int) -> list[alt.Chart]:
     """Return an upright line where conventions or ground truth changed."""
     rows = [
-        {"at": at - 0.5, "hover": tag("; ".join(e.what for e in r.changed if e.kind in BREAKS))}
+        {"at": at - 0.5, "hover": tag("; ".join(e.text for e in r.changed if e.kind in BREAKS))}
         for at, r in enumerate(history.revisions)
         if at and is_break(r)
     ]

@@ -72,7 +72,7 @@ def _without_interval(measured: Measured) -> str:
     return f"only {users} of {measured.n_users:,} differ, too few for an interval"
 
 
-def decision_lines(decision: Decision) -> Iterator[str]:
+def describe(decision: Decision) -> Iterator[str]:
     """Yield what is decided, what decided it, and what else was found or what to do."""
     if decision.unmatched is not None:
         yield from _unmatched_lines(decision, decision.unmatched)

@@ -10,7 +10,7 @@ HEADER = ("what changed", "best model", "against the baseline", "since the revis
 PREFIXES = {"serious": "warning: ", "notice": "notice: ", None: ""}
 
 
-def describe_history(history: History) -> Iterator[Block]:
+def describe(history: History) -> Iterator[Block]:
     """Yield the best model of each revision, its difference to the baseline, and the models that changed."""
     revisions = list(enumerate(history.revisions))
     for label in history.labels:
@@ -29,7 +29,7 @@ def describe_history(history: History) -> Iterator[Block]:
 
 def _row(revision: Revision, label: str, digits: int, *, first: bool) -> tuple[str, ...]:
     name, changed = cells.name(revision), cells.changed(revision, first=first)
-    ranked = revision.of(label)
+    ranked = revision.standings_of(label)
     if not ranked:
         return (name, changed, "not a primary metric" if revision.standings else "", "", "")
     best = ranked[0]

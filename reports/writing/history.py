@@ -15,13 +15,13 @@ def name(revision: Revision) -> str:
 
 def digits(history: History, label: str) -> int:
     """Return the decimals of a metric, the same for all revisions."""
-    standings = [each for revision in history.revisions for each in revision.of(label)]
+    standings = [each for revision in history.revisions for each in revision.standings_of(label)]
     return numbers.decimals(standings, [each.mean for each in standings])
 
 
 def changed(revision: Revision, *, first: bool) -> str:
     """Return what changed at a revision, or why it is unknown."""
-    known = "; ".join(each.what for each in revision.changed)
+    known = "; ".join(each.text for each in revision.changed)
     start = "the first shown" if first and not known else known
     return "; ".join(filter(None, (start, revision.gone))) or "nothing that decides"
 
@@ -61,7 +61,7 @@ def since_before(revision: Revision, standing: Standing, digits: int) -> str:
 
 def higher_is_better(history: History, label: str) -> bool:
     """True if larger values are better, by the last revision with the metric."""
-    standings = [each for revision in history.revisions for each in revision.of(label)]
+    standings = [each for revision in history.revisions for each in revision.standings_of(label)]
     return standings[-1].higher_is_better
 
 
@@ -70,7 +70,7 @@ def headline(history: History) -> str:
     last = history.revisions[-1]
     at = "in the working tree" if last.name == WORKING_TREE else f"at {name(last)}"
     for label in last.labels:
-        best = last.of(label)[0]
+        best = last.standings_of(label)[0]
         text = f"{label} {at}: {mean(best, digits(history, label))}"
         if best.verdict is None or last.baseline is None:
             return text

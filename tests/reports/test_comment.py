@@ -60,7 +60,7 @@ def test_what_does_not_fit_at_all_is_named() -> None:
     changed = since(
         changes=[change(m, label) for m in comparison.models for label in comparison.primary],
         notes=("#" * 3000,) * 3,
-        doubts=("#" * 3000,) * 3,
+        mismatches=("#" * 3000,) * 3,
         conventions=tuple(Setting(name, name, name, (name,)) for _ in range(60)),
     )
     why = ("#" * 3000,) * 3
@@ -77,7 +77,7 @@ def test_names_are_words_in_every_place() -> None:
     content["title"] = HOSTILE
     changed = since(
         revision=HOSTILE,
-        doubts=(HOSTILE,),
+        mismatches=(HOSTILE,),
         notes=(HOSTILE,),
         changes=[change(HOSTILE, "nDCG@10"), change(HOSTILE, HOSTILE, primary=False)],
         worse=[in_segment(HOSTILE, HOSTILE)],

@@ -11,7 +11,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.results.comparison_parts import MIRROR
-from concord.metrics_core.results.history import Changed, History
+from concord.metrics_core.results.history import History, InputChange
 from concord.reports.charts.history import history_chart, turned
 from concord.reports.history_page import render_history
 from concord.reports.page import prose, render_html
@@ -93,7 +93,7 @@ def _history_with(name: str) -> str:
         tags=(name,),
         subject=name,
         standings=(standing(name, 0.3, "better"),),
-        changed=(Changed("truth", name),),
+        changed=(InputChange("truth", name),),
     )
     return render_history(replace(HISTORY, title=name, revisions=(FIRST, revision), notes=(name,)))
 

@@ -250,9 +250,9 @@ def test_what_is_shown_says_what_is_serious() -> None:
         {"near": MODELS["near"], "strange": strange}, TRUTH, **{**ASKED, "baseline": "near"}
     )
 
-    told = "Warning (strange): No item of the lists stands in the truth, for any user."
-    assert told in repr(comparison)
+    warning = "Warning (strange): No item of the lists stands in the truth, for any user."
+    assert warning in repr(comparison).splitlines()
     assert "Serious, strange: No item" in comparison._repr_html_()
     assert repr(comparison).startswith(
-        "<Comparison of 2 models on nDCG@5: near, the baseline, is best"
+        "2 models on nDCG@5; the baseline is near\nnear, the baseline, is best"
     )

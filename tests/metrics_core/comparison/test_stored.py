@@ -71,9 +71,9 @@ def test_parts_that_were_not_asked_for_may_be_absent() -> None:
     assert from_content(written) == typed(content)
 
 
-def test_what_is_no_number_has_no_place_in_the_file() -> None:
+def test_infinity_cannot_be_written() -> None:
     comparison = typed(sample.two_models())
-    broken = replace(comparison.scores[0], mean=math.nan)
+    broken = replace(comparison.scores[0], mean=math.inf)
 
     with pytest.raises(ValueError, match="not JSON compliant"):
         to_json(replace(comparison, scores=(broken, *comparison.scores[1:])))

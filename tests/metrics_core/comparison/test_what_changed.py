@@ -8,7 +8,7 @@ import pytest
 
 from concord.metrics_core.comparison.what_changed import what_changed
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.history import Changed
+from concord.metrics_core.results.history import InputChange
 from tests.metrics_core.analyses.chosen_means import comparison_of
 
 
@@ -38,7 +38,7 @@ def test_another_truth_is_told_also_that_of_a_fold(
 ) -> None:
     found = [*what_changed(_on(then), _on(now))]
 
-    assert found == ([Changed("truth", "another truth")] if other else [])
+    assert found == ([InputChange("truth", "another truth")] if other else [])
 
 
 def test_rules_and_conventions_are_told_with_what_they_were() -> None:
@@ -47,7 +47,7 @@ def test_rules_and_conventions_are_told_with_what_they_were() -> None:
     now = replace(now, baseline="a")
 
     assert [*what_changed(then, now)] == [
-        Changed("conventions", "gain: linear → exp2"),
-        Changed("conventions", "gain of RR: none → binary"),
-        Changed("rules", "baseline: base → a"),
+        InputChange("conventions", "gain: linear → exp2"),
+        InputChange("conventions", "gain of RR: none → binary"),
+        InputChange("rules", "baseline: base → a"),
     ]

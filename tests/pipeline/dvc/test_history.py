@@ -33,7 +33,7 @@ def project(revisions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _table(project: Path, *arguments: str) -> list[dict[str, Any]]:
     with chdir(project):
-        return history(*arguments).table.to_dicts()
+        return history(*arguments).to_frame().to_dicts()
 
 
 def _by_model(rows: list[dict[str, Any]], subject: str) -> dict[str, dict[str, Any]]:
@@ -202,7 +202,7 @@ def _evaluated(project: Path, name: str, *models: str) -> None:
 
 def _history(trainings: Path, model: str) -> list[dict[str, Any]]:
     with chdir(trainings):
-        return [row for row in history().table.to_dicts() if row["model"] == model]
+        return [row for row in history().to_frame().to_dicts() if row["model"] == model]
 
 
 def _diff(trainings: Path, *arguments: str) -> dict[str, Any]:

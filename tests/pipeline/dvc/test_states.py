@@ -14,7 +14,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from concord.metrics_core.errors import InputError
-from concord.metrics_core.results.history import Changed, History
+from concord.metrics_core.results.history import History, InputChange
 from concord.metrics_core.results.stored import SCHEMA
 from concord.pipeline.dvc.git import FileAtCommit, blobs_at, files_at
 from concord.pipeline.dvc.history import changed_between, history, reuse
@@ -240,10 +240,10 @@ def test_a_lock_file_that_cannot_be_read_is_a_row_and_the_next_one_is_held_again
     assert [each.lock.comparison for each in (first, last)] == ["c1.dir", "c3.dir"]
     assert unreadable.gone.startswith("dvc.lock cannot be read: ")
     assert why in unreadable.gone
-    rows = list(project.history().rows())
-    assert [row.note for row in rows][1] == unreadable.gone
-    assert [row.changed for row in rows] == ["", "", "other lists: als"]
-    assert rows[1].subject == git(project.folder, "show", "-s", "--format=%s", "HEAD~1").strip()
+    rows = project.history().to_frame()
+    assert rows["note"][1] == unreadable.gone
+    assert rows["changed"].to_list() == ["", "", "other lists: als"]
+    assert rows["subject"][1] == git(project.folder, "show", "-s", "--format=%s", "HEAD~1").strip()
 
 
 def test_a_last_lock_file_that_cannot_be_read_does_not_end_the_count(project: Project) -> None:
@@ -284,9 +284,9 @@ def test_of_what_is_gone_git_still_knows_other_lists_another_truth_and_another_t
 
     assert changed_between(then, then) == ()
     assert changed_between(then, now) == (
-        Changed("lists", "other lists: als"),
-        Changed("truth", "another truth"),
-        Changed("background", "other train"),
+        InputChange("lists", "other lists: als"),
+        InputChange("truth", "another truth"),
+        InputChange("background", "other train"),
     )
 
 
@@ -301,7 +301,7 @@ def test_a_renamed_model_is_neither_removed_nor_new(project: Project, entry: str
     commit(project.folder, "c2")
     then, now = project.states()
 
-    assert changed_between(then, now) == (Changed("models", "renamed: slim was als"),)
+    assert changed_between(then, now) == (InputChange("models", "renamed: slim was als"),)
 
 
 def test_decisions_are_counted_where_lists_labels_or_conventions_are_new(project: Project) -> None:

@@ -8,7 +8,7 @@ import pytest
 import concord as cc
 from concord.metrics_core.results.history import History
 from concord.pipeline.terminal.table import print_blocks, print_result, print_table
-from concord.reports.text.history import describe_history
+from concord.reports.text.history import describe
 from tests.reports.samples.sample_history import FIRST, GONE, HISTORY, REUSE, SECOND, standing
 
 HEADER = ("convention", "meaning", "metrics")
@@ -94,7 +94,7 @@ def test_few_users_who_are_left_give_no_number(capsys: pytest.CaptureFixture[str
 def _shown(history: History, capsys: pytest.CaptureFixture[str]) -> list[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "200")
-        print_blocks(describe_history(history))
+        print_blocks(describe(history))
     return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from concord.metrics_core.results.comparison_parts import Verdict
-from concord.metrics_core.results.history import Change, RevisionChanges, SegmentChange, Setting
+from concord.metrics_core.results.history import Change, RevisionChanges, Setting
 from concord.reports.comment import Comment, render_comment
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed
@@ -21,21 +21,25 @@ def change(model: str, label: str, verdict: Verdict = "worse", *, primary: bool 
     return Change(label, model, primary, 0.25, 0.2, -0.05, -0.06, -0.04, -0.2, 1200, 190, 0.00001, 0.00002, 0.005, verdict)  # fmt: skip
 
 
-def in_segment(model: str, segment: str, difference: float = -0.1) -> SegmentChange:
-    return SegmentChange(
+def in_segment(model: str, segment: str, difference: float = -0.1) -> Change:
+    return Change(
         label="nDCG@10",
         model=model,
-        segmentation="activity",
-        segment=segment,
+        primary=True,
         then=0.3,
         now=0.3 + difference,
         difference=difference,
         ci_low=difference - 0.02,
         ci_high=difference + 0.02,
+        relative=None,
         n_users=195,
         n_nonzero=190,
+        p=None,
         p_adjusted=0.0001,
+        min_effect=None,
         verdict="worse",
+        segmentation="activity",
+        segment=segment,
     )
 
 
@@ -57,13 +61,13 @@ def comment(name: str) -> str:
     two = Comment("", typed(sample.two_models()), None)
     changes = [change("ease", "nDCG@10", "identical"), change("knn", "nDCG@10")]
     worse = [in_segment("knn", "new", -0.03), in_segment("knn", "over 50", -0.2)]
-    doubts = {"doubts": ("gain changed",), "conventions": (GAIN,), "data": (TRUTH,)}
+    mismatches = {"mismatches": ("gain changed",), "conventions": (GAIN,), "data": (TRUTH,)}
     why = "knn had other conventions: gain was 'linear' and is 'exp2'; evaluate both alike"
     comments = {
         "no gate": two,
         "changes": replace(two, since=since(changes=changes, worse=worse)),
         "no segment worse": replace(two, since=since()),
-        "other conventions": replace(two, since=since(**doubts, segmented=False)),
+        "other conventions": replace(two, since=since(**mismatches, segmented=False)),
         "no decision": replace(two, no_decision=(why,)),
     }
     return render_comment(comments[name])

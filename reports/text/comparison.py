@@ -1,0 +1,37 @@
+"""A comparison as text: verdicts, serious warnings, and the leaderboard of each primary metric."""
+
+from collections.abc import Iterator
+
+from concord.metrics_core.errors import in_words
+from concord.metrics_core.results.comparison import Comparison
+from concord.reports.text.blocks import Block, TextTable
+from concord.reports.writing import numbers
+from concord.reports.writing.verdicts import VERDICTS
+
+HEADER = ("mean", "interval", "difference", "interval", "verdict")
+
+
+def describe(comparison: Comparison) -> Iterator[Block]:
+    """Yield what was compared, the verdicts, the serious warnings and the leaderboards."""
+    models, metrics = in_words(len(comparison.models), "model"), ", ".join(comparison.primary)
+    yield f"{models} on {metrics}; the baseline is {comparison.baseline}"
+    yield from comparison.verdicts
+    for warning in comparison.serious:
+        yield f"Warning ({warning.whose}): {warning.sentence}"
+    for label in comparison.primary:
+        models_by_rank = [*comparison.leaders(label), *comparison.others(label)]
+        rows = [(model, *_cells(comparison, model, label)) for model in models_by_rank]
+        yield TextTable((label, *HEADER), rows)
+
+
+def _cells(comparison: Comparison, model: str, label: str) -> tuple[str, ...]:
+    digits = numbers.digits_of(comparison, label)
+    score = comparison.score(model, label)
+    mean = numbers.number(score.mean, digits), numbers.interval(score.ci_low, score.ci_high, digits)
+    pair = comparison.difference(model, comparison.baseline, label)
+    if pair is None:
+        return (*mean, "", "", "baseline" if model == comparison.baseline else "not compared")
+    digits = numbers.difference_digits_of(comparison, label)
+    interval = numbers.signed_interval(pair.ci_low, pair.ci_high, digits)
+    verdict = VERDICTS[pair.verdict].word
+    return (*mean, numbers.signed(pair.difference, digits), interval, verdict)
