@@ -113,12 +113,12 @@ class Standing:
     model: str
     higher_is_better: bool
     mean: float | None
-    ci_low: float | None
-    ci_high: float | None
-    difference: float | None
-    diff_low: float | None
-    diff_high: float | None
-    verdict: Verdict | None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    difference: float | None = None
+    diff_low: float | None = None
+    diff_high: float | None = None
+    verdict: Verdict | None = None
 
 
 @dataclass(frozen=True)

@@ -33,4 +33,4 @@ def run(arguments: argparse.Namespace) -> None:
         content = {"revision": revision, "notes": result.notes, "changes": changes}
         print(json.dumps(content, indent=2))
     else:
-        print_blocks(describe_changes(revision, result.shown, result.notes))
+        print_blocks(describe_changes(revision, result.requested, result.notes))

@@ -1,4 +1,4 @@
-"""DVC's cache of a project, and the remote behind it; every file is checked against its hash."""
+"""DVC's cache of a project, and its remote; every file is checked against its hash."""
 
 import json
 import os
@@ -11,8 +11,8 @@ from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.errors import refuse
 from concord.pipeline.params.repository import repository
 
-_FOLDER = ".dir"  # suffix of the hash of a folder, whose file lists its files
-FindFile = Callable[[str], Path | None]  # hash -> the file; None if it is nowhere
+_FOLDER_SUFFIX = ".dir"  # of the hash of a folder, whose file lists its files
+FindFile = Callable[[str], Path | None]  # hash -> the file; None if it is missing
 
 
 class DvcCache:
@@ -20,7 +20,8 @@ class DvcCache:
 
     Raises
     ------
-    InputError : the folder is in no DVC repository; later, the content of a file does not have its hash
+    InputError
+        The folder is in no DVC repository; in methods, the content of a file does not have its hash.
     """
 
     def __init__(self, folder: Path = Path()) -> None:
@@ -28,26 +29,26 @@ class DvcCache:
         from dvc.repo import Repo
 
         try:
-            with Repo(str(repository(folder))) as opened:
-                self._repo = opened
+            with Repo(str(repository(folder))) as repo:
+                self._repo = repo
         except NotDvcRepoError:
-            what = "is in no DVC repository, and its values are read from DVC's cache"
+            problem = "is in no DVC repository, and its values are read from DVC's cache"
             fix = "`dvc init`, `dvc repro`, and commit dvc.lock"
-            raise refuse(folder.resolve().name, what, fix) from None
+            raise refuse(folder.resolve().name, problem, fix) from None
 
     def find(self, md5: str) -> Path | None:
-        """Return a file; None if the cache lacks it."""
+        """Return the file of a hash; None if the cache lacks it."""
         path = Path(self._repo.cache.local.oid_to_path(md5))
         if not path.is_file():
             return None
-        if hash_content(path).md5 != md5.removesuffix(_FOLDER):
-            what = "is damaged: its content does not have its hash"
+        if hash_content(path).md5 != md5.removesuffix(_FOLDER_SUFFIX):
+            problem = "is damaged: its content does not have its hash"
             fix = f"delete {os.path.relpath(path)}; then `dvc fetch --all-commits`"
-            raise refuse("DVC's cache", what, fix)
+            raise refuse("DVC's cache", problem, fix)
         return path
 
     def fetch(self, md5: str) -> Path | None:
-        """Return a file, from the remote if the cache lacks it; None if neither has it."""
+        """Return the file of a hash, from the remote if the cache lacks it; None if both do."""
         path = self.find(md5)
         if path is None:
             self._pull(md5)
@@ -55,7 +56,7 @@ class DvcCache:
         return path
 
     def _pull(self, md5: str) -> None:
-        """Copy a file from the remote; if the remote is missing or fails, the file stays missing."""
+        """Copy a file from the remote, unless the remote is missing or fails."""
         from dvc.exceptions import DvcException
         from dvc_data.hashfile.hash_info import HashInfo
 
@@ -66,7 +67,7 @@ class DvcCache:
 
 
 def hash_in_folder(find: FindFile, folder_hash: str | None, name: str) -> str | None:
-    """Return the hash of a file of a folder that DVC tracks; None if the list of its files is missing or lacks it."""
-    listing = find(folder_hash) if folder_hash and folder_hash.endswith(_FOLDER) else None
+    """Return the hash of a file in a folder that DVC tracks; None if the list of its files is missing or lacks it."""
+    listing = find(folder_hash) if folder_hash and folder_hash.endswith(_FOLDER_SUFFIX) else None
     files: list[dict[str, Any]] = [] if listing is None else json.loads(listing.read_bytes())
     return next((file["md5"] for file in files if file["relpath"] == name), None)

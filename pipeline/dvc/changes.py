@@ -2,15 +2,14 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from concord.metrics_core.comparison.aligned import align
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import unlisted_models
-from concord.metrics_core.comparison.min_effect import Effect, absolute
-from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.comparison.min_effect import absolute
 from concord.metrics_core.data.relations import schema_of
 from concord.metrics_core.errors import Problem
 from concord.metrics_core.evaluation.model_result import ModelResult
@@ -26,42 +25,19 @@ from concord.pipeline.dvc.revision import RevisionResults
 from concord.pipeline.params.model import PARAMS
 
 NOW, THEN = "now", "then"
-_ALIKE = "evaluate both alike, or say `--anyway`"
-
-
-class DecisionRules(Protocol):
-    """What of a `ComparisonConfig` decides on a change: as it stands in params.yaml now, or as it stood at a revision."""
-
-    @property
-    def conventions(self) -> Conventions: ...
-    @property
-    def labels(self) -> list[Label]: ...
-    @property
-    def primary(self) -> Sequence[str]: ...
-    @property
-    def min_effects(self) -> dict[str, Effect]: ...
-    @property
-    def confidence(self) -> float: ...
-    @property
-    def alpha(self) -> float: ...
-    @property
-    def max_missing_lists(self) -> float: ...
-
-
-@dataclass(frozen=True)
-class _ModelTest:
-    label: Label
-    model: str
-    paired: PairedTest
-    min_effect: float
+_FIX = "evaluate both alike, or say `--anyway`"
 
 
 @dataclass(frozen=True)
 class RevisionMismatch:
     """Models and metrics that cannot be compared with a revision.
 
-    truth  : problems of models with another ground truth; then nothing can be compared
-    labels : label -> how it was evaluated then: with other conventions, or other code
+    Attributes
+    ----------
+    truth : list of Problem
+        Models with another ground truth; if there are any, nothing can be compared.
+    labels : dict
+        Label -> how it was evaluated then: with other conventions, or other code.
     """
 
     revision: str
@@ -72,13 +48,11 @@ class RevisionMismatch:
         """Return why none of the needed labels can be compared; empty if one can."""
         if self.truth or not {*needed} <= self.labels.keys():
             return self.truth
-        return [
-            Problem(f"{PARAMS} at {self.revision}", what, _ALIKE) for what in self.differences()
-        ]
+        return [Problem(f"{PARAMS} at {self.revision}", each, _FIX) for each in self.differences()]
 
     def differences(self) -> list[str]:
         """Return one sentence per reason, with the labels that it concerns."""
-        return [f"{labels} had {why}" for why, labels in by_reason(self.labels).items()]
+        return [f"{labels} had {reason}" for reason, labels in by_reason(self.labels).items()]
 
     def notes(self) -> list[str]:
         """Return the labels that are left out."""
@@ -86,31 +60,37 @@ class RevisionMismatch:
 
 
 def find_mismatch(
-    config: DecisionRules, models: Mapping[str, ModelResult], before: RevisionResults
+    config: ComparisonConfig, models: Mapping[str, ModelResult], before: RevisionResults
 ) -> RevisionMismatch:
     """Return the models with another ground truth and the labels with other conventions or code."""
     truths: dict[str, list[str]] = {}
     labels: dict[str, str] = {}
-    pinned = plain(config.conventions)
+    conventions = plain(config.conventions)
     for model, then in before.evaluations.items():
         for label in config.labels:
-            why = departure(label, then.summary["conventions"], pinned)
-            if why and str(label) in then.summary["metrics"]:
-                labels[str(label)] = why
-        was, is_now = (_truth_ids(each) for each in (then, models[model]))
-        if was.keys() != is_now.keys():
-            first, now = ((*({*side} - {*other}), *side)[0] for side, other in ((was, is_now), (is_now, was)))  # fmt: skip
-            what = f"another truth: its {was[first]} is {is_now[now]} now"
-            truths.setdefault(what, []).append(model)
-    where = f"{PARAMS} at {before.name}"
-    problems = [Problem(where, f"{', '.join(of)} had {what}", _ALIKE) for what, of in truths.items()]  # fmt: skip
+            reason = departure(label, then.summary["conventions"], conventions)
+            if reason and str(label) in then.summary["metrics"]:
+                labels[str(label)] = reason
+        former, current = _truth_ids(then), _truth_ids(models[model])
+        if former.keys() != current.keys():
+            was, is_now = _first_other(former, current), _first_other(current, former)
+            truths.setdefault(f"another truth: its {was} is {is_now} now", []).append(model)
+    problems = [
+        Problem(f"{PARAMS} at {before.name}", f"{', '.join(names)} had {problem}", _FIX)
+        for problem, names in truths.items()
+    ]
     return RevisionMismatch(before.name, problems, labels)
 
 
-def _truth_ids(evaluated: ModelResult) -> dict[str | None, str]:
-    """The marks of the truth, or of those of the folds, and how they are told."""
-    truths = [each.summary["inputs"]["truth"] for each in evaluated.each]
+def _truth_ids(result: ModelResult) -> dict[str | None, str]:
+    """Return content id -> its text, of the ground truth or of those of the folds."""
+    truths = [each.summary["inputs"]["truth"] for each in result.each]
     return {content_id(truth): content_id_text(truth, 12) for truth in truths}
+
+
+def _first_other(ids: Mapping[str | None, str], others: Mapping[str | None, str]) -> str:
+    """Return the text of the first id that the others lack; of the first one if they have all."""
+    return ids[[*({*ids} - {*others}), *ids][0]]
 
 
 def version_warnings(models: Mapping[str, ModelResult], before: RevisionResults) -> Iterator[str]:
@@ -126,103 +106,108 @@ def version_warnings(models: Mapping[str, ModelResult], before: RevisionResults)
             yield f"{', '.join(names)} {verb} evaluated {by}: a difference may come from Concord itself"
 
 
-def _version(evaluated: ModelResult) -> str:
-    return str(evaluated.summary["versions"]["concord-eval"])
+def _version(result: ModelResult) -> str:
+    return str(result.summary["versions"]["concord-eval"])
+
+
+def one_sided_notes(
+    config: ComparisonConfig, models: Sequence[str], before: RevisionResults, *, every_model: bool
+) -> Iterator[str]:
+    """Yield notes on labels, and on models if `every_model`, that only one of the two revisions has."""
+    labels = {str(label) for label in config.labels}
+    former = {label for each in before.evaluations.values() for label in each.summary["metrics"]}
+    yield from renaming_notes(before)
+    yield from _lists_of_names(
+        (f"not in {before.name}", [m for m in models if m not in before.evaluations]),
+        ("removed", before.vanished(models) if every_model else []),
+    )
+    yield from one_sided_replicates(config, before)
+    yield from _lists_of_names(
+        (f"not evaluated at {before.name}", sorted(labels - former)),
+        ("no longer evaluated", sorted(former - labels)),
+    )
+
+
+def renaming_notes(before: RevisionResults) -> Iterator[str]:
+    """Yield which models the revision knew by another name."""
+    renamed = [f"{model} was {name}" for model, name in before.former_names.items()]
+    yield from _lists_of_names((f"renamed since {before.name}", renamed))
+
+
+def one_sided_replicates(config: ComparisonConfig, before: RevisionResults) -> Iterator[str]:
+    """Yield the replicates, of models that both revisions have, that only one of them has."""
+    current = {
+        model: list(config.replicates.get(model, {model: model}).values())
+        for model in before.evaluations
+    }
+    names = [name for lists in current.values() for name in lists]
+    if len(names) > len(current) or len(before.lists) > len(current):
+        yield from _lists_of_names(
+            (
+                f"trainings that are not in {before.name}",
+                [n for n in names if n not in before.lists],
+            ),
+            (f"trainings of {before.name} alone", [n for n in before.lists if n not in names]),
+        )
+
+
+def _lists_of_names(*lists: tuple[str, Sequence[str]]) -> Iterator[str]:
+    return (f"{title}: {', '.join(names)}" for title, names in lists if names)
+
+
+class _ModelTest(NamedTuple):
+    label: Label
+    model: str
+    paired: PairedTest
+    min_effect: float
 
 
 def changes(
-    config: DecisionRules, models: Mapping[str, ModelResult], before: RevisionResults
+    config: ComparisonConfig, models: Mapping[str, ModelResult], before: RevisionResults
 ) -> list[Change]:
     """Return one change per label and model, now minus then, over the users with both values.
 
     Holm over models x primary labels, Benjamini-Hochberg over the others.
     """
-    found = [
-        change
-        for model, then in before.evaluations.items()
-        for change in _model_tests(config, models[model], then, model)
-    ]
     order = list(dict.fromkeys([*config.primary, *map(str, config.labels)]))
-    found.sort(key=lambda each: order.index(str(each.label)))
-    primary = np.array([str(each.label) in config.primary for each in found], dtype=bool)
-    adjusted = adjust(np.array([each.paired.p for each in found], dtype=np.float64), primary)
-    in_family = int(np.count_nonzero(~np.isnan(adjusted[primary])))
+    tests = sorted(
+        (
+            test
+            for model, then in before.evaluations.items()
+            for test in _model_tests(config, models[model], then, model)
+        ),
+        key=lambda test: order.index(str(test.label)),
+    )
+    is_primary = np.array([str(test.label) in config.primary for test in tests], dtype=bool)
+    adjusted = adjust(np.array([test.paired.p for test in tests], dtype=np.float64), is_primary)
+    n_primary = int(np.count_nonzero(~np.isnan(adjusted[is_primary])))
     return [
-        _change(config, each, float(p), primary=bool(is_primary), in_family=in_family)
-        for each, is_primary, p in zip(found, primary, adjusted, strict=True)
+        _change(config, test, float(p), n_primary) for test, p in zip(tests, adjusted, strict=True)
     ]
-
-
-def one_sided_notes(
-    config: ComparisonConfig, named: Sequence[str], before: RevisionResults, *, every_model: bool
-) -> Iterator[str]:
-    """Yield notes on labels, and on models if `every_model`, that only one of the two revisions has."""
-    new = [model for model in named if model not in before.evaluations]
-    gone = before.vanished(named) if every_model else []
-    ours, theirs = _labels_of_one_side(config, before)
-    if before.former_names:
-        yield renamed_note(before)
-    for names, what in (
-        (new, f"not in {before.name}"),
-        (gone, "removed"),
-        *one_sided_replicates(config, before),
-        (ours, f"not evaluated at {before.name}"),
-        (theirs, "no longer evaluated"),
-    ):
-        if names:
-            yield f"{what}: {', '.join(names)}"
-
-
-def renamed_note(before: RevisionResults) -> str:
-    """Return which models the revision knew by another name."""
-    names = (f"{model} was {name}" for model, name in before.former_names.items())
-    return f"renamed since {before.name}: {', '.join(names)}"
-
-
-def one_sided_replicates(
-    config: ComparisonConfig, before: RevisionResults
-) -> Iterator[tuple[list[str], str]]:
-    """Yield the replicates, of models that both have, that only one of them has."""
-    ours = {
-        model: list(config.replicates.get(model, {model: model}).values())
-        for model in before.evaluations
-    }
-    now = [name for names in ours.values() for name in names]
-    if any(len(names) > 1 for names in ours.values()) or len(before.lists) > len(ours):
-        yield [n for n in now if n not in before.lists], f"trainings that are not in {before.name}"
-        yield [n for n in before.lists if n not in now], f"trainings of {before.name} alone"
-
-
-def _labels_of_one_side(
-    config: ComparisonConfig, before: RevisionResults
-) -> tuple[list[str], list[str]]:
-    """Return the labels that are only here, and those that are only at the revision."""
-    ours = {str(label) for label in config.labels}
-    theirs = {label for each in before.evaluations.values() for label in each.summary["metrics"]}
-    return sorted(ours - theirs), sorted(theirs - ours)
 
 
 def _model_tests(
-    config: DecisionRules, now: ModelResult, then: ModelResult, model: str
+    config: ComparisonConfig, now: ModelResult, then: ModelResult, model: str
 ) -> Iterator[_ModelTest]:
+    sides = {NOW: now, THEN: then}
     aligned = align(
-        {side: [each.values for each in found.each] for side, found in ((NOW, now), (THEN, then))},
+        {side: [each.values for each in result.each] for side, result in sides.items()},
         mean=config.conventions.unit_mean,
     )
     columns = schema_of(then.values)
-    unlisted = unlisted_models({NOW: now, THEN: then}, config.max_missing_lists)
+    unlisted = unlisted_models(sides, config.max_missing_lists)
     for label in config.labels:
         text = str(label)
         if text not in columns or text not in then.summary["metrics"]:
             continue
         values = aligned.values(text, label.conventions(config.conventions).undefined)
         on_one_truth = aligned.on_one_truth(label, config.conventions)
-        whose = aligned.whose(label, config.conventions) if on_one_truth else aligned.clusters
+        clusters = aligned.whose(label, config.conventions) if on_one_truth else aligned.clusters
         (paired,) = paired_tests(
             values,
             [(NOW, THEN)],
             confidence=config.confidence,
-            clusters=whose,
+            clusters=clusters,
             bounds=label.bounds(config.conventions),
             unlisted=unlisted,
         )
@@ -233,13 +218,13 @@ def _model_tests(
 
 
 def _change(
-    config: DecisionRules, found: _ModelTest, p_adjusted: float, *, primary: bool, in_family: int
+    config: ComparisonConfig, test: _ModelTest, p_adjusted: float, n_primary: int
 ) -> Change:
-    paired = found.paired
+    paired, label = test.paired, str(test.label)
     return Change(
-        label=str(found.label),
-        model=found.model,
-        primary=primary,
+        label=label,
+        model=test.model,
+        primary=label in config.primary,
         then=or_none(paired.mean_b),
         now=or_none(paired.mean_a),
         difference=or_none(paired.difference),
@@ -250,13 +235,13 @@ def _change(
         n_nonzero=paired.n_nonzero,
         p=or_none(paired.p),
         p_adjusted=or_none(p_adjusted),
-        min_effect=or_none(found.min_effect),
+        min_effect=or_none(test.min_effect),
         verdict=verdict(
             paired,
             p_adjusted,
             alpha=config.alpha,
-            min_effect=found.min_effect,
-            higher_is_better=found.label.metric.higher_is_better,
-            tests=in_family if primary else 1,
+            min_effect=test.min_effect,
+            higher_is_better=test.label.metric.higher_is_better,
+            tests=n_primary if label in config.primary else 1,
         ),
     )

@@ -1,10 +1,10 @@
 """The changes of each model since a git revision, user by user."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from concord.metrics_core.comparison.replicated_models import with_replicates
-from concord.metrics_core.errors import InputError
+from concord.metrics_core.errors import raise_problems
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.history import Change
 from concord.pipeline.dvc.changes import changes, find_mismatch, one_sided_notes, version_warnings
@@ -20,7 +20,7 @@ class RevisionDiff:
     """All changes, those of the requested metrics, and notes on what was not compared."""
 
     changes: list[Change]
-    shown: list[Change]
+    requested: list[Change]
     notes: list[str]
 
 
@@ -47,25 +47,21 @@ def diff(
     lists, config = read_evaluations(params, config, requested or config.primary)
     evaluations = with_replicates(lists, config)
     labels = requested or config.primary
-    named = list(models) or list(evaluations)
-    with load_revision(revision, params, config, named) as before:
-        differing = find_mismatch(config, evaluations, before)
-        if not anyway and (refused := differing.refusals(labels)):
-            raise InputError(refused)
-        notes = [problem.what for problem in differing.truth]
-        notes += differing.differences() if anyway else differing.notes()
+    compared = list(models) or list(evaluations)
+    with load_revision(revision, params, config, compared) as before:
+        mismatch = find_mismatch(config, evaluations, before)
+        if not anyway:
+            raise_problems(mismatch.refusals(labels))
+        notes = [problem.what for problem in mismatch.truth]
+        notes += mismatch.differences() if anyway else mismatch.notes()
         notes += version_warnings(evaluations, before)
-        notes += one_sided_notes(config, named, before, every_model=not models)
-        alike = config if anyway else config.without(differing.labels)
-        found = changes(alike, evaluations, before)
-    notes += _without_user_values(labels, found)
-    shown = [each for each in found if (each.label in requested if requested else each.primary)]
-    return RevisionDiff(found, shown, notes)
-
-
-def _without_user_values(labels: Sequence[str], found: Sequence[Change]) -> Iterator[str]:
-    """Yield a note on the requested metrics that have no value per user."""
-    shown = {each.label for each in found}
-    if others := [x for x in labels if x not in shown and parse(x).metric.of_catalogue]:
-        what = "no value per user, only one number over all users; `concord gate` compares it"
-        yield f"{what}: {', '.join(others)}"
+        notes += one_sided_notes(config, compared, before, every_model=not models)
+        comparable = config if anyway else config.without(mismatch.labels)
+        every_change = changes(comparable, evaluations, before)
+    compared_labels = {each.label for each in every_change}
+    if others := [x for x in labels if x not in compared_labels and parse(x).metric.of_catalogue]:
+        note = "no value per user, only one number over all users; `concord gate` compares it"
+        notes.append(f"{note}: {', '.join(others)}")
+    return RevisionDiff(
+        every_change, [each for each in every_change if each.label in labels], notes
+    )

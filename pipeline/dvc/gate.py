@@ -15,26 +15,26 @@ from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicate_config import ReplicateNames
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.comparison.segmentation import ByPopularity
-from concord.metrics_core.errors import InputError, Problem, refuse
-from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
+from concord.metrics_core.errors import Problem, raise_problems, refuse
+from concord.metrics_core.evaluation.model_result import ModelResult, Models
 from concord.metrics_core.files import content_id
 from concord.metrics_core.metrics.label import parse
-from concord.metrics_core.results.gate import Decision, Gate, Measured, UnmatchedModels
+from concord.metrics_core.results.gate import Decision, Gate, Margin, Measured, UnmatchedModels
 from concord.pipeline.dvc.changes import (
     NOW,
     THEN,
     RevisionMismatch,
     find_mismatch,
     one_sided_replicates,
-    renamed_note,
+    renaming_notes,
     version_warnings,
 )
-from concord.pipeline.dvc.revision import PLACE, RevisionResults, load_revision
+from concord.pipeline.dvc.revision import COMMAND_LINE, RevisionResults, load_revision
 from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.stages.evaluations import ground_of, read_evaluations
 
-_BACKGROUND = ("train", "items")  # what metrics beyond accuracy read
+_SIDE_DATA = ("train", "items")  # which metrics beyond accuracy read
 
 
 @dataclass(frozen=True)
@@ -48,129 +48,128 @@ class GateResult:
 def decide_gate(
     params: Params, revision: str | None = None, *, undecided_passes: bool | None = None
 ) -> GateResult:
-    """The decision of the gate against the baseline, or against the results of a revision.
+    """Return the decision of the gate against the baseline, or against the results of a revision.
 
-    undecided_passes : in place of what params.yaml says
+    Parameters
+    ----------
+    undecided_passes : bool, optional
+        Overrides `gate.undecided` of params.yaml.
 
     Raises
     ------
-    InputError : there is no gate, nobody to decide on, or results that cannot be compared
+    InputError
+        There is no gate, no model to decide on, or results cannot be compared.
     """
     config = config_from_params(params)
     if config.gate is None:
-        raise refuse(
-            f"{PARAMS}: gate", "asks nothing", f"write what it asks, such as `{_example(config)}`"
-        )
+        fix = f"write what it asks, such as `{_example(config)}`"
+        raise refuse(f"{PARAMS}: gate", "asks nothing", fix)
     gate = config.gate
     if undecided_passes is not None:
         gate = replace(gate, undecided_passes=undecided_passes)
     lists, config = read_evaluations(params, config, gate.labels)
-    evaluations = with_replicates(lists, config)
-    ground = ground_of(params)
+    config = replace(config, gate=gate)
+    evidence = ComparisonInput(config, with_replicates(lists, config), ground_of(params))
     if revision is None:
-        found = _against_baseline(
-            ComparisonInput(replace(config, gate=gate), evaluations, ground), gate
-        )
-        return replace(found, notes=tuple(_over_users(config, found.decision)))
-    named = gate.models or tuple(evaluations)
-    with load_revision(revision, params, config, named, lists=_reads_lists(config, gate)) as before:
-        rule = params.gate.new_models if params.gate else None
-        return _against_revision(config, gate, evaluations, ground, before, rule=rule)
+        decision = _against_baseline(evidence, gate)
+        return GateResult(decision, tuple(_replicate_notes(config, decision)))
+    models = gate.models or tuple(evidence.models)
+    with_lists = _reads_lists(config, gate)
+    with load_revision(revision, params, config, models, with_lists=with_lists) as before:
+        new_models = params.gate.new_models if params.gate else None
+        return _against_revision(evidence, gate, models, before, new_models)
 
 
 def _example(config: ComparisonConfig) -> str:
-    """A gate in one line, which YAML reads."""
-    margins = ", ".join(f"{label!r}: 2%" if "," in label else f"{label}: 2%" for label in config.primary)  # fmt: skip
-    return f"gate: {{guardrails: {{{margins}}}}}"
+    """Return a gate in one line of YAML."""
+    labels = [repr(label) if "," in label else label for label in config.primary]
+    return f"gate: {{guardrails: {{{', '.join(f'{label}: 2%' for label in labels)}}}}}"
 
 
-def _against_baseline(evidence: ComparisonInput, gate: Gate) -> GateResult:
-    found = decided(evidence, gate_differences(evidence, gate))
-    if found is None or not found.models:
-        what = f"there is no model beside the baseline, {evidence.config.baseline}, to decide on"
+def _against_baseline(evidence: ComparisonInput, gate: Gate) -> Decision:
+    decision = decided(evidence, gate_differences(evidence, gate))
+    if decision is None or not decision.models:
+        baseline = evidence.config.baseline
+        problem = f"there is no model beside the baseline, {baseline}, to decide on"
         fix = f"name a second model in {PARAMS}, or compare with a revision: `concord gate HEAD`"
-        raise refuse(PLACE, what, fix)
-    return GateResult(found)
+        raise refuse(COMMAND_LINE, problem, fix)
+    return decision
 
 
 def _against_revision(
-    config: ComparisonConfig,
+    evidence: ComparisonInput,
     gate: Gate,
-    evaluations: Mapping[str, ModelResult],
-    ground: EvaluationData,
+    models: Sequence[str],
     before: RevisionResults,
-    *,
-    rule: str | None,
+    new_models: str | None,
 ) -> GateResult:
-    differing = find_mismatch(config, evaluations, before)
-    _refuse_mismatch(gate, differing, evaluations, before)
-    named = gate.models or tuple(evaluations)
-    new = [model for model in named if model not in before.evaluations]
-    vanished = before.vanished(evaluations)
+    """Decide on `models` against a revision; `new_models` is the rule for those that it lacks."""
+    config = evidence.config
+    mismatch = find_mismatch(config, evidence.models, before)
+    raise_problems(_mismatch_problems(gate, mismatch, evidence.models, before))
+    new = [model for model in models if model not in before.evaluations]
+    vanished = before.vanished(evidence.models)
     known = {*before.models, *before.former_names, *before.evaluations}
     rules = [
         *(["baseline"] if config.baseline in known else []),
         *(["ignore"] if before.evaluations else []),
     ]
-    unmatched = bool(new and vanished) and rule not in rules
-    others = [model for model in new if model != config.baseline]
-    added = others if rule == "baseline" and not unmatched else []
-    if gate.models and new and not unmatched and rule is None:
+    is_unmatched = bool(new and vanished) and new_models not in rules
+    added: list[str] = []
+    if new_models == "baseline" and not is_unmatched:
+        added = [model for model in new if model != config.baseline]
+    if gate.models and new and not is_unmatched and new_models is None:
         fix = (
             "leave them out of `gate.models`, set `gate.new_models` to `baseline` (compare them with "
             "the baseline) or `ignore`, or compare all with the baseline: `concord gate`"
         )
-        raise refuse(PLACE, f"{before.name} has no results of {', '.join(new)}", fix)
-    if not (before.evaluations or added or unmatched):
+        raise refuse(COMMAND_LINE, f"{before.name} has no results of {', '.join(new)}", fix)
+    if not (before.evaluations or added or is_unmatched):
         fix = (
             "name a revision that has one of them, set `gate.new_models: baseline`, or compare with "
             "the baseline: `concord gate`"
         )
-        raise refuse(PLACE, f"{before.name} has none of the models {', '.join(named)}", fix)
-    found = {
+        raise refuse(COMMAND_LINE, f"{before.name} has none of the models {', '.join(models)}", fix)
+    checks = {
         model: _checks_against_revision(
-            config, gate, {NOW: evaluations[model], THEN: then}, ground, differing
+            evidence, gate, {NOW: evidence.models[model], THEN: then}, mismatch
         )
         for model, then in before.evaluations.items()
     }
     decision = decide(
-        found,
+        checks,
         against="revision",
         reference=before.name,
         confidence=config.confidence,
         undecided_passes=gate.undecided_passes,
     )
     if added:
-        decision = joined(decision, _of_new_models(config, gate, evaluations, ground, added))
-    if unmatched:
-        now, then = _first(new[0], config.replicates), _first(vanished[0], before.replicates)
-        unmatched_models = UnmatchedModels(
-            tuple(vanished), tuple(new), f"models.{now}.was: {then}", tuple(rules)
-        )
-        decision = with_unmatched(decision, unmatched_models)
-    left_out = [model for model in new if model not in added]
-    trainings = [f"{what}: {', '.join(names)}" for names, what in one_sided_replicates(config, before) if names]  # fmt: skip
-    over_users = _over_users(config, decision)
-    versions = version_warnings(evaluations, before)
-    notes = (*versions, *_notes(left_out, vanished, before), *differing.notes())
-    return GateResult(decision, (*notes, *trainings, *over_users))
+        decision = joined(decision, _decide_new_models(evidence, gate, added))
+    if is_unmatched:
+        entry = _first_entry(new[0], config.replicates)
+        former = _first_entry(vanished[0], before.replicates)
+        example = f"models.{entry}.was: {former}"
+        unmatched = UnmatchedModels(tuple(vanished), tuple(new), example, tuple(rules))
+        decision = with_unmatched(decision, unmatched)
+    notes = [*version_warnings(evidence.models, before), *renaming_notes(before)]
+    if ignored := [model for model in new if model not in added]:
+        notes.append(f"not in {before.name}, so not decided on: {', '.join(ignored)}")
+    if vanished:
+        notes.append(f"removed: {', '.join(vanished)}")
+    notes += [*mismatch.notes(), *one_sided_replicates(config, before)]
+    return GateResult(decision, (*notes, *_replicate_notes(config, decision)))
 
 
-def _first(model: str, replicates: ReplicateNames) -> str:
+def _first_entry(model: str, replicates: ReplicateNames) -> str:
     """Return the first entry of `models` of a model."""
     return next(iter(replicates.get(model, {"": model}).values()))
 
 
-def _of_new_models(
-    config: ComparisonConfig,
-    gate: Gate,
-    evaluations: Mapping[str, ModelResult],
-    ground: EvaluationData,
-    models: Sequence[str],
-) -> Decision:
-    """The decision on models that a revision lacks, against the baseline of now."""
-    compared = {model: evaluations[model] for model in (config.baseline, *models)}
-    evidence = ComparisonInput(config, compared, ground)
+def _decide_new_models(evidence: ComparisonInput, gate: Gate, models: Sequence[str]) -> Decision:
+    """Return the decision on models that a revision lacks, against the baseline of now."""
+    config = evidence.config
+    compared = {model: evidence.models[model] for model in (config.baseline, *models)}
+    evidence = ComparisonInput(config, compared, evidence.ground)
     return decide(
         checked(evidence, gate, models, gate_differences(evidence, gate)),
         against="baseline",
@@ -180,63 +179,42 @@ def _of_new_models(
     )
 
 
-def _over_users(config: ComparisonConfig, decision: Decision) -> Iterator[str]:
-    trained = [each.model for each in decision.models if each.model in config.replicates]
-    if trained:
-        yield f"decided over users: other trainings of {', '.join(trained)} are not in the intervals"
-
-
-def _notes(new: Sequence[str], vanished: Sequence[str], before: RevisionResults) -> Iterator[str]:
-    if before.former_names:
-        yield renamed_note(before)
-    if new:
-        yield f"not in {before.name}, so not decided on: {', '.join(new)}"
-    if vanished:
-        yield f"removed: {', '.join(vanished)}"
+def _replicate_notes(config: ComparisonConfig, decision: Decision) -> Iterator[str]:
+    models = [each.model for each in decision.models if each.model in config.replicates]
+    if models:
+        yield f"decided over users: other trainings of {', '.join(models)} are not in the intervals"
 
 
 def _checks_against_revision(
-    config: ComparisonConfig,
-    gate: Gate,
-    models: Models,
-    ground: EvaluationData,
-    differing: RevisionMismatch,
+    evidence: ComparisonInput, gate: Gate, sides: Models, mismatch: RevisionMismatch
 ) -> Checked:
-    """The guardrails and success metrics of one model; those that were not evaluated then, or otherwise, stay undecided."""
-    revision, evaluated = differing.revision, models[THEN].summary["metrics"]
-    lacking = {
-        label for label in gate.labels if label in differing.labels or label not in evaluated
-    }
-    evidence = ComparisonInput(replace(config, baseline=THEN), models, ground)
-    known = _without(gate, lacking)
-    guardrails, success = checked(evidence, known, [NOW], gate_differences(evidence, known))[NOW]
+    """Return the guardrails and success metrics of one model; labels that are not comparable stay undecided."""
+    evaluated = sides[THEN].summary["metrics"]
+    missing = {label for label in gate.labels if label in mismatch.labels or label not in evaluated}
+    config = replace(evidence.config, baseline=THEN)
+    evidence = ComparisonInput(config, sides, evidence.ground)
+    comparable = replace(
+        gate,
+        guardrails=_without(gate.guardrails, missing),
+        segments={name: _without(margins, missing) for name, margins in gate.segments.items()},
+        success=tuple(label for label in gate.success if label not in missing),
+    )
+    differences = gate_differences(evidence, comparable)
+    guardrails, success = checked(evidence, comparable, [NOW], differences)[NOW]
     for name, margins in ((None, gate.guardrails), *gate.segments.items()):
-        for label in filter(lacking.__contains__, margins):
-            measured = _not_measured(label, name, departed=label in differing.labels)
-            guardrail = guarded(measured, margins[label], None)
-            departure = differing.labels.get(label)
-            guardrails.append(replace(guardrail, revision=revision, departure=departure))
-    success += [
-        _not_measured(label, None, departed=label in differing.labels)
-        for label in gate.success
-        if label in lacking
-    ]
+        for label in filter(missing.__contains__, margins):
+            guardrail = guarded(_not_measured(label, name, mismatch), margins[label], None)
+            departure = mismatch.labels.get(label)
+            guardrails.append(replace(guardrail, revision=mismatch.revision, departure=departure))
+    success += [_not_measured(label, None, mismatch) for label in gate.success if label in missing]
     return guardrails, success
 
 
-def _without(gate: Gate, labels: Container[str]) -> Gate:
-    return replace(
-        gate,
-        guardrails={k: v for k, v in gate.guardrails.items() if k not in labels},
-        segments={
-            name: {k: v for k, v in margins.items() if k not in labels}
-            for name, margins in gate.segments.items()
-        },
-        success=tuple(label for label in gate.success if label not in labels),
-    )
+def _without(margins: Mapping[str, Margin], labels: Container[str]) -> dict[str, Margin]:
+    return {label: margin for label, margin in margins.items() if label not in labels}
 
 
-def _not_measured(label: str, segmentation: str | None, *, departed: bool) -> Measured:
+def _not_measured(label: str, segmentation: str | None, mismatch: RevisionMismatch) -> Measured:
     """Return a label that has no value at the revision, or one under other conventions or code."""
     return Measured(
         label=label,
@@ -253,38 +231,41 @@ def _not_measured(label: str, segmentation: str | None, *, departed: bool) -> Me
         n_lost=0,
         test="none",
         p=None,
-        departed=departed or None,
+        departed=label in mismatch.labels or None,
     )
 
 
 def _reads_lists(config: ComparisonConfig, gate: Gate) -> bool:
+    """True if the gate has a number over all users or a segmentation by popularity."""
     over_all = any(parse(label).metric.of_catalogue for label in gate.labels)
     return over_all or any(
         isinstance(config.segments[name], ByPopularity) for name in gate.segments
     )
 
 
-def _refuse_mismatch(
+def _mismatch_problems(
     gate: Gate,
-    differing: RevisionMismatch,
-    evaluations: Mapping[str, ModelResult],
+    mismatch: RevisionMismatch,
+    models: Mapping[str, ModelResult],
     before: RevisionResults,
-) -> None:
-    """Raise an InputError if the numbers of the two revisions are not comparable."""
-    problems = [
-        replace(each, fix="evaluate both alike: a gate decides on nothing else")
-        for each in differing.refusals(gate.labels)
-    ]
-    beyond = [label for label in gate.labels if parse(label).metric.family == "beyond"]
-    for role in _BACKGROUND if beyond else ():
-        if other := [m for m, then in before.evaluations.items() if _other(role, then, evaluations[m])]:  # fmt: skip
-            what = f"{', '.join(other)} had another {role}, which {beyond[0]} may depend on"
+) -> Iterator[Problem]:
+    """Yield why the numbers of the two revisions are not comparable."""
+    for each in mismatch.refusals(gate.labels):
+        yield replace(each, fix="evaluate both alike: a gate decides on nothing else")
+    beyond_accuracy = [label for label in gate.labels if parse(label).metric.family == "beyond"]
+    for role in _SIDE_DATA if beyond_accuracy else ():
+        names = [
+            m
+            for m, then in before.evaluations.items()
+            if _input_id(then, role) != _input_id(models[m], role)
+        ]
+        if names:
+            problem = (
+                f"{', '.join(names)} had another {role}, which {beyond_accuracy[0]} may depend on"
+            )
             fix = "evaluate both alike, or leave metrics beyond accuracy out of the gate"
-            problems.append(Problem(f"{PARAMS} at {before.name}", what, fix))
-    if problems:
-        raise InputError(problems)
+            yield Problem(f"{PARAMS} at {before.name}", problem, fix)
 
 
-def _other(role: str, then: ModelResult, now: ModelResult) -> bool:
-    was, is_now = (each.summary["inputs"].get(role, {}) for each in (then, now))
-    return content_id(was) != content_id(is_now)
+def _input_id(result: ModelResult, role: str) -> str | None:
+    return content_id(result.summary["inputs"].get(role, {}))

@@ -1,4 +1,4 @@
-"""Git: its answers, and files of this folder at commits."""
+"""Run git, and read files of a folder at commits."""
 
 import hashlib
 import os
@@ -20,7 +20,7 @@ _WITHOUT_NETWORK = {"GIT_ALLOW_PROTOCOL": "none"}
 
 @dataclass(frozen=True)
 class FileAtCommit:
-    """A file of a commit; its text is None if there is no such file, or if git cannot read it."""
+    """A file of a commit; its text is None if it does not exist, or git cannot read it."""
 
     text: str | None
     is_unreadable: bool = False
@@ -30,11 +30,12 @@ def run_git(
     *arguments: str, stdin: str = "", folder: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run git; texts are UTF-8, and line ends stay as they are."""
+    command = ["git", *arguments]
     done = subprocess.run(
-        ["git", *arguments], input=stdin.encode(), cwd=folder, capture_output=True, check=False
+        command, input=stdin.encode(), cwd=folder, capture_output=True, check=False
     )
     out, err = (each.decode("utf-8", errors="replace") for each in (done.stdout, done.stderr))
-    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+    return subprocess.CompletedProcess(command, done.returncode, out, err)
 
 
 def git(*arguments: str, stdin: str = "") -> str:
@@ -42,7 +43,8 @@ def git(*arguments: str, stdin: str = "") -> str:
 
     Raises
     ------
-    InputError : git fails
+    InputError
+        Git fails.
     """
     done = run_git(*arguments, stdin=stdin)
     if done.returncode:
@@ -51,23 +53,23 @@ def git(*arguments: str, stdin: str = "") -> str:
 
 
 def commit_of(revision: str, folder: Path | None = None) -> str | None:
-    """Return the commit that a revision names in the repository of this or another folder; None if it names none."""
+    """Return the commit of a revision in the repository of a folder; None if there is no such revision."""
     options = ("--quiet", "--verify", "--end-of-options", f"{revision}^{{commit}}")
     done = run_git("rev-parse", *options, folder=folder)
     return None if done.returncode else done.stdout.strip()
 
 
 def commits_of(references: Sequence[str]) -> list[str | None]:
-    """Return the commit that each reference leads to; None if it leads to no commit."""
+    """Return the commit of each reference; None if it does not lead to one."""
     names = "".join(f"{name}^{{commit}}\n" for name in references)
     answers = git("cat-file", "--batch-check=%(objectname)", stdin=names).split("\n")[:-1]
     return [None if answer.endswith(" missing") else answer for answer in answers]
 
 
 def files_at(commits: Sequence[str], path: str, folder: Path | None = None) -> list[FileAtCommit]:
-    """Return a file of this folder, or of another one, at each commit; a partial clone fetches it."""
+    """Return a file of a folder at each commit; a partial clone fetches it."""
     return [
-        FileAtCommit(None, is_unreadable=_is_there(commit, path, folder))
+        FileAtCommit(None, is_unreadable=_may_exist(commit, path, folder))
         if blob is None
         else FileAtCommit(blob.decode("utf-8", errors="replace").replace("\r\n", "\n"))
         for commit, blob in zip(commits, blobs_at(commits, path, folder), strict=True)
@@ -75,14 +77,14 @@ def files_at(commits: Sequence[str], path: str, folder: Path | None = None) -> l
 
 
 def blobs_at(commits: Sequence[str], path: str, folder: Path | None = None) -> list[bytes | None]:
-    """Return the content of a file at commits, oldest first; None if it is missing, damaged or no file."""
+    """Return the content of a file at commits, the oldest first; None if it is missing, damaged or no file."""
     if "\n" in path:  # git reads one name a line
         return [None] * len(commits)
-    newest_first = commits[::-1]  # of a partial clone, the newest files are there
-    found: list[bytes | None] = []
+    newest_first = commits[::-1]  # a partial clone has the newest files
+    blobs: list[bytes | None] = []
     environment = {**os.environ}
-    while len(found) < len(commits):
-        names = "".join(f"{commit}:./{path}\n" for commit in newest_first[len(found) :])
+    while len(blobs) < len(commits):
+        names = "".join(f"{commit}:./{path}\n" for commit in newest_first[len(blobs) :])
         answer = subprocess.run(
             ["git", "cat-file", "--batch"],
             input=names.encode(),
@@ -91,29 +93,29 @@ def blobs_at(commits: Sequence[str], path: str, folder: Path | None = None) -> l
             capture_output=True,
             check=False,
         )
-        found += _blobs(answer.stdout)
+        blobs += _blobs(answer.stdout)
         if not answer.stdout and _WITHOUT_NETWORK.items() <= environment.items():
             break  # two blobs in a row that are only on a remote: older ones are too
-        if len(found) < len(commits):  # git ends at a blob that it cannot fetch
-            found.append(None)
+        if len(blobs) < len(commits):  # git ends at a blob that it cannot fetch
+            blobs.append(None)
             environment |= _WITHOUT_NETWORK
-    return [*[None] * (len(commits) - len(found)), *found[::-1]]
+    return [*[None] * (len(commits) - len(blobs)), *blobs[::-1]]
 
 
 def _blobs(answer: bytes) -> Iterator[bytes | None]:
-    """Read `<object> <type> <size>`, the content and a line end; or `<name> missing`."""
-    at = 0
-    while (end := answer.find(b"\n", at)) >= 0:
-        header = _HEADER.fullmatch(answer[at:end])
-        at = end + 1
+    """Yield blobs from lines `<object> <type> <size>`, their content and a line end; or `<name> missing`."""
+    start = 0
+    while (end := answer.find(b"\n", start)) >= 0:
+        header = _HEADER.fullmatch(answer[start:end])
+        start = end + 1
         if header is None:
             yield None
             continue
         name, kind, size = header.groups()
-        content = answer[at : at + int(size)]
+        content = answer[start : start + int(size)]
         if len(content) < int(size):  # git ended within a damaged blob
             return
-        at += len(content) + 1
+        start += len(content) + 1
         yield content if kind == b"blob" and _hash(content, name) == name else None
 
 
@@ -124,7 +126,7 @@ def _hash(content: bytes, name: bytes) -> bytes:
     return hashlib.new(algorithm, header + content, usedforsecurity=False).hexdigest().encode()
 
 
-def _is_there(commit: str, path: str, folder: Path | None) -> bool:
+def _may_exist(commit: str, path: str, folder: Path | None) -> bool:
     """True if a commit has a file of this name, or if git cannot tell."""
     done = run_git("ls-tree", commit, "--", path, folder=folder)
     return done.returncode != 0 or bool(done.stdout)

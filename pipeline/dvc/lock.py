@@ -19,13 +19,15 @@ from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.yaml_files import check_size
 
 LOCK = "dvc.lock"
-_MOST_VALUES = 1_000_000  # of a stage, with every alias written out
+RESULT_SUFFIXES = {"per_user": ".parquet", "summary": ".json", "lists": ".parquet"}
+_MAX_VALUES = 1_000_000  # of a stage, with every alias written out
 # Scalars stay text: a model may be called `no`, and a hash may look like a number.
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-# Revisions share most of their stages: a stage is parsed once, and only where it is asked for.
+# Revisions share most of their stages: a stage is parsed once, and only if it is needed.
 _STAGE = re.compile(r"^  (?! )(.+):\n((?:    .*\n|\n)*)", re.MULTILINE)
 _CONFLICT = re.compile(r"^(<{7}|>{7})", re.MULTILINE)
 _SCHEMA = re.compile(r"^schema:", re.MULTILINE)
+_BACKGROUND = "load-background@"
 _HASHES = ("md5", "etag", "checksum")
 
 
@@ -57,11 +59,11 @@ class Stage:
     def param(self, key: str) -> Any:
         """Return a parameter, listed by itself or within its section; None if there is none."""
         section, _, inner = key.partition(".")
-        return self.params.get(key, _mapping(self.params.get(section)).get(inner))
+        return self.params.get(key, mapping(self.params.get(section)).get(inner))
 
     def input_hash(self, key: str) -> str | None:
         """Return the hash of the table that a parameter names, or else of its parquet copy."""
-        path = _mapping(self.param(key)).get("path")
+        path = mapping(self.param(key)).get("path")
         copies = (value for out, value in self.output_hashes().items() if out.endswith(".parquet"))
         return _hash(self.deps.get(str(path), {})) or next(copies, None)
 
@@ -83,7 +85,7 @@ class DvcLock:
 
     @property
     def conflict(self) -> str | None:
-        """Return where the first merge conflict marker is; None without one."""
+        """Return the line of the first merge conflict marker, as a sentence; None without one."""
         marker = _CONFLICT.search(self.text)
         if marker is None:
             return None
@@ -102,41 +104,40 @@ class DvcLock:
 
     @property
     def comparison(self) -> str | None:
-        """Hash of the folder of the comparison; None before the first one."""
+        """Return the hash of the folder of the comparison; None before the first one."""
         return next(iter(self.stage("compare").output_hashes().values()), None)
 
     def results(
         self, models: Iterable[str], background: Iterable[str]
     ) -> dict[str, Mapping[str, str]]:
         """Return the outputs that other stages and commands read: path -> its entry."""
-        loaded = [f"load-background@{name}" for name in background]
+        loaded = [f"{_BACKGROUND}{name}" for name in background]
         evaluated = [f"{stage}@{model}" for model in models for stage in ("load", "evaluate")]
-        stages = ["load-truth", *loaded, *evaluated, "compare"]
-        return {path: entry for name in stages for path, entry in self.stage(name).outs.items()}
+        stages = map(self.stage, ["load-truth", *loaded, *evaluated, "compare"])
+        return {path: entry for stage in stages for path, entry in stage.outs.items()}
 
     @property
     def truth(self) -> str | None:
-        """Hash of the ground truth."""
+        """Return the hash of the ground truth."""
         return self.stage("load-truth").input_hash("data.truth")
 
     @property
     def background(self) -> Mapping[str, str]:
-        """Hash of each background table, such as `train`."""
-        names = [name.partition("@") for name in self.stages]
-        tables = [table for stage, _, table in names if stage == "load-background"]
+        """Return the hash of each background table, such as `train`."""
+        tables = [name.partition("@")[2] for name in self.stages if name.startswith(_BACKGROUND)]
         hashes = {
-            table: self.stage(f"load-background@{table}").input_hash(f"background.{table}")
+            table: self.stage(f"{_BACKGROUND}{table}").input_hash(f"background.{table}")
             for table in tables
         }
         return {table: value for table, value in hashes.items() if value is not None}
 
     @cached_property
     def comparison_params(self) -> ComparisonParams:
-        """Parameters of the comparison."""
+        """Return the parameters of the comparison."""
         stage = self.stage("compare")
         models = tuple(self.model_entries)
-        rules = _mapping(stage.param("comparison"))
-        conventions = {**_mapping(stage.param("conventions"))}
+        rules = mapping(stage.param("comparison"))
+        conventions = {**mapping(stage.param("conventions"))}
         conventions.pop("preset", None)
         primary = rules.get("primary")
         return ComparisonParams(
@@ -150,67 +151,64 @@ class DvcLock:
 
     @property
     def model_entries(self) -> Mapping[str, Any]:
-        """Entries of `models` in the params.yaml that the comparison was made with."""
-        return _mapping(self.stage("compare").param("models"))
+        """Return `models` of the params.yaml that the comparison was made with."""
+        return mapping(self.stage("compare").param("models"))
 
     def lists(self, model: str) -> str | None:
         """Return the hash of a model's recommendations."""
         return self.stage(f"load@{model}").input_hash(f"models.{model}")
 
-    def values(self, model: str) -> str | None:
-        """Return the hash of a model's values per user."""
-        return self._evaluated(model, "per_user", ".parquet")
-
-    def summary(self, model: str) -> str | None:
-        """Return the hash of a model's summary."""
-        return self._evaluated(model, "summary", ".json")
+    def result_hash(self, model: str, kind: str) -> str | None:
+        """Return the hash of a model's results per user (`per_user`) or of its `summary`."""
+        stage = f"evaluate@{model}"
+        path = f"{self.folder(stage, kind)}/{model}{RESULT_SUFFIXES[kind]}"
+        return self.stage(stage).output_hashes().get(path)
 
     def folder(self, stage: str, name: str) -> str | None:
         """Return a folder of results, as params.yaml named it then."""
-        return _mapping(self.stage(stage).param("results")).get(name)
+        return mapping(self.stage(stage).param("results")).get(name)
 
     def output(self, path: Path) -> str | None:
         """Return the hash of an output of any stage."""
         stages = (self.stage(name) for name, lines in self.stages.items() if path.name in lines)
-        hashes = (stage.output_hashes() for stage in stages)
-        return next((each[path.as_posix()] for each in hashes if path.as_posix() in each), None)
-
-    def _evaluated(self, model: str, kind: str, suffix: str) -> str | None:
-        stage = f"evaluate@{model}"
-        path = f"{self.folder(stage, kind)}/{model}{suffix}"
-        return self.stage(stage).output_hashes().get(path)
+        hashes = (stage.output_hashes().get(path.as_posix()) for stage in stages)
+        return next(filter(None, hashes), None)
 
 
 def replicates_of(value: Any, lists: Sequence[str]) -> ReplicateNames:
     """Return model -> number of the replicate -> its lists, without those that `lists` lacks."""
     try:
         written = {
-            str(model): of if isinstance(of, str) else {str(n): str(name) for n, name in of.items()}
-            for model, of in (value or {}).items()
+            str(model): names
+            if isinstance(names, str)
+            else {str(number): str(name) for number, name in names.items()}
+            for model, names in (value or {}).items()
         }
     except AttributeError:
         return {}
-    named = match_replicates(written, lists)
-    return {model: of for model, of in named.items() if of and {*of.values()} <= {*lists}}
+    matched = match_replicates(written, lists)
+    return {
+        model: names for model, names in matched.items() if names and {*names.values()} <= {*lists}
+    }
 
 
 def as_written(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return values of params.yaml as dvc.lock has them, with every scalar as text."""
     text = StringIO()
     YAML().dump(values, text)
-    return _mapping(_parse(text.getvalue()))
+    return mapping(_parse(text.getvalue()))
 
 
 @lru_cache(maxsize=20_000)
 def _stage(lines: str) -> Stage:
-    entry = _mapping(_parse(lines))
-    params = _mapping(_mapping(entry.get("params")).get(PARAMS.name))
+    entry = mapping(_parse(lines))
+    params = mapping(mapping(entry.get("params")).get(PARAMS.name))
     return Stage(dict(_files(entry.get("deps"))), dict(_files(entry.get("outs"))), params)
 
 
 def _files(entries: Any) -> Iterator[tuple[str, Mapping[str, str]]]:
     for entry in entries if isinstance(entries, list) else ():
-        file = _mapping(entry)
+        file = mapping(entry)
         yield (
             str(file.get("path")),
             {key: value for key, value in file.items() if isinstance(value, str)},
@@ -221,14 +219,15 @@ def _hash(entry: Mapping[str, str]) -> str | None:
     return next((entry[name] for name in _HASHES if name in entry), None)
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Return the value; an empty mapping if it is none."""
     return value if isinstance(value, dict) else {}
 
 
 def _parse(text: str) -> Any:
     """Return the content; None if it is no YAML, nested too deep or too large."""
     try:
-        check_size(yaml.parse(text, _LOADER), LOCK, most=_MOST_VALUES)
+        check_size(yaml.parse(text, _LOADER), LOCK, most=_MAX_VALUES)
         return yaml.load(text, _LOADER)
     except (yaml.YAMLError, InputError):
         return None

@@ -17,7 +17,7 @@ from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.history import History, InputChange
 from concord.metrics_core.results.stored import SCHEMA
 from concord.pipeline.dvc.git import FileAtCommit, blobs_at, files_at
-from concord.pipeline.dvc.history import changed_between, history, reuse
+from concord.pipeline.dvc.history import changed_between, count_reuse, history
 from concord.pipeline.dvc.history_states import State, commits, commits_since, is_shallow, states
 from concord.pipeline.dvc.lock import ComparisonParams, DvcLock
 from tests.pipeline.dvc.revisions import commit, git
@@ -123,7 +123,7 @@ def test_a_commit_that_left_the_comparison_as_it_was_is_no_row(project: Project)
     project.commit("c2", "l2")
     project.lock("c1", "l1")
 
-    assert [each.mark for each in project.states()] == ["c1.dir", "c2.dir", "c1.dir"]
+    assert [each.content_id for each in project.states()] == ["c1.dir", "c2.dir", "c1.dir"]
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_lines_that_end_as_on_windows_are_read(project: Project) -> None:
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n").replace(b"c1", b"c2"))
     commit(project.folder, "c2")
 
-    assert [each.mark for each in project.states()] == ["c1.dir", "c2.dir"]
+    assert [each.content_id for each in project.states()] == ["c1.dir", "c2.dir"]
 
 
 def test_of_what_is_gone_git_still_knows_other_lists_another_truth_and_another_train(
@@ -311,7 +311,7 @@ def test_decisions_are_counted_where_lists_labels_or_conventions_are_new(project
     project.lock("c4", "l1")  # those of the first again
     project.lock("c5", "l1", gain="exp2")  # 3: other conventions
 
-    found = reuse(project.states(), 0.95)
+    found = count_reuse(project.states(), 0.95)
 
     assert found is not None
     assert (found.comparisons, found.decisions, found.severity) == (3, 3, None)
@@ -323,7 +323,7 @@ def test_what_is_said_grows_with_the_count_and_ends_with_another_truth(project: 
     for i in range(1, 29):
         project.lock(f"c{i}", f"l{i}")
     found = project.states()
-    said = {i: reuse(found[: i + 1], 0.95) for i in (0, 1, 4, 5, 27, 28)}
+    said = {i: count_reuse(found[: i + 1], 0.95) for i in (0, 1, 4, 5, 27, 28)}
 
     assert {i: each and each.comparisons for i, each in said.items()} == {0: 1, **{i: i for i in said if i}}  # fmt: skip
     assert [each and each.severity for each in said.values()] == [None, None, None, "notice", "notice", "serious"]  # fmt: skip
@@ -504,8 +504,8 @@ def test_results_and_truth_are_found_by_what_params_yaml_named_them() -> None:
     lock = DvcLock(TEXT)
     evaluated = {out["path"]: out["md5"] for out in STAGES["evaluate@ease"]["outs"]}
 
-    assert lock.values("ease") == evaluated["results/per_user/ease.parquet"]
-    assert lock.summary("ease") == evaluated["results/summary/ease.json"]
+    assert lock.result_hash("ease", "per_user") == evaluated["results/per_user/ease.parquet"]
+    assert lock.result_hash("ease", "summary") == evaluated["results/summary/ease.json"]
     assert lock.truth == _given("load-truth", "data/demo/truth.parquet")
     assert lock.background == {
         name: _given(f"load-background@{name}", f"data/demo/{name}.parquet")
