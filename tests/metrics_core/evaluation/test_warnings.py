@@ -26,11 +26,6 @@ def graded() -> dict[int, dict[str, int]]:
     return {user: {f"i{(user + 3) % 30}": 1, **{f"x{n}": 0 for n in range(9)}} for user in USERS}
 
 
-def scored(held: dict[int, list[str]]) -> pl.DataFrame:
-    """Lists whose scores are all equal."""
-    return rows(held, score=1.0)
-
-
 TIMES = {"columns": {"truth": {"time": "time"}, "train": {"time": "time"}}}
 CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "short_lists": ({user: items[:5] for user, items in LISTS.items()}, TRUTH, {}),
@@ -38,7 +33,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "truth_in_train": (LISTS, TRUTH, {"train": {u: [*TRUTH[u], "other"] for u in USERS}}),
     "unrelated_train": (LISTS, TRUTH, {"train": {f"other{u}": ["i1"] for u in USERS}}),
     "train_items_recommended": (LISTS, TRUTH, {"train": {u: LISTS[u][:2] for u in USERS}}),
-    "ties_at_cutoff": (scored(LISTS), TRUTH, {}),
+    "ties_at_cutoff": (rows(LISTS, score=1.0), TRUTH, {}),
     "sampled_candidates": (
         {u: [*TRUTH[u], *[f"n{u}-{n}" for n in range(10)]] for u in USERS},
         TRUTH,
@@ -69,11 +64,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     ),
     "ids_rewritten": (rows({f"{u}.0": LISTS[u] for u in USERS}, score=1.0), rows(TRUTH), {}),
     "all_relevant": (LISTS, {u: {f"i{n}": n for n in range(1, 6)} for u in USERS}, {}),
-    "low_threshold": (
-        LISTS,
-        {u: {f"i{n}": n / 2 for n in range(1, 11)} for u in USERS},
-        {},
-    ),
+    "low_threshold": (LISTS, {u: {f"i{n}": n / 2 for n in range(1, 11)} for u in USERS}, {}),
     "swapped_tables": (
         {u: [f"i{u % 30}"] for u in USERS},
         {u: [f"i{(u + n) % 30}" for n in range(10)] for u in USERS},

@@ -1,7 +1,6 @@
 """Counts and warnings that tell whether an evaluation can be trusted."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +126,7 @@ def _evaluation(
     k: dict[str, Any] | None = None,
     users: str = "same",
     without_list: int = 0,
-    shorter: int = 0,
+    shorter: dict[str, int] | None = None,
     order: str = "score",
 ) -> ModelResult:
     at_k = {"shown": 100, "in_train": 0, "future": None, "tied": 0} | (k or {})
@@ -142,35 +141,28 @@ def _evaluation(
             "evaluated": 100,
             "in_lists": 100 - without_list,
             "without_list": without_list,
-            "shorter_than": {"10": shorter},
+            "shorter_than": shorter or {"10": 0},
         },
         "judged_share": {"10": 0.2},
     }
-    nowhere = Path("-")
-    return ModelResult(
-        nowhere, nowhere, nowhere, summary, {"items": 50, "order": order, "has_scores": True}
-    )
+    path = Path("-")
+    return ModelResult(path, path, path, summary, {"items": 50, "order": order, "has_scores": True})
 
 
-def _warnings(
-    folder: Path,
-    evaluations: dict[str, ModelResult],
-    *,
-    grades: dict[str, int] | None = None,
-    ks: tuple[int, ...] = (10,),
-) -> dict[str, Warned]:
-    params = _params(folder, grades, ks)
-    return {
-        row.kind: row
-        for row in evaluation_warnings(config_from_params(params), evaluations, ground_of(params))
-    }
+def _warnings(params: Params, **models: dict[str, Any]) -> dict[str, Warned]:
+    """Return the warnings on models whose results have these properties, by kind."""
+    config, results = config_from_params(params), {n: _evaluation(**m) for n, m in models.items()}
+    return {row.kind: row for row in evaluation_warnings(config, results, ground_of(params))}
 
 
 def _params(
-    folder: Path, grades: dict[str, int] | None = None, ks: tuple[int, ...] = (10,)
+    folder: Path,
+    grades: dict[str, int] | None = None,
+    ks: tuple[int, ...] = (10,),
+    **truth: int,
 ) -> Params:
     params = params_of(folder, ["pop", "als"], metrics=["nDCG"], ks=list(ks))
-    quality = {"grades": grades or {"1": 5}, "rows": 12, "users": 12, "items": 3}
+    quality = {"grades": grades or {"1": 5}, "rows": 12, "users": 12, "items": 3} | truth
     write_json(Path(params.results.quality) / "truth.json", quality)
     return params
 
@@ -185,13 +177,11 @@ def _with_train(folder: Path, truth: Rows = (), train: Rows = ()) -> Params:
     return params
 
 
-def _with_items(folder: Path, n_items: int, *, of_train: bool = False) -> Params:
-    """Return a project whose catalogue has so many items, or whose train has."""
-    if of_train:
-        return _with_train(folder, [("1", "x", 1.0, 1.0)], [(1, str(n), 0.0, 0.0) for n in range(n_items)])  # fmt: skip
+def _with_items(folder: Path, **truth: int) -> Params:
+    """Return a project whose catalogue has 60 items."""
     file = BackgroundFile.model_validate({"path": "items.csv"})
-    params = _params(folder).model_copy(update={"background": {"items": file}})
-    _write(Path(params.results.data), "items", [(str(n),) for n in range(n_items)], ["item"])
+    params = _params(folder, **truth).model_copy(update={"background": {"items": file}})
+    _write(Path(params.results.data), "items", [(str(n),) for n in range(60)], ["item"])
     return params
 
 
@@ -199,28 +189,48 @@ def _sentence(warning: Warned) -> str:
     return warning.sentence.replace("\N{NO-BREAK SPACE}", " ")
 
 
-@pytest.mark.parametrize(
-    ("als", "kind", "severity", "words"),
-    [
-        ({"k": {"in_train": 2}}, "train_items_recommended", "serious", "2 % of the top 10 (als)"),
-        ({"k": {"future": 3}}, "future_items", "serious", "3 % of the top 10 (als)"),
-        ({"users": "other", "without_list": 7}, "user_sets_differ", "serious", "7 users (7 %)"),
-        ({"k": {"tied": 30}}, "ties_at_cutoff", "notice", "30 % of the users (als)"),
-        ({"shorter": 4}, "short_lists", "notice", "4 % of the users (als)"),
-    ],
-)
-@pytest.mark.bad_input(24, "warning with the share of users")
+BOTH = ("pop", "als")
+REPEATS, FEW = {"k": {"in_train": 20}}, {"without_list": 90}
+LONG = {"10": 0, "100": 25, "200": 50}
+
+
+@pytest.mark.bad_input(24, "warning with the number and the share of users")
 @pytest.mark.bad_input(34, "warning with the share of users; missing ranks are misses")
 @pytest.mark.bad_input(39, "warning with the share of places")
-def test_warning_names_the_model_and_the_share(
-    tmp_path: Path, als: dict[str, Any], kind: str, severity: str, words: str
+@pytest.mark.parametrize(
+    ("models", "data", "kind", "severity", "who", "words"),
+    [
+        ({"als": {"k": {"in_train": 2}}}, {}, "train_items_recommended", "serious", ("als",), "2 % of the top 10 (als)"),
+        ({"pop": REPEATS, "als": REPEATS}, {}, "train_items_recommended", "notice", BOTH, "20 % of the top 10"),
+        ({"als": {"k": {"future": 3}}}, {}, "future_items", "serious", ("als",), "3 % of the top 10 (als)"),
+        ({"als": {"users": "other", "without_list": 7}}, {}, "user_sets_differ", "serious", ("als",), "7 users (7 %)"),
+        ({"pop": {"users": "61", "without_list": 61}, "als": {"users": "61", "without_list": 61}, "full": {}}, {}, "user_sets_differ", "serious", BOTH, "pop and als have none for 61 users (61 %)"),
+        ({"pop": {"users": "7", "without_list": 7}, "als": {"users": "61", "without_list": 61}, "full": {}}, {}, "user_sets_differ", "serious", BOTH, "2 models, most of all als, have none for up to 61 users (61 %)"),
+        ({"pop": FEW, "als": FEW}, {}, "few_lists", "serious", (), "90 users of 100 in the truth (90 %) have no list, and `user_no_recs: zero`"),
+        ({"als": {"k": {"tied": 30}}}, {}, "ties_at_cutoff", "notice", ("als",), "30 % of the users (als)"),
+        ({"als": {"shorter": {"10": 4}}}, {}, "short_lists", "notice", ("als",), "4 % of the users (als)"),
+        ({"als": {"shorter": LONG}}, {"ks": (10, 100, 200)}, "short_lists", "notice", ("als",), "Lists end before rank 100 for up to 25"),
+        ({}, {"grades": {"1": 1, "2": 3, "3.5": 1, "5": 2}}, "all_relevant", "notice", (), "from 1 to 5, reaches `relevance_threshold: 1`"),
+        ({}, {"grades": {"0.5": 1, "2": 3, "3.5": 1, "5": 2}}, "low_threshold", "notice", (), "`relevance_threshold: 1` nearly every rating counts"),
+        ({}, {"grades": {"0": 9, "1": 5}}, "few_judged", "notice", (), "20 %"),
+    ],
+)  # fmt: skip
+def test_warning_has_kind_severity_models_and_share(
+    tmp_path: Path,
+    models: dict[str, Any],
+    data: dict[str, Any],
+    *,
+    kind: str,
+    severity: str,
+    who: tuple[str, ...],
+    words: str,
 ) -> None:
-    found = _warnings(tmp_path, {"pop": _evaluation(), "als": _evaluation(**als)})
+    warnings = _warnings(_params(tmp_path, **data), **{"pop": {}, "als": {}} | models)
 
-    assert list(found) == [kind]
-    assert (found[kind].severity, found[kind].who) == (severity, ("als",))
-    assert words in _sentence(found[kind])
-    assert found[kind].fix
+    assert list(warnings) == [kind]
+    assert (warnings[kind].severity, warnings[kind].who) == (severity, who)
+    assert words in _sentence(warnings[kind])
+    assert warnings[kind].fix
 
 
 @pytest.mark.parametrize(
@@ -237,19 +247,16 @@ def test_warning_names_the_model_and_the_share(
 def test_sound_models_get_no_warning(
     tmp_path: Path, changes: dict[str, Any], grades: dict[str, int]
 ) -> None:
-    models = {"pop": _evaluation(**changes), "als": _evaluation(**changes)}
-    assert _warnings(tmp_path, models, grades=grades) == {}
+    assert _warnings(_params(tmp_path, grades), pop=changes, als=changes) == {}
 
 
 @pytest.mark.parametrize("of_train", [True, False])
 def test_lists_that_look_sampled_are_a_serious_warning(tmp_path: Path, of_train: bool) -> None:
-    params = _with_items(tmp_path, 60, of_train=of_train)
-    models = {"pop": _evaluation(), "als": _evaluation(full=_full())}
-    found = {
-        row.kind: row
-        for row in evaluation_warnings(config_from_params(params), models, ground_of(params))
-    }
-    warning = found["sampled_candidates"]
+    train = [(1, str(n), 0.0, 0.0) for n in range(60)]
+    params = _with_train(tmp_path, [("1", "x", 1.0, 1.0)], train) if of_train else _with_items(tmp_path)  # fmt: skip
+
+    warning = _warnings(params, pop={}, als={"full": _full()})["sampled_candidates"]
+
     assert (warning.severity, warning.who) == ("serious", ("als",))
     assert "Every list has 5 items of 60 and holds every relevant item" in _sentence(warning)
 
@@ -267,82 +274,9 @@ def test_lists_that_look_sampled_are_a_serious_warning(tmp_path: Path, of_train:
 def test_lists_may_hold_all_relevant_items_for_other_reasons(
     tmp_path: Path, changes: dict[str, int], truth: dict[str, int]
 ) -> None:
-    params = _with_items(tmp_path, 60)
-    quality = {"grades": {"1": 5}, "rows": 12, "users": 12, "items": 3} | truth
-    write_json(Path(params.results.quality) / "truth.json", quality)
-    models = {"als": _evaluation(full=_full(**changes))}
-    found = {
-        row.kind
-        for row in evaluation_warnings(config_from_params(params), models, ground_of(params))
-    }
-    assert "sampled_candidates" not in found
+    params = _with_items(tmp_path, **truth)
 
-
-@pytest.mark.parametrize(
-    ("lacking", "words"),
-    [
-        ((61, 61), "pop and als have none for 61 users (61 %)"),
-        ((7, 61), "2 models, most of all als, have none for up to 61 users (61 %)"),
-    ],
-)
-def test_models_whose_users_lack_lists_are_named(
-    tmp_path: Path, lacking: tuple[int, int], words: str
-) -> None:
-    pop, als = (_evaluation(users=str(n), without_list=n) for n in lacking)
-    found = _warnings(tmp_path, {"pop": pop, "als": als, "full": _evaluation()})
-
-    assert words in _sentence(found["user_sets_differ"])
-    assert found["user_sets_differ"].who == ("pop", "als")
-
-
-@pytest.mark.bad_input(24, "warning with the number and the share of users")
-def test_many_users_without_any_list_are_a_warning(tmp_path: Path) -> None:
-    models = {name: _evaluation(without_list=90) for name in ("pop", "als")}
-    found = _warnings(tmp_path, models)["few_lists"]
-    assert (found.severity, found.who) == ("serious", ())
-    words = "90 users of 100 in the truth (90 %) have no list, and `user_no_recs: zero`"
-    assert words in _sentence(found)
-
-
-def test_stars_that_are_all_relevant_are_a_warning(tmp_path: Path) -> None:
-    stars = {"1": 1, "2": 3, "3.5": 1, "5": 2}
-    models = {"pop": _evaluation(), "als": _evaluation()}
-    found = _warnings(tmp_path, models, grades=stars)["all_relevant"]
-    assert "from 1 to 5, reaches `relevance_threshold: 1`" in found.sentence
-    low = {"0.5": 1, "2": 3, "3.5": 1, "5": 2}  # the threshold is 1
-    warned = _warnings(tmp_path, models, grades=low)
-    assert "all_relevant" not in warned
-    assert "`relevance_threshold: 1` nearly every rating counts" in warned["low_threshold"].sentence
-
-
-def test_ids_that_were_rewritten_are_a_warning(tmp_path: Path) -> None:
-    als = _evaluation()
-    quality = {**als.quality, "ids_rewritten": {"user": {"rows": 4, "example": "7.0"}}}
-    models = {"pop": _evaluation(), "als": replace(als, quality=quality)}
-    found = _warnings(tmp_path, models)["ids_rewritten"]
-    assert (found.severity, found.who) == ("notice", ("als",))
-    assert "such as '7.0' as '7': user in 4 rows of als." in _sentence(found)
-
-
-def test_share_judged_is_a_warning_where_the_truth_has_irrelevant_items(tmp_path: Path) -> None:
-    models = {"pop": _evaluation(), "als": _evaluation()}
-    assert list(_warnings(tmp_path, models, grades={"0": 9, "1": 5})) == ["few_judged"]
-    assert _warnings(tmp_path, models, grades={"1": 5, "2": 1}) == {}
-
-
-def test_short_lists_name_the_cutoff(tmp_path: Path) -> None:
-    short = _evaluation()
-    short.summary["users"]["shorter_than"] = {"10": 0, "100": 25, "200": 50}
-    models = {"pop": _evaluation(), "als": short}
-    found = _warnings(tmp_path, models, ks=(10, 100, 200))["short_lists"]
-    assert found.sentence.startswith("Lists end before rank 100 for up to 25")
-    assert found.who == ("als",)
-
-
-def test_train_items_in_lists_of_all_models_are_a_notice(tmp_path: Path) -> None:
-    repeats = _evaluation(k={"in_train": 20})
-    found = _warnings(tmp_path, {"pop": repeats, "als": repeats})
-    assert found["train_items_recommended"].severity == "notice"
+    assert "sampled_candidates" not in _warnings(params, als={"full": _full(**changes)})
 
 
 @pytest.mark.bad_input(51, "warning with the rows and users")
@@ -350,38 +284,27 @@ def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
     truth = [("1", "x", 1.0, 10.0), ("2", "y", 1.0, 30.0)]
     params = _with_train(tmp_path, truth, [(1, "x", 5.0, 5.0), (1, "z", 2.0, 15.0)])
 
-    rows = evaluation_warnings(
-        config_from_params(params), {"pop": _evaluation()}, ground_of(params)
-    )
-    found = {row.kind: row.sentence for row in rows}
+    warnings = _warnings(params, pop={})
 
-    assert found["truth_in_train"].startswith("1 row of the truth (50")
-    assert found["truth_before_train"].startswith("The truth of 1 user ")
-    assert "unrelated_train" not in found
-
-
-def test_train_of_other_users_is_a_warning(tmp_path: Path) -> None:
-    params = _with_train(tmp_path, [("a", "x", 1.0, 1.0)], [("other", "x", 0.0, 0.0)])
-    (row,) = evaluation_warnings(
-        config_from_params(params), {"pop": _evaluation()}, ground_of(params)
-    )
-    assert (row.kind, row.severity) == ("unrelated_train", "serious")
+    assert warnings["truth_in_train"].sentence.startswith("1 row of the truth (50")
+    assert warnings["truth_before_train"].sentence.startswith("The truth of 1 user ")
+    assert "unrelated_train" not in warnings
 
 
 def test_only_checks_that_could_be_made_are_listed(tmp_path: Path) -> None:
-    def checked(params: Params, **models: ModelResult) -> list[str]:
-        return checked_kinds(config_from_params(params), models, ground_of(params))
+    def checked(params: Params, **models: dict[str, Any]) -> list[str]:
+        results = {name: _evaluation(**changes) for name, changes in models.items()}
+        return checked_kinds(config_from_params(params), results, ground_of(params))
 
-    params, with_train = _params(tmp_path), _with_train(tmp_path)
-    ranked = _evaluation(k={"in_train": None}, order="rank")
-    few = _evaluation(full=_full(with_relevant=9), k={"in_train": None}, order="rank")
-    with_items = _with_items(tmp_path, 60)
+    params, with_train, with_items = _params(tmp_path), _with_train(tmp_path), _with_items(tmp_path)
+    ranked: dict[str, Any] = {"k": {"in_train": None}, "order": "rank"}
+    few = ranked | {"full": _full(with_relevant=9)}
     assert checked(with_items, pop=ranked, als=ranked) == ["sampled_candidates", "user_sets_differ"]
     assert checked(with_items, pop=ranked, als=few) == ["user_sets_differ"]
     assert checked(params, pop=ranked, als=ranked) == ["user_sets_differ"]
     assert checked(params, pop=few) == []
 
-    ranked, scored = (_evaluation(k={"future": 0}, order=order) for order in ("rank", "score"))
+    ranked, scored = ({"k": {"future": 0}, "order": order} for order in ("rank", "score"))
     assert checked(with_train, pop=ranked, als=scored) == [
         "sampled_candidates",
         "train_items_recommended",
@@ -390,5 +313,5 @@ def test_only_checks_that_could_be_made_are_listed(tmp_path: Path) -> None:
         "user_sets_differ",
         "ties_at_cutoff",
     ]
-    assert "future_items" not in checked(with_train, pop=ranked, als=_evaluation())
+    assert "future_items" not in checked(with_train, pop=ranked, als={})
     assert "ties_at_cutoff" not in checked(with_train, pop=ranked, als=ranked)
