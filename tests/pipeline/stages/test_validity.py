@@ -159,7 +159,7 @@ def _params(
     folder: Path,
     grades: dict[str, int] | None = None,
     ks: tuple[int, ...] = (10,),
-    **truth: int,
+    **truth: Any,
 ) -> Params:
     params = params_of(folder, ["pop", "als"], metrics=["nDCG"], ks=list(ks))
     quality = {"grades": grades or {"1": 5}, "rows": 12, "users": 12, "items": 3} | truth
@@ -177,7 +177,7 @@ def _with_train(folder: Path, truth: Rows = (), train: Rows = ()) -> Params:
     return params
 
 
-def _with_items(folder: Path, **truth: int) -> Params:
+def _with_items(folder: Path, **truth: Any) -> Params:
     """Return a project whose catalogue has 60 items."""
     file = BackgroundFile.model_validate({"path": "items.csv"})
     params = _params(folder, **truth).model_copy(update={"background": {"items": file}})
