@@ -51,8 +51,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     recorded = json.loads(DURATIONS.read_text())
     if config.getoption("--quick"):
         slow = {*recorded["slow"]}
-        left_out = [each for each in items if slow & {each.nodeid, _file(each.nodeid)}]
-        config.hook.pytest_deselected(items=left_out)
+        excluded = [each for each in items if slow & {each.nodeid, _file(each.nodeid)}]
+        config.hook.pytest_deselected(items=excluded)
         items[:] = [each for each in items if not slow & {each.nodeid, _file(each.nodeid)}]
     items.sort(key=lambda item: -recorded["files"].get(_file(item.nodeid), 0))
 
@@ -93,8 +93,8 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 def finished_demo(folder: Path) -> None:
-    said = run_process(copied(folder), "dvc", "repro")
-    (folder / "said.txt").write_text(said, encoding="utf-8")
+    output = run_process(copied(folder), "dvc", "repro")
+    (folder / "said.txt").write_text(output, encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)

@@ -106,8 +106,8 @@ def _params(project: Path) -> dict[str, Any]:
 
 def _lists_and_truth(params: dict[str, Any], replicates: dict[str, Any]) -> tuple[Any, Any]:
     models = {name: entry["path"] for name, entry in params["models"].items()}
-    for model, named in match_replicates(replicates, list(models)).items():
-        paths = {number: models.pop(name) for number, name in named.items()}
+    for model, selected in match_replicates(replicates, list(models)).items():
+        paths = {number: models.pop(name) for number, name in selected.items()}
         models[model] = {"replicates": paths}
     at = params["data"]["truth"]
     folds = {number: f"{at['path']}/{file}" for number, file in at.get("folds", {}).items()}

@@ -25,7 +25,7 @@ Hashes = dict[str, dict[str, str]]
 
 def hashes(project: Path) -> Hashes:
     """Return file -> SHA-256 of the values and of the text in all results but what MLflow logged."""
-    found: Hashes = {"values": {}, "text": {}}
+    actual: Hashes = {"values": {}, "text": {}}
     results = project / "results"
     for path in sorted(path for path in results.rglob("*") if path.is_file()):
         name = path.relative_to(results).as_posix()
@@ -34,14 +34,14 @@ def hashes(project: Path) -> Hashes:
         is_table = name.startswith("comparison/")
         if path.suffix == ".json" or (path.suffix == ".parquet" and is_table):
             content = _parquet(path) if path.suffix == ".parquet" else _json(path)
-            found["values"][name] = _sha256(_without_sentences(content))
-            found["text"][name] = _sha256(content)
+            actual["values"][name] = _sha256(_without_sentences(content))
+            actual["text"][name] = _sha256(content)
         elif path.suffix == ".parquet":
-            found["values"][name] = _sha256(_parquet(path))
+            actual["values"][name] = _sha256(_parquet(path))
         else:
             is_text = path.name.startswith(SENTENCES) or not is_table
-            found["text" if is_text else "values"][name] = _sha256(_page(path))
-    return found
+            actual["text" if is_text else "values"][name] = _sha256(_page(path))
+    return actual
 
 
 def _json(path: Path) -> Any:
@@ -60,19 +60,21 @@ def _page(path: Path) -> str:
     return re.sub(r"(</dt><dd>)[\d.]+(?=</dd>)", r"\1", path.read_text(encoding="utf-8"))
 
 
-def _without_versions(held: Any) -> Any:
-    if isinstance(held, dict):
-        return {k: _without_versions(v) for k, v in held.items() if k not in NOT_COMPARED}
-    return [_without_versions(each) for each in held] if isinstance(held, list) else held
+def _without_versions(items: Any) -> Any:
+    if isinstance(items, dict):
+        return {k: _without_versions(v) for k, v in items.items() if k not in NOT_COMPARED}
+    return [_without_versions(each) for each in items] if isinstance(items, list) else items
 
 
-def _without_sentences(held: Any) -> Any:
+def _without_sentences(items: Any) -> Any:
     """Return the same with an empty string for every string that holds a space."""
-    if isinstance(held, dict):
-        return {key: _without_sentences(value) for key, value in held.items()}
-    if isinstance(held, list):
-        return [_without_sentences(each) for each in held]
-    return "" if isinstance(held, str) and (" " in held or "\N{NO-BREAK SPACE}" in held) else held
+    if isinstance(items, dict):
+        return {key: _without_sentences(value) for key, value in items.items()}
+    if isinstance(items, list):
+        return [_without_sentences(each) for each in items]
+    return (
+        "" if isinstance(items, str) and (" " in items or "\N{NO-BREAK SPACE}" in items) else items
+    )
 
 
 def _sha256(content: Any) -> str:
@@ -87,8 +89,8 @@ def main() -> None:
             folder.mkdir()
         run_all_stages(copied(folders["demo"]))
         finished_movielens(folders["movielens"])
-        found = {name: hashes(folder / "a project") for name, folder in folders.items()}
-    PINNED.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        actual = {name: hashes(folder / "a project") for name, folder in folders.items()}
+    PINNED.write_text(json.dumps(actual, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -123,8 +123,8 @@ def run_action(
     pull_request = "github.event.pull_request"
     known = {"github.token": TOKEN, f"{pull_request}.base.sha": context.get("base", "")}
     known |= {f"{pull_request}.head.sha": context.get("head", ""), f"{pull_request}.number": context.get("number", "")}  # fmt: skip
-    for name, declared in content["inputs"].items():
-        known[f"inputs.{name}"] = inputs.get(name, _filled(declared.get("default", ""), known))
+    for name, declaration in content["inputs"].items():
+        known[f"inputs.{name}"] = inputs.get(name, _filled(declaration.get("default", ""), known))
     known["steps.gate.outputs.comment"] = ""
     script, outputs = folder / "step.sh", folder / "outputs"
     runner = {
@@ -142,10 +142,10 @@ def run_action(
         elif any(each.returncode for each in done.values()):
             continue
         script.write_text(step["run"], encoding="utf-8")
-        own = {name: _filled(value, known) for name, value in step.get("env", {}).items()}
+        conventions = {name: _filled(value, known) for name, value in step.get("env", {}).items()}
         at = workspace / _filled(step.get("working-directory", "."), known)
-        own["PATH"] = server.path(OWN_PATH)
-        done[step["name"]] = attempt(at, *BASH, str(script), **{**runner, **own})
+        conventions["PATH"] = server.path(OWN_PATH)
+        done[step["name"]] = attempt(at, *BASH, str(script), **{**runner, **conventions})
         if outputs.exists():
             known["steps.gate.outputs.comment"] = outputs.read_text().strip().partition("=")[2]
     return done
@@ -153,10 +153,10 @@ def run_action(
 
 def _filled(text: str, known: Mapping[str, str]) -> str:
     """With the values of its expressions; one that is not known is a fault of the action."""
-    return _EXPRESSION.sub(lambda found: known[found[1]], text)
+    return _EXPRESSION.sub(lambda actual: known[actual[1]], text)
 
 
-IDENTITY = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "a"), ("EMAIL", "a@b.c"))}  # fmt: skip
+IDENTITY = {f"GIT_{who}_{kind}": value for who in ("AUTHOR", "COMMITTER") for kind, value in (("NAME", "a"), ("EMAIL", "a@b.c"))}  # fmt: skip
 GATE = {"guardrails": {"Coverage@10": 0.5}, "segments": {"activity": {"nDCG@10": "5%"}}}
 PARAMS = {
     "models": {"ease": {"path": "data/demo/ease.parquet"}, "knn": {"path": "data/demo/item-knn.parquet"}},
@@ -186,7 +186,7 @@ class PullRequest:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> PullRequest:
+def evaluated_pull_request(tmp_path_factory: pytest.TempPathFactory) -> PullRequest:
     """On `main` two models; the request spoils one of them for users of whom much is known."""
     folder = tmp_path_factory.mktemp("action")
     project = copied(folder)
@@ -227,12 +227,14 @@ def _commit(project: Path, branch: str) -> str:
 
 
 @pytest.fixture
-def request_(made: PullRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[PullRequest]:
+def request_(
+    evaluated_pull_request: PullRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[PullRequest]:
     """The checkout as the current folder; its params.yaml is restored."""
-    params = made.project / "params.yaml"
+    params = evaluated_pull_request.project / "params.yaml"
     before = params.read_bytes()
-    monkeypatch.chdir(made.project)
-    yield made
+    monkeypatch.chdir(evaluated_pull_request.project)
+    yield evaluated_pull_request
     params.write_bytes(before)
 
 

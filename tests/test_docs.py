@@ -44,13 +44,13 @@ def _links(page: Path) -> Iterator[tuple[str, Path, str]]:
 
 def _headings(page: Path) -> set[str]:
     """The anchors of a page, as GitHub makes them."""
-    found: set[str] = set()
-    seen: Counter[str] = Counter()
+    results: set[str] = set()
+    observed: Counter[str] = Counter()
     for title in re.findall(r"^#+ (.+)$", _prose(page), re.MULTILINE):
         anchor = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
-        found.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
-        seen[anchor] += 1
-    return found
+        results.add(f"{anchor}-{observed[anchor]}" if observed[anchor] else anchor)
+        observed[anchor] += 1
+    return results
 
 
 def _examples(page: Path) -> list[str]:
@@ -119,8 +119,8 @@ def test_the_example_of_sampled_candidates_gives_the_numbers_of_its_page() -> No
         numbers = (names[kind][model] for kind in ("true", "plain", "corrected"))
         row = " | ".join([model, *(f"{number:.3f}" for number in numbers)])
         assert f"| {row} |" in page.read_text(encoding="utf-8")
-    (told,) = [w.sentence for w in names["comparison"].warnings if w.severity == "serious"]
-    assert told.endswith("have means of broad 0 to 0.313 and sharp 0 to 0.277.")
+    (sentence,) = [w.sentence for w in names["comparison"].warnings if w.severity == "serious"]
+    assert sentence.endswith("have means of broad 0 to 0.313 and sharp 0 to 0.277.")
 
 
 def test_the_numbers_of_the_demo_by_propensity_are_those_of_the_page(
@@ -136,8 +136,8 @@ def test_the_numbers_of_the_demo_by_propensity_are_those_of_the_page(
     for e, comparison in names["found"].items():
         means = comparison.leaderboard.rows_by_key("model", named=True, unique=True)
         row = " | ".join(f"{means[model]['mean']:.4f}" for model in names["demo"])
-        (told,) = [w.sentence for w in comparison.warnings if w.kind == "propensity"]
-        (rows,) = re.findall(r"worth ([\d,]+)\.\d of equal weight", told)
+        (sentence,) = [w.sentence for w in comparison.warnings if w.kind == "propensity"]
+        (rows,) = re.findall(r"worth ([\d,]+)\.\d of equal weight", sentence)
         assert f"| e = {e:g} | {row} | {rows} |" in plain
 
 
@@ -146,13 +146,13 @@ def test_the_demo_by_visits_gives_the_numbers_of_its_page(monkeypatch: pytest.Mo
     page = ROOT / "docs" / "how-to" / "sessions.md"
 
     for over, result in _names_after(page)["means"].items():
-        (of,) = result.to_frame().to_dicts()
-        row = f"| {over} | {of['mean']:.4f} | {of['ci_low']:.4f} to {of['ci_high']:.4f} |"
+        (items,) = result.to_frame().to_dicts()
+        row = f"| {over} | {items['mean']:.4f} | {items['ci_low']:.4f} to {items['ci_high']:.4f} |"
         assert row in page.read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def shown() -> dict[str, Any]:
+def robustness_rows() -> dict[str, Any]:
     """Return what the last line of the example shows in a real notebook, by MIME type."""
     (code,) = _examples(README)
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])  # type: ignore[no-untyped-call]
@@ -164,9 +164,9 @@ def shown() -> dict[str, Any]:
 
 
 def test_the_example_of_the_readme_shows_leaderboard_verdicts_and_plot(
-    shown: dict[str, Any],
+    robustness_rows: dict[str, Any],
 ) -> None:
-    page = shown["text/html"]
+    page = robustness_rows["text/html"]
 
     assert page.count("<table") == 1
     assert page.count("<svg") == 1
@@ -174,16 +174,16 @@ def test_the_example_of_the_readme_shows_leaderboard_verdicts_and_plot(
     assert "als" in page
 
 
-def test_its_notebook_needs_no_network_and_no_script(shown: dict[str, Any]) -> None:
-    page = shown["text/html"].replace("http://www.w3.org/2000/svg", "")
+def test_its_notebook_needs_no_network_and_no_script(robustness_rows: dict[str, Any]) -> None:
+    page = robustness_rows["text/html"].replace("http://www.w3.org/2000/svg", "")
 
     assert "<script" not in page
     assert "http" not in page
     assert "@import" not in page
 
 
-def test_its_terminal_shows_verdicts_and_leaderboard(shown: dict[str, Any]) -> None:
-    first, second, *lines = shown["text/plain"].splitlines()
+def test_its_terminal_shows_verdicts_and_leaderboard(robustness_rows: dict[str, Any]) -> None:
+    first, second, *lines = robustness_rows["text/plain"].splitlines()
 
     assert first == "2 models on nDCG@10; the baseline is als"
     assert second.startswith("ease ")
@@ -191,10 +191,10 @@ def test_its_terminal_shows_verdicts_and_leaderboard(shown: dict[str, Any]) -> N
 
 
 def test_every_row_has_a_test_and_every_marked_test_a_row() -> None:
-    shown = collected()
+    recommended = collected()
 
-    assert {row for row, _, _ in shown["bad_input"]} == set(BAD_INPUTS)
-    assert {row for row, _, _ in shown["fault"]} == set(FAULTS)
+    assert {row for row, _, _ in recommended["bad_input"]} == set(BAD_INPUTS)
+    assert {row for row, _, _ in recommended["fault"]} == set(FAULTS)
     assert set(range(1, 57)) <= set(BAD_INPUTS)
     assert set(range(1, 26)) <= set(FAULTS)
-    assert all(behaviour for rows in shown.values() for _, _, behaviour in rows)
+    assert all(behaviour for rows in recommended.values() for _, _, behaviour in rows)

@@ -34,22 +34,22 @@ FILES = {_module(file): file for package in PACKAGES for file in _files(package)
 
 
 @cache
-def _named(file: Path) -> set[str]:
+def _imported_names(file: Path) -> set[str]:
     """All that a file imports, at its head or inside a function, as dotted names."""
-    found: set[str] = set()
+    results: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            results |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: write the whole name"
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    assert not {name for name in found if name.partition(".")[0] in PACKAGES}, file
-    return {name.removeprefix("concord.") for name in found}
+            results |= {f"{node.module}.{alias.name}" for alias in node.names}
+    assert not {name for name in results if name.partition(".")[0] in PACKAGES}, file
+    return {name.removeprefix("concord.") for name in results}
 
 
 def _imported(file: Path) -> set[Path]:
     """The files of ours that a file imports."""
-    names = _named(file)
+    names = _imported_names(file)
     return {
         FILES[known]
         for name in names
@@ -110,11 +110,11 @@ STAGES = YAML(typ="safe").load((ROOT / "dvc.yaml").read_text())["stages"]
 
 
 def _closure(path: Path) -> set[Path]:
-    seen, waiting = set(), {path}
+    observed, waiting = set(), {path}
     while waiting:
-        seen |= waiting
-        waiting = set().union(*(_imported(at) for at in waiting if at.parent != PARAMS)) - seen
-    return seen
+        observed |= waiting
+        waiting = set().union(*(_imported(at) for at in waiting if at.parent != PARAMS)) - observed
+    return observed
 
 
 @pytest.mark.parametrize("name", STAGES)
@@ -123,11 +123,11 @@ def test_all_imported_code_is_a_dependency(name: str) -> None:
     module = Path(
         inspect.getfile(main_of(stage["cmd"].removeprefix("exec concord stage ").split()[0]))
     ).resolve()
-    named = [ROOT / dep for dep in stage["deps"] if "$" not in dep]
+    selected = [ROOT / dep for dep in stage["deps"] if "$" not in dep]
     missing = {
         str(path.relative_to(ROOT))
         for path in _closure(module)
-        if not any(path == dep or dep in path.parents for dep in named)
+        if not any(path == dep or dep in path.parents for dep in selected)
     }
 
     assert missing == set()
@@ -163,7 +163,9 @@ def test_changed_file_reruns_the_stages_that_use_it(file: str) -> None:
     assert (ROOT / file).is_file()
     deps = {name: stage.get("do", stage)["deps"] for name, stage in STAGES.items()}
     concerned = {
-        name for name, places in deps.items() if any(f"{file}/".startswith(f"{p}/") for p in places)
+        name
+        for name, positions in deps.items()
+        if any(f"{file}/".startswith(f"{p}/") for p in positions)
     }
 
     assert concerned == RUN_AGAIN[file]

@@ -16,8 +16,8 @@ def test_results_are_as_pinned(project: str, kind: str, request: pytest.FixtureR
     """Where a change is meant, `python -m tests.pinned_outputs` writes the hashes again."""
     folder: Path = request.getfixturevalue("demo" if project == "demo" else "movielens_project")
     pinned = json.loads(PINNED.read_text(encoding="utf-8"))[project][kind]
-    found = hashes(folder)[kind]
+    actual = hashes(folder)[kind]
 
     assert not [
-        name for name in sorted({*pinned, *found}) if pinned.get(name) != found.get(name)
+        name for name in sorted({*pinned, *actual}) if pinned.get(name) != actual.get(name)
     ], "these files differ"

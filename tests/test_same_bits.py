@@ -100,7 +100,7 @@ def test_the_spark_engine_gives_the_same_bytes(project: Path, expected: dict[str
     shutil.rmtree(project / "results" / "per_user")
     run_stages(project, "evaluate als")
 
-    found = _digests(project)
+    hashes = _digests(project)
 
-    assert {name: digest for name, digest in expected.items() if name in found} == found
-    assert "per_user/als.parquet" in found
+    assert {name: digest for name, digest in expected.items() if name in hashes} == hashes
+    assert "per_user/als.parquet" in hashes

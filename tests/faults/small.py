@@ -88,17 +88,17 @@ def run_in_process(
     stderr: TextIO | None = None,
 ) -> Ended:
     """Run what leaves its process, with these arguments and streams."""
-    out, err = stdout or io.StringIO(), stderr or io.StringIO()
+    output, err = stdout or io.StringIO(), stderr or io.StringIO()
     with _as_they_were(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", [*arguments])
-        patch.setattr(sys, "stdout", out)
+        patch.setattr(sys, "stdout", output)
         patch.setattr(sys, "stderr", err)
         try:
             work()
             code = 0
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
-    return Ended(code, *(s.getvalue() if isinstance(s, io.StringIO) else "" for s in (out, err)))
+    return Ended(code, *(s.getvalue() if isinstance(s, io.StringIO) else "" for s in (output, err)))
 
 
 @contextmanager
@@ -145,8 +145,8 @@ def demo_of_two_models(folder: Path) -> Path:
     """Return the checkout without results, cut down to two models and few metrics."""
     project = copied(folder)
     models = YAML(typ="safe").load(project / "params.yaml")["models"]
-    kept = {name: models[name] for name in ("popularity", "als")}
-    change_params(project, {**TINY, "models": kept})
+    remaining = {name: models[name] for name in ("popularity", "als")}
+    change_params(project, {**TINY, "models": remaining})
     return project
 
 

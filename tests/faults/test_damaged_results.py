@@ -42,10 +42,10 @@ def test_a_damaged_result_is_named_by_every_command_that_reads_it(project: Path,
         for command in READERS[file]:
             ended = run_command(*command.split())
 
-            told = f"`{command}` with {file} {name}: {ended.code} {ended.err}"
-            assert ended.code == 2, told
-            assert f"{file}: is damaged" in ended.err, told
-            assert "fix: run `dvc repro" in ended.err, told
+            reported = f"`{command}` with {file} {name}: {ended.code} {ended.err}"
+            assert ended.code == 2, reported
+            assert f"{file}: is damaged" in ended.err, reported
+            assert "fix: run `dvc repro" in ended.err, reported
     Path(file).write_bytes(sound)
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.faults.small import LOAD, STAGES, demo_of_two_models, digests, run_all, run_stage
 from tests.project import change_params, run_process, run_stages
 
-BARE = {
+MINIMAL_ENVIRONMENT = {
     "LC_ALL": "POSIX",
     "TZ": "Pacific/Chatham",
     "COLUMNS": "8",
@@ -28,8 +28,8 @@ TEN_YEARS = 10 * 365.25 * 86_400
 @pytest.mark.fault(21, "a bare locale, another encoding and time zone change no byte")
 def test_a_bare_environment_changes_no_byte(project: Path, expected: dict[str, str]) -> None:
     shutil.rmtree(project / "results")
-    bare = {**BARE, "PYTHONHASHSEED": "7", "CONCORD_THREADS": "1"}
-    run_stages(project, *(" ".join(words) for words in STAGES), **bare)
+    environment = {**MINIMAL_ENVIRONMENT, "PYTHONHASHSEED": "7", "CONCORD_THREADS": "1"}
+    run_stages(project, *(" ".join(words) for words in STAGES), **environment)
 
     assert digests(project) == expected
 
@@ -39,7 +39,7 @@ def test_names_that_are_not_ascii_pass_under_a_bare_locale(project: Path) -> Non
     path = project / "data" / "Läden été.csv"
     shutil.copy(project / "data/first.csv", path)
     change_params(project, {"models.first.path": "data/Läden été.csv"})
-    run_process(project, "concord", "stage", *LOAD, **BARE)
+    run_process(project, "concord", "stage", *LOAD, **MINIMAL_ENVIRONMENT)
     quality = (project / "results" / "quality" / "first.json").read_text(encoding="utf-8")
 
     assert '"path": "data/Läden été.csv"' in quality

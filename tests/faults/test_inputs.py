@@ -21,9 +21,9 @@ def _as_parquet(project: Path, *, checksums: bool) -> Path:
     return path
 
 
-def _flip(path: Path, place: int) -> None:
+def _flip(path: Path, position: int) -> None:
     content = bytearray(path.read_bytes())
-    content[place] ^= 1
+    content[position] ^= 1
     path.write_bytes(content)
 
 

@@ -24,9 +24,9 @@ HOOK = str(Path(__file__).parent / "hook")
 WITHIN = 30  # seconds
 
 
-def broken(at: int, events: str, do: str, mark: Path | None = None) -> dict[str, str]:
+def broken(at: int, events: str, do: str, marker: Path | None = None) -> dict[str, str]:
     """The environment of a process that breaks at the `at`-th event that matches."""
-    marked = {} if mark is None else {"FAULT_MARK": str(mark)}
+    marked = {} if marker is None else {"FAULT_MARK": str(marker)}
     return {
         "PYTHONPATH": HOOK,
         "FAULT_AT": str(at),
@@ -75,12 +75,12 @@ def test_a_killed_stage_leaves_final_names_alone(
     output = project / f"results/{'lists' if words == LOAD else 'per_user'}/{MODELS[0]}.parquet"
     output.unlink()
     code = _stage(project, *words, **broken(1, RENAME, "die"))
-    found, left = digests(project), [path.name for path in parts(project)]
+    hash, remaining = digests(project), [path.name for path in parts(project)]
     again = run_stage(*words)
 
     assert code == -signal.SIGKILL
-    assert [name.rpartition(".parquet.")[0] for name in left] == [f".{MODELS[0]}"]
-    assert found.items() <= expected.items()
+    assert [name.rpartition(".parquet.")[0] for name in remaining] == [f".{MODELS[0]}"]
+    assert hash.items() <= expected.items()
     assert again.code == 0
     assert digests(project) == expected
     assert parts(project) == []
@@ -89,14 +89,14 @@ def test_a_killed_stage_leaves_final_names_alone(
 @pytest.mark.fault(2, "the stages of a killed `dvc repro` die with it, and the next one completes")
 @pytest.mark.fault(5, "DVC refuses a second `dvc repro` of the same stage")
 def test_a_killed_repro_leaves_no_orphan_and_the_next_one_completes(tmp_path: Path) -> None:
-    project, mark = demo_of_two_models(tmp_path), tmp_path / "mark"
-    running = start(project, *REPRO, **broken(1, RENAME, "pause", mark))
-    wait_for(mark)
+    project, path = demo_of_two_models(tmp_path), tmp_path / "mark"
+    running = start(project, *REPRO, **broken(1, RENAME, "pause", path))
+    wait_for(path)
     second = attempt_process(project, *REPRO)
     writer = int(parts(project)[0].name.split(".")[-2])
     os.kill(running.pid, signal.SIGKILL)
     gone = wait_until_gone(writer)
-    mark.unlink()
+    path.unlink()
     running.communicate(timeout=60)
     run(project, *REPRO)
 
@@ -136,10 +136,10 @@ def test_files_of_dvc_that_cannot_be_read_are_named(project: Path) -> None:
 def test_a_signal_during_the_imports_ends_it_silently(
     project: Path, tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
-    mark = tmp_path / "mark"
-    paused = broken(1, r"^import pydantic", "pause", mark)
+    path = tmp_path / "mark"
+    paused = broken(1, r"^import pydantic", "pause", path)
     running = start(project, "concord", "stage", *LOAD, **paused)
-    wait_for(mark)
+    wait_for(path)
     running.send_signal(number)
     _, err = running.communicate(timeout=30)
 
@@ -154,18 +154,18 @@ WRITES = r"^(open .*results/\S*(writes|reads)|os\.(rename|remove|mkdir) .*result
 def test_dying_at_every_write_changes_nothing(
     project: Path, expected: dict[str, str], tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    mark = tmp_path / "mark"
+    path = tmp_path / "mark"
     if words == LOAD:
         (project / "results/lists/first.parquet").unlink()
     else:
         shutil.rmtree(project / "results/comparison")
     for number in range(1, 999):  # `compare` has more than a hundred writes
-        code = _stage(project, *words, **broken(number, WRITES, "die", mark))
+        code = _stage(project, *words, **broken(number, WRITES, "die", path))
         assert digests(project).items() <= expected.items(), number
-        if not mark.exists():
+        if not path.exists():
             break
         assert code == -signal.SIGKILL
-        mark.unlink()
+        path.unlink()
     assert number > 6
     assert digests(project) == expected
     assert parts(project) == []
@@ -173,9 +173,9 @@ def test_dying_at_every_write_changes_nothing(
 
 @pytest.mark.nightly
 def test_repro_after_ctrl_c_completes(tmp_path: Path) -> None:
-    project, mark = demo_of_two_models(tmp_path), tmp_path / "mark"
-    running = start(project, *REPRO, **broken(1, RENAME, "pause", mark))
-    wait_for(mark)
+    project, path = demo_of_two_models(tmp_path), tmp_path / "mark"
+    running = start(project, *REPRO, **broken(1, RENAME, "pause", path))
+    wait_for(path)
     os.killpg(running.pid, signal.SIGINT)
     _, err = running.communicate(timeout=60)
     run(project, *REPRO)

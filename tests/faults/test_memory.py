@@ -48,10 +48,10 @@ def test_any_limit_of_memory_leaves_whole_outputs(
 ) -> None:
     limit = f"--as={megabytes}000000"
     attempt(project, "prlimit", limit, "concord", "stage", *LOAD, TMPDIR=os.fspath(project.parent))
-    found = digests(project)
+    hashes = digests(project)
     again = run_stage(*LOAD)
 
-    assert found.items() <= expected.items()
+    assert hashes.items() <= expected.items()
     assert again.code == 0
     assert digests(project) == expected
     assert parts(project) == []

@@ -15,10 +15,10 @@ from tests.project import ROOT
 @pytest.mark.fault(23, "each stage writes what dvc.yaml names; DVC refuses one that does not")
 def test_no_stage_forgets_an_output(project: Path) -> None:
     stages = YAML(typ="safe").load(ROOT / "dvc.yaml")["stages"]
-    ours = [stages.pop(name) for name in ("load-truth", "compare", "report")]
-    ours += [stages[name]["do"] for name in ("load", "evaluate")]
-    named = [out for each in ours for out in (*each["outs"], *each.get("metrics", ()))]
-    paths = [out if isinstance(out, str) else next(iter(out)) for out in named]
+    actual = [stages.pop(name) for name in ("load-truth", "compare", "report")]
+    actual += [stages[name]["do"] for name in ("load", "evaluate")]
+    selected = [output for each in actual for output in (*each["outs"], *each.get("metrics", ()))]
+    paths = [output if isinstance(output, str) else next(iter(output)) for output in selected]
     folders = YAML(typ="safe").load(project / "params.yaml")["results"]
     for name, folder in folders.items():
         paths = [path.replace(f"${{results.{name}}}", folder) for path in paths]

@@ -75,7 +75,7 @@ VECTOR = (
     "write a list of finite numbers of one length for every item; "
     "leave it empty for an item without"
 )
-BEYOND = 2**53 + 1
+ABOVE_2_53 = 2**53 + 1
 FIXED_SIZE = pa.array([[1.0, 2.0], None], pa.list_(pa.float64(), 2))  # in a frame it can be read
 ROWS = pa.table({"user": ["u", "u"], "item": ["a", "b"], "score": [2.0, 1.0]})
 
@@ -248,8 +248,8 @@ JSON = [
 ]  # fmt: skip
 
 VALUES = [
-    BadInput("score_beyond_2_to_the_53_in_trec", f"u Q0 a 1 {BEYOND} m\n",
-             f"line 1, column 'score' (user 'u', item 'a'): '{BEYOND}' is beyond 2^53, where"
+    BadInput("score_beyond_2_to_the_53_in_trec", f"u Q0 a 1 {ABOVE_2_53} m\n",
+             f"line 1, column 'score' (user 'u', item 'a'): '{ABOVE_2_53}' is beyond 2^53, where"
              " numbers lose digits; 1 row affected", None, file="a.run",
              settings={"order": "score"}),
     Bad("score_has_decimal_comma", 'user,item,points\nu,a,1\nu,b,"1,5"\nv,a,abc\n',
@@ -310,10 +310,10 @@ VALUES = [
                 "row 3, column 'score' (user 'v'): is missing; 1 row affected",
                 "row 2, column 'score' (item 'b'): is NaN; 1 row affected"),
                (MISSING_ID, MISSING_ID, MISSING_SCORE, NAN), page=25),
-    *(BadParquet(f"id_is_{shown}", pa.table({"user": users, "item": [1, 2], "rank": [1, 1]}),
-                 f"row 2, column 'user' (item 2): '{shown}' is neither text nor a 64-bit integer",
+    *(BadParquet(f"id_is_{recommended}", pa.table({"user": users, "item": [1, 2], "rank": [1, 1]}),
+                 f"row 2, column 'user' (item 2): '{recommended}' is neither text nor a 64-bit integer",
                  None, page=page)
-      for users, shown, page in (
+      for users, recommended, page in (
           ([1.0, 2.5], "2.5", 30),
           ([1.0, 2.0**53], "9007199254740992.0", 30),
           (np.array([1, 2**63], np.uint64), "9223372036854775808", 31),
@@ -329,16 +329,16 @@ VALUES = [
                " numbers lose digits; 1 row affected", None, file=f"a.{name}",
                page=63 if name == "csv" else None)
       for name, content, where, score in (
-          ("csv", f"user,item,score\nu,a,{BEYOND}\nu,b,1\n", "line 2", BEYOND),
+          ("csv", f"user,item,score\nu,a,{ABOVE_2_53}\nu,b,1\n", "line 2", ABOVE_2_53),
           ("tsv", f"user\titem\tscore\nu\ta\t{10**19}\n", "line 2", 10**19),
-          ("csv.gz", gzip.compress(f"user,item,score\nu,a,{BEYOND}.0\n".encode()), "line 2",
-           f"{BEYOND}.0"),
-          ("jsonl", f'{{"user":"u","item":"a","score":-{BEYOND}}}\n', "line 1", -BEYOND),
-          ("ndjson", f'{{"user":"u","item":"a","score":"{BEYOND}.0"}}\n', "line 1",
-           f'"{BEYOND}.0"'),
-          ("parquet", _row(score=[BEYOND]), "row 1", BEYOND),
-          ("arrow", _row(score=pa.array([BEYOND]).cast(pa.decimal256(60, 4))), "row 1",
-           f"{BEYOND}.0000"),
+          ("csv.gz", gzip.compress(f"user,item,score\nu,a,{ABOVE_2_53}.0\n".encode()), "line 2",
+           f"{ABOVE_2_53}.0"),
+          ("jsonl", f'{{"user":"u","item":"a","score":-{ABOVE_2_53}}}\n', "line 1", -ABOVE_2_53),
+          ("ndjson", f'{{"user":"u","item":"a","score":"{ABOVE_2_53}.0"}}\n', "line 1",
+           f'"{ABOVE_2_53}.0"'),
+          ("parquet", _row(score=[ABOVE_2_53]), "row 1", ABOVE_2_53),
+          ("arrow", _row(score=pa.array([ABOVE_2_53]).cast(pa.decimal256(60, 4))), "row 1",
+           f"{ABOVE_2_53}.0000"),
       )),
 ]  # fmt: skip
 
@@ -346,9 +346,9 @@ VALUES = [
 def _ids_with_unseen_ends() -> Iterator[BadInput]:
     for code in (0x3000, 0x2003, 0x200B, 0xAD, 0xFEFF, 0x202E, 0x85, 0x1F):
         id_ = f"u{chr(code)}"
-        shown = ascii(id_)
+        recommended = ascii(id_)
         problem = (
-            f"column 'user' (user {shown}, item 'a'): {shown} begins or ends with an "
+            f"column 'user' (user {recommended}, item 'a'): {recommended} begins or ends with an "
             "invisible character; 1 row affected"
         )
         name = f"id_ends_with_unseen_{code:04x}"

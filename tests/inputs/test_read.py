@@ -8,8 +8,8 @@ from tests.inputs.good_inputs import GOOD_INPUTS, GoodInput
 
 
 def _parameter(good: GoodInput) -> object:
-    marks = [] if good.page is None else [pytest.mark.bad_input(good.page, good.behaviour)]
-    return pytest.param(good, id=good.id, marks=marks)
+    markers = [] if good.page is None else [pytest.mark.bad_input(good.page, good.behaviour)]
+    return pytest.param(good, id=good.id, marks=markers)
 
 
 @pytest.mark.parametrize("good", [_parameter(good) for good in GOOD_INPUTS])

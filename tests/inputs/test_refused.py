@@ -14,8 +14,8 @@ from tests.inputs.inputs import BadInput, as_argument
 
 def _parameter(bad: BadInput) -> object:
     behaviour = f"refused: {bad.problems[0].partition('; ')[0]}"
-    marks = [] if bad.page is None else [pytest.mark.bad_input(bad.page, behaviour)]
-    return pytest.param(bad, id=bad.id, marks=marks)
+    markers = [] if bad.page is None else [pytest.mark.bad_input(bad.page, behaviour)]
+    return pytest.param(bad, id=bad.id, marks=markers)
 
 
 @pytest.fixture(autouse=True)
@@ -28,8 +28,8 @@ def test_bad_input_is_refused_alike_by_stage_and_library(bad: BadInput) -> None:
     bad.write()
     refused = bad.refused_by_stage()
 
-    shown = refused if bad.fix is not None else refused[: len(bad.expected)]
-    assert shown == bad.expected
+    recommended = refused if bad.fix is not None else refused[: len(bad.expected)]
+    assert recommended == bad.expected
     if not {"order", "format", "shared"} & set(bad.settings):  # which the library does not have
         assert bad.refused_by_library() == as_argument(refused, bad.table)
     if isinstance(bad.content, pa.Table):

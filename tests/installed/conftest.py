@@ -27,15 +27,15 @@ def packages(folder: Path) -> None:
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """The wheel, built from the sdist."""
-    (found,) = made_once(tmp_path_factory, worker_id, packages).glob("*.whl")
-    return found
+    (path,) = made_once(tmp_path_factory, worker_id, packages).glob("*.whl")
+    return path
 
 
 @pytest.fixture(scope="session")
 def sdist(wheel: Path) -> Path:
     """The sdist that the wheel is built from."""
-    (found,) = wheel.parent.glob("*.tar.gz")
-    return found
+    (result,) = wheel.parent.glob("*.tar.gz")
+    return result
 
 
 @pytest.fixture(scope="session")
@@ -44,12 +44,12 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory, worker_id: 
 
     def installed_wheel(folder: Path) -> None:
         venv.create(folder, symlinks=True)
-        own = sysconfig.get_path("purelib")
+        conventions = sysconfig.get_path("purelib")
         packages_of = Path(sysconfig.get_path("purelib", vars={"base": str(folder)}))
         with ZipFile(wheel) as files:
             files.extractall(packages_of)
         # A line that is a path brings the packages in it, but no .pth file there, such as that of the checkout.
-        (packages_of / "tests.pth").write_text(f"{own}\n")
+        (packages_of / "tests.pth").write_text(f"{conventions}\n")
         command = folder / "bin" / "concord"
         command.write_text(COMMAND.format(python=folder / "bin" / "python"))
         command.chmod(0o755)
@@ -81,7 +81,7 @@ def _evaluate(repository: Repository) -> None:
         repository.run_here("dvc", "add", "-q", "data/ratings.csv")
     repository.run_here("dvc", "repro", "-q", at=training)
     repository.commit("training")
-    said = repository.run("concord", "init", at=training)
+    output = repository.run("concord", "init", at=training)
     evaluation = f"{training}/evaluation"
     if repository.root.name == "monorepo":  # what its pull request is decided by
         repository.replace(f"{evaluation}/params.yaml", "gate: {} ", "gate: {segments: {activity: {nDCG@10: 5%}}} ")  # fmt: skip
@@ -89,4 +89,4 @@ def _evaluate(repository: Repository) -> None:
     repository.run("dvc", "repro", at=evaluation)
     assert repository.changed() == []
     repository.commit("evaluation")
-    repository.root.with_name("said.txt").write_text(said, encoding="utf-8")
+    repository.root.with_name("said.txt").write_text(output, encoding="utf-8")

@@ -43,14 +43,14 @@ SEGMENTS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    found = {f"{model}, standard": _evaluated(model, "standard") for model in MODELS}
-    found |= {f"item-knn, {name}": _evaluated("item-knn", name) for name in PRESETS}
-    found |= {f"comparison, {part}": held for part, held in _compared().items()}
-    told = {part: _digest(_without_t(held)) for part, held in found.items()}
-    drawn = [each for held in found.values() for each in _by_t(held)]
-    told["intervals and p values"] = _digest(drawn)
-    told["intervals and p values, to 6 digits"] = _digest([f"{each:.6g}" for each in drawn])
-    print(json.dumps(told, indent=1))
+    results = {f"{model}, standard": _evaluated(model, "standard") for model in MODELS}
+    results |= {f"item-knn, {name}": _evaluated("item-knn", name) for name in PRESETS}
+    results |= {f"comparison, {part}": items for part, items in _compared().items()}
+    reported = {part: _digest(_without_t(items)) for part, items in results.items()}
+    drawn = [each for values in results.values() for each in _by_t(values)]
+    reported["intervals and p values"] = _digest(drawn)
+    reported["intervals and p values, to 6 digits"] = _digest([f"{each:.6g}" for each in drawn])
+    print(json.dumps(reported, indent=1))
 
 
 def _evaluated(model: str, preset: str) -> Any:
@@ -97,28 +97,28 @@ def _compared() -> dict[str, Any]:
     return content
 
 
-def _without_t(held: Any) -> Any:
+def _without_t(items: Any) -> Any:
     """What is held, but the numbers that Student's t distribution makes."""
-    if isinstance(held, dict):
-        return {key: _without_t(each) for key, each in held.items() if key not in BY_T}
-    return [_without_t(each) for each in held] if isinstance(held, list | tuple) else held
+    if isinstance(items, dict):
+        return {key: _without_t(each) for key, each in items.items() if key not in BY_T}
+    return [_without_t(each) for each in items] if isinstance(items, list | tuple) else items
 
 
-def _by_t(held: Any) -> Iterator[float]:
+def _by_t(items: Any) -> Iterator[float]:
     """The numbers that Student's t distribution makes."""
-    if isinstance(held, dict):
-        for key, each in held.items():
+    if isinstance(items, dict):
+        for key, each in items.items():
             if key not in BY_T:
                 yield from _by_t(each)
             elif each is not None:
                 yield each
-    elif isinstance(held, list | tuple):
-        for each in held:
+    elif isinstance(items, list | tuple):
+        for each in items:
             yield from _by_t(each)
 
 
-def _digest(held: Any) -> str:
-    text = json.dumps(held, sort_keys=True, default=str).replace(str(DEMO), "")
+def _digest(items: Any) -> str:
+    text = json.dumps(items, sort_keys=True, default=str).replace(str(DEMO), "")
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

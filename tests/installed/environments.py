@@ -13,7 +13,7 @@ from packaging.metadata import Metadata
 from tests.project import ROOT
 
 LOCK = ROOT / "requirements.lock"
-KEPT = (
+INHERITED_VARIABLES = (
     ROOT / ".cache" / "installed"
 )  # environments without Concord, made anew when what they hold, or the lock, changes
 LOCKED = "locked"
@@ -45,16 +45,16 @@ def environment(
     resolution : LOCKED (the versions in the lock), or uv's HIGHEST or LOWEST that the wheel's ranges allow
     """
     needs = "\n".join([*_needed(wheel, extras), *more])
-    mark = hashlib.sha256(f"{python}{needs}{resolution}{LOCK.read_text()}".encode())
-    folder = KEPT / f"{name}-{mark.hexdigest()[:12]}"
+    marker = hashlib.sha256(f"{python}{needs}{resolution}{LOCK.read_text()}".encode())
+    folder = INHERITED_VARIABLES / f"{name}-{marker.hexdigest()[:12]}"
     if not (folder / "made").exists():
-        for old in KEPT.glob(f"{name}-{'[0-9a-f]' * 12}"):
+        for old in INHERITED_VARIABLES.glob(f"{name}-{'[0-9a-f]' * 12}"):
             shutil.rmtree(old)
         run("uv", "venv", "--quiet", "--python", str(python), str(folder))
-        wanted = folder / "needs.txt"
-        wanted.write_text(needs)
+        relevant = folder / "needs.txt"
+        relevant.write_text(needs)
         how = ("--constraint", str(LOCK)) if resolution == LOCKED else ("--resolution", resolution)
-        run("uv", "pip", "install", "--quiet", "--python", str(folder), "--requirement", str(wanted), *how)  # fmt: skip
+        run("uv", "pip", "install", "--quiet", "--python", str(folder), "--requirement", str(relevant), *how)  # fmt: skip
         (folder / "made").touch()
     run("uv", "pip", "install", "--quiet", "--no-deps", "--reinstall", "--python", str(folder), str(wheel))  # fmt: skip
     return folder / "bin"
@@ -65,15 +65,15 @@ def _needed(wheel: Path, extras: str) -> list[str]:
     with ZipFile(wheel) as files:
         (name,) = (n for n in files.namelist() if n.endswith(".dist-info/METADATA"))
         metadata = Metadata.from_email(files.read(name), validate=False)
-    wanted, found = [e for e in extras.split(",") if e], []
+    relevant, results = [e for e in extras.split(",") if e], []
     for each in metadata.requires_dist or []:
         marker = each.marker
-        if marker is None or any(marker.evaluate({"extra": extra}) for extra in wanted):
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in relevant):
             if each.name == "concord-eval":
-                found += _needed(wheel, ",".join(each.extras))
+                results += _needed(wheel, ",".join(each.extras))
             else:
-                found.append(f"{each.name}{each.specifier}")
-    return found
+                results.append(f"{each.name}{each.specifier}")
+    return results
 
 
 def run(*command: str, cwd: Path | None = None) -> str:

@@ -19,10 +19,10 @@ class Limited(PathFinder):
         name = fullname.partition(".")[0]
         if isinstance(LACKS, dict):
             always = ("concord", "sysconfigdata", *LACKS["only"])
-            there = name in sys.stdlib_module_names or name.strip("_").startswith(always)
+            remote = name in sys.stdlib_module_names or name.strip("_").startswith(always)
         else:
-            there = name not in LACKS
-        return super().find_spec(fullname, path, target) if there else None
+            remote = name not in LACKS
+        return super().find_spec(fullname, path, target) if remote else None
 
 
 LACKS: Any = json.loads(sys.argv[1])

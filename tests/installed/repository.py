@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tests.in_process import run_dvc
 
-HERE = Path(__file__).parent / "repositories"
-SOMEBODY = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "a"), ("EMAIL", "a@b.c"))}  # fmt: skip
+REPOSITORIES = Path(__file__).parent / "repositories"
+GIT_IDENTITY = {f"GIT_{who}_{kind}": value for who in ("AUTHOR", "COMMITTER") for kind, value in (("NAME", "a"), ("EMAIL", "a@b.c"))}  # fmt: skip
 
 
 class Repository:
@@ -17,16 +17,16 @@ class Repository:
     def __init__(self, name: str, folder: Path, programs: Path) -> None:
         self.root = folder / name
         self.programs = programs
-        shutil.copytree(HERE / name, self.root)
+        shutil.copytree(REPOSITORIES / name, self.root)
         self.run("git", "init", "-q", "-b", "main")
         self.run_here("dvc", "init", "-q")
 
     @classmethod
     def at(cls, root: Path, programs: Path) -> "Repository":
         """A repository that is there already."""
-        found = cls.__new__(cls)
-        found.root, found.programs = root, programs
-        return found
+        result = cls.__new__(cls)
+        result.root, result.programs = root, programs
+        return result
 
     def copied(self, folder: Path) -> "Repository":
         """A copy to change."""
@@ -51,10 +51,10 @@ class Repository:
 
     def environment(self, **more: str) -> dict[str, str]:
         """That of its commands."""
-        kept = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+        remaining = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
         return {
-            **kept,
-            **SOMEBODY,
+            **remaining,
+            **GIT_IDENTITY,
             "PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}",
             "DVC_NO_ANALYTICS": "1",
             "MLFLOW_DISABLE_TELEMETRY": "true",

@@ -13,7 +13,7 @@ from tests.project import ROOT
 
 pytestmark = pytest.mark.whole
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 COMMANDS = ("validate", "init", "leaderboard", "metrics", "diff HEAD", "gate", "log", "stage load als")  # fmt: skip
 HELP = ("--help", "--version", "gate --help")
 CORE = ("duckdb", "numpy", "polars", "pyarrow", "scipy")
@@ -43,28 +43,28 @@ print(compared._repr_html_().replace("\\n", " "))
 def _limited(programs: Path, lacks: Any, script: Path, *arguments: str, cwd: Path) -> str:
     """What a script prints in an environment without some packages."""
     python = str(programs / "python")
-    return run(python, str(HERE / "limited.py"), json.dumps(lacks), str(script), *arguments, cwd=cwd)  # fmt: skip
+    return run(python, str(FOLDER / "limited.py"), json.dumps(lacks), str(script), *arguments, cwd=cwd)  # fmt: skip
 
 
 def test_the_core_computes_from_pandas(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "frames.py").write_text(FRAMES)
     only = {"only": [*CORE, *PANDAS]}
 
-    ndcg, als, bpr, first, *said = _limited(installed, only, tmp_path / "frames.py", cwd=tmp_path).splitlines()  # fmt: skip
+    ndcg, als, bpr, first, *path = _limited(installed, only, tmp_path / "frames.py", cwd=tmp_path).splitlines()  # fmt: skip
 
     assert float(ndcg) == (0.6309297535714575 + 1) / 2  # 1 / log2(3) for ann, 1 for bob
     assert [als, bpr] == [ndcg, "1.0"]
     assert first.startswith("2 models on nDCG@10; the baseline is ")
-    assert "  fix: `pip install 'concord-eval[report]'`" in said
-    assert ">bpr</td>" in said[-1]
-    assert "pip install &#x27;concord-eval[report]&#x27;" in said[-1]
+    assert "  fix: `pip install 'concord-eval[report]'`" in path
+    assert ">bpr</td>" in path[-1]
+    assert "pip install &#x27;concord-eval[report]&#x27;" in path[-1]
 
 
 def test_help_needs_no_extra_and_commands_of_the_pipeline_name_theirs(
     installed: Path, tmp_path: Path
 ) -> None:
-    asked = json.dumps([command.split() for command in (*HELP, *COMMANDS)])
-    done = json.loads(_limited(installed, {"only": CORE}, HERE / "commands.py", asked, cwd=tmp_path))  # fmt: skip
+    requested = json.dumps([command.split() for command in (*HELP, *COMMANDS)])
+    done = json.loads(_limited(installed, {"only": CORE}, FOLDER / "commands.py", requested, cwd=tmp_path))  # fmt: skip
 
     for code, stdout, stderr in done[: len(HELP)]:
         assert (code, stderr) == (0, "")
@@ -79,23 +79,23 @@ def test_help_needs_no_extra_and_commands_of_the_pipeline_name_theirs(
 def test_mlflow_alone_evaluates_with_the_report(installed: Path, tmp_path: Path) -> None:
     store = (f"sqlite:///{tmp_path / 'mlflow.db'}", (tmp_path / "runs").as_uri())
     once = (*store, "mlflow.models.evaluate")
-    told = json.loads(_limited(installed, ["dvc", "ruamel"], EVALUATE_ONCE, *once, cwd=tmp_path).splitlines()[-1])  # fmt: skip
+    content = json.loads(_limited(installed, ["dvc", "ruamel"], EVALUATE_ONCE, *once, cwd=tmp_path).splitlines()[-1])  # fmt: skip
     (page,) = (tmp_path / "runs").rglob("report.html")
 
-    assert told["metrics"]["accuracy/rr_at_3"] == 0.25
-    assert told["artifacts"] == ["conventions", "per_user", "report", "summary"]
+    assert content["metrics"]["accuracy/rr_at_3"] == 0.25
+    assert content["artifacts"] == ["conventions", "per_user", "report", "summary"]
     assert "<svg" in page.read_text(encoding="utf-8")
 
 
 def test_dvc_alone_evaluates_and_logs_nowhere(installed: Path, tmp_path: Path) -> None:
     tiny = Repository("tiny", tmp_path, installed)
-    ((code, said, _),) = _commands(tiny, ["init"], at=".")
+    ((code, message, _),) = _commands(tiny, ["init"], at=".")
     stages = tiny.run_here("dvc", "stage", "list", "--name-only", at="evaluation").split()
     done = _commands(tiny, *(["stage", *stage.split("@")] for stage in stages), at="evaluation")
     results = tiny.root / "evaluation" / "results"
 
     assert code == 0
-    assert "MLflow is not installed, so dvc.yaml has no stage `log`: `pip install 'concord-eval[mlflow]'`" in said  # fmt: skip
+    assert "MLflow is not installed, so dvc.yaml has no stage `log`: `pip install 'concord-eval[mlflow]'`" in message  # fmt: skip
     assert stages == ["load-truth", *(f"{stage}@{model}" for stage in ("load", "evaluate") for model in ("one", "two")), "compare", "report"]  # fmt: skip
     assert [code for code, *_ in done] == [0] * len(stages)
     assert (results / "report" / "report.html").stat().st_size > 100_000
@@ -105,8 +105,8 @@ def test_dvc_alone_evaluates_and_logs_nowhere(installed: Path, tmp_path: Path) -
 
 def _commands(repository: Repository, *commands: list[str], at: str) -> list[tuple[int, str, str]]:
     """Run commands without MLflow: their exit codes, stdout and stderr."""
-    folder, asked = repository.root / at, json.dumps(commands)
+    folder, requested = repository.root / at, json.dumps(commands)
     done: list[tuple[int, str, str]] = json.loads(
-        _limited(repository.programs, ["mlflow"], HERE / "commands.py", asked, cwd=folder)
+        _limited(repository.programs, ["mlflow"], FOLDER / "commands.py", requested, cwd=folder)
     )
     return done

@@ -20,38 +20,38 @@ NAME = "concord_eval-0.1.0"
 
 def _code() -> set[str]:
     """The files of the package, where the checkout has them."""
-    found = {f"concord/{path.name}" for path in (ROOT / "concord").iterdir() if path.is_file()}
+    results = {f"concord/{path.name}" for path in (ROOT / "concord").iterdir() if path.is_file()}
     for room in ("metrics_core", "pipeline", "reports"):
         files = (path for path in (ROOT / room).rglob("*") if path.is_file())
-        found |= {f"concord/{path.relative_to(ROOT)}" for path in files}
-    return {name for name in found if "__pycache__" not in name}
+        results |= {f"concord/{path.relative_to(ROOT)}" for path in files}
+    return {name for name in results if "__pycache__" not in name}
 
 
 def test_the_wheel_holds_one_package(wheel: Path) -> None:
     with ZipFile(wheel) as files:
-        held = {name: files.read(name) for name in files.namelist()}
+        items = {name: files.read(name) for name in files.namelist()}
 
-    assert {name.split("/")[0] for name in held} == {"concord", f"{NAME}.dist-info"}
-    assert {name for name in held if name.startswith("concord/")} == _code()
-    assert {"concord/py.typed", "concord/pipeline/init/templates/dvc.yaml.j2"} <= set(held)
-    assert held[f"{NAME}.dist-info/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
+    assert {name.split("/")[0] for name in items} == {"concord", f"{NAME}.dist-info"}
+    assert {name for name in items if name.startswith("concord/")} == _code()
+    assert {"concord/py.typed", "concord/pipeline/init/templates/dvc.yaml.j2"} <= set(items)
+    assert items[f"{NAME}.dist-info/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
 
 
 def test_the_sdist_holds_one_package_and_no_links(sdist: Path) -> None:
     with tarfile.open(sdist) as files:
         source = files.getmembers()
     names = {file.name.removeprefix(f"{NAME}/") for file in source}
-    beside = {".gitignore", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml"}
+    other = {".gitignore", "LICENSE", "PKG-INFO", "README.md", "pyproject.toml"}
 
-    assert names == _code() | beside
+    assert names == _code() | other
     assert {file.type for file in source} == {tarfile.REGTYPE}
 
 
 def test_the_wheel_of_the_checkout_is_that_of_the_sdist(wheel: Path, tmp_path: Path) -> None:
-    own = wheel_of(ROOT, tmp_path)
+    conventions = wheel_of(ROOT, tmp_path)
 
-    assert own.name == wheel.name
-    assert _sha256(own) == _sha256(wheel)
+    assert conventions.name == wheel.name
+    assert _sha256(conventions) == _sha256(wheel)
 
 
 def _sha256(path: Path) -> str:
@@ -60,10 +60,10 @@ def _sha256(path: Path) -> str:
 
 def test_the_metadata_name_commands_extras_and_needs_without_pins(wheel: Path) -> None:
     """Each need has a lower bound; tests/installed/test_extras.py shows what an extra is enough for."""
-    told = PathDistribution(InZip(wheel, f"{NAME}.dist-info/"))
-    commands: EntryPoints = told.entry_points
-    needs = [Requirement(need) for need in told.requires or []]
-    extras = set(told.metadata.get_all("Provides-Extra") or [])
+    reported = PathDistribution(InZip(wheel, f"{NAME}.dist-info/"))
+    commands: EntryPoints = reported.entry_points
+    needs = [Requirement(need) for need in reported.requires or []]
+    extras = set(reported.metadata.get_all("Provides-Extra") or [])
     core = {need.name for need in needs if need.marker is None}
     brings = {
         extra: {n.name for n in needs if n.marker and n.marker.evaluate({"extra": extra})}
@@ -71,9 +71,9 @@ def test_the_metadata_name_commands_extras_and_needs_without_pins(wheel: Path) -
     }
     report = {"altair", "jinja2", "vl-convert-python"}
 
-    assert told.metadata["Name"] == "concord-eval"
-    assert told.metadata["Requires-Python"] == ">=3.11"
-    assert told.metadata["License-Expression"] == "Apache-2.0"
+    assert reported.metadata["Name"] == "concord-eval"
+    assert reported.metadata["Requires-Python"] == ">=3.11"
+    assert reported.metadata["License-Expression"] == "Apache-2.0"
     assert {(each.group, each.name) for each in commands} == {
         ("console_scripts", "concord"),
         ("mlflow.model_evaluator", "concord"),
@@ -106,12 +106,12 @@ def test_beside_packages_of_the_same_names(installed: Path, tmp_path: Path) -> N
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("WHOSE = 'the shop'\n")
 
-    def said(*command: str) -> str:
+    def messages(*command: str) -> str:
         return run(str(installed / command[0]), *command[1:], cwd=tmp_path)
 
-    folder = said("python", "-c", "import concord; print(concord.__file__)").strip()
+    folder = messages("python", "-c", "import concord; print(concord.__file__)").strip()
 
     assert Path(folder).is_relative_to(installed.parent)  # it is the wheel's
-    assert said("python", "-c", BOTH) == "0.5\n"
-    assert said("python", "-m", "concord", "--version") == "concord 0.1.0\n"
-    assert said("concord", "--version") == "concord 0.1.0\n"
+    assert messages("python", "-c", BOTH) == "0.5\n"
+    assert messages("python", "-m", "concord", "--version") == "concord 0.1.0\n"
+    assert messages("concord", "--version") == "concord 0.1.0\n"

@@ -17,14 +17,14 @@ WEIGHT = "WEIGHT * topics[a[0]]"
 def test_it_fails_the_gate_and_its_comment_says_why(
     evaluated: Callable[[str], Repository], tmp_path: Path
 ) -> None:
-    there = evaluated("monorepo").copied(tmp_path)
-    remote, base = there.publish(tmp_path)
+    result = evaluated("monorepo").copied(tmp_path)
+    remote, base = result.publish(tmp_path)
     model = "recommender/models/same_topic.py"
-    there.replace(model, WEIGHT, f"{WEIGHT} * (len(read[visitor]) < 10)")
-    there.commit("change")
-    there.push("change")
+    result.replace(model, WEIGHT, f"{WEIGHT} * (len(read[visitor]) < 10)")
+    result.commit("change")
+    result.push("change")
 
-    job = there.cloned(tmp_path / "job", remote, "change")
+    job = result.cloned(tmp_path / "job", remote, "change")
     job.run_here("dvc", "pull", "-q", "--run-cache", "--allow-missing")
     ran = stages_run(job.run("dvc", "repro", at=EVALUATION))
     gate = job.attempt("concord", "gate", base, at=EVALUATION)

@@ -74,7 +74,7 @@ def test_everything_works_from_the_subfolder(get_started: Repository, tmp_path: 
 def test_own_packages_are_not_taken_for_concords(evaluated: Evaluated) -> None:
     """Its packages are called `pipeline` and `reports`, and MLflow holds the runs of its training."""
     shop = evaluated("own_packages")
-    said = shop.root.with_name("said.txt").read_text(encoding="utf-8")
+    output = shop.root.with_name("said.txt").read_text(encoding="utf-8")
     database = sqlite3.connect(shop.root / "mlflow.db")
     parents = dict(
         database.execute(
@@ -85,6 +85,6 @@ def test_own_packages_are_not_taken_for_concords(evaluated: Evaluated) -> None:
     )
     database.close()
 
-    assert "MLflow run in ../out/neighbours.run.json: run_id" in said
+    assert "MLflow run in ../out/neighbours.run.json: run_id" in output
     assert parents == {"neighbours": "neighbours", "top_sellers": "top_sellers"}
     assert "neighbours is best" in (shop.root / "evaluation/results/report/report.md").read_text()

@@ -20,9 +20,9 @@ AT = "evaluation"
 
 def test_a_clean_clone_comes_to_its_comment(evaluated: Evaluated, tmp_path: Path) -> None:
     """The commands of docs/how-to/ci.md. git carries the ids of the runs, and no database."""
-    there = evaluated("own_packages").copied(tmp_path)
-    remote, base = there.publish(tmp_path)
-    job = there.cloned(tmp_path / "job", remote, "main")
+    result = evaluated("own_packages").copied(tmp_path)
+    remote, base = result.publish(tmp_path)
+    job = result.cloned(tmp_path / "job", remote, "main")
     job.run_here("dvc", "pull", "-q", "--run-cache", "--allow-missing")
     repro = job.attempt("dvc", "repro", at=AT)
     job.run("concord", "comment", base, "--commit", base, "--output", "comment.md", at=AT)
@@ -42,12 +42,12 @@ def test_an_experiment_in_a_temporary_copy_trains_and_leaves_its_runs_in_the_pro
     shop = evaluated("own_packages").copied(tmp_path)
     more = ("-n", "more", "-S", "../config/models.toml:neighbours.shrink=50")
     ran = stages_run(shop.run("dvc", "exp", "run", "--temp", *more, at=AT))
-    shown = json.loads(shop.run_here("dvc", "exp", "show", "--json", at=AT))
-    (found,) = [each["data"]["metrics"] for each in _leaves(shown) if each.get("name") == "more"]
+    output = json.loads(shop.run_here("dvc", "exp", "show", "--json", at=AT))
+    (result,) = [each["data"]["metrics"] for each in _leaves(output) if each.get("name") == "more"]
     ((model, run_id),) = _own_runs(shop)
 
     assert ran == ["../dvc.yaml:train@neighbours", "load@neighbours", "evaluate@neighbours", "compare", "report", "log"]  # fmt: skip
-    assert list(found) == ["evaluation/results/report/primary.json"]
+    assert list(result) == ["evaluation/results/report/primary.json"]
     assert model == "neighbours"
     assert run_id != _id(shop, "neighbours")
 
@@ -67,11 +67,11 @@ def _id(repository: Repository, model: str) -> str:
     return str(json.loads((repository.root / f"out/{model}.run.json").read_text())["run_id"])
 
 
-def _leaves(shown: Any) -> list[dict[str, Any]]:
+def _leaves(recommended: Any) -> list[dict[str, Any]]:
     """All experiments, however deep they stand."""
-    if isinstance(shown, list):
-        return [leaf for each in shown for leaf in _leaves(each)]
-    if not isinstance(shown, dict):
+    if isinstance(recommended, list):
+        return [leaf for each in recommended for leaf in _leaves(each)]
+    if not isinstance(recommended, dict):
         return []
-    own = [shown] if isinstance(shown.get("data"), dict) else []
-    return own + [leaf for each in shown.values() for leaf in _leaves(each)]
+    conventions = [recommended] if isinstance(recommended.get("data"), dict) else []
+    return conventions + [leaf for each in recommended.values() for leaf in _leaves(each)]

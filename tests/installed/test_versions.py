@@ -30,22 +30,24 @@ def _interpreter(minor: str) -> Path | None:
     if minor == f"3.{sys.version_info.minor}":
         return Path(sys.executable)
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found = [*pyenv.glob(f"{minor}.*/bin/python{minor}")]
-    found += [Path(each) for each in [shutil.which(f"python{minor}")] if each]
-    runs = (p for p in found if not subprocess.run([p, "-c", ""], capture_output=True).returncode)
+    results = [*pyenv.glob(f"{minor}.*/bin/python{minor}")]
+    results += [Path(each) for each in [shutil.which(f"python{minor}")] if each]
+    runs = (p for p in results if not subprocess.run([p, "-c", ""], capture_output=True).returncode)
     return next(runs, None)
 
 
-FOUND = {m: p for m in ("3.11", "3.12", "3.13", "3.14") if (p := _interpreter(m)) is not None}
-LAST = max(FOUND)
-on_3_11 = pytest.mark.parametrize("python", [path for minor, path in FOUND.items() if minor == "3.11"])  # fmt: skip
+INTERPRETERS = {
+    m: p for m in ("3.11", "3.12", "3.13", "3.14") if (p := _interpreter(m)) is not None
+}
+LAST = max(INTERPRETERS)
+on_3_11 = pytest.mark.parametrize("python", [path for minor, path in INTERPRETERS.items() if minor == "3.11"])  # fmt: skip
 """The lowest versions were built for it, and for no Python that came long after them."""
 
 
 def _digests(programs: Path, folder: Path) -> dict[str, str]:
     python = str(programs / "python")
-    told = run(python, str(DIGESTS), str(ROOT / "data" / "demo"), cwd=folder)
-    return json.loads(told)
+    output = run(python, str(DIGESTS), str(ROOT / "data" / "demo"), cwd=folder)
+    return json.loads(output)
 
 
 def _versions(programs: Path) -> dict[str, str]:
@@ -59,11 +61,13 @@ def expected(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
     return _digests(installed, tmp_path_factory.mktemp("expected"))
 
 
-@pytest.mark.parametrize("minor", FOUND)
+@pytest.mark.parametrize("minor", INTERPRETERS)
 def test_the_newest_versions_give_the_same_bits(
     wheel: Path, expected: dict[str, str], tmp_path: Path, minor: str
 ) -> None:
-    newest = environment(f"newest-{minor}", wheel, "", python=FOUND[minor], resolution=HIGHEST)
+    newest = environment(
+        f"newest-{minor}", wheel, "", python=INTERPRETERS[minor], resolution=HIGHEST
+    )
 
     assert _digests(newest, tmp_path) == expected
 
@@ -74,13 +78,13 @@ def test_the_lowest_versions_give_the_same_bits_but_for_students_t(
 ) -> None:
     """SciPy computes Student's t otherwise since 1.17: the 11th digit of intervals and p values."""
     lowest = environment("lowest", wheel, "", python=python, resolution=LOWEST)
-    found = _digests(lowest, tmp_path)
+    hashes = _digests(lowest, tmp_path)
     ranges = re.findall(r'^    "(\w+)>=([0-9.]+)"', (ROOT / "pyproject.toml").read_text(), re.M)
     versions = _versions(lowest)
 
     assert len(ranges) >= 5
     assert all(f"{versions[name]}.".startswith(f"{low}.") for name, low in ranges[:5])
-    assert {part for part in expected if found[part] != expected[part]} == {INTERVALS}
+    assert {part for part in expected if hashes[part] != expected[part]} == {INTERVALS}
 
 
 def _whole(programs: Path, folder: Path) -> dict[str, bytes]:
@@ -92,11 +96,11 @@ def _whole(programs: Path, folder: Path) -> dict[str, bytes]:
     logged = {name for (name,) in database.execute("SELECT name FROM runs")}
     database.close()
     results = tiny.root / "evaluation" / "results"
-    told = [*results.glob("metrics/*.json"), *results.glob("report/*.json"), *results.glob("report/*.md")]  # fmt: skip
+    reported = [*results.glob("metrics/*.json"), *results.glob("report/*.json"), *results.glob("report/*.md")]  # fmt: skip
 
     assert logged == {"one", "two", "comparison"}
-    assert len(told) == 4
-    return {path.name: path.read_bytes() for path in told}
+    assert len(reported) == 4
+    return {path.name: path.read_bytes() for path in reported}
 
 
 @on_3_11
@@ -105,7 +109,7 @@ def test_a_project_with_the_lowest_versions_of_all_extras_and_with_the_newest(
 ) -> None:
     """From `concord init` to MLflow 2.22 and 3; metrics, verdicts and the Markdown report are the same bytes."""
     lowest = environment("all-lowest", wheel, "all", *OLD_NEEDS, python=python, resolution=LOWEST)
-    newest = environment("all-newest", wheel, "all", python=FOUND[LAST], resolution=HIGHEST)
+    newest = environment("all-newest", wheel, "all", python=INTERPRETERS[LAST], resolution=HIGHEST)
     for name in ("lowest", "newest"):
         (tmp_path / name).mkdir()
 

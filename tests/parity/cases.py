@@ -67,7 +67,7 @@ def ranking_cases() -> list[Case]:
             missing=0.1,
         ),
         _whole(),
-        _beyond(),
+        _beyond_accuracy(),
         _corners("corners"),
         # Integers as ids, whose order as numbers and as text differs.
         _with_integers(_corners("corners_integers")),
@@ -210,7 +210,7 @@ def _whole() -> Case:
     return case
 
 
-def _beyond() -> Case:
+def _beyond_accuracy() -> Case:
     """Lists with a train, a catalogue with categories, and items that occur in neither."""
     case = _population("beyond", 9, users=30, lengths=(12,), judged=(5, 10))
     draw = random.Random(10)
@@ -236,10 +236,10 @@ def _corners(name: str) -> Case:
 def _corners_listed() -> Case:
     """The corners with a list, all of twelve items, for libraries that need a row of scores per user."""
     case = _corners("corners_listed")
-    rest = [str(n) for n in range(50, 62)]
+    remainder = [str(n) for n in range(50, 62)]
     for user, rows in case["lists"].items():
-        case["lists"][user] = _scored(([item for item, _ in rows] + rest)[:12])
-    case["truth"] = {user: held for user, held in case["truth"].items() if user in case["lists"]}
+        case["lists"][user] = _scored(([item for item, _ in rows] + remainder)[:12])
+    case["truth"] = {user: items for user, items in case["truth"].items() if user in case["lists"]}
     return case
 
 
@@ -260,7 +260,7 @@ def _with_integers(case: Case) -> Case:
         for user, rows in case["lists"].items()
     }
     truth = {
-        number[user]: {str(int(item.lstrip("i"))): grade for item, grade in held.items()}
-        for user, held in case["truth"].items()
+        number[user]: {str(int(item.lstrip("i"))): grade for item, grade in items.items()}
+        for user, items in case["truth"].items()
     }
     return case | {"lists": lists, "truth": truth, "integers": True}

@@ -26,15 +26,15 @@ import polars as pl
 from tests.parity.cases import cases_for, movielens
 from tests.project import MOVIELENS
 
-HERE = Path(__file__).parent
-SCRIPTS = HERE / "libraries"
-VALUES = HERE / "values"
+FOLDER = Path(__file__).parent
+SCRIPTS = FOLDER / "libraries"
+VALUES = FOLDER / "values"
 LIBRARIES = sorted(path.stem.removeprefix("with_") for path in SCRIPTS.glob("with_*.py"))
 RECOMMENDERS = [name for name in LIBRARIES if name not in {"propensities", "fairlearn", "rbo"}]
 KEYS = ["preset", "case", "label", "user"]
 SCHEMA = dict.fromkeys(KEYS, pl.String) | {"value": pl.Float64, "error": pl.String}
 _BUILD = "# build: "  # starts a line of the requirements that pins what the library is built with
-_ENVIRONMENTS = HERE.parents[1] / ".cache" / "parity"
+_ENVIRONMENTS = FOLDER.parents[1] / ".cache" / "parity"
 # folders of wheels on this machine, such as a CPU build of torch
 _WHEELS = [each for each in os.environ.get("PIP_FIND_LINKS", "").split() if Path(each).is_dir()]
 
@@ -92,7 +92,7 @@ def key(library: str) -> dict[str, str]:
 
 def residue(preset: str) -> list[dict[str, str]]:
     """Return what a preset's library does that no convention expresses: regular expressions of cases and labels, and the reason."""
-    with (HERE / "residue.csv").open(encoding="utf-8") as file:
+    with (FOLDER / "residue.csv").open(encoding="utf-8") as file:
         return [row for row in csv.DictReader(file) if re.fullmatch(row["preset"], preset)]
 
 

@@ -56,11 +56,11 @@ def test_weighted_sums_and_ratios_are_those_of_napkinxc_and_the_open_bandit_pipe
 
     assert sums[f"P@{k}"] == pytest.approx(values["napkinxc", "P"], rel=1e-12)
     assert sums[f"DCG@{k}"] / k == pytest.approx(values["napkinxc", "DCG"], rel=1e-12)
-    for ours, theirs in (("CG", "R"), ("DCG", "DCG")):
-        per_row = sums[f"{ours}@{k}"] * n_users / n_rows
-        assert per_row == pytest.approx(values["obp_ips", theirs], rel=1e-12)
-        ratio = ratios[f"{theirs}@{k}"]
-        assert ratio == pytest.approx(values["obp_snips", theirs], rel=1e-12)
+    for actual, expected in (("CG", "R"), ("DCG", "DCG")):
+        per_row = sums[f"{actual}@{k}"] * n_users / n_rows
+        assert per_row == pytest.approx(values["obp_ips", expected], rel=1e-12)
+        ratio = ratios[f"{expected}@{k}"]
+        assert ratio == pytest.approx(values["obp_snips", expected], rel=1e-12)
 
 
 def test_every_preset_that_names_a_package_is_compared() -> None:
@@ -150,13 +150,13 @@ def _long(result: cc.Evaluation, name: str) -> pl.DataFrame:
     per_user = result.per_user.filter(of_case).unpivot(index="user", variable_name="label")
     per_user = per_user.with_columns(pl.col("user").replace_strict(users, return_dtype=pl.String))
     labels = accumulator.task.labels
-    found = [
+    results = [
         result[str(label)]
         if label.metric.of_catalogue
         else summarise_column(values, str(label), label, conventions, confidence=0.95).mean
         for label in labels
     ]
-    means = {"user": None, "label": [str(label) for label in labels], "value": found}
+    means = {"user": None, "label": [str(label) for label in labels], "value": results}
     rows = pl.concat([pl.DataFrame(means, per_user.schema), per_user]).drop_nulls("value")
     return rows.with_columns(case=pl.lit(name))
 

@@ -79,13 +79,15 @@ def test_a_reversal_names_who_leads_in_the_direction_of_the_metric(
     assert change.endswith("; neither interval contains 0.")
 
 
-@pytest.mark.parametrize(("n_left", "left"), [(0, "all of"), (9, "all but 9 of")])
+@pytest.mark.parametrize(("n_left", "remaining"), [(0, "all of"), (9, "all but 9 of")])
 def test_fewer_than_ten_users_who_are_left_give_no_statement(
-    audit: cc.Audit, n_left: int, left: str
+    audit: cc.Audit, n_left: int, remaining: str
 ) -> None:
     _, change = sentences(audit, AuditCheck(COUNT, effects=(effect("als", 0.3, n_left),)))
 
-    assert change == (f"Hit@1: {left} 100 users are affected, so nothing can be said without them.")
+    assert change == (
+        f"Hit@1: {remaining} 100 users are affected, so nothing can be said without them."
+    )
 
 
 def test_a_pooled_metric_is_named_in_the_notes(audit: cc.Audit) -> None:

@@ -16,12 +16,12 @@ PHONE, DESK = 390, 1400
 TIP = "document.querySelector('.tip').textContent"
 CHART = "document.querySelector('#differences .wide .chart')"
 MODELS = "[...document.querySelectorAll('.board tbody th')].map(h => h.firstChild.data.trim())"
-SHOWN = "[...document.querySelectorAll('.board tbody tr')].filter(r => r.offsetHeight).map(r => r.dataset.model)"
-MARKS = """
+VISIBLE_MODELS = "[...document.querySelectorAll('.board tbody tr')].filter(r => r.offsetHeight).map(r => r.dataset.model)"
+CHART_MARKS = """
 [...document.querySelectorAll('.chart [data-model=ease], .chart [data-other=ease]')]
   .filter(m => m.getClientRects().length).length
 """
-OPENED = "document.querySelectorAll('details').forEach(d => { d.open = true })"
+OPEN_DETAILS = "document.querySelectorAll('details').forEach(d => { d.open = true })"
 WIDTH = "document.documentElement.scrollWidth"
 SHAPES: dict[str, Callable[[], sample.Content]] = {
     "gated": sample.gated,
@@ -46,12 +46,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     return written
 
 
-def _point_at(browser: Page, mark: str) -> None:
+def _point_at(browser: Page, marker: str) -> None:
     """Move the mouse to the middle of a mark."""
-    browser.run(f"{mark}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
+    browser.run(f"{marker}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
     browser.run(SETTLED)  # the event of that scrolling hides a tooltip
     x, y = browser.run(
-        f"(() => {{ const b = {mark}.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2] }})()"
+        f"(() => {{ const b = {marker}.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2] }})()"
     )
     browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
@@ -73,10 +73,10 @@ def test_the_fullest_page_is_shown_sorted_pointed_at_and_reduced(
 ) -> None:
     path = pages("gated")
     browser.show(path, width=DESK, scheme=scheme)
-    mark = "getComputedStyle(document.querySelector('.wide .chart [stroke-linecap]')).stroke"
+    marker = "getComputedStyle(document.querySelector('.wide .chart [stroke-linecap]')).stroke"
     ground = "getComputedStyle(document.body).backgroundColor"
     assert browser.run("document.querySelector('h1').innerText").startswith("ease has the highest")
-    assert (browser.run(mark), browser.run(ground)) == colours
+    assert (browser.run(marker), browser.run(ground)) == colours
 
     original = browser.run(MODELS)
     by_value = "document.querySelectorAll('.board thead button')[1].click()"
@@ -93,14 +93,14 @@ def test_the_fullest_page_is_shown_sorted_pointed_at_and_reduced(
     _press(browser, "Escape")
     assert browser.run(TIP) == ""
 
-    models, marks = browser.run(SHOWN), browser.run(MARKS)
+    models, markers = browser.run(VISIBLE_MODELS), browser.run(CHART_MARKS)
     browser.run("document.querySelector('#models button[value=ease]').click()")
-    assert browser.run(SHOWN) == [model for model in models if model != "ease"]
-    assert browser.run(MARKS) == 0
+    assert browser.run(VISIBLE_MODELS) == [model for model in models if model != "ease"]
+    assert browser.run(CHART_MARKS) == 0
     browser.run("[...document.querySelectorAll('#models button')].at(-1).click()")
-    assert (browser.run(SHOWN), browser.run(MARKS)) == (models, marks)
+    assert (browser.run(VISIBLE_MODELS), browser.run(CHART_MARKS)) == (models, markers)
 
-    browser.run(OPENED)
+    browser.run(OPEN_DETAILS)
     assert browser.run(WIDTH) <= DESK
     assert browser.errors == []
     assert [url for url in browser.requests if not url.startswith("data:")] == [
@@ -113,7 +113,7 @@ def test_the_fullest_page_is_shown_sorted_pointed_at_and_reduced(
 @pytest.mark.parametrize("name", SHAPES)
 def test_nothing_overflows_the_page(browser: Page, pages: Pages, width: int, name: str) -> None:
     browser.show(pages(name), width=width)
-    browser.run(OPENED)
+    browser.run(OPEN_DETAILS)
     assert browser.run(WIDTH) <= width
     assert browser.run("innerWidth") == width
 
@@ -221,7 +221,7 @@ def test_axe_finds_no_violation(
     browser: Page, pages: Pages, name: str, scheme: str, width: int
 ) -> None:
     browser.show(pages(name), width=width, scheme=scheme)
-    browser.run(OPENED)
+    browser.run(OPEN_DETAILS)
     browser.call("Runtime.evaluate", expression=axe_script())
 
     violations = json.loads(browser.run("axe.run().then(r => JSON.stringify(r.violations))"))

@@ -75,14 +75,14 @@ def test_a_model_keeps_its_colour_when_the_order_of_merit_changes(five: Comparis
 def test_no_two_named_lines_share_colour_or_shape() -> None:
     many = typed(sample.many_models())
     eight = replace(many, models=many.models[:8])
-    named = [line for line in all_series(eight) if line.named]
-    assert len({line.colour for line in named}) == len({line.shape for line in named}) == 8
+    selected = [line for line in all_series(eight) if line.named]
+    assert len({line.colour for line in selected}) == len({line.shape for line in selected}) == 8
 
 
 def test_a_crowd_is_grey_but_for_the_best_and_the_baseline() -> None:
     comparison = typed(sample.many_models())
-    named = [line.model for line in all_series(comparison) if line.named]
-    assert set(named) == {comparison.baseline, *comparison.challengers[:3]}
+    selected = [line.model for line in all_series(comparison) if line.named]
+    assert set(selected) == {comparison.baseline, *comparison.challengers[:3]}
 
 
 def test_metrics_without_cutoffs_or_values_have_no_curve(five: Comparison) -> None:
@@ -111,10 +111,10 @@ def test_a_metric_with_another_parameter_is_another_curve() -> None:
 
 
 def test_names_are_pushed_a_line_apart_and_stay_inside() -> None:
-    places = spread([10.0, 11.0, 12.0, 170.0, 175.0], 176)
-    assert all(b - a >= 14 for a, b in pairwise(places))
-    assert places == sorted(places)
-    assert places[-1] <= 176
+    positions = spread([10.0, 11.0, 12.0, 170.0, 175.0], 176)
+    assert all(b - a >= 14 for a, b in pairwise(positions))
+    assert positions == sorted(positions)
+    assert positions[-1] <= 176
     assert spread([10.0, 60.0], 176) == [10.0, 60.0]
     assert spread([], 176) == []
 
@@ -146,21 +146,21 @@ def texts(svg: str) -> list[str]:
 
 
 def test_it_tells_each_model_and_how_it_is_to_be_read(plan: cc.Plan) -> None:
-    told = texts(drawn(plan, "R@5"))
+    reported = texts(drawn(plan, "R@5"))
 
-    assert told[0] == "R@5 against popularity"
-    assert told[1].startswith("Solid: corrected for 6 tests, dashed: not corrected.")
-    assert {"als", "ease"} <= set(told)
+    assert reported[0] == "R@5 against popularity"
+    assert reported[1].startswith("Solid: corrected for 6 tests, dashed: not corrected.")
+    assert {"als", "ease"} <= set(reported)
     assert (
-        sum(text.startswith("Power to find") for text in told) == 2
+        sum(text.startswith("Power to find") for text in reported) == 2
     )  # a head, and for those who listen
 
 
 def test_without_an_effect_there_is_no_power_to_show() -> None:
-    told = texts(drawn(cc.plan(sd=0.2, users=100), None))
+    reported = texts(drawn(cc.plan(sd=0.2, users=100), None))
 
-    assert told[0] == "Users' differences with standard deviation 0.2"
-    assert not any(text.startswith("Power to find") for text in told)
+    assert reported[0] == "Users' differences with standard deviation 0.2"
+    assert not any(text.startswith("Power to find") for text in reported)
 
 
 def test_names_are_text_and_too_many_models_are_left_out() -> None:
@@ -169,11 +169,11 @@ def test_names_are_text_and_too_many_models_are_left_out() -> None:
     names = ['<script>"', *(f"model {n}" for n in range(MAX_MODELS + 3))]
     plan = cc.plan({"a&b": other, **dict.fromkeys(names, frame)}, baseline="a&b", effect=0.01)
 
-    told = texts(drawn(plan, "nDCG@5"))
+    reported = texts(drawn(plan, "nDCG@5"))
 
-    assert told[0] == "nDCG@5 against a&b"
-    assert '<script>"' in told
-    assert len({text for text in told if text.startswith("model ") and "," not in text}) == MAX_MODELS - 1  # fmt: skip
+    assert reported[0] == "nDCG@5 against a&b"
+    assert '<script>"' in reported
+    assert len({text for text in reported if text.startswith("model ") and "," not in text}) == MAX_MODELS - 1  # fmt: skip
 
 
 def test_where_nothing_is_known_nothing_is_drawn() -> None:

@@ -12,7 +12,7 @@ from tests.reports.samples.sample_error_analysis import cases
 
 HOSTILE = '<script>alert("x")</script>'
 LONG = "A_very_long_name_that_no_column_was_ever_made_for_and_that_has_no_space_in_it"
-SHOWN = "[...document.querySelectorAll('.case')].filter(c => c.offsetParent).map(c => c.querySelector('h3').firstChild.data.trim())"
+VISIBLE_CASES = "[...document.querySelectorAll('.case')].filter(c => c.offsetParent).map(c => c.querySelector('h3').firstChild.data.trim())"
 ROWS = "[...document.querySelectorAll('{} tbody tr')].filter(r => r.offsetParent).length"
 
 
@@ -21,9 +21,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _written(tmp_path_factory.mktemp("cases"), cases())
 
 
-def _written(folder: Path, shown: cc.Cases) -> Path:
+def _written(folder: Path, recommended: cc.Cases) -> Path:
     path = folder / "cases.html"
-    shown.to_html(path)
+    recommended.to_html(path)
     return path
 
 
@@ -42,14 +42,14 @@ def test_words_and_segments_filter_users(
     browser: Page, page: Path, typed: str, group: str, expected: list[str]
 ) -> None:
     browser.show(page, width=1200)
-    chosen = json.dumps([typed, group])
-    browser.run(f"(([text, group]) => {{ const f = document.getElementById('filter'); f.elements.text.value = text; f.elements.group.value = group; f.dispatchEvent(new Event('input')) }})({chosen})")  # fmt: skip
+    selected = json.dumps([typed, group])
+    browser.run(f"(([text, group]) => {{ const f = document.getElementById('filter'); f.elements.text.value = text; f.elements.group.value = group; f.dispatchEvent(new Event('input')) }})({selected})")  # fmt: skip
 
-    assert browser.run(SHOWN) == expected
+    assert browser.run(VISIBLE_CASES) == expected
     assert browser.run("document.querySelectorAll('.more[open]').length") == (typed == "t39")
     assert browser.run(ROWS.format("#users")) == len(expected)
-    told = browser.run("document.querySelector('output').textContent")
-    assert told.startswith(f"{len(expected)} of 5 users")
+    reported = browser.run("document.querySelector('output').textContent")
+    assert reported.startswith(f"{len(expected)} of 5 users")
     assert browser.errors == []
 
 
@@ -62,8 +62,8 @@ def test_nothing_overflows_and_axe_finds_no_violation(
     assert browser.run("document.documentElement.scrollWidth") <= width
 
     browser.call("Runtime.evaluate", expression=axe_script())
-    found = json.loads(browser.run("axe.run().then(r => JSON.stringify(r.violations))"))
-    assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+    content = json.loads(browser.run("axe.run().then(r => JSON.stringify(r.violations))"))
+    assert [(each["id"], each["nodes"][0]["html"]) for each in content] == []
 
 
 @pytest.mark.whole

@@ -30,12 +30,14 @@ def many() -> cc.Comparison:
 def test_the_best_the_leaders_the_baseline_and_those_asked_for_are_shown(
     many: cc.Comparison,
 ) -> None:
-    shown = folded(many, ["m035"])
+    recommended = folded(many, ["m035"])
 
     best = [f"m{n:03}" for n in range(15)]
-    assert list(shown.models) == [*best, "m029", "m035", "m039"]
-    assert len(shown.pairs_of("A")) == 18 * 17 / 2
-    assert fold_note(many, shown).startswith("18 of 40 models are shown here: the best 15 on A")
+    assert list(recommended.models) == [*best, "m029", "m035", "m039"]
+    assert len(recommended.pairs_of("A")) == 18 * 17 / 2
+    assert fold_note(many, recommended).startswith(
+        "18 of 40 models are shown here: the best 15 on A"
+    )
 
 
 def test_up_to_30_models_nothing_is_folded() -> None:

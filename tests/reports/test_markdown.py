@@ -41,7 +41,7 @@ def test_many_models_with_long_names_fit_in_a_comment_with_a_note() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "recommended"),
     [
         ("a|b", r"a\|b"),
         ("<b>`x`</b>", r"&lt;b&gt;\`x\`&lt;/b&gt;"),
@@ -58,6 +58,6 @@ def test_many_models_with_long_names_fit_in_a_comment_with_a_note() -> None:
         ("2% of 3 < 4 & 5", "2% of 3 &lt; 4 &amp; 5"),
     ],
 )
-def test_names_become_no_markup_notify_nobody_and_link_nowhere(text: str, shown: str) -> None:
+def test_names_become_no_markup_notify_nobody_and_link_nowhere(text: str, recommended: str) -> None:
     """GitHub and GitLab look for these in text as it is shown, so no escape stops them; a break inside does."""
-    assert words(text) == shown
+    assert words(text) == recommended

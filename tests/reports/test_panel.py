@@ -26,7 +26,7 @@ def _first(comparison: Comparison) -> Entry:
     return entries(comparison)[0]
 
 
-def _with(change: dict[str, dict[str, object]]) -> sample.Content:
+def _changed_sample(change: dict[str, dict[str, object]]) -> sample.Content:
     """The five models with other contents of the second definition of the first metric."""
     content = sample.five_models()
     definition = content["panel"][0]["definitions"][1]
@@ -36,9 +36,9 @@ def _with(change: dict[str, dict[str, object]]) -> sample.Content:
 
 
 def test_a_definition_without_values_is_the_farthest() -> None:
-    nothing = dict.fromkeys(sample.FIVE)
-    comparison = typed(_with({"values": nothing, "ranks": nothing}))
-    assert _first(comparison).definitions[-1].values == nothing
+    empty = dict.fromkeys(sample.FIVE)
+    comparison = typed(_changed_sample({"values": empty, "ranks": empty}))
+    assert _first(comparison).definitions[-1].values == empty
 
 
 def test_names_without_a_stored_meaning_are_not_explained() -> None:
@@ -50,7 +50,7 @@ def test_names_without_a_stored_meaning_are_not_explained() -> None:
 
 
 def test_a_model_without_a_value_has_a_dash_and_the_lowest_line() -> None:
-    content = _with({"values": {"als": None}, "ranks": {"als": None}})
+    content = _changed_sample({"values": {"als": None}, "ranks": {"als": None}})
     name = content["panel"][0]["definitions"][1]["name"]
     comparison = typed(content)
     entry = _first(comparison)
@@ -69,16 +69,18 @@ def test_of_many_models_the_first_five_are_shown(many: Comparison) -> None:
     entry = _first(many)
     assert [entry.pinned.ranks[model] for model in entry.models] == [1, 2, 3, 4, 5]
     chart = bump_chart(many, entry, narrow=False)
-    shown = {about.split(",")[0] for about in re.findall(r"<title>([^<]+, [^<]+: rank)", chart)}
-    assert shown == set(entry.models)
+    recommended = {
+        about.split(",")[0] for about in re.findall(r"<title>([^<]+, [^<]+: rank)", chart)
+    }
+    assert recommended == set(entry.models)
 
 
 def test_long_lists_of_flips_are_cut_with_those_of_shown_models_first(many: Comparison) -> None:
     entry = _first(many)
-    shown = lines(many, entry)
+    recommended = lines(many, entry)
     flipped = {d.name: len(d.flips) for d in entry.definitions}
-    assert any(line.more_flips for line in shown)
-    for line in shown:
+    assert any(line.more_flips for line in recommended)
+    for line in recommended:
         assert len(line.flips) + line.more_flips == flipped[line.names[0]]
         first = [set(flip) <= set(entry.models) for flip in line.flips]
         assert first == sorted(first, reverse=True)
@@ -98,12 +100,14 @@ def test_every_line_is_named_at_both_ends_and_has_a_shape_of_its_own(
 
 def test_models_that_share_a_rank_do_not_cover_each_other() -> None:
     ranks = {"ease": 1, "als": 1, "item-knn": 3, "random-walk": 4, "popularity": 5}
-    content = _with({"ranks": dict(ranks)})
+    content = _changed_sample({"ranks": dict(ranks)})
     name = content["panel"][0]["definitions"][1]["name"]
     comparison = typed(content)
     chart = bump_chart(comparison, _first(comparison), narrow=False)
-    marks = re.findall(rf'transform="translate\(([^)]+)\)"[^>]*><title>[^<]+, {name}: rank', chart)
-    assert len(set(marks)) == len(marks) == 5
+    markers = re.findall(
+        rf'transform="translate\(([^)]+)\)"[^>]*><title>[^<]+, {name}: rank', chart
+    )
+    assert len(set(markers)) == len(markers) == 5
 
 
 def test_the_narrow_chart_runs_downwards() -> None:

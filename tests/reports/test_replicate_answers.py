@@ -20,12 +20,12 @@ def _answers(comparison: Comparison) -> list[str]:
 
 def _first(comparison: Comparison, **changed: Any) -> str:
     """Of als against ease, with other numbers."""
-    found = defined(comparison.replicates)
+    row = defined(comparison.replicates)
     pairs = [
         replace(pair, **changed) if (pair.label, pair.a, pair.b) == (FIRST, "als", "ease") else pair
-        for pair in found.pairs
+        for pair in row.pairs
     ]
-    return _answers(replace(comparison, replicates=replace(found, pairs=tuple(pairs))))[0]
+    return _answers(replace(comparison, replicates=replace(row, pairs=tuple(pairs))))[0]
 
 
 SETTLED = {
@@ -61,27 +61,29 @@ def test_what_need_not_hold_is_said_with_what_would_settle_it(
 ) -> None:
     trainings, users = needed
 
-    said = _first(trained(), **OPEN | {"trainings_needed": trainings, "users_needed": users})
+    message = _first(trained(), **OPEN | {"trainings_needed": trainings, "users_needed": users})
 
-    assert said.startswith("On nDCG@3, not surely: als need not stay ahead of ease. Over new users")
-    assert "turned in 3 of 12 pairs of trainings" in said
-    assert "a chance of about 16.6 %. Trainings make 75 % of the variance of this difference: " in said  # fmt: skip
-    assert said.endswith(settle)
+    assert message.startswith(
+        "On nDCG@3, not surely: als need not stay ahead of ease. Over new users"
+    )
+    assert "turned in 3 of 12 pairs of trainings" in message
+    assert "a chance of about 16.6 %. Trainings make 75 % of the variance of this difference: " in message  # fmt: skip
+    assert message.endswith(settle)
 
 
 def test_what_holds_alone_but_not_among_all_comparisons_is_said_so() -> None:
-    said = _first(trained(), **SETTLED | {"p_adjusted": 0.06})
+    message = _first(trained(), **SETTLED | {"p_adjusted": 0.06})
 
-    assert "not surely: als stays ahead of ease taken alone, but not once corrected for 6 comparisons." in said  # fmt: skip
+    assert "not surely: als stays ahead of ease taken alone, but not once corrected for 6 comparisons." in message  # fmt: skip
 
 
 def test_two_trainings_are_too_few() -> None:
-    said = _answers(trained((2, 3, 1)))
+    message = _answers(trained((2, 3, 1)))
 
-    assert said[0].startswith(
+    assert message[0].startswith(
         "On nDCG@3, unknown: 2 trainings are too few for an interval (at least 3). als is "
     )
-    assert "interval 0" not in " ".join(said[:2])
+    assert "interval 0" not in " ".join(message[:2])
 
 
 def test_paired_trainings_are_counted_one_by_one() -> None:
@@ -95,38 +97,38 @@ def test_a_baseline_that_leads_is_told_from_its_own_side() -> None:
     comparison = trained((3, 4, 1), names=("als", "ease", "pop"))
     led = replace(comparison, baseline="als")
     difference = defined(defined(comparison.retrained("als", "ease", FIRST)).difference)
-    found = defined(comparison.replicates)
-    backwards = [each.mirrored() if each.label == FIRST else each for each in found.pairs]
+    row = defined(comparison.replicates)
+    backwards = [each.mirrored() if each.label == FIRST else each for each in row.pairs]
 
-    turned_round = replace(led, replicates=replace(found, pairs=tuple(backwards)))
+    turned_round = replace(led, replicates=replace(row, pairs=tuple(backwards)))
 
     assert f"als is {difference:.3f} above ease" in _answers(turned_round)[0]
 
 
 def test_models_that_are_level_are_not_ranked() -> None:
-    said = _first(trained(), **SETTLED | {"difference": 0.0, "ci_low": 0.0, "ci_high": 0.0})
+    message = _first(trained(), **SETTLED | {"difference": 0.0, "ci_low": 0.0, "ci_high": 0.0})
 
-    assert said.startswith("On nDCG@3, neither is ahead. Over new users and new trainings als is level with ease (")  # fmt: skip
+    assert message.startswith("On nDCG@3, neither is ahead. Over new users and new trainings als is level with ease (")  # fmt: skip
 
 
 def test_the_headline_is_no_surer_than_the_answer() -> None:
     """`best` of the lists that are there, and of new trainings only where their interval says so."""
-    found = trained()
-    apart = tuple(
+    comparison = trained()
+    separate = tuple(
         replace(score, indistinguishable_from_best=False)
         if score.label == FIRST and score.indistinguishable_from_best
         else score
-        for score in found.scores
+        for score in comparison.scores
     )
-    best, replicates = found.leaders(FIRST)[0], defined(found.replicates)
+    best, replicates = comparison.leaders(FIRST)[0], defined(comparison.replicates)
 
     def headline(of_best: Any, of_other: Any) -> str:
         pairs = tuple(
             replace(pair, verdict=of_best if pair.a == best else of_other)
             for pair in replicates.pairs
         )
-        told = replace(found, scores=apart, replicates=replace(replicates, pairs=pairs))
-        return verdict_sentences(told)[0]
+        reported = replace(comparison, scores=separate, replicates=replace(replicates, pairs=pairs))
+        return verdict_sentences(reported)[0]
 
     restricted = f"{best} is best on {FIRST}, as the models are trained now: "
     assert headline("undecided", "undecided").startswith(restricted)

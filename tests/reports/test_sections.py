@@ -29,15 +29,15 @@ def five() -> Comparison:
 
 
 def _section(page: str, name: str) -> str:
-    found = re.search(rf'<section id="{name}">.*?</section>', page, re.DOTALL)
-    assert found is not None
-    return found[0]
+    match = re.search(rf'<section id="{name}">.*?</section>', page, re.DOTALL)
+    assert match is not None
+    return match[0]
 
 
 def _first_screen(content: sample.Content) -> str:
-    found = re.search(r'<header id="answer".*?</header>', html(content), re.DOTALL)
-    assert found is not None
-    return " ".join("".join(Markup(found[0]).text).split())
+    match = re.search(r'<header id="answer".*?</header>', html(content), re.DOTALL)
+    assert match is not None
+    return " ".join("".join(Markup(match[0]).text).split())
 
 
 def test_many_models_show_the_best_and_those_that_turn() -> None:
@@ -49,9 +49,9 @@ def test_many_models_show_the_best_and_those_that_turn() -> None:
 
     grid = grids(comparison, replace(entry, cells=tuple(cells)))[0]
 
-    shown = [line.model for line in grid.lines]
-    assert shown == [comparison.baseline, *comparison.challengers[:3], last]
-    assert len(shown) + len(grid.more) == 14
+    recommended = [line.model for line in grid.lines]
+    assert recommended == [comparison.baseline, *comparison.challengers[:3], last]
+    assert len(recommended) + len(grid.more) == 14
 
 
 def test_gaps_are_between_groups_of_enough_users() -> None:
@@ -96,9 +96,9 @@ def test_a_threshold_that_is_a_share_of_the_baseline_says_so() -> None:
     for metric in content["metrics"]:
         metric["min_effect"] = "2%" if metric["label"] == LABEL else "0.005"
 
-    found = thresholds(typed(content))
+    result = thresholds(typed(content))
 
-    (effect,) = (effect for effect, labels in found.items() if LABEL in labels)
+    (effect,) = (effect for effect, labels in result.items() if LABEL in labels)
     assert effect.endswith(f" (2\N{NO-BREAK SPACE}% of {content['baseline']})")
 
 

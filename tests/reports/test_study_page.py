@@ -23,10 +23,10 @@ def _texts(svg: str) -> list[str]:
 
 
 def test_the_heat_map_has_a_number_and_ranks_a_cell(study: concord.Study) -> None:
-    wide, rest = heatmap_charts(study, LABEL, narrow=False)
+    wide, remainder = heatmap_charts(study, LABEL, narrow=False)
 
     assert _texts(wide).count("+55.0%") == 8  # 0.31 / 0.20 - 1: c or a on each of eight data sets
-    assert _texts(rest).count("+55.0%") == 1
+    assert _texts(remainder).count("+55.0%") == 1
     assert "rank 1 to 2" in _texts(wide)
     assert "baseline" in _texts(wide)
     assert len(heatmap_charts(study, LABEL, narrow=True)) == 3  # 4 + 4 + 1

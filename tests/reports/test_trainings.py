@@ -63,9 +63,9 @@ def test_paired_trainings_are_compared_with_their_own_seed() -> None:
     assert als is not None
     assert pop is not None
 
-    shown = trainings.shown(comparison, "als", LABEL)
+    recommended = trainings.shown(comparison, "als", LABEL)
 
-    assert shown == [a - b for a, b in zip(als.means, pop.means, strict=True) if a and b]
+    assert recommended == [a - b for a, b in zip(als.means, pop.means, strict=True) if a and b]
 
 
 def test_a_model_of_one_training_is_compared_with_each_of_the_baseline() -> None:

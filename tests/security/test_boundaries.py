@@ -100,7 +100,7 @@ def test_an_experiment_reads_the_cache_of_the_project_that_it_copies(
 
 
 @pytest.mark.parametrize(
-    ("folder", "what"),
+    ("folder", "kind"),
     [
         ("../results", "lies outside the project"),
         ("/var/tmp/results", "lies outside the project"),
@@ -110,12 +110,12 @@ def test_an_experiment_reads_the_cache_of_the_project_that_it_copies(
         ("results/*", "holds '*', which stand for other names"),
     ],
 )
-@pytest.mark.parametrize("opened", ["true", "false"])
-def test_results_are_always_inside(folder: str, what: str, opened: str) -> None:
+@pytest.mark.parametrize("connection", ["true", "false"])
+def test_results_are_always_inside(folder: str, kind: str, connection: str) -> None:
     text = (ROOT / "params.yaml").read_text(encoding="utf-8")
     text = text.replace("  lists: results/lists", f"  lists: '{folder}'")
-    text = text.replace("allow_outside: false", f"allow_outside: {opened}")
+    text = text.replace("allow_outside: false", f"allow_outside: {connection}")
     Path("params.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as refused:
         read_params()
-    assert f"results.lists: {folder!r} {what}" in str(refused.value)
+    assert f"results.lists: {folder!r} {kind}" in str(refused.value)

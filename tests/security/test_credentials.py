@@ -57,9 +57,9 @@ def test_a_store_that_is_opened_keeps_its_secrets(
     client = MlflowClient(tracking_uri=f"sqlite:///{project}/mlflow.db")
     (experiment,) = [e for e in client.search_experiments() if e.name == "demo"]
     runs = client.search_runs([experiment.experiment_id])
-    held = "".join(str(run.to_dictionary()) for run in runs)
+    items = "".join(str(run.to_dictionary()) for run in runs)
     assert len(runs) == 3
-    for text in (done.stdout, done.stderr, _written(project), held, str(experiment)):
+    for text in (done.stdout, done.stderr, _written(project), items, str(experiment)):
         assert "17.125" not in text
         assert f"?{key}" not in text
     assert b"17.125" not in (project / "mlflow.db").read_bytes()
@@ -88,7 +88,7 @@ def test_a_password_of_any_signs_is_cut_from_the_address(password: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "recommended"),
     [
         ("http://a:b@h/x", "http://h/x"),
         ("at 'https://a@h:5000' now", "at 'https://h:5000' now"),
@@ -100,8 +100,8 @@ def test_a_password_of_any_signs_is_cut_from_the_address(password: str) -> None:
         ("mail a@b, why? because", "mail a@b, why? because"),
     ],
 )
-def test_addresses_are_shown_without_credentials(text: str, shown: str) -> None:
-    assert without_credentials(text) == shown
+def test_addresses_are_shown_without_credentials(text: str, recommended: str) -> None:
+    assert without_credentials(text) == recommended
 
 
 def test_addresses_with_secrets_are_in_no_committed_file() -> None:

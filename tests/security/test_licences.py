@@ -23,10 +23,12 @@ def test_what_is_permitted(expression: str, *, expected: bool) -> None:
 
 
 def test_what_is_not_permitted_is_refused_unless_it_is_named() -> None:
-    named = dict.fromkeys(NAMED, "GPL-2.0")
-    assert refused({"ours": "MIT"} | named) == []
-    assert refused({"theirs": "AGPL-3.0-only"} | named)[0].startswith("theirs: AGPL-3.0-only is")
-    assert refused({"theirs": "unknown"} | named)[0].startswith("theirs: unknown is not permitted")
+    selected = dict.fromkeys(NAMED, "GPL-2.0")
+    assert refused({"ours": "MIT"} | selected) == []
+    assert refused({"theirs": "AGPL-3.0-only"} | selected)[0].startswith("theirs: AGPL-3.0-only is")
+    assert refused({"theirs": "unknown"} | selected)[0].startswith(
+        "theirs: unknown is not permitted"
+    )
 
 
 def test_an_exception_that_nothing_needs_is_told() -> None:

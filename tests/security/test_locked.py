@@ -42,7 +42,7 @@ FORBIDDEN = {
 OPENING = {"connect", "execute", "sql", "query", "read_parquet", "read_csv", "read_json"}
 
 
-OPENED: dict[str, Callable[[], AbstractContextManager[DuckDBPyConnection]]] = {
+CONNECTIONS: dict[str, Callable[[], AbstractContextManager[DuckDBPyConnection]]] = {
     "in memory": connect,
     "shared": in_memory,
     "with a file": lambda: connect(reads=[Path("given.parquet")]),
@@ -50,7 +50,7 @@ OPENED: dict[str, Callable[[], AbstractContextManager[DuckDBPyConnection]]] = {
 }
 
 
-@pytest.fixture(params=OPENED)
+@pytest.fixture(params=CONNECTIONS)
 def locked(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[DuckDBPyConnection]:
@@ -58,18 +58,18 @@ def locked(
     for name in ("secret.txt", "secret.csv"):
         (tmp_path.parent / name).write_text("secret\n1\n", encoding="utf-8")
     pl.DataFrame({"user": ["a"]}).write_parquet("given.parquet")
-    with OPENED[request.param]() as connection:
+    with CONNECTIONS[request.param]() as connection:
         yield connection
 
 
-@pytest.mark.parametrize("what", FORBIDDEN)
-def test_a_locked_connection_refuses(locked: DuckDBPyConnection, what: str) -> None:
+@pytest.mark.parametrize("kind", FORBIDDEN)
+def test_a_locked_connection_refuses(locked: DuckDBPyConnection, kind: str) -> None:
     in_python = pl.DataFrame({"secret": [1]})
     assert len(in_python) == 1
     with pytest.raises(
         duckdb.Error, match=r"disabled|locked|(secret.csv|in_python) does not exist"
     ):
-        locked.execute(FORBIDDEN[what]).fetchall()
+        locked.execute(FORBIDDEN[kind]).fetchall()
     assert os.listdir() == ["given.parquet"]  # noqa: PTH208
 
 
@@ -101,7 +101,7 @@ def test_a_locked_connection_still_spills(tmp_path: Path) -> None:
 
 
 def test_nothing_opens_duckdb_but_the_locked_module() -> None:
-    found = {
+    results = {
         f"{file.relative_to(ROOT)}: duckdb.{node.attr}"
         for package in PACKAGES
         for file in (ROOT / package).rglob("*.py")
@@ -111,7 +111,7 @@ def test_nothing_opens_duckdb_but_the_locked_module() -> None:
         and node.value.id == "duckdb"
         and node.attr in OPENING
     }
-    assert found == {"metrics_core/data/relations.py: duckdb.connect"}
+    assert results == {"metrics_core/data/relations.py: duckdb.connect"}
 
 
 def test_uses_of_the_shared_database_see_nothing_of_each_other() -> None:
@@ -127,8 +127,8 @@ def test_uses_of_the_shared_database_see_nothing_of_each_other() -> None:
 
 def test_a_use_that_fails_leaves_nothing() -> None:
     def schemas(connection: DuckDBPyConnection) -> set[str]:
-        found = connection.execute("SELECT schema_name FROM duckdb_schemas() WHERE NOT internal")
-        return {name for (name,) in found.fetchall()}
+        result = connection.execute("SELECT schema_name FROM duckdb_schemas() WHERE NOT internal")
+        return {name for (name,) in result.fetchall()}
 
     with in_memory() as connection:
         before = schemas(connection)

@@ -37,8 +37,10 @@ CALLS = {"eval", "exec", "compile", "__import__"}
 
 def _files() -> list[Path]:
     """The project's own: the parity tests install libraries below their folder."""
-    found = (file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
-    return sorted(f for f in found if not any(p.startswith(".") for p in f.relative_to(ROOT).parts))
+    results = (file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
+    return sorted(
+        f for f in results if not any(p.startswith(".") for p in f.relative_to(ROOT).parts)
+    )
 
 
 def _wrong(tree: ast.AST) -> Iterator[str]:
@@ -66,12 +68,12 @@ def _wrong_call(node: ast.Call) -> Iterator[str]:
 def test_no_source_loads_what_could_run() -> None:
     files = _files()
     assert len(files) > 100
-    found = {
-        f"{file.relative_to(ROOT)}: {what}"
+    results = {
+        f"{file.relative_to(ROOT)}: {kind}"
         for file in files
-        for what in _wrong(ast.parse(file.read_text(encoding="utf-8")))
+        for kind in _wrong(ast.parse(file.read_text(encoding="utf-8")))
     }
-    assert found == {  # `BaseLoader` makes text, lists and dicts alone
+    assert results == {  # `BaseLoader` makes text, lists and dicts alone
         "pipeline/dvc/lock.py: yaml",
         "pipeline/params/yaml_files.py: yaml",
     }

@@ -46,9 +46,9 @@ def _tables() -> dict[str, pl.DataFrame]:
     }
     for seed, model in enumerate(MODELS):
         rows = [
-            (user, ITEMS[(n * 7 * seed + 11 * place) % 30], place + 1)
+            (user, ITEMS[(n * 7 * seed + 11 * position) % 30], position + 1)
             for n, user in enumerate(USERS)
-            for place in range(10)
+            for position in range(10)
         ]
         lists = pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
         tables[model] = lists.unique(["user", "item"], keep="first").with_columns(
@@ -127,11 +127,11 @@ def test_markdown_holds_no_tag_link_or_picture_of_theirs(folder: Path) -> None:
     assert not tags & {"script", "img", "a", "svg", "s", "em", "hr", "pre", "style", "iframe"}
     assert {key for _, attributes in markup.tags for key in attributes} <= {"style"}
     assert len(markup.all("details")) == 1
-    shown = " ".join(" ".join(markup.text).split())
+    recommended = " ".join(" ".join(markup.text).split())
     for (
         payload
     ) in PAYLOADS:  # a break that nobody sees keeps addresses and mentions from being found
-        assert payload in shown.replace("\N{ZERO WIDTH SPACE}", "")
+        assert payload in recommended.replace("\N{ZERO WIDTH SPACE}", "")
     for table in re.findall(r"<table>.*?</table>", html, re.DOTALL):
         widths = {len(re.findall("<t[hd]", row)) for row in table.split("<tr>")[1:]}
         assert len(widths) == 1

@@ -24,7 +24,7 @@ FAULTS = {
     "a header": Fault(on="/api/", status=200, headers=(("X-A", "\x1b[2J"), ("\x1b[2J", "x"))),
     "an answer": Fault(status=200, body=json.dumps({"experiment": {"experiment_id": "1"}, **RUN}).encode()),
 }  # fmt: skip
-SAYS = """
+SCRIPT = """
 import logging, sys, warnings
 from concord.pipeline.running.stage import leave
 from concord.pipeline.running.messages import print_line
@@ -44,8 +44,8 @@ ENDINGS = {
 }
 
 
-def _obeyed(said: str) -> list[str]:
-    return [sign for sign in said if not (sign.isprintable() or sign == "\n")]
+def _obeyed(message: str) -> list[str]:
+    return [sign for sign in message if not (sign.isprintable() or sign == "\n")]
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -64,7 +64,7 @@ def test_nothing_of_a_servers_answer_is_obeyed(tmp_path: Path, name: str) -> Non
     ("name", "flags"), list(zip(ENDINGS, ([], ["--debug"], ["--log-json"]), strict=True))
 )
 def test_nothing_that_anybody_says_is_obeyed(name: str, flags: list[str]) -> None:
-    script = SAYS.format(ending=ENDINGS[name])
+    script = SCRIPT.format(ending=ENDINGS[name])
     done = subprocess.run(
         [sys.executable, "-c", script, *flags, EVIL],
         cwd=ROOT,

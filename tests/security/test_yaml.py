@@ -39,12 +39,12 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("what", HOSTILE)
+@pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_parameters_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    text, message = HOSTILE[what]
+    text, message = HOSTILE[kind]
     Path("params.yaml").write_text(text, encoding="utf-8", errors="surrogateescape")
     began = time.process_time()
     with pytest.raises(InputError) as refused:

@@ -31,8 +31,8 @@ def main() -> None:
         [v.hex() if isinstance(v, float) else v for v in row.values()]
         for row in result.per_user.toArrow().to_pylist()
     )
-    told = {"per_user": rows, "summary": repr(result.to_frame().rows())}
-    (folder / "found.json").write_text(json.dumps(told))
+    reported = {"per_user": rows, "summary": repr(result.to_frame().rows())}
+    (folder / "found.json").write_text(json.dumps(reported))
     spark.stop()
 
 

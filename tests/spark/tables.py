@@ -20,14 +20,14 @@ from concord.metrics_core.results.evaluation import Evaluation
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-MARKS = [
+SPARK_MARKS = [
     pytest.mark.whole,
     pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 USERS, LENGTH, ITEMS = 120, 12, 50
 ACCURACY = ["nDCG@10", "AP@10", "P@5", "R@10", "RR", "ERR@10", "RBP(p=0.8)@10", "Kendall@10"]
-BEYOND = ["Coverage@10", "Gini@10", "Entropy@5", "Novelty@10", "Serendipity@10", "ILD@5"]
+BEYOND_ACCURACY = ["Coverage@10", "Gini@10", "Entropy@5", "Novelty@10", "Serendipity@10", "ILD@5"]
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ def tables(seed: int = 0, *, text: bool = False, copies: bool = False) -> Tables
             "categories": [f"c{n % 7}|d{n % 3}" for n in range(ITEMS + 20)],
         }
     )
-    found = [recs, truth, train, items]
+    results = [recs, truth, train, items]
     if text:
-        found = [t.with_columns(pl.col("^user|item$").cast(pl.String)) for t in found]
-    return Tables(*found)
+        results = [t.with_columns(pl.col("^user|item$").cast(pl.String)) for t in results]
+    return Tables(*results)
 
 
 def frame(spark: "SparkSession", table: pl.DataFrame) -> "DataFrame":
@@ -102,14 +102,14 @@ def on_one_machine(
     return evaluate(recs, truth, metrics=metrics, conventions=conventions, **how)
 
 
-def assert_same(found: Evaluation, expected: Evaluation) -> None:
+def assert_same(actual: Evaluation, expected: Evaluation) -> None:
     """Every bit of every value, the summaries and the warnings."""
-    values = pl.from_arrow(found.per_user.toArrow())
+    values = pl.from_arrow(actual.per_user.toArrow())
     assert isinstance(values, pl.DataFrame)
     assert _bits(values.sort("user")) == _bits(expected.per_user)
-    assert found.to_frame().equals(expected.to_frame(), null_equal=True)
-    assert found.warnings == expected.warnings
-    assert repr(found) == repr(expected)
+    assert actual.to_frame().equals(expected.to_frame(), null_equal=True)
+    assert actual.warnings == expected.warnings
+    assert repr(actual) == repr(expected)
 
 
 def _bits(values: pl.DataFrame) -> list[tuple[Any, ...]]:

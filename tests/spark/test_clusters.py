@@ -31,13 +31,13 @@ WAIT = 120  # seconds
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    given = tables()
+    actual = tables()
     (tmp_path / "recs").mkdir()
     for number in range(8):
-        part = given.recs.filter(given.recs["user"] % 8 == number)
+        part = actual.recs.filter(actual.recs["user"] % 8 == number)
         part.write_parquet(tmp_path / "recs" / f"part-{number}.parquet")
-    given.truth.write_parquet(tmp_path / "truth.parquet")
-    given.items.write_parquet(tmp_path / "items.parquet")
+    actual.truth.write_parquet(tmp_path / "truth.parquet")
+    actual.items.write_parquet(tmp_path / "items.parquet")
     return tmp_path
 
 
@@ -51,15 +51,15 @@ def _script(folder: Path, how: str, target: str, *options: str) -> list[str]:
     return [sys.executable, script, str(folder), how, target, *LIGHT, *options]
 
 
-def _assert_as_on_one_machine(folder: Path, given: Tables) -> None:
-    found: dict[str, Any] = json.loads((folder / "found.json").read_text())
-    how: dict[str, Any] = {"metrics": METRICS, "conventions": "standard", "items": given.items}
-    expected = cc.evaluate(given.recs, given.truth, **how)
+def _assert_as_on_one_machine(folder: Path, inputs: Tables) -> None:
+    content: dict[str, Any] = json.loads((folder / "found.json").read_text())
+    how: dict[str, Any] = {"metrics": METRICS, "conventions": "standard", "items": inputs.items}
+    expected = cc.evaluate(inputs.recs, inputs.truth, **how)
     rows = [
         [v.hex() if isinstance(v, float) else v for v in row] for row in expected.per_user.rows()
     ]
-    assert found["per_user"] == sorted(rows)
-    assert found["summary"] == repr(expected.to_frame().rows())
+    assert content["per_user"] == sorted(rows)
+    assert content["summary"] == repr(expected.to_frame().rows())
 
 
 def test_spark_connect(folder: Path) -> None:
@@ -77,9 +77,9 @@ def test_spark_connect(folder: Path) -> None:
 def _daemon(log: Path, *command: str) -> Iterator[subprocess.Popen[bytes]]:
     pyspark = pytest.importorskip("pyspark")
     spark_class = Path(pyspark.__file__).parent / "bin" / "spark-class"
-    with log.open("wb") as said:
+    with log.open("wb") as file:
         process = subprocess.Popen(
-            [str(spark_class), *command], stdout=said, stderr=said, env=_environment(), start_new_session=True
+            [str(spark_class), *command], stdout=file, stderr=file, env=_environment(), start_new_session=True
         )  # fmt: skip
         try:
             yield process
@@ -88,12 +88,12 @@ def _daemon(log: Path, *command: str) -> Iterator[subprocess.Popen[bytes]]:
             process.wait()
 
 
-def _told(log: Path, pattern: str) -> re.Match[str]:
+def _wait_for(log: Path, pattern: str) -> re.Match[str]:
     """What a log says, as soon as it says it."""
     until = time.monotonic() + WAIT
     while time.monotonic() < until:
-        if found := re.search(pattern, log.read_text(errors="replace")):
-            return found
+        if result := re.search(pattern, log.read_text(errors="replace")):
+            return result
         time.sleep(0.2)
     raise AssertionError(log.read_text(errors="replace")[-3000:])
 
@@ -103,7 +103,7 @@ def test_a_worker_is_killed_half_way(folder: Path) -> None:
     logs = [folder / f"{name}.log" for name in ("master", "one", "two")]
     host = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
     with _daemon(logs[0], f"{deploy}.master.Master", *host):
-        url = _told(logs[0], r"spark://127\.0\.0\.1:\d+")[0]
+        url = _wait_for(logs[0], r"spark://127\.0\.0\.1:\d+")[0]
         worker = [
             f"{deploy}.worker.Worker",
             *host,
@@ -117,10 +117,10 @@ def test_a_worker_is_killed_half_way(folder: Path) -> None:
         ]
         with _daemon(logs[1], *worker), _daemon(logs[2], *worker) as second:
             for log in logs[1:]:
-                _told(log, "Successfully registered with master")
+                _wait_for(log, "Successfully registered with master")
             options = ["spark.executor.memory=600m", "spark.driver.host=127.0.0.1"]
-            said = folder / "driver.log"
-            with said.open("wb") as output:
+            message = folder / "driver.log"
+            with message.open("wb") as output:
                 driver = subprocess.Popen(
                     _script(folder, "master", url, *options), env=_environment(), stdout=output, stderr=output
                 )  # fmt: skip
@@ -131,21 +131,21 @@ def test_a_worker_is_killed_half_way(folder: Path) -> None:
                     code = driver.wait(300)
                 finally:
                     driver.kill()
-    assert code == 0, said.read_text(errors="replace")[-3000:]
-    assert re.search("Lost executor|Lost worker|Worker .*lost", said.read_text(errors="replace"))
+    assert code == 0, message.read_text(errors="replace")[-3000:]
+    assert re.search("Lost executor|Lost worker|Worker .*lost", message.read_text(errors="replace"))
     _assert_as_on_one_machine(folder, tables())
 
 
 def _busy_executor(log: Path) -> int:
     """The process of a worker's executor, once it has launched it and runs tasks."""
-    said = _told(log, r"Asked to launch executor (app-\S+?)/(\d+)")
-    stderr = log.parent / "work" / said[1] / said[2] / "stderr"
+    message = _wait_for(log, r"Asked to launch executor (app-\S+?)/(\d+)")
+    stderr = log.parent / "work" / message[1] / message[2] / "stderr"
     until = time.monotonic() + WAIT
     while not stderr.exists() and time.monotonic() < until:
         time.sleep(0.2)
-    _told(stderr, r"Running task \d+\.\d+ in stage [4-9]")  # rows were counted before
+    _wait_for(stderr, r"Running task \d+\.\d+ in stage [4-9]")  # rows were counted before
     return int(
-        _told(stderr, r"pid: (\d+)|Started daemon with process name: (\d+)@")[0]
+        _wait_for(stderr, r"pid: (\d+)|Started daemon with process name: (\d+)@")[0]
         .split("@")[0]
         .split()[-1]
     )

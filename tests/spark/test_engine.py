@@ -20,23 +20,23 @@ from concord.pipeline.stages import spark_executor as spark_engine
 from concord.pipeline.stages.evaluate import execute_by_ranges
 from concord.pipeline.stages.spark_executor import execute_on_spark
 from tests.metrics_core.metrics.test_own_metrics import REVENUE
-from tests.spark.tables import ACCURACY, BEYOND, MARKS, tables
+from tests.spark.tables import ACCURACY, BEYOND_ACCURACY, SPARK_MARKS, tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = MARKS
+pytestmark = SPARK_MARKS
 
 
 def _files(folder: Path, *, text: bool) -> tuple[Path, Path]:
-    given = tables(text=text)
-    ranked = given.recs.sort("user", "score", "item").with_columns(
+    actual = tables(text=text)
+    ranked = actual.recs.sort("user", "score", "item").with_columns(
         rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("user")
     )
     ranked.write_parquet(folder / "lists.parquet")
-    given.truth.sort("user", "item").write_parquet(folder / "truth.parquet")
-    given.train.unique(["user", "item"]).write_parquet(folder / "train.parquet")
-    given.items.write_parquet(folder / "items.parquet")
+    actual.truth.sort("user", "item").write_parquet(folder / "truth.parquet")
+    actual.train.unique(["user", "item"]).write_parquet(folder / "train.parquet")
+    actual.items.write_parquet(folder / "items.parquet")
     return folder / "lists.parquet", folder / "truth.parquet"
 
 
@@ -72,7 +72,7 @@ def test_the_values_of_labels_and_panel(
 ) -> None:
     monkeypatch.setattr(spark_engine, "USERS", 50)
     files = _files(tmp_path, text=text)
-    labels, pinned = parse_labels([*ACCURACY, *BEYOND]), cc.preset("standard")
+    labels, pinned = parse_labels([*ACCURACY, *BEYOND_ACCURACY]), cc.preset("standard")
     task = task_of(labels, pinned, panels_of(labels, ["nDCG@10"], pinned))
     background = Background(tmp_path / "train.parquet", tmp_path / "items.parquet")
 
@@ -88,12 +88,14 @@ def test_requests_stand_beside_the_train_of_their_user(
     owner = pl.format("{}\\\\", user // 5)
     for path in _files(tmp_path, text=False):
         unit = pl.format("{}/{}", owner, user).alias("user")
-        place = "rank" if path.stem == "lists" else "item"
-        pl.read_parquet(path).with_columns(unit).sort("user", place).write_parquet(path)
+        position = "rank" if path.stem == "lists" else "item"
+        pl.read_parquet(path).with_columns(unit).sort("user", position).write_parquet(path)
     train = pl.read_parquet(tmp_path / "train.parquet")
     train.with_columns(pl.format("{}\\", user // 5).alias("user")).unique(["user", "item"]).write_parquet(tmp_path / "train.parquet")  # fmt: skip
     files = tmp_path / "lists.parquet", tmp_path / "truth.parquet"
-    task = Task(parse_labels([*ACCURACY, *BEYOND]), cc.preset("standard", unit_mean="users"))
+    task = Task(
+        parse_labels([*ACCURACY, *BEYOND_ACCURACY]), cc.preset("standard", unit_mean="users")
+    )
     background = Background(tmp_path / "train.parquet", tmp_path / "items.parquet")
 
     _assert_as_duckdb(files, task, background)
@@ -109,9 +111,9 @@ def test_what_items_and_users_count(spark: "SparkSession", tmp_path: Path) -> No
     assert "#counts>=1" in _assert_as_duckdb(files, task, background)[0].values.columns
 
 
-@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("has_users", [False, True])
 def test_users_of_whom_nothing_was_observed(
-    spark: "SparkSession", tmp_path: Path, *, named: bool
+    spark: "SparkSession", tmp_path: Path, *, has_users: bool
 ) -> None:
     """Users from 60 on have no row of the truth, and those who are named beyond 128 no list either."""
     files, users = _files(tmp_path, text=False), tmp_path / "users.parquet"
@@ -122,13 +124,13 @@ def test_users_of_whom_nothing_was_observed(
         parse_labels(["P@10", "R@10", "nDCG@5"]),
         cc.preset("standard", propensity=known),
     )
-    task = task_of(labels, pinned, {}, has_users=named)
-    background = Background(tmp_path / "train.parquet", None, users if named else None)
+    task = task_of(labels, pinned, {}, has_users=has_users)
+    background = Background(tmp_path / "train.parquet", None, users if has_users else None)
 
-    (found, *_) = _assert_as_duckdb(files, task, background)
+    (result, *_) = _assert_as_duckdb(files, task, background)
 
-    assert found.values["P@10"].null_count() == 0
-    assert found.values["R@10"].null_count() > 0
+    assert result.values["P@10"].null_count() == 0
+    assert result.values["R@10"].null_count() > 0
 
 
 def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path) -> None:
@@ -137,9 +139,9 @@ def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path
     with pytest.raises(ValueError) as expected:
         list(execute_by_ranges(_data(files, NONE), task, 10_000_000))
 
-    odd = tmp_path / "a [1]* {b}"  # to Spark a pattern
-    odd.mkdir()
-    files = _files(odd, text=False)
+    path = tmp_path / "a [1]* {b}"  # to Spark a pattern
+    path.mkdir()
+    files = _files(path, text=False)
     with pytest.raises(ValueError) as refused:
         list(execute_on_spark(_data(files, NONE), task, 300))
 
@@ -164,8 +166,8 @@ def test_an_own_metric_that_raises_is_told_once_with_its_file(
 
 
 def test_groups_of_items(spark: "SparkSession", tmp_path: Path) -> None:
-    given, files = tables(text=False), _files(tmp_path, text=False)
-    items = given.items.with_columns(group=pl.format("g{}", pl.int_range(pl.len()) % 7))
+    table, files = tables(text=False), _files(tmp_path, text=False)
+    items = table.items.with_columns(group=pl.format("g{}", pl.int_range(pl.len()) % 7))
     items.write_parquet(tmp_path / "items.parquet")
     labels, pinned = ["AWRF@10", "EED@10", "EEL@5"], cc.preset("standard", fairness_target="relevant")  # fmt: skip
     task, background = (
@@ -177,27 +179,27 @@ def test_groups_of_items(spark: "SparkSession", tmp_path: Path) -> None:
     how: dict[str, Any] = {"metrics": labels, "conventions": pinned, "items": items, "columns": {"items": {"group": "group"}}, "input": {"unknown_items": "keep"}}  # fmt: skip
 
     _assert_as_duckdb(files, task, background)
-    found = cc.evaluate(lists.drop("score"), truth, **how)
+    result = cc.evaluate(lists.drop("score"), truth, **how)
     alone = cc.evaluate(files[0], files[1], **how)
-    assert {label: found[label] for label in labels} == {label: alone[label] for label in labels}
+    assert {label: result[label] for label in labels} == {label: alone[label] for label in labels}
 
 
 def test_metrics_of_ones_own_reach_the_workers(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     monkeypatch.setattr(custom_metric, "_registry", custom_metric.Registry())
-    given, files = tables(text=False), _files(tmp_path, text=False)
-    items = given.items.with_columns(price=(pl.int_range(pl.len()) % 13) / 3)
+    table, files = tables(text=False), _files(tmp_path, text=False)
+    items = table.items.with_columns(price=(pl.int_range(pl.len()) % 13) / 3)
     items.write_parquet(tmp_path / "items.parquet")
     (tmp_path / "my_metrics.py").write_text(REVENUE, encoding="utf-8")
     labels = ["nDCG@10", f"{tmp_path / 'my_metrics.py'}:revenue@5"]
     how: dict[str, Any] = {"metrics": labels, "conventions": "standard", "items": items, "columns": {"items": {"price": "price"}}, "input": {"unknown_items": "keep"}}  # fmt: skip
     lists, truth = (spark.read.parquet(path.as_posix()) for path in files)
 
-    found, alone = cc.evaluate(lists.drop("score"), truth, **how), cc.evaluate(*files, **how)
+    result, alone = cc.evaluate(lists.drop("score"), truth, **how), cc.evaluate(*files, **how)
     task = Task(parse_labels(["revenue@5"]), cc.preset("standard"))
     background = Background(None, tmp_path / "items.parquet")
 
     assert alone["revenue@5"] > 0
-    assert found["revenue@5"] == alone["revenue@5"]
+    assert result["revenue@5"] == alone["revenue@5"]
     _assert_as_duckdb(files, task, background)
 
 

@@ -12,15 +12,15 @@ import concord as cc
 from tests.inputs.bad_arguments import LISTS, TRUTH
 from tests.inputs.bad_inputs import BAD_INPUTS
 from tests.inputs.inputs import BadInput
-from tests.spark.tables import MARKS, Tables, frame, on_one_machine, on_spark, tables
+from tests.spark.tables import SPARK_MARKS, Tables, frame, on_one_machine, on_spark, tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = MARKS
+pytestmark = SPARK_MARKS
 
 METRICS = ["nDCG@10", "P@5"]
-GIVEN = tables()
+TABLES = tables()
 SAMPLED = (
     "score_is_missing",
     "space_before_id",
@@ -89,31 +89,31 @@ def _refusal(evaluate: Callable[..., Any], *tables: Any, **options: Any) -> str:
     "case", [pytest.param(c, marks=() if c in ALWAYS else pytest.mark.nightly) for c in CASES]
 )
 def test_the_same_words(spark: "SparkSession", case: str) -> None:
-    made, knobs = CASES[case]
-    held, conventions = made(GIVEN), cc.preset("standard", **knobs)
-    frames = (frame(spark, table).coalesce(1) for table in held)
+    created, knobs = CASES[case]
+    items, conventions = created(TABLES), cc.preset("standard", **knobs)
+    frames = (frame(spark, table).coalesce(1) for table in items)
 
     refused = _refusal(on_spark, *frames, conventions=conventions, buckets=3)
 
-    assert refused == _refusal(on_one_machine, *held, conventions=conventions)
+    assert refused == _refusal(on_one_machine, *items, conventions=conventions)
 
 
 @pytest.mark.parametrize("bad", SAMPLE, ids=lambda bad: bad.id)
 def test_bad_inputs_of_the_table(spark: "SparkSession", bad: BadInput) -> None:
-    held = {"recs": LISTS, "truth": TRUTH}
-    held[bad.table] = pl.read_csv(str(bad.content).encode(), schema_overrides={"item": pl.String})
+    items = {"recs": LISTS, "truth": TRUTH}
+    items[bad.table] = pl.read_csv(str(bad.content).encode(), schema_overrides={"item": pl.String})
     conventions = cc.preset("standard", **bad.conventions)
-    frames = (frame(spark, table).coalesce(1) for table in held.values())
+    frames = (frame(spark, table).coalesce(1) for table in items.values())
 
     refused = _refusal(on_spark, *frames, conventions=conventions, buckets=3)
 
-    assert refused == _refusal(on_one_machine, *held.values(), conventions=conventions)
+    assert refused == _refusal(on_one_machine, *items.values(), conventions=conventions)
 
 
 def test_rows_are_named_by_partition(spark: "SparkSession") -> None:
-    recs = frame(spark, _set(GIVEN.recs, [1400], score=NAN)).repartitionByRange(2, "user")
+    recs = frame(spark, _set(TABLES.recs, [1400], score=NAN)).repartitionByRange(2, "user")
 
-    refused = _refusal(on_spark, recs, frame(spark, GIVEN.truth))
+    refused = _refusal(on_spark, recs, frame(spark, TABLES.truth))
 
     assert re.search(r"recs: partition 1, row \d+, column 'score' \(user 116", refused)
 
@@ -122,33 +122,33 @@ def test_a_wrong_row_in_one_part_of_a_hundred(spark: "SparkSession", tmp_path: P
     folder = tmp_path / "lists of a model"
     folder.mkdir()
     for number in range(100):
-        part = GIVEN.recs[number : number + 1] if number < 99 else GIVEN.recs[99:]
+        part = TABLES.recs[number : number + 1] if number < 99 else TABLES.recs[99:]
         if number in (73, 99):
             part = _set(part, [0], score=NAN)
         part.write_parquet(folder / f"part-{number:05}.parquet")
 
-    refused = _refusal(on_spark, spark.read.parquet(str(folder)), frame(spark, GIVEN.truth))
+    refused = _refusal(on_spark, spark.read.parquet(str(folder)), frame(spark, TABLES.truth))
 
     assert "part-00073.parquet, row 1, column 'score'" in refused
-    expected = _refusal(on_one_machine, folder, GIVEN.truth)
+    expected = _refusal(on_one_machine, folder, TABLES.truth)
     assert refused == expected.replace(str(folder), "recs")
 
 
 def test_items_beyond_the_catalogue(spark: "SparkSession") -> None:
-    items = GIVEN.items.filter(pl.col("item") > 4)
-    frames = (frame(spark, table) for table in (GIVEN.recs, GIVEN.truth))
+    items = TABLES.items.filter(pl.col("item") > 4)
+    frames = (frame(spark, table) for table in (TABLES.recs, TABLES.truth))
 
     refused = _refusal(on_spark, *frames, items=items, buckets=3)
 
-    assert refused == _refusal(on_one_machine, GIVEN.recs, GIVEN.truth, items=items)
+    assert refused == _refusal(on_one_machine, TABLES.recs, TABLES.truth, items=items)
 
 
 def test_what_spark_alone_refuses(spark: "SparkSession") -> None:
-    recs, truth, train = (frame(spark, t) for t in (GIVEN.recs, GIVEN.truth, GIVEN.train))
+    recs, truth, train = (frame(spark, t) for t in (TABLES.recs, TABLES.truth, TABLES.train))
     known = cc.preset("standard", propensity={"popularity": 0.5, "clip": 0.1, "fewest": 1})
 
     unknown_users = _refusal(on_spark, recs, truth, users=[99_999])
-    another_kind = _refusal(on_spark, recs, GIVEN.truth)
+    another_kind = _refusal(on_spark, recs, TABLES.truth)
     weighed = _refusal(cc.evaluate, recs, truth, metrics=["R@5"], conventions=known, train=train)
 
     assert "users: none of them occurs in the recommendations or the ground truth" in unknown_users
@@ -161,7 +161,7 @@ def test_nothing_stays_kept_of_what_is_refused(spark: "SparkSession") -> None:
 
     refuse_users = cc.preset("standard", user_no_recs="error")
     _refusal(
-        on_spark, frame(spark, GIVEN.recs), frame(spark, GIVEN.truth), conventions=refuse_users
+        on_spark, frame(spark, TABLES.recs), frame(spark, TABLES.truth), conventions=refuse_users
     )
 
     assert spark.sparkContext._jsc.getPersistentRDDs().size() == 0

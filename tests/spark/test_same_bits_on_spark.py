@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import concord as cc
 from tests.spark.tables import (
     ACCURACY,
-    BEYOND,
-    MARKS,
+    BEYOND_ACCURACY,
+    SPARK_MARKS,
     assert_same,
     frame,
     on_one_machine,
@@ -25,63 +25,63 @@ from tests.spark.tables import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = MARKS
+pytestmark = SPARK_MARKS
 
 
-GIVEN, COPIES = tables(), tables(copies=True)
+TABLES, COPIES = tables(), tables(copies=True)
 STANDARD = cc.preset("standard")
 AS_FLOATS = (
-    GIVEN.recs.with_columns(pl.col("user").cast(pl.Float64)),
-    GIVEN.truth.with_columns(pl.col("user").cast(pl.Float64).cast(pl.String)),
+    TABLES.recs.with_columns(pl.col("user").cast(pl.Float64)),
+    TABLES.truth.with_columns(pl.col("user").cast(pl.Float64).cast(pl.String)),
 )
-NESTED = GIVEN.recs.sort("user", "score").group_by("user", maintain_order=True).agg(items="item")
+NESTED = TABLES.recs.sort("user", "score").group_by("user", maintain_order=True).agg(items="item")
 
 
 @pytest.mark.parametrize(
     ("recs", "truth", "options"),
     [
-        pytest.param(GIVEN.recs, GIVEN.truth, {"buckets": 1}, id="1 bucket"),
-        pytest.param(GIVEN.recs, GIVEN.truth, {"buckets": 3}, id="3 buckets"),
-        pytest.param(GIVEN.recs, GIVEN.truth, {"buckets": 17}, marks=pytest.mark.nightly, id="17 buckets"),
+        pytest.param(TABLES.recs, TABLES.truth, {"buckets": 1}, id="1 bucket"),
+        pytest.param(TABLES.recs, TABLES.truth, {"buckets": 3}, id="3 buckets"),
+        pytest.param(TABLES.recs, TABLES.truth, {"buckets": 17}, marks=pytest.mark.nightly, id="17 buckets"),
         pytest.param(tables(text=True).recs, tables(text=True).truth, {}, id="text as ids"),
-        pytest.param(tables(text=True).recs, GIVEN.truth, {}, id="text and integers as ids"),
+        pytest.param(tables(text=True).recs, TABLES.truth, {}, id="text and integers as ids"),
         pytest.param(*AS_FLOATS, {}, id="floats as ids"),
-        pytest.param(GIVEN.recs, GIVEN.truth, {"users": [3, 5, 7, 125, 4000]}, id="named users"),
-        pytest.param(NESTED.rename({"user": "u id"}), GIVEN.truth, {"columns": {"recs": {"user": "u id"}}}, id="nested lists"),
+        pytest.param(TABLES.recs, TABLES.truth, {"users": [3, 5, 7, 125, 4000]}, id="named users"),
+        pytest.param(NESTED.rename({"user": "u id"}), TABLES.truth, {"columns": {"recs": {"user": "u id"}}}, id="nested lists"),
     ],
 )  # fmt: skip
 def test_spark_gives_the_bits_of_one_machine(
     spark: "SparkSession", recs: pl.DataFrame, truth: pl.DataFrame, options: dict[str, Any]
 ) -> None:
-    found = on_spark(frame(spark, recs), frame(spark, truth), ACCURACY, STANDARD, **options)
+    result = on_spark(frame(spark, recs), frame(spark, truth), ACCURACY, STANDARD, **options)
 
     options.pop("buckets", None)
-    assert_same(found, on_one_machine(recs, truth, ACCURACY, STANDARD, **options))
+    assert_same(result, on_one_machine(recs, truth, ACCURACY, STANDARD, **options))
 
 
 def test_shuffled_rows_and_partitions_leave_no_trace(spark: "SparkSession") -> None:
     recs, truth = (
         frame(spark, table.sample(fraction=1.0, shuffle=True, seed=3)).repartition(5)
-        for table in (GIVEN.recs, GIVEN.truth)
+        for table in (TABLES.recs, TABLES.truth)
     )
 
-    found = on_spark(recs, truth, ACCURACY, STANDARD)
+    result = on_spark(recs, truth, ACCURACY, STANDARD)
 
-    assert_same(found, on_one_machine(GIVEN.recs, GIVEN.truth, ACCURACY, STANDARD))
+    assert_same(result, on_one_machine(TABLES.recs, TABLES.truth, ACCURACY, STANDARD))
 
 
 def test_hundreds_of_empty_partitions_are_few_tasks(spark: "SparkSession") -> None:
     """The session shuffles into two partitions."""
-    recs, truth = (frame(spark, each).repartition(300, "user") for each in (GIVEN.recs, GIVEN.truth))  # fmt: skip
+    recs, truth = (frame(spark, each).repartition(300, "user") for each in (TABLES.recs, TABLES.truth))  # fmt: skip
     spark.sparkContext.setJobGroup("empty partitions", "")
 
-    found = on_spark(recs, truth, ACCURACY, STANDARD)
+    result = on_spark(recs, truth, ACCURACY, STANDARD)
 
     tracker = spark.sparkContext.statusTracker()
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("empty partitions")]
     stages = [tracker.getStageInfo(stage) for job in jobs if job for stage in job.stageIds]
     assert max(stage.numTasks for stage in stages if stage) <= 4
-    assert_same(found, on_one_machine(GIVEN.recs, GIVEN.truth, ACCURACY, STANDARD))
+    assert_same(result, on_one_machine(TABLES.recs, TABLES.truth, ACCURACY, STANDARD))
 
 
 @pytest.mark.parametrize(
@@ -98,38 +98,38 @@ def test_ties_copies_and_policies(spark: "SparkSession", knobs: dict[str, Any]) 
     conventions = cc.preset("standard", **knobs)
     recs, truth = (frame(spark, table).coalesce(1) for table in (COPIES.recs, COPIES.truth))
 
-    found = on_spark(recs, truth, ACCURACY, conventions, buckets=4)
+    result = on_spark(recs, truth, ACCURACY, conventions, buckets=4)
 
-    assert_same(found, on_one_machine(COPIES.recs, COPIES.truth, ACCURACY, conventions))
+    assert_same(result, on_one_machine(COPIES.recs, COPIES.truth, ACCURACY, conventions))
 
 
 def test_metrics_beyond_accuracy_with_train_and_items(spark: "SparkSession") -> None:
     recs, truth, train, items = (
-        frame(spark, table) for table in (GIVEN.recs, GIVEN.truth, GIVEN.train, GIVEN.items)
+        frame(spark, table) for table in (TABLES.recs, TABLES.truth, TABLES.train, TABLES.items)
     )
-    metrics = [*ACCURACY, *BEYOND]
+    metrics = [*ACCURACY, *BEYOND_ACCURACY]
 
-    found = on_spark(recs, truth, metrics, STANDARD, buckets=5, train=train, items=items)
+    result = on_spark(recs, truth, metrics, STANDARD, buckets=5, train=train, items=items)
 
-    background = {"train": GIVEN.train, "items": GIVEN.items}
-    assert_same(found, on_one_machine(GIVEN.recs, GIVEN.truth, metrics, STANDARD, **background))
+    background = {"train": TABLES.train, "items": TABLES.items}
+    assert_same(result, on_one_machine(TABLES.recs, TABLES.truth, metrics, STANDARD, **background))
 
 
 def test_the_same_items_in_another_order_have_the_same_bits(spark: "SparkSession") -> None:
     """What reads only which items a list holds; the lists are whole, so their order is all that differs."""
-    scores = pl.Series("score", np.random.default_rng(27).random(len(GIVEN.recs)))
+    scores = pl.Series("score", np.random.default_rng(27).random(len(TABLES.recs)))
     recs, truth, train, items = (
         frame(spark, table)
-        for table in (GIVEN.recs.with_columns(scores), GIVEN.truth, GIVEN.train, GIVEN.items)
+        for table in (TABLES.recs.with_columns(scores), TABLES.truth, TABLES.train, TABLES.items)
     )
     metrics = ["P", "R", "CG", "Novelty", "ARP", "LongTail", "ILD", "Calibration"]
     expected = on_one_machine(
-        GIVEN.recs, GIVEN.truth, metrics, STANDARD, train=GIVEN.train, items=GIVEN.items
+        TABLES.recs, TABLES.truth, metrics, STANDARD, train=TABLES.train, items=TABLES.items
     )
 
-    found = on_spark(recs, truth, metrics, STANDARD, buckets=3, train=train, items=items)
+    result = on_spark(recs, truth, metrics, STANDARD, buckets=3, train=train, items=items)
 
-    assert_same(found, expected)
+    assert_same(result, expected)
 
 
 METRICS = ["nDCG@3", "AP@2", "P@3", "RR"]
@@ -160,26 +160,30 @@ POLICIES = st.fixed_dictionaries(
 
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rows=st.tuples(ROWS, JUDGED), asked=st.tuples(KNOBS, POLICIES), buckets=st.integers(1, 3))
-def test_values_or_refusals(spark: "SparkSession", rows: Any, asked: Any, buckets: int) -> None:
+@given(
+    rows=st.tuples(ROWS, JUDGED), requested=st.tuples(KNOBS, POLICIES), buckets=st.integers(1, 3)
+)
+def test_values_or_refusals(spark: "SparkSession", rows: Any, requested: Any, buckets: int) -> None:
     recs, truth = (
-        pl.DataFrame(held, schema=["user", "item", value], orient="row")
-        for held, value in zip(rows, ("score", "grade"), strict=True)
+        pl.DataFrame(values, schema=["user", "item", value], orient="row")
+        for values, value in zip(rows, ("score", "grade"), strict=True)
     )
-    knobs, policies = asked
+    knobs, policies = requested
     how = METRICS, cc.preset("standard", **knobs)
     lists, judged = (frame(spark, table).coalesce(1) for table in (recs, truth))
 
-    expected = _told(lambda: on_one_machine(recs, truth, *how, policies=policies))
-    found = _told(lambda: on_spark(lists, judged, *how, policies=policies, buckets=buckets))
+    expected = _result_or_message(lambda: on_one_machine(recs, truth, *how, policies=policies))
+    result = _result_or_message(
+        lambda: on_spark(lists, judged, *how, policies=policies, buckets=buckets)
+    )
 
     if isinstance(expected, str):
-        assert found == expected
+        assert result == expected
     else:
-        assert_same(found, expected)
+        assert_same(result, expected)
 
 
-def _told(evaluate: Callable[[], Any]) -> Any:
+def _result_or_message(evaluate: Callable[[], Any]) -> Any:
     """The result, or why there is none."""
     try:
         return evaluate()

@@ -66,8 +66,8 @@ def environment(port: int) -> dict[str, str]:
 @contextmanager
 def store(**changes: str) -> Iterator[Store]:
     """A server with a bucket; `changes`: of its environment."""
-    with served([sys.executable, "-m", "moto.server", "-H", HOST, "-p"], **changes) as found:
-        started = Store(*found)
+    with served([sys.executable, "-m", "moto.server", "-H", HOST, "-p"], **changes) as file:
+        started = Store(*file)
         started.client.create_bucket(Bucket=BUCKET)
         yield started
 
@@ -91,9 +91,9 @@ def served(command: list[str], **changes: str) -> Iterator[tuple[int, subprocess
 
 
 def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind((HOST, 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as file:
+        file.bind((HOST, 0))
+        return int(file.getsockname()[1])
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
@@ -153,10 +153,10 @@ class Line:
         with suppress(OSError):
             while True:
                 reader, _ = self._listening.accept()
-                there = socket.create_connection((HOST, self.to))
-                self._open += [reader, there]
-                self._start(self._carry, reader, there, False)
-                self._start(self._carry, there, reader, True)
+                remote = socket.create_connection((HOST, self.to))
+                self._open += [reader, remote]
+                self._start(self._carry, reader, remote, False)
+                self._start(self._carry, remote, reader, True)
 
     def _carry(self, source: socket.socket, target: socket.socket, counts: bool) -> None:
         with suppress(OSError):

@@ -208,17 +208,19 @@ def test_reports_name_address_and_etag_and_nothing_holds_a_secret(s3: Store) -> 
     truth = {"1": ["1"], "2": ["5"]}
     options: dict[str, Any] = {"metrics": ["P@5"], "conventions": "standard"}
     models = {"one": lists, "two": lists}
-    found = concord.compare(models, truth, baseline="one", resamples=99, panel=False, **options)
-    found.to_html("report.html")
+    comparison = concord.compare(
+        models, truth, baseline="one", resamples=99, panel=False, **options
+    )
+    comparison.to_html("report.html")
     with pytest.raises(InputError) as missing:
         concord.evaluate(f"s3://{BUCKET}/secret/none.csv", truth, **options)
     _, quality = loaded(lists, allow_outside=True)
 
     files = [path for path in Path().rglob("*") if path.is_file() and path.suffix != ".csv"]
     assert {"report.html", "m.json", "m.parquet"} <= {path.name for path in files}
-    assert lists in str(found.provenance)
+    assert lists in str(comparison.provenance)
     assert "etag " in Path("report.html").read_text(encoding="utf-8")
-    printed = f"{found} {found.provenance} {found.quality} {missing.value}".encode()
+    printed = f"{comparison} {comparison.provenance} {comparison.quality} {missing.value}".encode()
     for content in (printed, *(path.read_bytes() for path in files)):
         assert SECRET.encode() not in content
         assert KEY.encode() not in content

@@ -61,11 +61,11 @@ def test_its_hash_is_that_of_the_version_and_its_files() -> None:
     before = loaded("table")[1]
     again = loaded("table")[1]
     Path("table/_delta_log/left by somebody.tmp").write_text("x", encoding="utf-8")
-    beside = loaded("table")[1]
+    other = loaded("table")[1]
     write_deltalake("table", LISTS.filter(pl.col("user") == "u1"), mode="append")
     after = loaded("table")[1]
 
-    assert before == again == beside
+    assert before == again == other
     assert before["sha256"] != after["sha256"]
     assert (before["delta_version"], after["delta_version"]) == (2, 3)
     assert after["rows"] == len(LISTS)
@@ -75,11 +75,11 @@ def test_the_library_reads_it_from_a_store(s3: Store) -> None:
     address = s3.put(Path(_table(partition_by=["day"])), "delta/table")
     truth = {f"u{n}": ["i1", "i3"] for n in range(10)}
 
-    here = concord.evaluate("table", truth, metrics=["AP@4"], conventions="standard")
-    there = concord.evaluate(address, truth, metrics=["AP@4"], conventions="standard")
+    result = concord.evaluate("table", truth, metrics=["AP@4"], conventions="standard")
+    actual = concord.evaluate(address, truth, metrics=["AP@4"], conventions="standard")
     rows, quality = loaded(address, allow_outside=True)
 
-    assert there.per_user.equals(here.per_user, null_equal=True)
+    assert actual.per_user.equals(result.per_user, null_equal=True)
     assert rows == loaded("table")[0]
     assert quality["delta_version"] == 2
     assert quality["etag"].endswith(".dir")
@@ -201,7 +201,9 @@ def _deleted(row: int) -> dict[str, Any]:
     content += bytes(-len(content) % 4)
     digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
     words = struct.unpack(f">{len(content) // 4}I", content)
-    text = "".join(digits[word // 85**place % 85] for word in words for place in (4, 3, 2, 1, 0))
+    text = "".join(
+        digits[word // 85**position % 85] for word in words for position in (4, 3, 2, 1, 0)
+    )
     return {
         "storageType": "i",
         "pathOrInlineDv": text,

@@ -32,16 +32,16 @@ def test_models_in_a_store_run_when_their_files_change(server: Store, tmp_path: 
             "models.ease-recent.path": recent,
         },
     )
-    there = environment(server.port)
+    remote = environment(server.port)
 
-    run_stages(project, *(stage.replace("@", " ") for stage in STAGES), **there)
-    run(project, "dvc", "commit", "-f", "-q", *STAGES, **there)
-    again = run(project, "dvc", "status", "--json", *STAGES, **there)
+    run_stages(project, *(stage.replace("@", " ") for stage in STAGES), **remote)
+    run(project, "dvc", "commit", "-f", "-q", *STAGES, **remote)
+    again = run(project, "dvc", "status", "--json", *STAGES, **remote)
     content = (demo / "popularity.csv").read_bytes()
     server.client.put_object(
         Bucket=server.bucket, Key="demo/popularity.csv", Body=content.rstrip(b"\n")
     )
-    changed = run(project, "dvc", "status", "--json", *STAGES, **there)
+    changed = run(project, "dvc", "status", "--json", *STAGES, **remote)
 
     assert json.loads(again) == {}
     assert list(json.loads(changed)) == ["load@popularity"]

@@ -39,13 +39,13 @@ def test_objects_give_the_values_and_bytes_of_files(
     address = server.put(local, f"same/{form}/{local.name}")
 
     options: dict[str, Any] = {"metrics": ["nDCG@10", "AP@10"], "conventions": "standard"}
-    here, there = (concord.evaluate(lists, TRUTH, **options) for lists in (local, address))
+    actual, outcome = (concord.evaluate(lists, TRUTH, **options) for lists in (local, address))
     _, quality = loaded(local.name)
     rows = Path("results/lists/m.parquet").read_bytes()
     _, remote = loaded(address, allow_outside=True)
 
-    assert 0 < here["nDCG@10"] < 1
-    assert there.per_user.equals(here.per_user, null_equal=True)
+    assert 0 < actual["nDCG@10"] < 1
+    assert outcome.per_user.equals(actual.per_user, null_equal=True)
     assert Path("results/lists/m.parquet").read_bytes() == rows
     hashes_of = {"path", "sha256", "md5", "etag"}
     assert {k: v for k, v in remote.items() if k not in hashes_of} == {
@@ -70,15 +70,15 @@ def test_truth_catalogue_train_and_users_lie_there_too(s3: Store, tmp_path: Path
         "metrics": ["nDCG@10", "ILD@10", "Novelty@10"],
         "conventions": "standard",
     }
-    here = concord.evaluate(
+    result = concord.evaluate(
         LISTS, TRUTH, train="truth.csv", items=tmp_path / "items.jsonl", input={"unknown_items": "keep"}, **how)  # fmt: skip
-    there = concord.evaluate(
+    actual = concord.evaluate(
         LISTS, f"{at}/truth.csv", train=f"{at}/truth.csv", items=f"{at}/items.jsonl", input={"unknown_items": "keep"}, **how)  # fmt: skip
     compared = concord.compare(
         {"one": LISTS, "two": LISTS}, TRUTH, metrics=["P@5"], baseline="one", conventions="standard",
         users=f"{at}/users.csv", segments={"age": {"by": "user", "column": "age"}}, resamples=99, panel=False)  # fmt: skip
 
-    assert there.per_user.equals(here.per_user, null_equal=True)
+    assert actual.per_user.equals(result.per_user, null_equal=True)
     assert compared.leaderboard is not None
 
 
@@ -178,10 +178,10 @@ def test_keys_with_signs_of_addresses_are_read_as_they_are(s3: Store, tmp_path: 
     LISTS.write_parquet(part)
     address = s3.put(tmp_path / "lists", "signs")
 
-    there = concord.evaluate(address, TRUTH, metrics=["P@5"], conventions="standard")
+    result = concord.evaluate(address, TRUTH, metrics=["P@5"], conventions="standard")
 
-    here = concord.evaluate(LISTS, TRUTH, metrics=["P@5"], conventions="standard")
-    assert there.per_user.equals(here.per_user, null_equal=True)
+    actual = concord.evaluate(LISTS, TRUTH, metrics=["P@5"], conventions="standard")
+    assert result.per_user.equals(actual.per_user, null_equal=True)
 
 
 def test_parts_that_are_removed_between_listing_and_hashing_are_not_left_out(
@@ -220,9 +220,9 @@ def test_an_object_that_changes_while_it_is_read_is_refused(
 ) -> None:
     address = s3.put(written("csv"), "changing.csv")
 
-    def keep_and_change(*given: object, **named: object) -> object:
+    def keep_and_change(*inputs: object, **selected: object) -> object:
         s3.client.put_object(Bucket=s3.bucket, Key="changing.csv", Body=b"user,item\nu,a\n")
-        return load_recommendations(*given, **named)  # type: ignore[arg-type]
+        return load_recommendations(*inputs, **selected)  # type: ignore[arg-type]
 
     monkeypatch.setattr("concord.pipeline.stages.load.load_recommendations", keep_and_change)
 

@@ -41,16 +41,21 @@ from tests.stores.server import KEY, SECRET
 def test_what_an_address_names(
     text: str, store: str, bucket: str, key: str, account: str | None
 ) -> None:
-    found = parse_address(text)
+    result = parse_address(text)
 
     assert is_remote(text)
-    assert (found.store, found.bucket, found.key, found.account) == (store, bucket, key, account)
-    assert parse_address(str(found)) == found
-    assert str(parse_place(text)) == str(found)
+    assert (result.store, result.bucket, result.key, result.account) == (
+        store,
+        bucket,
+        key,
+        account,
+    )
+    assert parse_address(str(result)) == result
+    assert str(parse_place(text)) == str(result)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("s3://bucket", "names no object"),
         ("s3://", "names no object"),
@@ -61,8 +66,8 @@ def test_what_an_address_names(
         ("abfs://c@acc.example.org/k.csv", "holds a user, a password or a port"),
     ],
 )
-def test_what_is_no_address_of_an_object_is_refused(text: str, said: str) -> None:
-    with pytest.raises(InputError, match=said.replace("`", ".").replace("..", "..")):
+def test_what_is_no_address_of_an_object_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message.replace("`", ".").replace("..", "..")):
         parse_address(text)
 
 
@@ -117,9 +122,9 @@ def test_a_key_and_a_token_of_azure_are_refused(monkeypatch: pytest.MonkeyPatch)
 
     with pytest.raises(
         InputError, match="a key or a SAS token, and the environment has both"
-    ) as told:
+    ) as error:
         open_filesystem(parse_address("abfs://c@account.dfs.core.windows.net/k.csv"))
-    assert SECRET not in str(told.value)
+    assert SECRET not in str(error.value)
 
 
 FAILURES = {  # as pyarrow 25 words them
@@ -147,15 +152,15 @@ FAILURES = {  # as pyarrow 25 words them
 
 
 @pytest.mark.parametrize(
-    ("where", "message", "said"),
+    ("where", "message", "actual"),
     [(where, *each) for where, cases in FAILURES.items() for each in cases],
 )
-def test_failures_are_told_in_words_of_ours(where: str, message: str, said: str) -> None:
+def test_failures_are_told_in_words_of_ours(where: str, message: str, actual: str) -> None:
     error = OSError(f"{message} {SECRET}")
 
     assert is_store_failure(where, error)
-    assert said in (told := str(store_problem(where, error)))
-    assert SECRET not in told
+    assert actual in (reported := str(store_problem(where, error)))
+    assert SECRET not in reported
     assert not is_store_failure("lists.csv", error)
 
 
@@ -166,7 +171,7 @@ def test_what_is_damaged_is_no_failure_of_the_store() -> None:
     assert not is_store_failure("s3://b/k", OSError("Couldn't deserialize thrift"))
 
 
-def _found(path: str, **results: str) -> list[tuple[Any, ...]]:
+def _loaded(path: str, **results: str) -> list[tuple[Any, ...]]:
     params = params_of(path)
     params = params.model_copy(update={"results": params.results.model_copy(update=results)})
     return [(each.location, each.what, each.fix) for each in place_problems(params, Path.cwd())]
@@ -185,16 +190,16 @@ def test_what_lies_in_a_store_needs_consent(
 
 
 def test_secrets_are_found_when_params_are_read() -> None:
-    found = _found(f"s3://{KEY}:{SECRET}@b/lists.csv")
+    result = _loaded(f"s3://{KEY}:{SECRET}@b/lists.csv")
 
-    assert [keys for keys, _, _ in found] == [("data", "truth", "path"), ("models", "m", "path")]
-    assert "holds a user, a password or a port" in found[0][1]
-    assert SECRET not in str(found)
-    assert KEY not in str(found)
+    assert [keys for keys, _, _ in result] == [("data", "truth", "path"), ("models", "m", "path")]
+    assert "holds a user, a password or a port" in result[0][1]
+    assert SECRET not in str(result)
+    assert KEY not in str(result)
 
 
 def test_results_are_written_on_this_machine() -> None:
-    (finding,) = _found("lists.csv", lists="s3://b/lists")
+    (finding,) = _loaded("lists.csv", lists="s3://b/lists")
 
     assert finding == (("results", "lists"), "is an address", "name a folder of the project, such as results/lists")  # fmt: skip
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 
 def _described(event: str, arguments: tuple[object, ...]) -> str:
-    shown = [os.fsdecode(a) if isinstance(a, bytes) else str(a) for a in arguments[:3]]
+    recommended = [os.fsdecode(a) if isinstance(a, bytes) else str(a) for a in arguments[:3]]
     if event == "open" and len(arguments) > 2 and isinstance(arguments[2], int):
-        shown[2:] = ["writes" if arguments[2] & (os.O_WRONLY | os.O_RDWR) else "reads"]
-    return " ".join([event, *shown])
+        recommended[2:] = ["writes" if arguments[2] & (os.O_WRONLY | os.O_RDWR) else "reads"]
+    return " ".join([event, *recommended])
 
 
 def _break_at(number: int, pattern: str, do: str) -> None:
@@ -33,11 +33,11 @@ def _break_at(number: int, pattern: str, do: str) -> None:
         count += 1
         if count != number:
             return
-        mark = Path(os.environ.get("FAULT_MARK", os.devnull))
-        mark.touch()
+        marker = Path(os.environ.get("FAULT_MARK", os.devnull))
+        marker.touch()
         if do == "die":
             os.kill(os.getpid(), signal.SIGKILL)
-        while mark.exists():
+        while marker.exists():
             time.sleep(0.02)
 
     sys.addaudithook(watch)

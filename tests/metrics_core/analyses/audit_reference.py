@@ -73,9 +73,11 @@ def divergence(train: Sequence[Row], truth: Sequence[Row]) -> float:
     return total
 
 
-def alike(members: Mapping[int, set[int]], fewest: int, share: float) -> set[tuple[int, int]]:
+def similar_pairs(
+    members: Mapping[int, set[int]], fewest: int, share: float
+) -> set[tuple[int, int]]:
     """Pairs of sets whose Jaccard share is high enough: every pair is looked at."""
-    large = {one: held for one, held in members.items() if len(held) >= fewest}
+    large = {one: items for one, items in members.items() if len(items) >= fewest}
     return {
         (a, b)
         for a, b in combinations(sorted(large), 2)

@@ -21,11 +21,11 @@ def tables() -> dict[str, Any]:
     """Lists of three models, the truth, and the country of each user."""
     rng = np.random.default_rng(14)
     users = [f"u{number}" for number in range(USERS)]
-    wanted = {user: [str(rng.choice(ITEMS))] for user in users}
+    relevant = {user: [str(rng.choice(ITEMS))] for user in users}
     luck = rng.random(USERS)
     models = {
         name: {
-            user: _list(rng, wanted[user][0], hits=bool(at < rate))
+            user: _list(rng, relevant[user][0], hits=bool(at < rate))
             for user, at in zip(users, 0.7 * luck + 0.3 * rng.random(USERS), strict=True)
         }
         for name, rate in (("popularity", 0.4), ("als", 0.45), ("ease", 0.5))
@@ -34,38 +34,38 @@ def tables() -> dict[str, Any]:
         "user": users,
         "country": ["no" if number % 4 == 0 else "se" for number in range(USERS)],
     }
-    return {"models": models, "truth": wanted, "users": countries}
+    return {"models": models, "truth": relevant, "users": countries}
 
 
-def _list(rng: np.random.Generator, wanted: str, *, hits: bool) -> list[str]:
-    shown = [item for item in rng.permutation(ITEMS)[:6].tolist() if item != wanted][:5]
+def _list(rng: np.random.Generator, relevant: str, *, hits: bool) -> list[str]:
+    recommended = [item for item in rng.permutation(ITEMS)[:6].tolist() if item != relevant][:5]
     if hits:
-        shown[int(rng.integers(5))] = wanted
-    return shown
+        recommended[int(rng.integers(5))] = relevant
+    return recommended
 
 
 def compared(**more: Any) -> cc.Comparison:
     """The models of the shop against popularity."""
-    held = tables()
+    items = tables()
     how: dict[str, Any] = {
         "metrics": METRICS,
         "primary": ["nDCG@5", "R@5"],
         "baseline": "popularity",
         "min_effect": {"nDCG@5": 0.01, "default": "2%"},
         "conventions": "standard",
-        "users": pl.DataFrame(held["users"]),
+        "users": pl.DataFrame(items["users"]),
         "items": {item: ["all"] for item in ITEMS},
         "segments": {"country": {"by": "user", "column": "country"}},
         "resamples": 99,
         "panel": False,
     }
-    return cc.compare(held["models"], held["truth"], **how | more)
+    return cc.compare(items["models"], items["truth"], **how | more)
 
 
 def per_user() -> dict[str, Any]:
     """Model -> users' values."""
-    held = tables()
+    items = tables()
     return {
-        name: cc.evaluate(lists, held["truth"], metrics=METRICS[:2], conventions="standard")
-        for name, lists in held["models"].items()
+        name: cc.evaluate(lists, items["truth"], metrics=METRICS[:2], conventions="standard")
+        for name, lists in items["models"].items()
     }

@@ -30,68 +30,68 @@ def is_chosen(id_: Id, share: float, seed: int) -> bool:
 def once(rows: Iterable[Row], repeats: str) -> tuple[list[Row], Counter[str]]:
     """Rows without those that say the same, the best grade kept; with `first` a user's first time of each item."""
     best: dict[tuple[Id, Id, float], float] = {}
-    out: Counter[str] = Counter()
+    output: Counter[str] = Counter()
     for user, item, time, grade in rows:
-        out["duplicate"] += (user, item, time) in best
+        output["duplicate"] += (user, item, time) in best
         best[user, item, time] = max(grade, best.get((user, item, time), grade))
-    kept = [(*key, grade) for key, grade in best.items()]
+    remaining = [(*key, grade) for key, grade in best.items()]
     if repeats == "first":
-        kept, repeated = first_times(kept)
-        out["repeat"] += repeated
-    return kept, out
+        remaining, repeated = first_times(remaining)
+        output["repeat"] += repeated
+    return remaining, output
 
 
 def first_times(rows: Iterable[Row]) -> tuple[list[Row], int]:
-    met: dict[tuple[Id, Id], Row] = {}
+    visited: dict[tuple[Id, Id], Row] = {}
     again = 0
     for row in sorted(rows, key=lambda row: row[2]):
-        again += row[:2] in met
-        met.setdefault(row[:2], row)
-    return list(met.values()), again
+        again += row[:2] in visited
+        visited.setdefault(row[:2], row)
+    return list(visited.values()), again
 
 
 def divided(
-    rows: Iterable[Row], how: str, given: Mapping[str, Any], repeats: str = "keep"
+    rows: Iterable[Row], how: str, inputs: Mapping[str, Any], repeats: str = "keep"
 ) -> tuple[Sides, Counter[str]]:
     """Sides, each in order, and why the other rows stand on none."""
-    kept, out = once(rows, repeats)
+    remaining, output = once(rows, repeats)
     names = ("train", "truth", "history") if how == "users" else ("train", "truth")
     sides: Sides = {name: [] for name in names}
-    for row, side in zip(kept, sides_of(kept, how, given), strict=True):
+    for row, side in zip(remaining, sides_of(remaining, how, inputs), strict=True):
         if side == "gap":
-            out["gap"] += 1
+            output["gap"] += 1
         else:
             sides[side].append(row)
     sides["truth"], again = first_times(sides["truth"])
-    out["repeat_in_truth"] += again
-    return {side: in_order(each) for side, each in sides.items()}, out
+    output["repeat_in_truth"] += again
+    return {side: in_order(each) for side, each in sides.items()}, output
 
 
-def sides_of(rows: list[Row], how: str, given: Mapping[str, Any]) -> list[str]:
+def sides_of(rows: list[Row], how: str, inputs: Mapping[str, Any]) -> list[str]:
     if how == "global-time":
-        at = given.get("at")
+        at = inputs.get("at")
         if at is None:
-            most = ceil(Fraction(str(given["share"])) * len(rows))
+            most = ceil(Fraction(str(inputs["share"])) * len(rows))
             at = sorted(row[2] for row in rows)[len(rows) - most]
-        before = at - given.get("gap", 0.0)
+        before = at - inputs.get("gap", 0.0)
         return ["truth" if t >= at else "train" if t < before else "gap" for _, _, t, _ in rows]
     if how == "cold-items":
-        cold = cold_items(rows, **given)
+        cold = cold_items(rows, **inputs)
         return ["truth" if row[1] in cold else "train" for row in rows]
     of_user: dict[Id, list[Row]] = defaultdict(list)
     for row in in_order(rows):
         of_user[row[0]].append(row)
-    last = given.get("last", 1)
-    found = []
+    last = inputs.get("last", 1)
+    results = []
     for row in rows:
-        own = of_user[row[0]]
-        is_last = len(own) > last and row in own[-last:]
-        held = how == "users" and is_chosen(row[0], given["share"], given.get("seed", 0))
-        if how == "users" and not held:
-            found.append("train")
+        conventions = of_user[row[0]]
+        is_last = len(conventions) > last and row in conventions[-last:]
+        items = how == "users" and is_chosen(row[0], inputs["share"], inputs.get("seed", 0))
+        if how == "users" and not items:
+            results.append("train")
         else:
-            found.append("truth" if is_last else "history" if held else "train")
-    return found
+            results.append("truth" if is_last else "history" if items else "train")
+    return results
 
 
 def cold_items(rows: list[Row], share: float, newest: bool = False, seed: int = 0) -> set[Id]:

@@ -21,8 +21,8 @@ HOW: dict[str, Any] = {"metrics": ["Hit@2"], "conventions": "standard", "columns
 TITLES = {"x": "Up", "y": " up", "z": "Coco", "w": "WALL·E"}
 
 
-def rows(of: Any) -> pl.DataFrame:
-    return pl.DataFrame(of, schema=["user", "item", "time"], orient="row")
+def rows(items: Any) -> pl.DataFrame:
+    return pl.DataFrame(items, schema=["user", "item", "time"], orient="row")
 
 
 def audited(models: Any = None, **changed: Any) -> cc.Audit:
@@ -208,13 +208,13 @@ def test_it_counts_as_plain_python_does(
     truth = [(user, item, time) for (user, item), time in wanted.items()]
     lists.setdefault(truth[0][0], [0, 1, 2, 3, 4])  # somebody is evaluated
 
-    found = cc.audit({"als": lists}, rows(truth), train=rows(train), **HOW)
+    audit = cc.audit({"als": lists}, rows(truth), train=rows(train), **HOW)
 
     for check, counted in reference.checks(train, truth, lists, k=2).items():
-        count = found[check].count
+        count = audit[check].count
         assert (count.rows, count.users, count.items) == (counted.rows, len(counted.users), len(counted.items)), check  # fmt: skip
-        assert bool(found[check].effects) == bool(counted.users)
-    assert found["popularity_drift"].count.bits == pytest.approx(reference.divergence(train, truth), abs=1e-12)  # fmt: skip
+        assert bool(audit[check].effects) == bool(counted.users)
+    assert audit["popularity_drift"].count.bits == pytest.approx(reference.divergence(train, truth), abs=1e-12)  # fmt: skip
 
 
 def test_the_order_of_rows_changes_nothing(audit: cc.Audit) -> None:

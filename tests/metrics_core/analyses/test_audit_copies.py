@@ -29,46 +29,46 @@ def _audit(train: pl.DataFrame, truth: pl.DataFrame, items: pl.DataFrame | None 
     return cc.audit({"als": recs}, truth, train=train, items=items, metrics=["Hit@10"], conventions="standard")  # fmt: skip
 
 
-def _held(train: pl.DataFrame, of: str, by: str) -> dict[int, set[int]]:
-    held: dict[int, set[int]] = {}
-    for one, member in train.select(of, by).iter_rows():
-        held.setdefault(one, set()).add(member)
-    return held
+def _sets_by(train: pl.DataFrame, items: str, key: str) -> dict[int, set[int]]:
+    actual: dict[int, set[int]] = {}
+    for one, member in train.select(items, key).iter_rows():
+        actual.setdefault(one, set()).add(member)
+    return actual
 
 
 @pytest.mark.parametrize("same", [1.0, 0.9])
 def test_items_with_nearly_the_same_users_are_found(same: float) -> None:
     """The truth wants copies of what a user has: every row of it leaks."""
     train = _interactions(same)
-    pairs = reference.alike(_held(train, "item", "user"), 10, 0.8)
+    pairs = reference.similar_pairs(_sets_by(train, "item", "user"), 10, 0.8)
     first = train.filter(pl.col("item") < COPIED).group_by("user").agg(pl.col("item").min())
     truth = first.with_columns(pl.col("item") + 1000).sort("user")
     train = train.join(truth, on=["user", "item"], how="anti")
-    copied = {b for a, b in reference.alike(_held(train, "item", "user"), 10, 0.8)}
+    copied = {b for a, b in reference.similar_pairs(_sets_by(train, "item", "user"), 10, 0.8)}
 
-    found = _audit(train, truth)["item_copies"]
+    audit = _audit(train, truth)["item_copies"]
 
     assert {b - a for a, b in pairs} == {1000}
     leaks = truth.filter(pl.col("item").is_in(list(copied)))
-    assert found.count.rows == len(leaks)
-    assert len(found.effects) == bool(copied)
+    assert audit.count.rows == len(leaks)
+    assert len(audit.effects) == bool(copied)
 
 
 def test_users_who_are_one_person_leak_the_truth_to_each_other() -> None:
     """Users from 900 on have all that users 0 to 4 have, and what these want."""
     train = _interactions(0.0)
     of_first = train.filter(pl.col("user") < 5)
-    wanted = pl.DataFrame({"user": range(5), "item": [500 + n for n in range(5)]})
-    twins = pl.concat([of_first, wanted]).with_columns(pl.col("user") + 900)
+    relevant = pl.DataFrame({"user": range(5), "item": [500 + n for n in range(5)]})
+    twins = pl.concat([of_first, relevant]).with_columns(pl.col("user") + 900)
     train = pl.concat([train, twins])
-    large = {user for user, held in _held(of_first, "user", "item").items() if len(held) >= 10}
+    large = {user for user, items in _sets_by(of_first, "user", "item").items() if len(items) >= 10}
 
-    found = _audit(train, wanted)["user_copies"]
+    audit = _audit(train, relevant)["user_copies"]
 
-    assert found.count.rows == len(large) > 0
-    assert found.count.severity == "serious"
+    assert audit.count.rows == len(large) > 0
+    assert audit.count.severity == "serious"
     first = min(large)
-    assert found.examples[0] == {
+    assert audit.examples[0] == {
         "user": f"{first}",
         "item": f"{500 + first}",
         "copy": f"{900 + first}",
@@ -77,13 +77,13 @@ def test_users_who_are_one_person_leak_the_truth_to_each_other() -> None:
 
 def test_no_pair_is_told_that_is_none() -> None:
     train = _interactions(0.0)
-    assert reference.alike(_held(train, "item", "user"), 10, 0.8) == set()
+    assert reference.similar_pairs(_sets_by(train, "item", "user"), 10, 0.8) == set()
     truth = pl.DataFrame({"user": [0], "item": [1]})
 
-    found = _audit(train, truth)
+    audit = _audit(train, truth)
 
-    assert found["item_copies"].count.severity is None
-    copies = found["user_copies"].copies
+    assert audit["item_copies"].count.severity is None
+    copies = audit["user_copies"].copies
     assert copies is not None
     assert (copies.n_ids, copies.pairs) == (0, {"items": 0})
 
@@ -97,7 +97,7 @@ def test_min_hashing_finds_nearly_all_pairs_at_the_threshold() -> None:
         rows += [(user, 2 * pair) for user in users[:18]]
         rows += [(user, 2 * pair + 1) for user in users[2:]]
     train = pl.DataFrame(rows, schema=["user", "item"], orient="row")
-    assert len(reference.alike(_held(train, "item", "user"), 10, 0.8)) == 100
+    assert len(reference.similar_pairs(_sets_by(train, "item", "user"), 10, 0.8)) == 100
     truth = pl.DataFrame({"user": [-1], "item": [-1]})
 
     copies = _audit(train, truth)["item_copies"].copies
@@ -117,11 +117,11 @@ def test_titles_and_vectors_tell_copies_and_empty_ones_do_not() -> None:
     train = pl.DataFrame({"user": [1, 1, 1], "item": [1, 3, 5]})
     truth = pl.DataFrame({"user": [1, 1, 1], "item": [2, 4, 6]})
 
-    found = _audit(train, truth, items)["item_copies"]
+    audit = _audit(train, truth, items)["item_copies"]
 
-    assert found.examples == (
+    assert audit.examples == (
         {"user": "1", "item": "2", "copy": "1"},
         {"user": "1", "item": "6", "copy": "5"},
     )
-    assert found.copies is not None
-    assert found.copies.pairs == {"title": 1, "vector": 1, "users": 0}
+    assert audit.copies is not None
+    assert audit.copies.pairs == {"title": 1, "vector": 1, "users": 0}

@@ -18,22 +18,24 @@ _counts = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1
 def test_it_is_scipys_distance_squared(pairs: list[tuple[int, int]]) -> None:
     train, truth = (np.array(counts) for counts in zip(*pairs, strict=True))
 
-    found = divergence(train, truth).sum()
+    result = divergence(train, truth).sum()
 
-    assert found == pytest.approx(jensenshannon(train, truth, base=2) ** 2, abs=1e-9)
-    assert -1e-12 <= found <= 1 + 1e-12
+    assert result == pytest.approx(jensenshannon(train, truth, base=2) ** 2, abs=1e-9)
+    assert -1e-12 <= result <= 1 + 1e-12
 
 
 def test_where_nothing_drifts_a_drift_is_told_in_a_twentieth_of_the_cases() -> None:
     """Both sides are samples of one population: observed and 19 divisions are alike, each is the largest as often."""
     random, shares = np.random.default_rng(6), 1 / np.arange(1, 61)
-    told = 0
+    reported = 0
     for _ in range(RUNS):
         train, truth = (random.multinomial(n, shares / shares.sum()) for n in (800, 300))
-        seen = divergence(train, truth).sum()
-        told += seen > max(divergence(*sides).sum() for sides in divide_at_random(train, truth))
+        observed = divergence(train, truth).sum()
+        reported += observed > max(
+            divergence(*sides).sum() for sides in divide_at_random(train, truth)
+        )
 
-    assert 0.02 <= told / RUNS <= 0.085  # 0.05 ± 3 standard errors
+    assert 0.02 <= reported / RUNS <= 0.085  # 0.05 ± 3 standard errors
 
 
 @pytest.mark.parametrize("drifted", [False, True])
@@ -51,9 +53,9 @@ def test_a_truth_like_train_is_no_drift_and_one_item_that_rises_is(drifted: bool
         train, truth = pl.concat([train, risen[:80]]), pl.concat([truth, risen])
     lists = {user: [0, 1] for user in range(400)}
 
-    found = cc.audit({"als": lists}, truth, train=train, metrics=["Hit@2"], conventions="standard")
+    audit = cc.audit({"als": lists}, truth, train=train, metrics=["Hit@2"], conventions="standard")
 
-    count = found["popularity_drift"].count
+    count = audit["popularity_drift"].count
     assert (count.severity is not None) == drifted
     assert count.bits_by_chance == pytest.approx(0.004, abs=0.001)
     assert (count.rows, count.users, count.items) == ((200, 200, 1) if drifted else (0, 0, 0))

@@ -68,15 +68,15 @@ def test_truth_in_train_is_found_with_its_effect_and_the_ranking_that_changes() 
 
     assert finding.count.severity == "serious"
     assert (finding.count.rows, finding.count.users) == (len(moved), moved["user"].n_unique())
-    told = {effect.model: effect for effect in finding.effects}
+    reported = {effect.model: effect for effect in finding.effects}
     for model in ("item-knn", "repeat"):  # what learned the answer falls without it, surely
-        assert defined(told[model].shift) < defined(told[model].ci_high) < 0
-    rest, named = truth.join(moved, on="user", how="anti"), {"truth": COLUMNS["truth"]}
+        assert defined(reported[model].shift) < defined(reported[model].ci_high) < 0
+    remainder, selected = truth.join(moved, on="user", how="anti"), {"truth": COLUMNS["truth"]}
     known = {
-        model: cc.evaluate(recs, rest, metrics=["nDCG@10"], conventions="standard", columns=named)["nDCG@10"]
+        model: cc.evaluate(recs, remainder, metrics=["nDCG@10"], conventions="standard", columns=selected)["nDCG@10"]
         for model, recs in clean.items()
     }  # fmt: skip
-    for model, effect in told.items():  # and comes near to what it is worth with a clean train
+    for model, effect in reported.items():  # and comes near to what it is worth with a clean train
         assert effect.mean is not None
         assert abs(defined(effect.mean_without) - known[model]) <= 0.02
     (reversal,) = (each for each in finding.reversals if {each.a, each.b} == {"item-knn", "repeat"})

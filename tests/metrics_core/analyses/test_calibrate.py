@@ -44,70 +44,78 @@ def compared() -> cc.Comparison:
 
 
 def _frame(*rows: tuple[str, str, float | None], **more: list[float | None]) -> pl.DataFrame:
-    named = [(f"e{i}", *row) for i, row in enumerate(rows)]
-    frame = pl.DataFrame(named, schema=["experiment", "control", "treatment", "ctr"], orient="row")
+    selected = [(f"e{i}", *row) for i, row in enumerate(rows)]
+    frame = pl.DataFrame(
+        selected, schema=["experiment", "control", "treatment", "ctr"], orient="row"
+    )
     return frame.with_columns(**{name: pl.Series(values) for name, values in more.items()})
 
 
-def _row(found: cc.Calibration, label: str, definition: str = "as pinned") -> dict[str, object]:
-    kept = found.to_frame().filter(label=label, definition=definition)
-    (row,) = kept.to_dicts()
+def _row(actual: cc.Calibration, label: str, definition: str = "as pinned") -> dict[str, object]:
+    remaining = actual.to_frame().filter(label=label, definition=definition)
+    (row,) = remaining.to_dicts()
     return row
 
 
 def test_signs_and_order_by_hand(compared: cc.Comparison) -> None:
     """RR@2: +1/4, +1/4, -1/2, +3/4 against +1, +2, -3, +4: all signs; R@2: late -> half is 0."""
-    given = _frame(("none", "late", 1.0), ("late", "half", 2.0), ("both", "half", -3.0), ("late", "both", 4.0))  # fmt: skip
-    found = cc.calibrate(given, compared)
-    rr, r = _row(found, "RR@2"), _row(found, "R@2")
+    inputs = _frame(("none", "late", 1.0), ("late", "half", 2.0), ("both", "half", -3.0), ("late", "both", 4.0))  # fmt: skip
+    calibration = cc.calibrate(inputs, compared)
+    rr, r = _row(calibration, "RR@2"), _row(calibration, "R@2")
 
     assert (rr["agree"], rr["n"], rr["n_zero"]) == (4, 4, 0)
     assert (r["agree"], r["n"], r["n_zero"]) == (3, 3, 1)
     assert rr["low"] == pytest.approx(0.025 ** (1 / 4))
     assert rr["tau"] == pytest.approx(5 / (5 * 6) ** 0.5)  # one tie of six pairs
     assert rr["tau_low"] is None
-    assert found.online[0].agreements[0].label == "RR@2"
-    assert found.reference == "R@2"
+    assert calibration.online[0].agreements[0].label == "RR@2"
+    assert calibration.reference == "R@2"
 
 
 def test_a_label_is_set_against_the_one_that_decides(compared: cc.Comparison) -> None:
     """half -> deep: R@1 -1/2, R@2 +1/2. Its lift is -1: only R@1 has the right sign, in one of two experiments."""
-    given = _frame(("half", "deep", -1.0), ("none", "both", 2.0))
-    found = _row(cc.calibrate(given, compared), "R@1")
-    own = _row(cc.calibrate(given, compared), "R@2")
+    inputs = _frame(("half", "deep", -1.0), ("none", "both", 2.0))
+    row = _row(cc.calibrate(inputs, compared), "R@1")
+    conventions = _row(cc.calibrate(inputs, compared), "R@2")
 
-    assert (found["agree"], found["n"]) == (2, 2)
-    assert (found["only_this"], found["only_reference"], found["p_reference"]) == (1, 0, 1.0)
-    assert (own["only_this"], own["only_reference"], own["p_reference"]) == (0, 0, None)
+    assert (row["agree"], row["n"]) == (2, 2)
+    assert (row["only_this"], row["only_reference"], row["p_reference"]) == (1, 0, 1.0)
+    assert (
+        conventions["only_this"],
+        conventions["only_reference"],
+        conventions["p_reference"],
+    ) == (0, 0, None)
 
 
 def test_a_lift_that_is_not_settled_is_told_apart(compared: cc.Comparison) -> None:
     """1 / 0.6 = 1.67 standard errors; 2 / 0.5 = 4; unknown is taken at its word."""
     rows = [("none", "late", 1.0), ("none", "half", 2.0), ("none", "both", 3.0)]
-    found = _row(cc.calibrate(_frame(*rows, ctr_se=[0.6, 0.5, None]), compared), "RR@2")
+    row = _row(cc.calibrate(_frame(*rows, ctr_se=[0.6, 0.5, None]), compared), "RR@2")
     ends = _row(cc.calibrate(_frame(*rows, ctr_low=[-1.0, 1.0, 2], ctr_high=[3.0, 3, 4]), compared), "RR@2")  # fmt: skip
 
-    for each in (found, ends):
+    for each in (row, ends):
         assert (each["n"], each["n_unsettled"], each["agree_unsettled"]) == (2, 1, 1)
         assert each["n_ranked"] == 3
 
 
 def test_the_panel_s_definitions_are_rows_of_their_own(compared: cc.Comparison) -> None:
     entry = compared.panel[0]
-    found = cc.calibrate(_frame(("half", "both", 1.0)), compared)
+    calibration = cc.calibrate(_frame(("half", "both", 1.0)), compared)
 
     assert entry.metric == "R@2"
     names = [each.name for each in entry.definitions[1:] if each.values["half"] is not None]
     assert names
-    assert set(found.to_frame().filter(label="R@2")["definition"]) == {"as pinned", *names}
+    assert set(calibration.to_frame().filter(label="R@2")["definition"]) == {"as pinned", *names}
 
 
 def test_a_metric_of_which_less_is_better_is_turned(compared: cc.Comparison) -> None:
     less = [replace(each, higher_is_better=each.label != "RR@2") for each in compared.metrics]
-    found = cc.calibrate(_frame(("none", "both", 1.0)), replace(compared, metrics=tuple(less)))
+    calibration = cc.calibrate(
+        _frame(("none", "both", 1.0)), replace(compared, metrics=tuple(less))
+    )
 
-    assert _row(found, "RR@2")["agree"] == 0
-    assert _row(found, "R@2")["agree"] == 1
+    assert _row(calibration, "RR@2")["agree"] == 0
+    assert _row(calibration, "R@2")["agree"] == 1
 
 
 def _on(compared: cc.Comparison, *hashes: str, conventions: str = "") -> cc.Comparison:
@@ -158,9 +166,9 @@ def test_every_wrong_name_is_told_at_once(compared: cc.Comparison) -> None:
     with pytest.raises(cc.InputError) as refused:
         cc.calibrate(_frame(("none", "bth", 1.0), ("none@v9", "both", 1.0)), compared)
 
-    told = str(refused.value)
-    assert "experiments: row 1: treatment: 'bth' is not among the models" in told
-    assert "experiments: row 2: control: 'none@v9' names the revision 'v9'" in told
+    message = str(refused.value)
+    assert "experiments: row 1: treatment: 'bth' is not among the models" in message
+    assert "experiments: row 2: control: 'none@v9' names the revision 'v9'" in message
 
 
 @pytest.mark.parametrize("wrong", [["c"], {"v1": 3}, 5, "v1"])
@@ -173,19 +181,19 @@ def test_frames_and_files_say_the_same(compared: cc.Comparison, tmp_path: Path) 
     frame = _frame(("none", "late", 1.0), ("late", "both", None), ("half", "none", -0.5))
     file = tmp_path / "ab.csv"
     frame.write_csv(file)
-    found = [cc.calibrate(each, compared) for each in (frame, frame.to_pandas(), file, str(file))]
+    results = [cc.calibrate(each, compared) for each in (frame, frame.to_pandas(), file, str(file))]
 
     assert isinstance(frame.to_pandas(), pd.DataFrame)
-    assert all(each.to_frame().equals(found[0].to_frame()) for each in found)
-    assert "agreed with the sign of ctr in 2 of 2 experiments (16 % to 100 %)" in repr(found[0])
+    assert all(each.to_frame().equals(results[0].to_frame()) for each in results)
+    assert "agreed with the sign of ctr in 2 of 2 experiments (16 % to 100 %)" in repr(results[0])
 
 
 def test_the_result_is_shown_as_text_html_and_plain_data(compared: cc.Comparison) -> None:
-    found = cc.calibrate(_frame(("none", "late", 1.0)), compared)
+    calibration = cc.calibrate(_frame(("none", "late", 1.0)), compared)
 
-    assert found.summary.startswith("1 of 1 experiment compared\n")
-    assert "<strong>1 of 1 experiment compared</strong>" in found._repr_html_()
-    assert json.loads(json.dumps(found.to_dict()))["online"][0]["agreements"][0]["n"] == 1
+    assert calibration.summary.startswith("1 of 1 experiment compared\n")
+    assert "<strong>1 of 1 experiment compared</strong>" in calibration._repr_html_()
+    assert json.loads(json.dumps(calibration.to_dict()))["online"][0]["agreements"][0]["n"] == 1
 
 
 def test_ids_that_look_like_numbers_stay_text(tmp_path: Path) -> None:
@@ -197,7 +205,7 @@ def test_ids_that_look_like_numbers_stay_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "is empty"),
         ("experiment,control,treatment,ctr\n", "has no experiment"),
@@ -218,7 +226,7 @@ def test_ids_that_look_like_numbers_stay_text(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_is_refused_with_the_place(
-    compared: cc.Comparison, tmp_path: Path, text: str, told: str
+    compared: cc.Comparison, tmp_path: Path, text: str, message: str
 ) -> None:
     file = tmp_path / "ab.csv"
     file.write_text(text, encoding="utf-8")
@@ -226,7 +234,7 @@ def test_a_file_is_refused_with_the_place(
     with pytest.raises(cc.InputError) as refused:
         cc.calibrate(file, compared)
 
-    assert told in str(refused.value)
+    assert message in str(refused.value)
     assert str(refused.value).startswith(str(file))
 
 

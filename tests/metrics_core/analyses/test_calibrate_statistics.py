@@ -34,9 +34,9 @@ def test_perfect_agreement_of_five_experiments_leaves_48_percent() -> None:
 
 @pytest.mark.parametrize(("agree", "n"), [(8, 10), (1, 7), (33, 40), (20, 40)])
 def test_the_interval_of_signs_is_that_of_scipy(agree: int, n: int) -> None:
-    theirs = binomtest(agree, n).proportion_ci(0.9, method="exact")
+    expected = binomtest(agree, n).proportion_ci(0.9, method="exact")
 
-    assert clopper_pearson(agree, n, 0.9) == pytest.approx((theirs.low, theirs.high), rel=1e-9)
+    assert clopper_pearson(agree, n, 0.9) == pytest.approx((expected.low, expected.high), rel=1e-9)
 
 
 def test_tau_b_by_hand() -> None:
@@ -49,10 +49,10 @@ def test_tau_b_by_hand() -> None:
 @given(SERIES)
 def test_tau_b_is_that_of_plain_python_and_of_scipy(pairs: list[tuple[int, int]]) -> None:
     x, y = (np.array(each, dtype=np.float64) for each in zip(*pairs, strict=True))
-    found, theirs = tau_b(x, y), float(kendalltau(x, y).statistic)
+    result, expected = tau_b(x, y), float(kendalltau(x, y).statistic)
 
-    assert found == pytest.approx(_slow_tau(pairs), nan_ok=True)
-    assert found == pytest.approx(theirs, nan_ok=True)
+    assert result == pytest.approx(_slow_tau(pairs), nan_ok=True)
+    assert result == pytest.approx(expected, nan_ok=True)
 
 
 def _slow_tau(pairs: list[tuple[int, int]]) -> float:
@@ -100,44 +100,46 @@ def test_from_the_number_needed_on_power_never_falls_short() -> None:
 
 def _power_by_scipy(n: int) -> float:
     """The chance of a share above 1/2 that binomtest finds."""
-    found = [k for k in range(n // 2 + 1, n + 1) if binomtest(k, n).pvalue <= 0.05]
-    return sum(math.comb(n, k) * 0.7**k * 0.3 ** (n - k) for k in found)
+    results = [k for k in range(n // 2 + 1, n + 1) if binomtest(k, n).pvalue <= 0.05]
+    return sum(math.comb(n, k) * 0.7**k * 0.3 ** (n - k) for k in results)
 
 
 def test_all_orders_are_tried_where_experiments_are_few() -> None:
     """Three experiments in the right order: 1 of 3! = 6 orders. Of signs + + -, 1/3 of the orders have all right."""
     offline = np.array([[3.0, 2, -1], [1.0, 2, 3]])
-    found = permutation_p_values(offline, np.array([2.0, 1, -2]), np.array([1.0, 1, -1]))
+    p_values = permutation_p_values(offline, np.array([2.0, 1, -2]), np.array([1.0, 1, -1]))
 
-    assert found.tau.tolist() == pytest.approx([1 / 6, 1])
-    assert found.sign[0] == pytest.approx(1 / 3)
-    assert found.tau_best[0] == pytest.approx(2 / 6)  # the reverse order is perfect for the other
+    assert p_values.tau.tolist() == pytest.approx([1 / 6, 1])
+    assert p_values.sign[0] == pytest.approx(1 / 3)
+    assert p_values.tau_best[0] == pytest.approx(
+        2 / 6
+    )  # the reverse order is perfect for the other
 
 
 def test_the_best_of_all_is_counted_as_a_slow_walk_over_all_orders_counts_it() -> None:
     rng = np.random.default_rng(7)
     offline, online = rng.normal(size=(4, 5)), rng.normal(size=5)
-    found = permutation_p_values(offline, online, np.sign(online))
-    seen = [kendalltau(each, online).statistic for each in offline]
+    p_values = permutation_p_values(offline, online, np.sign(online))
+    observed = [kendalltau(each, online).statistic for each in offline]
     best = [max(kendalltau(each, order).statistic for each in offline) for order in itertools.permutations(online)]  # fmt: skip
 
-    expected = [np.mean([b >= s - 1e-12 for b in best]) for s in seen]
-    assert found.tau_best.tolist() == pytest.approx(expected)
+    expected = [np.mean([b >= s - 1e-12 for b in best]) for s in observed]
+    assert p_values.tau_best.tolist() == pytest.approx(expected)
 
 
 def test_the_p_value_of_tau_is_that_of_scipy() -> None:
     rng = np.random.default_rng(3)
     online = rng.normal(size=12)
     offline = (online + rng.normal(size=12))[None]
-    found = permutation_p_values(offline, online, np.sign(online))
+    p_values = permutation_p_values(offline, online, np.sign(online))
     exact = kendalltau(offline[0], online, method="exact", alternative="greater").pvalue
 
-    assert float(found.tau[0]) == pytest.approx(exact, abs=4 * math.sqrt(exact / 1_999))
+    assert float(p_values.tau[0]) == pytest.approx(exact, abs=4 * math.sqrt(exact / 1_999))
 
 
 def test_signs_that_are_all_alike_tell_nothing() -> None:
     """Every lift is positive, online and offline: all agree, in every order."""
-    found = permutation_p_values(np.ones((1, 12)), np.arange(1.0, 13), np.ones(12))
+    p_values = permutation_p_values(np.ones((1, 12)), np.arange(1.0, 13), np.ones(12))
 
-    assert found.sign.tolist() == [1.0]
-    assert np.isnan(found.tau).all()
+    assert p_values.sign.tolist() == [1.0]
+    assert np.isnan(p_values.tau).all()

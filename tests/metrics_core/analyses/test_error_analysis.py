@@ -27,37 +27,39 @@ SEGMENTS = {"channel": {"by": "user", "column": "channel"}}
 
 
 def _cases(metrics: tuple[str, ...] = ("R@2", "nDCG@3"), **how: Any) -> cc.Cases:
-    given = {"model": "als", "versus": "ease", "conventions": STARS, **how}
-    return cc.cases(given.pop("models", LISTS), given.pop("truth", TRUTH), metrics=metrics, **given)
+    inputs = {"model": "als", "versus": "ease", "conventions": STARS, **how}
+    return cc.cases(
+        inputs.pop("models", LISTS), inputs.pop("truth", TRUTH), metrics=metrics, **inputs
+    )
 
 
-def _of(cases: tuple[ExampleUser, ...], user: str) -> list[ExampleUser]:
+def _of_user(cases: tuple[ExampleUser, ...], user: str) -> list[ExampleUser]:
     return [case for case in cases if case.user == user]
 
 
 def test_users_for_whom_the_model_is_behind_come_first_and_overlap_is_over_all_users() -> None:
-    found = _cases(("RR@2",))
+    cases = _cases(("RR@2",))
 
-    assert [(case.user, case.difference) for case in found.cases] == [
+    assert [(case.user, case.difference) for case in cases.cases] == [
         ("ann", 1 / 2 - 1 / 1),
         ("bob", 1 / 2 - 1 / 1),
         ("dan", 0 - 1 / 2),
     ]
-    assert (found.n_users, found.n_behind, found.n_ahead) == (4, 3, 0)
+    assert (cases.n_users, cases.n_behind, cases.n_ahead) == (4, 3, 0)
     # ann {a, b} and {b, a}, bob {x, d} and {d}, cyd the same, dan {e} and {e, x}
-    assert found.jaccard == pytest.approx((2 / 2 + 1 / 2 + 2 / 2 + 1 / 2) / 4)
+    assert cases.jaccard == pytest.approx((2 / 2 + 1 / 2 + 2 / 2 + 1 / 2) / 4)
     assert [case.user for case in _cases(("RR@2",), worst=1).cases] == ["ann"]
 
 
 def test_each_value_has_its_hits_and_the_last_line_of_its_derivation() -> None:
-    (bob,) = _of(_cases(("RR@2", "R@2", "nDCG@1")).cases, "bob")
+    (bob,) = _of_user(_cases(("RR@2", "R@2", "nDCG@1")).cases, "bob")
 
-    assert [(seen.label, seen.value_a, seen.value_b) for seen in bob.seen] == [
+    assert [(observed.label, observed.value_a, observed.value_b) for observed in bob.seen] == [
         ("RR@2", 1 / 2, 1.0),
         ("R@2", 1.0, 1.0),
         ("nDCG@1", 0.0, 1.0),
     ]
-    assert [(seen.reason_a, seen.reason_b) for seen in bob.seen] == [
+    assert [(observed.reason_a, observed.reason_b) for observed in bob.seen] == [
         ("hit at 2; RR = 1 / 2  (the first hit)", "hit at 1; RR = 1 / 1  (the first hit)"),
         ("hit at 2; R = 1 / 1  (hits / relevant)", "hit at 1; R = 1 / 1  (hits / relevant)"),
         ("no hit in the top 1; nDCG = 0 / 4", "hit at 1; nDCG = 4 / 4"),
@@ -65,19 +67,19 @@ def test_each_value_has_its_hits_and_the_last_line_of_its_derivation() -> None:
 
 
 def test_values_are_those_of_evaluate() -> None:
-    found = _cases(("RR@2", "nDCG@3", "Novelty@2"), train={"ann": ["a", "d"], "bob": ["a"]})
+    cases = _cases(("RR@2", "nDCG@3", "Novelty@2"), train={"ann": ["a", "d"], "bob": ["a"]})
 
     for model, column in (("als", "value_a"), ("ease", "value_b")):
         metrics = ["RR@2", "nDCG@3", "Novelty@2"]
         values = cc.evaluate(LISTS[model], TRUTH, metrics=metrics, conventions=STARS, train={"ann": ["a", "d"], "bob": ["a"]}).per_user  # fmt: skip
-        wide = found.values.pivot("label", index="user", values=column)
-        assert wide.equals(values.filter(pl.col("user").is_in([case.user for case in found.cases])).sort("user"))  # fmt: skip
-    assert {seen.reason_a for case in found.cases for seen in case.seen if seen.label == "Novelty@2"} == {""}  # fmt: skip
+        wide = cases.values.pivot("label", index="user", values=column)
+        assert wide.equals(values.filter(pl.col("user").is_in([case.user for case in cases.cases])).sort("user"))  # fmt: skip
+    assert {observed.reason_a for case in cases.cases for observed in case.seen if observed.label == "Novelty@2"} == {""}  # fmt: skip
 
 
 def test_items_below_the_threshold_of_a_metric_name_it() -> None:
-    (ann,) = _of(_cases(("RR@2", "nDCG@3")).cases, "ann")
-    by_rr, by_ndcg = (_of(_cases(metrics).cases, "ann")[0] for metrics in (("RR@2", "nDCG@3"), ("nDCG@3", "RR@2")))  # fmt: skip
+    (ann,) = _of_user(_cases(("RR@2", "nDCG@3")).cases, "ann")
+    by_rr, by_ndcg = (_of_user(_cases(metrics).cases, "ann")[0] for metrics in (("RR@2", "nDCG@3"), ("nDCG@3", "RR@2")))  # fmt: skip
 
     assert [(each.item, each.grade, each.relevant, each.below) for each in ann.judged] == [
         ("b", 5.0, True, ()),
@@ -89,20 +91,20 @@ def test_items_below_the_threshold_of_a_metric_name_it() -> None:
 
 
 def test_lists_have_ranks_grades_and_titles() -> None:
-    found = _cases(("RR@2",), items=TITLES)
-    (dan,) = _of(found.cases, "dan")
+    cases = _cases(("RR@2",), items=TITLES)
+    (dan,) = _of_user(cases.cases, "dan")
 
     assert [(x.rank, x.item, x.title, x.grade) for x in dan.list_b] == [(1, "e", "Earth", None), (2, "x", "X", 5.0)]  # fmt: skip
     assert [(x.item, x.title, x.rank_a, x.rank_b) for x in dan.judged] == [("x", "X", None, 2)]
     assert dan.jaccard == 1 / 2
-    assert found.to_frame().columns == [
+    assert cases.to_frame().columns == [
         "user",
         "difference",
         "Jaccard@2",
         "RBO(p=0.9)@2",
         "n_train",
     ]
-    assert found.lists.filter(user="dan", list="ease")["item"].to_list() == ["e", "x"]
+    assert cases.lists.filter(user="dan", list="ease")["item"].to_list() == ["e", "x"]
 
 
 def test_items_have_recall_and_exposure() -> None:
@@ -120,21 +122,21 @@ def test_an_item_selects_users_with_it_in_truth_or_list() -> None:
 
 
 def test_a_segment_restricts_to_its_users() -> None:
-    found = _cases(("RR@2",), users=USERS, segments=SEGMENTS, segment="channel=app")
+    cases = _cases(("RR@2",), users=USERS, segments=SEGMENTS, segment="channel=app")
 
-    assert [case.user for case in found.cases] == ["ann", "bob"]
-    assert (found.n_users, found.segment) == (2, "channel=app")
-    assert found.cases[0].segments == {"channel": "app"}
-    assert found.to_frame()["channel"].to_list() == ["app", "app"]
+    assert [case.user for case in cases.cases] == ["ann", "bob"]
+    assert (cases.n_users, cases.segment) == (2, "channel=app")
+    assert cases.cases[0].segments == {"channel": "app"}
+    assert cases.to_frame()["channel"].to_list() == ["app", "app"]
 
 
 def test_the_first_replicate_represents_its_model() -> None:
     models = {"als": {"replicates": {1: LISTS["als"], 2: LISTS["ease"]}}, "ease": LISTS["ease"]}
 
-    found, second = _cases(("RR@2",), models=models), _cases(("RR@2",), models=models, model="als-2")  # fmt: skip
+    cases, second = _cases(("RR@2",), models=models), _cases(("RR@2",), models=models, model="als-2")  # fmt: skip
 
-    assert (found.a, found.model_a, found.b, found.model_b) == ("als-1", "als", "ease", "ease")
-    assert found.cases == _cases(("RR@2",)).cases
+    assert (cases.a, cases.model_a, cases.b, cases.model_b) == ("als-1", "als", "ease", "ease")
+    assert cases.cases == _cases(("RR@2",)).cases
     assert second.n_behind == 0
 
 
@@ -142,16 +144,16 @@ def test_lists_of_one_fold_are_compared_by_its_truth() -> None:
     models = {name: {"replicates": {1: LISTS[name], 2: LISTS[name]}} for name in LISTS}
     truth = {"replicates": {1: TRUTH, 2: {"ann": {"a": 5}}}}
 
-    found = _cases(("RR@2",), models=models, truth=truth, model="als-2", versus="ease-2")
+    cases = _cases(("RR@2",), models=models, truth=truth, model="als-2", versus="ease-2")
 
-    assert found.n_users == 1
-    assert (found.n_behind, found.n_ahead) == (0, 1)
+    assert cases.n_users == 1
+    assert (cases.n_behind, cases.n_ahead) == (0, 1)
     with pytest.raises(cc.InputError, match="als-1 on fold 1 and ease-2 on fold 2"):  # fmt: skip
         _cases(("RR@2",), models=models, truth=truth, versus="ease-2")
 
 
 @pytest.mark.parametrize(
-    ("how", "where", "what"),
+    ("how", "where", "kind"),
     [
         ({"model": "alz"}, "model", "did you mean 'als'?"),
         ({"worst": 0}, "worst", "write a whole number from 1 on"),
@@ -175,12 +177,12 @@ def test_lists_of_one_fold_are_compared_by_its_truth() -> None:
         ),
     ],
 )
-def test_invalid_arguments_are_refused(how: dict[str, Any], where: str, what: str) -> None:
+def test_invalid_arguments_are_refused(how: dict[str, Any], where: str, kind: str) -> None:
     with pytest.raises(cc.InputError) as refused:
         _cases(**how)
 
     assert str(refused.value).startswith(f"{where}: ")
-    assert what in str(refused.value)
+    assert kind in str(refused.value)
 
 
 World = tuple[dict[str, dict[str, list[str]]], dict[str, dict[str, int]]]
@@ -193,8 +195,10 @@ def worlds(draw: st.DrawFn) -> World:
     lists = {name: {user: draw(some) for user in users} for name in ("one", "two")}
     grades = st.dictionaries(st.sampled_from("abcdefg"), st.integers(1, 5), min_size=1)
     truth = {user: draw(grades) for user in users}
-    for of in lists.values():  # neither tables without a row nor thresholds that no grade reaches
-        of["v"] = ["a"]
+    for (
+        items
+    ) in lists.values():  # neither tables without a row nor thresholds that no grade reaches
+        items["v"] = ["a"]
     return lists, {**truth, "v": {"a": 5}}
 
 
@@ -216,8 +220,8 @@ def _plainly(world: World, k: int) -> dict[str, Any]:
             one, two = (len(relevant.intersection(top)) / len(relevant) for top in tops)
             if one < two:
                 behind.append((one - two, user))
-    found = {item: row for item, row in items.items() if row[1] < row[2]}
-    return {"behind": sorted(behind), "items": found}
+    results = {item: row for item, row in items.items() if row[1] < row[2]}
+    return {"behind": sorted(behind), "items": results}
 
 
 @given(worlds(), st.sampled_from([1, 3, 10]))
@@ -225,13 +229,13 @@ def test_random_worlds_give_the_same_as_loops(world: World, k: int) -> None:
     lists, truth = world
     conventions = replace(STARS, user_empty_truth="zero", user_both_empty="zero")
 
-    found = cc.cases(lists, truth, model="one", versus="two", metrics=[f"R@{k}"], conventions=conventions)  # fmt: skip
+    cases = cc.cases(lists, truth, model="one", versus="two", metrics=[f"R@{k}"], conventions=conventions)  # fmt: skip
 
     expected = _plainly(world, k)
-    assert [(case.difference, case.user) for case in found.cases] == expected["behind"]
-    told = {x.item: [x.n_wanted, x.found_a, x.found_b, x.shown_a, x.shown_b] for x in found.item_cases}  # fmt: skip
-    assert told == expected["items"]
-    for case in found.cases:
+    assert [(case.difference, case.user) for case in cases.cases] == expected["behind"]
+    reported = {x.item: [x.n_wanted, x.found_a, x.found_b, x.shown_a, x.shown_b] for x in cases.item_cases}  # fmt: skip
+    assert reported == expected["items"]
+    for case in cases.cases:
         tops = [set(lists[name][case.user][:k]) for name in ("one", "two")]
         union = tops[0] | tops[1]
         assert case.jaccard == (len(tops[0] & tops[1]) / len(union) if union else None)
@@ -245,13 +249,13 @@ def _frames(kind: type[pl.DataType], seed: int | None = None) -> dict[str, Any]:
     """Return lists and truth as frames, with numbered users of this type; in another order with a seed."""
 
     def frame(rows: list[tuple[Any, ...]], column: str) -> pl.DataFrame:
-        made = pl.DataFrame(rows, schema=["user", "item", column], orient="row")
-        made = made.with_columns(pl.col("user").replace_strict(NUMBERS).cast(kind))
-        return made if seed is None else made.sample(fraction=1, shuffle=True, seed=seed)
+        created = pl.DataFrame(rows, schema=["user", "item", column], orient="row")
+        created = created.with_columns(pl.col("user").replace_strict(NUMBERS).cast(kind))
+        return created if seed is None else created.sample(fraction=1, shuffle=True, seed=seed)
 
     models = {
-        name: frame([(user, item, rank) for user, items in of.items() for rank, item in enumerate(items, 1)], "rank")
-        for name, of in LISTS.items()
+        name: frame([(user, item, rank) for user, items in actual.items() for rank, item in enumerate(items, 1)], "rank")
+        for name, actual in LISTS.items()
     }  # fmt: skip
     grades = [(user, *pair) for user, judged in TRUTH.items() for pair in judged.items()]
     return {"models": models, "truth": frame(grades, "grade")}
@@ -270,29 +274,29 @@ def test_a_repeated_item_counts_at_its_first_rank() -> None:
     twice = {"als": {"ann": ["a", "a", "b"]}, "ease": {"ann": ["b", "a", "c"]}}
     keeping = replace(STARS, duplicates="keep")
 
-    found = cc.cases(twice, {"ann": {"b": 5}}, model="als", versus="ease", metrics=["RR@3"], conventions=keeping)  # fmt: skip
+    cases = cc.cases(twice, {"ann": {"b": 5}}, model="als", versus="ease", metrics=["RR@3"], conventions=keeping)  # fmt: skip
 
-    (ann,) = found.cases
+    (ann,) = cases.cases
     assert [(each.rank, each.item) for each in ann.list_a] == [(1, "a"), (3, "b")]
     assert ann.jaccard == 2 / 3
 
 
 def test_an_error_analysis_reads_alike_as_text_and_in_a_notebook() -> None:
-    found = _cases(("RR@2",), items=TITLES)
+    cases = _cases(("RR@2",), items=TITLES)
 
-    assert json.loads(json.dumps(found.to_dict()))["n_behind"] == 3
-    for text in (found.summary, repr(found), found._repr_html_()):
+    assert json.loads(json.dumps(cases.to_dict()))["n_behind"] == 3
+    for text in (cases.summary, repr(cases), cases._repr_html_()):
         assert "3 of 4 users have a lower RR@2 with als than with ease" in text
-    assert "<td" in found._repr_html_()
-    assert len(repr(found).splitlines()) == 20 < len(found.summary.splitlines())
+    assert "<td" in cases._repr_html_()
+    assert len(repr(cases).splitlines()) == 20 < len(cases.summary.splitlines())
 
 
 def test_cases_json_is_read_back_as_the_same(tmp_path: Path) -> None:
-    file, found = tmp_path / "cases.json", _cases(items=TITLES, users=USERS, segments=SEGMENTS, input={"unknown_items": "keep"})  # fmt: skip
-    file.write_text(cases_to_json(found), encoding="utf-8")
+    file, cases = tmp_path / "cases.json", _cases(items=TITLES, users=USERS, segments=SEGMENTS, input={"unknown_items": "keep"})  # fmt: skip
+    file.write_text(cases_to_json(cases), encoding="utf-8")
 
-    assert read_cases(file) == found
+    assert read_cases(file) == cases
     for damage, message in (('"schema": 6', "has schema 1"), ('"title"', "Field required")):
-        file.write_text(cases_to_json(found).replace(damage, {'"schema": 6': '"schema": 1'}.get(damage, '"name"'), 1))  # fmt: skip
+        file.write_text(cases_to_json(cases).replace(damage, {'"schema": 6': '"schema": 1'}.get(damage, '"name"'), 1))  # fmt: skip
         with pytest.raises(InputError, match=message):
             read_cases(file)

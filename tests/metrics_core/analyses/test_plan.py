@@ -33,9 +33,11 @@ def values() -> dict[str, Any]:
     return plan_data.per_user()
 
 
-def row(plan: cc.Plan, **wanted: Any) -> PlannedDifference:
-    (found,) = [p for p in plan.differences if all(getattr(p, k) == v for k, v in wanted.items())]
-    return found
+def row(plan: cc.Plan, **relevant: Any) -> PlannedDifference:
+    (result,) = [
+        p for p in plan.differences if all(getattr(p, k) == v for k, v in relevant.items())
+    ]
+    return result
 
 
 def test_the_spread_is_that_of_users_differences(
@@ -43,41 +45,41 @@ def test_the_spread_is_that_of_users_differences(
 ) -> None:
     a, b = (values[name].per_user["nDCG@5"].to_numpy() for name in ("als", "popularity"))
 
-    found = row(cc.plan(comparison), label="nDCG@5", model="als")
+    actual = row(cc.plan(comparison), label="nDCG@5", model="als")
 
-    assert found.sd == pytest.approx(np.std(a - b, ddof=1))
-    assert found.n_users == 300
-    assert found.n_nonzero == int((a != b).sum())
+    assert actual.sd == pytest.approx(np.std(a - b, ddof=1))
+    assert actual.n_users == 300
+    assert actual.n_nonzero == int((a != b).sum())
 
 
 def test_each_number_is_that_of_its_claim(comparison: cc.Comparison) -> None:
-    found = row(cc.plan(comparison, power=0.9), label="nDCG@5", model="ease")
+    actual = row(cc.plan(comparison, power=0.9), label="nDCG@5", model="ease")
     spread, tests = (
-        VarianceComponents(defined(found.sd)),
+        VarianceComponents(defined(actual.sd)),
         3 * 2,
     )  # pairs of three models x primary metrics
 
-    assert found.tests == tests
-    assert found.effect == found.min_effect == 0.01
-    assert found.users_needed == users_needed(difference_claim(0.05), 0.01, spread, power=0.9)
+    assert actual.tests == tests
+    assert actual.effect == actual.min_effect == 0.01
+    assert actual.users_needed == users_needed(difference_claim(0.05), 0.01, spread, power=0.9)
     corrected = users_needed(difference_claim(0.05 / tests), 0.01, spread, power=0.9)
-    assert found.users_needed_corrected == corrected
-    assert found.users_equivalent == users_needed(
+    assert actual.users_needed_corrected == corrected
+    assert actual.users_equivalent == users_needed(
         equivalence_claim(0.01, 0.05), 0, spread, power=0.9
     )
-    assert found.users_better is None  # a difference of min_effect is not above it
+    assert actual.users_better is None  # a difference of min_effect is not above it
     by_hand = (1.96 + 1.2816) * spread.sd_users / math.sqrt(300)
-    assert found.smallest == pytest.approx(by_hand, rel=0.01)
+    assert actual.smallest == pytest.approx(by_hand, rel=0.01)
 
 
 def test_shares_are_of_the_baselines_mean(comparison: cc.Comparison) -> None:
     baseline = defined(comparison.score("popularity", "R@5").mean)
 
     assert row(cc.plan(comparison), label="R@5", model="als").effect == baseline * 2 / 100
-    asked = cc.plan(comparison, metrics=["R@5"], effect="50%")
-    assert {pair.effect for pair in asked.differences} == {baseline / 2}
-    assert [pair.label for pair in asked.differences] == ["R@5", "R@5"]
-    assert row(asked, model="als").users_better is not None
+    plan = cc.plan(comparison, metrics=["R@5"], effect="50%")
+    assert {pair.effect for pair in plan.differences} == {baseline / 2}
+    assert [pair.label for pair in plan.differences] == ["R@5", "R@5"]
+    assert row(plan, model="als").users_better is not None
 
 
 def test_values_give_what_a_comparison_gives(
@@ -102,23 +104,23 @@ def test_values_give_what_a_comparison_gives(
 
 
 def test_stated_numbers_give_what_a_comparison_gives(comparison: cc.Comparison) -> None:
-    there = row(cc.plan(comparison, effect=0.01), label="nDCG@5", model="als")
+    actual = row(cc.plan(comparison, effect=0.01), label="nDCG@5", model="als")
 
-    (stated,) = cc.plan(sd=there.sd, users=300, tests=6, effect=0.01).differences
+    (stated,) = cc.plan(sd=actual.sd, users=300, tests=6, effect=0.01).differences
 
-    assert stated.users_needed == there.users_needed
-    assert stated.smallest_corrected == pytest.approx(there.smallest_corrected)
+    assert stated.users_needed == actual.users_needed
+    assert stated.smallest_corrected == pytest.approx(actual.smallest_corrected)
     assert stated.label is None
 
 
 def test_segments_are_planned_where_they_are_asked_for(comparison: cc.Comparison) -> None:
     plan = cc.plan(comparison, segments=True)
 
-    found = [pair for pair in plan.differences if pair.segmentation is not None]
-    assert {(pair.segment, pair.n_users) for pair in found} == {("no", 75), ("se", 225)}
-    assert len(found) == 2 * 2 * 2  # labels x models x segments
-    untested = [pair for pair in found if pair.sd is None]
-    assert {pair.tests for pair in found} == {8 - len(untested)}
+    results = [pair for pair in plan.differences if pair.segmentation is not None]
+    assert {(pair.segment, pair.n_users) for pair in results} == {("no", 75), ("se", 225)}
+    assert len(results) == 2 * 2 * 2  # labels x models x segments
+    untested = [pair for pair in results if pair.sd is None]
+    assert {pair.tests for pair in results} == {8 - len(untested)}
     whole = row(plan, label="nDCG@5", model="ease", segment=None)
     part = row(plan, label="nDCG@5", model="ease", segment="se")
     assert (part.smallest or 0) > (whole.smallest or 0)
@@ -129,30 +131,30 @@ def test_users_needed_are_enough_for_an_interval_too() -> None:
     a = np.zeros(2000)
     a[:20] = 1.0
     frame = pl.DataFrame({"user": np.arange(2000), "R@5": a})
-    nothing = pl.DataFrame({"user": np.arange(2000), "R@5": np.zeros(2000)})
+    empty = pl.DataFrame({"user": np.arange(2000), "R@5": np.zeros(2000)})
 
-    (pair,) = cc.plan({"new": frame, "old": nothing}, baseline="old", effect=0.5).differences
+    (pair,) = cc.plan({"new": frame, "old": empty}, baseline="old", effect=0.5).differences
 
     assert pair.users_needed == 30 * 100
     few = pl.DataFrame({"user": np.arange(2000), "R@5": np.where(np.arange(2000) < 5, 1.0, 0.0)})
-    (pair,) = cc.plan({"new": few, "old": nothing}, baseline="old", effect=0.5).differences
+    (pair,) = cc.plan({"new": few, "old": empty}, baseline="old", effect=0.5).differences
     assert (pair.sd, pair.smallest, pair.users_needed) == (None, None, None)
 
 
 def test_a_gate_is_checked_with_a_model_that_is_as_good(comparison: cc.Comparison) -> None:
     plan = cc.plan(comparison)
-    found = {(g.model, g.label, g.segment): g for g in plan.guardrails}
+    results = {(g.model, g.label, g.segment): g for g in plan.guardrails}
 
-    tight, wide = found["als", "nDCG@5", None], found["als", "R@5", None]
+    tight, wide = results["als", "nDCG@5", None], results["als", "R@5", None]
     spread = VarianceComponents(defined(tight.sd))
     needed = users_needed(non_inferiority_claim(0.001, 0.05), 0, spread, power=0.8)
     assert (tight.outlook, tight.users_needed) == ("cannot", needed)
     assert defined(tight.chance) < 0.1
     assert wide.outlook == "shown"
     assert defined(wide.users_needed) <= 300
-    coverage = found["als", "Coverage@5", None]
+    coverage = results["als", "Coverage@5", None]
     assert (coverage.outlook, coverage.chance, coverage.users_needed) == ("shown", None, None)
-    assert {key[2] for key in found} == {None, "no", "se"}
+    assert {key[2] for key in results} == {None, "no", "se"}
     sentences = list(gate_sentences(plan))
     assert sentences[0].startswith("This gate can never pass a model that is just as good")
     assert "users needed, 300 at hand" in sentences[0] or "60 at hand" in sentences[0]
@@ -169,14 +171,14 @@ def test_a_guardrail_that_can_never_pass_does_not_pass_where_nothing_differs(
     """The gate itself, on the same users and spread, with a measured difference of 0."""
     measured = {m.model: m.guardrails for m in defined(comparison.gate).models}
     for planned in cc.plan(comparison).guardrails:
-        place = (planned.label, planned.segmentation, planned.segment)
-        (there,) = [g for g in measured[planned.model] if (g.label, g.segmentation, g.segment) == place]  # fmt: skip
-        if planned.half_width is None or there.test == "jackknife":
+        position = (planned.label, planned.segmentation, planned.segment)
+        (remote,) = [g for g in measured[planned.model] if (g.label, g.segmentation, g.segment) == position]  # fmt: skip
+        if planned.half_width is None or remote.test == "jackknife":
             continue
-        level = there.__class__(**{**{k: v for k, v in vars(there).items() if k in there.__dataclass_fields__}, "difference": 0.0, "ci_low": -planned.half_width, "ci_high": planned.half_width, "n_nonzero": 50})  # fmt: skip
+        level = remote.__class__(**{**{k: v for k, v in vars(remote).items() if k in remote.__dataclass_fields__}, "difference": 0.0, "ci_low": -planned.half_width, "ci_high": planned.half_width, "n_nonzero": 50})  # fmt: skip
         base = {k: v for k, v in vars(level).items() if k in Measured.__dataclass_fields__}  # fmt: skip
-        told = guarded(Measured(**base), planned.margin_setting, planned.margin)
-        assert (told.outcome == "pass") == (planned.outlook != "cannot")
+        reported = guarded(Measured(**base), planned.margin_setting, planned.margin)
+        assert (reported.outcome == "pass") == (planned.outlook != "cannot")
 
 
 def test_a_margin_of_nothing_needs_more_users_than_there_are() -> None:
@@ -205,14 +207,14 @@ def test_whether_a_gate_can_be_shown_is_the_last_line(margin: float, line: str) 
 
 
 def test_trainings_have_a_part() -> None:
-    (found,) = cc.plan(
+    (plan,) = cc.plan(
         sd=VarianceComponents(0.2, 0.01), users=1192, seeds=3, effect=0.02
     ).differences
 
-    assert found.users_needed is None
-    assert found.seeds_needed == 8
-    assert (found.sd, found.sd_seeds, found.seeds) == (0.2, 0.01, 3)
-    assert found.variance == VarianceComponents(0.2, 0.01)
+    assert plan.users_needed is None
+    assert plan.seeds_needed == 8
+    assert (plan.sd, plan.sd_seeds, plan.seeds) == (0.2, 0.01, 3)
+    assert plan.variance == VarianceComponents(0.2, 0.01)
 
 
 def test_tables_are_typed_by_their_fields(comparison: cc.Comparison) -> None:
@@ -251,12 +253,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", list(REFUSED))
 def test_numbers_that_cannot_be_are_refused(name: str) -> None:
-    given, said = REFUSED[name]
+    inputs, message = REFUSED[name]
 
     with pytest.raises(cc.InputError) as refused:
-        cc.plan(**given)
+        cc.plan(**inputs)
 
-    assert str(refused.value).startswith(said)
+    assert str(refused.value).startswith(message)
     assert "\n  fix: " in str(refused.value)
 
 

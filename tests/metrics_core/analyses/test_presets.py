@@ -34,11 +34,11 @@ def test_a_preset_is_shown_as_text_html_frame_and_plain_data() -> None:
 
 
 def test_the_list_of_presets_is_a_sequence_of_names() -> None:
-    found = cc.presets()
+    conventions = cc.presets()
 
-    assert [*found] == presets()
-    assert found[0] == "standard"
-    assert found[:2] == presets()[:2]
-    assert "ranx" in found
-    assert len(found) == found.to_frame().height
-    assert "Checked against ranx" in found.summary
+    assert [*conventions] == presets()
+    assert conventions[0] == "standard"
+    assert conventions[:2] == presets()[:2]
+    assert "ranx" in conventions
+    assert len(conventions) == conventions.to_frame().height
+    assert "Checked against ranx" in conventions.summary

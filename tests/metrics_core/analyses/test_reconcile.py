@@ -38,13 +38,15 @@ CASES = [  # test_parity.py leads the means of packages back to their presets
 @pytest.mark.parametrize(("preset", "metric"), CASES)
 def test_every_preset_is_found_by_its_number(preset: str, metric: str) -> None:
     label = f"{metric}@5"
-    own = cc.preset(preset)
-    mean = cc.evaluate(LISTS, TRUTH, metrics=[label], conventions=own)[label]
+    conventions = cc.preset(preset)
+    mean = cc.evaluate(LISTS, TRUTH, metrics=[label], conventions=conventions)[label]
 
-    found = cc.reconcile(LISTS, TRUTH, value=f"{mean:.6f}", metric=label, conventions=STANDARD)
+    reconciliation = cc.reconcile(
+        LISTS, TRUTH, value=f"{mean:.6f}", metric=label, conventions=STANDARD
+    )
 
-    assert any(preset in each.presets for each in found.matches)
-    assert all(abs(each.mean - mean) < 1.6e-6 for each in found.matches)
+    assert any(preset in each.presets for each in reconciliation.matches)
+    assert all(abs(each.mean - mean) < 1.6e-6 for each in reconciliation.matches)
 
 
 def test_two_knobs_are_found_where_no_preset_fits() -> None:
@@ -53,22 +55,24 @@ def test_two_knobs_are_found_where_no_preset_fits() -> None:
         LISTS, TRUTH, metrics=["AP@5"], conventions=cc.preset("standard", **changed)
     )["AP@5"]
 
-    found = cc.reconcile(LISTS, TRUTH, value=f"{mean:.9f}", metric="AP@5", conventions=STANDARD)
+    reconciliation = cc.reconcile(
+        LISTS, TRUTH, value=f"{mean:.9f}", metric="AP@5", conventions=STANDARD
+    )
 
-    assert found.definitions[0].matches
-    assert found.definitions[0].presets == ()
-    assert dict(found.definitions[0].changes) == changed
+    assert reconciliation.definitions[0].matches
+    assert reconciliation.definitions[0].presets == ()
+    assert dict(reconciliation.definitions[0].changes) == changed
 
 
 def test_where_nothing_fits_the_nearest_come_first() -> None:
-    found = cc.reconcile(LISTS, TRUTH, value="0.99999", metric="P@5", conventions=STANDARD)
+    reconciliation = cc.reconcile(LISTS, TRUTH, value="0.99999", metric="P@5", conventions=STANDARD)
 
-    means = [each.mean for each in found.definitions]
-    assert found.matches == ()
+    means = [each.mean for each in reconciliation.definitions]
+    assert reconciliation.matches == ()
     assert len(means) == 5
     assert means == sorted(means, reverse=True)
-    assert found.to_frame()["mean"].to_list() == means
-    assert repr(found).startswith("No definition gives P@5 = 0.99999. The nearest are:")
+    assert reconciliation.to_frame()["mean"].to_list() == means
+    assert repr(reconciliation).startswith("No definition gives P@5 = 0.99999. The nearest are:")
 
 
 @pytest.mark.parametrize(

@@ -32,18 +32,18 @@ def frame(rows: Sequence[Row]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), schema=NAMES, orient="row")
 
 
-def rows_of(found: pl.DataFrame | None) -> list[Row]:
-    return [] if found is None else found.select(NAMES).rows()
+def rows_of(actual: pl.DataFrame | None) -> list[Row]:
+    return [] if actual is None else actual.select(NAMES).rows()
 
 
 def test_leave_last_out_by_hand() -> None:
     """User 1 leaves 12, user 2 leaves 13; user 3 has one interaction, which stays in train."""
-    found = cc.split(frame(SHOP), "leave-last-out")
+    split = cc.split(frame(SHOP), "leave-last-out")
 
-    assert rows_of(found.truth) == [(1, 12, 3.0, 4.0), (2, 13, 4.0, 2.0)]
-    assert rows_of(found.train) == [SHOP[0], SHOP[1], SHOP[3], SHOP[5]]
-    assert found.history is None
-    counts = found.manifest["counts"]
+    assert rows_of(split.truth) == [(1, 12, 3.0, 4.0), (2, 13, 4.0, 2.0)]
+    assert rows_of(split.train) == [SHOP[0], SHOP[1], SHOP[3], SHOP[5]]
+    assert split.history is None
+    counts = split.manifest["counts"]
     assert counts["users_with_too_few"] == 1
     assert counts["truth_items_unknown_to_train"] == 2  # 12 and 13
     assert counts["train_rows_from_the_first_of_truth_on"] == 1  # that of user 3 at 5, from 3 on
@@ -54,52 +54,52 @@ def test_leave_last_out_by_hand() -> None:
 
 def test_a_global_time_with_a_gap_by_hand() -> None:
     """The truth begins at 4; train ends before 4 - 2 = 2; three rows lie at 2, 2 and 3."""
-    found = cc.split(frame(SHOP), "global-time", at=4, gap=2)
+    split = cc.split(frame(SHOP), "global-time", at=4, gap=2)
 
-    assert rows_of(found.train) == [SHOP[0]]
-    assert rows_of(found.truth) == [SHOP[4], SHOP[5]]
-    assert found.manifest["left_out"] == {"duplicate": 0, "gap": 3, "repeat_in_truth": 0}
-    assert found.manifest["counts"]["truth_users_without_history"] == 2
-    assert found.manifest["counts"]["train_rows_from_the_first_of_truth_on"] == 0
+    assert rows_of(split.train) == [SHOP[0]]
+    assert rows_of(split.truth) == [SHOP[4], SHOP[5]]
+    assert split.manifest["left_out"] == {"duplicate": 0, "gap": 3, "repeat_in_truth": 0}
+    assert split.manifest["counts"]["truth_users_without_history"] == 2
+    assert split.manifest["counts"]["train_rows_from_the_first_of_truth_on"] == 0
 
 
 def test_a_share_takes_whole_times() -> None:
     """A sixth of 6 rows is 1, at 5; two thirds are 4, from 2 on, where two tie: 5 rows."""
     assert len(cc.split(frame(SHOP), "global-time", share=1 / 6).truth) == 1
-    found = cc.split(frame(SHOP), "global-time", share=0.6)
+    split = cc.split(frame(SHOP), "global-time", share=0.6)
 
-    assert found.manifest["counts"]["truth_from"] == 2
-    assert len(found.truth) == 5
-    assert rows_of(found.train) == [SHOP[0]]
+    assert split.manifest["counts"]["truth_from"] == 2
+    assert len(split.truth) == 5
+    assert rows_of(split.train) == [SHOP[0]]
 
 
 def test_held_out_users_keep_their_history_beside_train() -> None:
     """SHA-256 of `24:1`, `24:2` and `24:3` begin with 7d, ac and 8b: below 80, a half, is user 1 alone."""
-    found = cc.split(frame(SHOP), "users", share=0.5, seed=24)
+    split = cc.split(frame(SHOP), "users", share=0.5, seed=24)
 
-    assert rows_of(found.train) == SHOP[3:]
-    assert rows_of(found.history) == SHOP[:2]
-    assert rows_of(found.truth) == [SHOP[2]]
+    assert rows_of(split.train) == SHOP[3:]
+    assert rows_of(split.history) == SHOP[:2]
+    assert rows_of(split.truth) == [SHOP[2]]
 
 
 @pytest.mark.parametrize(("how", "kind"), [("users", "user"), ("cold-items", "item")])
 def test_a_share_by_hash_is_described_as_a_chance(how: str, kind: str) -> None:
     """80 users or items: a quarter is expected, and more or fewer are held out."""
     rows = [(n, n, t, 1.0) for n in range(80) for t in range(3)]
-    found = cc.split(frame(rows), how, share=0.25)
-    counts = found.manifest["counts"]
+    split = cc.split(frame(rows), how, share=0.25)
+    counts = split.manifest["counts"]
     assert counts[f"{kind}s"] == 80
-    assert counts[f"held_out_{kind}s"] == found.truth[kind].n_unique()
-    (note,) = (line for line in found.summary.splitlines() if "held out" in line)
-    assert note.startswith(f"{found.truth[kind].n_unique()} of 80")
+    assert counts[f"held_out_{kind}s"] == split.truth[kind].n_unique()
+    (note,) = (line for line in split.summary.splitlines() if "held out" in line)
+    assert note.startswith(f"{split.truth[kind].n_unique()} of 80")
     assert f"the share 0.25 is the chance of each {kind}" in note
     assert f"would move {kind}s from one side to the other as data grow" in note
 
 
 def test_text_frame_and_dict_show_each_side_and_what_is_left_out() -> None:
-    found = cc.split(frame(SHOP), "global-time", at=4, gap=2)
+    split = cc.split(frame(SHOP), "global-time", at=4, gap=2)
 
-    assert found.summary.splitlines() == [
+    assert split.summary.splitlines() == [
         "side   rows  users  items  from  to",
         "train  1     1      1      1     1",
         "truth  2     2      2      4     5",
@@ -108,12 +108,12 @@ def test_text_frame_and_dict_show_each_side_and_what_is_left_out() -> None:
         "2 users of the truth (2 rows) have no earlier interaction: kept",
         "2 items of the truth (2 rows) are unknown to train: kept",
     ]
-    assert found._repr_html_().count("<tr>") == 3
-    assert found.to_frame().rows() == [
+    assert split._repr_html_().count("<tr>") == 3
+    assert split.to_frame().rows() == [
         ("train", 1, 1, 1, 1.0, 1.0),
         ("truth", 2, 2, 2, 4.0, 5.0),
     ]
-    content = json.loads(json.dumps(found.to_dict()))
+    content = json.loads(json.dumps(split.to_dict()))
     assert content["truth"][0] == {"user": 2, "item": 13, "time": 4.0, "grade": 2.0}
     assert content["history"] is None
 
@@ -129,23 +129,23 @@ def test_a_share_may_be_a_number_of_numpy() -> None:
 
 def test_the_newest_items_are_cold() -> None:
     """Items are new at 1 (10), 2 (11), 3 (12) and 4 (13): half of them are 12 and 13."""
-    found = cc.split(frame(SHOP), "cold-items", share=0.5, newest=True)
+    split = cc.split(frame(SHOP), "cold-items", share=0.5, newest=True)
 
-    assert set(found.truth["item"]) == {12, 13}
-    assert set(found.train["item"]) == {10, 11}
-    assert found.manifest["method"]["seed"] is None
+    assert set(split.truth["item"]) == {12, 13}
+    assert set(split.train["item"]) == {10, 11}
+    assert split.manifest["method"]["seed"] is None
 
 
 def test_what_says_the_same_counts_once_and_is_counted() -> None:
     """1 takes 10 three times, once told twice: the better grade is kept; the truth {10, 10} holds the first."""
-    told = [(1, 9, 0.0, 1.0), (1, 10, 1.0, 1.0), (1, 10, 1.0, 3.0), (1, 10, 2.0, 2.0), (1, 10, 3.0, 1.0)]  # fmt: skip
-    kept = cc.split(frame(told), "leave-last-out", last=2)
-    first = cc.split(frame(told), "leave-last-out", repeats="first")
+    reported = [(1, 9, 0.0, 1.0), (1, 10, 1.0, 1.0), (1, 10, 1.0, 3.0), (1, 10, 2.0, 2.0), (1, 10, 3.0, 1.0)]  # fmt: skip
+    split = cc.split(frame(reported), "leave-last-out", last=2)
+    first = cc.split(frame(reported), "leave-last-out", repeats="first")
 
-    assert rows_of(kept.train) == [(1, 9, 0.0, 1.0), (1, 10, 1.0, 3.0)]
-    assert rows_of(kept.truth) == [(1, 10, 2.0, 2.0)]
-    assert kept.manifest["left_out"] == {"duplicate": 1, "repeat_in_truth": 1}
-    assert kept.manifest["counts"]["truth_pairs_taken_before"] == 1
+    assert rows_of(split.train) == [(1, 9, 0.0, 1.0), (1, 10, 1.0, 3.0)]
+    assert rows_of(split.truth) == [(1, 10, 2.0, 2.0)]
+    assert split.manifest["left_out"] == {"duplicate": 1, "repeat_in_truth": 1}
+    assert split.manifest["counts"]["truth_pairs_taken_before"] == 1
     assert rows_of(first.truth) == [(1, 10, 1.0, 3.0)]
     assert first.manifest["left_out"] == {"duplicate": 1, "repeat": 2, "repeat_in_truth": 0}
 
@@ -153,14 +153,14 @@ def test_what_says_the_same_counts_once_and_is_counted() -> None:
 def test_times_that_tie_are_taken_by_item_alike_as_numbers_and_as_text() -> None:
     """9 < 10 also as text: the shorter id first."""
     tied = [(1, 10, 1.0, 1.0), (1, 9, 1.0, 1.0), (1, 100, 1.0, 1.0)]
-    found = cc.split(frame(tied), "leave-last-out", last=1)
+    split = cc.split(frame(tied), "leave-last-out", last=1)
     as_text = frame(tied).with_columns(pl.col("item").cast(pl.String))
     text = cc.split(as_text, "leave-last-out", last=1)
 
-    assert found.truth["item"].to_list() == [100]
-    assert found.train["item"].to_list() == [9, 10]
+    assert split.truth["item"].to_list() == [100]
+    assert split.train["item"].to_list() == [9, 10]
     assert text.truth["item"].to_list() == ["100"]
-    assert found.manifest["counts"]["users_tied_at_the_cut"] == 1
+    assert split.manifest["counts"]["users_tied_at_the_cut"] == 1
 
 
 TIMES = st.sampled_from([-1.0, -0.0, 0.0, 1.0, 2.0, 2.5, 3.0])
@@ -199,59 +199,59 @@ def test_it_is_what_plain_python_says(
 ) -> None:
     if text:
         rows = [(f"u{user}", str(item), time, grade) for user, item, time, grade in rows]
-    how, given = method["how"], {name: each for name, each in method.items() if name != "how"}
-    sides, left_out = divided(rows, how, given, repeats)
+    how, inputs = method["how"], {name: each for name, each in method.items() if name != "how"}
+    sides, excluded = divided(rows, how, inputs, repeats)
     shuffled = chance.sample(rows, len(rows))
     if not sides["train"] or not sides["truth"]:
         with pytest.raises(InputError, match="leaves no rows for"):
-            cc.split(frame(shuffled), how, repeats=repeats, **given)
+            cc.split(frame(shuffled), how, repeats=repeats, **inputs)
         return
-    found = cc.split(frame(shuffled), how, repeats=repeats, **given)
+    split = cc.split(frame(shuffled), how, repeats=repeats, **inputs)
 
-    assert rows_of(found.train) == sides["train"]
-    assert rows_of(found.truth) == sides["truth"]
-    assert rows_of(found.history) == sides.get("history", [])
-    assert {name: n for name, n in found.manifest["left_out"].items() if n} == +left_out
-    assert _all_rows(found) == len(rows)
-    assert _counts_hold(found)
-    again = cc.split(frame(sorted(rows)), how, repeats=repeats, **given)
-    assert again.train.equals(found.train)
-    assert _signs(again) == _signs(found)  # 0.0 and -0.0 are equal, and other bytes
+    assert rows_of(split.train) == sides["train"]
+    assert rows_of(split.truth) == sides["truth"]
+    assert rows_of(split.history) == sides.get("history", [])
+    assert {name: n for name, n in split.manifest["left_out"].items() if n} == +excluded
+    assert _all_rows(split) == len(rows)
+    assert _counts_hold(split)
+    again = cc.split(frame(sorted(rows)), how, repeats=repeats, **inputs)
+    assert again.train.equals(split.train)
+    assert _signs(again) == _signs(split)  # 0.0 and -0.0 are equal, and other bytes
     if how == "global-time":
-        assert not _leaks(found)
+        assert not _leaks(split)
 
 
-def _all_rows(found: cc.Split) -> int:
-    sides = found.manifest["files"].values()
-    return sum(each["rows"] for each in sides) + sum(found.manifest["left_out"].values())
+def _all_rows(actual: cc.Split) -> int:
+    sides = actual.manifest["files"].values()
+    return sum(each["rows"] for each in sides) + sum(actual.manifest["left_out"].values())
 
 
-def _signs(found: cc.Split) -> str:
-    return repr(rows_of(found.train) + rows_of(found.truth))
+def _signs(actual: cc.Split) -> str:
+    return repr(rows_of(actual.train) + rows_of(actual.truth))
 
 
-def _leaks(found: cc.Split) -> list[Row]:
+def _leaks(actual: cc.Split) -> list[Row]:
     """Rows of train that are as late as any of the truth."""
-    first = min(row[2] for row in rows_of(found.truth))
-    return [row for row in rows_of(found.train) if row[2] >= first]
+    first = min(row[2] for row in rows_of(actual.truth))
+    return [row for row in rows_of(actual.train) if row[2] >= first]
 
 
-def _counts_hold(found: cc.Split) -> bool:
-    train, truth, history = map(rows_of, (found.train, found.truth, found.history))
+def _counts_hold(actual: cc.Split) -> bool:
+    train, truth, history = map(rows_of, (actual.train, actual.truth, actual.history))
     before = train + history
     users, items = {row[0] for row in before}, {row[1] for row in train}
-    taken = {row[:2] for row in before}
-    counts = found.manifest["counts"]
+    previous = {row[:2] for row in before}
+    counts = actual.manifest["counts"]
     cold = [row for row in truth if row[1] not in items]
     lone = [row for row in truth if row[0] not in users]
     assert counts["truth_rows_of_these_items"] == len(cold)
     assert counts["truth_items_unknown_to_train"] == len({row[1] for row in cold})
     assert counts["truth_rows_of_these_users"] == len(lone)
     assert counts["truth_users_without_history"] == len({row[0] for row in lone})
-    assert counts["truth_pairs_taken_before"] == sum(row[:2] in taken for row in truth)
-    assert counts["train_rows_from_the_first_of_truth_on"] == len(_leaks(found))
+    assert counts["truth_pairs_taken_before"] == sum(row[:2] in previous for row in truth)
+    assert counts["train_rows_from_the_first_of_truth_on"] == len(_leaks(actual))
     for name, side in (("train", train), ("truth", truth)):
-        known = found.manifest["files"][f"{name}.parquet"]
+        known = actual.manifest["files"][f"{name}.parquet"]
         assert known["rows"] == len(side)
         assert known["users"] == len({row[0] for row in side})
         assert known["items"] == len({row[1] for row in side})
@@ -263,12 +263,12 @@ def _counts_hold(found: cc.Split) -> bool:
 def test_growing_data_moves_nobody_to_the_other_side() -> None:
     rows = [(user, item, float(item), 1.0) for user in range(200) for item in range(3)]
     more = [(user, item, float(item), 1.0) for user in range(400) for item in range(5)]
-    held, later = (
+    items, later = (
         set(cc.split(frame(each), "users", share=0.2).truth["user"]) for each in (rows, more)
     )
 
-    assert held == {user for user in later if user < 200}
-    assert 20 < len(held) < 60  # a chance of 0.2 for each of 200
+    assert items == {user for user in later if user < 200}
+    assert 20 < len(items) < 60  # a chance of 0.2 for each of 200
 
 
 def test_dates_and_durations_are_in_seconds_since_1970() -> None:
@@ -280,16 +280,16 @@ def test_dates_and_durations_are_in_seconds_since_1970() -> None:
         (datetime(2026, 5, 21, 2, tzinfo=UTC) - timedelta(hours=2), "1w"),
         ("2026-05-21T02:00+02:00", 7 * DAY),
     ]
-    found = [cc.split(table, "global-time", at=at, gap=gap) for at, gap in ways]
+    results = [cc.split(table, "global-time", at=at, gap=gap) for at, gap in ways]
 
-    assert all(each.manifest["method"] == found[0].manifest["method"] for each in found)
-    assert found[0].train["item"].to_list() == list(range(13))  # the 1st to the 13th
-    assert found[0].truth["item"].to_list() == list(range(20, 30))
-    assert found[0].manifest["left_out"]["gap"] == 7
+    assert all(each.manifest["method"] == results[0].manifest["method"] for each in results)
+    assert results[0].train["item"].to_list() == list(range(13))  # the 1st to the 13th
+    assert results[0].truth["item"].to_list() == list(range(20, 30))
+    assert results[0].manifest["left_out"]["gap"] == 7
 
 
 @pytest.mark.parametrize(
-    ("how", "given", "said"),
+    ("how", "inputs", "message"),
     [
         ("leave-last", {}, "method: 'leave-last' is not a split method\n  fix: did you mean 'leave-last-out'?"),
         ("leave-last-out", {"last": 0}, "last: is 0\n  fix: give a whole number from 1 on"),
@@ -312,11 +312,11 @@ def test_dates_and_durations_are_in_seconds_since_1970() -> None:
         ("leave-last-out", {"last": 3}, "leave-last-out leaves no rows for truth\n  fix: every user has too few interactions: use global-time, or lower `last`"),
     ],
 )  # fmt: skip
-def test_invalid_arguments_are_refused(how: str, given: dict[str, Any], said: str) -> None:
+def test_invalid_arguments_are_refused(how: str, inputs: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as refused:
-        cc.split(frame(SHOP), how, **given)
+        cc.split(frame(SHOP), how, **inputs)
 
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_all_problems_are_named_at_once() -> None:
@@ -327,7 +327,7 @@ def test_all_problems_are_named_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (pl.lit(None).cast(pl.Float64).alias("time"), "column 'time' (user 1, item 10): is missing"),
         (pl.lit(float("inf")).alias("time"), "column 'time' (user 1, item 10): is infinite"),
@@ -336,11 +336,11 @@ def test_all_problems_are_named_at_once() -> None:
         (pl.lit(None).cast(pl.Int64).alias("user"), "column 'user' (item 10): is missing"),
     ],
 )  # fmt: skip
-def test_rows_that_cannot_be_read_are_refused(change: pl.Expr, said: str) -> None:
+def test_rows_that_cannot_be_read_are_refused(change: pl.Expr, message: str) -> None:
     with pytest.raises(InputError) as refused:
         cc.split(frame(SHOP).with_columns(change), "leave-last-out")
 
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_grades_may_be_negative_or_none() -> None:

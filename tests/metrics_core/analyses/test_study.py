@@ -108,8 +108,10 @@ def test_the_mean_over_data_sets_is_that_of_the_differences_with_their_errors() 
 
 
 def test_ranks_are_as_sure_as_the_tests_on_the_data_set() -> None:
-    apart = comparison_of({"base": 0.1, "a": 0.5, "c": 0.505})
-    study = concord.study({"x": apart, "y": comparison_of({"base": 0.1, "a": 0.5, "c": 0.505}, 2)})
+    separate = comparison_of({"base": 0.1, "a": 0.5, "c": 0.505})
+    study = concord.study(
+        {"x": separate, "y": comparison_of({"base": 0.1, "a": 0.5, "c": 0.505}, 2)}
+    )
 
     rows = {r["model"]: r for r in study.to_frame().filter(dataset="x").to_dicts()}
     assert (rows["base"]["rank_low"], rows["base"]["rank_high"]) == (3, 3)
@@ -292,9 +294,9 @@ def test_differences_that_rounding_parts_share_their_rank() -> None:
     every = {
         f"d{i}": replace(
             one,
-            scores=tuple(replace(s, mean=m) for s, m in zip(one.scores, of, strict=True)),
+            scores=tuple(replace(s, mean=m) for s, m in zip(one.scores, values, strict=True)),
         )
-        for i, of in enumerate(means)
+        for i, values in enumerate(means)
     }
 
     (pair,) = concord.study(every).pairs

@@ -11,19 +11,19 @@ def decision(
     undecided_passes: bool,
 ) -> str:
     """`pass`, `worse` or `undecided` of one model; rows hold low, high, up, margin, identical, p, difference."""
-    told = []
+    reported = []
     for row in guardrails:
         harm_at_most = -row["low"] if row["up"] else row["high"]
         harm_at_least = -row["high"] if row["up"] else row["low"]
         if row["identical"] or harm_at_most < row["margin"]:
-            told.append("pass")
+            reported.append("pass")
         elif harm_at_least > row["margin"]:
-            told.append("worse")
+            reported.append("worse")
         else:
-            told.append("undecided")
-    if "worse" in told:
+            reported.append("undecided")
+    if "worse" in reported:
         return "worse"
-    if "undecided" in told and not undecided_passes:
+    if "undecided" in reported and not undecided_passes:
         return "undecided"
     if not successes:
         return "pass"

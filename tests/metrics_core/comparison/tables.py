@@ -24,7 +24,7 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import SegmentCell, Verdict
 
 Values = Mapping[str, Sequence[float | None]]  # label -> one value a user; None: left out
-NOTHING = pl.DataFrame()
+EMPTY_TABLE = pl.DataFrame()
 _CHOICES = (
     "title", "baseline", "confidence", "adjustment", "wilcoxon", "resamples", "seed", "panel", "primary", "segments",
 )  # fmt: skip
@@ -33,8 +33,8 @@ _CHOICES = (
 def config_for(labels: Sequence[str], baseline: str, **settings: Any) -> ComparisonConfig:
     """What is asked of these labels; all are primary unless `primary` says otherwise. Other settings are knobs."""
     effects = settings.pop("min_effect", 0.005)
-    chosen = {name: settings.pop(name) for name in list(settings) if name in _CHOICES}
-    found = [parse(label) for label in labels]
+    selected = {name: settings.pop(name) for name in list(settings) if name in _CHOICES}
+    results = [parse(label) for label in labels]
     defaults: dict[str, Any] = {
         "title": "Demo shop",
         "primary": list(labels),
@@ -48,11 +48,11 @@ def config_for(labels: Sequence[str], baseline: str, **settings: Any) -> Compari
     }
     return ComparisonConfig(
         conventions=preset("standard", **settings),
-        labels=found,
-        ks=sorted({label.k for label in found if label.k is not None}),
+        labels=results,
+        ks=sorted({label.k for label in results if label.k is not None}),
         min_effect=effects,
         settings=ArgumentNames(""),
-        **{**defaults, **chosen},
+        **{**defaults, **selected},
     )
 
 
@@ -62,20 +62,24 @@ def evaluated_of(config: ComparisonConfig, values: Values) -> ModelResult:
     frame = pl.DataFrame({"user": np.arange(n), **values}, strict=False)
     frame = frame.with_columns(pl.col(list(values)).cast(pl.Float64))
     summary = {"metrics": {label: _summary(config, label, frame[label]) for label in values}}
-    return ModelResult(frame, NOTHING, NOTHING, summary, {})
+    return ModelResult(frame, EMPTY_TABLE, EMPTY_TABLE, summary, {})
 
 
 def _summary(config: ComparisonConfig, text: str, column: pl.Series) -> dict[str, Any]:
     label, values = parse(text), column.drop_nulls().to_numpy()
     parts = (values, np.ones_like(values)) if is_pooled(label, config.conventions) else ()
-    found = summarise(label, values, config.conventions, confidence=config.confidence, parts=parts)
-    return {name: None if math.isnan(number) else number for name, number in found.numbers.items()}
+    summary = summarise(
+        label, values, config.conventions, confidence=config.confidence, parts=parts
+    )
+    return {
+        name: None if math.isnan(number) else number for name, number in summary.numbers.items()
+    }
 
 
 def ground_of(**tables: Any) -> EvaluationData:
     """The data behind all models: truth, train, items, users and what was found in the truth, as far as they matter."""
     known: dict[str, Any] = {
-        "truth": NOTHING,
+        "truth": EMPTY_TABLE,
         "train": None,
         "items": None,
         "users": None,

@@ -18,13 +18,13 @@ TRUTH = {user: {ITEMS[n % 12]: 1, ITEMS[(n + 5) % 12]: 2} for n, user in enumera
 def _lists(back: int) -> dict[str, list[str]]:
     """The first wanted item stands at rank 1, for three users of four `back` ranks further down."""
     return {
-        user: [ITEMS[(n - back * (n % 4 > 0) + place) % 12] for place in range(6)]
+        user: [ITEMS[(n - back * (n % 4 > 0) + position) % 12] for position in range(6)]
         for n, user in enumerate(USERS)
     }
 
 
 MODELS: dict[str, Any] = {"near": _lists(0), "far": _lists(2), "twin": _lists(0)}
-ASKED: dict[str, Any] = {
+ARGUMENTS: dict[str, Any] = {
     "metrics": ["nDCG@5", "R@5"],
     "baseline": "far",
     "primary": ["nDCG@5"],
@@ -36,12 +36,14 @@ ASKED: dict[str, Any] = {
 
 
 def _frame(lists: dict[str, list[str]]) -> pl.DataFrame:
-    rows = [(user, item, rank) for user, of in lists.items() for rank, item in enumerate(of, 1)]
+    rows = [
+        (user, item, rank) for user, items in lists.items() for rank, item in enumerate(items, 1)
+    ]
     return pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
 
 
 TRUTH_FRAME = pl.DataFrame(
-    [(user, item, grade) for user, of in TRUTH.items() for item, grade in of.items()],
+    [(user, item, grade) for user, items in TRUTH.items() for item, grade in items.items()],
     schema=["user", "item", "grade"],
     orient="row",
 )
@@ -55,15 +57,15 @@ def _numbers(comparison: cc.Comparison) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def comparison() -> cc.Comparison:
-    return cc.compare(MODELS, TRUTH, **ASKED)
+    return cc.compare(MODELS, TRUTH, **ARGUMENTS)
 
 
 def test_means_are_those_of_evaluate_and_differences_those_of_their_means(
     comparison: cc.Comparison,
 ) -> None:
     for model, lists in MODELS.items():
-        alone = cc.evaluate(lists, TRUTH, metrics=ASKED["metrics"], conventions="standard")
-        for label in ASKED["metrics"]:
+        alone = cc.evaluate(lists, TRUTH, metrics=ARGUMENTS["metrics"], conventions="standard")
+        for label in ARGUMENTS["metrics"]:
             assert comparison.score(model, label).mean == alone[label]
     for pair in comparison.pairs:
         of_a, of_b = (
@@ -83,13 +85,13 @@ def test_frames_paths_and_dicts_give_the_same_comparison_and_stay_as_they_are(
     del frames["twin"], paths["twin"]  # it would be the same file
     before = {model: frame.clone() for model, frame in frames.items()}
     TRUTH_FRAME.write_parquet(tmp_path / "truth.parquet")
-    by_dict = _numbers(cc.compare({model: MODELS[model] for model in frames}, TRUTH, **ASKED))
+    by_dict = _numbers(cc.compare({model: MODELS[model] for model in frames}, TRUTH, **ARGUMENTS))
 
-    assert _numbers(cc.compare(frames, TRUTH_FRAME, **ASKED)) == by_dict
-    assert _numbers(cc.compare(paths, tmp_path / "truth.parquet", **ASKED)) == by_dict
-    assert _numbers(cc.compare({**frames, "far": str(paths["far"])}, TRUTH, **ASKED)) == by_dict
+    assert _numbers(cc.compare(frames, TRUTH_FRAME, **ARGUMENTS)) == by_dict
+    assert _numbers(cc.compare(paths, tmp_path / "truth.parquet", **ARGUMENTS)) == by_dict
+    assert _numbers(cc.compare({**frames, "far": str(paths["far"])}, TRUTH, **ARGUMENTS)) == by_dict
     pandas = {model: frame.to_pandas() for model, frame in frames.items()}
-    assert _numbers(cc.compare(pandas, TRUTH_FRAME.to_arrow(), **ASKED)) == by_dict
+    assert _numbers(cc.compare(pandas, TRUTH_FRAME.to_arrow(), **ARGUMENTS)) == by_dict
     assert all(frames[model].equals(before[model]) for model in frames)
 
 
@@ -99,14 +101,16 @@ def test_row_order_changes_nothing() -> None:
         model: frame.sample(fraction=1, shuffle=True, seed=3) for model, frame in frames.items()
     }
 
-    assert _numbers(cc.compare(turned, TRUTH_FRAME.reverse(), **ASKED)) == _numbers(
-        cc.compare(frames, TRUTH_FRAME, **ASKED)
+    assert _numbers(cc.compare(turned, TRUTH_FRAME.reverse(), **ARGUMENTS)) == _numbers(
+        cc.compare(frames, TRUTH_FRAME, **ARGUMENTS)
     )
 
 
 def test_the_first_metric_decides_where_none_is_named() -> None:
-    asked = {key: value for key, value in ASKED.items() if key not in {"primary", "min_effect"}}
-    comparison = cc.compare(MODELS, TRUTH, **asked)
+    requested = {
+        key: value for key, value in ARGUMENTS.items() if key not in {"primary", "min_effect"}
+    }
+    comparison = cc.compare(MODELS, TRUTH, **requested)
 
     assert comparison.primary == ("nDCG@5",)
     assert comparison.metric("nDCG@5").min_effect == "0.0"
@@ -118,7 +122,7 @@ def test_segments_train_items_and_users_are_used() -> None:
     comparison = cc.compare(
         MODELS,
         TRUTH,
-        **{**ASKED, "metrics": ["nDCG@5", "Novelty@5", "Coverage@5"]},
+        **{**ARGUMENTS, "metrics": ["nDCG@5", "Novelty@5", "Coverage@5"]},
         train=train,
         items={item: ["a" if n % 2 else "b"] for n, item in enumerate(ITEMS)},
         users=users,
@@ -140,34 +144,36 @@ def test_segments_train_items_and_users_are_used() -> None:
 
 def test_users_of_the_truth_without_an_item_count_as_in_evaluate() -> None:
     truth: dict[str, Any] = {**TRUTH, "u99": {}}
-    asked = {
-        **ASKED,
+    requested = {
+        **ARGUMENTS,
         "conventions": cc.preset("standard", user_empty_truth="zero", user_both_empty="zero"),
     }
-    comparison = cc.compare(MODELS, truth, **asked)
-    alone = cc.evaluate(MODELS["near"], truth, metrics=["nDCG@5"], conventions=asked["conventions"])
+    comparison = cc.compare(MODELS, truth, **requested)
+    alone = cc.evaluate(
+        MODELS["near"], truth, metrics=["nDCG@5"], conventions=requested["conventions"]
+    )
 
     assert comparison.score("near", "nDCG@5").mean == alone["nDCG@5"]
     assert comparison.score("near", "nDCG@5").n_users == 41
 
 
 def test_columns_are_named_by_model_and_by_table() -> None:
-    theirs = {"user": "user_id", "item": "item_id"}
-    lists = _frame(MODELS["near"]).rename(theirs)
-    truth = TRUTH_FRAME.rename({**theirs, "grade": "rating"})
+    expected = {"user": "user_id", "item": "item_id"}
+    lists = _frame(MODELS["near"]).rename(expected)
+    truth = TRUTH_FRAME.rename({**expected, "grade": "rating"})
     comparison = cc.compare(
         {"near": lists, "far": MODELS["far"]},
         truth,
-        **ASKED,
-        columns={"near": theirs, "truth": {**theirs, "grade": "rating"}},
+        **ARGUMENTS,
+        columns={"near": expected, "truth": {**expected, "grade": "rating"}},
     )
 
     both = {model: MODELS[model] for model in ("near", "far")}
-    assert _numbers(comparison) == _numbers(cc.compare(both, TRUTH, **ASKED))
+    assert _numbers(comparison) == _numbers(cc.compare(both, TRUTH, **ARGUMENTS))
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"models": {}}, "models: "),
         ({"models": [MODELS["near"]]}, "models: "),
@@ -209,24 +215,24 @@ def test_columns_are_named_by_model_and_by_table() -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_honoured_is_refused_with_its_argument(
-    change: dict[str, Any], told: str
+    change: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=r".") as refused:
-        cc.compare(**{"models": MODELS, "truth": TRUTH, **ASKED, **change})
+        cc.compare(**{"models": MODELS, "truth": TRUTH, **ARGUMENTS, **change})
 
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(("min_effect", "verdict"), [(0.0, "better"), (0.99, "equivalent")])
 def test_verdicts_follow_the_minimum_relevant_difference(min_effect: float, verdict: str) -> None:
-    comparison = cc.compare(MODELS, TRUTH, **{**ASKED, "min_effect": min_effect})
+    comparison = cc.compare(MODELS, TRUTH, **{**ARGUMENTS, "min_effect": min_effect})
 
     assert defined(comparison.difference("near", "far", "nDCG@5")).verdict == verdict
 
 
 def test_labels_come_in_report_order_whatever_the_order_of_the_argument() -> None:
     labels = ("R@5", "nDCG@1", "nDCG@5", "RBP(p=0.8)@1", "RBP(p=0.8)@3", "RBP(p=0.5)@1")
-    comparison = cc.compare(MODELS, TRUTH, **{**ASKED, "metrics": [labels[n] for n in (0, 2, 1, 4, 5, 3)]})  # fmt: skip
+    comparison = cc.compare(MODELS, TRUTH, **{**ARGUMENTS, "metrics": [labels[n] for n in (0, 2, 1, 4, 5, 3)]})  # fmt: skip
 
     assert comparison.labels == labels
 
@@ -245,9 +251,11 @@ def test_page_and_table_are_written_as_they_are_returned(
 
 
 def test_what_is_shown_says_what_is_serious() -> None:
-    strange = {user: [f"other-{item}" for item in items] for user, items in MODELS["near"].items()}
+    unrelated = {
+        user: [f"other-{item}" for item in items] for user, items in MODELS["near"].items()
+    }
     comparison = cc.compare(
-        {"near": MODELS["near"], "strange": strange}, TRUTH, **{**ASKED, "baseline": "near"}
+        {"near": MODELS["near"], "strange": unrelated}, TRUTH, **{**ARGUMENTS, "baseline": "near"}
     )
 
     warning = "Warning (strange): No item of the lists stands in the truth, for any user."

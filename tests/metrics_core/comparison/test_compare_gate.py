@@ -7,7 +7,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.results.stored import to_content
-from tests.metrics_core.comparison.test_compare import ASKED, ITEMS, MODELS, TRUTH, USERS
+from tests.metrics_core.comparison.test_compare import ARGUMENTS, ITEMS, MODELS, TRUTH, USERS
 from tests.metrics_core.defined import defined
 
 GATE = {
@@ -28,8 +28,8 @@ DATA: dict[str, Any] = {
 
 
 def _compared(gate: Any, **other: Any) -> cc.Comparison:
-    asked = {**ASKED, "metrics": ["nDCG@5", "R@5", "P@5", "Coverage@5"], "models": MODELS}
-    return cc.compare(truth=TRUTH, gate=gate, **{**asked, **DATA, **other})
+    requested = {**ARGUMENTS, "metrics": ["nDCG@5", "R@5", "P@5", "Coverage@5"], "models": MODELS}
+    return cc.compare(truth=TRUTH, gate=gate, **{**requested, **DATA, **other})
 
 
 def test_the_decision_rests_on_the_numbers_of_the_comparison() -> None:
@@ -77,11 +77,11 @@ def test_models_that_are_one_another_pass_whatever_the_margin() -> None:
     assert reasons == {"every user has the same with both"}
 
 
-@pytest.mark.parametrize("kept", [1, 20, 39])
-def test_a_model_that_leaves_users_out_neither_passes_nor_is_a_success(kept: int) -> None:
+@pytest.mark.parametrize("n_kept", [1, 20, 39])
+def test_a_model_that_leaves_users_out_neither_passes_nor_is_a_success(n_kept: int) -> None:
     """Their users have no value with it, so that those who are left would decide alone: over all users and in segments."""
     pinned = cc.preset("standard", user_no_recs="nan")
-    models = {"far": MODELS["far"], "near": dict(list(MODELS["near"].items())[:kept])}
+    models = {"far": MODELS["far"], "near": dict(list(MODELS["near"].items())[:n_kept])}
     gate = {"guardrails": {"nDCG@5": 0.9}, "segments": {"country": {"nDCG@5": 0.9}}, "success": ["nDCG@5"]}  # fmt: skip
     decision = defined(_compared(gate, models=models, conventions=pinned).gate)
 
@@ -90,9 +90,9 @@ def test_a_model_that_leaves_users_out_neither_passes_nor_is_a_success(kept: int
     over_all, *inside = model.guardrails
     assert over_all.outcome == "undecided"
     assert "undecided" in {each.outcome for each in inside}
-    assert over_all.n_lost == len(TRUTH) - kept
-    too_many = f"{40 - kept} users have no list"
-    assert (too_many if kept < 20 else f"{40 - kept} of the 40 users") in over_all.why
+    assert over_all.n_lost == len(TRUTH) - n_kept
+    too_many = f"{40 - n_kept} users have no list"
+    assert (too_many if n_kept < 20 else f"{40 - n_kept} of the 40 users") in over_all.why
     assert not model.gains
 
 
@@ -101,7 +101,7 @@ def test_a_gate_that_has_nobody_to_decide_on_is_refused() -> None:
     with pytest.raises(cc.InputError, match="no model beside the baseline, far, to decide on"):
         _compared({**gate, "models": ["far"]})
     with pytest.raises(cc.InputError, match="no model beside the baseline, far, to decide on"):
-        cc.compare({"far": MODELS["far"]}, TRUTH, **ASKED, gate=gate)
+        cc.compare({"far": MODELS["far"]}, TRUTH, **ARGUMENTS, gate=gate)
 
 
 def test_a_gate_changes_nothing_else() -> None:

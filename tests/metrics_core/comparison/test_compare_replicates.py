@@ -67,10 +67,10 @@ def test_a_models_interval_over_users_is_that_of_its_mean_values(comparison: cc.
     mean = np.mean([result.per_user["nDCG@10"].to_numpy() for result in each], axis=0)
     half = 2.000995378 * mean.std(ddof=1) / np.sqrt(N_USERS)  # t on 59 degrees of freedom
 
-    found = comparison.score("als", "nDCG@10")
+    score = comparison.score("als", "nDCG@10")
 
-    assert found.mean == pytest.approx(mean.mean(), abs=1e-12)
-    assert found.ci_high == pytest.approx(mean.mean() + half, abs=1e-9)
+    assert score.mean == pytest.approx(mean.mean(), abs=1e-12)
+    assert score.ci_high == pytest.approx(mean.mean() + half, abs=1e-9)
 
 
 def test_neither_the_order_of_models_nor_of_trainings_changes_a_number(
@@ -121,7 +121,7 @@ def test_two_trainings_are_too_few_for_an_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("models", "settings", "said"),
+    ("models", "settings", "message"),
     [
         ({"als": {"replicates": {1: ALS[1]}}}, {}, "replicates.als: has 1 replicate: als-1"),
         ({"als": {"replicates": [ALS[1], ALS[2]]}}, {}, "write {1: lists, 2: lists}"),
@@ -141,16 +141,16 @@ def test_two_trainings_are_too_few_for_an_interval() -> None:
     ],
 )
 def test_replicates_that_are_none_are_refused(
-    models: dict[str, Any], settings: dict[str, Any], said: str
+    models: dict[str, Any], settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(cc.InputError) as refused:
         compared({**models, "popularity": POPULARITY}, **settings)
 
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_where_the_first_were_trained_once_the_best_that_was_not_is_told_of() -> None:
-    found = compared(
+    comparison = compared(
         {
             "knn": lists(5, 0.9),
             "als": lists(6, 0.8),
@@ -159,7 +159,7 @@ def test_where_the_first_were_trained_once_the_best_that_was_not_is_told_of() ->
         }
     )
 
-    first, second, last = found.replicate_answers
+    first, second, last = comparison.replicate_answers
     assert first.startswith("On nDCG@10, not surely: knn stays ahead of ease taken alone")
     assert " ease need not stay ahead of popularity. " in second
     assert last.startswith("knn, als and popularity were trained once")
@@ -168,8 +168,8 @@ def test_where_the_first_were_trained_once_the_best_that_was_not_is_told_of() ->
 def test_where_nothing_can_be_tested_there_is_no_p_and_the_file_can_be_written() -> None:
     """One of 60 users differs; and a list of one item has no distances within."""
     user, item = POPULARITY.join(TRUTH, on=["user", "item"]).row(0)[:2]
-    seen = pl.concat([POPULARITY.select("user", "item"), TRUTH]).filter(user=user)["item"]
-    unknown = min({*range(N_ITEMS)} - {*seen})
+    observed = pl.concat([POPULARITY.select("user", "item"), TRUTH]).filter(user=user)["item"]
+    unknown = min({*range(N_ITEMS)} - {*observed})
     is_hit = (pl.col("user") == user) & (pl.col("item") == item)
     other = POPULARITY.with_columns(item=pl.when(is_hit).then(unknown).otherwise("item"))
     single = POPULARITY.filter(pl.col("rank") == 1)
@@ -185,8 +185,8 @@ def test_where_nothing_can_be_tested_there_is_no_p_and_the_file_can_be_written()
 
     assert defined(few.difference("als", "popularity", "nDCG@10")).n_nonzero == 1
     for comparison, label in ((few, "nDCG@10"), (undefined, "ILD@10")):
-        found = defined(comparison.retrained("als", "popularity", label))
-        assert (found.ci_low, found.p, found.verdict) == (None, None, "too_few_users")
+        pair = defined(comparison.retrained("als", "popularity", label))
+        assert (pair.ci_low, pair.p, pair.verdict) == (None, None, "too_few_users")
         assert from_content(to_content(comparison)) == comparison
     assert "identical for every user" in undefined.replicate_answers[0]
 
@@ -197,9 +197,9 @@ def _failed() -> dict[str, Any]:
 
 
 def test_a_training_far_from_the_others_is_a_warning() -> None:
-    found = compared({"als": _failed(), "popularity": POPULARITY}, primary=["nDCG@10"])
+    comparison = compared({"als": _failed(), "popularity": POPULARITY}, primary=["nDCG@10"])
 
-    (warning,) = [each for each in found.warnings if each.kind == "outlying_training"]
+    (warning,) = [each for each in comparison.warnings if each.kind == "outlying_training"]
     assert (warning.severity, warning.who) == ("notice", ("als",))
     assert warning.sentence.startswith(
         "als-3 lies far from the other trainings of als on nDCG@10: 0."
@@ -216,8 +216,8 @@ def test_a_fold_that_is_hard_for_all_models_is_no_warning_where_they_are_paired(
     models = {"als": _failed(), "popularity": _failed()}
 
     def kinds(**settings: Any) -> set[str]:
-        found = compared(models, primary=["nDCG@10"], **settings)
-        return {each.kind for each in found.warnings if each.kind == "outlying_training"}
+        comparison = compared(models, primary=["nDCG@10"], **settings)
+        return {each.kind for each in comparison.warnings if each.kind == "outlying_training"}
 
     assert kinds() == {"outlying_training"}
     assert kinds(paired_replicates=True) == set()
@@ -226,7 +226,7 @@ def test_a_fold_that_is_hard_for_all_models_is_no_warning_where_they_are_paired(
 def test_a_paired_training_is_held_against_the_baseline() -> None:
     as_ever = {"replicates": {seed: lists(seed + 20, 0.5) for seed in range(1, 6)}}
     models = {"als": _failed(), "popularity": as_ever}
-    found = compared(models, primary=["nDCG@10"], paired_replicates=True)
+    comparison = compared(models, primary=["nDCG@10"], paired_replicates=True)
 
-    (warning,) = [each for each in found.warnings if each.kind == "outlying_training"]
+    (warning,) = [each for each in comparison.warnings if each.kind == "outlying_training"]
     assert "als-3 lies far from the other trainings of als by the difference to popularity on nDCG@10: " in warning.sentence  # fmt: skip

@@ -42,19 +42,19 @@ MODELS: dict[str, Any] = {
     "dense": {"AP": HIGH, "my metric": LOW},
     "bm25": {"AP": LOW, "my metric": LOW},
 }
-ASKED: dict[str, Any] = {"baseline": "bm25", "primary": ["AP"], "resamples": 99}
+ARGUMENTS: dict[str, Any] = {"baseline": "bm25", "primary": ["AP"], "resamples": 99}
 
 
 def _runs(**options: Any) -> cc.Comparison:
     runs = {"run125": RUN_125, "run126": RUN_126}
-    values = {name: {"AP": dict(enumerate(held))} for name, held in runs.items()}
+    values = {name: {"AP": dict(enumerate(items))} for name, items in runs.items()}
     return cc.compare_values(values, baseline="run126", bounds={"AP": (0, 1)}, **options)
 
 
 def _difference(comparison: cc.Comparison, a: str, b: str, label: str) -> Any:
-    found = comparison.difference(a, b, label)
-    assert found is not None
-    return found
+    row = comparison.difference(a, b, label)
+    assert row is not None
+    return row
 
 
 def test_the_worked_example_of_urbano_et_al_has_their_t_test() -> None:
@@ -96,11 +96,13 @@ def test_values_of_our_own_evaluation_give_the_comparison_of_the_lists() -> None
         "near": {topic: ["a", "b"] if n % 3 else ["b", "a"] for n, topic in enumerate(TOPICS)},
         "far": {topic: ["b", "a"] if n % 5 else ["a", "b"] for n, topic in enumerate(TOPICS)},
     }
-    asked: dict[str, Any] = {"metrics": ["RR@2", "P@1"], "conventions": "standard"}
+    requested: dict[str, Any] = {"metrics": ["RR@2", "P@1"], "conventions": "standard"}
     options: dict[str, Any] = {"baseline": "far", "primary": ["RR@2"], "min_effect": "2%"}
-    of_lists = cc.compare(lists, truth, **asked, **options, panel=False)
+    of_lists = cc.compare(lists, truth, **requested, **options, panel=False)
 
-    values = {model: cc.evaluate(held, truth, **asked).per_user for model, held in lists.items()}
+    values = {
+        model: cc.evaluate(items, truth, **requested).per_user for model, items in lists.items()
+    }
     bounds: Any = {"RR@2": (0, 1), "P@1": (0, 1)}
     of_values = cc.compare_values(values, **options, bounds=bounds)
 
@@ -114,14 +116,16 @@ def test_values_of_our_own_evaluation_give_the_comparison_of_the_lists() -> None
     assert of_values.distributions == of_lists.distributions
 
 
-def _frame(held: dict[str, dict[Any, float]]) -> pl.DataFrame:
-    users = list(held["AP"])
-    return pl.DataFrame({"user": users, **{m: [of[u] for u in users] for m, of in held.items()}})
+def _frame(items: dict[str, dict[Any, float]]) -> pl.DataFrame:
+    users = list(items["AP"])
+    return pl.DataFrame(
+        {"user": users, **{m: [actual[u] for u in users] for m, actual in items.items()}}
+    )
 
 
 def test_frames_and_dicts_in_any_order_give_the_same_comparison() -> None:
-    expected = cc.compare_values(MODELS, **ASKED)
-    frames = {model: _frame(held) for model, held in MODELS.items()}
+    expected = cc.compare_values(MODELS, **ARGUMENTS)
+    frames = {model: _frame(items) for model, items in MODELS.items()}
     shuffled = {
         model: frame.sample(fraction=1, shuffle=True, seed=3) for model, frame in frames.items()
     }
@@ -133,17 +137,17 @@ def test_frames_and_dicts_in_any_order_give_the_same_comparison() -> None:
         {model: frame.to_pandas() for model, frame in frames.items()},
         {model: frame.to_arrow() for model, frame in frames.items()},
     ):
-        assert cc.compare_values(values, **ASKED) == expected
+        assert cc.compare_values(values, **ARGUMENTS) == expected
 
 
 def test_ids_that_are_numbers_meet_those_that_are_text() -> None:
     numbers = {
-        model: {"AP": {n: held["AP"][t] for n, t in enumerate(TOPICS)}}
-        for model, held in MODELS.items()
+        model: {"AP": {n: items["AP"][t] for n, t in enumerate(TOPICS)}}
+        for model, items in MODELS.items()
     }
     texts = {"AP": {str(n): value for n, value in numbers["bm25"]["AP"].items()}}
 
-    comparison = cc.compare_values({"dense": numbers["dense"], "bm25": texts}, **ASKED)
+    comparison = cc.compare_values({"dense": numbers["dense"], "bm25": texts}, **ARGUMENTS)
 
     assert _difference(comparison, "dense", "bm25", "AP").n_users == 60
     assert comparison.warnings == ()
@@ -163,7 +167,7 @@ def test_a_metric_may_have_any_name(name: str) -> None:
 
 
 def test_a_cutoff_at_the_end_of_a_name_is_a_cutoff() -> None:
-    values = {m: {f"hit@{k}": held for k in (5, 10)} for m, held in {"a": HIGH, "b": LOW}.items()}
+    values = {m: {f"hit@{k}": items for k in (5, 10)} for m, items in {"a": HIGH, "b": LOW}.items()}
 
     comparison = cc.compare_values(values, baseline="b", primary=["hit@5"])
 
@@ -204,23 +208,27 @@ def test_users_whom_a_model_lacks_are_said() -> None:
     pair = _difference(comparison, "dense", "bm25", "AP")
     assert (pair.n_users, comparison.score("bm25", "AP").n_users) == (54, 60)
     assert pair.mean_b == pytest.approx(np.mean([LOW[topic] for topic in some]))
-    assert any("do not have values for the same users" in said for said in comparison.verdicts)
+    assert any(
+        "do not have values for the same users" in sentence for sentence in comparison.verdicts
+    )
 
 
-@pytest.mark.parametrize("nothing", [math.nan, None])
-def test_a_user_without_a_value_does_not_count(nothing: float | None) -> None:
-    held: dict[str, Any] = {**HIGH, "t3": nothing}
+@pytest.mark.parametrize("empty", [math.nan, None])
+def test_a_user_without_a_value_does_not_count(empty: float | None) -> None:
+    items: dict[str, Any] = {**HIGH, "t3": empty}
 
-    comparison = cc.compare_values({"dense": {"AP": held}, "bm25": {"AP": LOW}}, baseline="bm25")
+    comparison = cc.compare_values({"dense": {"AP": items}, "bm25": {"AP": LOW}}, baseline="bm25")
 
     score = comparison.score("dense", "AP")
     assert (score.n_users, score.n_undefined) == (59, 1)
     assert defined(score.mean) == pytest.approx(np.mean([v for t, v in HIGH.items() if t != "t3"]))
-    assert any("do not have values for the same users" in said for said in comparison.verdicts)
+    assert any(
+        "do not have values for the same users" in sentence for sentence in comparison.verdicts
+    )
 
 
 def test_the_report_shows_nothing_that_needs_lists() -> None:
-    comparison = cc.compare_values({**MODELS, "third": MODELS["bm25"]}, **ASKED)
+    comparison = cc.compare_values({**MODELS, "third": MODELS["bm25"]}, **ARGUMENTS)
 
     page, twin = comparison.to_html(), render_markdown(comparison)
     for text in (page, twin, comparison.to_latex(), comparison._repr_html_()):
@@ -240,7 +248,7 @@ def test_the_report_shows_nothing_that_needs_lists() -> None:
 
 
 def test_comparison_json_and_the_tables_hold_all_of_it() -> None:
-    comparison = cc.compare_values(MODELS, **ASKED)
+    comparison = cc.compare_values(MODELS, **ARGUMENTS)
 
     assert from_content(json.loads(to_json(comparison))) == comparison
     assert exports(comparison)["metrics"]["family"].to_list() == ["values", "values"]
@@ -301,10 +309,10 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
 @pytest.mark.parametrize("id", REFUSED)
 def test_what_is_invalid_is_refused_in_plain_words(id: str) -> None:
     values, options, message = REFUSED[id]
-    held = {"a": values} if id in {"path", "number"} else values
+    items = {"a": values} if id in {"path", "number"} else values
 
     with pytest.raises(cc.InputError) as refused:
-        cc.compare_values(held, **{"baseline": "a", **options})
+        cc.compare_values(items, **{"baseline": "a", **options})
 
     assert message in str(refused.value)
 

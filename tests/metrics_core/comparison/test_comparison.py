@@ -159,14 +159,14 @@ def test_types_of_a_frame_do_not_depend_on_what_is_null(
     five: Comparison, name: str, kind: type[Score | Difference], part: str
 ) -> None:
     full = getattr(five, name)
-    nothing = getattr(typed(sample.without_numbers()), name)
+    actual = getattr(typed(sample.without_numbers()), name)
     empty = getattr(typed(sample.five_models() | {name: []}), name)
 
     assert full.columns == [field.name for field in fields(kind) if not field.metadata]
     parts = [vars(each) for each in getattr(five, part)]
     assert full.to_dicts() == [{name: each[name] for name in full.columns} for each in parts]
-    assert full.schema == nothing.schema == empty.schema
-    assert (len(nothing), len(empty)) == (len(full), 0)
+    assert full.schema == actual.schema == empty.schema
+    assert (len(actual), len(empty)) == (len(full), 0)
     assert pl.Null not in full.dtypes
 
 

@@ -44,10 +44,10 @@ def test_the_panel_has_a_row_for_every_definition_and_model() -> None:
             mine = presets.filter(label=entry["metric"], definition=each["name"])
             assert mine["preset"].to_list() == each["presets"]
             assert mine["stands_for"].to_list() == each["stands_for"]
-        left_out = presets.filter(pl.col("label") == entry["metric"], pl.col("left_out").is_not_null())  # fmt: skip
-        assert left_out["preset"].to_list() == [each["preset"] for each in entry["left_out"]]
-        assert left_out["left_out"].to_list() == [each["why"] for each in entry["left_out"]]
-        assert left_out["definition"].null_count() == len(left_out)
+        excluded = presets.filter(pl.col("label") == entry["metric"], pl.col("left_out").is_not_null())  # fmt: skip
+        assert excluded["preset"].to_list() == [each["preset"] for each in entry["left_out"]]
+        assert excluded["left_out"].to_list() == [each["why"] for each in entry["left_out"]]
+        assert excluded["definition"].null_count() == len(excluded)
     assert rows == {}
 
 
@@ -56,15 +56,15 @@ def test_every_finding_in_the_files_is_a_number_or_a_text() -> None:
     quality = content["quality"]["item-knn"] | {"notes": ["9 users have no list."]}
     content["quality"]["item-knn"] = quality
     table = exports(typed(content))["quality"]
-    found = {(r["role"], r["finding"]): r for r in table.to_dicts()}
+    results = {(r["role"], r["finding"]): r for r in table.to_dicts()}
 
-    assert found["item-knn", "users.without_list"]["number"] == 9
-    assert found["item-knn", "judged_share.10"]["number"] == quality["judged_share"]["10"]
-    assert found["item-knn", "ties.policy"]["text"] == "item_asc"
-    assert found["item-knn", "has_scores"]["text"] == "false"
-    assert found["truth", "grades.3"]["number"] == content["quality"]["truth"]["grades"]["3"]
-    assert found["item-knn", "notes.1"]["text"] == quality["notes"][0]
-    assert not any(r["number"] is not None and r["text"] is not None for r in found.values())
+    assert results["item-knn", "users.without_list"]["number"] == 9
+    assert results["item-knn", "judged_share.10"]["number"] == quality["judged_share"]["10"]
+    assert results["item-knn", "ties.policy"]["text"] == "item_asc"
+    assert results["item-knn", "has_scores"]["text"] == "false"
+    assert results["truth", "grades.3"]["number"] == content["quality"]["truth"]["grades"]["3"]
+    assert results["item-knn", "notes.1"]["text"] == quality["notes"][0]
+    assert not any(r["number"] is not None and r["text"] is not None for r in results.values())
 
 
 def test_conventions_are_told_by_value_with_their_overrides() -> None:

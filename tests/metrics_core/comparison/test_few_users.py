@@ -23,48 +23,48 @@ def by_user(values: list[float]) -> dict[str, dict[int, float]]:
     return {"m": dict(enumerate(values))}
 
 
-def difference(ours: list[float], theirs: list[float]) -> Difference:
+def difference(actual: list[float], outcome: list[float]) -> Difference:
     comparison = concord.compare_values(
-        {"a": by_user(ours), "b": by_user(theirs)}, baseline="b", bounds={"m": (0, 1)}
+        {"a": by_user(actual), "b": by_user(outcome)}, baseline="b", bounds={"m": (0, 1)}
     )
-    found = comparison.difference("a", "b", "m")
-    assert found is not None
-    return found
+    row = comparison.difference("a", "b", "m")
+    assert row is not None
+    return row
 
 
 def test_rounding_noise_is_no_difference() -> None:
     """A mean of three equal thirds has another last bit: no user differs."""
-    theirs = np.random.default_rng(1).random(200) * 0.9 + 0.05
-    ours = theirs * (1 + 4e-16)
+    expected = np.random.default_rng(1).random(200) * 0.9 + 0.05
+    actual = expected * (1 + 4e-16)
 
-    found = difference(ours.tolist(), theirs.tolist())
+    row = difference(actual.tolist(), expected.tolist())
 
-    assert (ours != theirs).sum() > 50
-    assert (found.verdict, found.difference, found.n_nonzero) == ("identical", 0.0, 0)
-    assert found.equal == 1.0
+    assert (actual != expected).sum() > 50
+    assert (row.verdict, row.difference, row.n_nonzero) == ("identical", 0.0, 0)
+    assert row.equal == 1.0
 
 
 def test_rounding_noise_is_not_counted_among_the_users_who_differ() -> None:
     """Three users really differ: too few, whatever the last bits of the others say."""
-    theirs = np.random.default_rng(2).random(200) * 0.9 + 0.05
-    ours = theirs * (1 + 4e-16)
-    ours[:3] += 0.05
+    expected = np.random.default_rng(2).random(200) * 0.9 + 0.05
+    actual = expected * (1 + 4e-16)
+    actual[:3] += 0.05
 
-    found = difference(ours.tolist(), theirs.tolist())
+    row = difference(actual.tolist(), expected.tolist())
 
-    assert (found.verdict, found.n_nonzero, found.p) == ("too_few_users", 3, None)
+    assert (row.verdict, row.n_nonzero, row.p) == ("too_few_users", 3, None)
 
 
 def test_the_same_lists_as_three_trainings_are_identical() -> None:
     rng = np.random.default_rng(3)
     items = [f"i{n}" for n in range(60)]
     lists = {u: rng.permutation(items)[:10].tolist() for u in range(80)}
-    wanted = truth({u: items[int(rng.integers(0, 60))] for u in lists})
+    relevant = truth({u: items[int(rng.integers(0, 60))] for u in lists})
     recs = frame(lists)
 
     comparison = concord.compare(
         {"once": recs, "thrice": {"replicates": {1: recs, 2: recs, 3: recs}}},
-        wanted,
+        relevant,
         baseline="once",
         conventions="standard",
         metrics=["P@10", "nDCG@10"],
@@ -72,9 +72,9 @@ def test_the_same_lists_as_three_trainings_are_identical() -> None:
     )
 
     for label in ("P@10", "nDCG@10"):
-        found = comparison.difference("thrice", "once", label)
-        assert found is not None
-        assert (found.verdict, found.difference) == ("identical", 0.0)
+        row = comparison.difference("thrice", "once", label)
+        assert row is not None
+        assert (row.verdict, row.difference) == ("identical", 0.0)
     assert comparison.replicates is not None
     assert all(pair.chance is None and pair.turned == 0 for pair in comparison.replicates.pairs)
 
@@ -101,21 +101,21 @@ def test_a_gate_passes_what_differs_by_rounding_alone(margin: float) -> None:
         gate={"guardrails": {"Novelty@10": margin}},
     )
 
-    found = comparison.difference("turned", "base", "Novelty@10")
-    assert found is not None
-    assert (found.verdict, found.difference, found.n_nonzero) == ("identical", 0.0, 0)
+    row = comparison.difference("turned", "base", "Novelty@10")
+    assert row is not None
+    assert (row.verdict, row.difference, row.n_nonzero) == ("identical", 0.0, 0)
     assert comparison.gate is not None
     assert comparison.gate.outcome == "pass"
 
 
 def test_twelve_users_who_all_gain_1_do_not_settle_its_size() -> None:
     """p = 2 / 2^12; of 73.5 % of the users at least, who gain 1, the others may lose 1."""
-    found = difference([1.0] * 12, [0.0] * 12)
+    row = difference([1.0] * 12, [0.0] * 12)
     share = 0.025 ** (1 / 12)
 
-    assert found.p == 2 / 2**12
-    assert (found.ci_low, found.ci_high) == pytest.approx((2 * share - 1, 1.0))
-    assert found.verdict == "better"
+    assert row.p == 2 / 2**12
+    assert (row.ci_low, row.ci_high) == pytest.approx((2 * share - 1, 1.0))
+    assert row.verdict == "better"
 
 
 @pytest.mark.parametrize(("hits", "low", "high"), [(20, 0.832, 1.0), (0, 0.0, 0.168)])
@@ -135,19 +135,19 @@ def test_twenty_of_twenty_hits_are_no_certainty(hits: int, low: float, high: flo
 def test_two_users_have_an_interval_inside_the_bounds_of_the_metric() -> None:
     lists = {0: ["a", "b", "c"], 1: ["b", "a", "c"]}
 
-    found = concord.evaluate(
+    result = concord.evaluate(
         frame(lists), truth({0: "a", 1: "a"}), metrics=["nDCG@3"], conventions="standard"
     ).summaries["nDCG@3"]
 
-    assert 0 <= found.ci_low < found.mean < found.ci_high <= 1
+    assert 0 <= result.ci_low < result.mean < result.ci_high <= 1
 
 
 @pytest.mark.parametrize(("n", "verdict"), [(5, "too_few_users"), (6, "better")])
 def test_five_users_are_too_few_and_six_may_do(n: int, verdict: str) -> None:
-    found = difference([0.5 + i / 100 for i in range(n)], [0.1] * n)
+    row = difference([0.5 + i / 100 for i in range(n)], [0.1] * n)
 
-    assert found.verdict == verdict
-    assert (found.p is None) == (n == 5)
+    assert row.verdict == verdict
+    assert (row.p is None) == (n == 5)
 
 
 def test_the_report_says_how_many_users_would_be_needed() -> None:

@@ -65,7 +65,7 @@ def test_a_guardrail_is_decided_by_the_ends_of_its_interval(
 
 
 @pytest.mark.parametrize(
-    ("found", "margin", "outcome", "why"),
+    ("actual", "margin", "outcome", "why"),
     [
         (measured(difference=0.0, n_nonzero=0), 0.0, "pass", "every user has the same with both"),
         (measured(difference=-0.1, n_nonzero=9), 0.001, "undecided", "only 9 users of 1,000 differ, too few for an interval"),
@@ -79,9 +79,9 @@ def test_a_guardrail_is_decided_by_the_ends_of_its_interval(
     ],
 )  # fmt: skip
 def test_a_lack_of_evidence_is_no_pass(
-    found: Measured, margin: float | None, outcome: str, why: str
+    actual: Measured, margin: float | None, outcome: str, why: str
 ) -> None:
-    guardrail = guarded(found, "2%", margin)
+    guardrail = guarded(actual, "2%", margin)
 
     assert (guardrail.outcome, guardrail.why) == (outcome, why)
 
@@ -165,12 +165,12 @@ def test_what_is_waived_already_is_no_advice() -> None:
 
 def test_every_model_has_to_pass() -> None:
     models: Models = {"als": ([GOOD], []), "ease": ([OPEN], []), "knn": ([BAD], [])}
-    found = decided(models)
+    actual = decided(models)
 
-    assert found.outcome == "worse"
-    assert [each.model for each in found.models if each.outcome == "pass"] == ["als"]
+    assert actual.outcome == "worse"
+    assert [each.model for each in actual.models if each.outcome == "pass"] == ["als"]
     decision = "worse, against popularity: knn is worse; ease is undecided; als passes."
-    assert found.lines[0] == decision
+    assert actual.lines[0] == decision
     assert decided({name: models[name] for name in ("als", "ease")}).outcome == "undecided"
     assert decided({"als": models["als"]}).outcome == "pass"
 
@@ -214,14 +214,14 @@ def test_a_model_that_may_be_a_vanished_one_leaves_the_gate_undecided_unless_ano
     interval: tuple[float, float], undecided_passes: bool, outcome: str
 ) -> None:
     models: Models = {"als": ([guarded(measured(*interval), 0.004, 0.004)], [])}
-    found = decided(models, undecided_passes=undecided_passes)
+    decision = decided(models, undecided_passes=undecided_passes)
     rules = ("baseline", "ignore")
     unmatched = with_unmatched(
-        found, UnmatchedModels(("bpr",), ("slim", "ease"), "models.slim.was: bpr", rules)
+        decision, UnmatchedModels(("bpr",), ("slim", "ease"), "models.slim.was: bpr", rules)
     )
 
     assert unmatched.outcome == outcome
-    assert unmatched.models == found.models
+    assert unmatched.models == decision.models
     assert unmatched.lines[0].startswith(f"{outcome}, against popularity: als ")
     assert unmatched.lines[0].endswith("; bpr is gone while slim and ease are new.")
     assert "Write `models.slim.was: bpr` if slim is the former bpr;" in unmatched.lines[2]
@@ -236,16 +236,16 @@ def test_a_guardrail_of_another_metric_than_at_the_revision_is_never_waived(
     departed = measured(difference=None, n_users=0, n_nonzero=0, departed=True)
     guardrails = [guarded(departed, 0.004, None), guarded(measured(*other), 0.004, 0.004)]
 
-    found = decided({"als": (guardrails, [])}, undecided_passes=True, against="revision")
+    decision = decided({"als": (guardrails, [])}, undecided_passes=True, against="revision")
 
-    assert found.outcome == outcome
+    assert decision.outcome == outcome
 
 
 def test_models_that_are_new_to_a_revision_keep_their_reference() -> None:
     worse, fine = (guarded(measured(*x), 0.004, 0.004) for x in ((-0.01, -0.005), (0.0, 0.001)))
-    found = decided({"als": ([fine], [])}, against="revision")
+    decision = decided({"als": ([fine], [])}, against="revision")
     new = replace(decided({"slim": ([worse], [])}), reference="knn")
-    both = joined(found, new)
+    both = joined(decision, new)
 
     assert both.outcome == "worse"
     assert [each.reference for each in both.models] == [None, "knn"]
@@ -259,10 +259,10 @@ def test_models_that_are_new_to_a_revision_keep_their_reference() -> None:
 
 
 def test_without_a_model_to_decide_on_there_is_no_decision() -> None:
-    found = decided({})
+    decision = decided({})
 
-    assert (found.outcome, gate.head(found)) == ("undecided", "no decision")
-    assert "there is no model beside it" in gate.first(found)
+    assert (decision.outcome, gate.head(decision)) == ("undecided", "no decision")
+    assert "there is no model beside it" in gate.first(decision)
 
 
 @pytest.mark.parametrize(
@@ -285,11 +285,11 @@ def test_what_is_undecided_says_how_many_users_would_decide_it(
 
 
 def test_a_pass_that_was_let_through_says_so() -> None:
-    found = decided({"als": ([OPEN], GAIN)}, undecided_passes=True)
+    decision = decided({"als": ([OPEN], GAIN)}, undecided_passes=True)
 
-    assert found.waived
-    assert found.lines[1].startswith("Let pass though undecided: als on nDCG@10: −0.002")
-    assert "Better: als on nDCG@10: +0.015" in found.lines[1]
+    assert decision.waived
+    assert decision.lines[1].startswith("Let pass though undecided: als on nDCG@10: −0.002")
+    assert "Better: als on nDCG@10: +0.015" in decision.lines[1]
     assert not decided({"als": ([GOOD], [])}, undecided_passes=True).waived
 
 
@@ -311,7 +311,7 @@ ROWS = st.fixed_dictionaries(
 )
 
 
-def _found(row: dict[str, Any]) -> Measured:
+def _measured_row(row: dict[str, Any]) -> Measured:
     if row["identical"]:
         return measured(difference=0.0, n_nonzero=0, higher_is_better=row["up"])
     low, high = row["ends"]
@@ -319,23 +319,23 @@ def _found(row: dict[str, Any]) -> Measured:
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    found = _found(row)
+    result = _measured_row(row)
     low, high = row["ends"]
-    return {**row, "low": low, "high": high, "p": found.p, "difference": found.difference}
+    return {**row, "low": low, "high": high, "p": result.p, "difference": result.difference}
 
 
 @given(st.lists(ROWS, max_size=4), st.lists(ROWS, max_size=3), st.booleans())
 def test_it_is_what_plain_python_says(
     guardrails: list[dict[str, Any]], success: list[dict[str, Any]], waive: bool
 ) -> None:
-    checked = [guarded(_found(row), row["margin"], row["margin"]) for row in guardrails]
-    models = {"als": (checked, [_found(row) for row in success])}
-    found = decided(models, undecided_passes=waive)
+    checked = [guarded(_measured_row(row), row["margin"], row["margin"]) for row in guardrails]
+    models = {"als": (checked, [_measured_row(row) for row in success])}
+    decision = decided(models, undecided_passes=waive)
 
-    assert found.outcome == gate_reference.decision(
+    assert decision.outcome == gate_reference.decision(
         [_plain(row) for row in guardrails],
         [_plain(row) for row in success],
         alpha=1 - 0.95,
         undecided_passes=waive,
     )
-    assert len(found.lines) == 3
+    assert len(decision.lines) == 3

@@ -10,8 +10,8 @@ import concord as cc
 OPTIONS: dict[str, Any] = {"metrics": ["nDCG@10"], "conventions": "standard"}
 
 
-def _kinds(found: cc.Comparison | cc.Evaluation) -> set[str]:
-    return {each.kind for each in found.warnings}
+def _kinds(actual: cc.Comparison | cc.Evaluation) -> set[str]:
+    return {each.kind for each in actual.warnings}
 
 
 def _reranked(n_queries: int = 20) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -23,16 +23,16 @@ def _reranked(n_queries: int = 20) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def test_lists_that_are_ranked_again_do_not_look_sampled() -> None:
     models, truth = _reranked()
-    found = cc.compare(models, truth, baseline="first", **OPTIONS)
-    assert "sampled_candidates" not in _kinds(found)
-    assert "sampled_candidates" not in found.checked
+    comparison = cc.compare(models, truth, baseline="first", **OPTIONS)
+    assert "sampled_candidates" not in _kinds(comparison)
+    assert "sampled_candidates" not in comparison.checked
 
 
 def test_lists_look_sampled_where_the_catalogue_is_known_to_be_larger() -> None:
     models, truth = _reranked()
     items = pl.DataFrame({"item": [doc for docs in models["first"].values() for doc in docs]})
-    found = cc.compare(models, truth, baseline="first", items=items, **OPTIONS)
-    assert "sampled_candidates" in _kinds(found)
+    comparison = cc.compare(models, truth, baseline="first", items=items, **OPTIONS)
+    assert "sampled_candidates" in _kinds(comparison)
 
 
 def _lists_and_truth(n_users: int = 20) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
@@ -107,8 +107,8 @@ def test_ratings_without_a_threshold_are_a_warning(threshold: float | None) -> N
 def test_other_grades_are_no_ratings(grades: tuple[float, ...], threshold: float) -> None:
     truth = {"u": {f"i{n}": grade for n, grade in enumerate(grades)}}
     conventions = cc.preset("standard", relevance_threshold=threshold)
-    found = cc.evaluate({"u": ["i1"]}, truth, metrics=["P@1"], conventions=conventions)
-    assert "low_threshold" not in _kinds(found)
+    result = cc.evaluate({"u": ["i1"]}, truth, metrics=["P@1"], conventions=conventions)
+    assert "low_threshold" not in _kinds(result)
 
 
 def _requests(counts: list[int]) -> pl.DataFrame:
@@ -137,12 +137,12 @@ def test_few_users_with_most_requests_are_a_warning(counts: list[int], words: st
         "conventions": cc.preset("standard", unit_mean="requests"),
         "unit": ["user", "session"],
     }
-    found = cc.evaluate(lists, lists.drop("rank"), **options)
-    told = [each for each in found.warnings if each.kind == "heavy_users"]
-    assert [each.sentence.replace("\N{NO-BREAK SPACE}", " ").startswith(words) for each in told] == [True] * bool(words)  # fmt: skip
+    result = cc.evaluate(lists, lists.drop("rank"), **options)
+    warnings = [each for each in result.warnings if each.kind == "heavy_users"]
+    assert [each.sentence.replace("\N{NO-BREAK SPACE}", " ").startswith(words) for each in warnings] == [True] * bool(words)  # fmt: skip
 
     compared = cc.compare({"a": lists, "b": lists}, lists.drop("rank"), baseline="a", **options)
-    assert [each for each in compared.warnings if each.kind == "heavy_users"] == told
+    assert [each for each in compared.warnings if each.kind == "heavy_users"] == warnings
 
     by_user = options | {"conventions": cc.preset("standard", unit_mean="users")}
     assert "heavy_users" not in _kinds(cc.evaluate(lists, lists.drop("rank"), **by_user))

@@ -30,9 +30,9 @@ def compared(models: Mapping[str, object], **settings: object) -> concord.Compar
 
 
 def verdict(comparison: concord.Comparison, model: str, label: str = "P@1") -> str:
-    found = comparison.difference(model, "old", label)
-    assert found is not None
-    return found.verdict
+    row = comparison.difference(model, "old", label)
+    assert row is not None
+    return row.verdict
 
 
 @pytest.mark.parametrize("policy", ["zero", "drop"])
@@ -69,9 +69,9 @@ def test_a_baseline_that_did_not_run_is_compared_with_nobody() -> None:
 
 
 @pytest.mark.parametrize("waived", [{}, {"undecided": "pass"}])
-@pytest.mark.parametrize("asked", ["guardrails", "success"])
-def test_a_gate_stays_undecided(waived: dict[str, str], asked: str) -> None:
-    gate = {"guardrails": {"P@1": 0.9}} if asked == "guardrails" else {"success": ["P@1"]}
+@pytest.mark.parametrize("requested", ["guardrails", "success"])
+def test_a_gate_stays_undecided(waived: dict[str, str], requested: str) -> None:
+    gate = {"guardrails": {"P@1": 0.9}} if requested == "guardrails" else {"success": ["P@1"]}
 
     comparison = compared({"new": lists(1, hits=1), "old": lists(30, hits=20)}, gate={**gate, **waived})  # fmt: skip
 
@@ -89,7 +89,7 @@ def test_panel_and_segments_say_the_same() -> None:
         segments={"channel": {"by": "user", "column": "channel"}},
     )
 
-    assert {cell.verdict for found in comparison.segments for cell in found.cells if cell.model == "new"} == {"not_comparable"}  # fmt: skip
+    assert {cell.verdict for result in comparison.segments for cell in result.cells if cell.model == "new"} == {"not_comparable"}  # fmt: skip
     assert {d.verdicts["new"] for entry in comparison.panel for d in entry.definitions} == {"not_comparable"}  # fmt: skip
 
 

@@ -179,15 +179,15 @@ def test_a_missing_unknown_or_invalid_key_is_named(
 @pytest.mark.parametrize("name", list(SAMPLES))
 def test_the_schema_names_every_key_that_is_written(name: str) -> None:
     schema = json_schema()
-    met: set[str] = set()
+    visited: set[str] = set()
 
-    _named(to_content(typed(SAMPLES[name]())), schema, schema["$defs"], met)
+    _assert_described(to_content(typed(SAMPLES[name]())), schema, schema["$defs"], visited)
 
     if name == "gated":
-        _named(to_content(trained()), schema, schema["$defs"], met)
-        _named(to_content(of_requests()), schema, schema["$defs"], met)
-        _named(to_content(with_unmatched_models()), schema, schema["$defs"], met)
-        assert met == set(schema["$defs"])  # every part occurs in one of both samples
+        _assert_described(to_content(trained()), schema, schema["$defs"], visited)
+        _assert_described(to_content(of_requests()), schema, schema["$defs"], visited)
+        _assert_described(to_content(with_unmatched_models()), schema, schema["$defs"], visited)
+        assert visited == set(schema["$defs"])  # every part occurs in one of both samples
     assert schema["properties"]["schema"] == {"const": SCHEMA}
     assert "schema" in schema["required"]
     assert schema["required"] == [key for key in schema["properties"] if key in schema["required"]]
@@ -254,35 +254,37 @@ def test_requests_are_told_where_they_are_the_unit() -> None:
     assert "n_requests" in of_requests().leaderboard.columns
 
 
-def _named(content: Any, schema: Content, parts: Mapping[str, Content], met: set[str]) -> None:
+def _assert_described(
+    content: Any, schema: Content, parts: Mapping[str, Content], visited: set[str]
+) -> None:
     """Every object of the content has exactly the properties that its schema names, and all that it requires."""
     if name := schema.get("$ref"):
         part = name.removeprefix("#/$defs/")
-        met.add(part)
-        return _named(content, parts[part], parts, met)
+        visited.add(part)
+        return _assert_described(content, parts[part], parts, visited)
     if kinds := schema.get("anyOf"):
         if content is None:
             assert {"type": "null"} in kinds
             return None
         (kind,) = (kind for kind in kinds if kind != {"type": "null"})
-        return _named(content, kind, parts, met)
+        return _assert_described(content, kind, parts, visited)
     if isinstance(content, list) and schema:
         assert schema["type"] == "array"
         for n, each in enumerate(content):
             prefix = schema.get("prefixItems")
-            _named(each, prefix[n] if prefix else schema["items"], parts, met)
+            _assert_described(each, prefix[n] if prefix else schema["items"], parts, visited)
     elif isinstance(content, dict) and "properties" in schema:
         absent = [key for key in schema["properties"] if key not in content]
-        left_out = OPTIONAL | OPTIONAL_OF.get(schema["title"], set())
-        assert set(absent) <= left_out
+        excluded = OPTIONAL | OPTIONAL_OF.get(schema["title"], set())
+        assert set(absent) <= excluded
         assert list(content) == [key for key in schema["properties"] if key not in absent]
         assert set(schema["required"]) <= set(content)
         if schema["title"] != "comparison.json":  # parts have no other keys that may be left out
-            assert schema["required"] == [key for key in content if key not in left_out]
+            assert schema["required"] == [key for key in content if key not in excluded]
         for key, each in content.items():
-            _named(each, schema["properties"][key], parts, met)
+            _assert_described(each, schema["properties"][key], parts, visited)
     elif isinstance(content, dict) and schema.get("type") == "object":
         of_each = schema.get("additionalProperties")
         for each in content.values():
-            _named(each, of_each if isinstance(of_each, dict) else {}, parts, met)
+            _assert_described(each, of_each if isinstance(of_each, dict) else {}, parts, visited)
     return None

@@ -13,12 +13,12 @@ from tests.metrics_core.analyses.chosen_means import comparison_of
 
 
 def _on(truth: Mapping[str, Any]) -> Comparison:
-    made = comparison_of({"base": 0.1, "a": 0.2})
-    return replace(made, quality={**made.quality, "truth": dict(truth)})
+    created = comparison_of({"base": 0.1, "a": 0.2})
+    return replace(created, quality={**created.quality, "truth": dict(truth)})
 
 
-def _folds(*marks: str) -> Mapping[str, Any]:
-    return {"folds": {str(n): {"sha256": mark} for n, mark in enumerate(marks)}}
+def _folds(*markers: str) -> Mapping[str, Any]:
+    return {"folds": {str(n): {"sha256": marker} for n, marker in enumerate(markers)}}
 
 
 @pytest.mark.parametrize(
@@ -36,9 +36,9 @@ def _folds(*marks: str) -> Mapping[str, Any]:
 def test_another_truth_is_told_also_that_of_a_fold(
     then: Mapping[str, Any], now: Mapping[str, Any], other: bool
 ) -> None:
-    found = [*what_changed(_on(then), _on(now))]
+    results = [*what_changed(_on(then), _on(now))]
 
-    assert found == ([InputChange("truth", "another truth")] if other else [])
+    assert results == ([InputChange("truth", "another truth")] if other else [])
 
 
 def test_rules_and_conventions_are_told_with_what_they_were() -> None:

@@ -41,11 +41,11 @@ def truth() -> pl.DataFrame:
 def lists(model: str) -> pl.DataFrame:
     """Ten items a session; what is wanted comes the earlier, the more skilled the model."""
     rng = np.random.default_rng(len(model))
-    wanted = {(u, s): items for u, s, items in truth().group_by(UNIT).agg("item").iter_rows()}
+    relevant = {(u, s): items for u, s, items in truth().group_by(UNIT).agg("item").iter_rows()}
     rows = []
     for request in sessions():
         scores = rng.random(N_ITEMS)
-        scores[wanted[request]] += SKILLS[model]
+        scores[relevant[request]] += SKILLS[model]
         rows += [
             (*request, int(item), rank) for rank, item in enumerate(np.argsort(-scores)[:K], 1)
         ]
@@ -59,14 +59,16 @@ def train() -> pl.DataFrame:
 
 def recalls(model: str) -> dict[int, list[float]]:
     """R@10 of every session of each user, counted by hand."""
-    shown, wanted = (
+    recommended, relevant = (
         {(u, s): set(items) for u, s, items in frame.group_by(UNIT).agg("item").iter_rows()}
         for frame in (lists(model), truth())
     )
-    found: dict[int, list[float]] = {}
+    results: dict[int, list[float]] = {}
     for u, s in sessions():
-        found.setdefault(u, []).append(len(shown[u, s] & wanted[u, s]) / len(wanted[u, s]))
-    return found
+        results.setdefault(u, []).append(
+            len(recommended[u, s] & relevant[u, s]) / len(relevant[u, s])
+        )
+    return results
 
 
 def pinned(mean: str) -> cc.Conventions:
@@ -82,12 +84,12 @@ def compared(mean: str, **settings: Any) -> cc.Comparison:
 def jackknife(values: dict[int, list[float]], mean: str) -> tuple[float, float]:
     """The mean, and its standard error by leaving out one user after the other."""
 
-    def of(users: list[list[float]]) -> float:
+    def mean_of(users: list[list[float]]) -> float:
         return fmean(map(fmean, users)) if mean == "users" else fmean(v for each in users for v in each)  # fmt: skip
 
     users = list(values.values())
-    whole, n = of(users), len(users)
-    without = [of(users[:u] + users[u + 1 :]) for u in range(n)]
+    whole, n = mean_of(users), len(users)
+    without = [mean_of(users[:u] + users[u + 1 :]) for u in range(n)]
     return whole, math.sqrt((n - 1) / n * math.fsum((each - whole) ** 2 for each in without))
 
 
@@ -108,8 +110,8 @@ def test_a_mean_has_the_error_of_a_jackknife_over_users(mean: str) -> None:
 
 @pytest.mark.parametrize("mean", MEANS)
 def test_a_difference_is_clustered_by_user(mean: str) -> None:
-    ours, theirs = recalls("als"), recalls("popularity")
-    gaps = {u: [a - b for a, b in zip(ours[u], theirs[u], strict=True)] for u in ours}
+    actual, expected = recalls("als"), recalls("popularity")
+    gaps = {u: [a - b for a, b in zip(actual[u], expected[u], strict=True)] for u in actual}
     whole, error = jackknife(gaps, mean)
     sums = [math.fsum(each) for each in gaps.values()]
 
@@ -126,10 +128,10 @@ def test_a_difference_is_clustered_by_user(mean: str) -> None:
 
 def test_per_user_has_the_columns_of_the_unit() -> None:
     result = cc.evaluate(lists("als"), truth(), metrics=[LABEL], conventions=pinned("users"), unit=UNIT)  # fmt: skip
-    found = {(int(u), int(s)): value for u, s, value in result.per_user.iter_rows()}
+    results = {(int(u), int(s)): value for u, s, value in result.per_user.iter_rows()}
 
     assert result.per_user.columns == [*UNIT, LABEL]
-    assert found == {(u, s): v for u, values in recalls("als").items() for s, v in enumerate(values)}  # fmt: skip
+    assert results == {(u, s): v for u, values in recalls("als").items() for s, v in enumerate(values)}  # fmt: skip
     assert repr(result).startswith(f"{len(sessions())} requests of {N_USERS} users, conventions ")
 
 
@@ -141,10 +143,10 @@ def one_session() -> dict[str, Any]:
 
 @pytest.mark.parametrize("mean", MEANS)
 def test_one_request_a_user_gives_the_bits_of_users(mean: str) -> None:
-    given = one_session()
+    inputs = one_session()
     names = pl.col("user").cast(pl.String).str.zfill(3)  # users in the order of requests
-    models = {model: frame.with_columns(names) for model, frame in given["models"].items()}
-    wanted, known = given["truth"].with_columns(names), train().with_columns(names)
+    models = {model: frame.with_columns(names) for model, frame in inputs["models"].items()}
+    relevant, known = inputs["truth"].with_columns(names), train().with_columns(names)
     how: dict[str, Any] = {
         "metrics": [LABEL, "nDCG@5", "P@5"],
         "baseline": "popularity",
@@ -155,8 +157,8 @@ def test_one_request_a_user_gives_the_bits_of_users(mean: str) -> None:
         "primary": [LABEL, "nDCG@5"],
         "wilcoxon": True,
     }
-    users = cc.compare(models, wanted, conventions="standard", **how)
-    requests = cc.compare(models, wanted, conventions=pinned(mean), unit=UNIT, **how)
+    users = cc.compare(models, relevant, conventions="standard", **how)
+    requests = cc.compare(models, relevant, conventions=pinned(mean), unit=UNIT, **how)
 
     assert requests.leaderboard.drop("n_requests").equals(users.leaderboard)
     assert requests.differences.equals(users.differences)
@@ -167,19 +169,19 @@ def test_one_request_a_user_gives_the_bits_of_users(mean: str) -> None:
 
 def test_lists_of_a_user_are_swapped_together() -> None:
     """Had all sessions of a user the same lists, the test is that of users, however many sessions there are."""
-    given, items = one_session(), {item: ["a"] for item in range(N_ITEMS)}
+    inputs, items = one_session(), {item: ["a"] for item in range(N_ITEMS)}
     five = pl.DataFrame({"session": range(5)})
     how: dict[str, Any] = {"metrics": [LABEL, f"Gini@{K}"], "baseline": "popularity", "items": items, "resamples": 199}  # fmt: skip
-    models = {model: frame.drop("session") for model, frame in given["models"].items()}
-    users = cc.compare(models, given["truth"].drop("session"), conventions="standard", **how)
+    models = {model: frame.drop("session") for model, frame in inputs["models"].items()}
+    users = cc.compare(models, inputs["truth"].drop("session"), conventions="standard", **how)
     requests = cc.compare(
         {model: frame.join(five, how="cross") for model, frame in models.items()},
-        given["truth"].drop("session").join(five, how="cross"),
+        inputs["truth"].drop("session").join(five, how="cross"),
         conventions=pinned("requests"),
         unit=UNIT,
         **how,
     )
-    one, other = (found.differences.filter(label=f"Gini@{K}").row(0, named=True) for found in (users, requests))  # fmt: skip
+    one, other = (result.differences.filter(label=f"Gini@{K}").row(0, named=True) for result in (users, requests))  # fmt: skip
 
     assert (other["p"], other["n_users"], other["n_nonzero"]) == (one["p"], one["n_users"], one["n_nonzero"])  # fmt: skip
 
@@ -188,8 +190,8 @@ def test_lists_of_a_user_are_swapped_together() -> None:
 def test_a_segment_has_the_means_of_its_own_requests(mean: str) -> None:
     """Users with and without twelve more sessions, as a column knows them."""
     known = pl.DataFrame({"user": range(N_USERS), "kind": ["many" if u % 10 == 9 else "few" for u in range(N_USERS)]})  # fmt: skip
-    found = compared(mean, users=known, segments={"kind": {"by": "user", "column": "kind"}})
-    cells = {(cell.segment, cell.model): cell for cell in found.segments[0].cells}
+    comparison = compared(mean, users=known, segments={"kind": {"by": "user", "column": "kind"}})
+    cells = {(cell.segment, cell.model): cell for cell in comparison.segments[0].cells}
 
     for kind, many in (("many", True), ("few", False)):
         values = {u: v for u, v in recalls("als").items() if (u % 10 == 9) == many}
@@ -199,18 +201,20 @@ def test_a_segment_has_the_means_of_its_own_requests(mean: str) -> None:
         assert cell.n_users == len(values)
         assert cell.ci_high is not None
         assert (cell.ci_high - whole) / error > 1.98
-    assert [segment.n_users for segment in found.segments[0].segments] == [54, 6]
+    assert [segment.n_users for segment in comparison.segments[0].segments] == [54, 6]
 
 
 def test_the_train_knows_the_users_of_requests() -> None:
     """Half of the lists are what the user has in the train."""
     known = lists("als").filter(pl.col("rank") <= K / 2).select("user", "item").unique()
-    found = compared("requests", train=known)
-    told = {each.kind: each.sentence for each in found.warnings}
-    shown = lists("als").join(known, on=["user", "item"], how="semi").height / lists("als").height
+    comparison = compared("requests", train=known)
+    sentences = {each.kind: each.sentence for each in comparison.warnings}
+    recommended = (
+        lists("als").join(known, on=["user", "item"], how="semi").height / lists("als").height
+    )
 
-    assert f"up to {100 * shown:.3g}" in told["train_items_recommended"]
-    assert "unrelated_train" not in told
+    assert f"up to {100 * recommended:.3g}" in sentences["train_items_recommended"]
+    assert "unrelated_train" not in sentences
 
 
 def test_a_gate_sees_requests_that_a_model_lost() -> None:
@@ -219,7 +223,7 @@ def test_a_gate_sees_requests_that_a_model_lost() -> None:
         "popularity": lists("popularity"),
         "als": lists("als").filter(pl.col("session") != 1),
     }
-    found = cc.compare(
+    comparison = cc.compare(
         models,
         truth(),
         metrics=[LABEL],
@@ -230,14 +234,16 @@ def test_a_gate_sees_requests_that_a_model_lost() -> None:
         gate={"guardrails": {LABEL: 0.05}},
     )
     lost = sum(s == 1 for _, s in sessions())
-    assert found.gate is not None
-    (guardrail,) = found.gate.models[0].guardrails
+    assert comparison.gate is not None
+    (guardrail,) = comparison.gate.models[0].guardrails
 
     assert (guardrail.n_lost, guardrail.n_requests) == (lost, len(sessions()) - lost)
     assert guardrail.outcome == "undecided"
     assert f"{lost} of the {len(sessions())} requests that have a value with the reference have none with the model" in guardrail.why  # fmt: skip
-    assert found.differences["n_users"].item() == N_USERS
-    assert any("do not have values for the same requests" in said for said in found.verdicts)
+    assert comparison.differences["n_users"].item() == N_USERS
+    assert any(
+        "do not have values for the same requests" in sentence for sentence in comparison.verdicts
+    )
 
 
 @pytest.mark.parametrize("mean", MEANS)
@@ -258,9 +264,11 @@ def test_results_are_planned_by_user(mean: str) -> None:
 
 def test_a_request_is_explained_by_its_id_or_by_its_parts(capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
     how: dict[str, Any] = {"metric": LABEL, "conventions": pinned("users"), "unit": UNIT}
-    named, told = (cc.explain(lists("als"), truth(), user=user, **how) for user in ((9, 3), "9/3"))
+    selected, reported = (
+        cc.explain(lists("als"), truth(), user=user, **how) for user in ((9, 3), "9/3")
+    )
 
-    assert named.value == told.value == recalls("als")[9][3]
+    assert selected.value == reported.value == recalls("als")[9][3]
     assert f"{LABEL} of user '9/3'" in capsys.readouterr().out
 
 
@@ -273,11 +281,11 @@ def test_cases_are_of_requests_and_know_whose_they_are() -> None:
         "metrics": [LABEL],
         "train": train,
     }
-    found = cc.cases(models, truth(), conventions=pinned("requests"), unit=UNIT, **how)
+    cases = cc.cases(models, truth(), conventions=pinned("requests"), unit=UNIT, **how)
 
-    assert (found.who, found.n_users) == ("requests", len(sessions()))
-    assert [case.n_train for case in found.cases] == [1] * len(found.cases)
-    assert all("/" in case.user for case in found.cases)
+    assert (cases.who, cases.n_users) == ("requests", len(sessions()))
+    assert [case.n_train for case in cases.cases] == [1] * len(cases.cases)
+    assert all("/" in case.user for case in cases.cases)
     with pytest.raises(ValueError, match="unit_mean: is requests, and no unit is named"):
         cc.cases(models, truth(), conventions=pinned("requests"), **how)
 
@@ -298,16 +306,16 @@ def test_lists_may_be_of_any_form(form: str, tmp_path: Path) -> None:
     else:
         folded.write_parquet(path)
     how: dict[str, Any] = {"metrics": [LABEL], "conventions": pinned("requests"), "unit": UNIT}
-    wanted = truth().with_columns(pl.col(UNIT).cast(pl.String)) if form != "parquet" else truth()
+    relevant = truth().with_columns(pl.col(UNIT).cast(pl.String)) if form != "parquet" else truth()
 
-    assert cc.evaluate(path, wanted, **how).to_frame().equals(cc.evaluate(rows, truth(), **how).to_frame())  # fmt: skip
+    assert cc.evaluate(path, relevant, **how).to_frame().equals(cc.evaluate(rows, truth(), **how).to_frame())  # fmt: skip
 
 
-ODD = ["a", "a/b", "a\\", "/", "\\/", "a b", "1"]
+UNUSUAL_IDS = ["a", "a/b", "a\\", "/", "\\/", "a b", "1"]
 
 
 def test_ids_are_told_apart_and_read_back() -> None:
-    every = [(u, s) for u in ODD for s in ODD]
+    every = [(u, s) for u in UNUSUAL_IDS for s in UNUSUAL_IDS]
     ids = [unit_id(each) for each in every]
 
     assert len(set(ids)) == len(every)
@@ -317,13 +325,13 @@ def test_ids_are_told_apart_and_read_back() -> None:
 
 
 def test_odd_ids_are_read_as_they_are() -> None:
-    rows = [(u, s, "i") for u in ODD for s in ODD]
+    rows = [(u, s, "i") for u in UNUSUAL_IDS for s in UNUSUAL_IDS]
     frame = pl.DataFrame(rows, schema=[*UNIT, "item"], orient="row")
     ranked = frame.with_columns(rank=pl.lit(1))
     result = cc.evaluate(ranked, frame, metrics=["R@1"], conventions=pinned("users"), unit=UNIT)
 
     assert sorted(result.per_user.select(UNIT).rows()) == sorted((u, s) for u, s, _ in rows)
-    assert result.n_users == len(ODD)
+    assert result.n_users == len(UNUSUAL_IDS)
 
 
 STEPS = pl.DataFrame(
@@ -335,24 +343,26 @@ STEPS = pl.DataFrame(
 
 def test_each_next_item_of_a_session_may_be_a_request_of_its_own() -> None:
     """Two predictions in the session of ann, one in that of bob: RR 1/2, 1 and 1."""
-    shown = pl.DataFrame(
+    recommended = pl.DataFrame(
         [("ann", "s1", 1, "a", 1), ("ann", "s1", 1, "b", 2), ("ann", "s1", 2, "c", 1), ("bob", "s1", 1, "b", 1)],
         schema=["user", "session", "step", "item", "rank"],
         orient="row",
     )  # fmt: skip
     unit = ["user", "session", "step"]
-    found = {
-        mean: cc.evaluate(shown, STEPS, metrics=["RR@10"], conventions=pinned(mean), unit=unit)
+    results = {
+        mean: cc.evaluate(
+            recommended, STEPS, metrics=["RR@10"], conventions=pinned(mean), unit=unit
+        )
         for mean in MEANS
     }
 
-    assert found["requests"]["RR@10"] == pytest.approx((1 / 2 + 1 + 1) / 3)
-    assert found["users"]["RR@10"] == pytest.approx(((1 / 2 + 1) / 2 + 1) / 2)
-    assert found["users"].per_user["step"].to_list() == ["1", "2", "1"]
+    assert results["requests"]["RR@10"] == pytest.approx((1 / 2 + 1 + 1) / 3)
+    assert results["users"]["RR@10"] == pytest.approx(((1 / 2 + 1) / 2 + 1) / 2)
+    assert results["users"].per_user["step"].to_list() == ["1", "2", "1"]
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"recs": lists("als").drop("session")}, "recs: column 'session': is missing; the columns are: user, item, rank\n  fix: add it where the table is made, or change `unit`"),
         ({"truth": truth().drop("session")}, "truth: column 'session': is missing"),
@@ -371,12 +381,12 @@ def test_each_next_item_of_a_session_may_be_a_request_of_its_own() -> None:
          "belongs to user '0' here and to user '1' in the ground truth"),
     ],
 )  # fmt: skip
-def test_units_that_do_not_fit_are_refused(settings: dict[str, Any], said: str) -> None:
+def test_units_that_do_not_fit_are_refused(settings: dict[str, Any], message: str) -> None:
     how: dict[str, Any] = {"recs": lists("als"), "truth": truth(), "unit": UNIT, "conventions": pinned("requests")}  # fmt: skip
     with pytest.raises(ValueError, match=r"fix: ") as refused:
         cc.evaluate(metrics=[LABEL], **how | settings)
 
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import polars as pl
 import concord as cc
 
 NEGATIVES, CATALOGUE = 4, 30
-WANTED = 0  # the item that everybody wants
+RELEVANT_ITEM = 0  # the item that everybody wants
 
 
 def lists(ranks: list[int], negatives: int = NEGATIVES) -> pl.DataFrame:
@@ -14,8 +14,8 @@ def lists(ranks: list[int], negatives: int = NEGATIVES) -> pl.DataFrame:
     rows = []
     for number, rank in enumerate(ranks):
         others = list(range(1, negatives + 1))
-        items = [*others[: rank - 1], WANTED, *others[rank - 1 :]]
-        rows += [(f"u{number}", item, place) for place, item in enumerate(items, 1)]
+        items = [*others[: rank - 1], RELEVANT_ITEM, *others[rank - 1 :]]
+        rows += [(f"u{number}", item, position) for position, item in enumerate(items, 1)]
     return pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
 
 
@@ -23,15 +23,15 @@ def truth(users: int, grades: tuple[float, ...] = (1.0,)) -> pl.DataFrame:
     """One wanted item a user."""
     cycle = [grades[n % len(grades)] for n in range(users)]
     names = [f"u{n}" for n in range(users)]
-    return pl.DataFrame({"user": names, "item": [WANTED] * users, "grade": cycle})
+    return pl.DataFrame({"user": names, "item": [RELEVANT_ITEM] * users, "grade": cycle})
 
 
 def conventions(
     negatives: int = NEGATIVES, catalogue: int = CATALOGUE, **knobs: object
 ) -> cc.Conventions:
     """Standard, with candidates."""
-    declared = {"negatives": negatives, "catalogue": catalogue, "sampling": "uniform"}
-    return cc.preset("standard", candidates=declared, **knobs)
+    declaration = {"negatives": negatives, "catalogue": catalogue, "sampling": "uniform"}
+    return cc.preset("standard", candidates=declaration, **knobs)
 
 
 def drawn(full: np.ndarray, negatives: int, catalogue: int, seed: int) -> list[int]:

@@ -27,13 +27,13 @@ def test_who_is_evaluated_is_decided_before_items_that_nobody_judged_are_taken_o
     truth = {"A": {"y": 1}}
     labels = ["nDCG@2", "nDCG(judged_only=true)@2"]
 
-    found = cc.evaluate(LISTS, truth, metrics=labels, conventions=cc.preset(preset))
+    result = cc.evaluate(LISTS, truth, metrics=labels, conventions=cc.preset(preset))
 
-    evaluated = [found.per_user.drop_nulls(label)["user"].to_list() for label in labels]
+    evaluated = [result.per_user.drop_nulls(label)["user"].to_list() for label in labels]
     assert evaluated[0] == evaluated[1]
     alone = cc.evaluate({"A": ["y"]}, truth, metrics=["nDCG@2"], conventions=cc.preset(preset))
     users = len(evaluated[0])
-    assert found["nDCG(judged_only=true)@2"] == alone["nDCG@2"] / users  # lenskit counts B as 0
+    assert result["nDCG(judged_only=true)@2"] == alone["nDCG@2"] / users  # lenskit counts B as 0
 
 
 ONE, STANDARD = {"u": ["x"]}, cc.preset("standard")
@@ -90,10 +90,12 @@ FOUR = {"u": ["a", "b", "c", "d"]}  # four relevant items
 def test_without_a_cutoff_no_length_takes_its_place_among_the_relevant_items(
     label: str, changed: dict[str, str], value: float
 ) -> None:
-    own = cc.preset("standard", **changed)
+    conventions = cc.preset("standard", **changed)
 
-    assert cc.evaluate(SHORT, FOUR, metrics=[label], conventions=own)[label] == pytest.approx(value)
-    derived = cc.explain(SHORT, FOUR, user="u", metric=label, conventions=own)
+    assert cc.evaluate(SHORT, FOUR, metrics=[label], conventions=conventions)[
+        label
+    ] == pytest.approx(value)
+    derived = cc.explain(SHORT, FOUR, user="u", metric=label, conventions=conventions)
     assert derived.value == pytest.approx(value)
     assert label != "R" or "R = 1 / 4  (hits / min_k_relevant)" in derived.summary.splitlines()
 
@@ -101,44 +103,44 @@ def test_without_a_cutoff_no_length_takes_its_place_among_the_relevant_items(
 @pytest.mark.parametrize(("ties", "rank"), [("item_asc", 2), ("item_text_asc", 1)])
 def test_lists_are_ranked_by_their_own_ids_whatever_the_truth_has(ties: str, rank: int) -> None:
     """2 and 10, equal; the pipeline ranks a file before it reads the truth."""
-    own = cc.preset("standard", ties=ties)
+    conventions = cc.preset("standard", ties=ties)
 
     for truth in ({"u": [10]}, {"u": ["10"]}):
-        found = cc.evaluate(_scored([2, 10]), truth, metrics=["RR"], conventions=own)
-        assert found["RR"] == 1 / rank
+        result = cc.evaluate(_scored([2, 10]), truth, metrics=["RR"], conventions=conventions)
+        assert result["RR"] == 1 / rank
 
 
 @pytest.mark.parametrize(("label", "value"), [("RR", 1), ("RR@5", 1 / 3), ("RBP(p=0.5,rel=1)", 0.5**2 * 0.5)])  # fmt: skip
 def test_ir_measures_orders_equal_scores_by_provider(label: str, value: float) -> None:
     """trec_eval: 9, 2, 10 (text, descending); msmarco, which has RR@k: 10, 2, 9; cwl_eval, which has RBP: as given."""
-    own, lists, truth = cc.preset("ir_measures"), _scored([2, 10, 9]), {"u": [9]}
+    conventions, lists, truth = cc.preset("ir_measures"), _scored([2, 10, 9]), {"u": [9]}
 
-    assert cc.evaluate(lists, truth, metrics=[label], conventions=own)[label] == value
-    derived = cc.explain(lists, truth, user="u", metric=label, conventions=own)
+    assert cc.evaluate(lists, truth, metrics=[label], conventions=conventions)[label] == value
+    derived = cc.explain(lists, truth, user="u", metric=label, conventions=conventions)
     assert derived.value == value
     assert f"rank {1 if label == 'RR' else 3}: 9" in str(derived)
 
 
 def test_an_override_for_labels_with_a_cutoff_goes_before_that_of_the_metric() -> None:
-    own = cc.preset(
+    conventions = cc.preset(
         "standard", overrides={"RR": {"rr_cutoff": "none", "ties": "input"}, "RR@k": {"ties": "item_desc"}}
     )  # fmt: skip
 
-    with_k, without = parse("RR@5").conventions(own), parse("RR").conventions(own)
+    with_k, without = parse("RR@5").conventions(conventions), parse("RR").conventions(conventions)
 
     assert (with_k.rr_cutoff, with_k.ties) == ("none", "item_desc")
     assert (without.rr_cutoff, without.ties) == ("none", "input")
-    assert [ranking.ties for ranking in own.rankings] == ["item_asc", "input", "item_desc"]
+    assert [ranking.ties for ranking in conventions.rankings] == ["item_asc", "input", "item_desc"]
 
 
 @pytest.mark.parametrize(
     ("key", "fix"), [("RR@10", "'RR@k'"), ("Rprec@k", "'Rprec'"), ("rr@k", "'RR@k'")]
 )
 def test_a_key_that_names_no_labels_is_refused(key: str, fix: str) -> None:
-    own = cc.preset("standard", overrides={key: {"ties": "input"}})
+    conventions = cc.preset("standard", overrides={key: {"ties": "input"}})
 
     with pytest.raises(ConventionError, match=f"{key}.*is no metric\n.*did you mean {fix}"):
-        cc.evaluate(SHORT, FOUR, metrics=["RR"], conventions=own)
+        cc.evaluate(SHORT, FOUR, metrics=["RR"], conventions=conventions)
 
 
 @pytest.mark.parametrize("name", ["Novelty", "Coverage", "UserCoverage", "ILD"])

@@ -20,10 +20,10 @@ def test_what_stands_after_k_changes_nothing() -> None:
     long = {user: [*items, "b", "d"] for user, items in short.items()}
     labels = ["P@2", "R@2", "nDCG@2", "AP@2", "RR@2", "RBP(p=0.8)@2"]
 
-    here, there = _evaluate(short, *labels), _evaluate(long, *labels)
+    result, actual = _evaluate(short, *labels), _evaluate(long, *labels)
 
-    assert [here[label] for label in labels] == [there[label] for label in labels]
-    assert _evaluate(long, "R@3")["R@3"] > here["R@2"]
+    assert [result[label] for label in labels] == [actual[label] for label in labels]
+    assert _evaluate(long, "R@3")["R@3"] > result["R@2"]
 
 
 @pytest.mark.bad_input(

@@ -131,8 +131,8 @@ def test_unknown_label_of_a_result_is_refused() -> None:
 def test_reconcile_takes_a_value_as_printed() -> None:
     with pytest.raises(ValueError, match=r"0\.75 is no text: write the number as text as it was"):
         cc.reconcile(LISTS, TRUTH, value=0.75, metric="RR", conventions="standard")  # type: ignore[arg-type]
-    found = cc.reconcile(LISTS, TRUTH, value="0.75", metric="RR", conventions="standard")
-    assert found.matches[0].mean == 0.75
+    reconciliation = cc.reconcile(LISTS, TRUTH, value="0.75", metric="RR", conventions="standard")
+    assert reconciliation.matches[0].mean == 0.75
 
 
 def test_explain_reads_as_evaluate(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_item_without_category(none: Any) -> None:
 
 
 def test_coverage_counts_items_of_the_catalogue() -> None:
-    kept = cc.evaluate(
+    result = cc.evaluate(
         {"u": ["a", "x", "y"]},
         {"u": ["a"]},
         metrics=["Coverage@3"],
@@ -188,7 +188,7 @@ def test_coverage_counts_items_of_the_catalogue() -> None:
         items={"a": [], "b": []},
         input={"unknown_items": "keep"},
     )
-    assert kept["Coverage@3"] == 1 / 2  # a of a and b
+    assert result["Coverage@3"] == 1 / 2  # a of a and b
 
 
 def test_sets_give_the_same_value_for_every_hash_seed() -> None:
@@ -215,10 +215,10 @@ def test_whole_floats_match_ids_of_other_tables() -> None:
     assert _rr(lists, truth) == 1 / 2  # x has no list
     assert _rr(lists, truth, users=["1.0"]) == 1
     assert _rr({"u": ["python 3.0"]}, {"u": ["python 3"]}) == 0
-    found = cc.evaluate(lists, truth, metrics=["ARP@2", "Coverage@2", "Calibration@1"], **options)
-    assert found["ARP@2"] == (2 + 1) / 2
-    assert found["Coverage@2"] == 2 / 3
-    assert found["Calibration@1"] == 0
+    result = cc.evaluate(lists, truth, metrics=["ARP@2", "Coverage@2", "Calibration@1"], **options)
+    assert result["ARP@2"] == (2 + 1) / 2
+    assert result["Coverage@2"] == 2 / 3
+    assert result["Calibration@1"] == 0
 
 
 def test_user_without_items_changes_nobody_else() -> None:
@@ -298,8 +298,8 @@ def test_a_refusal_ends_at_the_call(refused: str) -> None:
         REFUSED[refused]()
 
     assert {frame.filename for frame in extract_tb(raised.value.__traceback__)} == {__file__}
-    shown = "".join(format_exception(raised.value))
-    assert "metrics_core/evaluation/evaluate.py" not in shown
+    recommended = "".join(format_exception(raised.value))
+    assert "metrics_core/evaluation/evaluate.py" not in recommended
 
 
 def test_an_error_of_a_library_below_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,19 +18,19 @@ LABELS = ["P@5", "R@5", "Hit@5", "AP@10", "RR@5", "nDCG@10", "F1@3", "Bpref", "R
 
 @pytest.mark.parametrize("label", LABELS)
 def test_every_preset_that_defines_the_metric_stands_once(label: str) -> None:
-    found = panel(parse(label), STANDARD)
+    result = panel(parse(label), STANDARD)
 
-    named = [name for definition in found.definitions for name in definition.presets]
+    selected = [name for definition in result.definitions for name in definition.presets]
     expected = [name for name in cc.presets() if defines(name, parse(label).name)]
-    assert sorted([*named, *found.left_out]) == sorted(expected)
-    assert "standard" in found.definitions[0].presets
-    assert [d.number for d in found.definitions] == list(range(len(found.definitions)))
+    assert sorted([*selected, *result.left_out]) == sorted(expected)
+    assert "standard" in result.definitions[0].presets
+    assert [d.number for d in result.definitions] == list(range(len(result.definitions)))
 
 
 @pytest.mark.parametrize("label", LABELS)
 def test_each_definition_gives_the_values_of_its_presets(label: str) -> None:
-    found = panel(parse(label), STANDARD)
-    others = [d for d in found.definitions if d.number]
+    actual = panel(parse(label), STANDARD)
+    others = [d for d in actual.definitions if d.number]
     with duckdb.connect() as connection:
         load_inputs(connection, LISTS, TRUTH, STANDARD)
         part = evaluate_partition(connection, Task((), STANDARD, definitions=others))
@@ -38,18 +38,18 @@ def test_each_definition_gives_the_values_of_its_presets(label: str) -> None:
     assert others
     for definition in others:
         for name in definition.presets:
-            own = cc.preset(name)
-            result = cc.evaluate(LISTS, TRUTH, metrics=[label], conventions=own)
+            conventions = cc.preset(name)
+            result = cc.evaluate(LISTS, TRUTH, metrics=[label], conventions=conventions)
             assert definition_mean([part.values], definition) == result[label], name
 
 
 def test_the_scale_of_the_grades_is_that_of_the_data() -> None:
     pinned = cc.preset("standard", relevance_threshold=3)
-    found = panel(parse("P@5"), pinned)
+    result = panel(parse("P@5"), pinned)
 
     thresholds = {
         name: definition.conventions.relevance_threshold
-        for definition in found.definitions
+        for definition in result.definitions
         for name in definition.presets
     }
     assert thresholds["rectools"] == 3
@@ -59,14 +59,14 @@ def test_the_scale_of_the_grades_is_that_of_the_data() -> None:
 def test_what_cannot_be_computed_is_left_out_with_a_reason() -> None:
     pinned = cc.preset("standard", relevance_threshold=None)
 
-    left_out = panel(parse("nDCG@5"), pinned).left_out
+    excluded = panel(parse("nDCG@5"), pinned).left_out
 
-    assert list(left_out) == ["spark_mllib_graded"]
-    assert "the order of the truth's rows" in left_out["spark_mllib_graded"]
+    assert list(excluded) == ["spark_mllib_graded"]
+    assert "the order of the truth's rows" in excluded["spark_mllib_graded"]
 
 
 def test_a_definition_is_told_by_the_knobs_that_matter_and_differ() -> None:
-    told = differing(parse("nDCG@5"), cc.preset("rectools"), STANDARD)
+    reported = differing(parse("nDCG@5"), cc.preset("rectools"), STANDARD)
 
-    assert told["ideal"] == "full_k"
-    assert "ap_denominator" not in told
+    assert reported["ideal"] == "full_k"
+    assert "ap_denominator" not in reported

@@ -22,9 +22,9 @@ FIX = "write each id in one form; where they are two ids, rename one of them in 
     ],
 )
 def test_two_ids_side_by_side_are_never_one(tables: dict[str, Any], where: str) -> None:
-    given = {"recs": {"u": ["1.0"], "v": ["2"]}, "truth": {"u": ["1"], "v": ["1"]}, **tables}
+    inputs = {"recs": {"u": ["1.0"], "v": ["2"]}, "truth": {"u": ["1"], "v": ["1"]}, **tables}
     with pytest.raises(ValueError, match="so these would become one id") as refused:
-        cc.evaluate(**given, **OPTIONS)
+        cc.evaluate(**inputs, **OPTIONS)
     one, other = ("7.0", "7") if "user" in where else ("1.0", "1")
     assert str(refused.value).startswith(f"{where}: holds both {one!r} and {other!r}; ")
     assert str(refused.value).endswith(f"fix: {FIX}")
@@ -37,8 +37,8 @@ def test_all_pairs_of_a_column_are_counted_and_the_shortest_is_named() -> None:
 
 
 def test_ids_that_were_rewritten_are_a_warning_of_evaluate() -> None:
-    found = cc.evaluate({"u": ["1.0"], "v": ["2"]}, {"u": ["1"], "v.0": ["1"], "3.0": ["1"]}, **OPTIONS)  # fmt: skip
-    (warning,) = (each for each in found.warnings if each.kind == "ids_rewritten")
+    result = cc.evaluate({"u": ["1.0"], "v": ["2"]}, {"u": ["1"], "v.0": ["1"], "3.0": ["1"]}, **OPTIONS)  # fmt: skip
+    (warning,) = (each for each in result.warnings if each.kind == "ids_rewritten")
     assert warning.severity == "notice"
     assert warning.who == ("recs",)
     words = "such as '3.0' as '3': user in 1 row of the truth and item in 1 row of recs."
@@ -47,16 +47,16 @@ def test_ids_that_were_rewritten_are_a_warning_of_evaluate() -> None:
 
 @pytest.mark.parametrize("recs", [{"u": ["1"]}, {"u": [1.0]}, {"u": ["v1.0"], "v": ["1.10"]}])
 def test_ids_that_are_read_as_they_are_written_give_no_warning(recs: dict[str, Any]) -> None:
-    found = cc.evaluate(recs, {"u": ["1"], "v": ["v1.0"]}, **OPTIONS)
-    assert "ids_rewritten" not in {each.kind for each in found.warnings}
+    result = cc.evaluate(recs, {"u": ["1"], "v": ["v1.0"]}, **OPTIONS)
+    assert "ids_rewritten" not in {each.kind for each in result.warnings}
 
 
 def test_warning_of_compare_names_the_models_and_the_truth() -> None:
     models = {"pop": {"u": ["1"], "v": ["2"]}, "als": {"u": ["1.0"], "v": ["2.0"]}}
     truth = pl.DataFrame({"user": ["u", "v"], "item": ["1.0", "x"]})
-    found = cc.compare(models, truth, baseline="pop", **OPTIONS)
-    (warning,) = (each for each in found.warnings if each.kind == "ids_rewritten")
+    comparison = cc.compare(models, truth, baseline="pop", **OPTIONS)
+    (warning,) = (each for each in comparison.warnings if each.kind == "ids_rewritten")
     assert warning.who == ("als",)
     words = "item in 1 row of the truth and item in 2 rows of als"
     assert words in warning.sentence.replace("\N{NO-BREAK SPACE}", " ")
-    assert found.leaderboard.filter(pl.col("model") == "als")["mean"].to_list() == [1 / 2]
+    assert comparison.leaderboard.filter(pl.col("model") == "als")["mean"].to_list() == [1 / 2]

@@ -20,25 +20,25 @@ def test_one_negative_of_two_by_hand() -> None:
     # N = 3, m = 1: P(r = 1) = p1 + p2 / 2. Of 0.6 seen first, p1 is least where p2 is most: p1 + p2 = 1 gives
     # p1 = 0.2, p2 = 0.8; it is most where p2 = 0: p1 = 0.6.
     ranks = np.array([1, 2, 3])
-    seen = _exactly(np.array([0.6, 0.4]), Candidates(1, 3))
+    observed = _exactly(np.array([0.6, 0.4]), Candidates(1, 3))
 
-    assert bounds(np.array([1.0, 0.0, 0.0]), ranks, seen) == pytest.approx((0.2, 0.6))
+    assert bounds(np.array([1.0, 0.0, 0.0]), ranks, observed) == pytest.approx((0.2, 0.6))
 
 
 def test_it_is_the_best_of_all_distributions_on_a_lattice() -> None:
     candidates, ranks, steps = Candidates(2, 5), np.arange(1, 6), 20
     shares = chances(ranks, candidates)
     aim = np.array([1.0, 0.6, 0.5, 0.0, 0.0])
-    seen = _exactly(np.array([0.5, 0.3, 0.2]), candidates, within=0.05)
+    observed = _exactly(np.array([0.5, 0.3, 0.2]), candidates, within=0.05)
     fitting = []
     for parts in product(range(steps + 1), repeat=4):
         if sum(parts) <= steps:
             p = np.array([*parts, steps - sum(parts)]) / steps
             below = np.cumsum(p @ shares)[:-1]
-            if (below >= seen.low - 1e-12).all() and (below <= seen.high + 1e-12).all():
+            if (below >= observed.low - 1e-12).all() and (below <= observed.high + 1e-12).all():
                 fitting.append(float(p @ aim))
 
-    low, high = bounds(aim, ranks, seen) or (np.nan, np.nan)
+    low, high = bounds(aim, ranks, observed) or (np.nan, np.nan)
 
     assert low <= min(fitting) <= low + 1 / steps
     assert high - 1 / steps <= max(fitting) <= high
@@ -47,19 +47,19 @@ def test_it_is_the_best_of_all_distributions_on_a_lattice() -> None:
 def test_where_all_items_are_candidates_only_the_sampling_of_users_is_open() -> None:
     # P(r <= 1) is all that Hit@1 asks for, and its interval is that of Clopper and Pearson at 1 of 4 cuts.
     counts = np.array([30.0, 20, 10, 25, 15])
-    found = fit(counts, 100, Candidates(4, 5), alpha=0.05)
+    estimate = fit(counts, 100, Candidates(4, 5), alpha=0.05)
 
     expected = beta.ppf(0.05 / 8, 30, 71), beta.ppf(1 - 0.05 / 8, 31, 70)
-    assert bounds(np.array([1.0, 0, 0, 0, 0]), np.arange(1, 6), found) == pytest.approx(
+    assert bounds(np.array([1.0, 0, 0, 0, 0]), np.arange(1, 6), estimate) == pytest.approx(
         expected, abs=1e-6
     )
 
 
 def test_nobody_and_everybody_below_a_cut() -> None:
-    found = fit(np.array([0.0, 0, 50]), 50, Candidates(2, 9), alpha=0.05)
+    estimate = fit(np.array([0.0, 0, 50]), 50, Candidates(2, 9), alpha=0.05)
 
-    assert found.low.tolist() == [0, 0]
-    assert found.high == pytest.approx(beta.ppf(1 - 0.05 / 4, 1, 50))
+    assert estimate.low.tolist() == [0, 0]
+    assert estimate.high == pytest.approx(beta.ppf(1 - 0.05 / 4, 1, 50))
 
 
 def test_ranks_that_no_uniform_sample_gives_fit_nothing() -> None:
@@ -69,8 +69,8 @@ def test_ranks_that_no_uniform_sample_gives_fit_nothing() -> None:
     candidates = Candidates(100, 10_000)
     ranks = grid(10, candidates)
 
-    found = fit(counts, 100_000, candidates, 0.05)
-    assert bounds(np.where(ranks <= 10, 1.0, 0.0), ranks, found) is None
+    estimate = fit(counts, 100_000, candidates, 0.05)
+    assert bounds(np.where(ranks <= 10, 1.0, 0.0), ranks, estimate) is None
 
 
 def test_a_grid_of_ranks_says_what_all_ranks_say() -> None:
@@ -78,11 +78,11 @@ def test_a_grid_of_ranks_says_what_all_ranks_say() -> None:
     rng = np.random.default_rng(5)
     full = np.minimum(rng.geometric(0.004, size=2_000), 3_000)
     drawn = rng.hypergeometric(full - 1, 3_000 - full, 50)
-    found = fit(np.bincount(drawn, minlength=51), 2_000, candidates, 0.05)
+    estimate = fit(np.bincount(drawn, minlength=51), 2_000, candidates, 0.05)
     few = grid(10, candidates)
 
-    of_few = bounds(np.where(few <= 10, 1 / few, 0.0), few, found)
-    of_every = bounds(np.where(every <= 10, 1 / every, 0.0), every, found)
+    of_few = bounds(np.where(few <= 10, 1 / few, 0.0), few, estimate)
+    of_every = bounds(np.where(every <= 10, 1 / every, 0.0), every, estimate)
 
     assert len(few) < len(every) / 5
     assert of_few == pytest.approx(of_every, abs=2e-3)
@@ -97,8 +97,8 @@ def test_the_truth_lies_within(shape: float) -> None:
     for _ in range(20):
         full = np.ceil(2_000 * rng.beta(shape, 2.0, size=400)).astype(np.int64)
         drawn = rng.hypergeometric(full - 1, 2_000 - full, 100)
-        found = fit(np.bincount(drawn, minlength=101), 400, candidates, 0.05)
-        low, high = bounds(aim, ranks, found) or (np.nan, np.nan)
+        estimate = fit(np.bincount(drawn, minlength=101), 400, candidates, 0.05)
+        low, high = bounds(aim, ranks, estimate) or (np.nan, np.nan)
         inside += low <= np.where(full <= 10, 1 / np.log2(full + 1), 0.0).mean() <= high
 
     assert inside >= 19

@@ -122,7 +122,7 @@ def test_users_without_list_or_relevant_item_follow_their_policies() -> None:
 
 
 @pytest.mark.parametrize(
-    ("metrics", "knobs", "said"),
+    ("metrics", "knobs", "message"),
     [
         (["Bpref"], {}, "no correction for sampled candidates"),
         (["nDCG(judged_only=true)@3"], {}, "judged_only"),
@@ -133,11 +133,11 @@ def test_users_without_list_or_relevant_item_follow_their_policies() -> None:
     ],
 )
 def test_labels_without_a_correction_are_refused(
-    metrics: list[str], knobs: dict[str, Any], said: str
+    metrics: list[str], knobs: dict[str, Any], message: str
 ) -> None:
     items = pl.DataFrame({"item": list(range(NEGATIVES + 1))})
 
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         _evaluate(metrics, items=items, conventions=conventions(**knobs))
 
 
@@ -151,7 +151,7 @@ def test_every_metric_is_corrected_or_refused_or_free_of_bias(metric: Metric) ->
 
 
 @pytest.mark.parametrize(
-    ("recs", "known", "said"),
+    ("recs", "known", "message"),
     [
         (
             lists([1, 2]),
@@ -171,9 +171,9 @@ def test_every_metric_is_corrected_or_refused_or_free_of_bias(metric: Metric) ->
     ],
 )
 def test_users_whose_rank_is_not_known_are_refused(
-    recs: pl.DataFrame, known: pl.DataFrame, said: str
+    recs: pl.DataFrame, known: pl.DataFrame, message: str
 ) -> None:
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         _evaluate(["nDCG@3"], recs=recs, truth=known)
 
 
@@ -202,10 +202,10 @@ def test_conventions_without_candidates_are_what_they_were() -> None:
     assert "candidates" not in standard.as_dict()
     assert standard.fingerprint == "8b9f230525cc"
     assert Conventions.from_mapping(standard.as_dict()) == standard
-    declared = conventions()
-    assert declared.preset == "standard"
-    assert declared.fingerprint != standard.fingerprint
-    assert Conventions.from_mapping(declared.as_dict()) == declared
+    declaration = conventions()
+    assert declaration.preset == "standard"
+    assert declaration.fingerprint != standard.fingerprint
+    assert Conventions.from_mapping(declaration.as_dict()) == declaration
 
 
 def test_explain_shows_how_the_value_came_about() -> None:
@@ -254,12 +254,12 @@ def test_what_is_told_of_an_open_order_and_of_ranks_that_fit_no_sampling() -> No
     ranks = [1] * 200 + [11] * 200  # nothing between, and nothing below
 
     anywhere = np.random.default_rng(4).integers(1, 1_001, size=400)
-    found = _compared(ranks, drawn(anywhere, 20, 1_000, 4), negatives=20, catalogue=1_000)
+    comparison = _compared(ranks, drawn(anywhere, 20, 1_000, 4), negatives=20, catalogue=1_000)
 
-    told = {each.kind: each for each in found.warnings}
-    assert told["sampled_unfit"].who == ("a",)
-    assert "gives the sampled ranks of a" in told["sampled_unfit"].sentence
-    assert "order_not_identifiable" not in told
+    warnings = {each.kind: each for each in comparison.warnings}
+    assert warnings["sampled_unfit"].who == ("a",)
+    assert "gives the sampled ranks of a" in warnings["sampled_unfit"].sentence
+    assert "order_not_identifiable" not in warnings
 
 
 def test_users_without_a_list_count_in_the_bounds_as_in_the_mean() -> None:
@@ -268,13 +268,17 @@ def test_users_without_a_list_count_in_the_bounds_as_in_the_mean() -> None:
     of_a, of_b = rng.integers(1, 6, size=200), rng.integers(1, 60, size=400)
     both = {"a": lists(drawn(of_a, 30, 300, 1), 30), "b": lists(drawn(of_b, 30, 300, 2), 30)}
 
-    def told(policy: str) -> str:
+    def ask(policy: str) -> str:
         pinned = conventions(30, 300, user_no_recs=policy)
-        found = cc.compare(both, truth(400), metrics=["R@50"], baseline="b", conventions=pinned)
-        return next((w.sentence for w in found.warnings if w.kind == "order_not_identifiable"), "")
+        comparison = cc.compare(
+            both, truth(400), metrics=["R@50"], baseline="b", conventions=pinned
+        )
+        return next(
+            (w.sentence for w in comparison.warnings if w.kind == "order_not_identifiable"), ""
+        )
 
-    assert re.search(r"means of a 0\.4\d+ to 0\.5 and b", told("zero"))
-    assert re.search(r"means of a 0\.9\d+ to 1 and b", told("drop"))
+    assert re.search(r"means of a 0\.4\d+ to 0\.5 and b", ask("zero"))
+    assert re.search(r"means of a 0\.9\d+ to 1 and b", ask("drop"))
 
 
 def test_requests_of_a_user_are_no_independent_ranks() -> None:
@@ -286,9 +290,9 @@ def test_requests_of_a_user_are_no_independent_ranks() -> None:
         [drawn(np.repeat(full, n), 40, 100, seed) for seed in (1, 2)] for n in (1, 30)
     )
 
-    def spans(found: cc.Comparison) -> list[float]:
-        (said,) = [w.sentence for w in found.warnings if w.kind == "order_not_identifiable"]
-        return [float(each) for each in re.findall(r"[ab] ([\d.]+) to ([\d.]+)", said)[0]]
+    def spans(actual: cc.Comparison) -> list[float]:
+        (sentence,) = [w.sentence for w in actual.warnings if w.kind == "order_not_identifiable"]
+        return [float(each) for each in re.findall(r"[ab] ([\d.]+) to ([\d.]+)", sentence)[0]]
 
     def split(frame: pl.DataFrame) -> pl.DataFrame:
         number = pl.col("user").str.slice(1).cast(pl.Int64)
@@ -304,17 +308,17 @@ def test_requests_of_a_user_are_no_independent_ranks() -> None:
         **how,
     )
     models = {m: split(lists(r, 40)) for m, r in zip("ab", of_requests, strict=True)}
-    found = cc.compare(
+    comparison = cc.compare(
         models, split(truth(300)), conventions=requests, unit=["user", "session"], **how
     )
 
-    low, high = spans(found)
+    low, high = spans(comparison)
     assert high - low > 0.5 * (spans(plain)[1] - spans(plain)[0])
 
 
 def test_bounds_of_graded_gains_hold_for_each_grade() -> None:
     full = np.random.default_rng(5).integers(1, 60, size=300)
-    found = _compared(
+    comparison = _compared(
         drawn(full, 10, 100, 1),
         drawn(full, 10, 100, 2),
         negatives=10,
@@ -323,7 +327,7 @@ def test_bounds_of_graded_gains_hold_for_each_grade() -> None:
         primary=["nDCG@5", "DCG@5"],
     )
 
-    open_orders = [each for each in found.warnings if each.kind == "order_not_identifiable"]
+    open_orders = [each for each in comparison.warnings if each.kind == "order_not_identifiable"]
     labels = [each.sentence.split(" at ")[1].split()[0] for each in open_orders]
     assert labels == ["nDCG@5", "DCG@5"]
 

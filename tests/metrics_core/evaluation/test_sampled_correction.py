@@ -19,8 +19,8 @@ sizes = st.integers(2, 14).flatmap(
 
 def test_one_negative_of_two_by_hand() -> None:
     # N = 3, m = 1, Hit@1: rank 1 is always sampled first, rank 3 always second, rank 2 either way.
-    found = chances(np.array([1, 2, 3]), Candidates(1, 3))
-    assert found.tolist() == [[1, 0], [1 / 2, 1 / 2], [0, 1]]
+    result = chances(np.array([1, 2, 3]), Candidates(1, 3))
+    assert result.tolist() == [[1, 0], [1 / 2, 1 / 2], [0, 1]]
 
     # gamma = 1: the mean of Hit@1 where r = 1 was seen, 1 of 1 + 1/2 + 0; never a hit where r = 2 was.
     hit = np.array([1.0])
@@ -30,9 +30,9 @@ def test_one_negative_of_two_by_hand() -> None:
     assert correction(hit, Candidates(1, 3), gamma=0.0) == pytest.approx([5 / 6, -1 / 6])
 
     # gamma = 0.1: 0.9 of these squares, and 0.1 (1 + 1/2) on the diagonal.
-    diagonal, beside = 0.9 * 5 / 4 + 0.1 * 1.5, 0.9 * 1 / 4
-    both = diagonal * diagonal - beside * beside
-    expected = [diagonal / both, -beside / both]
+    diagonal, other = 0.9 * 5 / 4 + 0.1 * 1.5, 0.9 * 1 / 4
+    both = diagonal * diagonal - other * other
+    expected = [diagonal / both, -other / both]
     assert correction(hit, Candidates(1, 3), gamma=0.1) == pytest.approx(expected)
 
 
@@ -44,8 +44,8 @@ def test_it_is_the_solution_in_fractions(size: tuple[int, int, int], gamma: Frac
     expected = corrected(by_rank, negatives, gamma, catalogue=catalogue)
 
     aim = np.array(by_rank, dtype=np.float64)
-    found = correction(aim, Candidates(negatives, catalogue), float(gamma))
-    assert found == pytest.approx([float(each) for each in expected], abs=1e-9)
+    result = correction(aim, Candidates(negatives, catalogue), float(gamma))
+    assert result == pytest.approx([float(each) for each in expected], abs=1e-9)
 
 
 @given(sizes)
@@ -69,8 +69,8 @@ def test_chances_are_scipys_where_numbers_are_large(negatives: int, catalogue: i
 
     expected = hypergeom.pmf(drawn, catalogue - 1, ranks[:, None] - 1, negatives)
 
-    found = chances(ranks, Candidates(negatives, catalogue))
-    assert found == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    result = chances(ranks, Candidates(negatives, catalogue))
+    assert result == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
 @given(sizes)
@@ -109,6 +109,6 @@ def test_uncorrected_metrics_of_the_paper_come_out(name: str) -> None:
     metrics = (100 - sampled) / 99, 1 / sampled, 1 / np.log2(sampled + 1), sampled <= 10
     of_users = chances(np.array(RANKS[name]), Candidates(99, 10_000))
 
-    found = [float((of_users * metric).sum(axis=1).mean()) for metric in metrics]
+    results = [float((of_users * metric).sum(axis=1).mean()) for metric in metrics]
 
-    assert found == pytest.approx(PUBLISHED[name], abs=0.013)
+    assert results == pytest.approx(PUBLISHED[name], abs=0.013)

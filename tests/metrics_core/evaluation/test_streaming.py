@@ -22,14 +22,14 @@ grades = st.dictionaries(
 )
 
 
-def lists_of(held: dict[int, list[int]], as_id: Callable[[int], Any]) -> pl.DataFrame:
-    found = [
+def lists_of(actual: dict[int, list[int]], as_id: Callable[[int], Any]) -> pl.DataFrame:
+    results = [
         (as_id(user), as_id(item), rank)
-        for user, items in sorted(held.items(), key=lambda pair: as_id(pair[0]))
+        for user, items in sorted(actual.items(), key=lambda pair: as_id(pair[0]))
         for rank, item in enumerate(items, 1)
     ]
     kind = pl.Int64 if as_id is int else pl.String
-    return pl.DataFrame(found, {"user": kind, "item": kind, "rank": pl.Int64}, orient="row")
+    return pl.DataFrame(results, {"user": kind, "item": kind, "rank": pl.Int64}, orient="row")
 
 
 def in_order(recs: pl.DataFrame, order: str) -> pl.DataFrame:
@@ -52,7 +52,7 @@ def outcome(rows_at_a_time: int, recs: Any, truth: Any, **how: Any) -> Any:
 
 
 @given(
-    held=rows,
+    items=rows,
     truth=grades,
     as_id=st.sampled_from([int, str]),
     shown_as=st.sampled_from([int, str]),
@@ -60,11 +60,11 @@ def outcome(rows_at_a_time: int, recs: Any, truth: Any, **how: Any) -> Any:
     policy=st.sampled_from(["zero", "drop", "nan", "error"]),
     gain=st.sampled_from(["linear", "exp2"]),
     order=st.sampled_from(["by user", "users in any order", "rows in any order"]),
-    named=st.one_of(st.none(), st.lists(users, min_size=1, unique=True)),
+    selected=st.one_of(st.none(), st.lists(users, min_size=1, unique=True)),
 )
 def test_it_makes_no_difference_how_many_go_by_at_a_time(
     *,
-    held: dict[int, list[int]],
+    items: dict[int, list[int]],
     truth: dict[int, dict[int, int]],
     as_id: Any,
     shown_as: Any,
@@ -72,19 +72,19 @@ def test_it_makes_no_difference_how_many_go_by_at_a_time(
     policy: str,
     gain: str,
     order: str,
-    named: list[int] | None,
+    selected: list[int] | None,
 ) -> None:
     judged = {
-        shown_as(user): {shown_as(item): grade for item, grade in of.items()}
-        for user, of in truth.items()
+        shown_as(user): {shown_as(item): grade for item, grade in actual.items()}
+        for user, actual in truth.items()
     }
     how = {
         "conventions": cc.preset("standard", **{case: policy, "gain": gain}),
-        "users": None if named is None else [shown_as(user) for user in named],
+        "users": None if selected is None else [shown_as(user) for user in selected],
         "input": {"empty_lists": "keep"},
     }
 
-    recs = in_order(lists_of(held, as_id), order)
+    recs = in_order(lists_of(items, as_id), order)
 
     few, all_ = (outcome(n, recs, judged, **how) for n in (3, _MANY))
 

@@ -14,12 +14,12 @@ from tests.library import COMPARISON, assert_library_gives_the_same, evaluated_p
 from tests.project import change_params, copied_from, run_stages
 
 N = 200
-EVERYBODY = [f"u{n:03d}" for n in range(N)]
-SHOWN = {user: ["a", "b"] for user in EVERYBODY}
-OBSERVED = {user: ["a"] for user in EVERYBODY[::2]}  # with probability 1/2
+ALL_USERS = [f"u{n:03d}" for n in range(N)]
+RECOMMENDED = {user: ["a", "b"] for user in ALL_USERS}
+OBSERVED = {user: ["a"] for user in ALL_USERS[::2]}  # with probability 1/2
 ITEMS = pl.DataFrame({"item": ["a", "b", "c"], "seen": [0.5, 0.5, 0.5]})
 HALF = {"column": "items", "clip": 0.01, "fewest": 1}
-NAMED = {"items": {"propensity": "seen"}}
+COLUMNS = {"items": {"propensity": "seen"}}
 SUMS = ["P@1", "CG@1", "DCG@1", "RBP(p=0.5)@1", "Hit@1"]
 RATIOS = ["R@1", "nDCG@1"]
 
@@ -29,8 +29,8 @@ def pinned(normalised: str | None = None, **knobs: Any) -> cc.Conventions:
     return cc.preset("standard", propensity=propensity, hit_kind="count", **knobs)
 
 
-def evaluated(truth: Any = OBSERVED, recs: Any = SHOWN, metrics: Any = None, **how: Any) -> cc.Evaluation:  # fmt: skip
-    how = {"items": ITEMS, "columns": NAMED, "conventions": pinned(), **how}
+def evaluated(truth: Any = OBSERVED, recs: Any = RECOMMENDED, metrics: Any = None, **how: Any) -> cc.Evaluation:  # fmt: skip
+    how = {"items": ITEMS, "columns": COLUMNS, "conventions": pinned(), **how}
     return cc.evaluate(recs, truth, metrics=metrics or [*SUMS, *RATIOS], **how)
 
 
@@ -38,9 +38,9 @@ def evaluated(truth: Any = OBSERVED, recs: Any = SHOWN, metrics: Any = None, **h
     "how",
     [
         pytest.param({}, id="lists"),
-        pytest.param({"users": EVERYBODY}, id="users"),
-        pytest.param({"users": EVERYBODY, "recs": {u: ["a"] for u in EVERYBODY[::2]}}, id="no lists"),
-        pytest.param({"truth": {**{u: ["b"] for u in EVERYBODY}, **OBSERVED}, "recs": SHOWN, "conventions": pinned(relevance_threshold=1)}, id="x"),
+        pytest.param({"users": ALL_USERS}, id="users"),
+        pytest.param({"users": ALL_USERS, "recs": {u: ["a"] for u in ALL_USERS[::2]}}, id="no lists"),
+        pytest.param({"truth": {**{u: ["b"] for u in ALL_USERS}, **OBSERVED}, "recs": RECOMMENDED, "conventions": pinned(relevance_threshold=1)}, id="x"),
         pytest.param({"conventions": pinned(user_recs_only="drop", user_empty_truth="drop")}, id="drop"),
         pytest.param({"conventions": pinned(user_recs_only="error", user_empty_truth="error", user_both_empty="error")}, id="error"),
     ],
@@ -48,44 +48,44 @@ def evaluated(truth: Any = OBSERVED, recs: Any = SHOWN, metrics: Any = None, **h
 def test_everybody_wants_and_is_shown_one_item(how: dict[str, Any]) -> None:
     """Each of the half that was observed counts 1 / (1/2); the other half counts 0: P@1 = 1, and R@1 = 1 of the half."""
     if "truth" in how:  # the others are known by a grade below the threshold
-        rows = [(u, "a", 1.0) for u in EVERYBODY[::2]] + [(u, "b", 0.0) for u in EVERYBODY[1::2]]
+        rows = [(u, "a", 1.0) for u in ALL_USERS[::2]] + [(u, "b", 0.0) for u in ALL_USERS[1::2]]
         how["truth"] = pl.DataFrame(rows, schema=["user", "item", "grade"], orient="row")
 
-    found = evaluated(**how)
+    result = evaluated(**how)
 
     expected = {"P@1": 1.0, "CG@1": 1.0, "DCG@1": 1.0, "RBP(p=0.5)@1": 0.5, "Hit@1": 1.0}
-    assert {label: found[label] for label in SUMS} == expected
-    assert {label: found[label] for label in RATIOS} == {"R@1": 1.0, "nDCG@1": 1.0}
-    assert found.summaries["P@1"].n_users == N
-    assert found.summaries["R@1"].n_users == N / 2
+    assert {label: result[label] for label in SUMS} == expected
+    assert {label: result[label] for label in RATIOS} == {"R@1": 1.0, "nDCG@1": 1.0}
+    assert result.summaries["P@1"].n_users == N
+    assert result.summaries["R@1"].n_users == N / 2
 
 
 @pytest.mark.parametrize(("normalised", "users"), [("per_user", N / 2), ("over_all", N / 2)])
 def test_normalised_sums_are_ratios(normalised: str, users: float) -> None:
-    found = evaluated(metrics=["CG@1", "R@1"], conventions=pinned(normalised))
+    result = evaluated(metrics=["CG@1", "R@1"], conventions=pinned(normalised))
 
-    assert (found["CG@1"], found["R@1"]) == (1.0, 1.0)
-    assert found.summaries["CG@1"].n_users == users
+    assert (result["CG@1"], result["R@1"]) == (1.0, 1.0)
+    assert result.summaries["CG@1"].n_users == users
 
 
 def test_users_who_are_not_named_do_not_count() -> None:
-    named = EVERYBODY[:10]
+    selected = ALL_USERS[:10]
 
-    assert evaluated(users=named).summaries["P@1"].n_users == len(named)
+    assert evaluated(users=selected).summaries["P@1"].n_users == len(selected)
 
 
 def test_a_user_without_a_list_follows_the_policy_observed_or_not() -> None:
     """Only every fourth user has a list: all of them are observed, or the first of two in the truth."""
-    recs = {user: ["a"] for user in EVERYBODY[::4]}
-    as_zero = evaluated(recs=recs, users=EVERYBODY)
-    left_out = evaluated(recs=recs, users=EVERYBODY, conventions=pinned(user_no_recs="drop"))
+    recs = {user: ["a"] for user in ALL_USERS[::4]}
+    as_zero = evaluated(recs=recs, users=ALL_USERS)
+    result = evaluated(recs=recs, users=ALL_USERS, conventions=pinned(user_no_recs="drop"))
 
     assert (as_zero["P@1"], as_zero.summaries["P@1"].n_users) == (0.5, N)
-    assert (left_out["P@1"], left_out.summaries["P@1"].n_users) == (2.0, N / 4)
+    assert (result["P@1"], result.summaries["P@1"].n_users) == (2.0, N / 4)
 
 
-def kinds(found: Any) -> list[str]:
-    return [each.kind for each in found.warnings]
+def kinds(actual: Any) -> list[str]:
+    return [each.kind for each in actual.warnings]
 
 
 def test_where_nobody_unobserved_has_a_list_a_warning_says_so() -> None:
@@ -93,42 +93,42 @@ def test_where_nobody_unobserved_has_a_list_a_warning_says_so() -> None:
     few = evaluated(recs=observed)
 
     assert few["P@1"] == 2.0
-    (told,) = (each for each in few.warnings if each.kind == "unobserved_users")
-    assert "may be too high" in told.sentence
-    assert "`users`" in told.fix
+    (warning,) = (each for each in few.warnings if each.kind == "unobserved_users")
+    assert "may be too high" in warning.sentence
+    assert "`users`" in warning.fix
     assert "unobserved_users" not in kinds(evaluated(recs=observed, metrics=RATIOS))
-    assert "unobserved_users" not in kinds(evaluated(recs=observed, users=EVERYBODY))
+    assert "unobserved_users" not in kinds(evaluated(recs=observed, users=ALL_USERS))
     assert "unobserved_users" not in kinds(evaluated())
     assert "unobserved_users" not in kinds(evaluated(recs=observed, metrics=["CG@1"], conventions=pinned("over_all")))  # fmt: skip
 
 
 def compared(models: dict[str, Any], **how: Any) -> cc.Comparison:
     how = {"metrics": ["P@1", "R@1"], "conventions": pinned(), "panel": False, **how}
-    return cc.compare(models, OBSERVED, baseline="one", items=ITEMS, columns=NAMED, **how)
+    return cc.compare(models, OBSERVED, baseline="one", items=ITEMS, columns=COLUMNS, **how)
 
 
-FEWER = {user: ["b"] for user in EVERYBODY[:150]}
+FEWER = {user: ["b"] for user in ALL_USERS[:150]}
 
 
 def test_models_that_add_other_users_are_refused() -> None:
-    with pytest.raises(ValueError, match="different users of whom nothing was observed") as told:
-        compared({"one": SHOWN, "two": FEWER})
-    assert "`users`" in str(told.value)
+    with pytest.raises(ValueError, match="different users of whom nothing was observed") as error:
+        compared({"one": RECOMMENDED, "two": FEWER})
+    assert "`users`" in str(error.value)
 
-    compared({"one": SHOWN, "two": FEWER}, metrics=["R@1"])
-    compared({"one": SHOWN, "two": FEWER}, conventions=pinned(user_no_recs="drop"))
-    compared({"one": SHOWN, "two": FEWER}, metrics=["CG@1"], conventions=pinned("per_user"))
+    compared({"one": RECOMMENDED, "two": FEWER}, metrics=["R@1"])
+    compared({"one": RECOMMENDED, "two": FEWER}, conventions=pinned(user_no_recs="drop"))
+    compared({"one": RECOMMENDED, "two": FEWER}, metrics=["CG@1"], conventions=pinned("per_user"))
 
 
 def test_named_users_are_evaluated_for_all_models() -> None:
-    users = pl.DataFrame({"user": EVERYBODY, "tier": ["x", "y"] * (N // 2)})
-    found = compared({"one": SHOWN, "two": FEWER}, users=users)
+    users = pl.DataFrame({"user": ALL_USERS, "tier": ["x", "y"] * (N // 2)})
+    comparison = compared({"one": RECOMMENDED, "two": FEWER}, users=users)
 
-    scores = {(each.model, each.label): (each.mean, each.n_users) for each in found.scores}
+    scores = {(each.model, each.label): (each.mean, each.n_users) for each in comparison.scores}
     assert scores["one", "P@1"] == (1.0, N)
     assert scores["two", "P@1"] == (0.0, N)
     assert scores["one", "R@1"] == (1.0, N / 2)
-    assert "unobserved_users" not in kinds(found)
+    assert "unobserved_users" not in kinds(comparison)
 
 
 def test_a_comparison_warns_too() -> None:
@@ -138,9 +138,10 @@ def test_a_comparison_warns_too() -> None:
 
 
 def test_explain_says_what_an_unobserved_user_counts() -> None:
-    how: dict[str, Any] = {"conventions": pinned(), "items": ITEMS, "columns": NAMED}
+    how: dict[str, Any] = {"conventions": pinned(), "items": ITEMS, "columns": COLUMNS}
     as_sum, as_ratio = (
-        cc.explain(SHOWN, OBSERVED, user="u001", metric=label, **how) for label in ("P@1", "R@1")
+        cc.explain(RECOMMENDED, OBSERVED, user="u001", metric=label, **how)
+        for label in ("P@1", "R@1")
     )
 
     assert as_sum.value == 0.0
@@ -157,13 +158,13 @@ def test_a_random_world_is_right_on_average() -> None:
     items = pl.DataFrame({"item": np.arange(12), "seen": p})
     recs = {user: [0, 5, 11] for user in range(150)}
     true = liked[:, [0, 5, 11]].sum(axis=1).mean()
-    found = []
+    results = []
     for _ in range(60):
         user, item = np.nonzero(liked & (rng.random(liked.shape) < p))
         truth = pl.DataFrame({"user": user, "item": item})
-        found.append(evaluated(truth, recs, ["CG@3"], items=items)["CG@3"])
+        results.append(evaluated(truth, recs, ["CG@3"], items=items)["CG@3"])
 
-    assert abs(fmean(found) - true) < 4 * np.std(found) / math.sqrt(60)
+    assert abs(fmean(results) - true) < 4 * np.std(results) / math.sqrt(60)
     assert true < 1.0
 
 
@@ -177,8 +178,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "users": pl.DataFrame({"user": np.arange(95), "tier": np.arange(95) % 3}),
     }
     for model, n in (("one", 90), ("two", 80)):
-        shown = np.argsort(rng.random((n, 30)), axis=1)[:, :5]
-        rows = {"user": np.repeat(np.arange(n), 5), "item": shown.ravel(), "rank": np.tile(np.arange(1, 6), n)}  # fmt: skip
+        recommended = np.argsort(rng.random((n, 30)), axis=1)[:, :5]
+        rows = {"user": np.repeat(np.arange(n), 5), "item": recommended.ravel(), "rank": np.tile(np.arange(1, 6), n)}  # fmt: skip
         tables[model] = pl.DataFrame(rows)
     changes = {
         "evaluation.metrics": ["P", "R", "DCG"],

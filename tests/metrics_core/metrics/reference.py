@@ -80,8 +80,8 @@ def _average(values: list[float | None], pinned: Conventions) -> float | None:
 
 def mean(values: Iterable[float | None], conventions: Conventions) -> float:
     """The mean over the users who are not left out."""
-    kept = _defined([(v, 1) for v in values if v is not None], conventions.undefined)
-    return _rounded_mean(_weighted(kept), conventions)
+    remaining = _defined([(v, 1) for v in values if v is not None], conventions.undefined)
+    return _rounded_mean(_weighted(remaining), conventions)
 
 
 def mean_of(
@@ -92,7 +92,7 @@ def mean_of(
     **parameters: float,
 ) -> float:
     """The published mean, also where it is not the mean of the users' values."""
-    pinned = own(metric, k, conventions)
+    pinned = conventions_for(metric, k, conventions)
     if metric == "P" and pinned.precision_aggregate == "micro":
         return _pooled_precision(users, k, pinned, parameters)
     if metric == "F1" and pinned.f1_aggregate == "of_means":
@@ -262,7 +262,7 @@ METRICS: dict[str, Callable[..., Number]] = {
 OF_LIST = {"Spearman", "Kendall", "FCP"}  # undefined without a list, whatever the policies
 
 
-def own(metric: str, k: int | None, conventions: Conventions) -> Conventions:
+def conventions_for(metric: str, k: int | None, conventions: Conventions) -> Conventions:
     """What is pinned for a metric with or without a cutoff: `RR@k` goes before `RR`, both before the general."""
     if not conventions.overrides:
         return (
@@ -283,7 +283,7 @@ def _judged(user: User) -> list[Item | None]:
 def _pin(
     metric: str, k: int | None, conventions: Conventions, parameters: dict[str, float]
 ) -> tuple[Conventions, dict[str, float]]:
-    pinned = own(metric, k, conventions)
+    pinned = conventions_for(metric, k, conventions)
     if "rel" not in parameters:
         return pinned, parameters
     others = {name: v for name, v in parameters.items() if name != "rel"}
@@ -386,16 +386,16 @@ def _orders(rows: Sequence[Row], conventions: Conventions) -> list[list[Item | N
     scored = [(item, _comparable(score, single=single)) for item, score, _ in rows]
     scored.sort(key=lambda pair: (-pair[1], pair[0]))
     settled = _without_copies([item for item, _ in scored], "first")
-    kept = [(item, score) for item, (_, score) in zip(settled, scored, strict=True)]
+    remaining = [(item, score) for item, (_, score) in zip(settled, scored, strict=True)]
     if conventions.duplicates == "drop":
-        kept = [(item, score) for item, score in kept if item is not None]
+        remaining = [(item, score) for item, score in remaining if item is not None]
     elif conventions.duplicates == "keep":
-        kept = list(scored)
+        remaining = list(scored)
     by_score: dict[float, list[Item | None]] = {}
-    for item, score in kept:
+    for item, score in remaining:
         by_score.setdefault(score, []).append(item)
     groups = [list(permutations(group)) for group in by_score.values()]
-    return [[item for group in chosen for item in group] for chosen in product(*groups)]
+    return [[item for group in selected for item in group] for selected in product(*groups)]
 
 
 def _comparable(score: float | None, *, single: bool) -> float:
@@ -424,13 +424,13 @@ def _pooled_precision(
     parameters: dict[str, float],
 ) -> float:
     """All hits / the sum of all denominators: each user's precision weighs as its denominator."""
-    here, others = _pin("P", k, pinned, parameters)
+    local, others = _pin("P", k, pinned, parameters)
     weighted = []
     for ranked, truth in users:
         share = value("P", ranked, truth, k, replace(pinned, round=None), **parameters)
         if share is not None:
             one = ranked.orders[0] if isinstance(ranked, AnyOf) else ranked
-            user = User(list(one or []), truth, k, here)
+            user = User(list(one or []), truth, k, local)
             user = replace(user, ranked=_judged(user)) if "judged_only" in others else user
             weighted.append((share, _precision_denominator(user)))
     return _rounded_mean(_weighted(_defined(weighted, pinned.undefined)), pinned)

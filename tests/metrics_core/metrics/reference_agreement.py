@@ -22,14 +22,14 @@ def spearman(user: Any) -> Number:
     grades = [g for _, g in judged(user)]
     if len(set(grades)) < 2:
         return math.nan
-    places = [Fraction(i) for i in range(1, len(grades) + 1)]
+    positions = [Fraction(i) for i in range(1, len(grades) + 1)]
     by_grade = [
         Fraction(sum(other > g for other in grades)) + Fraction(grades.count(g) + 1, 2)
         for g in grades
     ]
     middle = Fraction(len(grades) + 1, 2)
-    together = sum((a - middle) * (b - middle) for a, b in zip(places, by_grade, strict=True))
-    spreads = [sum((x - middle) ** 2 for x in xs) for xs in (places, by_grade)]
+    together = sum((a - middle) * (b - middle) for a, b in zip(positions, by_grade, strict=True))
+    spreads = [sum((x - middle) ** 2 for x in xs) for xs in (positions, by_grade)]
     return float(together) / math.sqrt(spreads[0] * spreads[1])
 
 
@@ -53,11 +53,11 @@ def concordant_pairs(user: Any) -> Number:
 def bpref(user: Any) -> Number:
     truth, relevant = user.judged, user.relevant
     n_relevant, n_other = len(relevant), len(truth) - len(relevant)
-    total, above, seen = Fraction(0), 0, set()
+    total, above, observed = Fraction(0), 0, set()
     for i, x in enumerate(user.ranked, 1):
-        if x in seen or x not in truth:
+        if x in observed or x not in truth:
             continue
-        seen.add(x)
+        observed.add(x)
         if x not in relevant:
             above += 1
         elif i <= user.cutoff:
@@ -70,13 +70,13 @@ def hlu(user: Any, *, halflife: float) -> Number:
     def worth(grade: float) -> float:
         return max(grade - user.pinned.hlu_neutral, 0.0)
 
-    def left(i: int) -> float:
+    def p_left(i: int) -> float:
         return float(2 ** (-(i - 1) / (halflife - 1)))
 
-    earned = math.fsum(worth(g) * left(i) for i, g in judged(user) if _is_relevant(user, g))
+    earned = math.fsum(worth(g) * p_left(i) for i, g in judged(user) if _is_relevant(user, g))
     if user.pinned.hlu_norm == "none":
         return earned
-    best = math.fsum(worth(g) * left(i) for i, g in enumerate(sorted(user.relevant.values(), reverse=True), 1))  # fmt: skip
+    best = math.fsum(worth(g) * p_left(i) for i, g in enumerate(sorted(user.relevant.values(), reverse=True), 1))  # fmt: skip
     return earned / best if best else math.nan
 
 

@@ -43,8 +43,8 @@ class World:
 
 
 def user_coverage(world: World, user: str, k: int | None, *, user_coverage_kind: str) -> float:
-    wanted = k if user_coverage_kind == "full" and k is not None else 1
-    return 1.0 if len(world.lists[user]) >= wanted else 0.0
+    relevant = k if user_coverage_kind == "full" and k is not None else 1
+    return 1.0 if len(world.lists[user]) >= relevant else 0.0
 
 
 def novelty(
@@ -56,16 +56,16 @@ def novelty(
     novelty_norm: str,
     cold_item: str,
 ) -> float:
-    of = {"users": world.n_train_users, "interactions": world.n_interactions}
+    items = {"users": world.n_train_users, "interactions": world.n_interactions}
     total, divisor = 0.0, 0
     for item in world.top(user, k):
         users = world.train_users(item)
         if users == 0 and cold_item == "one_user":
             users = 1
-        if users > 0 and of[novelty_population] > 0:
-            total += -math.log2(users / of[novelty_population])
+        if users > 0 and items[novelty_population] > 0:
+            total += -math.log2(users / items[novelty_population])
         divisor += users > 0 or cold_item == "zero"
-    if divisor == 0 or of[novelty_population] == 0:
+    if divisor == 0 or items[novelty_population] == 0:
         return math.nan
     if novelty_norm == "none":
         return total / divisor
@@ -80,8 +80,8 @@ def long_tail(world: World, user: str, k: int | None, *, longtail_head: float) -
     by_popularity = sorted(range(world.n_items), key=lambda i: (-world.train_users(i), i))
     head: set[int] = set()
     for item in by_popularity:
-        held = sum(world.train_users(i) for i in head)
-        if world.train_users(item) == 0 or held / world.n_interactions >= longtail_head:
+        items = sum(world.train_users(i) for i in head)
+        if world.train_users(item) == 0 or items / world.n_interactions >= longtail_head:
             break
         head.add(item)
     return _mean([item not in head for item in world.top(user, k)])
@@ -122,10 +122,10 @@ def popularity_correlation(world: World, user: str, k: int | None) -> float:
     popularity = [world.train_users(item) for item in world.top(user, k)]
     if len(set(popularity)) < 2:
         return math.nan
-    more = [sum(other > own for other in popularity) for own in popularity]
-    equal = [popularity.count(own) for own in popularity]
-    places = [m + (e + 1) / 2 for m, e in zip(more, equal, strict=True)]
-    return _pearson(list(range(1, len(places) + 1)), places)
+    more = [sum(other > conventions for other in popularity) for conventions in popularity]
+    equal = [popularity.count(conventions) for conventions in popularity]
+    positions = [m + (e + 1) / 2 for m, e in zip(more, equal, strict=True)]
+    return _pearson(list(range(1, len(positions) + 1)), positions)
 
 
 def counts(world: World, k: int | None) -> Counter[int]:
@@ -141,22 +141,22 @@ def coverage(world: World, k: int | None, *, coverage_items: str) -> float:
 
 def gini(world: World, k: int | None, *, gini_items: str) -> float:
     """Mean absolute difference of all pairs of items / twice the mean count."""
-    found = counts(world, k)
-    pool = world.catalogue if gini_items == "catalogue" else set(found)
-    c = [found[item] for item in pool]
+    result = counts(world, k)
+    pool = world.catalogue if gini_items == "catalogue" else set(result)
+    c = [result[item] for item in pool]
     if sum(c) == 0:
         return math.nan
     return sum(abs(a - b) for a in c for b in c) / (2 * len(c) * sum(c))
 
 
 def entropy(world: World, k: int | None, *, entropy_base: int | str, entropy_norm: str) -> float:
-    found = counts(world, k)
-    whole = sum(found.values())
+    result = counts(world, k)
+    whole = sum(result.values())
     if whole == 0:
         return math.nan
     base = math.e if entropy_base == "e" else 2.0
-    value = -math.fsum(c / whole * math.log(c / whole) / math.log(base) for c in found.values())
-    return value / len(found) if entropy_norm == "recommended_items" else value
+    value = -math.fsum(c / whole * math.log(c / whole) / math.log(base) for c in result.values())
+    return value / len(result) if entropy_norm == "recommended_items" else value
 
 
 def personalization(world: World, k: int | None) -> float:
@@ -199,19 +199,19 @@ def _rise_over_popularity(world: World, user: str, rank: int, item: int) -> floa
     n = len(world.catalogue)
     if n == 0:
         return math.nan
-    own = world.train_users(item)
+    conventions = world.train_users(item)
     more_popular = {
-        users for other in range(world.n_items) if (users := world.train_users(other)) > own
+        users for other in range(world.n_items) if (users := world.train_users(other)) > conventions
     }
-    pu = (n + 1 - (len(more_popular) + 1)) / n if own > 0 else 0.0
+    pu = (n + 1 - (len(more_popular) + 1)) / n if conventions > 0 else 0.0
     return max((n + 1 - rank) / n - pu, 0.0)
 
 
 def _distance_to_history(world: World, user: str, rank: int, item: int) -> float:
     if world.features is None:
         return math.nan
-    own = world.features[item]
-    return _mean([cosine_distance(own, world.features[old]) for old in world.history(user)])
+    conventions = world.features[item]
+    return _mean([cosine_distance(conventions, world.features[old]) for old in world.history(user)])
 
 
 def _pearson(a: Sequence[float], b: Sequence[float]) -> float:

@@ -61,23 +61,23 @@ POOLED = {"precision_aggregate": "micro", "f1_aggregate": "of_means"}
 
 
 def _labels() -> Labels:
-    found: Labels = {"Rprec": ("Rprec", None, {})}
+    results: Labels = {"Rprec": ("Rprec", None, {})}
     for k in (None, 1, 3, 5, 12):
         cutoff = "" if k is None else f"@{k}"
-        found |= {
+        results |= {
             f"{name}{cutoff}": (name, k, {})
             for name in reference.METRICS
             if name not in {"Rprec", "RBP", "HLU"}
         }
-        found[f"HLU(halflife=5){cutoff}"] = ("HLU", k, {"halflife": 5})
-        found[f"RBP(p=0.8){cutoff}"] = ("RBP", k, {"p": 0.8})
+        results[f"HLU(halflife=5){cutoff}"] = ("HLU", k, {"halflife": 5})
+        results[f"RBP(p=0.8){cutoff}"] = ("RBP", k, {"p": 0.8})
     for name in ("P", "R", "AP", "RR", "nDCG", "Bpref", "Judged", "Spearman"):
         for k in (None, 3):
             cutoff = "" if k is None else f"@{k}"
-            found[f"{name}(judged_only=true){cutoff}"] = (name, k, {"judged_only": 1})
-    found["AP(rel=2)@3"] = ("AP", 3, {"rel": 2})
-    found["RBP(p=0.25,rel=3)@5"] = ("RBP", 5, {"p": 0.25, "rel": 3})
-    return found
+            results[f"{name}(judged_only=true){cutoff}"] = (name, k, {"judged_only": 1})
+    results["AP(rel=2)@3"] = ("AP", 3, {"rel": 2})
+    results["RBP(p=0.25,rel=3)@5"] = ("RBP", 5, {"p": 0.25, "rel": 3})
+    return results
 
 
 LABELS = _labels()
@@ -102,16 +102,16 @@ class Case:
 
     @property
     def lists(self) -> dict[str, list[reference.Row]]:
-        found: dict[str, list[reference.Row]] = {}
+        results: dict[str, list[reference.Row]] = {}
         for user, item, score, rank in self.rows:
-            found.setdefault(user, []).append((item, score, rank))
-        return found
+            results.setdefault(user, []).append((item, score, rank))
+        return results
 
     def ranked(
         self, metric: str, k: int | None, conventions: Conventions
     ) -> dict[str, reference.Ranked]:
-        own = reference.own(metric, k, conventions)
-        return {user: reference.rank(rows, own) for user, rows in self.lists.items()}
+        actual = reference.conventions_for(metric, k, conventions)
+        return {user: reference.rank(rows, actual) for user, rows in self.lists.items()}
 
     def evaluated(self) -> dict[str, reference.Truth | None]:
         """Who is evaluated, with their truth; whom `users` names, the truth knows."""
@@ -170,8 +170,8 @@ def cases(draw: st.DrawFn, *, unique: bool = False, form: str | None = None) -> 
     if shape != "dict":  # a frame cannot say that somebody has nothing
         rows = draw(st.permutations(rows))
         truth = {user: grades for user, grades in truth.items() if grades}
-    named = st.just(list(USERS)) | st.lists(st.sampled_from(USERS), unique=True)
-    users = draw(st.none() | named.map(lambda some: [*some, ANCHOR]))  # nobody known is refused
+    selected = st.just(list(USERS)) | st.lists(st.sampled_from(USERS), unique=True)
+    users = draw(st.none() | selected.map(lambda some: [*some, ANCHOR]))  # nobody known is refused
     return Case(rows, truth, users, shape)
 
 
@@ -214,8 +214,8 @@ _CONCERNING = {name for name in VALUES if set(reference.METRICS) & set(changed_b
 @st.composite
 def _overrides(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
     """Nothing, or one knob that one metric has otherwise."""
-    own = sorted(_CONCERNING - set(POOLED) - {"gain", "ideal", "relevance_threshold"})
-    name = draw(st.none() | st.sampled_from(own))
+    conventions = sorted(_CONCERNING - set(POOLED) - {"gain", "ideal", "relevance_threshold"})
+    name = draw(st.none() | st.sampled_from(conventions))
     if name is None or name == "round":
         return {}
     metric = draw(st.sampled_from([m for m in reference.METRICS if m in changed_by(name)]))

@@ -25,12 +25,12 @@ from tests.metrics_core.metrics.strategies import (
 TOLERANCE = 1e-12
 
 
-def _same(ours: float | None, theirs: float | None) -> bool:
-    if ours is None or theirs is None:
-        return ours is theirs
-    if math.isnan(ours) or math.isnan(theirs):
-        return math.isnan(ours) and math.isnan(theirs)
-    return math.isclose(ours, theirs, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+def _same(actual: float | None, outcome: float | None) -> bool:
+    if actual is None or outcome is None:
+        return actual is outcome
+    if math.isnan(actual) or math.isnan(outcome):
+        return math.isnan(actual) and math.isnan(outcome)
+    return math.isclose(actual, outcome, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
 
 
 def _differences(case: Case, pinned: Conventions, labels: Labels = LABELS) -> list[tuple[Any, ...]]:
@@ -38,17 +38,17 @@ def _differences(case: Case, pinned: Conventions, labels: Labels = LABELS) -> li
     result = case.evaluate(pinned, labels)
     per_user = {row.pop("user"): row for row in result.per_user.to_dicts()}
     ranked = {(name, k): case.ranked(name, k, pinned) for name, k, _ in labels.values()}
-    found = []
+    results = []
     for label, (name, k, parameters) in labels.items():
         users = [(u, (ranked[name, k].get(u), truth)) for u, truth in case.evaluated().items()]
         for user, data in users:
-            ours = per_user.get(user, {}).get(label)
-            theirs = reference.value(name, data[0], data[1], k, pinned, **parameters)
-            found += [] if _same(ours, theirs) else [(label, user, ours, theirs)]
+            actual = per_user.get(user, {}).get(label)
+            expected = reference.value(name, data[0], data[1], k, pinned, **parameters)
+            results += [] if _same(actual, expected) else [(label, user, actual, expected)]
         mean = reference.mean_of(name, [data for _, data in users], k, pinned, **parameters)
         if not _same(result[label], mean):
-            found.append((label, "mean", result[label], mean))
-    return found
+            results.append((label, "mean", result[label], mean))
+    return results
 
 
 def _changed(knob: str) -> Labels:

@@ -245,9 +245,9 @@ def test_worked_example_over_all_users(
 def _all(**of_metrics: dict[str, tuple[Any, ...]]) -> list[tuple[str, dict[str, Any]]]:
     """Return each metric with every combination of its knobs' values."""
     return [
-        (metric, dict(zip(values, chosen, strict=True)))
+        (metric, dict(zip(values, selected, strict=True)))
         for metric, values in of_metrics.items()
-        for chosen in product(*values.values())
+        for selected in product(*values.values())
     ]
 
 
@@ -286,27 +286,27 @@ def worlds(draw: st.DrawFn, *, numbers: st.SearchStrategy[float] = BINARY) -> Wo
     vector = st.lists(numbers, min_size=depth, max_size=depth)
     vectors = st.lists(vector, min_size=n_items, max_size=n_items)
     known = draw(st.none() | vectors | vectors)
-    own = st.sampled_from(USERS)
+    conventions = st.sampled_from(USERS)
     distinct = st.lists(item, unique=True, max_size=6)
     return World(
         n_items=n_items,
         train=draw(st.dictionaries(st.sampled_from((*USERS, "other")), distinct)),
         catalogue=draw(st.sets(item)),
         features=None if known is None else dict(enumerate(known)),
-        lists=draw(st.dictionaries(own, distinct)),
-        relevant=draw(st.dictionaries(own, st.sets(item))),
+        lists=draw(st.dictionaries(conventions, distinct)),
+        relevant=draw(st.dictionaries(conventions, st.sets(item))),
     )
 
 
 def _differences(world: World, metrics: list[tuple[str, dict[str, Any]]]) -> list[Any]:
     listed = _listed(world)
-    found = []
+    results = []
     for (metric, knobs), k in product(metrics, CUTOFFS):
-        ours = getattr(beyond_accuracy, metric)(listed, k, **knobs)
-        theirs = [getattr(reference, metric)(world, user, k, **knobs) for user in world.lists]
-        same = approx(theirs, rel=1e-12, abs=1e-12, nan_ok=True)
-        found += [] if list(ours) == same else [(metric, knobs, k, list(ours), theirs)]
-    return found
+        actual = getattr(beyond_accuracy, metric)(listed, k, **knobs)
+        expected = [getattr(reference, metric)(world, user, k, **knobs) for user in world.lists]
+        same = approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)
+        results += [] if list(actual) == same else [(metric, knobs, k, list(actual), expected)]
+    return results
 
 
 @given(world=worlds())
@@ -327,9 +327,9 @@ def test_cosines_of_vectors_equal_their_definitions(world: World) -> None:
 @given(world=worlds())
 def test_every_metric_over_all_users_equals_its_definition(world: World) -> None:
     for (metric, knobs), k in product(OVER_USERS, CUTOFFS):
-        ours = getattr(exposure, metric)(expose(_listed(world), k), **knobs)
-        theirs = getattr(reference, metric)(world, k, **knobs)
-        assert ours == approx(theirs, rel=1e-12, abs=1e-12, nan_ok=True), (metric, knobs, k)
+        actual = getattr(exposure, metric)(expose(_listed(world), k), **knobs)
+        expected = getattr(reference, metric)(world, k, **knobs)
+        assert actual == approx(expected, rel=1e-12, abs=1e-12, nan_ok=True), (metric, knobs, k)
 
 
 @given(world=worlds(), cut=st.integers(0, 5))
@@ -343,8 +343,8 @@ def test_partitions_give_the_same_bits(world: World, cut: int) -> None:
 
     for (metric, knobs), k in product(PER_USER, CUTOFFS):
         kernel = getattr(beyond_accuracy, metric)
-        apart = np.concatenate([kernel(part, k, **knobs) for part in parts])
-        assert apart.tobytes() == kernel(whole, k, **knobs).tobytes()
+        separate = np.concatenate([kernel(part, k, **knobs) for part in parts])
+        assert separate.tobytes() == kernel(whole, k, **knobs).tobytes()
     for k in CUTOFFS:
         added = expose(parts[0], k) + expose(parts[1], k)
         together = expose(whole, k)
@@ -361,8 +361,8 @@ def test_a_copy_in_a_list_counts_once_in_the_exposure() -> None:
 
 @pytest.mark.parametrize("n_categories", [3, 5, 6])
 def test_rounding_takes_no_distance_and_no_divergence_below_0(n_categories: int) -> None:
-    alike = dict.fromkeys(range(6), (1.0,) * n_categories)
-    listed = _listed(replace(WORLD, features=alike, lists={"cy": [0, 1, 2]}))
+    equal = dict.fromkeys(range(6), (1.0,) * n_categories)
+    listed = _listed(replace(WORLD, features=equal, lists={"cy": [0, 1, 2]}))
 
     assert beyond_accuracy.intra_list_diversity(listed, 3, ild_distance="cosine") >= 0
     assert beyond_accuracy.calibration(listed, 3, calibration_alpha=0.01) >= 0
@@ -403,7 +403,7 @@ def test_exposures_of_different_cutoffs_do_not_add_up() -> None:
 
 def test_the_sums_of_an_exposure_stay_whole_numbers_at_a_hundred_million_users() -> None:
     items = replace(_items(WORLD), in_catalogue=np.ones(2, dtype=bool))
-    shown = Exposure(np.array([10**8, 10**8]), 10**8, 2, items)
+    recommended = Exposure(np.array([10**8, 10**8]), 10**8, 2, items)
 
-    assert exposure.personalization(shown) == 0
-    assert exposure.gini(shown, gini_items="catalogue") == 0
+    assert exposure.personalization(recommended) == 0
+    assert exposure.gini(recommended, gini_items="catalogue") == 0

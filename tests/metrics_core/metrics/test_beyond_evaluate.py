@@ -35,8 +35,8 @@ OVERALL = [
 
 
 def _evaluate(labels: list[str], **changed: Any) -> cc.Evaluation:
-    given = {"train": TRAIN, "items": ITEMS} | changed
-    return cc.evaluate(LISTS, TRUTH, metrics=labels, conventions=STANDARD, **given)
+    inputs = {"train": TRAIN, "items": ITEMS} | changed
+    return cc.evaluate(LISTS, TRUTH, metrics=labels, conventions=STANDARD, **inputs)
 
 
 LABELS = [*dict.fromkeys(label for label, *_ in EXPECTED), *(label for label, _ in OVERALL)]
@@ -72,7 +72,7 @@ def test_frames_and_integer_ids_give_the_same_as_dicts(result: cc.Evaluation) ->
     ids = {"a": 10, "b": 9, "c": 100, "d": 7, "e": 8}
     lists = {u: [ids[i] for i in items] for u, items in LISTS.items()}
     truth = {u: [ids[i] for i in items] for u, items in TRUTH.items()}
-    train = pd.DataFrame([(u, ids[i]) for u, held in TRAIN.items() for i in held], columns=["user", "item"])  # fmt: skip
+    train = pd.DataFrame([(u, ids[i]) for u, items in TRAIN.items() for i in items], columns=["user", "item"])  # fmt: skip
     items = pl.DataFrame({"item": [ids[i] for i in ITEMS], "categories": list(ITEMS.values())})
 
     of_frames = cc.evaluate(
@@ -113,7 +113,7 @@ def test_later_copies_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "given", "message"),
+    ("label", "inputs", "message"),
     [
         ("Novelty@2", {"train": None}, r"Novelty@2: needs train \(user, item\)"),
         ("Coverage", {"items": None}, r"Coverage: needs items \(the catalogue\)"),
@@ -123,9 +123,9 @@ def test_later_copies_are_passed_over() -> None:
         ("ILD@2", {"items": {"a": [1.0], "b": [1.0, 2.0]}}, r"vectors have different lengths: \[1, 2\]"),
     ],
 )  # fmt: skip
-def test_what_is_missing_is_named(label: str, given: dict[str, Any], message: str) -> None:
+def test_what_is_missing_is_named(label: str, inputs: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        _evaluate([label], **given)
+        _evaluate([label], **inputs)
 
 
 def test_explain_says_what_it_does_not_cover() -> None:

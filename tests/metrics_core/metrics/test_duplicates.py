@@ -66,16 +66,18 @@ def test_copies_count_where_the_metric_says_so(metric: Metric) -> None:
     without = "drop" if metric.family == "beyond" else "first"
     knobs = [CONVENTION[name] for name in metric.conventions if name in CONVENTION]
     ways = [(knob.name, value) for knob in knobs for value in knob.values if value != "full_k"]
-    kept, settled = (
+    remaining, settled = (
         [_means(duplicates, *way)[label_of(metric, LENGTH)] for way in [(), *ways]]
         for duplicates in ("keep", without)
     )
 
-    assert metric.counts_copies is (kept != settled)
+    assert metric.counts_copies is (remaining != settled)
 
 
 def test_judged_only_counts_first_copies() -> None:
     labels = [label_of(m, LENGTH, judged_only=True) for m in CATALOGUE if m.family != "beyond"]
-    kept, dropped = (_evaluate(labels, duplicates) for duplicates in ("keep", "drop"))
+    remaining, dropped = (_evaluate(labels, duplicates) for duplicates in ("keep", "drop"))
 
-    assert {label: kept[label] for label in labels} == {label: dropped[label] for label in labels}
+    assert {label: remaining[label] for label in labels} == {
+        label: dropped[label] for label in labels
+    }

@@ -61,7 +61,7 @@ LESS = {  # what a processor without fused multiplication would do
     "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-FMA,-AVX2_Usable,-FMA_Usable",
     "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4",
 }
-MADE = """
+SCRIPT = """
 import sys
 import numpy as np
 from concord.metrics_core.metrics.discounting import discounts, gains
@@ -74,9 +74,9 @@ sys.stdout.buffer.write(b"".join(array.tobytes() for array in made))
 
 
 def test_processors_change_no_bit() -> None:
-    here, there = [
+    output, actual = [
         subprocess.run(
-            [sys.executable, "-c", MADE],
+            [sys.executable, "-c", SCRIPT],
             cwd=ROOT,
             env=os.environ | less,
             capture_output=True,
@@ -85,19 +85,19 @@ def test_processors_change_no_bit() -> None:
         for less in ({}, LESS)
     ]
 
-    assert len(here) > 100_000 * 8
-    assert here == there
+    assert len(output) > 100_000 * 8
+    assert output == actual
 
 
 @pytest.mark.parametrize("folder", ["metrics_core", "pipeline"])
 def test_no_number_is_made_by_routines_that_depend_on_the_processor(folder: str) -> None:
-    found = []
+    results = []
     for path in sorted((ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if _depends(node):
-                found.append(f"{path.relative_to(ROOT)}: {ast.unparse(node)}")
+                results.append(f"{path.relative_to(ROOT)}: {ast.unparse(node)}")
 
-    assert found == KNOWN[folder]
+    assert results == KNOWN[folder]
 
 
 KNOWN = {

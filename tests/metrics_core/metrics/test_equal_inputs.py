@@ -69,11 +69,11 @@ def test_the_same_items_in_another_order_have_the_same_bits(
     how["conventions"] = cc.preset("standard", **conventions)
 
     one, other = (cc.evaluate(recs, TRUTH, **how) for recs in (LISTS, RERANKED))
-    found = cc.compare({"a": LISTS, "b": RERANKED}, TRUTH, baseline="a", panel=False, **how)
+    comparison = cc.compare({"a": LISTS, "b": RERANKED}, TRUTH, baseline="a", panel=False, **how)
 
     for label in one.per_user.columns[1:]:
         assert one.per_user[label].to_numpy().tobytes() == other.per_user[label].to_numpy().tobytes(), label  # fmt: skip
-    assert {each.difference for each in found.pairs} == {0.0}
+    assert {each.difference for each in comparison.pairs} == {0.0}
 
 
 @pytest.mark.parametrize("replicates", [3, 7])
@@ -82,7 +82,7 @@ def test_one_model_as_several_replicates_has_the_same_bits(replicates: int) -> N
     models = {"once": LISTS, "often": {"replicates": dict.fromkeys(range(replicates), LISTS)}}
     metrics = [f"{name}@{K}" for name in [*OF_SETS, *OF_ORDER]]
 
-    found = cc.compare(
+    comparison = cc.compare(
         models,
         TRUTH,
         metrics=metrics,
@@ -97,15 +97,15 @@ def test_one_model_as_several_replicates_has_the_same_bits(replicates: int) -> N
         },
     )
 
-    assert {each.difference for each in found.pairs} == {0.0}
+    assert {each.difference for each in comparison.pairs} == {0.0}
     means: dict[str, list[float | None]] = {label: [] for label in metrics}
-    for score in found.scores:
+    for score in comparison.scores:
         means[score.label].append(score.mean)
     assert all(once == often for once, often in means.values())
-    for panel in found.panel:
+    for panel in comparison.panel:
         for definition in panel.definitions:
             assert len({*definition.values.values()}) == 1
-    cells = [cell for segment in found.segments for cell in segment.cells]
+    cells = [cell for segment in comparison.segments for cell in segment.cells]
     assert {cell.difference for cell in cells if cell.model == "often"} == {0.0}
 
 
@@ -114,7 +114,7 @@ def test_the_mean_of_equal_items_is_that_of_one() -> None:
     items = [f"i{n}" for n in range(7)]
     train = pl.DataFrame({"user": items, "item": items})
 
-    found = cc.evaluate(
+    result = cc.evaluate(
         {f"u{n}": items[:n] for n in range(1, 8)},
         {f"u{n}": items[:1] for n in range(1, 8)},
         metrics=["Novelty"],
@@ -122,4 +122,4 @@ def test_the_mean_of_equal_items_is_that_of_one() -> None:
         train=train,
     )
 
-    assert len(set(found.per_user["Novelty"].to_list())) == 1
+    assert len(set(result.per_user["Novelty"].to_list())) == 1

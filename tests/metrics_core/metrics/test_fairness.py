@@ -23,7 +23,7 @@ from tests.parity.measure import stored
 from tests.project import change_params, copied_from, run, run_stages
 
 ITEMS = pl.DataFrame({"item": list("abcdef"), "maker": ["x", "x", "x", "y", "y", None]})
-NAMED = {"items": {"group": "maker"}}
+COLUMNS = {"items": {"group": "maker"}}
 RECS = {"u": ["a", "b", "d"], "v": ["e", "f"]}
 TRUTH = {"u": ["a", "d"], "v": ["e"], "w": ["b"]}
 SECOND = 1 / math.log2(3)
@@ -35,7 +35,7 @@ def pinned(target: str | None = "catalogue", **knobs: Any) -> cc.Conventions:
 
 
 def evaluated(metrics: Sequence[str], conventions: cc.Conventions, **others: Any) -> cc.Evaluation:
-    how = {"items": ITEMS, "columns": NAMED, **others}
+    how = {"items": ITEMS, "columns": COLUMNS, **others}
     return cc.evaluate(RECS, TRUTH, metrics=metrics, conventions=conventions, **how)
 
 
@@ -49,25 +49,25 @@ def evaluated(metrics: Sequence[str], conventions: cc.Conventions, **others: Any
     ],
 )
 def test_attention_by_hand(target: str, of_u: tuple[float, ...], of_v: tuple[float, ...]) -> None:
-    found = evaluated(["AWRF@2"], pinned(target)).per_user
+    result = evaluated(["AWRF@2"], pinned(target)).per_user
     shares = [(1.0, 0.0, 0.0), (0.0, 1 / (1 + SECOND), SECOND / (1 + SECOND))]
     expected = [
-        1 - sum(abs(a - t) for a, t in zip(shown, targets, strict=True)) / 2
-        for shown, targets in zip(shares, (of_u, of_v), strict=True)
+        1 - sum(abs(a - t) for a, t in zip(recommended, targets, strict=True)) / 2
+        for recommended, targets in zip(shares, (of_u, of_v), strict=True)
     ]
 
-    assert found["AWRF@2"].to_list()[:2] == pytest.approx(expected)
-    assert math.isnan(found["AWRF@2"][2])  # w has no list
+    assert result["AWRF@2"].to_list()[:2] == pytest.approx(expected)
+    assert math.isnan(result["AWRF@2"][2])  # w has no list
 
 
 def test_attention_follows_the_discount() -> None:
     """p = 0.5: v gives 1 / 1.5 to y and 0.5 / 1.5 to the item without a group."""
     conventions = pinned("uniform", overrides={"AWRF": {"discount": {"geometric": 0.5}}})
 
-    found = evaluated(["AWRF@2", "nDCG@2"], conventions)
+    result = evaluated(["AWRF@2", "nDCG@2"], conventions)
 
-    assert found.per_user["AWRF@2"][1] == pytest.approx(1 - (1 / 2 + 2 / 3 - 1 / 2 + 1 / 3) / 2)
-    assert found["nDCG@2"] == evaluated(["nDCG@2"], pinned())["nDCG@2"]
+    assert result.per_user["AWRF@2"][1] == pytest.approx(1 - (1 / 2 + 2 / 3 - 1 / 2 + 1 / 3) / 2)
+    assert result["nDCG@2"] == evaluated(["nDCG@2"], pinned())["nDCG@2"]
 
 
 def test_expected_exposure_by_hand() -> None:
@@ -81,26 +81,26 @@ def test_expected_exposure_by_hand() -> None:
         (1 / 2, 1 / 2, 0),
         (SECOND * 3 / 5 / whole, (1 + SECOND * 1 / 5) / whole, SECOND * 1 / 5 / whole),
     )
-    found = evaluated(OVERALL, pinned(None))
+    result = evaluated(OVERALL, pinned(None))
 
-    for row, of_user, ideal in zip(found.per_user.rows(), e, t, strict=False):
+    for row, of_user, ideal in zip(result.per_user.rows(), e, t, strict=False):
         pairs = list(zip(of_user, ideal, strict=True))
         assert row[1] == pytest.approx(sum(a * a for a in of_user))
         assert row[2] == pytest.approx(sum(a * b for a, b in pairs))
         assert row[3] == pytest.approx(sum((a - b) ** 2 for a, b in pairs))
         assert sum(ideal) == pytest.approx(1)
-    assert found["EEL@2"] == pytest.approx(fmean(found.per_user["EEL@2"].to_list()[:2]))
-    assert found.to_frame()["n_users"].to_list() == [2, 2, 2]
-    assert found.to_frame()["n_undefined"].to_list() == [1, 1, 1]
+    assert result["EEL@2"] == pytest.approx(fmean(result.per_user["EEL@2"].to_list()[:2]))
+    assert result.to_frame()["n_users"].to_list() == [2, 2, 2]
+    assert result.to_frame()["n_undefined"].to_list() == [1, 1, 1]
 
 
 def test_all_wrong_lists_are_not_as_good_as_all_right_ones() -> None:
     """u wants an item of x, v one of y: whoever is shown the other's has e = (0, 1) and t = (1, 0), or the other way round."""
-    items, wanted = ITEMS.filter(pl.col("item").is_in(["a", "d"])), {"u": ["a"], "v": ["d"]}
-    how: dict[str, Any] = {"metrics": ["EED@1", "EER@1", "EEL@1"], "conventions": pinned(None), "items": items, "columns": NAMED}  # fmt: skip
+    items, relevant = ITEMS.filter(pl.col("item").is_in(["a", "d"])), {"u": ["a"], "v": ["d"]}
+    how: dict[str, Any] = {"metrics": ["EED@1", "EER@1", "EEL@1"], "conventions": pinned(None), "items": items, "columns": COLUMNS}  # fmt: skip
 
-    right = cc.evaluate(wanted, wanted, **how)
-    wrong = cc.evaluate({"u": ["d"], "v": ["a"]}, wanted, **how)
+    right = cc.evaluate(relevant, relevant, **how)
+    wrong = cc.evaluate({"u": ["d"], "v": ["a"]}, relevant, **how)
 
     assert [right[label] for label in how["metrics"]] == [1, 1, 0]
     assert [wrong[label] for label in how["metrics"]] == [1, 0, 2]
@@ -110,31 +110,31 @@ CATALOGUE = "abcde"
 
 
 def reference(
-    lists: Mapping[str, str], wanted: Mapping[str, set[str]], maker: Mapping[str, str], k: int, p: float
+    lists: Mapping[str, str], relevant: Mapping[str, set[str]], maker: Mapping[str, str], k: int, p: float
 ) -> tuple[dict[str, dict[str, float]], dict[str, tuple[float, float, float]]]:  # fmt: skip
     """AWRF of each user by target, and EED, EER and EEL of each, with every ideal list written out."""
     groups, attention = sorted(set(maker.values())), [p**i for i in range(k)]
 
-    def shares(shown: Sequence[str]) -> dict[str, float]:
-        held = dict.fromkeys(groups, 0.0)
-        for weight, item in zip(attention, shown, strict=False):
-            held[maker[item]] += weight
-        return held
+    def shares(recommended: Sequence[str]) -> dict[str, float]:
+        observed_value = dict.fromkeys(groups, 0.0)
+        for weight, item in zip(attention, recommended, strict=False):
+            observed_value[maker[item]] += weight
+        return observed_value
 
     awrf: dict[str, dict[str, float]] = {}
-    for user, shown in lists.items():
-        held = shares(shown)
-        targets = {"catalogue": CATALOGUE, "uniform": "", "relevant": wanted[user]}
+    for user, items in lists.items():
+        actual = shares(items)
+        targets = {"catalogue": CATALOGUE, "uniform": "", "relevant": relevant[user]}
         awrf[user] = {}
-        for name, of in targets.items():
-            n = len(of) or len(groups)
-            aim = {g: sum(maker[i] == g for i in of) / n if of else 1 / n for g in groups}
-            apart = sum(abs(held[g] / sum(held.values()) - aim[g]) for g in groups)
-            awrf[user][name] = 1 - apart / 2
+        for name, outcome in targets.items():
+            n = len(outcome) or len(groups)
+            aim = {g: sum(maker[i] == g for i in outcome) / n if outcome else 1 / n for g in groups}
+            separate = sum(abs(actual[g] / sum(actual.values()) - aim[g]) for g in groups)
+            awrf[user][name] = 1 - separate / 2
     exposed = {}
-    for user, shown in lists.items():
-        e = {g: held / sum(attention) for g, held in shares(shown).items()}
-        liked, ideal = wanted[user], dict.fromkeys(groups, 0.0)
+    for user, items in lists.items():
+        e = {g: observed_value / sum(attention) for g, observed_value in shares(items).items()}
+        liked, ideal = relevant[user], dict.fromkeys(groups, 0.0)
         best = [order for order in permutations(CATALOGUE) if set(order[: len(liked)]) == liked]
         for order in best:
             for g, weight in shares(order).items():
@@ -147,48 +147,50 @@ def reference(
 
 @given(
     lists=st.lists(st.permutations(CATALOGUE).map("".join), min_size=1, max_size=4),
-    wanted=st.lists(st.sets(st.sampled_from(CATALOGUE), min_size=1), min_size=5, max_size=5),
+    relevant=st.lists(st.sets(st.sampled_from(CATALOGUE), min_size=1), min_size=5, max_size=5),
     makers=st.lists(st.sampled_from("xyz"), min_size=5, max_size=5),
     length=st.integers(1, 5),
     k=st.integers(1, 5),
     target=st.sampled_from(["catalogue", "relevant", "uniform"]),
 )
 def test_against_plain_python(  # noqa: PLR0917
-    lists: list[str], wanted: list[set[str]], makers: list[str], length: int, k: int, target: str
+    lists: list[str], relevant: list[set[str]], makers: list[str], length: int, k: int, target: str
 ) -> None:
     maker = dict(zip(CATALOGUE, makers, strict=True))
-    shown = {f"u{n}": each[:length] for n, each in enumerate(lists)}
-    liked = {f"u{n}": each for n, each in enumerate(wanted)}
-    awrf, exposed = reference(shown, liked, maker, k, 0.8)
+    recommended = {f"u{n}": each[:length] for n, each in enumerate(lists)}
+    liked = {f"u{n}": each for n, each in enumerate(relevant)}
+    awrf, exposed = reference(recommended, liked, maker, k, 0.8)
 
-    found = cc.evaluate(
-        {user: list(each) for user, each in shown.items()},
+    result = cc.evaluate(
+        {user: list(each) for user, each in recommended.items()},
         {user: list(each) for user, each in liked.items()},
         metrics=[f"{name}@{k}" for name in ("AWRF", "EED", "EER", "EEL")],
         conventions=pinned(target, discount={"geometric": 0.8}, preset="custom"),
         items=pl.DataFrame({"item": list(maker), "maker": makers}),
-        columns=NAMED,
+        columns=COLUMNS,
     )
 
-    values = {user: row for user, *row in found.per_user.iter_rows()}
+    values = {user: row for user, *row in result.per_user.iter_rows()}
     assert all(0 <= values[user][0] <= 1 for user in awrf)
-    for user, of in awrf.items():
-        assert values[user] == pytest.approx([of[target], *exposed[user]], abs=1e-12)
-    assert all(math.isnan(value) for user in liked.keys() - shown.keys() for value in values[user])
+    for user, items in awrf.items():
+        assert values[user] == pytest.approx([items[target], *exposed[user]], abs=1e-12)
+    assert all(
+        math.isnan(value) for user in liked.keys() - recommended.keys() for value in values[user]
+    )
 
 
 def test_ideal_lists_have_no_loss_and_the_target_is_one() -> None:
     """Every user wants one item of each group, and both ranks have nearly the same attention."""
     recs = {"u": ["a", "d"], "v": ["d", "a"]}
-    found = cc.evaluate(recs, {user: ["a", "d"] for user in recs}, metrics=["EEL@2", "AWRF@1", "AWRF@2"], conventions=pinned("relevant", discount={"geometric": 0.999999}, preset="custom"), items=ITEMS, columns=NAMED)  # fmt: skip
+    result = cc.evaluate(recs, {user: ["a", "d"] for user in recs}, metrics=["EEL@2", "AWRF@1", "AWRF@2"], conventions=pinned("relevant", discount={"geometric": 0.999999}, preset="custom"), items=ITEMS, columns=COLUMNS)  # fmt: skip
 
-    assert found["EEL@2"] == pytest.approx(0, abs=1e-12)
-    assert found["AWRF@2"] == pytest.approx(1, abs=1e-6)
-    assert found["AWRF@1"] == 0.5
+    assert result["EEL@2"] == pytest.approx(0, abs=1e-12)
+    assert result["AWRF@2"] == pytest.approx(1, abs=1e-6)
+    assert result["AWRF@1"] == 0.5
 
 
 @pytest.mark.parametrize(
-    ("metric", "settings", "given", "said"),
+    ("metric", "settings", "inputs", "message"),
     [
         ("AWRF@2", {"fairness_target": None}, {}, "AWRF@2: which share should a group have? Set the convention fairness_target"),
         ("AWRF@2", {}, {"columns": {}}, "AWRF@2: needs items with the column `group` named"),
@@ -200,14 +202,14 @@ def test_ideal_lists_have_no_loss_and_the_target_is_one() -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_told_is_refused(
-    metric: str, settings: dict[str, Any], given: dict[str, Any], said: str
+    metric: str, settings: dict[str, Any], inputs: dict[str, Any], message: str
 ) -> None:
     conventions = cc.preset("standard", **{"fairness_target": "relevant", **settings})
 
     with pytest.raises(ValueError, match=r"\w") as refused:
-        evaluated([metric], conventions, **given)
+        evaluated([metric], conventions, **inputs)
 
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_too_many_groups_are_refused() -> None:
@@ -229,34 +231,34 @@ def test_what_was_not_asked_leaves_no_trace() -> None:
 
 
 def test_a_derivation_shows_the_arithmetic() -> None:
-    found = cc.explain(RECS, TRUTH, user="v", metric="AWRF@2", conventions=pinned(), items=ITEMS, columns=NAMED)  # fmt: skip
+    derivation = cc.explain(RECS, TRUTH, user="v", metric="AWRF@2", conventions=pinned(), items=ITEMS, columns=COLUMNS)  # fmt: skip
 
-    assert [row.term for row in found.listed] == ["y: 1", "without a group: 0.63093"]
-    assert found.sums == (
+    assert [row.term for row in derivation.listed] == ["y: 1", "without a group: 0.63093"]
+    assert derivation.sums == (
         "x: 0 / 1.63093 = 0 of the attention; target 0.5  (catalogue)",
         "y: 1 / 1.63093 = 0.613147 of the attention; target 0.333333  (catalogue)",
         "without a group: 0.63093 / 1.63093 = 0.386853 of the attention; target 0.166667  (catalogue)",
         "AWRF = 1 - (|0 - 0.5| + |0.613147 - 0.333333| + |0.386853 - 0.166667|) / 2",
     )
-    assert found.value == evaluated(["AWRF@2"], pinned()).per_user["AWRF@2"][1]
+    assert derivation.value == evaluated(["AWRF@2"], pinned()).per_user["AWRF@2"][1]
     with pytest.raises(ValueError, match="explain covers metrics of lists and truth; ILD reads"):
         cc.explain(RECS, TRUTH, user="v", metric="ILD@2", conventions=pinned())
 
 
 def test_a_derivation_shows_the_exposure_of_groups() -> None:
     """Ideal lists of v: e first, then any of 3 x, 1 y, 1 without a group."""
-    how: dict[str, Any] = {"user": "v", "conventions": pinned(None), "items": ITEMS, "columns": NAMED}  # fmt: skip
-    found = cc.explain(RECS, TRUTH, metric="EEL@2", **how)
+    how: dict[str, Any] = {"user": "v", "conventions": pinned(None), "items": ITEMS, "columns": COLUMNS}  # fmt: skip
+    derivation = cc.explain(RECS, TRUTH, metric="EEL@2", **how)
 
-    assert [row.term for row in found.listed] == ["y: 1", "without a group: 0.63093"]
-    assert found.sums == (
+    assert [row.term for row in derivation.listed] == ["y: 1", "without a group: 0.63093"]
+    assert derivation.sums == (
         "a top 2 can give 1.63093 of attention",
         "x: e = 0, in ideal lists t = 0.232112",
         "y: e = 0.613147, in ideal lists t = 0.690518",
         "without a group: e = 0.386853, in ideal lists t = 0.0773706",
         "EEL = (0 - 0.232112)^2 + (0.613147 - 0.690518)^2 + (0.386853 - 0.0773706)^2",
     )
-    assert found.value == evaluated(["EEL@2"], pinned(None)).per_user["EEL@2"][1]
+    assert derivation.value == evaluated(["EEL@2"], pinned(None)).per_user["EEL@2"][1]
     assert "= 0.613147 × 0.690518" not in cc.explain(RECS, TRUTH, metric="EED@2", **how).sums[-1]
     undefined = cc.explain(RECS, TRUTH, metric="EER@2", **{**how, "user": "w"})
     assert undefined.sums == ("undefined: no list, or no relevant item in the catalogue",)
@@ -282,12 +284,12 @@ LABELS = ["AWRF@5", "EED@5", "EER@5", "EEL@5", "Coverage@5"]
 
 def test_a_comparison_tests_what_evaluate_says() -> None:
     data = shop()
-    how: dict[str, Any] = {"items": data["items"], "columns": NAMED, "conventions": pinned()}
+    how: dict[str, Any] = {"items": data["items"], "columns": COLUMNS, "conventions": pinned()}
 
-    found = cc.compare(data["models"], data["truth"], metrics=LABELS, baseline="even", resamples=199, **how)  # fmt: skip
+    comparison = cc.compare(data["models"], data["truth"], metrics=LABELS, baseline="even", resamples=199, **how)  # fmt: skip
 
     alone = {m: cc.evaluate(lists, data["truth"], metrics=LABELS, **how) for m, lists in data["models"].items()}  # fmt: skip
-    tested = {pair.label: pair for pair in found.pairs}
+    tested = {pair.label: pair for pair in comparison.pairs}
     for label in LABELS:
         gap = alone["popular"][label] - alone["even"][label]
         assert tested[label].difference == pytest.approx(gap, abs=1e-14)
@@ -296,31 +298,31 @@ def test_a_comparison_tests_what_evaluate_says() -> None:
     assert tested["EEL@5"].n_users == 56
     assert tested["AWRF@5"].test == "t"
     assert tested["EEL@5"].ci_low is not None
-    knob = found.conventions.knobs[-1]
+    knob = comparison.conventions.knobs[-1]
     assert (knob.name, knob.value, knob.changes) == ("fairness_target", "catalogue", ("AWRF",))
 
 
 def test_a_model_with_replicates_has_the_mean_of_its_trainings() -> None:
     """u is shown x, y and y at rank 1 and wants an item of x: EEL is 0, 2 and 2, and not that of the mean exposure."""
-    items, wanted = ITEMS.filter(pl.col("item").is_in(["a", "d"])), {"u": ["a"]}
+    items, relevant = ITEMS.filter(pl.col("item").is_in(["a", "d"])), {"u": ["a"]}
     trainings = {1: {"u": ["a"]}, 2: {"u": ["d"]}, 3: {"u": ["d"]}}
-    models = {"drawn": {"replicates": trainings}, "right": wanted}
+    models = {"drawn": {"replicates": trainings}, "right": relevant}
 
-    found = cc.compare(models, wanted, metrics=["EEL@1", "EER@1"], baseline="right", conventions=pinned(None), items=items, columns=NAMED, panel=False)  # fmt: skip
+    comparison = cc.compare(models, relevant, metrics=["EEL@1", "EER@1"], baseline="right", conventions=pinned(None), items=items, columns=COLUMNS, panel=False)  # fmt: skip
 
-    scores = {(score.model, score.label): score.mean for score in found.scores}
+    scores = {(score.model, score.label): score.mean for score in comparison.scores}
     assert scores["drawn", "EEL@1"] == 4 / 3
     assert scores["drawn", "EER@1"] == 1 / 3
 
 
 def test_other_labels_keep_their_draws() -> None:
     data = shop()
-    how: dict[str, Any] = {"baseline": "even", "items": data["items"], "columns": NAMED, "conventions": pinned(), "resamples": 199}  # fmt: skip
+    how: dict[str, Any] = {"baseline": "even", "items": data["items"], "columns": COLUMNS, "conventions": pinned(), "resamples": 199}  # fmt: skip
 
     both, alone = (cc.compare(data["models"], data["truth"], metrics=metrics, **how) for metrics in (["P@5", "Coverage@5", "EEL@5"], ["P@5", "Coverage@5"]))  # fmt: skip
 
-    (ours,), (theirs,) = ([p for p in each.pairs if p.label == "Coverage@5"] for each in (both, alone))  # fmt: skip
-    assert ours.p == theirs.p
+    (actual,), (expected,) = ([p for p in each.pairs if p.label == "Coverage@5"] for each in (both, alone))  # fmt: skip
+    assert actual.p == expected.p
 
 
 def segmented(*, compare_gaps: bool = True) -> tuple[cc.Comparison, dict[str, Any]]:
@@ -329,15 +331,15 @@ def segmented(*, compare_gaps: bool = True) -> tuple[cc.Comparison, dict[str, An
     tiers = [*even["groups"], *["few"] * 10]
     users = pl.DataFrame({"user": [f"u{i:03}" for i in range(len(tiers))], "tier": tiers})
     hits = {"even": [*map(bool, even["values"]), *[True] * 10], "leaning": [*map(bool, leaning["values"]), *[False] * 10]}  # fmt: skip
-    models = {m: {u: (["good"] if hit else ["bad"]) for u, hit in zip(users["user"], of, strict=True)} for m, of in hits.items()}  # fmt: skip
-    found = cc.compare(models, {user: ["good"] for user in users["user"]}, metrics=["P@1"], baseline="even", conventions="standard", users=users,
+    models = {m: {u: (["good"] if hit else ["bad"]) for u, hit in zip(users["user"], items, strict=True)} for m, items in hits.items()}  # fmt: skip
+    comparison = cc.compare(models, {user: ["good"] for user in users["user"]}, metrics=["P@1"], baseline="even", conventions="standard", users=users,
                        segments={"tier": {"by": "user", "column": "tier", "compare_gaps": compare_gaps}}, resamples=499)  # fmt: skip
-    return found, {"tier": users["tier"].to_list(), **hits}
+    return comparison, {"tier": users["tier"].to_list(), **hits}
 
 
 def test_gaps_are_those_of_the_groups_means() -> None:
-    found, data = segmented()
-    even, leaning = found.segments[0].gaps
+    result, data = segmented()
+    even, leaning = result.segments[0].gaps
     means = {
         m: {tier: fmean(hit for hit, t in zip(data[m], data["tier"], strict=True) if t == tier) for tier in ("old", "new")}
         for m in ("even", "leaning")
@@ -359,11 +361,12 @@ def test_groups_that_are_alike_are_two_groups() -> None:
     """Both groups hit half of the time; the interval of their gap is as wide as that of a gap."""
     users = pl.DataFrame({"user": [f"u{i:02}" for i in range(80)], "tier": ["old", "new"] * 40})
     lists = {
-        user: (["good"] if place % 4 < 2 else ["bad"]) for place, user in enumerate(users["user"])
+        user: (["good"] if position % 4 < 2 else ["bad"])
+        for position, user in enumerate(users["user"])
     }
-    found = cc.compare({"a": lists, "b": lists}, {user: ["good"] for user in lists}, metrics=["P@1"], baseline="a", conventions="standard", users=users, segments={"tier": {"by": "user", "column": "tier"}})  # fmt: skip
+    comparison = cc.compare({"a": lists, "b": lists}, {user: ["good"] for user in lists}, metrics=["P@1"], baseline="a", conventions="standard", users=users, segments={"tier": {"by": "user", "column": "tier"}})  # fmt: skip
 
-    for gap in found.segments[0].gaps:
+    for gap in comparison.segments[0].gaps:
         assert (gap.gap, {gap.low_segment, gap.high_segment}) == (0.0, {"old", "new"})
         assert gap.ci_low is not None
         assert gap.ci_low < -0.1
@@ -377,48 +380,48 @@ def test_few_requests_that_differ_give_no_p() -> None:
     b = [(u, s, "good" if s or u < "u03" else "bad") for u, s in rows]
     models = {m: pl.DataFrame(each, ["user", "session", "item"], orient="row").with_columns(rank=1) for m, each in (("a", a), ("b", b))}  # fmt: skip
     users = pl.DataFrame({"user": [f"u{i:02}" for i in range(60)], "tier": ["old", "new"] * 30})
-    found = cc.compare(models, truth, metrics=["P@1"], baseline="a", conventions=cc.preset("standard", unit_mean="requests"), unit=["user", "session"],
+    comparison = cc.compare(models, truth, metrics=["P@1"], baseline="a", conventions=cc.preset("standard", unit_mean="requests"), unit=["user", "session"],
                        users=users, segments={"tier": {"by": "user", "column": "tier", "compare_gaps": True}})  # fmt: skip
 
-    assert [gap.p for gap in found.segments[0].gaps] == [None, None]
-    assert found.segments[0].gaps[1].difference != 0
+    assert [gap.p for gap in comparison.segments[0].gaps] == [None, None]
+    assert comparison.segments[0].gaps[1].difference != 0
 
 
 def test_gaps_that_are_not_compared_are_as_before() -> None:
-    asked, _ = segmented()
+    requested, _ = segmented()
     plain, _ = segmented(compare_gaps=False)
 
     assert set(json.loads(to_json(plain))["segments"][0]["gaps"][1]) == {"label", "model", "low_segment", "high_segment", "gap", "ci_low", "ci_high"}  # fmt: skip
     assert "difference" not in exports(plain)["gaps"].columns
-    assert exports(asked)["gaps"]["p_adjusted"].to_list() == [None, 2 / 500]
-    assert [vars(gap)["gap"] for gap in plain.segments[0].gaps] == [gap.gap for gap in asked.segments[0].gaps]  # fmt: skip
+    assert exports(requested)["gaps"]["p_adjusted"].to_list() == [None, 2 / 500]
+    assert [vars(gap)["gap"] for gap in plain.segments[0].gaps] == [gap.gap for gap in requested.segments[0].gaps]  # fmt: skip
     with pytest.raises(ValueError, match=r"segments\.tier"):
         cc.compare({"a": RECS, "b": RECS}, TRUTH, metrics=["P@1"], baseline="a", conventions="standard", train=TRUTH, segments={"tier": {"by": "activity", "edges": [1], "compare_gaps": "yes"}})  # fmt: skip
 
 
 def test_gaps_are_those_of_fairlearn() -> None:
     """Its MetricFrame knows no smallest size of a group, so the small one is left out."""
-    found, _ = segmented()
+    result, _ = segmented()
     values = stored("fairlearn").select("case", "label", "user", "value").rows()
-    theirs = {tuple(key): value for *key, value in values}
-    cells = {(c.model, "mean", c.segment): c.mean for c in found.segments[0].cells if c.segment != "few"}  # fmt: skip
-    gaps = {(gap.model, "difference", None): gap.gap for gap in found.segments[0].gaps}
-    ratios = {(gap.model, "ratio", None): gap.ratio for gap in found.segments[0].gaps}
+    expected = {tuple(key): value for *key, value in values}
+    cells = {(c.model, "mean", c.segment): c.mean for c in result.segments[0].cells if c.segment != "few"}  # fmt: skip
+    gaps = {(gap.model, "difference", None): gap.gap for gap in result.segments[0].gaps}
+    ratios = {(gap.model, "ratio", None): gap.ratio for gap in result.segments[0].gaps}
 
-    assert cells | gaps | ratios == pytest.approx(theirs)
+    assert cells | gaps | ratios == pytest.approx(expected)
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = shop(80)
-    judged = [(u, i) for u, held in data["truth"].items() for i in held]
+    judged = [(u, i) for u, items in data["truth"].items() for i in items]
     tables = {
         "items": data["items"],
         "users": pl.DataFrame({"user": list(data["truth"]), "tier": ["old", "new"] * 40}),
         "truth": pl.DataFrame(judged, ["user", "item"], orient="row"),
     }
     for name, lists in data["models"].items():
-        rows = [(u, i, r) for u, shown in lists.items() for r, i in enumerate(shown, 1)]
+        rows = [(u, i, r) for u, items in lists.items() for r, i in enumerate(items, 1)]
         tables[name] = pl.DataFrame(rows, ["user", "item", "rank"], orient="row")
     changes = {
         "background.items.columns": {"group": "maker"},

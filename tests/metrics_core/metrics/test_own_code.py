@@ -97,9 +97,9 @@ def test_masked_values_are_undefined(tmp_path: Path) -> None:
     masked = "np.ma.masked_array([1, 1, 1], mask=[False, True, False])"
     label = write_metric(tmp_path, "pass", masked)
 
-    found = cc.evaluate(RECS, TRUTH, metrics=[f"{label}@2"], conventions=CONVENTIONS)
+    result = cc.evaluate(RECS, TRUTH, metrics=[f"{label}@2"], conventions=CONVENTIONS)
 
-    assert found.per_user["f@2"].to_list() == pytest.approx([1.0, np.nan, 1.0], nan_ok=True)
+    assert result.per_user["f@2"].to_list() == pytest.approx([1.0, np.nan, 1.0], nan_ok=True)
 
 
 @pytest.mark.fault(25, "complex numbers, text, dates and objects are refused")
@@ -204,7 +204,7 @@ def test_a_package_that_exits_when_its_metric_is_loaded_is_refused(monkeypatch: 
 @pytest.mark.whole
 def test_whatever_own_metrics_do_other_metrics_keep_their_values() -> None:
     """`benchmarks/fuzz_readers.py --kind own_metrics` tries more of them."""
-    found = list(outcomes(1_000_000, 60, "own_metrics"))
+    result = list(outcomes(1_000_000, 60, "own_metrics"))
 
-    assert [each for each in found if each[0] not in FINE] == []
-    assert {"refused", "right"} <= {outcome for outcome, _, _ in found}
+    assert [each for each in result if each[0] not in FINE] == []
+    assert {"refused", "right"} <= {outcome for outcome, _, _ in result}

@@ -67,12 +67,12 @@ def file(tmp_path: Path) -> Path:
 
 def test_revenue_by_hand(file: Path) -> None:
     """Hits of u: a at rank 1 (1 euro), c at 3 (10); d is not wanted. Of v: c at 3 (10)."""
-    found = cc.evaluate(RECS, TRUTH, metrics=[f"{file}:revenue@1", "revenue@3", "revenueShare@3"], **HOW)  # fmt: skip
+    result = cc.evaluate(RECS, TRUTH, metrics=[f"{file}:revenue@1", "revenue@3", "revenueShare@3"], **HOW)  # fmt: skip
 
-    assert found.per_user["revenue@1"].to_list() == [1.0, 0.0]
-    assert found.per_user["revenue@3"].to_list() == [1.0 + 10.0, 10.0]
-    assert found.per_user["revenueShare@3"].to_list() == [11 / 11, 10 / 14]
-    assert found["revenue@3"] == 10.5
+    assert result.per_user["revenue@1"].to_list() == [1.0, 0.0]
+    assert result.per_user["revenue@3"].to_list() == [1.0 + 10.0, 10.0]
+    assert result.per_user["revenueShare@3"].to_list() == [11 / 11, 10 / 14]
+    assert result["revenue@3"] == 10.5
 
 
 def test_a_function_of_a_notebook_is_a_metric_by_its_name() -> None:
@@ -81,9 +81,9 @@ def test_a_function_of_a_notebook_is_a_metric_by_its_name() -> None:
         """early@k = hits in the top k / k, squared."""
         return (lists.count(k) / lists.cutoff(k)) ** 2
 
-    found = cc.evaluate(RECS, TRUTH, metrics=["early@2", "P@2"], conventions="standard")
+    result = cc.evaluate(RECS, TRUTH, metrics=["early@2", "P@2"], conventions="standard")
 
-    assert found.per_user["early@2"].to_list() == [p * p for p in found.per_user["P@2"]]
+    assert result.per_user["early@2"].to_list() == [p * p for p in result.per_user["P@2"]]
 
 
 def test_conventions_are_arguments() -> None:
@@ -93,9 +93,9 @@ def test_conventions_are_arguments() -> None:
         return lists.total(lists.hit_grade - (relevance_threshold or 0), k)
 
     lower = cc.preset("standard", overrides={"worth": {"relevance_threshold": 0.5}})
-    found = [cc.evaluate(RECS, TRUTH, metrics=["worth@3"], conventions=c)["worth@3"] for c in ("standard", lower)]  # fmt: skip
+    results = [cc.evaluate(RECS, TRUTH, metrics=["worth@3"], conventions=c)["worth@3"] for c in ("standard", lower)]  # fmt: skip
 
-    assert found == [fmean([0, 1]), fmean([1, 1.5])]
+    assert results == [fmean([0, 1]), fmean([1, 1.5])]
 
 
 def test_the_code_is_part_of_the_fingerprint_without_comments_and_docstrings(file: Path) -> None:
@@ -164,11 +164,11 @@ def test_the_digest_of_code_is_that_of_every_version_of_python() -> None:
 
 
 def test_explain_shows_what_is_read_of_each_hit(file: Path) -> None:
-    found = cc.explain(RECS, TRUTH, user="u", metric=f"{file}:revenue@3", **HOW)
+    derivation = cc.explain(RECS, TRUTH, user="u", metric=f"{file}:revenue@3", **HOW)
 
-    assert found.listed[2].term == "price 10, revenue@3 = 11"
-    assert found.sums == ("revenue@k = sum of the prices of the hits in the top k",)
-    assert found.summary.endswith("\nrevenue@3 = 11")
+    assert derivation.listed[2].term == "price 10, revenue@3 = 11"
+    assert derivation.sums == ("revenue@k = sum of the prices of the hits in the top k",)
+    assert derivation.summary.endswith("\nrevenue@3 = 11")
 
 
 def test_a_package_may_offer_metrics(tmp_path: Path) -> None:
@@ -178,17 +178,17 @@ def test_a_package_may_offer_metrics(tmp_path: Path) -> None:
     (tmp_path / "shop_metrics.py").write_text(REVENUE, encoding="utf-8")
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shop-metrics\nVersion: 1.2\n", encoding="utf-8")  # fmt: skip
     (info / "entry_points.txt").write_text("[concord.metrics]\nrevenue = shop_metrics:revenue\n", encoding="utf-8")  # fmt: skip
-    said = (
+    message = (
         "import sys, concord; from concord.metrics_core.metrics.label import parse; from concord.metrics_core.metrics import custom_metric;"
         "print(parse('revenue@10').metric.formula, custom_metric._find('revenue').origin)"
     )
-    done = subprocess.run([sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {said}"], capture_output=True, text=True, check=True)  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {message}"], capture_output=True, text=True, check=True)  # fmt: skip
 
     assert done.stdout == "revenue@k = sum of the prices of the hits in the top k shop-metrics 1.2\n"  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "message"),
     [
         ("def f(lists, k):\n    'f'\n    return 1", "holds no metric"),
         ("import concord\n1 / 0", "line 2: raises ZeroDivisionError"),
@@ -209,17 +209,17 @@ def test_a_package_may_offer_metrics(tmp_path: Path) -> None:
         ("@concord.metric(columns=['weight'])\ndef f(lists, k):\n    'f'", "f@3: needs items with weight"),
     ],
 )  # fmt: skip
-def test_what_is_no_metric_is_refused(tmp_path: Path, code: str, said: str) -> None:
+def test_what_is_no_metric_is_refused(tmp_path: Path, code: str, message: str) -> None:
     (tmp_path / "m.py").write_text(code if code.startswith(("import", "def")) else f"import concord\n{code}", encoding="utf-8")  # fmt: skip
 
     with pytest.raises(ValueError) as refused:
         cc.evaluate(RECS, TRUTH, metrics=[f"{tmp_path}/m.py:f@3"], items=PRICES, conventions="standard")  # fmt: skip
 
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [
         ({"items": PRICES.head(2)}, "the catalogue has no number of 2 items of the truth, first 'c'"),
         ({"items": PRICES.with_columns(eur=pl.lit("cheap"))}, "column 'eur' (item 'a'): is not a finite number; 4 items affected"),
@@ -227,11 +227,13 @@ def test_what_is_no_metric_is_refused(tmp_path: Path, code: str, said: str) -> N
         ({"items": None}, "needs items with price"),
     ],
 )  # fmt: skip
-def test_numbers_that_are_not_there_are_refused(file: Path, how: dict[str, Any], said: str) -> None:
+def test_numbers_that_are_not_there_are_refused(
+    file: Path, how: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError) as refused:
         cc.evaluate(RECS, TRUTH, metrics=[f"{file}:revenue@3"], **{**HOW, "input": {"unknown_items": "keep"}, **how})  # fmt: skip
 
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 CHECKED = {
@@ -249,15 +251,15 @@ def test_a_case_is_found_against_each_property(tmp_path: Path, name: str) -> Non
     code = f"import concord\n@concord.metric()\ndef {name}(lists, k):\n    '{name}@k'\n    return {formula}\n"
     (tmp_path / "m.py").write_text(code, encoding="utf-8")
 
-    found = cc.check_metric(f"{tmp_path}/m.py:{name}")
-    told = attempt(tmp_path, "concord", "check-metric", f"./m.py:{name}")
+    check = cc.check_metric(f"{tmp_path}/m.py:{name}")
+    process = attempt(tmp_path, "concord", "check-metric", f"./m.py:{name}")
 
-    assert [each.name for each in found.properties if not each.holds][:1] == (
+    assert [each.name for each in check.properties if not each.holds][:1] == (
         [against] if against else []
     )
-    assert told.returncode == (1 if against else 0)
-    assert [line.split("  ")[0] for line in told.stdout.splitlines() if line[0] != " "] == ["holds" if each.holds else "FAILS" for each in found.properties]  # fmt: skip
-    assert "read-only" in told.stdout or name != "rude"
+    assert process.returncode == (1 if against else 0)
+    assert [line.split("  ")[0] for line in process.stdout.splitlines() if line[0] != " "] == ["holds" if each.holds else "FAILS" for each in check.properties]  # fmt: skip
+    assert "read-only" in process.stdout or name != "rude"
 
 
 def test_the_direction_is_heard_and_the_catalogue_is_not_checked(file: Path) -> None:
@@ -278,9 +280,9 @@ N_USERS, N_ITEMS, K = 80, 30, 5
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(5)
-    wanted = np.argsort(rng.random((N_USERS, N_ITEMS)), axis=1)[:, :4].ravel()
+    relevant = np.argsort(rng.random((N_USERS, N_ITEMS)), axis=1)[:, :4].ravel()
     users = np.repeat(np.arange(N_USERS), 4)
-    truth = pl.DataFrame({"user": users, "item": wanted, "grade": 1.0})
+    truth = pl.DataFrame({"user": users, "item": relevant, "grade": 1.0})
     prices = rng.integers(1, 900, N_ITEMS) / 7
     tables = {
         "truth": truth.sample(fraction=1, shuffle=True, seed=1),
@@ -288,7 +290,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for model, skill in (("plain", 0.0), ("sharp", 0.3)):
         scores = rng.random((N_USERS, N_ITEMS))
-        scores[users, wanted] += skill
+        scores[users, relevant] += skill
         rows = {"user": np.repeat(np.arange(N_USERS), 10), "item": np.argsort(-scores, axis=1)[:, :10].ravel(), "rank": np.tile(np.arange(1, 11), N_USERS)}  # fmt: skip
         tables[model] = pl.DataFrame(rows)
     changes = {
@@ -309,11 +311,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _revenue(project: Path, model: str) -> list[float]:
     """Added up without Concord."""
     price = dict(pl.read_parquet(project / "items.parquet").iter_rows())
-    wanted = {row[:2] for row in pl.read_parquet(project / "truth.parquet").iter_rows()}
-    shown = pl.read_parquet(project / f"{model}.parquet").filter(pl.col("rank") <= K)
+    relevant = {row[:2] for row in pl.read_parquet(project / "truth.parquet").iter_rows()}
+    recommended = pl.read_parquet(project / f"{model}.parquet").filter(pl.col("rank") <= K)
     total = dict.fromkeys(range(N_USERS), 0.0)
-    for user, item, _ in shown.sort("user", "rank").iter_rows():
-        total[user] += price[item] if (user, item) in wanted else 0.0
+    for user, item, _ in recommended.sort("user", "rank").iter_rows():
+        total[user] += price[item] if (user, item) in relevant else 0.0
     return [total[user] for user in sorted(total)]
 
 
@@ -413,8 +415,8 @@ def test_other_code_of_an_own_metric_blocks_its_own_labels_alone(project: Path, 
     not_waived = attempt(copy, "concord", "gate", "HEAD~1")
     change_params(copy, {"gate": {"guardrails": {f"revenue@{K}": "2%"}}})
     refused = attempt(copy, "concord", "gate", "HEAD~1")
-    told = run(copy, "concord", "diff", "HEAD~1")
-    asked = attempt(copy, "concord", "diff", "HEAD~1", "--metric", f"revenue@{K}")
+    output = run(copy, "concord", "diff", "HEAD~1")
+    process = attempt(copy, "concord", "diff", "HEAD~1", "--metric", f"revenue@{K}")
     anyway = run(copy, "concord", "diff", "HEAD~1", "--metric", f"revenue@{K}", "--anyway")
     comment = attempt(copy, "concord", "comment", "HEAD~1").stdout
     history = run(copy, "concord", "history", COLUMNS="200")
@@ -422,19 +424,19 @@ def test_other_code_of_an_own_metric_blocks_its_own_labels_alone(project: Path, 
     custom_metric._registry = custom_metric.Registry()
     gone = run(copy, "concord", "history", COLUMNS="200")
 
-    left_out = f"revenue@{K}, revenue@10 had other code"
+    excluded = f"revenue@{K}, revenue@10 had other code"
     assert stale.returncode == 0
     assert f"left out: revenue@{K}, revenue@10, evaluated with other code" in stale.stderr
     assert passed.returncode == 0
-    assert f"note: not compared: {left_out}" in passed.stdout
+    assert f"note: not compared: {excluded}" in passed.stdout
     assert undecided.returncode == not_waived.returncode == 3
     assert "it had other code at HEAD~1" in undecided.stdout
-    assert refused.returncode == asked.returncode == 2
-    assert left_out in refused.stderr
-    assert left_out in asked.stderr
-    assert f"nDCG@{K}: the same for every user: plain, sharp" in told
-    assert f"note: not compared: {left_out}" in told
+    assert refused.returncode == process.returncode == 2
+    assert excluded in refused.stderr
+    assert excluded in process.stderr
+    assert f"nDCG@{K}: the same for every user: plain, sharp" in output
+    assert f"note: not compared: {excluded}" in output
     assert f"revenue@{K}: sharp, against HEAD~1: better" in anyway
-    assert left_out in comment
+    assert excluded in comment
     assert f"revenue@{K} had other code" in history
     assert f"revenue@{K} is no longer a metric" in gone

@@ -37,8 +37,8 @@ def test_by_hand() -> None:
 
     u finds c at rank 1; v finds a at rank 1, and wanted b, grade 2, as well.
     """
-    found = cc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=pinned(), train=TRAIN).per_user
-    u, v = found.rows()
+    result = cc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=pinned(), train=TRAIN).per_user
+    u, v = result.rows()
     second, root = 1 / math.log2(3), math.sqrt(2)
 
     assert u[1:] == pytest.approx((2 / 2, 2 / (1 + 2), 2, 2, 2 / (2 + 1 * second), 0.5 * 2))
@@ -49,31 +49,31 @@ def test_by_hand() -> None:
 def test_a_clip_bounds_the_weights_and_unknown_items_have_it() -> None:
     """`c` counts 1 / 0.8 in place of 2; `z` is in no train."""
     truth = {"u": {"a": 1, "c": 1, "z": 1}}
-    found = cc.evaluate({"u": ["z", "c"]}, truth, metrics=["R@1", "R@2"], conventions=pinned(clip=0.8), train=TRAIN)  # fmt: skip
+    result = cc.evaluate({"u": ["z", "c"]}, truth, metrics=["R@1", "R@2"], conventions=pinned(clip=0.8), train=TRAIN)  # fmt: skip
 
-    assert found.per_user.row(0)[1:] == pytest.approx((1.25 / 3.5, 2.5 / 3.5))
+    assert result.per_user.row(0)[1:] == pytest.approx((1.25 / 3.5, 2.5 / 3.5))
 
 
 @pytest.mark.parametrize("table", ["items", "truth"])
 def test_propensities_may_be_given(table: str) -> None:
-    given = pl.DataFrame({"item": ["a", "b", "c"], "seen": [1.0, math.sqrt(0.5), 0.5]})
+    inputs = pl.DataFrame({"item": ["a", "b", "c"], "seen": [1.0, math.sqrt(0.5), 0.5]})
     rows = [(user, item, grade) for user, grades in TRUTH.items() for item, grade in grades.items()]
-    truth = pl.DataFrame(rows, ["user", "item", "grade"], orient="row").join(given, on="item")
+    truth = pl.DataFrame(rows, ["user", "item", "grade"], orient="row").join(inputs, on="item")
     how: dict[str, Any] = {"columns": {table: {"propensity": "seen"}}, "input": {"unknown_items": "keep"}}  # fmt: skip
-    how |= {"items": given} if table == "items" else {}
+    how |= {"items": inputs} if table == "items" else {}
     as_given = cc.preset("standard", propensity={"column": table, "clip": 0.01, "fewest": 1})
 
-    found = cc.evaluate(RECS, truth, metrics=LABELS, conventions=as_given, **how).per_user
+    result = cc.evaluate(RECS, truth, metrics=LABELS, conventions=as_given, **how).per_user
 
     expected = cc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=pinned(), train=TRAIN).per_user
     for label in LABELS:
-        assert found[label].to_list() == pytest.approx(expected[label].to_list(), rel=1e-14)
+        assert result[label].to_list() == pytest.approx(expected[label].to_list(), rel=1e-14)
 
 
-def reference(shown: list[str], grades: Mapping[str, float], p: Mapping[str, float], k: int) -> list[float]:  # fmt: skip
+def reference(recommended: list[str], grades: Mapping[str, float], p: Mapping[str, float], k: int) -> list[float]:  # fmt: skip
     """P, R, CG, DCG, nDCG and RBP(p=0.5) at k, from the definitions."""
     weight = {item: 1 / max(p.get(item, 0.0), 0.1) for item, grade in grades.items() if grade >= 1}
-    hits = [(rank, item) for rank, item in enumerate(shown[:k], 1) if item in weight]
+    hits = [(rank, item) for rank, item in enumerate(recommended[:k], 1) if item in weight]
     dcg = sum(weight[item] * grades[item] / math.log2(rank + 1) for rank, item in hits)
     best = sorted((weight[item] * grades[item] for item in weight), reverse=True)[:k]
     ideal = sum(gain / math.log2(rank + 1) for rank, gain in enumerate(best, 1))
@@ -91,20 +91,22 @@ ITEMS = "abcdefgh"
 
 
 @given(
-    shown=st.permutations(ITEMS),
+    recommended=st.permutations(ITEMS),
     grades=st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 3), min_size=1),
     train=st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 9), min_size=1),
     k=st.integers(1, 8),
     exponent=st.sampled_from([0.3, 0.5, 1.0, 1.7]),
 )
-def test_against_plain_python(shown: list[str], grades: dict[str, int], train: dict[str, int], k: int, exponent: float) -> None:  # fmt: skip
+def test_against_plain_python(recommended: list[str], grades: dict[str, int], train: dict[str, int], k: int, exponent: float) -> None:  # fmt: skip
     known = pl.DataFrame([(f"t{n}", item) for item, count in train.items() for n in range(count)], ["user", "item"], orient="row")  # fmt: skip
     share = {item: (count / max(train.values())) ** exponent for item, count in train.items()}
     labels = [f"{name}@{k}" for name in ("P", "R", "CG", "DCG", "nDCG", "RBP(p=0.5)")]
 
-    found = cc.evaluate({"u": shown}, {"u": grades}, metrics=labels, conventions=pinned(popularity=exponent, clip=0.1), train=known)  # fmt: skip
+    result = cc.evaluate({"u": recommended}, {"u": grades}, metrics=labels, conventions=pinned(popularity=exponent, clip=0.1), train=known)  # fmt: skip
 
-    assert found.per_user.row(0)[1:] == pytest.approx(reference(shown, grades, share, k), rel=1e-9)
+    assert result.per_user.row(0)[1:] == pytest.approx(
+        reference(recommended, grades, share, k), rel=1e-9
+    )
 
 
 def test_equal_propensities_change_no_bit() -> None:
@@ -116,7 +118,7 @@ def test_equal_propensities_change_no_bit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "propensity", "settings", "said"),
+    ("metric", "propensity", "settings", "message"),
     [
         ("AP@2", {}, {}, "AP@2: `propensity` weighs sums over hits"),
         ("R@2", {}, {"recall_denominator": "min_k_relevant"}, "does not go with recall_denominator: min_k_relevant; choose relevant"),
@@ -130,7 +132,7 @@ def test_equal_propensities_change_no_bit() -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_weighed_is_refused(
-    metric: str, propensity: dict[str, Any], settings: dict[str, Any], said: str
+    metric: str, propensity: dict[str, Any], settings: dict[str, Any], message: str
 ) -> None:
     conventions = cc.preset("standard", propensity={**HALF, **propensity}, **settings)
 
@@ -144,11 +146,11 @@ def test_what_cannot_be_weighed_is_refused(
             items=pl.DataFrame({"item": list("abcxy")}),
         )
 
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("propensity", "said"),
+    ("propensity", "message"),
     [
         ("0.5", "propensity: is '0.5'"),
         ({"popularity": 0, "clip": 0.1, "fewest": 1}, "propensity.popularity: is 0"),
@@ -166,11 +168,11 @@ def test_what_cannot_be_weighed_is_refused(
         ({"exponent": 0.5, "clip": 0.1, "fewest": 1}, "propensity.exponent: is not a key of it"),
     ],
 )
-def test_propensities_that_are_none_are_refused(propensity: Any, said: str) -> None:
+def test_propensities_that_are_none_are_refused(propensity: Any, message: str) -> None:
     with pytest.raises(ValueError, match=r"fix: ") as refused:
         cc.preset("standard", propensity=propensity)
 
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_what_was_not_asked_leaves_no_trace() -> None:
@@ -198,23 +200,23 @@ def test_what_was_hidden_is_made_up_for() -> None:
     lists = {"popular": popular, "niche": niche}
     items = pl.DataFrame({"item": np.arange(n_items), "propensity": p})
     weighed = cc.preset("standard", propensity={"column": "items", "clip": 0.05, "fewest": 30})
-    found: dict[str, dict[str, list[float]]] = {name: {"plain": [], "weighed": []} for name in lists}  # fmt: skip
+    results: dict[str, dict[str, list[float]]] = {name: {"plain": [], "weighed": []} for name in lists}  # fmt: skip
     for _ in range(20):
-        users, wanted = np.nonzero(liked & (rng.random((n_users, n_items)) < p))
-        truth = pl.DataFrame({"user": users, "item": wanted})
-        for name, shown in lists.items():
-            recs = pl.DataFrame({"user": np.repeat(np.arange(n_users), k), "item": shown.ravel(), "rank": np.tile(np.arange(1, k + 1), n_users)})  # fmt: skip
+        users, item_indices = np.nonzero(liked & (rng.random((n_users, n_items)) < p))
+        truth = pl.DataFrame({"user": users, "item": item_indices})
+        for name, actual in lists.items():
+            recs = pl.DataFrame({"user": np.repeat(np.arange(n_users), k), "item": actual.ravel(), "rank": np.tile(np.arange(1, k + 1), n_users)})  # fmt: skip
             for how, conventions in (("plain", cc.preset("standard")), ("weighed", weighed)):
                 columns = {"columns": {"items": {"propensity": "propensity"}}, "items": items} if how == "weighed" else {}  # fmt: skip
-                found[name][how].append(cc.evaluate(recs, truth, metrics=[f"P@{k}"], conventions=conventions, **columns)[f"P@{k}"])  # type: ignore[arg-type]  # fmt: skip
-    true = {name: float(np.take_along_axis(liked, shown, axis=1).mean()) for name, shown in lists.items()}  # fmt: skip
+                results[name][how].append(cc.evaluate(recs, truth, metrics=[f"P@{k}"], conventions=conventions, **columns)[f"P@{k}"])  # type: ignore[arg-type]  # fmt: skip
+    true = {name: float(np.take_along_axis(liked, items, axis=1).mean()) for name, items in lists.items()}  # fmt: skip
 
     assert true["niche"] > true["popular"] + 0.02
-    assert fmean(found["niche"]["plain"]) < fmean(found["popular"]["plain"])
+    assert fmean(results["niche"]["plain"]) < fmean(results["popular"]["plain"])
     for name in lists:
-        error = np.std(found[name]["weighed"]) / math.sqrt(20)
-        assert abs(fmean(found[name]["weighed"]) - true[name]) < 4 * error
-        assert abs(fmean(found[name]["plain"]) - true[name]) > 4 * error
+        error = np.std(results[name]["weighed"]) / math.sqrt(20)
+        assert abs(fmean(results[name]["weighed"]) - true[name]) < 4 * error
+        assert abs(fmean(results[name]["plain"]) - true[name]) > 4 * error
 
 
 SHOP = {"popular": {"u": ["a", "x"], "v": ["a", "y"]}, "niche": {"u": ["c", "x"], "v": ["z", "b"]}}
@@ -222,15 +224,15 @@ SHOP = {"popular": {"u": ["a", "x"], "v": ["a", "y"]}, "niche": {"u": ["c", "x"]
 
 def test_a_comparison_says_on_how_few_rows_it_rests() -> None:
     """Weights 1, 2 of u and sqrt(2), 1 of v: (sum)^2 / sum of squares, and 2 / sum."""
-    found = cc.compare(SHOP, TRUTH, metrics=["R@2"], baseline="popular", conventions=pinned(clip=0.5), train=TRAIN)  # fmt: skip
+    comparison = cc.compare(SHOP, TRUTH, metrics=["R@2"], baseline="popular", conventions=pinned(clip=0.5), train=TRAIN)  # fmt: skip
     weights = [1, 2, math.sqrt(2), 1]
     effective = sum(weights) ** 2 / sum(w * w for w in weights)
 
-    (told,) = (each for each in found.warnings if each.kind == "propensity")
-    assert f"4 relevant rows are worth {effective:.1f} of equal weight" in told.sentence
-    assert f"the heaviest has {200 / sum(weights):.1f}" in told.sentence
-    assert "1 of them count as `clip`" in told.sentence
-    assert found.conventions.knobs[-1].name == "propensity"
+    (warning,) = (each for each in comparison.warnings if each.kind == "propensity")
+    assert f"4 relevant rows are worth {effective:.1f} of equal weight" in warning.sentence
+    assert f"the heaviest has {200 / sum(weights):.1f}" in warning.sentence
+    assert "1 of them count as `clip`" in warning.sentence
+    assert comparison.conventions.knobs[-1].name == "propensity"
 
 
 def test_dcg_and_ndcg_may_disagree() -> None:
@@ -242,8 +244,8 @@ def test_dcg_and_ndcg_may_disagree() -> None:
     both = cc.compare(lists, truth, metrics=["nDCG@10", "DCG@10"], **how)
     one = cc.compare(lists, truth, metrics=["nDCG@10"], **how)
 
-    (told,) = (each for each in both.warnings if each.kind == "dcg_disagrees")
-    assert told.sentence.startswith("nDCG@10 and DCG@10 put broad and narrow in another order")
+    (warning,) = (each for each in both.warnings if each.kind == "dcg_disagrees")
+    assert warning.sentence.startswith("nDCG@10 and DCG@10 put broad and narrow in another order")
     assert not [each for each in one.warnings if each.kind == "dcg_disagrees"]
 
 
@@ -273,10 +275,10 @@ def test_a_patient_reader_as_lenskit_has_it() -> None:
     known = {"a": 0.25, "b": 0.5, "c": 1.0, "d": 0.125}
     items = pl.DataFrame({"item": list(known), "p": list(known.values())})
     by_items = {"column": "items", "clip": 0.01, "fewest": 1, "normalised": "per_user"}
-    found = cc.evaluate({"u": ["c", "b", "a", "d"]}, {"u": ["a", "b", "d"]}, metrics=["RBP(p=0.8)@3"], items=items,
+    result = cc.evaluate({"u": ["c", "b", "a", "d"]}, {"u": ["a", "b", "d"]}, metrics=["RBP(p=0.8)@3"], items=items,
                         columns={"items": {"propensity": "p"}}, conventions=cc.preset("standard", propensity=by_items))  # fmt: skip
 
-    assert found["RBP(p=0.8)@3"] == pytest.approx(0.2 * (2 * 0.8 + 4 * 0.8**2) / (4 + 2 + 8))
+    assert result["RBP(p=0.8)@3"] == pytest.approx(0.2 * (2 * 0.8 + 4 * 0.8**2) / (4 + 2 + 8))
 
 
 def jackknifed(above: Sequence[float], below: Sequence[float]) -> tuple[float, float]:
@@ -289,8 +291,8 @@ def jackknifed(above: Sequence[float], below: Sequence[float]) -> tuple[float, f
 def t_of(below: Sequence[float], squares: Sequence[float]) -> float:
     """The 97.5 % point of t on (tr Ω)² / tr Ω² degrees of freedom, Ω the covariances of the jackknife's errors."""
     b, q = np.array(below), np.array(squares)
-    own = np.diag(q) - (np.outer(q, b) + np.outer(b, q)) / b.sum()
-    covariance = (own + np.outer(b, b) * q.sum() / b.sum() ** 2) / np.outer(
+    conventions = np.diag(q) - (np.outer(q, b) + np.outer(b, q)) / b.sum()
+    covariance = (conventions + np.outer(b, b) * q.sum() / b.sum() ** 2) / np.outer(
         b.sum() - b, b.sum() - b
     )
     return float(t.ppf(0.975, np.trace(covariance) ** 2 / np.sum(covariance * covariance)))
@@ -306,15 +308,15 @@ def _shop(n: int = 40) -> tuple[dict[str, dict[str, list[str]]], dict[str, list[
         for each in lists.values():
             each[user] = rng.permutation(list(ITEMS))[:4].tolist()
         truth[user] = rng.permutation(list(ITEMS))[: rng.integers(1, 6)].tolist()
-    counted = [(f"t{n}", item) for place, item in enumerate(ITEMS) for n in range(8 - place)]
+    counted = [(f"t{n}", item) for position, item in enumerate(ITEMS) for n in range(8 - position)]
     return lists, truth, pl.DataFrame(counted, ["user", "item"], orient="row")
 
 
 def _sums(recs: Mapping[str, list[str]], truth: Mapping[str, list[str]]) -> tuple[list[float], list[float]]:  # fmt: skip
     """Each user's weights of the hits, and of the relevant items; e = 1, so that an item weighs 8 / its train users."""
-    weight = {item: 8 / (8 - place) for place, item in enumerate(ITEMS)}
+    weight = {item: 8 / (8 - position) for position, item in enumerate(ITEMS)}
     above = [sum(weight[i] for i in truth[user] if i in recs[user]) for user in truth]
-    return above, [sum(weight[i] for i in wanted) for wanted in truth.values()]
+    return above, [sum(weight[i] for i in items) for items in truth.values()]
 
 
 RATIO = pinned(popularity=1, normalised="over_all")
@@ -325,11 +327,11 @@ def test_the_interval_is_that_of_a_ratio() -> None:
     lists, truth, train = _shop()
     of_one, below = _sums(lists["one"], truth)
     of_other, _ = _sums(lists["other"], truth)
-    found = {m: cc.evaluate(r, truth, metrics=["R@4"], conventions=RATIO, train=train) for m, r in lists.items()}  # fmt: skip
+    results = {m: cc.evaluate(r, truth, metrics=["R@4"], conventions=RATIO, train=train) for m, r in lists.items()}  # fmt: skip
     compared = cc.compare(lists, truth, metrics=["R@4"], baseline="other", conventions=RATIO, train=train, adjustment="max_t", wilcoxon=True)  # fmt: skip
 
     ratio, error = jackknifed(of_one, below)
-    row = found["one"].to_frame().row(0, named=True)
+    row = results["one"].to_frame().row(0, named=True)
     assert row["mean"] == pytest.approx(ratio)
     few = pytest.approx(t_of(below, [b * b for b in below]))  # users have most of the weight
     assert (row["ci_high"] - row["ci_low"]) / 2 / error == few
@@ -342,31 +344,31 @@ def test_the_interval_is_that_of_a_ratio() -> None:
     (pair,) = compared.pairs
     low, high, p, adjusted = map(or_nan, (pair.ci_low, pair.ci_high, pair.p, pair.p_adjusted))
     assert pair.difference == pytest.approx(gap)
-    assert pair.difference == pytest.approx(found["one"]["R@4"] - found["other"]["R@4"])
+    assert pair.difference == pytest.approx(results["one"]["R@4"] - results["other"]["R@4"])
     assert (high - low) / 2 / error == few
     assert p == pytest.approx(2 * t.sf(abs(gap / error), 21), rel=0.02)
     assert adjusted >= p
-    assert cc.plan(found, baseline="other").differences == cc.plan(compared).differences
+    assert cc.plan(results, baseline="other").differences == cc.plan(compared).differences
     with pytest.raises(ValueError, match="give the result of `evaluate` itself"):
-        cc.plan({m: each.per_user for m, each in found.items()}, baseline="other")
+        cc.plan({m: each.per_user for m, each in results.items()}, baseline="other")
 
 
 def test_requests_of_a_user_are_one_in_the_interval() -> None:
     lists, truth, train = _shop()
     pairs = [(user, f"v{int(user[1:]) // 2}", user) for user in truth]
-    recs, wanted = (
-        pl.DataFrame([(owner, s, item) for user, owner, s in pairs for item in of[user]], ["user", "session", "item"], orient="row")
-        for of in (lists["one"], truth)
+    recs, relevant = (
+        pl.DataFrame([(owner, s, item) for user, owner, s in pairs for item in items[user]], ["user", "session", "item"], orient="row")
+        for items in (lists["one"], truth)
     )  # fmt: skip
     recs = recs.with_columns(rank=pl.int_range(1, pl.len() + 1).over("session"))
     conventions = cc.preset("standard", propensity=RATIO.propensity, unit_mean="requests")
-    found = cc.evaluate(recs, wanted, metrics=["R@4"], conventions=conventions, train=train, unit=["user", "session"])  # fmt: skip
+    result = cc.evaluate(recs, relevant, metrics=["R@4"], conventions=conventions, train=train, unit=["user", "session"])  # fmt: skip
 
     sums = _sums(lists["one"], truth)
     above, below = (np.add.reduceat(each, range(0, 40, 2)) for each in sums)
     squares = np.add.reduceat(np.square(sums[1]), range(0, 40, 2))
     ratio, error = jackknifed(above.tolist(), below.tolist())
-    row = found.to_frame().row(0, named=True)
+    row = result.to_frame().row(0, named=True)
     assert (row["mean"], row["n_users"], row["n_requests"]) == (pytest.approx(ratio), 20, 40)
     assert (row["ci_high"] - row["ci_low"]) / 2 / error == pytest.approx(
         t_of(below.tolist(), squares.tolist())
@@ -379,11 +381,11 @@ def test_the_panel_has_the_unweighed_value_beside() -> None:
     weighed = cc.compare(lists, truth, conventions=RATIO, **how)
     plain = cc.compare(lists, truth, conventions="standard", **how)
 
-    (beside,) = (each for each in weighed.panel[0].definitions if each.name == "unweighed")
-    assert beside.says == "propensity: null"
-    assert beside.values == plain.panel[0].definitions[0].values
-    assert beside.verdicts == plain.panel[0].definitions[0].verdicts
-    assert beside.values != weighed.panel[0].definitions[0].values
+    (other,) = (each for each in weighed.panel[0].definitions if each.name == "unweighed")
+    assert other.says == "propensity: null"
+    assert other.values == plain.panel[0].definitions[0].values
+    assert other.verdicts == plain.panel[0].definitions[0].verdicts
+    assert other.values != weighed.panel[0].definitions[0].values
     assert "unweighed" not in {each.name for each in plain.panel[0].definitions}
     assert "unweighed" in weighed.to_html()
 
@@ -397,25 +399,25 @@ def test_segments_by_popularity_weigh_recall_too(table: str) -> None:
     if table == "items":
         how = {"conventions": cc.preset("standard", propensity={"column": "items", "clip": 0.01, "fewest": 1, "normalised": "over_all"}), "items": items, "columns": {"items": {"propensity": "p"}}}  # fmt: skip
     segments = {"popularity": {"by": "truth_item", "shares": [0.22, 0.4]}}
-    found = cc.compare(
+    comparison = cc.compare(
         lists, truth, metrics=["R@4"], baseline="other", train=train, segments=segments, **how
     )
-    weight = {item: 8 / (8 - place) for place, item in enumerate(ITEMS)}
+    weight = {item: 8 / (8 - position) for position, item in enumerate(ITEMS)}
     tail = "cdefgh"
     shares = [
-        sum(weight[i] for i in wanted if i in tail and i in lists["one"][user]) / sum(weight[i] for i in wanted if i in tail)
-        for user, wanted in truth.items()
-        if {*wanted} & {*tail}
+        sum(weight[i] for i in items if i in tail and i in lists["one"][user]) / sum(weight[i] for i in items if i in tail)
+        for user, items in truth.items()
+        if {*items} & {*tail}
     ]  # fmt: skip
 
-    (cell,) = (c for c in found.segments[0].cells if (c.segment, c.model) == ("tail", "one"))
+    (cell,) = (c for c in comparison.segments[0].cells if (c.segment, c.model) == ("tail", "one"))
     assert cell.mean == pytest.approx(fmean(shares))
 
 
 def test_what_a_derivation_counts_and_divides_by(capsys: pytest.CaptureFixture[str]) -> None:
-    told = cc.explain(RECS, TRUTH, user="v", metric="CG@3", conventions=pinned(normalised="over_all"), train=TRAIN)  # fmt: skip
+    derivation = cc.explain(RECS, TRUTH, user="v", metric="CG@3", conventions=pinned(normalised="over_all"), train=TRAIN)  # fmt: skip
 
-    assert tuple(told.summary.splitlines()[-4:]) == (
+    assert tuple(derivation.summary.splitlines()[-4:]) == (
         "each counts 1 / propensity: rank 1 1, rank 3 1.41421",
         "CG = 1 + 2.82843",
         "divided by the weights of all relevant items: 1.41421 + 1 = 2.41421",
@@ -426,7 +428,7 @@ def test_what_a_derivation_counts_and_divides_by(capsys: pytest.CaptureFixture[s
 
 def test_folds_of_other_truths_are_no_one_ratio() -> None:
     lists, truth, train = _shop()
-    less = {user: wanted[:1] for user, wanted in truth.items()}
+    less = {user: items[:1] for user, items in truth.items()}
     with pytest.raises(
         ValueError, match=r"normalised: is over_all, and folds with truths of their own"
     ):
@@ -439,9 +441,9 @@ def test_revisions_with_other_truths_or_conventions_are_no_one_ratio() -> None:
     then = {"same": now, "other": now.with_columns(pl.col("#counts>=1") + 1), "plain": now.drop("#counts>=1")}  # fmt: skip
     (label,) = expand(["R"], [2])
 
-    told = {name: align({"now": [now], "then": [each]}).on_one_truth(label, RATIO) for name, each in then.items()}  # fmt: skip
+    reported = {name: align({"now": [now], "then": [each]}).on_one_truth(label, RATIO) for name, each in then.items()}  # fmt: skip
 
-    assert told == {"same": True, "other": False, "plain": False}
+    assert reported == {"same": True, "other": False, "plain": False}
 
 
 def test_reconcile_reads_lists_and_truth_alone() -> None:
@@ -453,15 +455,15 @@ def test_reconcile_reads_lists_and_truth_alone() -> None:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(3)
     p = np.linspace(1.0, 0.2, 40)
-    users, wanted = np.nonzero(rng.random((60, 40)) < 0.3 * p)
-    held, had = np.nonzero(rng.random((60, 40)) < 0.4 * p)
+    users, item_indices = np.nonzero(rng.random((60, 40)) < 0.3 * p)
+    train_users, had = np.nonzero(rng.random((60, 40)) < 0.4 * p)
     tables = {
-        "truth": pl.DataFrame({"user": users, "item": wanted, "seen": p[wanted]}),
-        "train": pl.DataFrame({"user": held, "item": had}),
+        "truth": pl.DataFrame({"user": users, "item": item_indices, "seen": p[item_indices]}),
+        "train": pl.DataFrame({"user": train_users, "item": had}),
     }
     for model, lean in (("popular", 1.0), ("niche", -1.0)):
-        shown = np.argsort(-(lean * p + rng.random((60, 40))), axis=1)[:, :10]
-        rows = {"user": np.repeat(np.arange(60), 10), "item": shown.ravel(), "rank": np.tile(np.arange(1, 11), 60)}  # fmt: skip
+        recommended = np.argsort(-(lean * p + rng.random((60, 40))), axis=1)[:, :10]
+        rows = {"user": np.repeat(np.arange(60), 10), "item": recommended.ravel(), "rank": np.tile(np.arange(1, 11), 60)}  # fmt: skip
         tables[model] = pl.DataFrame(rows)
     changes = {
         "evaluation.metrics": ["P", "R", "DCG", "nDCG"],
@@ -495,10 +497,10 @@ def test_engines_give_the_same_bits(project: Path, tmp_path: Path, engine: str) 
 @pytest.mark.whole
 def test_the_truth_may_hold_them_and_all_be_one_ratio(project: Path, tmp_path: Path) -> None:
     copy = copied_from(project, tmp_path)
-    given = {"column": "truth", "clip": 0.05, "fewest": 30, "normalised": "over_all"}
+    inputs = {"column": "truth", "clip": 0.05, "fewest": 30, "normalised": "over_all"}
     changes = {
         "data.truth.columns": {"propensity": "seen"},
-        "conventions.propensity": given,
+        "conventions.propensity": inputs,
         "evaluation.metrics": ["R", "DCG"],
         "comparison.primary": ["R@5"],
     }
@@ -506,9 +508,9 @@ def test_the_truth_may_hold_them_and_all_be_one_ratio(project: Path, tmp_path: P
     run_all_stages(copy, last="compare")
 
     assert_library_gives_the_same(copy)
-    found = cc.evaluate(copy / "popular.parquet", copy / "truth.parquet", metrics=["R@5"], columns={"truth": {"propensity": "seen"}},
-                        conventions=cc.preset("standard", propensity=given))  # fmt: skip
+    result = cc.evaluate(copy / "popular.parquet", copy / "truth.parquet", metrics=["R@5"], columns={"truth": {"propensity": "seen"}},
+                        conventions=cc.preset("standard", propensity=inputs))  # fmt: skip
     values = pl.read_parquet(copy / "results/per_user/popular.parquet")
-    assert values["R@5"].to_list() == found.per_user["R@5"].to_list()
-    assert values["#counts>=1"].to_list() == found.per_user["#counts>=1"].to_list()
-    assert json.loads((copy / "results/metrics/popular.json").read_text())["R@5"] == found["R@5"]
+    assert values["R@5"].to_list() == result.per_user["R@5"].to_list()
+    assert values["#counts>=1"].to_list() == result.per_user["#counts>=1"].to_list()
+    assert json.loads((copy / "results/metrics/popular.json").read_text())["R@5"] == result["R@5"]

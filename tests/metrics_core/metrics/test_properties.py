@@ -150,8 +150,8 @@ def test_the_other_users_do_not_change_a_bit(listed: list[str], grades: dict[str
     values = _values(others, dict.fromkeys(others, grades), 3)
 
     for metric in EVERY:
-        alike = values[metric.name][:: len(listed)]  # the users who have the whole list
-        assert len({value.hex() for value in alike}) == 1, metric.name
+        equal = values[metric.name][:: len(listed)]  # the users who have the whole list
+        assert len({value.hex() for value in equal}) == 1, metric.name
 
 
 @given(listed=one_list, grades=one_truth)
@@ -179,8 +179,8 @@ def test_swapping_items_of_equal_grade_changes_nothing(
 
 @pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)
 def test_every_keyword_only_argument_is_a_known_knob_or_parameter(metric: Metric) -> None:
-    named = inspect.signature(metric.function).parameters.values()
-    keyword_only = [p for p in named if p.kind is p.KEYWORD_ONLY]
+    selected = inspect.signature(metric.function).parameters.values()
+    keyword_only = [p for p in selected if p.kind is p.KEYWORD_ONLY]
 
     assert {p.name for p in keyword_only} <= set(CONVENTION) | set(metric.parameters)
     assert all(p.default is p.empty for p in keyword_only)  # a convention is pinned, never presumed
@@ -197,13 +197,13 @@ def _columns(pinned: Conventions) -> dict[str, list[Any]]:
     result = cc.evaluate(
         POPULATION.recs(), POPULATION.judgements(), metrics=list(labels), conventions=pinned
     )
-    found: dict[str, list[Any]] = {}
+    results: dict[str, list[Any]] = {}
     for label in labels:
         users = _bits(result.per_user.select(label))
-        found.setdefault(label.partition("@")[0].partition("(")[0], []).append(
+        results.setdefault(label.partition("@")[0].partition("(")[0], []).append(
             (users, result[label].hex())
         )
-    return found
+    return results
 
 
 @pytest.fixture(scope="module")

@@ -39,9 +39,9 @@ def test_sums_by_user_are_rounded_once_in_any_order(users: list[list[float]], ra
     user = np.array([user for user, _ in rows], dtype=np.int64)
     values = np.array([value for _, value in rows], dtype=np.float64)
 
-    found = UserSums.of(user, values, len(users)).total()
+    result = UserSums.of(user, values, len(users)).total()
 
-    assert found.tolist() == [by_fractions(values, 1) for values in users]
+    assert result.tolist() == [by_fractions(values, 1) for values in users]
 
 
 def test_blocks_of_values_add_up() -> None:
@@ -58,8 +58,8 @@ def test_blocks_of_values_add_up() -> None:
 def test_what_is_no_number_stays_with_its_user(number: float) -> None:
     user, values = np.array([0, 0, 1, 1]), np.array([1.0, number, 0.1, 0.2])
 
-    found = UserSums.of(user, values, 3).mean(np.array([2, 2, 0]))
+    result = UserSums.of(user, values, 3).mean(np.array([2, 2, 0]))
 
-    assert str(found[0]) == str(number)
-    assert found[1] == by_fractions([0.1, 0.2], 2)
-    assert math.isnan(found[2])
+    assert str(result[0]) == str(number)
+    assert result[1] == by_fractions([0.1, 0.2], 2)
+    assert math.isnan(result[2])

@@ -116,16 +116,16 @@ def test_degrees_of_freedom_of_weighed_users_are_exact(weights: list[float]) -> 
 def test_few_heavy_users_are_few_however_many_stand_beside() -> None:
     """Three of a thousand weigh 100 each: t(3), not t(50) as by Kish's number of rows."""
     weights = np.r_[np.full(3, 100.0), np.ones(997)]
-    rng, held = np.random.default_rng(1), 0
+    rng, items = np.random.default_rng(1), 0
     for _ in range(500):
         values = (rng.random(1000) < 0.2).astype(float)
         low, high = Clusters.weighted(weights).ratio(values).interval(0.95)
-        held += low <= 0.2 <= high
+        items += low <= 0.2 <= high
 
     assert Clusters.weighted(weights).ratio(np.ones(1000)).effective_users == pytest.approx(
         4.1, abs=0.1
     )
-    assert held > 475
+    assert items > 475
 
 
 def test_ids_of_no_request_are_refused() -> None:
@@ -163,30 +163,30 @@ def test_a_pair_is_over_the_requests_that_both_have() -> None:
     both = np.arange(len(user)) % 3 > 0
     for mean in ("requests", "users"):
         clusters = Clusters(user, 40, mean)
-        found = paired_test(
+        test = paired_test(
             UserValues(a, clusters),
             UserValues(np.where(both, b, np.nan), clusters),
             confidence=0.95,
         )
         gaps = [fmean((a - b)[(user == u) & both]) for u in range(40)]
 
-        assert found.difference == pytest.approx(fmean(gaps))
-        assert found.mean_a == pytest.approx(a[both].mean())
-        assert found.above == sum(gap > 0 for gap in gaps) / 40
+        assert test.difference == pytest.approx(fmean(gaps))
+        assert test.mean_a == pytest.approx(a[both].mean())
+        assert test.above == sum(gap > 0 for gap in gaps) / 40
         half = student.ppf(0.975, 39) * np.std(gaps, ddof=1) / math.sqrt(40)
-        assert found.ci_high - found.difference == pytest.approx(half)
+        assert test.ci_high - test.difference == pytest.approx(half)
 
 
 def test_few_users_who_differ_have_no_interval_however_many_requests() -> None:
     user = np.repeat(np.arange(30), 50)
     gap = np.where(user < 5, 1.0, 0.0)
     clusters = Clusters(user, 30, "requests")
-    found = paired_test(
+    test = paired_test(
         UserValues(gap, clusters), UserValues(np.zeros(len(gap)), clusters), confidence=0.95
     )
 
-    assert (found.n_users, found.n_nonzero) == (30, 5)
-    assert math.isnan(found.ci_low)
+    assert (test.n_users, test.n_nonzero) == (30, 5)
+    assert math.isnan(test.ci_low)
 
 
 def test_one_user_has_no_interval() -> None:

@@ -56,10 +56,12 @@ def test_leaving_groups_out_is_what_recomputing_without_them_gives() -> None:
     gaps = []
     for group in range(GROUPS):
         values = []
-        for shown in (a, b):
-            kept = shown.user % GROUPS != group
-            counts = np.bincount(shown.item[kept], minlength=n_items)
-            exposure = Exposure(counts, len(set(shown.user[kept].tolist())), 2, _items(n_items))
+        for recommended in (a, b):
+            remaining = recommended.user % GROUPS != group
+            counts = np.bincount(recommended.item[remaining], minlength=n_items)
+            exposure = Exposure(
+                counts, len(set(recommended.user[remaining].tolist())), 2, _items(n_items)
+            )
             values.append(MEASURES["Gini@2"](exposure))
         gaps.append(values[0] - values[1])
     error = math.sqrt((GROUPS - 1) / GROUPS * sum((gap - np.mean(gaps)) ** 2 for gap in gaps))
@@ -75,17 +77,17 @@ def test_turned_round_it_is_mirrored_and_alike_it_is_nothing() -> None:
         RecommendedItems(np.repeat(np.arange(50), 2), rng.integers(0, 30, 100)) for _ in range(2)
     )
 
-    there, back = _intervals(a, b, 30), _intervals(b, a, 30)
+    remote, back = _intervals(a, b, 30), _intervals(b, a, 30)
 
     for name in MEASURES:
-        assert [*there[name]] == pytest.approx([-back[name][1], -back[name][0]])
+        assert [*remote[name]] == pytest.approx([-back[name][1], -back[name][0]])
         assert _intervals(a, a, 30)[name] == (0.0, 0.0)
 
 
 def test_nine_users_give_no_interval() -> None:
     users = np.arange(9)
-    found = _intervals(
+    result = _intervals(
         RecommendedItems(users, users), RecommendedItems(users, users[::-1].copy()), 9
     )
 
-    assert all(math.isnan(end) for ends in found.values() for end in ends)
+    assert all(math.isnan(end) for ends in result.values() for end in ends)

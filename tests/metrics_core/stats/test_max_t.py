@@ -40,8 +40,8 @@ def _reference(gaps: np.ndarray, resamples: int, seed: int) -> list[float]:
     for _ in range(resamples):
         flipped = gaps * rng.choice([-1, 1], len(gaps))[:, None]
         drawn = [_t(flipped[:, j]) for j in range(n_tests)]
-        for place, j in enumerate(order):
-            counts[j] += max(drawn[i] for i in order[place:]) >= observed[j]
+        for position, j in enumerate(order):
+            counts[j] += max(drawn[i] for i in order[position:]) >= observed[j]
     p, highest = [0.0] * n_tests, 0.0
     for j in order:
         highest = max(highest, (1 + counts[j]) / (1 + resamples))
@@ -52,10 +52,10 @@ def _reference(gaps: np.ndarray, resamples: int, seed: int) -> list[float]:
 def test_p_is_that_of_the_procedure_as_it_is_told() -> None:
     gaps = _gaps(1) + np.array([0.0, 0.05, 0.15, 0.25, 0.3])
 
-    found = max_t(_pairs(gaps), resamples=4000, seed=3)
+    p_values = max_t(_pairs(gaps), resamples=4000, seed=3)
 
     expected = _reference(gaps, 1000, seed=4)
-    assert found == pytest.approx(expected, abs=0.05)
+    assert p_values == pytest.approx(expected, abs=0.05)
 
 
 def test_comparisons_that_hang_together_cost_less_than_by_holm() -> None:
@@ -64,8 +64,8 @@ def test_comparisons_that_hang_together_cost_less_than_by_holm() -> None:
     joint = max_t(_pairs(gaps), resamples=2000, seed=1)
 
     values = {f"{j}": gaps[:, j] for j in range(20)} | {"0s": np.zeros(len(gaps))}
-    found = paired_tests(values, [(f"{j}", "0s") for j in range(20)], confidence=0.95)
-    alone = np.array([each.p for each in found])
+    tests = paired_tests(values, [(f"{j}", "0s") for j in range(20)], confidence=0.95)
+    alone = np.array([each.p for each in tests])
     assert joint == pytest.approx(alone, abs=0.02)
     assert (holm(alone) > 5 * joint).all()
 
@@ -122,6 +122,6 @@ def test_division_into_blocks_changes_no_bit_and_bounds_the_memory(
 def test_the_seed_pins_the_p_values() -> None:
     gaps = _gaps(8, users=500, tests=6) + np.linspace(0, 0.1, 6)
 
-    found = max_t(_pairs(gaps), resamples=999, seed=5)
+    p_values = max_t(_pairs(gaps), resamples=999, seed=5)
 
-    assert [round(1000 * p) for p in found] == [950, 418, 427, 128, 10, 6]
+    assert [round(1000 * p) for p in p_values] == [950, 418, 427, 128, 10, 6]

@@ -59,8 +59,8 @@ def test_many_users_and_metrics_without_bounds_have_the_t_interval() -> None:
 
     assert mean_interval(values, 0.95, UNIT) == pytest.approx((values.mean() - half, values.mean() + half))  # fmt: skip
     for bounds in ((0.0, math.inf), UNIT):  # values outside the bounds: another convention
-        found = mean_interval(few, 0.95, bounds)
-        assert found == pytest.approx((few.mean() - half_of_few, few.mean() + half_of_few))
+        result = mean_interval(few, 0.95, bounds)
+        assert result == pytest.approx((few.mean() - half_of_few, few.mean() + half_of_few))
 
 
 def test_there_is_no_interval_of_nothing_and_none_of_one_value_without_bounds() -> None:

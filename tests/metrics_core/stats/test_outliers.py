@@ -22,9 +22,9 @@ def test_the_published_critical_values(count: int, critical: float) -> None:
 def _with_ratio(count: int, ratio: float) -> list[float]:
     """One value at -1, the others about 1 / (n - 1), as far apart as makes (mean - lowest) / s this ratio."""
     centre = 1 / (count - 1)
-    wanted = (count - 1) / ratio**2  # the sum of squares about the mean, which is 0
-    apart = math.sqrt((wanted - 1 - (count - 1) * centre**2) / 2)
-    return [-1.0, centre - apart, centre + apart, *[centre] * (count - 3)]
+    relevant = (count - 1) / ratio**2  # the sum of squares about the mean, which is 0
+    separate = math.sqrt((relevant - 1 - (count - 1) * centre**2) / 2)
+    return [-1.0, centre - separate, centre + separate, *[centre] * (count - 3)]
 
 
 def test_a_training_that_failed_is_found_and_one_that_varies_is_not() -> None:

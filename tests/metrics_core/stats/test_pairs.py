@@ -21,27 +21,27 @@ T_11 = 2.2009851600916  # 97.5 % point of t with 11 degrees of freedom, from a t
 
 def one(a: Floats | list[float], b: Floats | list[float]) -> PairedTest:
     values = {"a": np.array(a, dtype=np.float64), "b": np.array(b, dtype=np.float64)}
-    (found,) = paired_tests(values, [("a", "b")], confidence=CONFIDENCE)
-    return found
+    (test,) = paired_tests(values, [("a", "b")], confidence=CONFIDENCE)
+    return test
 
 
 def test_twelve_users_by_hand() -> None:
     a = [1.0] * 9 + [0.0] * 3
     b = [0.0] * 9 + [1.0] * 2 + [0.0]
 
-    found = one(a, b)
+    test = one(a, b)
 
     mean = (9 - 2 + 0) / 12
     spread = math.sqrt((9 * (1 - mean) ** 2 + 2 * (-1 - mean) ** 2 + 1 * (0 - mean) ** 2) / 11)
-    assert found.mean_a == 9 / 12
-    assert found.mean_b == 2 / 12
-    assert found.difference == mean
-    assert found.relative == pytest.approx((7 / 12) / (2 / 12))
-    assert found.effect_size == pytest.approx(mean / spread)
-    assert found.ci_low == pytest.approx(mean - T_11 * spread / math.sqrt(12))
-    assert found.ci_high == pytest.approx(mean + T_11 * spread / math.sqrt(12))
-    assert (found.above, found.below, found.equal) == (9 / 12, 2 / 12, 1 / 12)
-    assert (found.n_users, found.n_nonzero) == (12, 11)
+    assert test.mean_a == 9 / 12
+    assert test.mean_b == 2 / 12
+    assert test.difference == mean
+    assert test.relative == pytest.approx((7 / 12) / (2 / 12))
+    assert test.effect_size == pytest.approx(mean / spread)
+    assert test.ci_low == pytest.approx(mean - T_11 * spread / math.sqrt(12))
+    assert test.ci_high == pytest.approx(mean + T_11 * spread / math.sqrt(12))
+    assert (test.above, test.below, test.equal) == (9 / 12, 2 / 12, 1 / 12)
+    assert (test.n_users, test.n_nonzero) == (12, 11)
 
 
 @pytest.mark.parametrize("n", [10, 31, 1000])
@@ -51,27 +51,27 @@ def test_interval_and_p_are_those_of_scipy(n: int, shift: float) -> None:
     rng = np.random.default_rng(n)
     a, b = rng.random(n) + shift, rng.random(n)
 
-    found, expected = one(a, b), ttest_rel(a, b)
+    test, expected = one(a, b), ttest_rel(a, b)
 
     interval = expected.confidence_interval(CONFIDENCE)
     if n >= MIN_T_TEST_USERS:
-        assert found.p == pytest.approx(expected.pvalue, rel=1e-9)
-    assert (found.ci_low, found.ci_high) == pytest.approx((interval.low, interval.high), rel=1e-9)
+        assert test.p == pytest.approx(expected.pvalue, rel=1e-9)
+    assert (test.ci_low, test.ci_high) == pytest.approx((interval.low, interval.high), rel=1e-9)
 
 
 def test_users_without_a_value_in_either_model_are_left_out() -> None:
     rng = np.random.default_rng(3)
     a, b = rng.random(40), rng.random(40)
-    kept = one(a[5:35], b[5:35])
+    test = one(a[5:35], b[5:35])
     a[:5], b[35:] = np.nan, np.nan
 
-    assert one(a, b) == kept
-    assert kept.n_users == 30
+    assert one(a, b) == test
+    assert test.n_users == 30
 
 
 @pytest.mark.parametrize("n", [20, 40])
 def test_equal_differences_have_p_of_all_signs_and_no_interval_of_no_width(n: int) -> None:
-    found = one([0.3] * n, [0.2] * n)
+    test = one([0.3] * n, [0.2] * n)
     (bounded,) = paired_tests(
         {"a": np.full(n, 0.3), "b": np.full(n, 0.2)},
         [("a", "b")],
@@ -80,9 +80,9 @@ def test_equal_differences_have_p_of_all_signs_and_no_interval_of_no_width(n: in
     )
     share = 0.025 ** (1 / n)  # of users who differ by 0.1: the lower limit by Clopper and Pearson
 
-    assert found.difference == pytest.approx(0.1)
-    assert math.isnan(found.ci_low)
-    assert found.p == pytest.approx(max(2 ** (1 - n), 1 / 100_001 if n == 20 else 0), abs=2e-5)
+    assert test.difference == pytest.approx(0.1)
+    assert math.isnan(test.ci_low)
+    assert test.p == pytest.approx(max(2 ** (1 - n), 1 / 100_001 if n == 20 else 0), abs=2e-5)
     assert bounded.ci_low == pytest.approx(share * 0.1 - (1 - share))
     assert bounded.ci_high == pytest.approx(share * 0.1 + (1 - share))
 
@@ -90,31 +90,31 @@ def test_equal_differences_have_p_of_all_signs_and_no_interval_of_no_width(n: in
 @pytest.mark.parametrize("differing", [0, 1, 5])
 def test_fewer_than_six_users_who_differ_are_not_tested(differing: int) -> None:
     """Five users with the same sign: p = 2 / 2^5 = 0.0625, whatever their differences."""
-    found = one([1.0] * differing + [0.0] * 500, [0.0] * (differing + 500))
+    test = one([1.0] * differing + [0.0] * 500, [0.0] * (differing + 500))
 
-    assert found.n_nonzero == differing
-    assert found.equal == 500 / (differing + 500)
-    assert found.difference == differing / (differing + 500)
-    assert math.isnan(found.ci_low)
-    assert math.isnan(found.p)
-    assert not found.caution
+    assert test.n_nonzero == differing
+    assert test.equal == 500 / (differing + 500)
+    assert test.difference == differing / (differing + 500)
+    assert math.isnan(test.ci_low)
+    assert math.isnan(test.p)
+    assert not test.caution
 
 
 @pytest.mark.parametrize(("differing", "caution"), [(6, True), (29, True), (30, False)])
 def test_fewer_than_thirty_users_who_differ_ask_for_caution(differing: int, caution: bool) -> None:
-    found = one([1.0] * differing + [0.0] * 500, [0.0] * (differing + 500))
+    test = one([1.0] * differing + [0.0] * 500, [0.0] * (differing + 500))
 
-    assert found.caution is caution
-    assert found.ci_low < found.difference < found.ci_high
+    assert test.caution is caution
+    assert test.ci_low < test.difference < test.ci_high
 
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_hardly_any_user_is_no_error(n: int) -> None:
-    found = one([1.0] * n, [0.5] * n)
+    test = one([1.0] * n, [0.5] * n)
 
-    assert found.n_users == n
-    assert math.isnan(found.ci_low)
-    assert math.isnan(found.difference) == (n == 0)
+    assert test.n_users == n
+    assert math.isnan(test.ci_low)
+    assert math.isnan(test.difference) == (n == 0)
 
 
 def test_relative_change_needs_a_mean_above_0() -> None:
@@ -126,11 +126,11 @@ def test_relative_change_needs_a_mean_above_0() -> None:
 def test_a_pooled_mean_keeps_the_difference_and_nothing_else() -> None:
     rng = np.random.default_rng(4)
 
-    found = one(rng.random(50), rng.random(50)).with_means(0.30, 0.25)
+    test = one(rng.random(50), rng.random(50)).with_means(0.30, 0.25)
 
-    assert (found.mean_a, found.mean_b, found.difference) == (0.30, 0.25, 0.30 - 0.25)
-    assert found.n_users == 50
-    assert all(math.isnan(x) for x in (found.ci_low, found.ci_high, found.p, found.above))
+    assert (test.mean_a, test.mean_b, test.difference) == (0.30, 0.25, 0.30 - 0.25)
+    assert test.n_users == 50
+    assert all(math.isnan(x) for x in (test.ci_low, test.ci_high, test.p, test.above))
 
 
 def test_every_pair_is_compared_once_with_the_baseline_second() -> None:

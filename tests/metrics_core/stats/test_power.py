@@ -43,10 +43,10 @@ def test_the_smallest_difference_by_hand() -> None:
     """(1.959964 + 0.841621) · 0.2 / √10,000, and t adds one part in 5,000 at most."""
     by_hand = (1.959964 + 0.841621) * 0.2 / 100
 
-    found = smallest_effect(
+    result = smallest_effect(
         difference_claim(ALPHA), VarianceComponents(0.2), power=0.8, users=10_000
     )
-    assert found == pytest.approx(by_hand, rel=2e-4)
+    assert result == pytest.approx(by_hand, rel=2e-4)
 
 
 # Cohen (1988) and G*Power 3.1, "means: difference between two dependent means": two-sided 0.05, power 0.8.
@@ -64,8 +64,8 @@ def test_published_examples_of_r() -> None:
         )
         == 20
     )
-    found = power_of(difference_claim(ALPHA), 0.3, VarianceComponents(0.28), users=12)
-    assert found == pytest.approx(0.9210877, abs=5e-8)
+    power = power_of(difference_claim(ALPHA), 0.3, VarianceComponents(0.28), users=12)
+    assert power == pytest.approx(0.9210877, abs=5e-8)
 
 
 def test_power_of_two_one_sided_tests_is_that_of_powertost() -> None:
@@ -76,9 +76,9 @@ def test_power_of_two_one_sided_tests_is_that_of_powertost() -> None:
     variance = 2 * math.log(1 + 0.3**2) / 40
     claim = equivalence_claim(math.log(1.25), 0.10)
 
-    found = power_of(claim, math.log(0.95), VarianceComponents(math.sqrt(39 * variance)), users=39)
+    power = power_of(claim, math.log(0.95), VarianceComponents(math.sqrt(39 * variance)), users=39)
 
-    assert found == pytest.approx(0.815845, abs=5e-7)
+    assert power == pytest.approx(0.815845, abs=5e-7)
 
 
 CLAIMS = {
@@ -130,8 +130,8 @@ def test_chances_over_trainings_are_those_of_the_reference(seeds: int) -> None:
     )
 
     assert mean_variances(spread, users, seeds) == pytest.approx((a, b))
-    found = power_of(difference_claim(ALPHA), 0.07, spread, users=users, seeds=seeds)
-    assert found == pytest.approx(expected, abs=1e-6)
+    power = power_of(difference_claim(ALPHA), 0.07, spread, users=users, seeds=seeds)
+    assert power == pytest.approx(expected, abs=1e-6)
 
 
 def test_no_number_of_users_is_enough_where_trainings_vary_too_much() -> None:
@@ -223,16 +223,16 @@ def test_a_claim_holds_where_the_verdict_says_so(mean: float, sd: float) -> None
     half = reference.reach(users, ALPHA) * sd / math.sqrt(users)
     t = mean / sd * math.sqrt(users)
     p = 2 * float(student.sf(abs(t), users - 1))
-    found = PairedTest(
+    test = PairedTest(
         0.5, 0.5 - mean, mean, users, users, 0.5, 0, 0.5, mean - half, mean + half, p=p
     )
-    said = verdict(
-        found, min(p * tests, 1.0), alpha=ALPHA, min_effect=min_effect, higher_is_better=True
+    message = verdict(
+        test, min(p * tests, 1.0), alpha=ALPHA, min_effect=min_effect, higher_is_better=True
     )
 
     claim = superiority_claim(min_effect, ALPHA, ALPHA / tests)
     above = [b + reference.reach(users, a) * sd / math.sqrt(users) for b, a in claim.above]
     inside = equivalence_claim(min_effect, ALPHA)
     low = inside.above[0][0] + half
-    assert (said == "better") == (mean > max(above))
-    assert (said == "equivalent") == (low <= mean <= -low)
+    assert (message == "better") == (mean > max(above))
+    assert (message == "equivalent") == (low <= mean <= -low)

@@ -110,9 +110,9 @@ def test_ranks_that_tests_leave_open() -> None:
 
 
 def test_bars_join_the_longest_runs_without_a_different_pair() -> None:
-    apart = [frozenset("ad"), frozenset("ac"), frozenset("ae"), frozenset("be")]
+    separate = [frozenset("ad"), frozenset("ac"), frozenset("ae"), frozenset("be")]
 
-    assert indistinguishable_groups("abcde", apart) == [
+    assert indistinguishable_groups("abcde", separate) == [
         ("a", "b"),
         ("b", "c", "d"),
         ("c", "d", "e"),

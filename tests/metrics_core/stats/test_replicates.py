@@ -33,14 +33,14 @@ OF_JUDGES, RESIDUAL = 32.4861111111111, 1.01944444444444
 
 
 def test_the_components_are_those_of_a_published_table() -> None:
-    found = ReplicateValues(JUDGES)
+    values = ReplicateValues(JUDGES)
 
-    assert found.residual_variance == pytest.approx(RESIDUAL, rel=1e-12)
-    assert found.replicate_variance == pytest.approx((OF_JUDGES - RESIDUAL) / 6, rel=1e-12)
-    assert found.variance_of_mean.variance == pytest.approx(
+    assert values.residual_variance == pytest.approx(RESIDUAL, rel=1e-12)
+    assert values.replicate_variance == pytest.approx((OF_JUDGES - RESIDUAL) / 6, rel=1e-12)
+    assert values.variance_of_mean.variance == pytest.approx(
         (OF_JUDGES - RESIDUAL) / 6 / 4, rel=1e-12
     )
-    assert found.variance_of_mean.n == 4
+    assert values.variance_of_mean.n == 4
 
 
 def test_a_worked_example() -> None:
@@ -60,12 +60,12 @@ def test_a_worked_example() -> None:
     users: (0.6 - 0.2)^2 / 2 = 0.08; of the mean of two: 0.04
     half^2 = t(1)^2 0.04 + t(2)^2 0.01
     """
-    found = ReplicateValues(np.array([[0.1, 0.3], [0.4, 0.8], [0.1, 0.7]]))
+    values = ReplicateValues(np.array([[0.1, 0.3], [0.4, 0.8], [0.1, 0.7]]))
 
-    assert found.means == pytest.approx((0.2, 0.6, 0.4))
-    assert found.residual_variance == pytest.approx(0.02)
-    assert found.replicate_variance == pytest.approx(0.03)
-    over = ReplicateEstimate(0.4, VarianceEstimate(0.04, 2), (found.variance_of_mean,))
+    assert values.means == pytest.approx((0.2, 0.6, 0.4))
+    assert values.residual_variance == pytest.approx(0.02)
+    assert values.replicate_variance == pytest.approx(0.03)
+    over = ReplicateEstimate(0.4, VarianceEstimate(0.04, 2), (values.variance_of_mean,))
     half = math.sqrt(12.706204736**2 * 0.04 + 4.302652730**2 * 0.01)
     assert over.interval(0.95) == pytest.approx((0.4 - half, 0.4 + half))
     assert over.replicate_share == pytest.approx(0.2)
@@ -77,11 +77,11 @@ def _slowly(rows: list[list[float]]) -> tuple[float, float]:
     means = [sum(row) / n for row in rows]
     users = [sum(row[u] for row in rows) / r for u in range(n)]
     grand = sum(means) / r
-    rest = sum(
+    remainder = sum(
         (rows[i][u] - means[i] - users[u] + grand) ** 2 for i in range(r) for u in range(n)
     ) / ((n - 1) * (r - 1))
     between = n * sum((mean - grand) ** 2 for mean in means) / (r - 1)
-    return max(0.0, (between - rest) / n), rest
+    return max(0.0, (between - remainder) / n), remainder
 
 
 _VALUES = st.integers(2, 6).flatmap(
@@ -97,17 +97,17 @@ _VALUES = st.integers(2, 6).flatmap(
 def test_the_components_equal_a_slow_reference_and_no_order_of_users_changes_a_bit(
     rows: list[list[float]], random: object
 ) -> None:
-    found = ReplicateValues(np.array(rows))
+    values = ReplicateValues(np.array(rows))
     order = list(range(len(rows[0])))
     random.shuffle(order)  # type: ignore[attr-defined]
     shuffled = ReplicateValues(np.array(rows)[:, order])
 
-    of_trainings, rest = _slowly(rows)
-    assert found.residual_variance == pytest.approx(rest, abs=1e-12)
-    assert found.replicate_variance == pytest.approx(of_trainings, abs=1e-12)
+    of_trainings, remainder = _slowly(rows)
+    assert values.residual_variance == pytest.approx(remainder, abs=1e-12)
+    assert values.replicate_variance == pytest.approx(of_trainings, abs=1e-12)
     assert (shuffled.residual_variance, shuffled.replicate_variance) == (
-        found.residual_variance,
-        found.replicate_variance,
+        values.residual_variance,
+        values.replicate_variance,
     )
 
 
@@ -117,25 +117,25 @@ def test_where_folds_have_users_of_their_own_it_is_the_t_interval_of_their_means
     values = np.full((4, 12), NAN)
     for fold, row in enumerate(gaps):
         values[fold, 3 * fold : 3 * fold + 3] = row
-    found = ReplicateValues(values)
+    actual = ReplicateValues(values)
 
-    theirs = ttest_1samp([fmean(row) for row in gaps], 0.0)
+    expected = ttest_1samp([fmean(row) for row in gaps], 0.0)
     over = ReplicateEstimate(
-        fmean(fmean(row) for row in gaps), VarianceEstimate(0.0, 2), (found.variance_of_mean,)
+        fmean(fmean(row) for row in gaps), VarianceEstimate(0.0, 2), (actual.variance_of_mean,)
     )
 
-    assert found.is_nested
-    assert over.p == pytest.approx(theirs.pvalue, rel=1e-9)
-    assert over.interval(0.95) == pytest.approx(tuple(theirs.confidence_interval(0.95)))
+    assert actual.is_nested
+    assert over.p == pytest.approx(expected.pvalue, rel=1e-9)
+    assert over.interval(0.95) == pytest.approx(tuple(expected.confidence_interval(0.95)))
 
 
 def test_users_whom_some_trainings_lack_are_left_out_of_the_components() -> None:
     whole = JUDGES.copy()
-    lacking = np.column_stack([whole, [1.0, NAN, 2.0, 3.0]])
+    missing = np.column_stack([whole, [1.0, NAN, 2.0, 3.0]])
 
-    assert not ReplicateValues(lacking).is_nested
-    assert ReplicateValues(lacking).replicate_variance == ReplicateValues(whole).replicate_variance
-    assert mean_of_defined(list(lacking))[-1] == 2.0
+    assert not ReplicateValues(missing).is_nested
+    assert ReplicateValues(missing).replicate_variance == ReplicateValues(whole).replicate_variance
+    assert mean_of_defined(list(missing))[-1] == 2.0
     assert math.isnan(mean_of_defined([np.array([NAN]), np.array([NAN])])[0])
 
 
@@ -143,7 +143,7 @@ def test_trainings_of_weighed_users_are_ratios_over_those_whom_all_have() -> Non
     values = np.random.default_rng(3).random((3, 30))
     values[0, :5] = NAN
     weights = np.r_[np.full(8, 20.0), np.ones(22)]
-    found = ReplicateValues(values, Clusters.weighted(weights))
+    actual = ReplicateValues(values, Clusters.weighted(weights))
     other = ReplicateValues(values[:, ::-1].copy(), Clusters.weighted(weights))
 
     expected = [(row[5:] * weights[5:]).sum() / weights[5:].sum() for row in values]
@@ -151,8 +151,8 @@ def test_trainings_of_weighed_users_are_ratios_over_those_whom_all_have() -> Non
         (a - b)[5:-5] @ weights[5:-5] / weights[5:-5].sum()
         for a, b in zip(values, values[:, ::-1], strict=True)
     ]
-    assert found.means == pytest.approx(expected)
-    assert found.minus(other).means[0] == pytest.approx(gaps[0])
+    assert actual.means == pytest.approx(expected)
+    assert actual.minus(other).means[0] == pytest.approx(gaps[0])
 
 
 def test_what_two_models_share_by_their_seeds_cancels_where_they_are_paired() -> None:
@@ -165,14 +165,14 @@ def test_what_two_models_share_by_their_seeds_cancels_where_they_are_paired() ->
 
 
 def test_p_is_the_level_at_which_the_interval_reaches_0() -> None:
-    found = ReplicateEstimate(
+    estimate = ReplicateEstimate(
         0.02,
         VarianceEstimate(0.00004, 500),
         (VarianceEstimate(0.00002, 5), VarianceEstimate(0.00001, 3)),
     )
 
-    assert 0.01 < found.p < 0.1
-    assert found.half_width(1 - found.p) == pytest.approx(0.02, rel=1e-9)
+    assert 0.01 < estimate.p < 0.1
+    assert estimate.half_width(1 - estimate.p) == pytest.approx(0.02, rel=1e-9)
     assert (
         ReplicateEstimate(0.0, VarianceEstimate(0.00004, 500), (VarianceEstimate(0.00002, 5),)).p
         == 1.0
@@ -181,14 +181,14 @@ def test_p_is_the_level_at_which_the_interval_reaches_0() -> None:
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_fewer_than_three_trainings_give_no_interval(n: int) -> None:
-    found = ReplicateEstimate(
+    estimate = ReplicateEstimate(
         0.02,
         VarianceEstimate(0.00004, 500),
         (VarianceEstimate(0.00002, 5), VarianceEstimate(0.00001, n)),
     )
 
-    assert all(math.isnan(end) for end in found.interval(0.95))
-    assert math.isnan(found.p)
+    assert all(math.isnan(end) for end in estimate.interval(0.95))
+    assert math.isnan(estimate.p)
 
 
 def test_one_side_alone_gives_its_own_t_interval() -> None:
@@ -250,9 +250,9 @@ def test_how_often_the_order_turns() -> None:
 def test_a_model_that_was_trained_once_adds_nothing_to_the_chance_of_a_turn() -> None:
     a, b = ReplicateValues(np.array([[0.3], [0.5], [0.4]])), ReplicateValues(np.array([[0.3]]))
 
-    found = order_reversals(a, b, 0.1, paired=False)
+    result = order_reversals(a, b, 0.1, paired=False)
 
-    assert found.probability == pytest.approx(student.cdf(-0.1 / math.sqrt(0.01 * 4 / 3), 2))
+    assert result.probability == pytest.approx(student.cdf(-0.1 / math.sqrt(0.01 * 4 / 3), 2))
 
 
 def test_what_chance_adds_to_the_means_of_trainings_turns_the_order_too() -> None:
@@ -262,10 +262,10 @@ def test_what_chance_adds_to_the_means_of_trainings_turns_the_order_too() -> Non
         ReplicateValues((rng.random((5, 100)) < 0.3 + lift).astype(float)) for lift in (0.02, 0.0)
     )
 
-    found = order_reversals(a, b, fmean(a.means) - fmean(b.means), paired=False)
+    result = order_reversals(a, b, fmean(a.means) - fmean(b.means), paired=False)
 
-    assert (found.count, found.n_pairs) == (7, 25)
-    assert found.probability == pytest.approx(0.30, abs=0.01)
+    assert (result.count, result.n_pairs) == (7, 25)
+    assert result.probability == pytest.approx(0.30, abs=0.01)
     assert (
         a.replicate_variance + b.replicate_variance == 0
     )  # of the trainings alone there would be no chance

@@ -33,23 +33,23 @@ def _lists(seed: int, users: int, popular: float, k: int = 3) -> Lists:
     return [rng.choice(N_ITEMS, k, replace=False, p=shares).tolist() for _ in range(users)]
 
 
-def _shown(lists: Lists) -> RecommendedItems:
-    rows = [(user, item) for user, held in enumerate(lists) for item in held]
+def _recommended(lists: Lists) -> RecommendedItems:
+    rows = [(user, item) for user, items in enumerate(lists) for item in items]
     users, items = zip(*rows, strict=True) if rows else ((), ())
     return RecommendedItems(np.array(users, dtype=np.int64), np.array(items, dtype=np.int64))
 
 
 def _tests(a: Lists, b: Lists, resamples: int = 999, seed: int = 1) -> dict[str, SwapTest]:
     return swap_tests(
-        _shown(a), _shown(b), MEASURES, items=ITEMS, k=3, resamples=resamples, seed=seed
+        _recommended(a), _recommended(b), MEASURES, items=ITEMS, k=3, resamples=resamples, seed=seed
     )
 
 
 def _gap(name: str, a: Lists, b: Lists) -> float:
     of_a, of_b = (
         Exposure(
-            np.bincount([i for held in lists for i in held], minlength=N_ITEMS),
-            sum(bool(held) for held in lists),
+            np.bincount([i for items in lists for i in items], minlength=N_ITEMS),
+            sum(bool(items) for items in lists),
             3,
             ITEMS,
         )
@@ -69,11 +69,11 @@ def test_p_is_the_share_of_all_swaps_that_differ_as_much(name: str) -> None:
     observed = _gap(name, a, b)
     exact = np.mean([abs(gap) >= abs(observed) - 1e-11 for gap in gaps])
 
-    found = _tests(a, b, resamples=4000)[name]
+    tests = _tests(a, b, resamples=4000)[name]
 
-    assert found.difference == observed
-    assert (found.n_users, found.n_nonzero) == (10, 10)
-    assert found.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 4000) + 1e-3)
+    assert tests.difference == observed
+    assert (tests.n_users, tests.n_nonzero) == (10, 10)
+    assert tests.p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 4000) + 1e-3)
 
 
 def _distinct(exposure: Exposure) -> float:
@@ -88,34 +88,36 @@ def test_differences_that_are_equal_but_for_rounding_are_equal(seed: int) -> Non
         "whole number": _distinct,
     }
 
-    found = swap_tests(_shown(a), _shown(b), measures, items=ITEMS, k=3, resamples=499, seed=seed)
+    tests = swap_tests(
+        _recommended(a), _recommended(b), measures, items=ITEMS, k=3, resamples=499, seed=seed
+    )
 
-    assert found["share"].p == found["whole number"].p
+    assert tests["share"].p == tests["whole number"].p
 
 
 def test_models_change_places() -> None:
     a, b = _lists(3, 40, 0.5), _lists(4, 40, 1.0)
     forward, backward = _tests(a, b), _tests(b, a)
 
-    for name, found in forward.items():
-        assert backward[name].p == found.p
-        assert backward[name].difference == -found.difference
+    for name, result in forward.items():
+        assert backward[name].p == result.p
+        assert backward[name].difference == -result.difference
 
 
 def test_rows_in_any_order_and_items_that_both_show() -> None:
     a, b = _lists(5, 40, 0.5), _lists(6, 40, 0.9)
-    shown, rng = _shown(a), np.random.default_rng(0)
-    mixed = rng.permutation(len(shown.user))
-    shuffled = RecommendedItems(shown.user[mixed], shown.item[mixed])
+    recommended, rng = _recommended(a), np.random.default_rng(0)
+    mixed = rng.permutation(len(recommended.user))
+    shuffled = RecommendedItems(recommended.user[mixed], recommended.item[mixed])
 
-    found = swap_tests(shuffled, _shown(b), MEASURES, items=ITEMS, k=3, resamples=999, seed=1)
+    tests = swap_tests(shuffled, _recommended(b), MEASURES, items=ITEMS, k=3, resamples=999, seed=1)
 
-    assert found == _tests(a, b)
+    assert tests == _tests(a, b)
 
 
 def test_under_ten_users_with_different_lists_there_is_no_test() -> None:
     a = _lists(7, 50, 0.5)
-    nine, ten = [list(held) for held in a], [list(held) for held in a]
+    nine, ten = [list(values) for values in a], [list(values) for values in a]
     for n, lists in ((9, nine), (10, ten)):
         for user in range(n):
             lists[user] = [(item + 1) % N_ITEMS for item in a[user]]
@@ -130,18 +132,20 @@ def test_under_ten_users_with_different_lists_there_is_no_test() -> None:
 def test_what_is_undefined_has_no_p() -> None:
     a, b = _lists(8, 20, 0.5), _lists(9, 20, 0.5)
 
-    found = swap_tests(_shown(a), _shown(b), MEASURES, items=ITEMS, k=None, resamples=99, seed=1)
+    tests = swap_tests(
+        _recommended(a), _recommended(b), MEASURES, items=ITEMS, k=None, resamples=99, seed=1
+    )
 
-    assert math.isnan(found["Personalization"].p)  # which needs a cutoff
-    assert found["Coverage"].p > 0
+    assert math.isnan(tests["Personalization"].p)  # which needs a cutoff
+    assert tests["Coverage"].p > 0
 
 
 def test_true_null_hypotheses_are_rejected_as_often_as_they_may_be() -> None:
     rejected = dict.fromkeys(MEASURES, 0)
     for seed in range(80):
         lists = _lists(seed + 1000, 60, 0.8), _lists(seed + 5000, 60, 0.8)
-        for name, found in _tests(*lists, resamples=99, seed=seed).items():
-            rejected[name] += found.p <= 0.05
+        for name, result in _tests(*lists, resamples=99, seed=seed).items():
+            rejected[name] += result.p <= 0.05
 
     # 80 x 0.05 = 4, give or take 2; discrete numbers make it fewer
     assert all(count <= 11 for count in rejected.values())

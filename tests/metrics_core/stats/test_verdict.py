@@ -12,7 +12,9 @@ from concord.metrics_core.stats.verdict import verdict
 ALPHA = 0.05
 
 
-def found(low: float, high: float, *, n_users: int = 500, n_nonzero: int = 100) -> PairedTest:
+def paired_result(
+    low: float, high: float, *, n_users: int = 500, n_nonzero: int = 100
+) -> PairedTest:
     return PairedTest(
         mean_a=0.5,
         mean_b=0.5 - (low + high) / 2,
@@ -49,10 +51,10 @@ def test_verdict(interval: tuple[float, float], p: float, min_effect: float, exp
     low, high = interval
     mirrored = MIRROR.get(expected, expected)
 
-    assert _verdict(found(low, high), p, min_effect) == expected
-    assert _verdict(found(-high, -low), p, min_effect) == mirrored
-    assert _verdict(found(-high, -low), p, min_effect, higher_is_better=False) == expected
-    assert _verdict(found(low, high), p, min_effect, higher_is_better=False) == mirrored
+    assert _verdict(paired_result(low, high), p, min_effect) == expected
+    assert _verdict(paired_result(-high, -low), p, min_effect) == mirrored
+    assert _verdict(paired_result(-high, -low), p, min_effect, higher_is_better=False) == expected
+    assert _verdict(paired_result(low, high), p, min_effect, higher_is_better=False) == mirrored
 
 
 NAN = math.nan
@@ -61,12 +63,17 @@ NAN = math.nan
 @pytest.mark.parametrize(
     ("paired", "p", "min_effect", "expected"),
     [
-        (found(NAN, NAN, n_nonzero=0), NAN, 0.005, "identical"),
-        (found(NAN, NAN, n_users=0, n_nonzero=0), NAN, 0.0, "too_few_users"),
-        (found(0.006, 0.020).with_means(0.4, 0.3), NAN, 0.005, "no_interval"),  # a pooled mean
+        (paired_result(NAN, NAN, n_nonzero=0), NAN, 0.005, "identical"),
+        (paired_result(NAN, NAN, n_users=0, n_nonzero=0), NAN, 0.0, "too_few_users"),
+        (
+            paired_result(0.006, 0.020).with_means(0.4, 0.3),
+            NAN,
+            0.005,
+            "no_interval",
+        ),  # a pooled mean
         # a threshold that does not exist cannot be passed
-        (found(0.006, 0.020), 0.001, NAN, "better_below_threshold"),
-        (found(-0.006, 0.020), 0.300, NAN, "undecided"),
+        (paired_result(0.006, 0.020), 0.001, NAN, "better_below_threshold"),
+        (paired_result(-0.006, 0.020), 0.300, NAN, "undecided"),
     ],
 )
 def test_verdict_without_enough_users_or_threshold(
@@ -100,8 +107,10 @@ AGREEMENT = [
 def test_sign_flips_have_to_agree_with_the_interval(
     gains: list[float], min_effect: float, expected: str
 ) -> None:
-    ours, theirs = np.array(gains), np.zeros(len(gains))
-    forth, back = paired_tests({"a": ours, "b": theirs}, [("a", "b"), ("b", "a")], confidence=0.95)
+    actual, outcome = np.array(gains), np.zeros(len(gains))
+    forth, back = paired_tests(
+        {"a": actual, "b": outcome}, [("a", "b"), ("b", "a")], confidence=0.95
+    )
 
     assert _verdict(forth, forth.p, min_effect) == expected
     assert _verdict(back, back.p, min_effect, higher_is_better=False) == expected

@@ -19,13 +19,13 @@ def project(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_says_what_was_found_and_changes_nothing(project: Path) -> None:
     before = {file: file.read_bytes() for file in project.rglob("*") if file.is_file()}
 
-    shown = run(project, "concord", "audit", COLUMNS="120")
+    output = run(project, "concord", "audit", COLUMNS="120")
 
-    lines = shown.splitlines()
+    lines = output.splitlines()
     assert lines[0] == "1 of 11 checks found something, 1,192 users"
     assert lines[1].split() == ["check", "rows", "users", "items", "nDCG@10", "R@20"]
     assert max(map(len, lines)) <= 120
-    assert "cold_users (notice)\n61 users of the truth (5.1\N{NO-BREAK SPACE}%) have no row in train" in shown  # fmt: skip
+    assert "cold_users (notice)\n61 users of the truth (5.1\N{NO-BREAK SPACE}%) have no row in train" in output  # fmt: skip
     assert "; the ranking of the models stays the same." in " ".join(lines)
     assert "see: Schein et al. 2002" in lines
     assert {file: file.read_bytes() for file in project.rglob("*") if file.is_file()} == before
@@ -68,7 +68,7 @@ def test_results_that_are_older_than_params_are_told(project: Path, tmp_path: Pa
     copy = copied_from(project, tmp_path)
     change_params(copy, {"comparison.primary": ["R@20"]})
 
-    told = attempt(copy, "concord", "audit", COLUMNS="200")
+    process = attempt(copy, "concord", "audit", COLUMNS="200")
 
-    assert "has changed since these results were made: run `dvc repro`" in told.stderr
-    assert told.stdout.splitlines()[1].split() == ["check", "rows", "users", "items", "R@20"]
+    assert "has changed since these results were made: run `dvc repro`" in process.stderr
+    assert process.stdout.splitlines()[1].split() == ["check", "rows", "users", "items", "R@20"]

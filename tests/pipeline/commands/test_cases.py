@@ -17,18 +17,18 @@ from tests.pipeline.stages.compare_project import params_of, write_evaluation
 
 @pytest.fixture
 def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
-    made = params_of(tmp_path, ["als", "ease"], metrics=["R", "RR", "Coverage"], ks=[2])
+    path = params_of(tmp_path, ["als", "ease"], metrics=["R", "RR", "Coverage"], ks=[2])
     write_evaluation(
-        made, "als", {"R@2": [0.0, 1.0, 0.5], "RR@2": [1.0, 0.0, 0.0], "Coverage@2": [1.0] * 3}
+        path, "als", {"R@2": [0.0, 1.0, 0.5], "RR@2": [1.0, 0.0, 0.0], "Coverage@2": [1.0] * 3}
     )
     write_evaluation(
-        made, "ease", {"R@2": [1.0, 1.0, 1.0], "RR@2": [0.5, 0.5, 0.0], "Coverage@2": [1.0] * 3}
+        path, "ease", {"R@2": [1.0, 1.0, 1.0], "RR@2": [0.5, 0.5, 0.0], "Coverage@2": [1.0] * 3}
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
-    monkeypatch.setattr("concord.pipeline.params.read.read_params", lambda: made)
+    monkeypatch.setattr("concord.pipeline.params.read.read_params", lambda: path)
     monkeypatch.setattr("concord.pipeline.dvc.current_results.warn_if_stale", lambda _: None)
-    return made
+    return path
 
 
 def _run(*arguments: str) -> None:
@@ -44,7 +44,7 @@ def test_terminal_and_page_show_the_same_cases(
     _run("als", "--versus", "ease", "--worst", "1", "--metric", "RR@2", "--item", "i2", "--html", "page.html")  # fmt: skip
 
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == expected.to_html()
-    told = " ".join(capsys.readouterr().out.split())
+    output = " ".join(capsys.readouterr().out.split())
     for text in (
         "1 of 3 users have a lower RR@2 with als than with ease",
         "1 a higher one, 1 the same",
@@ -55,11 +55,11 @@ def test_terminal_and_page_show_the_same_cases(
         "1 \N{BLACK CIRCLE} i1",
         "wrote page.html",
     ):
-        assert text in told
+        assert text in output
 
 
 @pytest.mark.parametrize(
-    ("arguments", "where", "what"),
+    ("arguments", "where", "kind"),
     [
         (("alz", "--versus", "ease"), "MODEL", "did you mean 'als'?"),
         (("als", "--versus", "als"), "--versus", "is the model itself"),
@@ -75,8 +75,8 @@ def test_terminal_and_page_show_the_same_cases(
     ],
 )
 @pytest.mark.usefixtures("params")
-def test_a_refusal_names_the_argument(arguments: tuple[str, ...], where: str, what: str) -> None:
+def test_a_refusal_names_the_argument(arguments: tuple[str, ...], where: str, kind: str) -> None:
     message = refusal_of(lambda: _run(*arguments))
 
     assert message.startswith(f"command line: {where}: ")
-    assert what in message
+    assert kind in message

@@ -14,9 +14,9 @@ MODEL = "ease"
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = copied(tmp_path_factory.mktemp("commands"))
-    run_stages(made, "load-truth", f"load {MODEL}")
-    return made
+    path = copied(tmp_path_factory.mktemp("commands"))
+    run_stages(path, "load-truth", f"load {MODEL}")
+    return path
 
 
 def _concord(project: Path, *arguments: str) -> str:
@@ -29,8 +29,8 @@ def _data(project: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def _user_with_hits(project: Path) -> str:
-    found = cc.evaluate(*_data(project), metrics=["Hit@5"], conventions=cc.preset("standard"))
-    user: str = found.per_user.filter(pl.col("Hit@5") == 1)["user"][0]
+    result = cc.evaluate(*_data(project), metrics=["Hit@5"], conventions=cc.preset("standard"))
+    user: str = result.per_user.filter(pl.col("Hit@5") == 1)["user"][0]
     return user
 
 
@@ -40,19 +40,19 @@ def test_explain_shows_the_derivation_of_the_library(project: Path) -> None:
         *_data(project), user=user, metric="nDCG@5", conventions=cc.preset("standard")
     )
 
-    shown = _concord(project, "explain", user, "nDCG@5", "--model", MODEL)
+    output = _concord(project, "explain", user, "nDCG@5", "--model", MODEL)
 
-    assert shown == f"{derived.summary}\n"
+    assert output == f"{derived.summary}\n"
 
 
 def test_explain_versus_shows_both_and_what_makes_them_differ(project: Path) -> None:
     user = _user_with_hits(project)
 
-    shown = _concord(project, "explain", user, "AP@5", "--model", MODEL, "--versus", "rectools")
+    output = _concord(project, "explain", user, "AP@5", "--model", MODEL, "--versus", "rectools")
 
-    assert "--- standard\n" in shown
-    assert "--- rectools\n" in shown
-    assert "ap_denominator: min_k_relevant → relevant" in shown
+    assert "--- standard\n" in output
+    assert "--- rectools\n" in output
+    assert "ap_denominator: min_k_relevant → relevant" in output
 
 
 def test_explain_shows_each_training_of_a_model_with_replicates(
@@ -73,35 +73,35 @@ def test_explain_shows_each_training_of_a_model_with_replicates(
     alone = _concord(copy, "explain", user, "nDCG@5", "--model", "ease-1")
     value = alone.splitlines()[-1].removeprefix("nDCG@5 = ")
 
-    shown = _concord(copy, "explain", user, "nDCG@5", "--model", "ease")
+    output = _concord(copy, "explain", user, "nDCG@5", "--model", "ease")
     unknown = attempt(copy, "concord", "explain", user, "nDCG@5", "--model", "eas")
 
-    assert f"=== ease-1\n{alone}" in shown
-    assert f"=== ease-2\n{alone}" in shown
-    assert shown.splitlines()[-1] == f"ease: the value of nDCG@5 is the mean over its 2 trainings: ({value} + {value}) / 2 = {value}"  # fmt: skip
+    assert f"=== ease-1\n{alone}" in output
+    assert f"=== ease-2\n{alone}" in output
+    assert output.splitlines()[-1] == f"ease: the value of nDCG@5 is the mean over its 2 trainings: ({value} + {value}) / 2 = {value}"  # fmt: skip
     assert "did you mean 'ease'?" in unknown.stderr
 
 
 def test_explain_as_markdown_is_a_table(project: Path) -> None:
     user = _user_with_hits(project)
 
-    shown = _concord(project, "explain", user, "AP@5", "--model", MODEL, "--markdown")
+    output = _concord(project, "explain", user, "AP@5", "--model", MODEL, "--markdown")
 
-    assert shown.startswith(f"**AP@5** of user `{user}`")
-    assert "| rank | item | grade | relevant | adds |" in shown
+    assert output.startswith(f"**AP@5** of user `{user}`")
+    assert "| rank | item | grade | relevant | adds |" in output
 
 
 def test_reconcile_finds_the_preset_of_a_number(project: Path) -> None:
     lists, truth = _data(project)
-    own = cc.preset("rectools")
-    mean = cc.evaluate(lists, truth, metrics=["nDCG@10"], conventions=own)["nDCG@10"]
+    conventions = cc.preset("rectools")
+    mean = cc.evaluate(lists, truth, metrics=["nDCG@10"], conventions=conventions)["nDCG@10"]
 
-    shown = _concord(
+    output = _concord(
         project, "reconcile", f"{mean:.4f}", "--metric", "nDCG@10", "--model", MODEL
     )  # fmt: skip
 
-    assert f"nDCG@10 = {mean:.4f}:" in shown
-    assert any(_gives(line, mean) and "rectools" in line for line in shown.splitlines())
+    assert f"nDCG@10 = {mean:.4f}:" in output
+    assert any(_gives(line, mean) and "rectools" in line for line in output.splitlines())
 
 
 def _gives(line: str, mean: float) -> bool:
@@ -113,11 +113,11 @@ def test_reconcile_names_the_nearest_where_nothing_fits(project: Path) -> None:
     done = attempt(
         project, "concord", "reconcile", "0.999999", "--metric", "P@10", "--model", MODEL
     )
-    shown = done.stdout
+    output = done.stdout
     assert (done.returncode, done.stderr) == (1, "")
 
-    assert "No definition gives P@10 = 0.999999" in shown
-    assert "Other lists, another ground truth or another cutoff" in shown
+    assert "No definition gives P@10 = 0.999999" in output
+    assert "Other lists, another ground truth or another cutoff" in output
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,9 @@ def project(revisions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def _as_it_was(project: Path) -> Iterator[None]:
     files = [*(project / ".dvc/cache").rglob("*"), *(project / "results").rglob("*")]
-    kept = {file: file.read_bytes() for file in files if file.is_file()}
+    actual = {file: file.read_bytes() for file in files if file.is_file()}
     yield
-    for file, content in kept.items():
+    for file, content in actual.items():
         if not file.is_file() or file.read_bytes() != content:
             file.unlink(missing_ok=True)
             file.write_bytes(content)
@@ -62,9 +62,9 @@ def test_a_replaced_result_of_a_revision_decides_nothing(
     done = attempt(project, "concord", command, "v1")
 
     assert done.returncode == 2
-    told = (done.stdout + done.stderr).replace("\\", "")  # Markdown escapes
-    assert f"{RESULTS[kind]} of v1: is damaged" in told
-    assert f"delete {cached.relative_to(project)}" in told
+    output = (done.stdout + done.stderr).replace("\\", "")  # Markdown escapes
+    assert f"{RESULTS[kind]} of v1: is damaged" in output
+    assert f"delete {cached.relative_to(project)}" in output
 
 
 @pytest.mark.fault(45, "`history` keeps the row and says which file to delete")
@@ -73,19 +73,19 @@ def test_a_damaged_file_of_the_cache_leaves_the_row_of_history_without_a_differe
     project: Path,
 ) -> None:
     cached = _replaced(project, RESULTS["values"])
-    told = run(project, "concord", "history", COLUMNS="400")
+    output = run(project, "concord", "history", COLUMNS="400")
 
-    assert f"does not have its hash; delete {cached.relative_to(project)}; then" in told
+    assert f"does not have its hash; delete {cached.relative_to(project)}; then" in output
 
 
 @pytest.mark.usefixtures("_as_it_was")
-@pytest.mark.parametrize("what", ["comparison.json", "the list of files"])
-def test_a_replaced_comparison_of_a_revision_is_not_read(project: Path, what: str) -> None:
+@pytest.mark.parametrize("kind", ["comparison.json", "the list of files"])
+def test_a_replaced_comparison_of_a_revision_is_not_read(project: Path, kind: str) -> None:
     lock = DvcLock(run(project, "git", "show", "v1:dvc.lock"))
     now = DvcLock((project / "dvc.lock").read_text())
     folders = [_object(project, str(each.comparison)) for each in (lock, now)]
-    if what == "comparison.json":
-        name = {each["relpath"]: each["md5"] for each in json.loads(folders[0].read_bytes())}[what]
+    if kind == "comparison.json":
+        name = {each["relpath"]: each["md5"] for each in json.loads(folders[0].read_bytes())}[kind]
         damaged = _object(project, name)
         damaged.write_bytes((project / "results/comparison/comparison.json").read_bytes())
     else:
@@ -95,7 +95,7 @@ def test_a_replaced_comparison_of_a_revision_is_not_read(project: Path, what: st
     (project / "study.yaml").write_text(
         "datasets: {then: {project: ., rev: v1}, now: .}\nreport: study\n"
     )
-    fresh = {"DVC_SITE_CACHE_DIR": f"{project}/.dvc/tmp/{what}"}
+    fresh = {"DVC_SITE_CACHE_DIR": f"{project}/.dvc/tmp/{kind}"}
 
     for command in (["calibrate", "experiments.csv"], ["study"]):
         done = attempt(project, "concord", *command, **fresh)

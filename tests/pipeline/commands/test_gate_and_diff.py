@@ -34,8 +34,8 @@ GATE = {
 
 @pytest.fixture(scope="module")
 def gated(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    made = made_once(tmp_path_factory, worker_id, gate_project) / "a project"
-    return copied_from(made, tmp_path_factory.mktemp("gate"))
+    path = made_once(tmp_path_factory, worker_id, gate_project) / "a project"
+    return copied_from(path, tmp_path_factory.mktemp("gate"))
 
 
 def gate_project(folder: Path) -> None:
@@ -76,9 +76,9 @@ def gate_project(folder: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def _params_as_they_were(gated: Path) -> Iterator[None]:
-    kept = (gated / "params.yaml").read_bytes()
+    content = (gated / "params.yaml").read_bytes()
     yield
-    (gated / "params.yaml").write_bytes(kept)
+    (gated / "params.yaml").write_bytes(content)
 
 
 def _evaluate_and_commit(project: Path) -> None:
@@ -99,8 +99,8 @@ def _decided(gated: Path, *arguments: str, **gate: Any) -> dict[str, Any]:
 
 
 def _model(decision: dict[str, Any], name: str) -> dict[str, Any]:
-    (found,) = [each for each in decision["models"] if each["model"] == name]
-    return found
+    (result,) = [each for each in decision["models"] if each["model"] == name]
+    return result
 
 
 def test_the_command_and_the_comparison_decide_alike(gated: Path) -> None:
@@ -146,31 +146,31 @@ def test_numbers_against_a_revision_are_those_of_the_two_files(gated: Path) -> N
     values = {name: pl.read_parquet(file)["nDCG@10"].to_numpy() for name, file in files.items()}
     (expected,) = paired_tests(values, [("now", "then")], confidence=0.95)
 
-    found = _model(decision, "ease")["guardrails"][0]
+    result = _model(decision, "ease")["guardrails"][0]
 
-    assert (found["label"], found["difference"], found["ci_low"]) == ("nDCG@10", expected.difference, expected.ci_low)  # fmt: skip
-    assert found["margin"] == pytest.approx(0.02 * float(values["then"].mean()))
+    assert (result["label"], result["difference"], result["ci_low"]) == ("nDCG@10", expected.difference, expected.ci_low)  # fmt: skip
+    assert result["margin"] == pytest.approx(0.02 * float(values["then"].mean()))
 
 
 def test_coverage_and_wanted_items_are_decided_against_a_revision_too(gated: Path) -> None:
     decision = _decided(gated, "v1")
     ease, knn = (_model(decision, name)["guardrails"] for name in ("ease", "knn"))
     (covered,) = [each for each in ease if each["label"] == "Coverage@10"]
-    wanted = [each["segment"] for each in ease if each["segmentation"] == "wanted"]
+    relevant = [each["segment"] for each in ease if each["segmentation"] == "wanted"]
 
     assert covered["test"] == "jackknife"
     assert covered["ci_low"] < covered["difference"] < covered["ci_high"]
-    assert wanted[:3] == ["head", "middle", "tail"]
+    assert relevant[:3] == ["head", "middle", "tail"]
     assert {each["outcome"] for each in knn} == {"pass"}
 
 
 def test_replaced_lists_of_a_revision_decide_nothing(gated: Path) -> None:
     path = "results/lists/ease.parquet"
     cached = cached_file(gated, "v1", path)
-    kept = cached.read_bytes()
+    content = cached.read_bytes()
     cached.write_bytes((gated / path).read_bytes())
     done = attempt(gated, "concord", "gate", "v1")
-    cached.write_bytes(kept)
+    cached.write_bytes(content)
 
     assert done.returncode == 2
     assert f"{path} of v1: is damaged" in done.stderr
@@ -178,11 +178,11 @@ def test_replaced_lists_of_a_revision_decide_nothing(gated: Path) -> None:
 
 def test_a_metric_over_all_users_is_named_where_diff_has_no_row_of_it(gated: Path) -> None:
     metrics = ("--metric", "R@10", "--metric", "Coverage@10", "--metric", "P@10")
-    shown = " ".join(run(gated, "concord", "diff", "v1", *metrics, COLUMNS="200").split())
+    output = " ".join(run(gated, "concord", "diff", "v1", *metrics, COLUMNS="200").split())
 
-    assert "R@10: ease, against v1: " in shown
-    assert "note: not evaluated at v1: P@10" in shown
-    assert "note: no value per user, only one number over all users; `concord gate` compares it: Coverage@10" in shown  # fmt: skip
+    assert "R@10: ease, against v1: " in output
+    assert "note: not evaluated at v1: P@10" in output
+    assert "note: no value per user, only one number over all users; `concord gate` compares it: Coverage@10" in output  # fmt: skip
 
 
 def test_equal_models_pass_and_exit_with_0(gated: Path) -> None:
@@ -228,15 +228,15 @@ def test_what_cannot_be_decided_is_refused_with_2(
 
 def test_a_decision_on_results_that_are_older_than_their_files_says_so(gated: Path) -> None:
     lists = gated / "data/demo/ease.parquet"
-    kept = lists.read_bytes()
+    content = lists.read_bytes()
     assert "warning" not in attempt(gated, "concord", "gate").stderr
     change_params(gated, {"gate": {"success": ["R@10"]}})  # it decides by the gate of now
     assert "warning" not in attempt(gated, "concord", "gate").stderr
 
-    for spoilt in (kept[:-1], kept[:-1] + b"?"):
+    for spoilt in (content[:-1], content[:-1] + b"?"):
         lists.write_bytes(spoilt)
         assert "warning: data/demo/ease.parquet has changed since" in attempt(gated, "concord", "gate").stderr  # fmt: skip
-    lists.write_bytes(kept)
+    lists.write_bytes(content)
     change_params(gated, {"conventions.gain": "exp2", "conventions.preset": "custom"})
     text = attempt(gated, "concord", "comment")
 
@@ -255,11 +255,11 @@ def test_other_conventions_are_refused(revisions: Path, tmp_path: Path) -> None:
 
 def test_errors_of_the_machine_are_no_decision(gated: Path) -> None:
     broken = gated / "results/per_user/ease.parquet"
-    kept = broken.read_bytes()
+    content = broken.read_bytes()
     broken.unlink()
-    broken.write_bytes(kept[:1000])
+    broken.write_bytes(content[:1000])
     done = attempt(gated, "concord", "gate")
-    broken.write_bytes(kept)
+    broken.write_bytes(content)
 
     assert done.returncode == 2
     assert done.stderr
@@ -273,8 +273,8 @@ def project(revisions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _changes(project: Path, *arguments: str) -> dict[str, dict[str, object]]:
-    found = json.loads(run(project, "concord", "diff", *arguments, "--json"))
-    return {f"{row['model']} {row['label']}": row for row in found["changes"]}
+    content = json.loads(run(project, "concord", "diff", *arguments, "--json"))
+    return {f"{row['model']} {row['label']}": row for row in content["changes"]}
 
 
 def test_a_model_is_compared_with_its_former_self_user_by_user(project: Path) -> None:
@@ -291,38 +291,38 @@ def test_a_model_is_compared_with_its_former_self_user_by_user(project: Path) ->
 
 
 def test_what_did_not_change_is_identical_and_what_one_side_has_is_named(project: Path) -> None:
-    found = run(project, "concord", "diff", "v1")
+    output = run(project, "concord", "diff", "v1")
 
-    assert "note: not in v1: recent" in found
-    assert "note: not evaluated at v1: AP@10, AP@20" in found
-    assert "note: no longer evaluated: P@10, P@20" in found
-    assert "nDCG@10: the same for every user: knn" in found
-    assert "nDCG@10: ease, against v1: worse, −0." in found
+    assert "note: not in v1: recent" in output
+    assert "note: not evaluated at v1: AP@10, AP@20" in output
+    assert "note: no longer evaluated: P@10, P@20" in output
+    assert "nDCG@10: the same for every user: knn" in output
+    assert "nDCG@10: ease, against v1: worse, −0." in output
     assert {key.split()[1] for key in _changes(project, "v1")} == {"nDCG@10", "nDCG@20", "R@10", "R@20"}  # fmt: skip
 
 
 @pytest.mark.parametrize("command", ["gate", "diff", "comment"])
 def test_results_of_another_version_of_concord_are_a_warning(project: Path, command: str) -> None:
     summary = project / "results/summary/ease.json"
-    kept, params = summary.read_bytes(), (project / "params.yaml").read_bytes()
-    content = json.loads(kept)
+    actual, params = summary.read_bytes(), (project / "params.yaml").read_bytes()
+    content = json.loads(actual)
     version = content["versions"]["concord-eval"]
     summary.write_text(json.dumps(content | {"versions": {"concord-eval": "99.1"}}))
     change_params(project, {"gate": {"guardrails": {"nDCG@10": "2%"}}})
     done = attempt(project, "concord", command, "v1")
-    summary.write_bytes(kept)
+    summary.write_bytes(actual)
     (project / "params.yaml").write_bytes(params)
 
-    told = done.stdout.replace("\\", "")  # Markdown escapes
-    assert f"ase was evaluated by Concord {version} at v1 and by Concord 99.1 now" in told
+    output = done.stdout.replace("\\", "")  # Markdown escapes
+    assert f"ase was evaluated by Concord {version} at v1 and by Concord 99.1 now" in output
 
 
 def test_models_and_metrics_can_be_chosen(project: Path) -> None:
-    found = run(project, "concord", "diff", "v1", "--model", "ease", "--metric", "R@10")
+    output = run(project, "concord", "diff", "v1", "--model", "ease", "--metric", "R@10")
 
-    assert "R@10: ease" in found
-    assert "nDCG@10" not in found
-    assert "knn" not in found
+    assert "R@10: ease" in output
+    assert "nDCG@10" not in output
+    assert "knn" not in output
 
 
 @pytest.mark.parametrize(
@@ -369,10 +369,10 @@ def test_results_that_are_gone_are_named_with_the_way_back(project: Path) -> Non
 
 
 def test_dvc_metrics_diff_has_a_row_a_model_and_primary_metric(project: Path) -> None:
-    found = json.loads(run(project, "dvc", "metrics", "diff", "v1", "--json"))
-    (changed,) = found.values()
+    content = json.loads(run(project, "dvc", "metrics", "diff", "v1", "--json"))
+    (changed,) = content.values()
 
-    assert set(found) == {"results/report/primary.json"}
+    assert set(content) == {"results/report/primary.json"}
     assert changed["nDCG@10.ease"]["diff"] < 0
     assert changed["nDCG@10.recent"]["old"] is None
     assert "nDCG@10.knn" not in changed  # it is the same

@@ -48,8 +48,8 @@ def _refused(project: Path, command: str) -> str:
 def test_a_partial_clone_fetches_what_it_lacks(project: Path) -> None:
     clone = _partial_clone(project)
     for command in COMMANDS:
-        expected, found = (attempt(each, "concord", command, "v1") for each in (project, clone))
-        assert (found.returncode, found.stdout) == (expected.returncode, expected.stdout)
+        expected, results = (attempt(each, "concord", command, "v1") for each in (project, clone))
+        assert (results.returncode, results.stdout) == (expected.returncode, expected.stdout)
 
 
 @pytest.mark.fault(41, "`gate`, `diff`, `comment`: a file that git cannot read is refused by name")
@@ -72,9 +72,9 @@ def test_a_missing_or_damaged_file_of_git_is_refused_by_name(
     file.chmod(0o600)
     for spoil in (file.unlink, lambda: file.write_bytes(b"damaged")):
         spoil()
-        told = _refused(project, command)
-        assert f"{name} of v1: git cannot read it: an object is missing or damaged" in told
-        assert "`git fsck`" in told
+        message = _refused(project, command)
+        assert f"{name} of v1: git cannot read it: an object is missing or damaged" in message
+        assert "`git fsck`" in message
 
 
 @pytest.mark.fault(42, "`gate`, `diff`, `comment`: refused with the line of the first marker")
@@ -90,8 +90,8 @@ def test_conflict_markers_of_a_revision_are_named(project: Path, command: str) -
     git(project, "reset", "-q", "--soft", head)
 
     line = sound.count("\n") + 1
-    told = _refused(project, command)
-    assert f"dvc.lock of v1: has merge conflict markers: line {line} starts with" in told
+    message = _refused(project, command)
+    assert f"dvc.lock of v1: has merge conflict markers: line {line} starts with" in message
 
 
 @pytest.mark.fault(42, "`gate`, `comment`: a warning, where they are in the working tree")
@@ -100,8 +100,10 @@ def test_conflict_markers_of_the_working_tree_are_a_warning(project: Path) -> No
     lock.write_text("<<<<<<< HEAD\n" + lock.read_text())
 
     for command in ("gate", "comment"):
-        told = attempt(project, "concord", command, "v1").stderr
-        assert "warning: dvc.lock has merge conflict markers: line 1 starts with '<<<<<<<'" in told
+        message = attempt(project, "concord", command, "v1").stderr
+        assert (
+            "warning: dvc.lock has merge conflict markers: line 1 starts with '<<<<<<<'" in message
+        )
 
 
 def test_results_that_the_cache_lacks_come_from_the_remote_or_from_git(project: Path) -> None:
@@ -118,8 +120,8 @@ def test_results_that_the_cache_lacks_come_from_the_remote_or_from_git(project: 
 
     file.unlink()
     shutil.rmtree(project.parent / "store")
-    told = attempt(project, "concord", "diff", "v1").stderr
-    assert f"{path}: belongs to v1, and neither the cache of DVC nor a remote has it" in told
+    message = attempt(project, "concord", "diff", "v1").stderr
+    assert f"{path}: belongs to v1, and neither the cache of DVC nor a remote has it" in message
 
     file.write_bytes(content)
     git(project, "add", "-f", path)

@@ -27,7 +27,7 @@ TRUTH = {"u1": ["a"], "u2": ["b"]}
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     (tmp_path / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
-    made = cc.compare(
+    comparison = cc.compare(
         LISTS,
         TRUTH,
         metrics=["R@1", "R@2", "nDCG@2", "RBP(p=0.8)@2"],
@@ -39,7 +39,7 @@ def project(tmp_path: Path) -> Path:
     )
     folder = tmp_path / "results" / "comparison"
     folder.mkdir(parents=True)
-    (folder / "comparison.json").write_text(to_json(made), encoding="utf-8")
+    (folder / "comparison.json").write_text(to_json(comparison), encoding="utf-8")
     return tmp_path
 
 
@@ -55,8 +55,8 @@ def test_it_shows_the_primary_metrics_and_changes_nothing(project: Path) -> None
 
 
 def test_it_shows_other_metrics_where_they_are_named_once_each(project: Path) -> None:
-    shown = run(project, "concord", "leaderboard", "--metric", "RBP(p=0.80) @2", "--metric", "R@1", "--metric", "R@1")  # fmt: skip
-    heads = [line.split()[0] for line in shown.splitlines() if "mean, 95 % interval" in line]
+    output = run(project, "concord", "leaderboard", "--metric", "RBP(p=0.80) @2", "--metric", "R@1", "--metric", "R@1")  # fmt: skip
+    heads = [line.split()[0] for line in output.splitlines() if "mean, 95 % interval" in line]
 
     assert heads == ["RBP(p=0.8)@2", "R@1"]
 
@@ -120,12 +120,12 @@ def test_results_older_than_params_are_told_with_what_has_changed(
     project: Path, lock: str, changed: str | None
 ) -> None:
     (project / "dvc.lock").write_text(lock, encoding="utf-8")
-    said = run(project, "concord", "leaderboard", COLUMNS="200").splitlines()[0]
+    output = run(project, "concord", "leaderboard", COLUMNS="200").splitlines()[0]
 
-    told = (
+    reported = (
         f"warning: params.yaml{changed} has changed since these results were made: run `dvc repro`"
     )
-    assert said == told if changed else said.startswith("R@2")
+    assert output == reported if changed else output.startswith("R@2")
 
 
 def _after_repro() -> None:
@@ -138,11 +138,11 @@ def test_after_a_repro_it_is_shown_unless_quiet_was_asked_for(
 ) -> None:
     monkeypatch.chdir(project)
     _after_repro()
-    shown = capsys.readouterr().out
+    output = capsys.readouterr().out
     monkeypatch.setenv("CONCORD_LOG", "quiet")
     _after_repro()
 
-    assert shown.splitlines()[0].startswith("R@2 ")
+    assert output.splitlines()[0].startswith("R@2 ")
     assert capsys.readouterr().out == ""
 
 
@@ -166,13 +166,13 @@ HEAD = "experiment,control,treatment,ctr,ctr_se\n"
 def test_calibrate_shows_the_best_first_says_what_may_be_said_and_writes_all(project: Path) -> None:
     (project / "ab.csv").write_text(HEAD + "e1,ease,als,0.8,0.1\ne2,als,ease,-0.2,0.3\n")
 
-    shown = run(project, "concord", "calibrate", "ab.csv", "--csv", "all.csv", COLUMNS="100")
+    output = run(project, "concord", "calibrate", "ab.csv", "--csv", "all.csv", COLUMNS="100")
     rows = list(csv.DictReader((project / "all.csv").read_text(encoding="utf-8").splitlines()))
 
-    assert "2 of 2 experiments compared" in shown
-    assert "1/1" in shown
-    assert "With 1 experiment even perfect agreement leaves 3 % to 100 %" in shown
-    assert "1 experiment whose online interval contains 0 did not count" in " ".join(shown.split())
+    assert "2 of 2 experiments compared" in output
+    assert "1/1" in output
+    assert "With 1 experiment even perfect agreement leaves 3 % to 100 %" in output
+    assert "1 experiment whose online interval contains 0 did not count" in " ".join(output.split())
     assert {(row["label"], row["agree"], row["n"]) for row in rows} >= {("R@1", "1", "1"), ("R@2", "1", "1")}  # fmt: skip
 
 
@@ -212,11 +212,11 @@ def test_a_model_at_a_revision_is_read_from_there(project: Path) -> None:
     assert "'v0' is no revision" in failed.stderr
 
     (project / "ab.csv").write_text(HEAD + "e1,als@v1,ease,0.8,0.1\ne2,als@v1,ease@v1,0.8,0.1\n")
-    shown = run(project, "concord", "calibrate", "ab.csv")
+    output = run(project, "concord", "calibrate", "ab.csv")
 
     assert file.is_file()
-    assert "1 of 2 experiments compared" in shown
-    assert "skipped: e1: it is not known whether" in shown  # a library's frames carry no hash
+    assert "1 of 2 experiments compared" in output
+    assert "skipped: e1: it is not known whether" in output  # a library's frames carry no hash
 
 
 STATED = ("--sd", "0.2", "--users", "1192", "--tests", "20", "--effect", "0.02")
@@ -250,13 +250,13 @@ def test_a_plan_shows_the_primary_metrics_and_changes_nothing(planned: Path) -> 
 
 
 def test_a_plan_shows_what_is_asked(planned: Path) -> None:
-    shown = run(planned, "concord", "plan", "--metric", "R @5", "--effect", "0.05", "--power", "0.9", "--segments", COLUMNS="140").splitlines()  # fmt: skip
+    output = run(planned, "concord", "plan", "--metric", "R @5", "--effect", "0.05", "--power", "0.9", "--segments", COLUMNS="140").splitlines()  # fmt: skip
 
-    assert shown[0] == "R@5 against popularity, 300 users"
-    assert "users for 0.05" in shown[1]
-    assert any(line.startswith("R@5 against popularity by country") for line in shown)
-    assert "90\N{NO-BREAK SPACE}% power at the 5\N{NO-BREAK SPACE}% level" in "\n".join(shown)
-    assert not any(line.startswith("nDCG@5") for line in shown)
+    assert output[0] == "R@5 against popularity, 300 users"
+    assert "users for 0.05" in output[1]
+    assert any(line.startswith("R@5 against popularity by country") for line in output)
+    assert "90\N{NO-BREAK SPACE}% power at the 5\N{NO-BREAK SPACE}% level" in "\n".join(output)
+    assert not any(line.startswith("nDCG@5") for line in output)
 
 
 def test_stated_numbers_need_no_project(tmp_path: Path) -> None:
@@ -269,12 +269,13 @@ def test_stated_numbers_need_no_project(tmp_path: Path) -> None:
 
 
 def test_trainings_that_vary_too_much_are_told(tmp_path: Path) -> None:
-    shown = run(tmp_path, "concord", "plan", *STATED, "--sd-seeds", "0.01", "--seeds", "3", COLUMNS="200")  # fmt: skip
+    output = run(tmp_path, "concord", "plan", *STATED, "--sd-seeds", "0.01", "--seeds", "3", COLUMNS="200")  # fmt: skip
 
-    row = cells(shown.splitlines()[1])
+    row = cells(output.splitlines()[1])
     assert (row[1], row[5], row[8]) == ("3", "none", "8")
     assert (
-        "No number of users finds 0.02 of a model with 3 seeds: seeds alone vary too much." in shown
+        "No number of users finds 0.02 of a model with 3 seeds: seeds alone vary too much."
+        in output
     )
 
 
@@ -292,7 +293,7 @@ def test_the_picture_is_one_file_with_the_same_bytes_in_every_process(
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("inputs", "message"),
     [
         (["--sd", "0.2"], "--users is missing"),
         (["--tests", "3"], "--sd is missing"),
@@ -309,25 +310,25 @@ def test_the_picture_is_one_file_with_the_same_bytes_in_every_process(
 )
 def test_a_plan_that_cannot_be_is_refused(
     planned: Path,
-    given: list[str],
-    said: str,
+    inputs: list[str],
+    message: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(planned)
-    arguments = build_parser().parse_args(["plan", *given])
+    arguments = build_parser().parse_args(["plan", *inputs])
 
-    assert said in refusal_of(lambda: plan.run(arguments))
+    assert message in refusal_of(lambda: plan.run(arguments))
     assert capsys.readouterr().out == ""
 
 
 def test_without_results_a_plan_says_what_to_run(tmp_path: Path) -> None:
     (tmp_path / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
 
-    told = attempt(tmp_path, "concord", "plan")
+    process = attempt(tmp_path, "concord", "plan")
 
-    assert told.returncode == 2
-    assert "comparison.json: is not there yet\n  fix: run `dvc repro` first" in told.stderr
+    assert process.returncode == 2
+    assert "comparison.json: is not there yet\n  fix: run `dvc repro` first" in process.stderr
 
 
 @pytest.mark.whole
@@ -336,14 +337,14 @@ def test_the_gate_of_params_is_checked(demo: Path, tmp_path: Path) -> None:
     project = copied_from(demo, tmp_path)
     change_params(project, {"gate": {"guardrails": {"nDCG@10": 0.002}, "segments": {"activity": {"nDCG@10": 0.5}}, "success": ["nDCG@10"]}})  # fmt: skip
 
-    shown = run(project, "concord", "plan", COLUMNS="200")
+    output = run(project, "concord", "plan", COLUMNS="200")
 
     assert (
         "This gate can never pass a model that is just as good as popularity, except by luck"
-        in shown
+        in output
     )
-    assert "users needed, 1,192 at hand" in shown
-    assert "Success is found with 80\N{NO-BREAK SPACE}% power" in shown
-    table = shown[shown.index("guardrail  ") :].splitlines()
+    assert "users needed, 1,192 at hand" in output
+    assert "Success is found with 80\N{NO-BREAK SPACE}% power" in output
+    table = output[output.index("guardrail  ") :].splitlines()
     assert [line.split()[0] for line in table] == ["guardrail", "nDCG@10", "These"]
     assert table[-1] == "These users can show 4 other guardrails."

@@ -40,9 +40,9 @@ def _changed(before: str, old: str, new: str) -> str:
 
 def _around_value(line: str) -> tuple[str, str]:
     """All that is not the value: the key with its indentation; the comment with the space before it."""
-    key, _, rest = line.partition(": ")
-    value, mark, comment = rest.partition("#")
-    return key, value[len(value.rstrip()) :] + mark + comment
+    key, _, remainder = line.partition(": ")
+    value, marker, comment = remainder.partition("#")
+    return key, value[len(value.rstrip()) :] + marker + comment
 
 
 @pytest.mark.parametrize("name", cc.presets())
@@ -52,7 +52,7 @@ def test_only_values_differ_params_are_accepted_and_the_way_back_gives_the_same_
     start(REAL)
 
     pin(name)
-    out = capsys.readouterr().out
+    output = capsys.readouterr().out
 
     before, after = REAL.splitlines(keepends=True), _now().splitlines(keepends=True)
     assert [_around_value(line) for line in after] == [_around_value(line) for line in before]
@@ -61,16 +61,16 @@ def test_only_values_differ_params_are_accepted_and_the_way_back_gives_the_same_
     params, refusal = check_params()
     assert params is not None
     problems = refusal.problems if refusal else ()  # metrics that the preset rules out
-    assert all("evaluation.metrics" in each.where and str(each) in out for each in problems)
-    assert ("next: dvc repro" in out) is (not problems and bool(set(after) - set(before)))
-    pinned, wanted = params.pinned, cc.preset(name)
-    own = {
+    assert all("evaluation.metrics" in each.where and str(each) in output for each in problems)
+    assert ("next: dvc repro" in output) is (not problems and bool(set(after) - set(before)))
+    pinned, conventions = params.pinned, cc.preset(name)
+    actual = {
         knob
         for knob in STANDARD
-        if CONVENTION[knob].sets_scale and wanted.preset_values()[knob] is not None
+        if CONVENTION[knob].sets_scale and conventions.preset_values()[knob] is not None
     }
-    assert {k: v for k, v in pinned.as_dict().items() if k not in own} == {
-        k: v for k, v in wanted.as_dict().items() if k not in own
+    assert {k: v for k, v in pinned.as_dict().items() if k not in actual} == {
+        k: v for k, v in conventions.as_dict().items() if k not in actual
     }
     pin("standard")
     assert _now() == REAL
@@ -85,16 +85,16 @@ def test_line_ends_lists_spaces_and_quotes_stay_as_they_were_written(start: Star
 
     pin("wikipedia_exp")
 
-    wanted = _changed(text, "preset: standard", "preset: wikipedia_exp")
-    wanted = _changed(wanted, "ties: item_asc", "ties: given")
-    wanted = _changed(wanted, "duplicates: error", "duplicates: keep")
-    assert _now() == _changed(wanted, '"linear"', '"exp2"')
+    relevant = _changed(text, "preset: standard", "preset: wikipedia_exp")
+    relevant = _changed(relevant, "ties: item_asc", "ties: given")
+    relevant = _changed(relevant, "duplicates: error", "duplicates: keep")
+    assert _now() == _changed(relevant, '"linear"', '"exp2"')
 
 
 def test_a_file_without_a_last_line_end_gets_none(start: Start) -> None:
-    head, section, rest = REAL.partition("conventions:\n")
-    own, _, others = rest.partition("\n\nreport:")
-    start(f"{head}report:{others}\n{section}{own}")
+    head, section, remainder = REAL.partition("conventions:\n")
+    conventions, _, others = remainder.partition("\n\nreport:")
+    start(f"{head}report:{others}\n{section}{conventions}")
 
     pin("recbole")
 
@@ -117,11 +117,11 @@ def test_the_scale_of_the_grades_stays_unless_the_preset_says_null(start: Start)
     start(_changed(REAL, "relevance_threshold: 1", "relevance_threshold: 2"))
 
     pin("ranx")
-    kept = read_params().pinned
+    remaining = read_params().pinned
     pin("ms_recommenders")
     nulled = read_params().pinned
 
-    assert (kept.relevance_threshold, kept.err_max_grade) == (2, 3)
+    assert (remaining.relevance_threshold, remaining.err_max_grade) == (2, 3)
     assert (nulled.relevance_threshold, nulled.err_max_grade) == (None, 3)
     assert "  relevance_threshold: null # the lowest grade" in _now()
 
@@ -130,24 +130,26 @@ def test_missing_conventions_are_added_in_order_with_what_they_allow(
     start: Start, capsys: pytest.CaptureFixture[str]
 ) -> None:
     without = ("  hlu_norm:", "  ties:", "  overrides:")
-    kept = [line for line in REAL.splitlines(keepends=True) if not line.startswith(without)]
-    start("".join(kept))
+    remaining = [line for line in REAL.splitlines(keepends=True) if not line.startswith(without)]
+    start("".join(remaining))
 
     pin("standard")
 
     new = [line for line in _now().splitlines() if line.startswith(without)]
     ties = f"  ties: item_asc # {CONVENTION['ties'].allowed()}"
     assert new == [ties, "  hlu_norm: ideal # ideal | none", "  overrides: {}"]
-    assert [line for line in _now().splitlines(keepends=True) if line.rstrip() not in new] == kept
+    assert [
+        line for line in _now().splitlines(keepends=True) if line.rstrip() not in new
+    ] == remaining
     assert list(read_params().conventions) == ["preset", *STANDARD, "overrides"]
     assert "hlu_norm: (was missing) → ideal" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("rest", ["conventions:\n", ""])
-def test_a_section_without_entries_is_filled(start: Start, rest: str) -> None:
+@pytest.mark.parametrize("remainder", ["conventions:\n", ""])
+def test_a_section_without_entries_is_filled(start: Start, remainder: str) -> None:
     head, section, tail = REAL.partition("conventions:\n")
     after = tail[tail.index("\nreport:") :]
-    start(head + rest + after)
+    start(head + remainder + after)
 
     pin("standard")
 

@@ -14,7 +14,7 @@ from tests.project import ROOT, change_params
 WIDE = "400"  # columns: no cell is wrapped
 
 
-def _shown(one: str, other: str, capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
+def _printed_rows(one: str, other: str, capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
     """The cells of each row."""
     diff_presets(one, other)
     lines = capsys.readouterr().out.splitlines()
@@ -36,7 +36,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_each_side_has_its_value_and_meaning_and_the_metrics_that_change(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert _shown("wikipedia", "recohut_method0", capsys) == [
+    assert _printed_rows("wikipedia", "recohut_method0", capsys) == [
         ["convention", "wikipedia", "recohut_method0", "changes"],
         [
             "discount",
@@ -57,17 +57,17 @@ def test_each_side_has_its_value_and_meaning_and_the_metrics_that_change(
 def test_every_knob_that_differs_is_named_and_no_other(
     other: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ours, theirs = cc.preset("standard").preset_values(), cc.preset(other).preset_values()
+    conventions, actual = cc.preset("standard").preset_values(), cc.preset(other).preset_values()
 
-    header, *rows = _shown("standard", other, capsys)
+    header, *rows = _printed_rows("standard", other, capsys)
 
     assert header == ["convention", "standard", other, "changes"]
     general = [row[0] for row in rows if ", for " not in row[0]]
-    assert general == [knob for knob in STANDARD if ours[knob] != theirs[knob]]
+    assert general == [knob for knob in STANDARD if conventions[knob] != actual[knob]]
 
 
 def test_overrides_of_a_metric_are_rows_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = _shown("ms_recommenders", "ms_spark_map", capsys)
+    rows = _printed_rows("ms_recommenders", "ms_spark_map", capsys)
 
     assert [row for row in rows if ", for " in row[0]] == [
         [
@@ -82,21 +82,21 @@ def test_overrides_of_a_metric_are_rows_of_their_own(capsys: pytest.CaptureFixtu
 def test_a_metric_whose_overrides_agree_is_not_said_to_change(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    told = {row[0]: row[-1] for row in _shown("standard", "ir_measures", capsys)}
+    reported = {row[0]: row[-1] for row in _printed_rows("standard", "ir_measures", capsys)}
 
-    assert told["rr_cutoff"] == "no metric"  # RR is cut at k in both
-    assert told["ties"] == "every metric"
+    assert reported["rr_cutoff"] == "no metric"  # RR is cut at k in both
+    assert reported["ties"] == "every metric"
     assert (
-        told["score_dtype"] == "every metric but RR@k, RBP, ERR, Judged"
+        reported["score_dtype"] == "every metric but RR@k, RBP, ERR, Judged"
     )  # of RR those with a cutoff
 
 
 @pytest.mark.usefixtures("params")
 def test_params_yaml_is_what_is_pinned(capsys: pytest.CaptureFixture[str]) -> None:
-    header, *rows = _shown("params.yaml", "wikipedia", capsys)
+    header, *rows = _printed_rows("params.yaml", "wikipedia", capsys)
 
     assert header == ["convention", "params.yaml", "wikipedia", "changes"]
-    assert rows == _shown("standard", "wikipedia", capsys)[1:]
+    assert rows == _printed_rows("standard", "wikipedia", capsys)[1:]
     assert [row[0] for row in rows] == ["ties", "duplicates"]
 
 
@@ -116,7 +116,7 @@ def test_the_scale_of_the_data_is_no_difference_to_a_preset(
 
 @pytest.mark.usefixtures("params")
 def test_no_threshold_at_all_is_a_difference(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = _shown("params.yaml", "ms_recommenders", capsys)
+    rows = _printed_rows("params.yaml", "ms_recommenders", capsys)
 
     assert ["relevance_threshold", "1", "null"] in [row[:3] for row in rows]
 

@@ -43,7 +43,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_it_writes_the_sides_and_a_manifest_that_adds_up(project: Path) -> None:
-    shown = run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split", COLUMNS="100")  # fmt: skip
+    output = run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split", COLUMNS="100")  # fmt: skip
     manifest = manifest_of(project / "split")
     train, truth = (pl.read_parquet(project / "split" / f"{side}.parquet") for side in ("train", "truth"))  # fmt: skip
 
@@ -55,23 +55,23 @@ def test_it_writes_the_sides_and_a_manifest_that_adds_up(project: Path) -> None:
     assert manifest["files"]["train.parquet"]["rows"] == len(train)
     assert train["time"].max() < truth["time"].min() - 3600  # type: ignore[operator]
     assert truth.columns == ["user", "item", "time", "grade"]
-    assert "in the gap between train and truth" in shown
-    assert "data: {truth: {path: split/truth.parquet, columns: {time: time}}}" in shown
+    assert "in the gap between train and truth" in output
+    assert "data: {truth: {path: split/truth.parquet, columns: {time: time}}}" in output
     assert str(project) not in (project / "split" / "manifest.json").read_text(encoding="utf-8")
 
 
 def test_the_library_gives_the_same_as_the_command(project: Path) -> None:
     how = ("--how", "users", "--share", "0.3", "--last", "2", "--seed", "5")
     run(project, "concord", "split", "all.parquet", *how, "--into", "split")
-    found = cc.split(TABLE, "users", share=0.3, last=2, seed=5)
+    split = cc.split(TABLE, "users", share=0.3, last=2, seed=5)
 
     for side in ("train", "truth", "history"):
-        assert pl.read_parquet(project / "split" / f"{side}.parquet").equals(getattr(found, side))
+        assert pl.read_parquet(project / "split" / f"{side}.parquet").equals(getattr(split, side))
     written = manifest_of(project / "split")
-    assert written["left_out"] == found.manifest["left_out"]
-    assert written["counts"] == found.manifest["counts"]
+    assert written["left_out"] == split.manifest["left_out"]
+    assert written["counts"] == split.manifest["counts"]
     assert written["notes"]
-    assert set(written["notes"]) <= set(found.summary.splitlines())
+    assert set(written["notes"]) <= set(split.summary.splitlines())
 
 
 @pytest.mark.parametrize("how", [("--how", "leave-last-out", "--last", "2"), ("--how", "cold-items", "--share", "0.2")])  # fmt: skip
@@ -95,9 +95,9 @@ def test_text_puts_the_same_rows_on_each_side(tmp_path: Path, ending: str) -> No
     file = tmp_path / f"all.{ending}"
     TABLE.write_ndjson(file) if ending == "jsonl" else TABLE.write_csv(file)
     run(tmp_path, "concord", "split", file.name, "--how", "leave-last-out", "--into", "split")
-    found = cc.split(TABLE, "leave-last-out")
+    split = cc.split(TABLE, "leave-last-out")
 
-    for side, numbers in (("train", found.train), ("truth", found.truth)):
+    for side, numbers in (("train", split.train), ("truth", split.truth)):
         text = pl.read_parquet(tmp_path / "split" / f"{side}.parquet")
         assert set(text.with_columns(pl.col("user", "item").cast(pl.Int64)).rows()) == set(numbers.rows())  # fmt: skip
 
@@ -135,10 +135,10 @@ def test_a_split_that_is_there_is_kept_until_force_is_said(project: Path) -> Non
     users = ("--how", "users", "--share", "0.3")
     run(project, "concord", "split", "all.parquet", *users, "--into", "split")
     before = content_of(project / "split")
-    kept = attempt(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split")
+    process = attempt(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split")
 
-    assert kept.returncode == 2
-    assert "split/: holds manifest.json, train.parquet, truth.parquet, history.parquet\n  fix: name another folder, or add --force" in kept.stderr  # fmt: skip
+    assert process.returncode == 2
+    assert "split/: holds manifest.json, train.parquet, truth.parquet, history.parquet\n  fix: name another folder, or add --force" in process.stderr  # fmt: skip
     assert content_of(project / "split") == before
     run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split", "--force")
     assert sorted(content_of(project / "split")) == ["manifest.json", "train.parquet", "truth.parquet"]  # fmt: skip
@@ -209,7 +209,7 @@ def test_a_split_does_not_write_over_its_own_input(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--how", "last"), "command line: --how: 'last' is not a split method\n  fix: known: cold-items"),
         (("--how", "users", "--share", "1.5"), "command line: --share: is 1.5\n  fix: give a number between 0 and 1"),
@@ -220,12 +220,12 @@ def test_a_split_does_not_write_over_its_own_input(project: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_refused(
-    project: Path, arguments: tuple[str, ...], said: str
+    project: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     failed = attempt(project, "concord", "split", "all.parquet", "--into", "split", *arguments)
 
     assert failed.returncode == 2
-    assert said in failed.stderr
+    assert message in failed.stderr
     assert not (project / "split" / "manifest.json").exists()
     assert not (project / "split" / "train.parquet").exists()
 

@@ -22,7 +22,7 @@ GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b.c")
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Three evaluated projects, as far as a study reads them."""
     for seed, name in enumerate(("books", "films", "shop")):
         _project(tmp_path / name, comparison_of(MEANS, seed))
@@ -44,39 +44,42 @@ def _write(folder: Path, text: str) -> None:
 ALL = "datasets: {books: books, films: films, shop: {project: shop}}\n"
 
 
-def test_a_study_is_written_as_page_json_and_tables(here: Path, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
-    _write(here, ALL + "title: Three shops\nreport: out\n")
+def test_a_study_is_written_as_page_json_and_tables(working_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+    _write(working_folder, ALL + "title: Three shops\nreport: out\n")
 
     run_study("study.yaml")
 
-    found = json.loads((here / "out/study.json").read_text())
-    assert [each["name"] for each in found["datasets"]] == ["books", "films", "shop"]
-    assert [each["source"] for each in found["datasets"]] == ["books", "films", "shop"]
-    assert found["answers"][0]["sentence"] == "c wins under all 4 ways of aggregating nDCG@10."
-    assert found["omnibus"][0]["why_none"] == "Friedman's test needs 5 data sets; there are 3."
-    assert found["schema"] == 1
-    table = pl.read_parquet(here / "out/table.parquet")
+    content = json.loads((working_folder / "out/study.json").read_text())
+    assert [each["name"] for each in content["datasets"]] == ["books", "films", "shop"]
+    assert [each["source"] for each in content["datasets"]] == ["books", "films", "shop"]
+    assert content["answers"][0]["sentence"] == "c wins under all 4 ways of aggregating nDCG@10."
+    assert content["omnibus"][0]["why_none"] == "Friedman's test needs 5 data sets; there are 3."
+    assert content["schema"] == 1
+    table = pl.read_parquet(working_folder / "out/table.parquet")
     assert table.height == 3 * 3
-    assert pl.read_csv(here / "out/aggregations.csv").filter(winner=True)["model"].unique().to_list() == ["c"]  # fmt: skip
-    assert "c wins under all 4 ways" in (here / "out/report.html").read_text()
+    assert pl.read_csv(working_folder / "out/aggregations.csv").filter(winner=True)["model"].unique().to_list() == ["c"]  # fmt: skip
+    assert "c wins under all 4 ways" in (working_folder / "out/report.html").read_text()
     assert "c wins under all 4 ways of aggregating nDCG@10." in capsys.readouterr().out
 
 
-def test_paths_are_relative_to_the_folder_of_the_file_and_bytes_are_the_same(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    _write(here, ALL)
+def test_paths_are_relative_to_the_folder_of_the_file_and_bytes_are_the_same(working_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    _write(working_folder, ALL)
     run_study("study.yaml")
-    first = {f.name: f.read_bytes() for f in (here / "study").iterdir()}
-    (here / "elsewhere").mkdir()
-    monkeypatch.chdir(here / "elsewhere")
+    first = {f.name: f.read_bytes() for f in (working_folder / "study").iterdir()}
+    (working_folder / "elsewhere").mkdir()
+    monkeypatch.chdir(working_folder / "elsewhere")
 
     run_study("../study.yaml")
 
-    assert {f.name: f.read_bytes() for f in (here / "study").iterdir()} == first
-    assert not any(str(here).encode() in content for content in first.values())
+    assert {f.name: f.read_bytes() for f in (working_folder / "study").iterdir()} == first
+    assert not any(str(working_folder).encode() in content for content in first.values())
 
 
-def test_every_wrong_key_is_named_with_its_line(here: Path) -> None:
-    _write(here, "titel: x\ndatasets:\n  a b: books\n  films: {projct: films}\nmin_effect: much\n")
+def test_every_wrong_key_is_named_with_its_line(working_folder: Path) -> None:
+    _write(
+        working_folder,
+        "titel: x\ndatasets:\n  a b: books\n  films: {projct: films}\nmin_effect: much\n",
+    )
 
     message = refusal_of(lambda: read_study_file(Path("study.yaml")))
     assert "study.yaml: line 1, titel: is not a key that Concord knows\n  fix: did you mean 'title'?" in message  # fmt: skip
@@ -101,23 +104,25 @@ def test_every_wrong_key_is_named_with_its_line(here: Path) -> None:
         (ALL + "title: x\ntitle: y", "occurs more than once"),
     ],
 )
-def test_a_study_that_cannot_be_read_is_refused(here: Path, text: str, words: str) -> None:
-    _write(here, text)
+def test_a_study_that_cannot_be_read_is_refused(
+    working_folder: Path, text: str, words: str
+) -> None:
+    _write(working_folder, text)
 
     with pytest.raises(InputError, match=words):
         read_study_file(Path("study.yaml"))
 
 
-def test_no_file_says_what_to_write(here: Path) -> None:
+def test_no_file_says_what_to_write(working_folder: Path) -> None:
     with pytest.raises(InputError, match=r"there is no such file in this folder\n  fix: write `data"):  # fmt: skip
         run_study("study.yaml")
 
 
-def test_all_projects_that_are_not_evaluated_are_named(here: Path) -> None:
-    (here / "books/results/comparison/comparison.json").unlink()
-    (here / "films/params.yaml").unlink()
-    (here / "shop/results/comparison/comparison.json").write_text("{}")
-    _write(here, ALL)
+def test_all_projects_that_are_not_evaluated_are_named(working_folder: Path) -> None:
+    (working_folder / "books/results/comparison/comparison.json").unlink()
+    (working_folder / "films/params.yaml").unlink()
+    (working_folder / "shop/results/comparison/comparison.json").write_text("{}")
+    _write(working_folder, ALL)
 
     message = refusal_of(lambda: run_study("study.yaml"))
     assert "books, books/results/comparison/comparison.json: there is no such file: this project is not evaluated" in message  # fmt: skip
@@ -127,68 +132,70 @@ def test_all_projects_that_are_not_evaluated_are_named(here: Path) -> None:
 
 
 @pytest.mark.whole
-def test_a_revision_is_read_from_dvcs_cache(here: Path) -> None:
-    run(here, "git", "init", "-q")
-    run(here, "dvc", "init", "-q")
-    _lock(here)
-    run(here, "git", "add", "-A", "--", ":!films", ":!shop")
-    run(here, *GIT, "commit", "-qm", "one")
-    run(here, "git", "tag", "v1")
-    _project(here / "books", replace(comparison_of(MEANS, 9), title="later"))
-    _lock(here)
-    _write(here, "datasets: {then: {project: books, rev: v1}, now: books}\n")
+def test_a_revision_is_read_from_dvcs_cache(working_folder: Path) -> None:
+    run(working_folder, "git", "init", "-q")
+    run(working_folder, "dvc", "init", "-q")
+    _lock(working_folder)
+    run(working_folder, "git", "add", "-A", "--", ":!films", ":!shop")
+    run(working_folder, *GIT, "commit", "-qm", "one")
+    run(working_folder, "git", "tag", "v1")
+    _project(working_folder / "books", replace(comparison_of(MEANS, 9), title="later"))
+    _lock(working_folder)
+    _write(working_folder, "datasets: {then: {project: books, rev: v1}, now: books}\n")
 
     run_study("study.yaml")
 
-    found = json.loads((here / "study/study.json").read_text())
-    assert [(d["source"], d["title"]) for d in found["datasets"]] == [("books at v1", "Demo shop"), ("books", "later")]  # fmt: skip
-    folder = str(DvcLock(run(here, "git", "show", "v1:books/dvc.lock")).comparison)
-    (listed,) = json.loads(_cached(here, folder).read_text())
-    _cached(here, listed["md5"]).unlink()
+    content = json.loads((working_folder / "study/study.json").read_text())
+    assert [(d["source"], d["title"]) for d in content["datasets"]] == [("books at v1", "Demo shop"), ("books", "later")]  # fmt: skip
+    folder = str(DvcLock(run(working_folder, "git", "show", "v1:books/dvc.lock")).comparison)
+    (listed,) = json.loads(_cached(working_folder, folder).read_text())
+    _cached(working_folder, listed["md5"]).unlink()
     for then, words in {
         "{project: books, rev: v2}": "then, books: 'v2' is no revision",
         "{project: films, rev: v1}": "then, films: v1 holds no params.yaml",
         "{project: books, rev: v1}": "neither the cache of DVC nor a remote has it",
     }.items():
-        _write(here, f"datasets: {{then: {then}, now: books}}\n")
+        _write(working_folder, f"datasets: {{then: {then}, now: books}}\n")
         assert words in refusal_of(lambda: run_study("study.yaml"))
 
 
-def _lock(here: Path) -> None:
+def _lock(working_folder: Path) -> None:
     """Put the comparison of `books` into DVC's cache and into dvc.lock."""
-    run(here, "dvc", "add", "-q", "books/results/comparison")
-    (added,) = YAML(typ="safe").load(here / "books/results/comparison.dvc")["outs"]
+    run(working_folder, "dvc", "add", "-q", "books/results/comparison")
+    (added,) = YAML(typ="safe").load(working_folder / "books/results/comparison.dvc")["outs"]
     lock = {"outs": [{"path": "results/comparison", "md5": added["md5"]}]}
-    YAML().dump({"schema": "2.0", "stages": {"compare": lock}}, here / "books/dvc.lock")
+    YAML().dump({"schema": "2.0", "stages": {"compare": lock}}, working_folder / "books/dvc.lock")
 
 
-def _cached(here: Path, md5: str) -> Path:
-    return here / ".dvc/cache/files/md5" / md5[:2] / md5[2:]
+def _cached(working_folder: Path, md5: str) -> Path:
+    return working_folder / ".dvc/cache/files/md5" / md5[:2] / md5[2:]
 
 
 @pytest.mark.whole
-def test_a_study_is_logged_once_with_a_run_below_it_a_data_set(here: Path) -> None:
-    (here / "shop/results/mlflow").mkdir(parents=True)
+def test_a_study_is_logged_once_with_a_run_below_it_a_data_set(working_folder: Path) -> None:
+    (working_folder / "shop/results/mlflow").mkdir(parents=True)
     runs = {"comparison": "abc", "tracking_uri": "sqlite:///mlflow.db"}
-    (here / "shop/results/mlflow/runs.json").write_text(json.dumps(runs))
-    _write(here, ALL + "mlflow: {tracking_uri: 'sqlite:///mlflow.db', experiment: studies}\n")
+    (working_folder / "shop/results/mlflow/runs.json").write_text(json.dumps(runs))
+    _write(
+        working_folder, ALL + "mlflow: {tracking_uri: 'sqlite:///mlflow.db', experiment: studies}\n"
+    )
 
     run_study("study.yaml")
     run_study("study.yaml")
 
     from mlflow import MlflowClient
 
-    client = MlflowClient(f"sqlite:///{here}/mlflow.db")
+    client = MlflowClient(f"sqlite:///{working_folder}/mlflow.db")
     experiment = client.get_experiment_by_name("studies")
     assert experiment is not None
-    found = {r.info.run_name: r for r in client.search_runs([experiment.experiment_id])}
-    assert sorted(found) == ["Study", "books", "films", "shop"]
-    parent = found["Study"]
-    assert {r.data.tags["mlflow.parentRunId"] for n, r in found.items() if n != "Study"} == {parent.info.run_id}  # fmt: skip
-    assert found["shop"].data.tags["concord.comparison_run"] == "abc"
+    actual = {r.info.run_name: r for r in client.search_runs([experiment.experiment_id])}
+    assert sorted(actual) == ["Study", "books", "films", "shop"]
+    parent = actual["Study"]
+    assert {r.data.tags["mlflow.parentRunId"] for n, r in actual.items() if n != "Study"} == {parent.info.run_id}  # fmt: skip
+    assert actual["shop"].data.tags["concord.comparison_run"] == "abc"
     assert parent.data.metrics["wins/ndcg_at_10.c"] == 3.0
     assert parent.data.tags["concord.winner.ndcg_at_10"] == "c"
     assert sorted(a.path for a in client.list_artifacts(parent.info.run_id)) == ["report.html", "study.json"]  # fmt: skip
-    _project(here / "shop", comparison_of(MEANS, 7))
+    _project(working_folder / "shop", comparison_of(MEANS, 7))
     run_study("study.yaml")
     assert len(client.search_runs([experiment.experiment_id])) == 8  # another study

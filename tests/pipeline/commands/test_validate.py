@@ -23,14 +23,14 @@ def _validated(project: Path) -> tuple[int, str, str]:
 
 
 def test_a_sound_project_is_told_file_by_file(project: Path) -> None:
-    code, said, wrong = _validated(project)
+    code, message, wrong = _validated(project)
 
     assert (code, wrong) == (0, "")
-    assert [line.partition(":")[0] for line in said.splitlines() if line[0] != " "] == [
+    assert [line.partition(":")[0] for line in message.splitlines() if line[0] != " "] == [
         "truth", "train", "items", "users", "popularity", "item-knn", "ease", "ease-recent", "als", "no problem found",
     ]  # fmt: skip
-    assert "popularity: 36,000 rows, 1,200 users\n" in said
-    assert said.endswith("no problem found: `dvc repro` evaluates\n")
+    assert "popularity: 36,000 rows, 1,200 users\n" in message
+    assert message.endswith("no problem found: `dvc repro` evaluates\n")
     assert not (project / "results").exists()
 
 
@@ -42,18 +42,18 @@ def test_problems_of_all_files_are_told_at_once(project: Path) -> None:
         {"models.als": {"path": "data/bad.csv"}, "data.truth": {"path": "data/truth.csv"}},
     )
 
-    code, said, wrong = _validated(project)
+    code, message, wrong = _validated(project)
 
     assert code == 2
     assert wrong.startswith("data/truth.csv: line 2 and line 3 (user 'u1', item 'a')")
     assert "data/bad.csv: line 2, column 'item' (user 'u1', item ''): is blank" in wrong
-    assert "als: 1 problem\n" in said
-    assert "ease: 34,170 rows" in said
+    assert "als: 1 problem\n" in message
+    assert "ease: 34,170 rows" in message
     assert not (project / "results").exists()
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Path:
+def own_project(tmp_path: Path) -> Path:
     """A small project of the test's own, of one model."""
     project = copied(tmp_path)
     (project / "data/truth.csv").write_text("user,item,points\nu1,A1,4\nu2,A2,5\n")
@@ -103,50 +103,50 @@ def own(tmp_path: Path) -> Path:
     ],
 )
 def test_what_only_a_later_stage_would_meet_is_told_now(
-    own: Path, change: dict[str, Any], message: str
+    own_project: Path, change: dict[str, Any], message: str
 ) -> None:
-    change_params(own, change)
+    change_params(own_project, change)
 
-    assert _validated(own)[::2] == (2, message)
+    assert _validated(own_project)[::2] == (2, message)
 
 
-def test_grades_that_no_convention_fits_end_the_stage(own: Path) -> None:
-    change_params(own, {"data.truth": {"path": "data/truth.csv"}})
-    run_stages(own, "load-truth", "load-background users", "load pop")
-    done = attempt(own, "concord", "stage", "evaluate", "pop")
+def test_grades_that_no_convention_fits_end_the_stage(own_project: Path) -> None:
+    change_params(own_project, {"data.truth": {"path": "data/truth.csv"}})
+    run_stages(own_project, "load-truth", "load-background users", "load pop")
+    done = attempt(own_project, "concord", "stage", "evaluate", "pop")
 
     assert done.returncode != 0
     assert "conventions.relevance_threshold: is 4, and the highest grade" in done.stderr
 
 
-def test_ids_that_hardly_mean_what_they_say_are_told(own: Path) -> None:
-    (own / "data/pop.csv").write_text("user,item\nu1,a1\nu2,a2\n")
+def test_ids_that_hardly_mean_what_they_say_are_told(own_project: Path) -> None:
+    (own_project / "data/pop.csv").write_text("user,item\nu1,a1\nu2,a2\n")
 
-    code, said, _ = _validated(own)
+    code, message, _ = _validated(own_project)
 
     assert code == 0
     assert (
         "pop: warning: 2 items would match the ground truth but for capitals or leading zeros\n"
-        in said
+        in message
     )
-    assert "pop: warning: none of its items occurs in the ground truth\n" in said
+    assert "pop: warning: none of its items occurs in the ground truth\n" in message
 
 
-def test_with_a_wrong_params_file_the_others_wait(own: Path) -> None:
-    text = (own / "params.yaml").read_text()
-    (own / "params.yaml").write_text(text.replace("  wilcoxon:", "  wilcoxn:"))
+def test_with_a_wrong_params_file_the_others_wait(own_project: Path) -> None:
+    text = (own_project / "params.yaml").read_text()
+    (own_project / "params.yaml").write_text(text.replace("  wilcoxon:", "  wilcoxn:"))
 
-    code, said, wrong = _validated(own)
+    code, message, wrong = _validated(own_project)
 
-    assert (code, said) == (2, "the files are not read until params.yaml is valid\n")
+    assert (code, message) == (2, "the files are not read until params.yaml is valid\n")
     assert wrong.count("\n  fix:") == 1  # not: `wilcoxon` is missing
     assert "did you mean 'wilcoxon'?" in wrong
 
 
-def test_params_and_files_are_told_in_one_run(own: Path) -> None:
-    (own / "data/pop.csv").write_text("user,item\nu1,\n")
+def test_params_and_files_are_told_in_one_run(own_project: Path) -> None:
+    (own_project / "data/pop.csv").write_text("user,item\nu1,\n")
     change_params(
-        own,
+        own_project,
         {
             "evaluation.metrics": ["nDCG", "recall@20", "map", "NDCG"],
             "comparison.primary": ["nDCG@11"],
@@ -154,10 +154,10 @@ def test_params_and_files_are_told_in_one_run(own: Path) -> None:
         },
     )
 
-    code, said, wrong = _validated(own)
+    code, actual, wrong = _validated(own_project)
 
     assert code == 2
-    assert "pop: 1 problem\n" in said
+    assert "pop: 1 problem\n" in actual
     for message in (
         "'recall' is not in the catalogue; did you mean 'R@20'?",
         "'map' is not in the catalogue; did you mean 'AP'?",
@@ -169,28 +169,28 @@ def test_params_and_files_are_told_in_one_run(own: Path) -> None:
         assert message in wrong
 
 
-def test_a_name_that_no_file_may_have_is_told_with_all_else(own: Path) -> None:
+def test_a_name_that_no_file_may_have_is_told_with_all_else(own_project: Path) -> None:
     name = "m" * 300
     change_params(
-        own, {"models": {name: {"path": "data/pop.csv"}, "other": {"path": "data/pop.csv"}}}
+        own_project, {"models": {name: {"path": "data/pop.csv"}, "other": {"path": "data/pop.csv"}}}
     )
 
-    code, said, wrong = _validated(own)
+    code, message, wrong = _validated(own_project)
 
     assert code == 2
-    assert "other: " in said
+    assert "other: " in message
     assert "cannot be the name of a model\n  fix: use letters, digits" in wrong
 
 
-def test_the_fix_of_a_repeated_item_names_all_that_has_to_change(own: Path) -> None:
-    (own / "data/pop.csv").write_text("user,item\nu1,A1\nu1,A1\nu2,A1\n")
-    _, _, wrong = _validated(own)
+def test_the_fix_of_a_repeated_item_names_all_that_has_to_change(own_project: Path) -> None:
+    (own_project / "data/pop.csv").write_text("user,item\nu1,A1\nu1,A1\nu2,A1\n")
+    _, _, wrong = _validated(own_project)
     fix = "set `conventions.duplicates` to keep, first or drop, and `conventions.preset` to custom"
-    change_params(own, {"conventions.duplicates": "first", "conventions.preset": "custom"})
+    change_params(own_project, {"conventions.duplicates": "first", "conventions.preset": "custom"})
 
     assert fix in wrong
-    assert fix not in _validated(own)[2]
-    assert "conventions" not in _validated(own)[2]
+    assert fix not in _validated(own_project)[2]
+    assert "conventions" not in _validated(own_project)[2]
 
 
 OUT_OF_STAGES = """stages:
@@ -233,8 +233,10 @@ def test_what_a_stage_will_make_is_no_problem(
 
 
 def test_what_dvc_keeps_is_fetched_and_what_nobody_makes_is_missing(untrained: Path) -> None:
-    kept = "outs:\n- {md5: d41d8cd98f00b204e9800998ecf8427e, size: 0, hash: md5, path: test.csv}\n"
-    write(untrained, {"data/test.csv.dvc": kept})
+    remaining = (
+        "outs:\n- {md5: d41d8cd98f00b204e9800998ecf8427e, size: 0, hash: md5, path: test.csv}\n"
+    )
+    write(untrained, {"data/test.csv.dvc": remaining})
     (untrained / "data/test.csv").unlink()
     (untrained / "out/popular.csv").unlink()
 

@@ -84,11 +84,11 @@ def test_means_and_verdicts_are_those_of_the_comparison(project: Path) -> None:
 
 
 def test_every_decision_on_this_truth_is_counted_once(project: Path) -> None:
-    said = " ".join(run(project, "concord", "history", "--csv", "../history.csv").split())
+    output = " ".join(run(project, "concord", "history", "--csv", "../history.csv").split())
 
     # one list on two labels; two new lists; and all of it again under other conventions
-    assert f"3 comparisons with {1 * 2 + 2 * 2 + 2 * 2} decisions" in said
-    assert "chance" not in said
+    assert f"3 comparisons with {1 * 2 + 2 * 2 + 2 * 2} decisions" in output
+    assert "chance" not in output
     written = pl.read_csv(project.parent / "history.csv", infer_schema_length=None)
     assert written["mean"].to_list() == [row["mean"] for row in _table(project)]
 
@@ -103,7 +103,7 @@ def test_a_revision_since_which_nothing_changed_is_refused(project: Path) -> Non
 def test_a_revision_whose_results_are_gone_is_a_row_with_what_git_has(project: Path) -> None:
     before = _by_model(_table(project), "Two models")
     with cache_without(project, "v1", "results/comparison"):
-        shown = run(project, "concord", "history", COLUMNS="200")
+        output = run(project, "concord", "history", COLUMNS="200")
         rows = _by_model(_table(project), "Two models")
         after = _by_model(_table(project), "Another ease, and a new model")
 
@@ -114,8 +114,8 @@ def test_a_revision_whose_results_are_gone_is_a_row_with_what_git_has(project: P
     assert after["ease R@20"]["change"] is None
     assert after["ease R@20"]["note"] == "the revision before cannot be read"
     assert after["ease R@20"]["changed"] == "new: recent; other lists: ease"
-    assert "note: 1 revision cannot be read in full" in shown
-    assert "3 comparisons with 10 decisions" in shown
+    assert "note: 1 revision cannot be read in full" in output
+    assert "3 comparisons with 10 decisions" in output
 
 
 def test_users_values_that_are_gone_leave_the_row_without_a_difference(project: Path) -> None:
@@ -158,8 +158,8 @@ LABEL = "nDCG@10"
 
 @pytest.fixture(scope="module")
 def trainings(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    made = made_once(tmp_path_factory, worker_id, trainings_project) / "a project"
-    return copied_from(made, tmp_path_factory.mktemp("trainings"))
+    path = made_once(tmp_path_factory, worker_id, trainings_project) / "a project"
+    return copied_from(path, tmp_path_factory.mktemp("trainings"))
 
 
 def trainings_project(folder: Path) -> None:
@@ -172,8 +172,8 @@ def trainings_project(folder: Path) -> None:
         trained = lists.with_columns(pl.col("score") + noise)
         trained.write_parquet(project / f"data/demo/ease-{seed}.parquet")
     settings = {"comparison.baseline": "knn", "comparison.primary": [LABEL], "segments": {}, "background": {}}  # fmt: skip
-    asked = {"evaluation.metrics": ["nDCG"], "evaluation.ks": [10], "evaluation.panel": False}
-    change_params(project, settings | asked | _models(3))
+    requested = {"evaluation.metrics": ["nDCG"], "evaluation.ks": [10], "evaluation.panel": False}
+    change_params(project, settings | requested | _models(3))
     _evaluated(project, "models", "knn", "ease-1", "ease-2", "ease-3")
     change_params(project, _numbered(3))
     _evaluated(project, "one")
@@ -206,8 +206,8 @@ def _history(trainings: Path, model: str) -> list[dict[str, Any]]:
 
 
 def _diff(trainings: Path, *arguments: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run(trainings, "concord", "diff", *arguments, "--json"))
-    return found
+    content: dict[str, Any] = json.loads(run(trainings, "concord", "diff", *arguments, "--json"))
+    return content
 
 
 def test_a_model_is_held_against_its_former_trainings_together(trainings: Path) -> None:
@@ -219,8 +219,8 @@ def test_a_model_is_held_against_its_former_trainings_together(trainings: Path) 
     expected = fmean(a - b for a, b in zip(now, then, strict=True))
 
     for revision in ("one", "models"):
-        found = _diff(trainings, revision)
-        (ease,) = [row for row in found["changes"] if row["model"] == "ease"]
+        result = _diff(trainings, revision)
+        (ease,) = [row for row in result["changes"] if row["model"] == "ease"]
         assert ease["difference"] == pytest.approx(expected, abs=1e-12)
     assert _history(trainings, "ease")[-1]["change"] == pytest.approx(expected, abs=1e-12)
 
@@ -246,12 +246,12 @@ def test_a_training_is_no_model_and_the_fix_names_the_model(trainings: Path) -> 
 
 
 def test_a_gate_refuses_only_a_model_of_which_the_revision_has_nothing(trainings: Path) -> None:
-    kept = (trainings / "params.yaml").read_bytes()
+    content = (trainings / "params.yaml").read_bytes()
     change_params(trainings, {"comparison.replicates": {"new": {1: "ease-4", 2: "ease-3"}}, "gate.models": ["new"]})  # fmt: skip
     some = attempt(trainings, "concord", "gate", "one")
     change_params(trainings, _models(4) | {"comparison.replicates": {}, "gate.models": ["ease-4"]})
     none = attempt(trainings, "concord", "gate", "one")
-    (trainings / "params.yaml").write_bytes(kept)
+    (trainings / "params.yaml").write_bytes(content)
 
     assert "trainings that are not in one: ease-4" in some.stdout, some.stderr
     assert none.returncode == 2
@@ -264,23 +264,23 @@ def test_a_model_is_one_decision_whether_or_not_its_results_are_in_the_cache(
     """Three models, then one of their lists, then one of four."""
     cache, aside = trainings / ".dvc/cache/files", trainings / ".dvc/aside"
     with chdir(trainings):
-        there = history().reuse
+        remote = history().reuse
         cache.rename(aside)
         gone = history().reuse
         aside.rename(cache)
 
-    assert there is not None
-    assert (there.comparisons, there.decisions) == (3, 5)
-    assert gone == there
+    assert remote is not None
+    assert (remote.comparisons, remote.decisions) == (3, 5)
+    assert gone == remote
 
 
 def test_history_says_where_a_shown_model_has_trainings_that_no_interval_covers(
     trainings: Path,
 ) -> None:
-    said = "intervals and verdicts are over users: other trainings of ease are not in them"
+    message = "intervals and verdicts are over users: other trainings of ease are not in them"
     with chdir(trainings):
-        assert history().notes == history("models").notes == (said,)
-    assert f"note: {said}" in run(trainings, "concord", "history", COLUMNS="200")
+        assert history().notes == history("models").notes == (message,)
+    assert f"note: {message}" in run(trainings, "concord", "history", COLUMNS="200")
 
     run(trainings, "git", "checkout", "-q", "models")
     with chdir(trainings):
@@ -290,12 +290,12 @@ def test_history_says_where_a_shown_model_has_trainings_that_no_interval_covers(
 
 
 def test_a_gate_says_that_it_decides_over_users(trainings: Path) -> None:
-    said = "decided over users: other trainings of ease are not in the intervals"
+    message = "decided over users: other trainings of ease are not in the intervals"
 
     for revision in ([], ["one"]):
-        assert f"note: {said}" in run(trainings, "concord", "gate", *revision, COLUMNS="200")
-    kept = (trainings / "params.yaml").read_bytes()
+        assert f"note: {message}" in run(trainings, "concord", "gate", *revision, COLUMNS="200")
+    content = (trainings / "params.yaml").read_bytes()
     change_params(trainings, {"gate.models": ["knn"]})
     of_another = run(trainings, "concord", "gate", "one")
-    (trainings / "params.yaml").write_bytes(kept)
-    assert said not in of_another
+    (trainings / "params.yaml").write_bytes(content)
+    assert message not in of_another

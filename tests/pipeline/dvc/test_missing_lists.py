@@ -10,12 +10,12 @@ from concord.pipeline.dvc.lock import DvcLock
 from concord.pipeline.dvc.revision import RevisionResults
 from tests.metrics_core.comparison.tables import config_for, evaluated_of
 
-ASKED = config_for(["nDCG@10"], "als")
-NOW = evaluated_of(ASKED, {"nDCG@10": [0.0] * 60 + [0.5] * 40})
-THEN = evaluated_of(ASKED, {"nDCG@10": [0.4, 0.5] * 50})
+CONFIG = config_for(["nDCG@10"], "als")
+NOW = evaluated_of(CONFIG, {"nDCG@10": [0.0] * 60 + [0.5] * 40})
+THEN = evaluated_of(CONFIG, {"nDCG@10": [0.4, 0.5] * 50})
 
 
-def _lacking(evaluated: ModelResult, n: int) -> ModelResult:
+def _without_lists(evaluated: ModelResult, n: int) -> ModelResult:
     users = {"evaluated": 100, "without_list": n}
     return replace(evaluated, summary={**evaluated.summary, "users": users})
 
@@ -25,9 +25,9 @@ def _lacking(evaluated: ModelResult, n: int) -> ModelResult:
     [(50, 0, "worse"), (51, 0, "not_comparable"), (0, 51, "not_comparable")],
 )
 def test_a_change_is_judged_where_lists_are_there(now: int, then: int, verdict: str) -> None:
-    before = RevisionResults("v1", {}, ["als"], {"als": _lacking(THEN, then)})
+    before = RevisionResults("v1", {}, ["als"], {"als": _without_lists(THEN, then)})
 
-    (change,) = changes(ASKED, {"als": _lacking(NOW, now)}, before)
+    (change,) = changes(CONFIG, {"als": _without_lists(NOW, now)}, before)
 
     assert change.verdict == verdict
     assert (change.p is None) == (verdict == "not_comparable")

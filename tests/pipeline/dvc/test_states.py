@@ -82,21 +82,21 @@ class Project:
             each.mkdir()
         run(self.folder, "git", "init", "-q")
 
-    def commit(self, mark: str, lists: str, *, truth: str = "t1") -> None:
+    def commit(self, marker: str, lists: str, *, truth: str = "t1") -> None:
         """A comparison of `als`, whose lists are known by `lists`, with a baseline."""
-        self.put(mark, json.dumps(sample.two_models()))
-        self.lock(mark, lists, truth=truth)
+        self.put(marker, json.dumps(sample.two_models()))
+        self.lock(marker, lists, truth=truth)
 
-    def put(self, mark: str, comparison: str) -> None:
-        (self.files / f"json-{mark}").write_text(comparison)
-        listing = [{"md5": f"json-{mark}", "relpath": "comparison.json"}]
-        (self.files / f"{mark}.dir").write_text(json.dumps(listing))
+    def put(self, marker: str, comparison: str) -> None:
+        (self.files / f"json-{marker}").write_text(comparison)
+        listing = [{"md5": f"json-{marker}", "relpath": "comparison.json"}]
+        (self.files / f"{marker}.dir").write_text(json.dumps(listing))
 
-    def lock(self, mark: str, lists: str, **other: str) -> None:
+    def lock(self, marker: str, lists: str, **other: str) -> None:
         loads = "".join(LOAD.format(model=m, mark=x) for m, x in (("als", lists), ("base", "b1")))
-        text = LOCK.format(mark=mark, loads=loads, **(USUAL | other))
+        text = LOCK.format(mark=marker, loads=loads, **(USUAL | other))
         (self.folder / "dvc.lock").write_text(text)
-        commit(self.folder, mark)
+        commit(self.folder, marker)
 
     def states(self) -> list[State]:
         with chdir(self.folder):
@@ -107,8 +107,8 @@ class Project:
             cache.return_value.find = self._cached
             return history()
 
-    def _cached(self, mark: str) -> Path | None:
-        path = self.files / mark
+    def _cached(self, marker: str) -> Path | None:
+        path = self.files / marker
         return path if path.is_file() else None
 
 
@@ -146,11 +146,11 @@ def test_a_comparison_that_cannot_be_read_says_why_and_is_a_row(
     (report / "primary.json").write_text(json.dumps(primary))
     project.lock("c1", "l1")
 
-    (found,) = project.states()
+    (result,) = project.states()
 
-    assert found.comparison is None
-    assert why in found.gone
-    assert found.primary == primary
+    assert result.comparison is None
+    assert why in result.gone
+    assert result.primary == primary
 
 
 def test_damage_in_the_cache_is_a_row(project: Project) -> None:
@@ -251,11 +251,11 @@ def test_a_last_lock_file_that_cannot_be_read_does_not_end_the_count(project: Pr
     _conflict(project)
     (project.folder / "dvc.lock").write_text("x")
 
-    found = project.history()
+    result = project.history()
 
-    assert [each.name == "working tree" for each in found.revisions] == [False, False, True]
-    assert found.reuse is not None
-    assert found.reuse.comparisons == 1
+    assert [each.name == "working tree" for each in result.revisions] == [False, False, True]
+    assert result.reuse is not None
+    assert result.reuse.comparisons == 1
 
 
 def test_a_lock_file_that_was_removed_is_no_row(project: Project) -> None:
@@ -311,27 +311,27 @@ def test_decisions_are_counted_where_lists_labels_or_conventions_are_new(project
     project.lock("c4", "l1")  # those of the first again
     project.lock("c5", "l1", gain="exp2")  # 3: other conventions
 
-    found = count_reuse(project.states(), 0.95)
+    result = count_reuse(project.states(), 0.95)
 
-    assert found is not None
-    assert (found.comparisons, found.decisions, found.severity) == (3, 3, None)
-    assert found.chance == pytest.approx(1 - 0.975**3)
+    assert result is not None
+    assert (result.comparisons, result.decisions, result.severity) == (3, 3, None)
+    assert result.chance == pytest.approx(1 - 0.975**3)
 
 
 def test_what_is_said_grows_with_the_count_and_ends_with_another_truth(project: Project) -> None:
     project.lock("c0", "l0", truth="t0")
     for i in range(1, 29):
         project.lock(f"c{i}", f"l{i}")
-    found = project.states()
-    said = {i: count_reuse(found[: i + 1], 0.95) for i in (0, 1, 4, 5, 27, 28)}
+    result = project.states()
+    message = {i: count_reuse(result[: i + 1], 0.95) for i in (0, 1, 4, 5, 27, 28)}
 
-    assert {i: each and each.comparisons for i, each in said.items()} == {0: 1, **{i: i for i in said if i}}  # fmt: skip
-    assert [each and each.severity for each in said.values()] == [None, None, None, "notice", "notice", "serious"]  # fmt: skip
-    assert said[1] is not None
-    assert said[1].sentence.startswith("1 comparison with 1 decision (")
-    assert said[28] is not None
-    assert "up to 50.8" in said[28].sentence
-    assert "decide on a truth that has not been asked yet" in said[28].sentence
+    assert {i: each and each.comparisons for i, each in message.items()} == {0: 1, **{i: i for i in message if i}}  # fmt: skip
+    assert [each and each.severity for each in message.values()] == [None, None, None, "notice", "notice", "serious"]  # fmt: skip
+    assert message[1] is not None
+    assert message[1].sentence.startswith("1 comparison with 1 decision (")
+    assert message[28] is not None
+    assert "up to 50.8" in message[28].sentence
+    assert "decide on a truth that has not been asked yet" in message[28].sentence
 
 
 @pytest.fixture(scope="module")
@@ -361,24 +361,24 @@ def _locked(root: Path, content: str) -> None:
 
 def test_commits_of_the_branch_that_changed_the_lock_oldest_first(repository: Path) -> None:
     with chdir(repository):
-        found = commits()
+        result = commits()
 
-    assert [each.subject for each in found] == ["one", "merge of side", "three"]
-    assert [each.tags for each in found] == [("after-one",), ("merged",), ()]
+    assert [each.subject for each in result] == ["one", "merge of side", "three"]
+    assert [each.tags for each in result] == [("after-one",), ("merged",), ()]
 
 
-ODD = "a\u2028b\u2029c\x85d\fe\vf\x1cg\rh\x1fi"
+LINE_BREAKS = "a\u2028b\u2029c\x85d\fe\vf\x1cg\rh\x1fi"
 
 
 @pytest.fixture
-def odd(tmp_path: Path) -> Path:
+def unusual_history(tmp_path: Path) -> Path:
     """Three commits with words that break lines, and tags of all kinds."""
     git(tmp_path, "init", "-q", "-b", "main")
-    for name in ("one", ODD, "three"):
+    for name in ("one", LINE_BREAKS, "three"):
         (tmp_path / "dvc.lock").write_text(name)
         commit(tmp_path, name)
     git(tmp_path, "tag", "v\u2028\u00a0\x85v", "HEAD~1")
-    git(tmp_path, "tag", "-a", "-m", ODD, "annotated", "HEAD~1")
+    git(tmp_path, "tag", "-a", "-m", LINE_BREAKS, "annotated", "HEAD~1")
     git(tmp_path, "-c", "advice.nestedTag=false", "tag", "-a", "-m", "x", "nested", "annotated")
     git(tmp_path, "tag", "of-a-file", "HEAD:dvc.lock")
     git(tmp_path, "branch", "annotated")
@@ -387,45 +387,48 @@ def odd(tmp_path: Path) -> Path:
 
 
 @pytest.mark.fault(40, "`history`: subjects and tags are read as they are, whatever the settings")
-def test_characters_that_break_lines_stay_in_subjects_and_tags(odd: Path) -> None:
-    with chdir(odd):
-        found = commits()
+def test_characters_that_break_lines_stay_in_subjects_and_tags(unusual_history: Path) -> None:
+    with chdir(unusual_history):
+        result = commits()
 
-    assert [each.subject for each in found] == ["one", ODD, "three"]
-    assert [each.tags for each in found] == [(), ("annotated", "nested", "v\u2028\u00a0\x85v"), ()]
+    assert [each.subject for each in result] == ["one", LINE_BREAKS, "three"]
+    assert [each.tags for each in result] == [(), ("annotated", "nested", "v\u2028\u00a0\x85v"), ()]
 
 
 @pytest.mark.fault(40, "`history`: subjects and tags are read as they are, whatever the settings")
-def test_settings_of_git_do_not_change_the_history(odd: Path) -> None:
-    with chdir(odd):
+def test_settings_of_git_do_not_change_the_history(unusual_history: Path) -> None:
+    with chdir(unusual_history):
         expected = commits()
         settings = {"log.showSignature": "true", "log.follow": "true", "log.date": "raw", "i18n.logOutputEncoding": "UTF-16", "color.ui": "always", "core.abbrev": "4", "log.decorate": "full", "format.pretty": "fuller", "core.quotePath": "true"}  # fmt: skip
         for key, value in settings.items():
-            git(odd, "config", key, value)
-        found = commits()
+            git(unusual_history, "config", key, value)
+        result = commits()
 
-    assert [replace(each, short="") for each in found] == [replace(each, short="") for each in expected]  # fmt: skip
+    assert [replace(each, short="") for each in result] == [replace(each, short="") for each in expected]  # fmt: skip
 
 
 @pytest.mark.fault(40, "`history`: subjects and tags are read as they are, whatever the settings")
-def test_a_signature_is_no_part_of_the_history(odd: Path) -> None:
-    signed = git(odd, "cat-file", "commit", "HEAD").replace("\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n", 1)  # fmt: skip
-    (odd / "signed").write_text(signed, newline="")
-    name = git(odd, "hash-object", "-t", "commit", "-w", "signed").strip()
-    git(odd, "update-ref", "refs/heads/main", name)
-    git(odd, "config", "log.showSignature", "true")
+def test_a_signature_is_no_part_of_the_history(unusual_history: Path) -> None:
+    signed = git(unusual_history, "cat-file", "commit", "HEAD").replace("\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n", 1)  # fmt: skip
+    (unusual_history / "signed").write_text(signed, newline="")
+    name = git(unusual_history, "hash-object", "-t", "commit", "-w", "signed").strip()
+    git(unusual_history, "update-ref", "refs/heads/main", name)
+    git(unusual_history, "config", "log.showSignature", "true")
 
-    with chdir(odd):
+    with chdir(unusual_history):
         assert [each.name for each in commits()][-1] == name
-        assert [each.subject for each in commits()] == ["one", ODD, "three"]
+        assert [each.subject for each in commits()] == ["one", LINE_BREAKS, "three"]
 
 
 @pytest.mark.fault(41, "`history`: a missing tree or commit is refused with the words of git")
-def test_a_history_that_git_cannot_walk_is_refused_with_words_of_git(odd: Path) -> None:
-    name = git(odd, "rev-parse", "HEAD~1^{tree}").strip()
-    (odd / ".git/objects" / name[:2] / name[2:]).unlink()
+def test_a_history_that_git_cannot_walk_is_refused_with_words_of_git(unusual_history: Path) -> None:
+    name = git(unusual_history, "rev-parse", "HEAD~1^{tree}").strip()
+    (unusual_history / ".git/objects" / name[:2] / name[2:]).unlink()
 
-    with chdir(odd), pytest.raises(InputError, match=f"(?s)unable to read tree.*{name}.*git fsck"):
+    with (
+        chdir(unusual_history),
+        pytest.raises(InputError, match=f"(?s)unable to read tree.*{name}.*git fsck"),
+    ):
         commits()
 
 
@@ -452,9 +455,9 @@ def test_git_is_not_asked_for_each_file_that_is_only_on_a_remote(tmp_path: Path)
     names = git(clone, "rev-list", "--reverse", "HEAD").split()
     origin.rename(tmp_path / "gone")
     with patch("concord.pipeline.dvc.git.subprocess.run", wraps=subprocess.run) as processes:
-        found = blobs_at(names, "dvc.lock", clone)
+        result = blobs_at(names, "dvc.lock", clone)
 
-    assert [blob is None for blob in found] == [True] * 5 + [False]
+    assert [blob is None for blob in result] == [True] * 5 + [False]
     assert len(processes.call_args_list) == 2
 
 
@@ -496,40 +499,42 @@ def test_every_hash_is_that_of_the_yaml() -> None:
     assert list(lock.stages) == list(STAGES)
     for name, stage in STAGES.items():
         assert lock.stage(name).output_hashes() == {
-            out["path"]: out["md5"] for out in stage["outs"]
+            output["path"]: output["md5"] for output in stage["outs"]
         }
 
 
 def test_results_and_truth_are_found_by_what_params_yaml_named_them() -> None:
     lock = DvcLock(TEXT)
-    evaluated = {out["path"]: out["md5"] for out in STAGES["evaluate@ease"]["outs"]}
+    evaluated = {output["path"]: output["md5"] for output in STAGES["evaluate@ease"]["outs"]}
 
     assert lock.result_hash("ease", "per_user") == evaluated["results/per_user/ease.parquet"]
     assert lock.result_hash("ease", "summary") == evaluated["results/summary/ease.json"]
-    assert lock.truth == _given("load-truth", "data/demo/truth.parquet")
+    assert lock.truth == _dependency_hash("load-truth", "data/demo/truth.parquet")
     assert lock.background == {
-        name: _given(f"load-background@{name}", f"data/demo/{name}.parquet")
+        name: _dependency_hash(f"load-background@{name}", f"data/demo/{name}.parquet")
         for name in ("train", "items", "users")
     }
     assert lock.folder("report", "report") == "results/report"
     assert lock.comparison == STAGES["compare"]["outs"][0]["md5"]
-    assert lock.lists("ease") == _given("load@ease", "data/demo/ease.jsonl.gz")
-    assert lock.lists("ease-recent") == _given("load@ease-recent", "data/demo/ease-recent")
+    assert lock.lists("ease") == _dependency_hash("load@ease", "data/demo/ease.jsonl.gz")
+    assert lock.lists("ease-recent") == _dependency_hash(
+        "load@ease-recent", "data/demo/ease-recent"
+    )
 
 
-def _given(stage: str, path: str) -> str:
-    (found,) = (dep["md5"] for dep in STAGES[stage]["deps"] if dep["path"] == path)
-    return str(found)
+def _dependency_hash(stage: str, path: str) -> str:
+    (result,) = (dep["md5"] for dep in STAGES[stage]["deps"] if dep["path"] == path)
+    return str(result)
 
 
 def test_what_was_asked_is_what_params_yaml_said() -> None:
     params = STAGES["compare"]["params"]["params.yaml"]
-    asked = DvcLock(TEXT).comparison_params
+    requested = DvcLock(TEXT).comparison_params
 
-    assert asked.models == tuple(params["models"])
-    assert asked.baseline == params["comparison"]["baseline"]
-    assert asked.primary == tuple(params["comparison"]["primary"])
-    known = json.loads(asked.conventions)
+    assert requested.models == tuple(params["models"])
+    assert requested.baseline == params["comparison"]["baseline"]
+    assert requested.primary == tuple(params["comparison"]["primary"])
+    known = json.loads(requested.conventions)
     assert list(known) == [key for key in params["conventions"] if key != "preset"]
     assert known["ideal"] == params["conventions"]["ideal"]
 

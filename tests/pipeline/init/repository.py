@@ -53,9 +53,11 @@ def commit(root: Path) -> None:
 
 def tree(root: Path) -> dict[str, bytes]:
     """Every file but what DVC and git keep for themselves."""
-    kept = (".dvc/tmp", ".dvc/cache", ".git/")
+    remaining = (".dvc/tmp", ".dvc/cache", ".git/")
     files = {str(path.relative_to(root)): path for path in root.rglob("*") if path.is_file()}
-    return {name: path.read_bytes() for name, path in files.items() if not name.startswith(kept)}
+    return {
+        name: path.read_bytes() for name, path in files.items() if not name.startswith(remaining)
+    }
 
 
 def evaluation(folder: Path) -> Params:

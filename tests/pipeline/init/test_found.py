@@ -41,15 +41,15 @@ stages:
 """
 
 
-def found(root: Path) -> Discovery:
+def discovered(root: Path) -> Discovery:
     with chdir(root):  # stages are called as they are seen from here
         return discover(root, root / "evaluation" / "results")
 
 
 def trained(root: Path) -> TrainingRuns:
     """Return the training runs of the models that are found in `root`."""
-    seen = found(root)
-    return training_runs(seen.models, seen.outs, seen.folders, root / "evaluation")
+    observed = discovered(root)
+    return training_runs(observed.models, observed.outs, observed.folders, root / "evaluation")
 
 
 def paths(found: Discovery, root: Path) -> dict[str, tuple[str, str]]:
@@ -64,7 +64,7 @@ def test_tables_of_stages_are_found_and_the_stages_that_make_them(tmp_path: Path
     more = {"dvc.yaml": STAGES, "catalogue/dvc.yaml": inner, "catalogue/movies.csv": ITEMS}
     root = repository(tmp_path, {**lists, **tables, **more})
 
-    assert paths(found(root), root) == {
+    assert paths(discovered(root), root) == {
         "truth": ("data/prepared/test.csv", "prepare"),
         "train": ("data/prepared/train.csv", "prepare"),
         "items": ("catalogue/movies.csv", "catalogue/dvc.yaml:make"),
@@ -76,18 +76,20 @@ def test_tables_of_stages_are_found_and_the_stages_that_make_them(tmp_path: Path
 
 
 def test_what_dvc_add_keeps_and_plain_files_are_made_by_no_stage(tmp_path: Path) -> None:
-    kept = "outs:\n- {md5: d41d8cd98f00b204e9800998ecf8427e, size: 0, hash: md5, path: test.csv}\n"
-    root = repository(tmp_path, {**USUAL, "data/test.csv.dvc": kept})
+    remaining = (
+        "outs:\n- {md5: d41d8cd98f00b204e9800998ecf8427e, size: 0, hash: md5, path: test.csv}\n"
+    )
+    root = repository(tmp_path, {**USUAL, "data/test.csv.dvc": remaining})
 
     assert outs_below(root, root / "evaluation").stages == {root / "data/test.csv": ""}
-    assert paths(found(root), root)["truth"] == ("data/test.csv", "")
+    assert paths(discovered(root), root)["truth"] == ("data/test.csv", "")
 
 
 def test_outs_that_are_not_there_yet_are_told(tmp_path: Path) -> None:
     root = repository(tmp_path, {"dvc.yaml": STAGES, "out/als.csv": LISTS, "data/test.csv": TRUTH})
     names = ("data/prepared", "out/bpr.csv", "out/ease_large.csv", "out/ease_small.csv")
 
-    assert found(root).missing == [root / name for name in names]
+    assert discovered(root).missing == [root / name for name in names]
 
 
 OTHERS = {  # another evaluation, another repository, an environment, results
@@ -101,7 +103,7 @@ OTHERS = {  # another evaluation, another repository, an environment, results
     "evaluation/results/als.csv": LISTS,
 }
 HIDDEN = {".work/als.csv": LISTS, ".work/bpr.csv": LISTS, "mlruns/ease.csv": LISTS}
-FOUND: dict[str, tuple[dict[str, str], dict[str, tuple[str, str]], list[str]]] = {
+DISCOVERIES: dict[str, tuple[dict[str, str], dict[str, tuple[str, str]], list[str]]] = {
     "files that belong to others": (OTHERS, {}, []),
     "an out in a hidden folder": (
         {"dvc.yaml": "stages:\n  train: {cmd: x, outs: [.work/als.csv]}\n", **HIDDEN},
@@ -133,15 +135,15 @@ FOUND: dict[str, tuple[dict[str, str], dict[str, tuple[str, str]], list[str]]] =
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FOUND)
+@pytest.mark.parametrize("name", DISCOVERIES)
 def test_tables_are_found_and_others_are_left_alone_with_a_reason(
     tmp_path: Path, name: str
 ) -> None:
-    files, expected, left = FOUND[name]
-    seen = found(root := repository(tmp_path, files))
+    files, expected, remaining = DISCOVERIES[name]
+    path = discovered(root := repository(tmp_path, files))
 
-    assert paths(seen, root) == expected
-    assert [f"{each.path.relative_to(root)}: {each.reason}" for each in seen.skipped] == left
+    assert paths(path, root) == expected
+    assert [f"{each.path.relative_to(root)}: {each.reason}" for each in path.skipped] == remaining
 
 
 @pytest.mark.parametrize(
@@ -164,7 +166,7 @@ def test_a_folder_of_parts_is_one_table_and_a_folder_of_tables_several(
     if "_SUCCESS" in names[-1]:
         (root / names[-1]).write_text("")
 
-    assert sorted(str(t.path.relative_to(root)) for t in found(root).models.values()) == models
+    assert sorted(str(t.path.relative_to(root)) for t in discovered(root).models.values()) == models
 
 
 @pytest.mark.parametrize(
@@ -188,21 +190,21 @@ def test_models_are_called_by_the_words_in_which_they_differ(
     paths: list[str], names: list[str]
 ) -> None:
     tables = [Table(TableFile(Path("/r", path), "csv", ()), {}) for path in paths]
-    found = name_models(tables, Path("/r"))
+    result = name_models(tables, Path("/r"))
 
-    assert sorted(found) == sorted(names)
-    assert len(found) == len(paths)
-    assert all(map(is_model_name, found))
+    assert sorted(result) == sorted(names)
+    assert len(result) == len(paths)
+    assert all(map(is_model_name, result))
 
 
 def test_how_many_files_are_discovery_has_a_limit_that_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = repository(tmp_path, {f"logs/{number}.txt": "" for number in range(20)} | USUAL)
-    assert not found(root).has_more
+    assert not discovered(root).has_more
 
     monkeypatch.setattr(discovery, "MAX_FILES", 10)
-    assert found(root).has_more
+    assert discovered(root).has_more
 
 
 def test_files_that_cannot_be_read_as_tables_are_passed_by(tmp_path: Path) -> None:
@@ -219,28 +221,28 @@ def test_files_that_cannot_be_read_as_tables_are_passed_by(tmp_path: Path) -> No
     (root / "gone.csv").symlink_to("nowhere.csv")
     write(root, {"test.csv/readme.md": "a folder"})
 
-    assert set(paths(found(root), root)) == {"truth", "als", "popular"}
+    assert set(paths(discovered(root), root)) == {"truth", "als", "popular"}
 
 
-@pytest.mark.parametrize("out", ["made/als.csv", "made"])
-def test_a_link_that_leads_out_is_followed_for_outs_alone(tmp_path: Path, out: str) -> None:
+@pytest.mark.parametrize("output", ["made/als.csv", "made"])
+def test_a_link_that_leads_out_is_followed_for_outs_alone(tmp_path: Path, output: str) -> None:
     elsewhere = tmp_path / "elsewhere.csv"
     elsewhere.write_text(LISTS)
-    stages = f"stages:\n  train: {{cmd: x, outs: [{out}]}}\n"
+    stages = f"stages:\n  train: {{cmd: x, outs: [{output}]}}\n"
     root = repository(tmp_path / "repository", {"dvc.yaml": stages})
     (root / "made").mkdir()
     (root / "made/als.csv").symlink_to(elsewhere)
     (root / "bpr.csv").symlink_to(elsewhere)
-    seen = found(root)
+    observed = discovered(root)
 
-    assert paths(seen, root) == {"als": ("made/als.csv", "train")}
-    assert [(e.path.name, e.reason) for e in seen.skipped] == [
+    assert paths(observed, root) == {"als": ("made/als.csv", "train")}
+    assert [(e.path.name, e.reason) for e in observed.skipped] == [
         ("bpr.csv", "a link leads out of the repository")
     ]
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "place"),
+    ("file", "text", "location"),
     [
         ("run.json", f'{{"run_id": "{ID}", "loss": 1}}', "run_id"),
         ("run.json", f'{{"mlflow": {{"run_id": "{ID}"}}}}', "mlflow.run_id"),
@@ -254,12 +256,12 @@ def test_a_link_that_leads_out_is_followed_for_outs_alone(tmp_path: Path, out: s
     ],
 )
 def test_the_file_with_the_id_of_the_training_run_is_recognised(
-    tmp_path: Path, file: str, text: str, place: str | None
+    tmp_path: Path, file: str, text: str, location: str | None
 ) -> None:
     stages = f"stages:\n  train: {{cmd: x, outs: [als.csv, {file}]}}\n  other: {{cmd: x, outs: [bpr.csv]}}\n"
     root = repository(tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "bpr.csv": LISTS, file: text})  # fmt: skip
     runs_in(root / "mlflow.db", ID, OTHER)
-    expected = {} if place == "no" else {"als": RunIdLocation(root / file, place, ID)}
+    expected = {} if location == "no" else {"als": RunIdLocation(root / file, location, ID)}
 
     assert trained(root) == ("sqlite:///../mlflow.db", expected, {})
 
@@ -283,42 +285,51 @@ def test_the_store_of_the_training_is_found_where_its_stages_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: str, environment: str, uri: str
 ) -> None:  # fmt: skip
     root = repository(tmp_path / "repository", {})
-    here = root / "services/rec"
+    local = root / "services/rec"
     stage = "{wdir: src, cmd: x, outs: [../als.csv, ../run.txt]}"
-    write(here, {"dvc.yaml": f"stages:\n  train: {stage}\n", "als.csv": LISTS, "run.txt": ID})
-    for at in (here / "src", root / "other"):
+    write(local, {"dvc.yaml": f"stages:\n  train: {stage}\n", "als.csv": LISTS, "run.txt": ID})
+    for at in (local / "src", root / "other"):
         at.mkdir()
     runs_in(root / "decoy.db")
     runs_in(root / store, ID)
-    for mark, at in {"ROOT": root, "ABOVE": tmp_path}.items():
-        environment, uri = (text.replace(mark, str(at)) for text in (environment, uri))
+    for marker, at in {"ROOT": root, "ABOVE": tmp_path}.items():
+        environment, uri = (text.replace(marker, str(at)) for text in (environment, uri))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", environment)
-    place = {"als": RunIdLocation(here / "run.txt", None, ID)}
+    position = {"als": RunIdLocation(local / "run.txt", None, ID)}
 
-    assert trained(here) == TrainingRuns(uri, *([{}, place] if "other" in store else [place, {}]))
+    assert trained(local) == TrainingRuns(
+        uri, *([{}, position] if "other" in store else [position, {}])
+    )
 
 
 def test_runs_in_files_are_found(tmp_path: Path) -> None:
     stages = "stages:\n  train: {cmd: x, outs: [als.csv, run.txt]}\n"
     root = repository(tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "run.txt": ID})
     write(root, {f"mlruns/0/{ID}/meta.yaml": "lifecycle_stage: active\n"})
-    made = trained(root)
+    comparison = trained(root)
 
-    assert (made.uri, list(made.runs), made.unknown) == ("file:../mlruns", ["als"], {})
+    assert (comparison.uri, list(comparison.runs), comparison.unknown) == (
+        "file:../mlruns",
+        ["als"],
+        {},
+    )
 
 
 def test_what_mlflow_keeps_is_read_and_what_is_deleted_there_is_no_run(tmp_path: Path) -> None:
     root = repository(tmp_path, {f"{name}.csv": LISTS for name in ("als", "bpr")})
     client = MlflowClient(f"sqlite:///{root / 'mlflow.db'}")
-    kept, gone = (client.create_run("0").info.run_id for _ in range(2))
+    remaining, gone = (client.create_run("0").info.run_id for _ in range(2))
     client.delete_run(gone)
-    files = {"als.run.json": f'{{"run_id": "{kept}"}}', "bpr.run.json": f'{{"run_id": "{gone}"}}'}
+    files = {
+        "als.run.json": f'{{"run_id": "{remaining}"}}',
+        "bpr.run.json": f'{{"run_id": "{gone}"}}',
+    }
     stage = "{cmd: x, outs: [NAME.csv, NAME.run.json]}"
     stages = "".join(f"  {name}: {stage.replace('NAME', name)}\n" for name in ("als", "bpr"))
     write(root, {"dvc.yaml": f"stages:\n{stages}", **files})
-    made = trained(root)
+    comparison = trained(root)
 
-    assert (list(made.runs), list(made.unknown)) == (["als"], ["bpr"])
+    assert (list(comparison.runs), list(comparison.unknown)) == (["als"], ["bpr"])
 
 
 @pytest.mark.parametrize("server", ["", "http://tracking:5000"])
@@ -334,25 +345,27 @@ def test_a_sum_of_bytes_is_no_run(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("stages: [", "dvc.yaml"),
         ("stages:\n  a: {cmd: x, outs: ['${nothing}.csv']}\n", "nothing"),
         ("stages:\n  a: {outs: [x]}\n", "dvc.yaml"),
     ],
 )
-def test_a_dvc_yaml_that_dvc_cannot_read_is_refused(tmp_path: Path, text: str, said: str) -> None:
+def test_a_dvc_yaml_that_dvc_cannot_read_is_refused(
+    tmp_path: Path, text: str, message: str
+) -> None:
     root = repository(tmp_path, {**USUAL, "dvc.yaml": text})
 
-    with pytest.raises(InputError, match="DVC cannot read it: .*" + said):
-        found(root)
+    with pytest.raises(InputError, match="DVC cannot read it: .*" + message):
+        discovered(root)
 
 
 RATINGS = ("userId", "movieId", "rating", "timestamp")
 
 
 @pytest.mark.parametrize(
-    ("path", "columns", "role", "meant"),
+    ("path", "columns", "role", "actual"),
     [
         ("data/test.csv", RATINGS, "truth", {"user": "userId", "item": "movieId", "grade": "rating", "time": "timestamp"}),
         ("data/train.csv", RATINGS, "train", {"user": "userId", "item": "movieId", "time": "timestamp"}),
@@ -380,14 +393,14 @@ RATINGS = ("userId", "movieId", "rating", "timestamp")
     ],
 )  # fmt: skip
 def test_a_table_is_taken_for(
-    path: str, columns: tuple[str, ...], role: str | None, meant: dict[str, str]
+    path: str, columns: tuple[str, ...], role: str | None, actual: dict[str, str]
 ) -> None:
-    seen = TableFile(Path(path), "csv", columns)
-    found = guess_role(seen, path)
+    observed = TableFile(Path(path), "csv", columns)
+    result = guess_role(observed, path)
 
-    assert found == role
-    if found is not None:
-        assert as_table(seen, found).columns == meant
+    assert result == role
+    if result is not None:
+        assert as_table(observed, result).columns == actual
 
 
 @pytest.mark.parametrize(
@@ -406,11 +419,13 @@ def test_lists_without_rank_and_score_stand_in_the_order_of_the_file(
 
 
 def test_a_row_with_many_items_is_a_list_whatever_its_file_is_called() -> None:
-    seen = TableFile(Path("out/ease.jsonl"), "jsonl", ("customer_id", "products"), ("products",))
+    observed = TableFile(
+        Path("out/ease.jsonl"), "jsonl", ("customer_id", "products"), ("products",)
+    )
 
-    assert guess_role(seen, "out/ease.jsonl") == "lists"
-    assert as_table(seen, "lists").columns == {"user": "customer_id", "item": "products"}
-    assert guess_role(seen, "out/test.jsonl") == "truth"
+    assert guess_role(observed, "out/ease.jsonl") == "lists"
+    assert as_table(observed, "lists").columns == {"user": "customer_id", "item": "products"}
+    assert guess_role(observed, "out/test.jsonl") == "truth"
 
 
 def test_columns_are_seen_in_files_of_every_form(tmp_path: Path) -> None:
@@ -422,11 +437,11 @@ def test_columns_are_seen_in_files_of_every_form(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("userId\titems\n1\ta\n")
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"\xef\xbb\xbfuserId,items\n1,a\n"))
     (tmp_path / "a.jsonl").write_text(json.dumps({"userId": 1, "items": ["a"]}) + "\n")
-    seen = {path.name: inspect_file(path) for path in tmp_path.iterdir()}
+    actual = {path.name: inspect_file(path) for path in tmp_path.iterdir()}
 
-    assert {each.columns for each in seen.values() if each} == {("userId", "items")}
-    assert {name for name, each in seen.items() if each and each.list_columns} == {"a.parquet", "a.arrow", "a.jsonl", "parts"}  # fmt: skip
-    assert None not in seen.values()
+    assert {each.columns for each in actual.values() if each} == {("userId", "items")}
+    assert {name for name, each in actual.items() if each and each.list_columns} == {"a.parquet", "a.arrow", "a.jsonl", "parts"}  # fmt: skip
+    assert None not in actual.values()
 
 
 @pytest.mark.parametrize(

@@ -44,9 +44,9 @@ def run(folder: str = "evaluation", *, truth: str | None = None, models: tuple[s
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    made = repository(tmp_path / "Läden & Söhne 'x'", USUAL)
-    monkeypatch.chdir(made)
-    return made
+    path = repository(tmp_path / "Läden & Söhne 'x'", USUAL)
+    monkeypatch.chdir(path)
+    return path
 
 
 def test_new_files_are_written_and_no_byte_of_another_changes(root: Path) -> None:
@@ -105,18 +105,18 @@ def test_a_service_of_a_monorepo_gives_its_own_name_to_report_and_experiment(
     root = repository(tmp_path / "company", {f"shop/{name}": text for name, text in USUAL.items()})
     monkeypatch.chdir(root / "shop")
     run()
-    made = evaluation(root / "shop" / "evaluation")
+    params = evaluation(root / "shop" / "evaluation")
 
-    assert (made.report.title, made.mlflow.experiment) == ("shop", "shop")
+    assert (params.report.title, params.mlflow.experiment) == ("shop", "shop")
 
 
 def test_names_of_columns_are_given_once(root: Path) -> None:
     write(root, {"out/bpr.csv": LISTS.replace("user_id", "user")})
     run()
-    made = evaluation(root / "evaluation")
+    params = evaluation(root / "evaluation")
 
-    assert made.data.columns == {"user": "user_id", "item": "item_id"}
-    assert {name: model.columns for name, model in made.models.items()} == {
+    assert params.data.columns == {"user": "user_id", "item": "item_id"}
+    assert {name: model.columns for name, model in params.models.items()} == {
         "als": {},
         "bpr": {"user": "user"},
         "popular": {},
@@ -124,7 +124,7 @@ def test_names_of_columns_are_given_once(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("times", "named"),
+    ("times", "has_users"),
     [
         (("5", "6", "7"), True),
         (("2026-01-31 08:00", "2026-02-01", "2026-02-01T08:00:00Z"), True),
@@ -133,14 +133,14 @@ def test_names_of_columns_are_given_once(root: Path) -> None:
     ],
 )
 def test_times_are_named_where_they_can_be_read(
-    root: Path, times: tuple[str, ...], named: bool
+    root: Path, times: tuple[str, ...], has_users: bool
 ) -> None:
     header, *rows = TRUTH.splitlines()
     text = "\n".join([f"{header},time", *(f"{r},{t}" for r, t in zip(rows, times, strict=True))])
     write(root, {"data/test.csv": text + "\n"})
     run()
 
-    assert ("time" in valid_evaluation(root / "evaluation").data.truth.columns) == named
+    assert ("time" in valid_evaluation(root / "evaluation").data.truth.columns) == has_users
 
 
 def test_ranks_from_0_and_rows_that_repeat_are_honoured_and_said(
@@ -149,12 +149,12 @@ def test_ranks_from_0_and_rows_that_repeat_are_honoured_and_said(
     from_0 = LISTS.replace(",1\n", ",0\n").replace(",2\n", ",1\n")
     write(root, {"out/als.csv": from_0, "out/popular.csv": from_0, "data/test.csv": TRUTH + "u1,a,5\n"})  # fmt: skip
     run()
-    made = valid_evaluation(root / "evaluation")
+    params = valid_evaluation(root / "evaluation")
 
-    assert (made.input.rank_base, made.input.repeated_grade) == (0, "highest")
-    said = capsys.readouterr().out
-    assert "the first rank is 0 (input.rank_base)" in said
-    assert "the highest grade counts (input.repeated_grade)" in said
+    assert (params.input.rank_base, params.input.repeated_grade) == (0, "highest")
+    output = capsys.readouterr().out
+    assert "the first rank is 0 (input.rank_base)" in output
+    assert "the highest grade counts (input.repeated_grade)" in output
 
 
 @pytest.mark.parametrize(
@@ -202,10 +202,13 @@ def test_a_training_run_stands_at_its_model_and_under_the_deps_of_log(
 ) -> None:
     trained(root)
     run()
-    made = load_yaml((root / "evaluation/params.yaml").read_text(), "")
+    content = load_yaml((root / "evaluation/params.yaml").read_text(), "")
     stage = load_yaml((root / "evaluation/dvc.yaml").read_text(), "")["stages"]["log"]
 
-    assert made["models"]["als"]["training_run_id"] == {"file": "../out/als.json", "key": "run_id"}
+    assert content["models"]["als"]["training_run_id"] == {
+        "file": "../out/als.json",
+        "key": "run_id",
+    }
     assert stage["deps"][-1] == "../out/als.json"
     assert "out of train   MLflow run in ../out/als.json: run_id" in capsys.readouterr().out
 
@@ -216,10 +219,10 @@ def test_a_training_run_that_no_store_holds_is_said_and_not_linked(
     trained(root)
     (root / "mlflow.db").unlink()
     run()
-    made = load_yaml((root / "evaluation/params.yaml").read_text(), "")
+    content = load_yaml((root / "evaluation/params.yaml").read_text(), "")
 
-    assert made["models"]["als"] == {"path": "../out/als.csv"}
-    assert made["mlflow"]["tracking_uri"] == "sqlite:///mlflow.db"
+    assert content["models"]["als"] == {"path": "../out/als.csv"}
+    assert content["mlflow"]["tracking_uri"] == "sqlite:///mlflow.db"
     assert (
         "  MLflow run in ../out/als.json: no store has it;"
         " set mlflow.tracking_uri and models.als.training_run_id\n"
@@ -227,7 +230,7 @@ def test_a_training_run_that_no_store_holds_is_said_and_not_linked(
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "said"),
+    ("before", "after", "message"),
     [
         (", training_run_id: {file: ../out/als.json, key: run_id}", "", "names ../out/als.json, unlike"),
         ("  als: {", "  als2: {", ""),
@@ -235,7 +238,7 @@ def test_a_training_run_that_no_store_holds_is_said_and_not_linked(
     ],
 )  # fmt: skip
 def test_a_model_that_loses_its_training_run_or_its_name_leaves_dvc_at_work(
-    root: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, said: str
+    root: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, message: str
 ) -> None:
     trained(root)
     path = root / "evaluation/params.yaml"
@@ -248,12 +251,12 @@ def test_a_model_that_loses_its_training_run_or_its_name_leaves_dvc_at_work(
     for command in (["status"], ["stage", "list"], ["params", "diff"]):
         run_program(Path.cwd(), "dvc", *command)
 
-    if said:
+    if message:
         with pytest.raises(
             InputError, match=r"run `concord init --upgrade`, which writes dvc\.yaml"
         ) as refused:
             validate()
-        assert f"dvc.yaml: stages.log.deps: {said}" in str(refused.value)
+        assert f"dvc.yaml: stages.log.deps: {message}" in str(refused.value)
         upgrade(".", dry_run=False)
     validate()
 
@@ -261,17 +264,17 @@ def test_a_model_that_loses_its_training_run_or_its_name_leaves_dvc_at_work(
 def test_lists_and_truth_may_be_named(root: Path) -> None:
     write(root, {"a b/x.csv": TRUTH, "a b/y.csv": LISTS, "out/bpr.csv": LISTS})
     run(truth="a b/x.csv", models=("mine=a b/y.csv", "2024=out/bpr.csv"))
-    made = evaluation(root / "evaluation")
+    params = evaluation(root / "evaluation")
 
-    assert made.data.truth.path == "../a b/x.csv"
-    assert {name: model.path for name, model in made.models.items()} == {
+    assert params.data.truth.path == "../a b/x.csv"
+    assert {name: model.path for name, model in params.models.items()} == {
         "mine": "../a b/y.csv",
         "2024": "../out/bpr.csv",
     }
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [
         ({"models": ("als",)}, "'als' names no file"),
         ({"models": ("a: b=out/als.csv",)}, "'a: b' cannot be the name of a model"),
@@ -294,13 +297,13 @@ def test_lists_and_truth_may_be_named(root: Path) -> None:
     ],
 )
 def test_what_the_command_line_names_is_refused_in_these_words(
-    root: Path, how: dict[str, Any], said: str
+    root: Path, how: dict[str, Any], message: str
 ) -> None:
     before = tree(root)
     with pytest.raises(InputError) as refused:
         run(**how)
 
-    assert said in f"\n{refused.value}"
+    assert message in f"\n{refused.value}"
     assert tree(root) == before
 
 
@@ -324,31 +327,31 @@ def test_a_file_that_is_named_has_no_other_role(
 ) -> None:
     write(root, {"data/train.csv": TRAIN, "data/movies.csv": ITEMS, "data/old/train.csv": TRAIN})
     run(truth="data/train.csv", models=("als=out/als.csv", "truths=data/test.csv"))
-    made = evaluation(root / "evaluation")
+    params = evaluation(root / "evaluation")
 
-    assert made.data.truth.path == "../data/train.csv"
-    assert made.background["train"].path == "../data/old/train.csv"
+    assert params.data.truth.path == "../data/train.csv"
+    assert params.background["train"].path == "../data/old/train.csv"
     assert "not used" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("out", ["data", "recs"])
+@pytest.mark.parametrize("output", ["data", "recs"])
 def test_lists_and_truth_in_a_shared_cache_are_found_and_may_be_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str
 ) -> None:
     root = repository(tmp_path / "repository", {"data/test.csv": TRUTH, "recs/als.csv": LISTS})
     part = {"user": ["u1", "u2"], "item": ["a", "b"], "score": [1.0, 2.0]}
     (root / "recs/bpr.parquet").mkdir()
     pl.DataFrame(part).write_parquet(root / "recs/bpr.parquet/0.parquet")
     monkeypatch.chdir(root)
-    for command in (["config", "cache.dir", str(tmp_path / "cache")], ["config", "cache.type", "symlink"], ["add", "-q", out]):  # fmt: skip
+    for command in (["config", "cache.dir", str(tmp_path / "cache")], ["config", "cache.type", "symlink"], ["add", "-q", output]):  # fmt: skip
         run_program(Path.cwd(), "dvc", *command)
-    assert any(path.is_symlink() for path in (root / out).rglob("*"))
+    assert any(path.is_symlink() for path in (root / output).rglob("*"))
     run(truth="data/test.csv", models=("bpr=recs/bpr.parquet", "als=recs/als.csv"))
     run(force=True)
-    made = valid_evaluation(root / "evaluation")
+    params = valid_evaluation(root / "evaluation")
 
-    assert made.input.allow_outside
-    assert {name: model.path for name, model in made.models.items()} == {
+    assert params.input.allow_outside
+    assert {name: model.path for name, model in params.models.items()} == {
         "als": "../recs/als.csv",
         "bpr": "../recs/bpr.parquet",
     }
@@ -361,10 +364,10 @@ def test_what_lies_in_the_folder_of_the_evaluation_is_found_but_for_its_results(
     monkeypatch.chdir(repository(tmp_path, {**files, "evaluation/results/lists/bpr.csv": LISTS}))
     run()
     run(force=True)
-    made = evaluation(tmp_path / "evaluation")
+    params = evaluation(tmp_path / "evaluation")
 
-    assert made.data.truth.path == "data/test.csv"
-    assert set(made.models) == {"als", "popular"}
+    assert params.data.truth.path == "data/test.csv"
+    assert set(params.models) == {"als", "popular"}
 
 
 @pytest.mark.parametrize("folder", ["deep/inside/evaluation", "ABSOLUTE", "quality of lists", "."])
@@ -374,9 +377,9 @@ def test_the_folder_may_lie_anywhere_in_the_repository(root: Path, folder: str) 
     if folder == ".":  # where the root has neither .gitignore nor .dvcignore of its own
         (root / ".dvcignore").unlink()
         run(folder)
-    made = valid_evaluation(root / folder)
+    params = valid_evaluation(root / folder)
 
-    assert (root / folder / made.models["als"].path).resolve() == root / "out/als.csv"
+    assert (root / folder / params.models["als"].path).resolve() == root / "out/als.csv"
 
 
 def test_a_second_run_refuses_and_changes_nothing(root: Path) -> None:
@@ -398,9 +401,9 @@ def test_force_loses_nothing_however_often(root: Path) -> None:
         run(force=True)
     run(force=True)
 
-    kept = sorted(path.parent.glob("*.before*"))
-    assert [each.name for each in kept] == ["params.yaml.before", "params.yaml.before2"]
-    assert [each.read_text() for each in kept] == texts
+    remaining = sorted(path.parent.glob("*.before*"))
+    assert [each.name for each in remaining] == ["params.yaml.before", "params.yaml.before2"]
+    assert [each.read_text() for each in remaining] == texts
 
 
 @pytest.mark.parametrize(
@@ -434,12 +437,12 @@ def test_a_dry_run_shows_the_files_and_writes_none(
 ) -> None:
     before = tree(root)
     run(dry_run=True)
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
 
     assert tree(root) == before
-    assert "--- /dev/null\n+++ evaluation/params.yaml\n" in said
-    assert "+  als: {path: ../out/als.csv}\n" in said
-    assert "written" not in said
+    assert "--- /dev/null\n+++ evaluation/params.yaml\n" in output
+    assert "+  als: {path: ../out/als.csv}\n" in output
+    assert "written" not in output
 
     run()
     path = root / "evaluation/params.yaml"
@@ -447,8 +450,8 @@ def test_a_dry_run_shows_the_files_and_writes_none(
     capsys.readouterr()
     run(dry_run=True)
 
-    assert "-  resamples: 500 #" in (said := capsys.readouterr().out)
-    assert "+++ evaluation/dvc.yaml" not in said
+    assert "-  resamples: 500 #" in (output := capsys.readouterr().out)
+    assert "+++ evaluation/dvc.yaml" not in output
 
 
 def test_outside_of_dvc_it_says_how_to_begin(
@@ -483,8 +486,8 @@ def test_what_is_lacking_is_said_all_at_once_and_what_is_not_there_yet(
         "ground truth",
         "recommendations",
     ]
-    said = capsys.readouterr().out
-    assert "missing; `dvc pull` or `dvc repro` creates it\n  out/bpr.csv\n" in said
+    output = capsys.readouterr().out
+    assert "missing; `dvc pull` or `dvc repro` creates it\n  out/bpr.csv\n" in output
 
 
 def test_inside_an_evaluation_no_other_is_begun(
@@ -528,11 +531,11 @@ def test_the_users_own_params_lead_to_those_of_concord(root: Path) -> None:
     before = "run where Concord's dvc.yaml and params.yaml are; `concord init` writes both"
     after = "`cd ml/offline/ev`, where Concord's params.yaml is"
     for fix in (before, after):
-        for own in (
+        for conventions in (
             "lr: 1\n",
             "models: {als: {factors: 8}}\ndata: {seed: 1}\nevaluation: {k: 5}\n",
         ):
-            write(root, {"params.yaml": own})
+            write(root, {"params.yaml": conventions})
             with pytest.raises(InputError) as refused:
                 read_params()
             assert (
@@ -553,11 +556,11 @@ def test_real_data_is_recognised_and_valid(
     shutil.copytree(files, root / "data", ignore=shutil.ignore_patterns("*.py", "*.md"))
     monkeypatch.chdir(root)
     run(truth=None if data else "data/test.parquet")  # MovieLens has the same truth in two formats
-    made = valid_evaluation(root / "evaluation")
+    params = valid_evaluation(root / "evaluation")
 
-    assert set(made.models) == {"popularity", "item-knn", "ease", "als", "ease-recent" if data else "bpr"}  # fmt: skip
-    assert {"train", "items"} <= set(made.background)
-    assert "time" in made.data.truth.columns
+    assert set(params.models) == {"popularity", "item-knn", "ease", "als", "ease-recent" if data else "bpr"}  # fmt: skip
+    assert {"train", "items"} <= set(params.background)
+    assert "time" in params.data.truth.columns
     assert "no problem found" in capsys.readouterr().out
 
 
@@ -567,6 +570,6 @@ def test_lists_that_may_be_trainings_of_one_model_are_said_and_not_decided(
     write(root, {f"out/bpr-{seed}.csv": LISTS for seed in (1, 2, 3)})
     run()
 
-    said = "bpr-1, bpr-2, bpr-3 are 3 models; if they are replicates of one, write `replicates: {bpr: bpr-*}` (comparison.replicates)"
-    assert said in capsys.readouterr().out
+    message = "bpr-1, bpr-2, bpr-3 are 3 models; if they are replicates of one, write `replicates: {bpr: bpr-*}` (comparison.replicates)"
+    assert message in capsys.readouterr().out
     assert evaluation(root / "evaluation").comparison.replicates == {}

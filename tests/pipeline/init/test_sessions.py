@@ -102,11 +102,11 @@ def test_what_init_writes_ends_at_the_mean_over_sessions(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], columns: list[str], unit: list[str]
 ) -> None:
     evaluation = shop(tmp_path, columns)
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     params = valid_evaluation(evaluation)
 
     assert params.data.unit == unit
-    assert ("user and session_id identify a session with a list of its own" in said) == bool(unit)
+    assert ("user and session_id identify a session with a list of its own" in output) == bool(unit)
     assert params.input.repeated_grade == "error"
     assert means(evaluation) == pytest.approx({model: of_sessions(model) for model in MODELS})
 
@@ -118,10 +118,10 @@ def test_scores_of_items_that_do_not_repeat_leave_it_to_the_name_of_the_column(
     for name in ("session_id", "price"):
         table = pl.DataFrame({"user_id": [1, 1, 1], name: [1, 1, 2], "item_id": [1, 2, 3], "score": [3, 2, 1]})  # fmt: skip
         table.write_csv(path := tmp_path / f"{name}.csv")
-        seen = inspect_file(path)
-        assert seen is not None
-        tables = {"als": Table(seen, columns)}
-        truth = Table(seen, columns)
+        observed = inspect_file(path)
+        assert observed is not None
+        tables = {"als": Table(observed, columns)}
+        truth = Table(observed, columns)
 
         assert shared_unit(tables, truth) == (("session_id",) if name == "session_id" else ())
 

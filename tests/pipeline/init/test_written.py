@@ -48,10 +48,10 @@ LATER = (  # keys that the older file lacks
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An evaluation that an older Concord made, edited since and committed."""
-    made = repository(tmp_path / "a repository", USUAL)
-    monkeypatch.chdir(made)
+    actual = repository(tmp_path / "a repository", USUAL)
+    monkeypatch.chdir(actual)
     init("evaluation", None, (), dry_run=False, force=False)
-    path = made / "evaluation/params.yaml"
+    path = actual / "evaluation/params.yaml"
     text = path.read_text().replace(f"concord: {version('concord-eval')}", "concord: 0.1.0")
     for before, after in EDITS.items():
         assert before in text
@@ -60,14 +60,14 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         assert line in text
         text = text.replace(line, "")
     path.write_text(text)
-    commit(made)
-    return made
+    commit(actual)
+    return actual
 
 
 def content(root: Path) -> dict[str, Any]:
-    found = load_yaml((root / "evaluation/params.yaml").read_text("utf-8-sig"), "")
-    assert isinstance(found, dict)
-    return found
+    content = load_yaml((root / "evaluation/params.yaml").read_text("utf-8-sig"), "")
+    assert isinstance(content, dict)
+    return content
 
 
 def whole(text: str) -> str:
@@ -124,11 +124,11 @@ def test_a_dry_run_shows_it_and_changes_nothing_committed_or_not(
     before = tree(root)
     capsys.readouterr()
     upgrade("evaluation", dry_run=True)
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
 
     assert tree(root) == before
-    assert "-concord: 0.0.9 #" in said
-    assert "-stages: {}\n+# What runs after what." in said
+    assert "-concord: 0.0.9 #" in output
+    assert "-stages: {}\n+# What runs after what." in output
 
 
 def test_an_edited_dvc_yaml_is_shown_before_it_is_replaced_and_git_has_it(
@@ -153,13 +153,13 @@ def test_the_template_of_the_plot_is_carried_over_unless_somebody_works_on_it(
     root: Path, state: str
 ) -> None:
     path = root / ".dvc/plots/model_lines.json"
-    wanted = path.read_text()
+    relevant = path.read_text()
     path.write_text("{}\n")
     commit(root) if state == "committed" else None
     path.unlink() if state == "missing" else None
     upgrade("evaluation", dry_run=False)
 
-    assert path.read_text() == ("{}\n" if state == "changed" else wanted)
+    assert path.read_text() == ("{}\n" if state == "changed" else relevant)
 
 
 def test_files_that_git_ignores_or_does_not_know_are_not_committed(root: Path) -> None:
@@ -197,8 +197,10 @@ def test_a_params_yaml_of_others_is_refused(root: Path, text: str) -> None:
 
 def test_what_stands_in_braces_is_refused_where_it_lacks_a_key(root: Path) -> None:
     path = root / "evaluation/params.yaml"
-    head, _, rest = path.read_text().partition("mlflow:\n")
-    path.write_text(f"{head}mlflow: {{experiment: a}}\n\n{rest[rest.index('results:') :]}")
+    head, _, remainder = path.read_text().partition("mlflow:\n")
+    path.write_text(
+        f"{head}mlflow: {{experiment: a}}\n\n{remainder[remainder.index('results:') :]}"
+    )
     commit(root)
 
     assert refusal_of(lambda: upgrade("evaluation", dry_run=False)).startswith(
@@ -274,7 +276,7 @@ CONTENT: dict[str, Any] = {
     "NEEDS": NEEDS,
 }
 CHOICES = {"data", "background", "models", "segments", "report"}  # all of it is the project's own
-OWN = {
+EDITED = {
     ("evaluation", "metrics"), ("evaluation", "ks"), ("comparison", "baseline"), ("comparison", "primary"),
     ("comparison", "min_effect"), ("conventions", "relevance_threshold"), ("conventions", "err_max_grade"),
     ("mlflow", "experiment"),
@@ -286,23 +288,23 @@ def test_dvc_yaml_of_the_checkout_is_what_init_would_write_with_code_for_the_ver
 
 
 def test_params_of_the_checkout_are_what_init_would_write_with_other_choices() -> None:
-    ours = load_yaml(params_yaml(CONTENT, None), "")
-    theirs = load_yaml((ROOT / "params.yaml").read_text(), "")
+    actual = load_yaml(params_yaml(CONTENT, None), "")
+    expected = load_yaml((ROOT / "params.yaml").read_text(), "")
 
-    assert list(ours) == list(theirs)
-    for section in set(ours) - CHOICES:
-        assert list(ours[section]) == list(theirs[section])
-        for key, value in ours[section].items():
-            assert theirs[section][key] == value or (section, key) in OWN
+    assert list(actual) == list(expected)
+    for section in set(actual) - CHOICES:
+        assert list(actual[section]) == list(expected[section])
+        for key, value in actual[section].items():
+            assert expected[section][key] == value or (section, key) in EDITED
 
 
 def test_every_remark_of_the_checkouts_params_stands_in_a_new_one() -> None:
-    ours, theirs = params_yaml(CONTENT, None), (ROOT / "params.yaml").read_text()
+    actual, expected = params_yaml(CONTENT, None), (ROOT / "params.yaml").read_text()
     section = "conventions:\n"
-    remarks = [line.partition(" # ")[2] for line in theirs.partition(section)[2].splitlines()]
+    remarks = [line.partition(" # ")[2] for line in expected.partition(section)[2].splitlines()]
 
     assert len(remarks) > 40
-    assert [remark for remark in remarks if remark not in ours] == []
+    assert [remark for remark in remarks if remark not in actual] == []
 
 
 def test_the_plot_and_what_git_and_dvc_pass_by_are_those_of_the_checkout() -> None:
@@ -340,8 +342,10 @@ def test_stages_depend_on_the_version_or_on_the_code() -> None:
 
 
 def test_files_of_training_runs_are_deps_by_their_paths_each_once() -> None:
-    named = ["../als.json", "../als.json", "a: b/${x} #.txt"]
-    models = {str(place): {"training_run_id": {"file": file}} for place, file in enumerate(named)}
+    selected = ["../als.json", "../als.json", "a: b/${x} #.txt"]
+    models = {
+        str(position): {"training_run_id": {"file": file}} for position, file in enumerate(selected)
+    }
     files = run_id_files({**models, "ease": {"training_run_id": "1f"}, "bpr": {}})
     deps = load_yaml(dvc_yaml(run_id_files=files), "")["stages"]["log"]["deps"]
 

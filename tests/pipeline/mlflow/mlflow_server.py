@@ -113,26 +113,26 @@ class FaultyProxy:
 def _handler(proxy: FaultyProxy) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def _pass_on(self) -> None:
-            asked = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            requested = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             fault = proxy.fault_for(self.path)
             if fault and fault.hold:
                 proxy.holding.set()
                 proxy.let_go.wait(fault.hold)
             if fault and fault.cut:
                 if fault.after_the_deed:
-                    self._upstream(asked)
+                    self._upstream(requested)
                 self.close_connection = True
             elif fault and fault.status:
                 self._answer(fault.status, fault.headers, fault.body)
             else:
-                self._answer(*self._upstream(asked))
+                self._answer(*self._upstream(requested))
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _pass_on  # noqa: N815  http.server names them so
 
-        def _upstream(self, asked: bytes) -> tuple[int, tuple[tuple[str, str], ...], bytes]:
+        def _upstream(self, requested: bytes) -> tuple[int, tuple[tuple[str, str], ...], bytes]:
             connection = HTTPConnection(proxy.upstream, timeout=60)
             headers = {k: v for k, v in self.headers.items() if k.lower() != "host"}
-            connection.request(self.command, self.path, asked or None, headers)
+            connection.request(self.command, self.path, requested or None, headers)
             answer = connection.getresponse()
             body = answer.read()
             connection.close()

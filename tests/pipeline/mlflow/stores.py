@@ -7,7 +7,7 @@ from typing import Any
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
-Found = dict[str, list[Run]]
+RunsByName = dict[str, list[Run]]
 
 
 @dataclass(frozen=True)
@@ -23,20 +23,20 @@ class Logged:
         return run
 
 
-def runs_of(client: MlflowClient, name: str = "demo") -> Found:
+def runs_of(client: MlflowClient, name: str = "demo") -> RunsByName:
     """Every run of the experiment, by its name, the newest first."""
     experiment = client.get_experiment_by_name(name)
     assert experiment is not None
-    found: dict[str, list[Run]] = {}
+    results: dict[str, list[Run]] = {}
     for run in client.search_runs([experiment.experiment_id]):
-        found.setdefault(run.data.tags["mlflow.runName"], []).append(run)
-    return found
+        results.setdefault(run.data.tags["mlflow.runName"], []).append(run)
+    return results
 
 
 def statuses(client: MlflowClient, experiment: str = "demo") -> dict[str, list[str]]:
     """Return run name -> the status of each of its runs."""
-    found = runs_of(client, experiment)
-    return {name: [run.info.status for run in runs] for name, runs in found.items()}
+    actual = runs_of(client, experiment)
+    return {name: [run.info.status for run in runs] for name, runs in actual.items()}
 
 
 def assert_logged_once(client: MlflowClient, experiment: str = "demo") -> None:

@@ -21,8 +21,8 @@ from concord.pipeline.mlflow.store import Tracking
 from concord.pipeline.running.outputs import write_json
 from tests.pipeline.mlflow.log_project import MEANS, params_of, write_project
 from tests.pipeline.mlflow.stores import (
-    Found,
     Logged,
+    RunsByName,
     assert_logged_once,
     client_interrupted_at,
     points,
@@ -79,11 +79,11 @@ def test_an_interrupted_run_is_completed_with_one_point_a_step(
     project: Path, client: MlflowClient, step: str
 ) -> None:
     interrupted = client_interrupted_at(step, f"sqlite:///{project}/mlflow.db")
-    place = Place(experiment_id(interrupted, "demo", (project / "mlruns").as_uri()))
+    position = Place(experiment_id(interrupted, "demo", (project / "mlruns").as_uri()))
     als = contents(params_of(project)).models[1]
     runs = Runs(interrupted, {})
     with pytest.raises(KeyboardInterrupt):
-        runs.finished(runs.begun(als, place), als)
+        runs.finished(runs.begun(als, position), als)
     (begun,) = runs_of(client)["als"]
     log(params_of(project))
 
@@ -140,7 +140,7 @@ THREE = {**MEANS, "twin": MEANS["als"]}
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> Found:
+def logged_runs(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> RunsByName:
     """The runs after two models, then three, then the two again were logged."""
     folder = tmp_path_factory.mktemp("comparison")
     shutil.copy(empty_store, folder / "mlflow.db")
@@ -152,21 +152,23 @@ def found(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> Found:
     return runs_of(MlflowClient(tracking_uri=f"sqlite:///{folder}/mlflow.db"))
 
 
-def test_adding_a_model_leaves_the_runs_of_the_others_alone(found: Found) -> None:
-    assert {name: len(runs) for name, runs in found.items()} == {
+def test_adding_a_model_leaves_the_runs_of_the_others_alone(logged_runs: RunsByName) -> None:
+    assert {name: len(runs) for name, runs in logged_runs.items()} == {
         "comparison": 2,
         "popularity": 1,
         "als": 1,
         "twin": 1,
     }
-    assert all(run.info.status == "FINISHED" for runs in found.values() for run in runs)
+    assert all(run.info.status == "FINISHED" for runs in logged_runs.values() for run in runs)
 
 
-def test_all_runs_lie_side_by_side_and_every_comparison_names_its_models(found: Found) -> None:
-    second, first = found["comparison"]  # the newest first
-    (als,), (twin,) = found["als"], found["twin"]
+def test_all_runs_lie_side_by_side_and_every_comparison_names_its_models(
+    logged_runs: RunsByName,
+) -> None:
+    second, first = logged_runs["comparison"]  # the newest first
+    (als,), (twin,) = logged_runs["als"], logged_runs["twin"]
 
-    every = [run for runs in found.values() for run in runs]
+    every = [run for runs in logged_runs.values() for run in runs]
     assert [run for run in every if "mlflow.parentRunId" in run.data.tags] == []
     assert second.data.tags["concord.run.als"] == als.info.run_id
     assert second.data.tags["concord.run.twin"] == twin.info.run_id
@@ -175,8 +177,8 @@ def test_all_runs_lie_side_by_side_and_every_comparison_names_its_models(found: 
     assert second.data.params["models"] == "popularity, als, twin"
 
 
-def test_the_comparison_carries_the_report(found: Found) -> None:
-    (_, first) = found["comparison"]
+def test_the_comparison_carries_the_report(logged_runs: RunsByName) -> None:
+    (_, first) = logged_runs["comparison"]
     folder = Path(first.info.artifact_uri.removeprefix("file://"))
 
     assert {file.name for file in folder.iterdir()} == {
@@ -219,12 +221,12 @@ def _compared_anew(**changed: Any) -> None:
 
 def test_runs_are_found_by_difference_p_and_verdict(logged_twice: Logged) -> None:
     client, als = logged_twice.client, logged_twice.run("als")
-    found = client.search_runs(
+    runs = client.search_runs(
         [als.info.experiment_id],
         f"metrics.`{DIFFERENCE}` > 0.04 and metrics.`{P}` < 0.01 and tags.`{VERDICT}` = 'better'",
     )
 
-    assert [run.info.run_name for run in found] == ["als"]
+    assert [run.info.run_name for run in runs] == ["als"]
     assert (als.data.tags["concord.place"], als.data.tags["concord.baseline"]) == ("1 of 2", "popularity")  # fmt: skip
     assert points(client, als, DIFFERENCE) == [(0, 0.05)]  # though it was logged twice
     popularity = logged_twice.run("popularity")

@@ -36,7 +36,7 @@ def _delete(project: Path, *tables: str) -> None:
         connection.commit()
 
 
-def _held(client: MlflowClient, run: Run) -> tuple[object, ...]:
+def _content(client: MlflowClient, run: Run) -> tuple[object, ...]:
     """All that a run holds."""
     folders = [None, "metrics", "concord", "concord/metrics"]
     files = [f.path for folder in folders for f in client.list_artifacts(run.info.run_id, folder)]
@@ -49,7 +49,7 @@ def _held(client: MlflowClient, run: Run) -> tuple[object, ...]:
 
 def _all(client: MlflowClient) -> dict[str, list[tuple[object, ...]]]:
     return {
-        name: [_held(client, client.get_run(run.info.run_id)) for run in runs]
+        name: [_content(client, client.get_run(run.info.run_id)) for run in runs]
         for name, runs in runs_of(client).items()
     }
 
@@ -101,12 +101,12 @@ def test_what_was_deleted_in_a_training_run_is_restored(
     client.set_terminated(trained)
     write_project(project, training={"als": trained}, attach="metrics")
     log(params_of(project))
-    before = _held(client, client.get_run(trained))
+    before = _content(client, client.get_run(trained))
     shutil.rmtree(client.get_run(trained).info.artifact_uri.removeprefix("file://"))
     _delete(project, "metrics", "latest_metrics")
     log_again()
 
-    assert _held(client, client.get_run(trained)) == before
+    assert _content(client, client.get_run(trained)) == before
 
 
 def test_without_its_database_it_is_not_called_logged_and_again_makes_it_anew(

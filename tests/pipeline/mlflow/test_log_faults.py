@@ -79,8 +79,10 @@ def project(tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch)
 
 def _case(name: str) -> Any:
     row, _, reason, _ = FAULTS[name]
-    said = f"{name}: one line within seconds ({reason}); the next time completes it, nothing twice"
-    return pytest.param(name, marks=pytest.mark.fault(row, said))
+    message = (
+        f"{name}: one line within seconds ({reason}); the next time completes it, nothing twice"
+    )
+    return pytest.param(name, marks=pytest.mark.fault(row, message))
 
 
 @pytest.mark.parametrize("name", [_case(name) for name in FAULTS])
@@ -120,7 +122,7 @@ def _client(proxy: FaultyProxy) -> MlflowClient:
     return MlflowClient(tracking_uri=f"http://{proxy.upstream}")
 
 
-STRANGE = [
+UNEXPECTED_JSON = [
     ("/experiments/get", b"[]"),
     ("/experiments/get", b'{"experiment": {"experiment_id": {}}}'),
     ("/runs/search", b'{"runs": [{"info": 7}]}'),
@@ -128,7 +130,7 @@ STRANGE = [
 ]
 
 
-@pytest.mark.parametrize(("on", "body"), STRANGE)
+@pytest.mark.parametrize(("on", "body"), UNEXPECTED_JSON)
 def test_json_of_other_types_is_told_in_one_line(
     project: Path, proxy: FaultyProxy, on: str, body: bytes
 ) -> None:

@@ -67,22 +67,22 @@ def test_metrics_are_written_into_the_training_run_which_stays_as_it_ended(
     }
     assert "als" not in runs
     assert runs["comparison"][0].data.tags["concord.run.als"] == trained
-    said = capsys.readouterr().out
-    assert said.count(f"als: attached to run {trained}\n") == 1
-    assert said.count(f"als: already in run {trained}\n") == 1
+    output = capsys.readouterr().out
+    assert output.count(f"als: attached to run {trained}\n") == 1
+    assert output.count(f"als: already in run {trained}\n") == 1
 
 
 def test_a_later_evaluation_shows_even_where_its_number_is_smaller(
     client: MlflowClient, trained: str, project: Path
 ) -> None:
     params = _params(project, trained, "metrics")
-    shown = []
+    recommended = []
     for value in (0.40, 0.31, 0.40):
         write_json(project / "results/metrics/als.json", {**MEANS["als"], "nDCG@10": value})
         log(params)
-        shown.append(client.get_run(trained).data.metrics["accuracy/ndcg_at_10"])
+        recommended.append(client.get_run(trained).data.metrics["accuracy/ndcg_at_10"])
 
-    assert shown == [0.40, 0.31, 0.40]
+    assert recommended == [0.40, 0.31, 0.40]
 
 
 @pytest.mark.parametrize("step", ["log_batch", "log_inputs", "log_artifact"])
@@ -178,8 +178,8 @@ def test_two_models_cannot_write_their_metrics_into_one_run(tmp_path: Path) -> N
 RUN = "2ddc4ecdd06340f683e1ad25ec01c6a9"
 
 
-def _ids(project: Path, named: Any, **mlflow: Any) -> dict[str, str]:
-    return training_ids(params_of(write_project(project, training={"als": named}, **mlflow)))
+def _ids(project: Path, selected: Any, **mlflow: Any) -> dict[str, str]:
+    return training_ids(params_of(write_project(project, training={"als": selected}, **mlflow)))
 
 
 def test_the_whole_text_of_a_file_is_the_id(project: Path) -> None:
@@ -206,10 +206,10 @@ def test_a_key_leads_to_the_id_in_json(project: Path, key: str, content: Any) ->
 def test_an_id_from_a_file_is_logged_as_if_it_stood_in_params(project: Path) -> None:
     Path("run.txt").write_text(RUN)
     read = contents(params_of(write_project(project, training={"als": {"file": "run.txt"}})))
-    named = contents(params_of(write_project(project, training={"als": RUN})))
+    selected = contents(params_of(write_project(project, training={"als": RUN})))
 
-    assert read.models[1].training == named.models[1].training
-    assert read.fingerprints == named.fingerprints
+    assert read.models[1].training == selected.models[1].training
+    assert read.fingerprints == selected.fingerprints
 
 
 REFUSED: dict[str, tuple[bytes | None, str | None, str]] = {
@@ -282,12 +282,14 @@ def test_two_files_with_one_id_cannot_take_the_metrics_of_two_models(project: Pa
 
 
 @pytest.mark.parametrize(
-    ("named", "message"),
+    ("selected", "message"),
     [
         ({"file": ""}, "models.als.training_run_id.file: is ''"),
         ({"path": "run.txt"}, "models.als.training_run_id.path: is not a key that Concord knows"),
         (["run.txt"], "models.als.training_run_id: is ['run.txt']\n  fix: write a text"),
     ],
 )
-def test_what_is_neither_text_nor_file_is_refused(project: Path, named: Any, message: str) -> None:
-    assert message in refusal_of(lambda: _ids(project, named))
+def test_what_is_neither_text_nor_file_is_refused(
+    project: Path, selected: Any, message: str
+) -> None:
+    assert message in refusal_of(lambda: _ids(project, selected))

@@ -22,8 +22,8 @@ from tests.pipeline.refusals import refusal_of
 
 
 def _fingerprints(root: Path) -> dict[str, str]:
-    found = contents(params_of(root))
-    return {**found.fingerprints, "comparison": found.comparison.fingerprint}
+    result = contents(params_of(root))
+    return {**result.fingerprints, "comparison": result.comparison.fingerprint}
 
 
 def _als(root: Path) -> RunContent:
@@ -65,12 +65,12 @@ def test_conventions_are_one_artifact_that_params_yaml_takes_and_a_fingerprint(
 
 
 def test_a_model_describes_itself_and_its_comparison_what_came_out(project: Path) -> None:
-    found = contents(params_of(project))
-    popularity, als = (content.tags["mlflow.note.content"] for content in found.models)
+    result = contents(params_of(project))
+    popularity, als = (content.tags["mlflow.note.content"] for content in result.models)
 
     assert als.startswith("1,042 users, 3 of them without a list.\n")
     assert popularity.startswith("1,042 users.\n")
-    assert found.comparison.tags["mlflow.note.content"] == (
+    assert result.comparison.tags["mlflow.note.content"] == (
         "**popularity** is the baseline.\n\n"
         "**als** against the baseline **popularity**:\n\n"
         "- nDCG@10: better; 0.4000 against 0.3500, difference +0.0500"

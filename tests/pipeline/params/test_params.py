@@ -121,21 +121,21 @@ def _refused(folder: Path, *changes: tuple[str, str]) -> list[str]:
 def test_what_no_evaluation_can_use_is_refused_in_words(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
-    told = _refused(tmp_path, (old, new))
+    actual = _refused(tmp_path, (old, new))
 
-    assert message in told[0] or any(message in each for each in told)
-    assert all(len(each) < 1000 for each in told)
+    assert message in actual[0] or any(message in each for each in actual)
+    assert all(len(each) < 1000 for each in actual)
 
 
 def test_a_thousand_labels_are_the_most(tmp_path: Path) -> None:
     hundred = f"ks: {list(range(1, 101))}"
-    (told,) = _refused(tmp_path, (KS, hundred), ("Hit, Rprec", "Hit, CG, DCG, Rprec"))
+    (message,) = _refused(tmp_path, (KS, hundred), ("Hit, Rprec", "Hit, CG, DCG, Rprec"))
 
-    assert told.startswith("evaluation.metrics: makes 1,105 labels, metrics times cutoffs")
+    assert message.startswith("evaluation.metrics: makes 1,105 labels, metrics times cutoffs")
 
 
 def test_wrong_metrics_conventions_primary_and_baseline_are_told_at_once(tmp_path: Path) -> None:
-    told = _refused(
+    message = _refused(
         tmp_path,
         ("metrics: [nDCG, AP, RR,", "metrics: [NDCG, map, recall@20,"),
         ("primary: [nDCG@10,", "primary: [nDCG@11,"),
@@ -145,7 +145,7 @@ def test_wrong_metrics_conventions_primary_and_baseline_are_told_at_once(tmp_pat
         ("  overrides: {}", "  overrides: {RR: {ties: best}}"),
     )
 
-    assert sorted(each.partition(":")[0] for each in told) == sorted(
+    assert sorted(each.partition(":")[0] for each in message) == sorted(
         [
             *["evaluation.metrics"] * 3,
             *("comparison.baseline", "comparison.primary", "conventions.preset"),
@@ -155,20 +155,20 @@ def test_wrong_metrics_conventions_primary_and_baseline_are_told_at_once(tmp_pat
 
 
 def test_a_misspelt_metric_makes_no_second_problem_of_the_primary_one(tmp_path: Path) -> None:
-    (told,) = _refused(tmp_path, ("metrics: [nDCG,", "metrics: [NDCG,"))
+    (message,) = _refused(tmp_path, ("metrics: [nDCG,", "metrics: [NDCG,"))
 
-    assert "did you mean 'nDCG'?" in told
+    assert "did you mean 'nDCG'?" in message
 
 
 def test_what_has_its_shape_is_checked_though_something_else_has_not(tmp_path: Path) -> None:
-    told = _refused(
+    message = _refused(
         tmp_path,
         ("wilcoxon: false", "wilcoxn: false"),
         ("metrics: [nDCG,", "metrics: [NDCG,"),
         ("  gain: linear", "  gain: best"),
     )
 
-    assert [each.partition(":")[0] for each in told] == [
+    assert [each.partition(":")[0] for each in message] == [
         "evaluation.metrics",
         "comparison.wilcoxn",
         "conventions.gain",
@@ -214,10 +214,10 @@ def _at(start: str) -> int:
         ),
         *(
             pytest.param(
-                "ks: [1, 3,", f"ks: [{k}, 3,", "ks: [", f"evaluation.ks.0: is {shown}",
+                "ks: [1, 3,", f"ks: [{k}, 3,", "ks: [", f"evaluation.ks.0: is {items}",
                 marks=pytest.mark.bad_input(53, f"refused: k = {k}"), id=f"k = {k}",
             )
-            for k, shown in {"0": "0", "-1": "-1", "2.5": "2.5", "ten": "'ten'", "yes": "'yes'", "010": "'010'"}.items()
+            for k, items in {"0": "0", "-1": "-1", "2.5": "2.5", "ten": "'ten'", "yes": "'yes'", "010": "'010'"}.items()
             if k != "010"
         ),
         pytest.param(
@@ -323,19 +323,19 @@ def test_labels_are_read_in_any_spelling_that_results_know(tmp_path: Path) -> No
 RESULTS = DEMO.index("\nresults:")
 
 
-def _refused_place(folder: Path, key: str, place: str) -> str:
+def _refused_place(folder: Path, key: str, location: str) -> str:
     (folder / "pipeline").mkdir(exist_ok=True)
     (folder / "pipeline/__init__.py").touch()
     (folder / "README.md").touch()
     head, results = DEMO[:RESULTS], DEMO[RESULTS:]
     assert f"  {key}: results/{key}\n" in results
-    text = head + results.replace(f"  {key}: results/{key}\n", f"  {key}: {place}\n")
+    text = head + results.replace(f"  {key}: results/{key}\n", f"  {key}: {location}\n")
     (folder / "params.yaml").write_text(text, encoding="utf-8")
     return refusal_of(lambda: read_params(folder / "params.yaml")).replace(f"{folder}/", "")
 
 
 @pytest.mark.parametrize(
-    ("key", "place", "message"),
+    ("key", "location", "message"),
     [
         ("panel", "results/per_user", "results.panel: 'results/per_user' is, holds or lies in `results.per_user`"),
         ("panel", "results/per_user/deeper", "is, holds or lies in `results.per_user`"),
@@ -357,12 +357,12 @@ def _refused_place(folder: Path, key: str, place: str) -> str:
     ],
 )  # fmt: skip
 def test_a_place_that_is_not_free_is_refused_place(
-    tmp_path: Path, key: str, place: str, message: str
+    tmp_path: Path, key: str, location: str, message: str
 ) -> None:
-    told = _refused_place(tmp_path, key, place)
+    actual = _refused_place(tmp_path, key, location)
 
-    assert message in told
-    assert "  fix: " in told
+    assert message in actual
+    assert "  fix: " in actual
 
 
 def test_a_link_to_the_folder_of_another_is_that_folder(tmp_path: Path) -> None:

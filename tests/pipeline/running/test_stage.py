@@ -67,9 +67,9 @@ def test_what_killed_processes_left_is_removed_and_what_others_use_is_not(
     gone = subprocess.Popen(["true"])
     gone.wait()
     with spill_folder() as mine:
-        own = Path(mine)
-        stale = own.with_name(own.name.replace(str(os.getpid()), str(gone.pid)))
-        elsewhere = own.with_name("concord-duckdb-another-host-999999999-x")
+        conventions = Path(mine)
+        stale = conventions.with_name(conventions.name.replace(str(os.getpid()), str(gone.pid)))
+        elsewhere = conventions.with_name("concord-duckdb-another-host-999999999-x")
         for folder in (stale, elsewhere):
             folder.mkdir()
             (folder / "spilled").touch()
@@ -83,11 +83,11 @@ def test_what_killed_processes_left_is_removed_and_what_others_use_is_not(
         with spill_folder():
             pass
         remove_stale_files(tmp_path)
-        left = {path.name for path in tmp_path.iterdir()}
+        remaining = {path.name for path in tmp_path.iterdir()}
         ended.wait()
 
-    assert left == {own.name, elsewhere.name, parts[0].name, ".theirs.part"}
-    assert not own.exists()
+    assert remaining == {conventions.name, elsewhere.name, parts[0].name, ".theirs.part"}
+    assert not conventions.exists()
 
 
 @pytest.mark.fault(14, "a full disk for spilling is named with its folder, limit and what to raise")
@@ -103,10 +103,12 @@ def test_a_spill_beyond_its_bound_names_the_bound_and_what_to_do(
     ):
         connection.execute(MANY)
 
-    said = error_message(error.value)
-    place = f"{tempfile.gettempdir()}: DuckDB's temporary files would take more than CONCORD_SPILL"
-    assert said.startswith(f"{place} allows (2MB)")
-    assert said.endswith("fix: raise it, or raise CONCORD_MEMORY (it is 40MB)")
+    message = error_message(error.value)
+    position = (
+        f"{tempfile.gettempdir()}: DuckDB's temporary files would take more than CONCORD_SPILL"
+    )
+    assert message.startswith(f"{position} allows (2MB)")
+    assert message.endswith("fix: raise it, or raise CONCORD_MEMORY (it is 40MB)")
 
 
 def test_a_bound_that_is_no_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

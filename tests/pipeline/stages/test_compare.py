@@ -41,31 +41,31 @@ def project(root: Path, **settings: Any) -> Params:
 
 
 def row(comparison: dict[str, Any], label: str, a: str, b: str) -> dict[str, Any]:
-    (found,) = [
+    (result,) = [
         row
         for row in comparison["differences"]
         if (row["label"], row["a"], row["b"]) == (label, a, b)
     ]
-    assert isinstance(found, dict)
-    return found
+    assert isinstance(result, dict)
+    return result
 
 
 def test_time_left_is_told_by_the_labels_that_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[Progress] = []
+    observed: list[Progress] = []
 
-    class Seen(Progress):
+    class RecordedProgress(Progress):
         def __enter__(self) -> Progress:
-            seen.append(self)
+            observed.append(self)
             return super().__enter__()
 
-    monkeypatch.setattr(stage, "Progress", Seen)
+    monkeypatch.setattr(stage, "Progress", RecordedProgress)
 
     compare(project(tmp_path, primary=["nDCG@10", "R@10"]))
 
     # four labels, and the two primary ones once more for their spread
-    (progress,) = seen
+    (progress,) = observed
     assert progress.line().startswith("compare: 6 of 6 labels, 0 s left")
 
 
@@ -117,11 +117,11 @@ def test_users_meet_by_decimal_text_and_only_common_users_count(tmp_path: Path) 
     write_evaluation(params, "als", {"nDCG@10": [int(u) / 50 for u in texts]}, users=texts)
 
     comparison = compared(params)
-    found = row(comparison, "nDCG@10", "als", "pop")
+    actual = row(comparison, "nDCG@10", "als", "pop")
 
-    assert found["n_users"] == 30
-    assert found["difference"] == pytest.approx(sum(u / 50 - u / 100 for u in range(11, 41)) / 30)
-    assert found["worse"] == 0.0
+    assert actual["n_users"] == 30
+    assert actual["difference"] == pytest.approx(sum(u / 50 - u / 100 for u in range(11, 41)) / 30)
+    assert actual["worse"] == 0.0
     assert any(
         "als and pop do not have values for the same users" in s
         for s in from_content(comparison).verdicts
@@ -144,25 +144,25 @@ def test_undefined_values_count_as_they_do_in_the_mean(
     als = [1.0] * 20 + [1.0] * 10 + [nan] * 10 + [1.0] * 5
     params = evaluated(tmp_path, {"pop": {"AP@10": pop}, "als": {"AP@10": als}}, undefined=undefined)  # fmt: skip
 
-    found = row(compared(params), "AP@10", "als", "pop")
+    actual = row(compared(params), "AP@10", "als", "pop")
 
-    assert found["n_users"] == n_users
-    assert found["difference"] == difference
+    assert actual["n_users"] == n_users
+    assert actual["difference"] == difference
 
 
 def test_pooled_precision_has_means_and_no_interval(tmp_path: Path) -> None:
     models = {"pop": {"P@10": [0.1] * 50}, "als": {"P@10": [0.3] * 50}}
     comparison = compared(evaluated(tmp_path, models, precision_aggregate="micro"))
-    found = row(comparison, "P@10", "als", "pop")
+    actual = row(comparison, "P@10", "als", "pop")
 
-    assert found["difference"] == pytest.approx(0.3 - 0.1)
-    assert (found["verdict"], found["ci_low"], found["p"]) == ("no_interval", None, None)
+    assert actual["difference"] == pytest.approx(0.3 - 0.1)
+    assert (actual["verdict"], actual["ci_low"], actual["p"]) == ("no_interval", None, None)
     flags = [r["indistinguishable_from_best"] for r in comparison["leaderboard"]]
     assert flags == [None, True]
 
 
 @pytest.mark.parametrize(
-    ("min_effect", "of_5", "of_10"),
+    ("min_effect", "expected_at_5", "expected_at_10"),
     [
         ("10%", 0.1 * 0.5, 0.1 * 0.25),
         (0.02, 0.02, 0.02),
@@ -171,15 +171,15 @@ def test_pooled_precision_has_means_and_no_interval(tmp_path: Path) -> None:
     ],
 )
 def test_smallest_difference_that_matters(
-    tmp_path: Path, min_effect: Any, of_5: float, of_10: float
+    tmp_path: Path, min_effect: Any, expected_at_5: float, expected_at_10: float
 ) -> None:
     values = {"nDCG@5": [0.5] * 20, "nDCG@10": [0.25] * 20}
     comparison = compared(
         evaluated(tmp_path, {"pop": values, "als": values}, min_effect=min_effect)
     )
 
-    assert row(comparison, "nDCG@5", "als", "pop")["min_effect"] == pytest.approx(of_5)
-    assert row(comparison, "nDCG@10", "als", "pop")["min_effect"] == pytest.approx(of_10)
+    assert row(comparison, "nDCG@5", "als", "pop")["min_effect"] == pytest.approx(expected_at_5)
+    assert row(comparison, "nDCG@10", "als", "pop")["min_effect"] == pytest.approx(expected_at_10)
 
 
 def test_many_models_meet_on_primary_labels_and_the_baseline_on_the_others(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_many_models_meet_on_primary_labels_and_the_baseline_on_the_others(tmp_p
 
     comparison = compared(evaluated(tmp_path, models))
 
-    labels = [found["label"] for found in comparison["differences"]]
+    labels = [result["label"] for result in comparison["differences"]]
     assert labels.count("nDCG@5") == n_models * (n_models - 1) // 2
     assert labels.count("R@5") == n_models - 1
     assert len(comparison["leaderboard"]) == 2 * n_models
@@ -239,10 +239,10 @@ def test_sign_flips_and_interval_have_to_agree(
     models = {"pop": {"nDCG@10": [0.0] * len(gaps)}, "als": {"nDCG@10": gaps}}
     settings = {"adjustment": "max_t", "min_effect": 0, "resamples": 999}
     comparison = compared(evaluated(tmp_path, models, **settings))
-    found = row(comparison, "nDCG@10", "als", "pop")
+    actual = row(comparison, "nDCG@10", "als", "pop")
 
-    assert found["verdict"] == "undecided"
-    assert found["p_adjusted"] >= found["p"]
+    assert actual["verdict"] == "undecided"
+    assert actual["p_adjusted"] >= actual["p"]
     assert words in " ".join(from_content(comparison).verdicts)
 
 
@@ -314,30 +314,30 @@ def test_results_of_models_and_background_that_left_params_are_removed_and_nothi
     others = ("data/items.json", "data/items.parquet", "quality/notes.json", "lists/mine.parquet", "metrics/x.json")  # fmt: skip
     for name in others:
         write_json(tmp_path / name, {"hello": 1})
-    kept = params.model_copy(update={"models": {m: params.models[m] for m in MODELS[:2]}})
+    remaining = params.model_copy(update={"models": {m: params.models[m] for m in MODELS[:2]}})
 
-    compare(kept)
+    compare(remaining)
 
-    left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
-    assert {name for name in left if "old" in name or "users" in Path(name).name} == set()
-    assert {*others, "quality/truth.json", "data/truth.parquet"} <= left
+    actual = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
+    assert {name for name in actual if "old" in name or "users" in Path(name).name} == set()
+    assert {*others, "quality/truth.json", "data/truth.parquet"} <= actual
     removed = "removed 5 result files of old, which params.yaml no longer names"
     assert removed in capsys.readouterr().out
 
 
 def test_wilcoxon_stands_beside_only_on_request(tmp_path: Path) -> None:
-    asked = compared(project(tmp_path / "asked", wilcoxon=True))
+    comparison = compared(project(tmp_path / "asked", wilcoxon=True))
     silent = compared(project(tmp_path / "silent"))
-    found = row(asked, "nDCG@10", "als", "popularity")
+    actual = row(comparison, "nDCG@10", "als", "popularity")
     values = {
         m: pl.read_parquet(tmp_path / f"asked/per_user/{m}.parquet") for m in ("als", "popularity")
     }
     gaps = (values["als"]["nDCG@10"] - values["popularity"]["nDCG@10"]).drop_nans().to_numpy()
 
     expected: Any = wilcoxon(gaps[gaps != 0])
-    assert found["p_wilcoxon"] == pytest.approx(expected.pvalue)
+    assert actual["p_wilcoxon"] == pytest.approx(expected.pvalue)
     assert {each["p_wilcoxon"] for each in silent["differences"]} == {None}
-    assert [each["verdict"] for each in asked["differences"]] == [
+    assert [each["verdict"] for each in comparison["differences"]] == [
         each["verdict"] for each in silent["differences"]
     ]
 
@@ -347,13 +347,13 @@ def test_joint_sign_flips_take_the_place_of_holm(tmp_path: Path) -> None:
     by_holm = compared(project(tmp_path / "holm", primary=primary))
     jointly = compared(project(tmp_path / "max_t", primary=primary, adjustment="max_t"))
 
-    for ours, theirs in zip(jointly["differences"], by_holm["differences"], strict=True):
-        assert ours["p"] == theirs["p"]
-        if ours["primary"]:
-            assert ours["adjustment"] == "max_t"
-            assert ours["p_adjusted"] is None or 1 / 200 <= ours["p_adjusted"] <= 1
+    for actual, expected in zip(jointly["differences"], by_holm["differences"], strict=True):
+        assert actual["p"] == expected["p"]
+        if actual["primary"]:
+            assert actual["adjustment"] == "max_t"
+            assert actual["p_adjusted"] is None or 1 / 200 <= actual["p_adjusted"] <= 1
         else:
-            assert ours["p_adjusted"] == theirs["p_adjusted"]
+            assert actual["p_adjusted"] == expected["p_adjusted"]
     assert any(
         d["p_adjusted"] != h["p_adjusted"]
         for d, h in zip(jointly["differences"], by_holm["differences"], strict=True)

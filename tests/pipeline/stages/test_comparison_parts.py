@@ -61,15 +61,15 @@ def test_models_that_agree_for_everybody_have_no_percentiles(tmp_path: Path) -> 
 def test_the_front_holds_those_whom_no_other_beats_on_both(tmp_path: Path) -> None:
     means = {"pop": (0.1, 9.0, 1.0), "good": (0.4, 5.0, 2.0), "broad": (0.3, 2.0, 4.0), "beaten": (0.2, 5.0, 2.0)}  # fmt: skip
     names = ("nDCG@2", "ARP@2", "Novelty@2")
-    models = {m: {name: [mean] * 20 for name, mean in zip(names, of, strict=True)} for m, of in means.items()}  # fmt: skip
+    models = {m: {name: [mean] * 20 for name, mean in zip(names, items, strict=True)} for m, items in means.items()}  # fmt: skip
 
-    found = {row["x"]: row for row in compared(evaluated(tmp_path, models))["tradeoffs"]}
+    path = {row["x"]: row for row in compared(evaluated(tmp_path, models))["tradeoffs"]}
 
-    assert found["ARP@2"]["x_higher_is_better"] is False
+    assert path["ARP@2"]["x_higher_is_better"] is False
     for label in ("ARP@2", "Novelty@2"):
-        front = {point["model"] for point in found[label]["points"] if point["pareto"]}
+        front = {point["model"] for point in path[label]["points"] if point["pareto"]}
         assert front == {"good", "broad"}
-    assert found["Novelty@2"]["points"][0] == {
+    assert path["Novelty@2"]["points"][0] == {
         "model": "pop",
         "x": 1.0,
         "y": pytest.approx(0.1),
@@ -99,32 +99,32 @@ def _shown_cases(params: Params, **comparison: Any) -> Cases | None:
 
 
 def test_five_users_on_each_side_of_leader_and_baseline(tmp_path: Path) -> None:
-    found = _reported(tmp_path, pop=BASE, als=OTHER, worst=[0.0] * 40)
+    cases = _reported(tmp_path, pop=BASE, als=OTHER, worst=[0.0] * 40)
 
-    assert found is not None
-    assert (found.a, found.b, found.n_behind, found.n_ahead) == ("als", "pop", 6, 6)
-    assert [case.user for case in found.cases] == [
+    assert cases is not None
+    assert (cases.a, cases.b, cases.n_behind, cases.n_ahead) == ("als", "pop", 6, 6)
+    assert [case.user for case in cases.cases] == [
         *("39", "38", "37", "36", "35"),  # -0.3, -0.25, …
         *("33", "32", "31", "30", "29"),  # +0.4, +0.33, …
     ]
-    assert [each.item for each in found.cases[0].list_a] == ["i1", "i2"]
-    assert found.cases[0].jaccard == 2 / 2
-    assert found.both_sides
-    assert (found.item_cases, found.jaccard, found.rbo) == ((), None, None)
+    assert [each.item for each in cases.cases[0].list_a] == ["i1", "i2"]
+    assert cases.cases[0].jaccard == 2 / 2
+    assert cases.both_sides
+    assert (cases.item_cases, cases.jaccard, cases.rbo) == ((), None, None)
 
 
 def test_where_lower_is_better_a_lower_value_is_ahead(tmp_path: Path) -> None:
-    found = _reported(tmp_path, "ARP", pop=[30.0] * 40, als=[2.0, *[30.0] * 38, 40.0])
+    cases = _reported(tmp_path, "ARP", pop=[30.0] * 40, als=[2.0, *[30.0] * 38, 40.0])
 
-    assert found is not None
-    assert [(case.user, case.difference) for case in found.cases] == [("39", 10.0), ("0", -28.0)]
+    assert cases is not None
+    assert [(case.user, case.difference) for case in cases.cases] == [("39", 10.0), ("0", -28.0)]
 
 
 def test_a_leading_baseline_is_shown_against_the_runner_up(tmp_path: Path) -> None:
-    found = _reported(tmp_path, pop=OTHER, als=[0.4] * 40, worst=[0.0] * 40)
+    cases = _reported(tmp_path, pop=OTHER, als=[0.4] * 40, worst=[0.0] * 40)
 
-    assert found is not None
-    assert (found.a, found.b) == ("pop", "als")
+    assert cases is not None
+    assert (cases.a, cases.b) == ("pop", "als")
 
 
 @pytest.mark.parametrize("models", [{"pop": BASE}, {"pop": BASE, "twin": BASE}])
@@ -145,11 +145,11 @@ def test_an_empty_choice_shows_none_and_removes_those_of_before(
 
 
 def test_models_that_are_named_are_shown_with_their_items(tmp_path: Path) -> None:
-    found = _shown_cases(_with_metric(tmp_path, pop=BASE, als=OTHER), cases=["pop", "als"])
+    cases = _shown_cases(_with_metric(tmp_path, pop=BASE, als=OTHER), cases=["pop", "als"])
 
-    assert found is not None
-    assert (found.a, found.b, len(found.cases)) == ("pop", "als", 6)  # where pop is behind
-    assert (found.both_sides, found.jaccard) == (False, 2 / 2)
+    assert cases is not None
+    assert (cases.a, cases.b, len(cases.cases)) == ("pop", "als", 6)  # where pop is behind
+    assert (cases.both_sides, cases.jaccard) == (False, 2 / 2)
 
 
 def test_models_without_a_shared_user_are_reported_without_cases(tmp_path: Path) -> None:
@@ -160,16 +160,16 @@ def test_models_without_a_shared_user_are_reported_without_cases(tmp_path: Path)
 
 LABEL = "nDCG@10"
 SMALL = [0.02, 0.05, -0.01, -0.03, 0.02, 0.01, 0.01, 0.07, 0.08, 0.08, 0.07, -0.04]
-Chosen = Callable[[str, Definition], list[float]]
+ValuesOf = Callable[[str, Definition], list[float]]
 
 
-def _entry(root: Path, models: list[str], chosen: Chosen, **settings: Any) -> dict[str, Any]:
+def _entry(root: Path, models: list[str], selected: ValuesOf, **settings: Any) -> dict[str, Any]:
     plain = params_of(root, models, metrics=["nDCG"], ks=[10], **settings)
     switched = plain.evaluation.model_copy(update={"panel": True})
     params = plain.model_copy(update={"evaluation": switched})
     definitions = panel(parse(LABEL), params.pinned).definitions
     for model in models:
-        values = {each.column: chosen(model, each) for each in definitions}
+        values = {each.column: selected(model, each) for each in definitions}
         write_evaluation(params, model, {LABEL: values[definitions[0].column]})
         _write_panel(params, model, values)
     (entry,) = compared(params)["panel"]
@@ -190,18 +190,18 @@ def _write_panel(params: Params, model: str, values: Mapping[str, list[float]]) 
 
 def _mean(params: Params, values: list[float]) -> float:
     confidence = params.comparison.confidence
-    found = summarise(parse(LABEL), np.array(values), params.pinned, confidence=confidence)
-    return found.mean
+    summary = summarise(parse(LABEL), np.array(values), params.pinned, confidence=confidence)
+    return summary.mean
 
 
 @pytest.mark.parametrize("adjustment", ["holm", "max_t"])
 def test_definitions_with_the_values_as_pinned_change_no_verdict(
     tmp_path: Path, adjustment: str
 ) -> None:
-    def chosen(model: str, _: Definition) -> list[float]:
+    def values_of(model: str, _: Definition) -> list[float]:
         return SMALL if model == "als" else [0.0] * len(SMALL)  # p by flips 0.055
 
-    entry = _entry(tmp_path, ["pop", "als"], chosen, adjustment=adjustment, min_effect=0)
+    entry = _entry(tmp_path, ["pop", "als"], values_of, adjustment=adjustment, min_effect=0)
 
     (definition,) = entry["definitions"]  # all give the same, which is told once
     assert definition["verdicts"] == {"als": "undecided"}
@@ -213,11 +213,11 @@ def test_definitions_with_the_values_as_pinned_change_no_verdict(
 def test_a_tie_turns_no_order_round_whatever_the_names(tmp_path: Path, first: str) -> None:
     means = {first: 0.5, "m": 0.4, "pop": 0.1}
 
-    def chosen(model: str, definition: Definition) -> list[float]:
+    def values_of(model: str, definition: Definition) -> list[float]:
         tied = definition.number == 1 and model != "pop"
         return [0.45 if tied else means[model]] * 20
 
-    entry = _entry(tmp_path, ["pop", first, "m"], chosen)
+    entry = _entry(tmp_path, ["pop", first, "m"], values_of)
 
     assert [each["top_two_hold"] for each in entry["definitions"]] == [True, True]
     assert entry["definitions"][1]["ranks"] == {"pop": 3, first: 1, "m": 1}
@@ -226,11 +226,11 @@ def test_a_tie_turns_no_order_round_whatever_the_names(tmp_path: Path, first: st
 def test_who_overtakes_one_of_the_first_two_changes_them(tmp_path: Path) -> None:
     means = {"ease": 0.5, "als": 0.4, "pop": 0.1}
 
-    def chosen(model: str, definition: Definition) -> list[float]:
+    def values_of(model: str, definition: Definition) -> list[float]:
         above = definition.number == 1 and model == "pop"
         return [0.45 if above else means[model]] * 20
 
-    entry = _entry(tmp_path, ["pop", "ease", "als"], chosen)
+    entry = _entry(tmp_path, ["pop", "ease", "als"], values_of)
 
     assert [each["top_two_hold"] for each in entry["definitions"]] == [True, False]
     assert entry["definitions"][1]["flips"] == [["als", "pop"]]
@@ -293,9 +293,9 @@ def _swapped(
 def test_differences_are_those_of_the_evaluations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = _swapped(tmp_path, monkeypatch, text=False)
-    rows = {(d["label"], d["a"]): d for d in found["differences"] if d["test"] == "swap"}
-    means = {(row["label"], row["model"]): row["mean"] for row in found["leaderboard"]}
+    path = _swapped(tmp_path, monkeypatch, text=False)
+    rows = {(d["label"], d["a"]): d for d in path["differences"] if d["test"] == "swap"}
+    means = {(row["label"], row["model"]): row["mean"] for row in path["leaderboard"]}
 
     assert set(rows) == {(label, model) for label in OVER_ALL for model in ("als", "knn")}
     for (label, model), row in rows.items():
@@ -312,14 +312,14 @@ def test_differences_are_those_of_the_evaluations(
 def test_ids_of_different_types_give_the_same_tests(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = []
+    results = []
     for text in (False, True):
         folder = tmp_path / str(text)
         folder.mkdir()
         rows = _swapped(folder, monkeypatch, text=text)["differences"]
-        found.append({(d["label"], d["a"]): d["difference"] for d in rows if d["test"] == "swap"})
+        results.append({(d["label"], d["a"]): d["difference"] for d in rows if d["test"] == "swap"})
 
-    assert found[0] == found[1]
+    assert results[0] == results[1]
 
 
 def test_names_that_sql_confuses_are_models_like_any_other(
@@ -329,12 +329,12 @@ def test_names_that_sql_confuses_are_models_like_any_other(
     plain, confusing = tmp_path / "plain", tmp_path / "confusing"
     plain.mkdir()
     confusing.mkdir()
-    of = {
+    items = {
         folder: _swapped(folder, monkeypatch, models=models)
         for folder, models in ((plain, THREE), (confusing, ("lists", "als", "ALS")))
     }
     numbers = [
-        [(row["label"], row["difference"], row["p"]) for row in of[folder]["differences"]]
+        [(row["label"], row["difference"], row["p"]) for row in items[folder]["differences"]]
         for folder in (plain, confusing)
     ]
     assert numbers[0] == numbers[1]

@@ -31,9 +31,9 @@ from concord.pipeline.stages.evaluate import execute_by_ranges
 from concord.pipeline.stages.load import load, load_background, load_truth
 from tests.pipeline.stages.load_project import loaded_background, params_of
 
-GIVEN = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}
+PARAMETERS = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}
 LABELS = expand(
-    [m.name + GIVEN.get(m.name, "") for m in CATALOGUE if m.family != "beyond"], [1, 5, 20]
+    [m.name + PARAMETERS.get(m.name, "") for m in CATALOGUE if m.family != "beyond"], [1, 5, 20]
 )
 MANY_USERS, DEPTH = 150, 12
 
@@ -112,8 +112,8 @@ def test_fractions_of_judged_items_add_up_over_partitions() -> None:
 
 def test_signs_of_lists_add_up_over_partitions() -> None:
     signs = ListSigns()
-    for held in (2, 3):
-        signs.add(ListSigns(Counter({1: 1}), Counter({1: held}), None, Counter({5: 1})))
+    for values in (2, 3):
+        signs.add(ListSigns(Counter({1: 1}), Counter({1: values}), None, Counter({5: 1})))
 
     assert signs == ListSigns(Counter({1: 2}), Counter({1: 5}), None, Counter({5: 2}))
 
@@ -142,7 +142,7 @@ def _with_background(params: Params, **files: dict[str, Any]) -> Params:
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     monkeypatch.chdir(tmp_path)
     _long(TRAIN).rename({"item": "sku"}).write_csv("train.csv")
-    joined = {item: "|".join(held) for item, held in CATEGORIES.items()}
+    joined = {item: "|".join(items) for item, items in CATEGORIES.items()}
     pl.DataFrame({"item": list(joined), "genres": list(joined.values())}).write_csv("items.csv")
     return _with_background(
         params_of("lists.csv"),
@@ -186,8 +186,8 @@ def test_engines_and_ranges_give_what_the_library_gives(project: Params, integer
         exposure = parts[0].exposures[label]
         for part in parts[1:]:
             exposure += part.exposures[label]
-        found = summarise_catalogue(parse(label), exposure, task.conventions)
-        assert found.mean == expected[label]
+        summary = summarise_catalogue(parse(label), exposure, task.conventions)
+        assert summary.mean == expected[label]
 
 
 def test_an_engine_without_train_refuses_by_name(project: Params) -> None:
@@ -214,9 +214,9 @@ def test_times_with_a_zone_are_those_of_utc(
 RANKED_LABELS = ["P@2", "AP@3", "RR", "RR@2", "nDCG@3", "Kendall"]
 RANKED_USERS = [f"u{n:02}" for n in range(40)]
 ROWS = [
-    (user, f"i{(n * 7 + place * 3) % 11}", float(4 - place // 2))
+    (user, f"i{(n * 7 + position * 3) % 11}", float(4 - position // 2))
     for n, user in enumerate(RANKED_USERS)
-    for place in range(6)
+    for position in range(6)
 ]
 RANKED_TRUTH = [(user, f"i{(n + 3 * j) % 11}", float(1 + (n + j) % 3)) for n, user in enumerate(RANKED_USERS) for j in range(3)]  # fmt: skip
 
@@ -244,9 +244,9 @@ CONVENTIONS = [
 @pytest.mark.parametrize("changed", CONVENTIONS, ids=str)
 @pytest.mark.usefixtures("ranked_files")
 def test_the_pipeline_gives_what_the_library_gives(changed: dict[str, Any]) -> None:
-    own = cc.preset("standard", **changed)
+    conventions = cc.preset("standard", **changed)
     recs, truth = pl.read_csv("lists.csv"), pl.read_csv("truth.csv")
-    expected = cc.evaluate(recs, truth, metrics=RANKED_LABELS, conventions=own).per_user
+    expected = cc.evaluate(recs, truth, metrics=RANKED_LABELS, conventions=conventions).per_user
 
     lists_of = params_of("lists.csv", conventions=changed)
     truth_of = params_of("truth.csv", conventions=changed)
@@ -254,7 +254,7 @@ def test_the_pipeline_gives_what_the_library_gives(changed: dict[str, Any]) -> N
         load(connection, lists_of, "m")
     with isolated_connection() as connection:
         load_truth(connection, truth_of)
-    task = Task([parse(label) for label in RANKED_LABELS], own)
+    task = Task([parse(label) for label in RANKED_LABELS], conventions)
     paths = Path("results/lists/m.parquet"), Path("results/data/truth.parquet")
     in_ranges = [part.values for part in execute_by_ranges(_data(*paths), task, 50)]
     (at_once,) = (part.values for part in execute_in_memory(_data(*paths), task))
@@ -293,16 +293,16 @@ def test_lists_without_ties_are_kept_once_whatever_the_rankings() -> None:
 @pytest.mark.parametrize("changed", [*CONVENTIONS[:3], *CONVENTIONS[4:]], ids=str)
 @pytest.mark.usefixtures("ranked_files")
 def test_ranked_lists_are_explained_as_they_are_evaluated(changed: dict[str, Any]) -> None:
-    own = cc.preset("standard", **changed)
+    conventions = cc.preset("standard", **changed)
     recs, truth = pl.read_csv("lists.csv"), pl.read_csv("truth.csv").cast({"grade": pl.Float64})
-    expected = cc.evaluate(recs, truth, metrics=RANKED_LABELS, conventions=own).per_user
+    expected = cc.evaluate(recs, truth, metrics=RANKED_LABELS, conventions=conventions).per_user
     with isolated_connection() as connection:
         load(connection, params_of("lists.csv", conventions=changed), "m")
     lists = pl.read_parquet("results/lists/m.parquet")
 
     for label in RANKED_LABELS:
         for user in RANKED_USERS[:1]:
-            derived = explain_ranked(lists, truth, user=user, metric=label, conventions=own)
+            derived = explain_ranked(lists, truth, user=user, metric=label, conventions=conventions)
             assert isinstance(derived, Derivation)
             value = expected.filter(pl.col("user") == user)[label].item()
             assert repr(derived.value) == repr(value)

@@ -43,20 +43,22 @@ def lists(model: str, fold: int) -> pl.DataFrame:
     """Ten items a user; those of the fold's truth come the earlier, the more skilled the model."""
     rng = np.random.default_rng([len(model), fold])
     scores = rng.random((N_USERS, N_ITEMS))
-    wanted = truth(fold)
-    scores[wanted["user"].to_numpy(), wanted["item"].to_numpy()] += SKILLS[model] + fold / 20
+    relevant = truth(fold)
+    scores[relevant["user"].to_numpy(), relevant["item"].to_numpy()] += SKILLS[model] + fold / 20
     best = np.argsort(-scores, axis=1)[:, :K]
     return pl.DataFrame({"user": np.repeat(np.arange(N_USERS), K), "item": best.ravel(), "rank": np.tile(np.arange(1, K + 1), N_USERS)})  # fmt: skip
 
 
 def recalls(model: str) -> list[list[float]]:
     """R@10 of every user in each fold, counted by hand."""
-    found = []
+    results = []
     for fold in FOLDS:
-        shown = dict(lists(model, fold).group_by("user").agg("item").iter_rows())
-        wanted = dict(truth(fold).group_by("user").agg("item").iter_rows())
-        found.append([len({*shown[u]} & {*wanted[u]}) / len(wanted[u]) for u in range(N_USERS)])
-    return found
+        recommended = dict(lists(model, fold).group_by("user").agg("item").iter_rows())
+        relevant = dict(truth(fold).group_by("user").agg("item").iter_rows())
+        results.append(
+            [len({*recommended[u]} & {*relevant[u]}) / len(relevant[u]) for u in range(N_USERS)]
+        )
+    return results
 
 
 def compared(**settings: Any) -> cc.Comparison:
@@ -80,37 +82,37 @@ def test_every_training_is_judged_by_the_truth_of_its_fold() -> None:
     ]
     of_users = [fmean(column) for column in zip(*gaps, strict=True)]
     means, mean, r = [fmean(row) for row in gaps], fmean(of_users), len(FOLDS)
-    rest = math.fsum(
+    remainder = math.fsum(
         (gap - of_users[u] - of_fold + mean) ** 2
         for row, of_fold in zip(gaps, means, strict=True)
         for u, gap in enumerate(row)
     ) / ((N_USERS - 1) * (r - 1))
-    of_folds = max(0.0, variance(means) - rest / N_USERS) / r
+    of_folds = max(0.0, variance(means) - remainder / N_USERS) / r
     half = math.sqrt(
         student.ppf(0.975, N_USERS - 1) ** 2 * variance(of_users) / N_USERS
         + student.ppf(0.975, r - 1) ** 2 * of_folds
     )
 
-    found = compared()
-    row = found.differences.row(0, named=True)
+    comparison = compared()
+    row = comparison.differences.row(0, named=True)
     sign = 1 if row["a"] == "als" else -1
 
     assert sign * row["difference"] == pytest.approx(mean, abs=1e-12)
     assert (row["trained_high"] - row["trained_low"]) / 2 == pytest.approx(half, abs=1e-12)
-    assert [each.role for each in found.provenance.inputs[:3]] == [
+    assert [each.role for each in comparison.provenance.inputs[:3]] == [
         f"truth of fold {fold}" for fold in FOLDS
     ]
-    assert found.quality["truth"]["rows"] == sum(len(truth(fold)) for fold in FOLDS)
+    assert comparison.quality["truth"]["rows"] == sum(len(truth(fold)) for fold in FOLDS)
 
 
 def test_recall_of_groups_of_wanted_items_is_by_the_truth_of_the_fold() -> None:
     """All items stand in one group, so that its recall is that of all items."""
     everything = train().select("user").unique().join(pl.DataFrame({"item": range(N_ITEMS)}), how="cross")  # fmt: skip
     segments = {"wanted": {"by": "truth_item", "shares": [0.98, 0.99]}}
-    found = compared(train=everything, segments=segments)
-    groups = found.segments[0]
+    comparison = compared(train=everything, segments=segments)
+    groups = comparison.segments[0]
     of_head = {each.model: each.mean for each in groups.cells if each.segment == "head"}
-    judged = {each.kind: each.sentence for each in found.warnings}
+    judged = {each.kind: each.sentence for each in comparison.warnings}
 
     for model in SKILLS:
         assert of_head[model] == pytest.approx(fmean(map(fmean, recalls(model))), abs=1e-12)
@@ -119,7 +121,7 @@ def test_recall_of_groups_of_wanted_items_is_by_the_truth_of_the_fold() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"paired_replicates": False}, "paired_replicates: is false, and each fold has a truth of its own"),
         ({"truth": {"replicates": {1: truth(1), "1": truth(2)}}}, "truth.replicates: has a number twice: 1 and '1'"),
@@ -129,11 +131,11 @@ def test_recall_of_groups_of_wanted_items_is_by_the_truth_of_the_fold() -> None:
         ({"truth": {"replicates": {1: truth(1), 2: truth(2).rename({"item": "thing"}), 3: truth(3)}}}, "fold 2: truth: "),
     ],
 )  # fmt: skip
-def test_folds_that_do_not_fit_are_refused(settings: dict[str, Any], said: str) -> None:
+def test_folds_that_do_not_fit_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=r"fix: ") as refused:
         compared(**settings)
 
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_a_user_may_be_called_replicates() -> None:
@@ -141,11 +143,11 @@ def test_a_user_may_be_called_replicates() -> None:
 
     lists_of = {"one": {"u": ["b"], "replicates": ["a"]}, "two": {"u": ["a"], "replicates": ["b"]}}
 
-    found = cc.compare(
+    comparison = cc.compare(
         lists_of, truth_of, metrics=["R@1"], baseline="one", conventions="standard", resamples=99
     )
 
-    assert found.score("one", "R@1").mean == 1.0
+    assert comparison.score("one", "R@1").mean == 1.0
 
 
 @pytest.fixture(scope="module")
@@ -181,8 +183,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.whole
 def test_stages_give_what_the_library_gives(project: Path) -> None:
     assert_library_gives_the_same(project)
-    found = read_comparison(project / COMPARISON)
-    assert found.score("als", LABEL).mean == pytest.approx(fmean(map(fmean, recalls("als"))))
+    comparison = read_comparison(project / COMPARISON)
+    assert comparison.score("als", LABEL).mean == pytest.approx(fmean(map(fmean, recalls("als"))))
     explained = run(project, "concord", "explain", "--model", "als-3", "5", LABEL)
     assert f"{LABEL} = {recalls('als')[2][5]:g}" in explained
 

@@ -18,7 +18,7 @@ from tests.pipeline.stages.load_project import params_of
 DECOMPOSED, COMPOSED = "cafe\u0301", "caf\u00e9"
 
 
-def _fit(
+def _matched(
     folder: Path,
     lists: list[tuple[Any, Any]],
     truth: list[tuple[Any, Any]],
@@ -46,9 +46,9 @@ def _with_items(params: Params) -> Params:
 
 
 def test_what_fits_is_counted(tmp_path: Path) -> None:
-    found = _fit(tmp_path, [("u", "a"), ("v", "b")], [("u", "a"), ("w", "c")], ["a", "b", "c"])
+    path = _matched(tmp_path, [("u", "a"), ("v", "b")], [("u", "a"), ("w", "c")], ["a", "b", "c"])
 
-    assert found == {
+    assert path == {
         "users": {"listed": 2, "known": 1, "alike": 0},
         "items": {"listed": 2, "known": 1, "alike": 0},
         "unknown_items": 0,
@@ -57,21 +57,23 @@ def test_what_fits_is_counted(tmp_path: Path) -> None:
 
 @pytest.mark.bad_input(28, "compared by their decimal text; refused where no user is left")
 def test_integers_and_text_are_compared_by_their_decimal_text(tmp_path: Path) -> None:
-    assert _fit(tmp_path, [(1, 7)], [("1", "7")])["users"]["known"] == 1
+    assert _matched(tmp_path, [(1, 7)], [("1", "7")])["users"]["known"] == 1
 
-    assert refusal_of(lambda: _fit(tmp_path, [(1, 7)], [("u1", "7")])) == (
+    assert refusal_of(lambda: _matched(tmp_path, [(1, 7)], [("u1", "7")])) == (
         "lists.csv: column 'user': no user id occurs in the ground truth: '1' here, 'u1' there\n"
         "  fix: write user ids the same way in both"
     )
 
 
 @pytest.mark.bad_input(32, "refused where one form would make them match")
-@pytest.mark.parametrize("place", [0, 1])
-def test_two_unicode_forms_of_one_id_are_refused(tmp_path: Path, place: int) -> None:
-    listed, known = ((name, "x") if place == 0 else ("x", name) for name in (DECOMPOSED, COMPOSED))
+@pytest.mark.parametrize("position", [0, 1])
+def test_two_unicode_forms_of_one_id_are_refused(tmp_path: Path, position: int) -> None:
+    listed, known = (
+        (name, "x") if position == 0 else ("x", name) for name in (DECOMPOSED, COMPOSED)
+    )
 
-    column = ("user", "item")[place]
-    assert refusal_of(lambda: _fit(tmp_path, [listed], [known])) == (
+    column = ("user", "item")[position]
+    assert refusal_of(lambda: _matched(tmp_path, [listed], [known])) == (
         f"lists.csv: column '{column}': 1 id would match the ground truth in one Unicode form: "
         "'cafe\\u0301' here, 'caf\\xe9' there\n"
         "  fix: normalise all ids the same way (NFC)"
@@ -81,60 +83,62 @@ def test_two_unicode_forms_of_one_id_are_refused(tmp_path: Path, place: int) -> 
 def test_both_forms_side_by_side_are_two_ids(tmp_path: Path) -> None:
     both = [("u", DECOMPOSED), ("u", COMPOSED)]
 
-    assert _fit(tmp_path, both, both)["items"] == {"listed": 2, "known": 2, "alike": 0}
+    assert _matched(tmp_path, both, both)["items"] == {"listed": 2, "known": 2, "alike": 0}
 
 
 @pytest.mark.bad_input(38, "refused with an example; `input.unknown_items: keep` counts them")
 def test_items_that_the_catalogue_lacks(tmp_path: Path) -> None:
     lists, truth = [("u", "a"), ("u", "z"), ("v", "z")], [("u", "a")]
 
-    assert refusal_of(lambda: _fit(tmp_path, lists, truth, ["a", "b"])) == (
+    assert refusal_of(lambda: _matched(tmp_path, lists, truth, ["a", "b"])) == (
         "lists.csv: column 'item': 1 item in 2 rows of 2 users not in items.csv, such as 'z' (user 'u')\n"
         "  fix: add them to the catalogue, leave them out of the lists, or set `input.unknown_items: keep`"
     )
-    assert _fit(tmp_path, lists, truth, ["a", "b"], unknown_items="keep")["unknown_items"] == 2
-    assert _fit(tmp_path, lists, truth)["unknown_items"] is None
+    assert _matched(tmp_path, lists, truth, ["a", "b"], unknown_items="keep")["unknown_items"] == 2
+    assert _matched(tmp_path, lists, truth)["unknown_items"] is None
 
 
 def test_items_that_the_catalogue_lacks_are_told_where_they_pass(tmp_path: Path) -> None:
     lists, truth = [("u", "a"), ("u", "z"), ("v", "z")], [("u", "a")]
-    kept = _fit(tmp_path, lists, truth, ["a", "b"], unknown_items="keep")
+    path = _matched(tmp_path, lists, truth, ["a", "b"], unknown_items="keep")
 
-    told = _warnings(pop={"fit": kept}, als={"fit": kept | {"unknown_items": 0}})
+    warnings = _warnings(pop={"fit": path}, als={"fit": path | {"unknown_items": 0}})
 
-    assert told["not_in_catalogue"].who == ("pop",)
-    assert "2 rows" in told["not_in_catalogue"].sentence.replace("\N{NO-BREAK SPACE}", " ")
+    assert warnings["not_in_catalogue"].who == ("pop",)
+    assert "2 rows" in warnings["not_in_catalogue"].sentence.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _warnings(**models: dict[str, Any]) -> dict[str, Warned]:
     nowhere = Path("-")
     evaluations = {
         name: ModelResult(
-            nowhere, nowhere, nowhere, {"fit": fit.get("fit", {})}, fit.get("quality", {})
+            nowhere, nowhere, nowhere, {"fit": matched.get("fit", {})}, matched.get("quality", {})
         )
-        for name, fit in models.items()
+        for name, matched in models.items()
     }
     return {row.kind: row for row in id_warnings(evaluations, ParamsKeys("comparison"))}
 
 
 @pytest.mark.bad_input(33, "warning with the number of ids")
 def test_ids_in_another_case_or_with_zeros_are_counted_and_told(tmp_path: Path) -> None:
-    found = _fit(tmp_path, [("u", "A1"), ("u", "007"), ("u", "b")], [("u", "a1"), ("u", "7")])
-    assert found["items"] == {"listed": 3, "known": 0, "alike": 2}
+    path = _matched(tmp_path, [("u", "A1"), ("u", "007"), ("u", "b")], [("u", "a1"), ("u", "7")])
+    assert path["items"] == {"listed": 3, "known": 0, "alike": 2}
 
-    told = _warnings(pop={"fit": _fit(tmp_path, [("u", "b")], [("u", "b")])}, als={"fit": found})
+    warnings = _warnings(
+        pop={"fit": _matched(tmp_path, [("u", "b")], [("u", "b")])}, als={"fit": path}
+    )
 
-    assert told["spelled_otherwise"].who == ("als",)
-    assert "2 items" in told["spelled_otherwise"].sentence.replace("\N{NO-BREAK SPACE}", " ")
-    assert told["no_common_item"].who == ("als",)
+    assert warnings["spelled_otherwise"].who == ("als",)
+    assert "2 items" in warnings["spelled_otherwise"].sentence.replace("\N{NO-BREAK SPACE}", " ")
+    assert warnings["no_common_item"].who == ("als",)
 
 
 @pytest.mark.bad_input(40, "warning that names the models")
 def test_one_file_under_several_names_is_told() -> None:
     same, other = {"quality": {"sha256": "x"}}, {"quality": {"sha256": "y"}}
 
-    told = _warnings(a=same, b=other, c=same, d=same)
+    warnings = _warnings(a=same, b=other, c=same, d=same)
 
-    assert list(told) == ["same_file"]
-    assert told["same_file"].who == ("a", "c", "d")
+    assert list(warnings) == ["same_file"]
+    assert warnings["same_file"].who == ("a", "c", "d")
     assert _warnings(a=same, b=other) == {}

@@ -174,8 +174,8 @@ def test_neither_threads_nor_row_order_change_a_byte() -> None:
 @pytest.mark.bad_input(68, "not looked at where nobody reads the column")
 def test_unused_columns_may_be_of_any_type(table: str) -> None:
     columns = {"user": ["u", "v"], "item": ["a", "b"], "score": [1.0, 1.0]}
-    odd = {f"odd_{name}": values([1, 2]) for name, values in ALL.items()}
-    write_table(pa.table(columns | odd), Path("a.arrow"))
+    unusual = {f"odd_{name}": values([1, 2]) for name, values in ALL.items()}
+    write_table(pa.table(columns | unusual), Path("a.arrow"))
     rows, _ = loaded("a.arrow") if table == "lists" else loaded_background(table, "a.arrow")
     assert len(rows) == 2
 
@@ -243,9 +243,9 @@ def test_line_without_end_is_refused_in_bounded_memory() -> None:
 )
 def test_damaged_and_odd_files_are_refused_or_read_rightly(kind: str, cases: int) -> None:
     """`benchmarks/fuzz_readers.py` tries more of them."""
-    found = list(outcomes(1_000_000, cases, kind))
-    counts = Counter(outcome for outcome, _, _ in found)
-    assert [each for each in found if each[0] not in FINE] == []
+    result = list(outcomes(1_000_000, cases, kind))
+    counts = Counter(outcome for outcome, _, _ in result)
+    assert [each for each in result if each[0] not in FINE] == []
     assert counts.total() == cases
     assert counts["right"] >= 5
 
@@ -255,10 +255,10 @@ def test_damaged_and_odd_files_are_refused_or_read_rightly(kind: str, cases: int
 def test_empty_lists_pass_through_the_pipeline(tmp_path: Path) -> None:
     project = copied(tmp_path)
     (project / "data/demo/none.csv").write_text("user,item,rank\n")
-    kept = read_params(project / "params.yaml").models["ease"].model_dump(exclude_none=True)
+    remaining = read_params(project / "params.yaml").models["ease"].model_dump(exclude_none=True)
     models = {
         "none": {"path": "data/demo/none.csv"},
-        "popularity": {name: value for name, value in kept.items() if value},
+        "popularity": {name: value for name, value in remaining.items() if value},
     }
     change_params(project, {"models": models, "input.empty_lists": "keep"})
 
@@ -281,12 +281,12 @@ def test_a_file_that_changes_before_it_is_hashed_leaves_nothing(
     path = Path("a.csv")
     rows.write_csv(path)
 
-    def late(of: Path) -> ContentHashes:
+    def late(items: Path) -> ContentHashes:
         if change == "grows":
             path.write_text(path.read_text() + "3,7,1\n")
         else:
             path.unlink()
-        return hash_content(of)
+        return hash_content(items)
 
     monkeypatch.setattr(quality_file, "hash_content", late)
 

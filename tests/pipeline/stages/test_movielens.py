@@ -36,8 +36,8 @@ def _run_of(name: str) -> Run:
                 put(content["user"], item, -rank)
     elif name == "bpr":
         for line in (folder / FILES[name]).read_text().splitlines():
-            user, _, item, place, _, _ = line.split()
-            put(user, item, -float(place))
+            user, _, item, position, _, _ = line.split()
+            put(user, item, -float(position))
     else:
         for row in pl.read_parquet(folder / FILES[name]).iter_rows(named=True):
             put(row["user"], row["item"], -row["rank"] if "rank" in row else row["score"])
@@ -61,15 +61,15 @@ def _means(project: Path, name: str) -> dict[str, float]:
 @pytest.mark.parametrize("name", FILES)
 def test_means_equal_pytrec_eval(movielens_project: Path, name: str) -> None:
     cuts = ",".join(map(str, KS))
-    theirs = {"P": "P", "R": "recall", "AP": "map_cut", "Hit": "success"}
+    actual = {"P": "P", "R": "recall", "AP": "map_cut", "Hit": "success"}
     at_8 = pytrec_eval.RelevanceEvaluator(
-        _qrels(), {f"{word}.{cuts}" for word in theirs.values()} | {"Rprec"}, relevance_level=8
+        _qrels(), {f"{word}.{cuts}" for word in actual.values()} | {"Rprec"}, relevance_level=8
     ).evaluate(_run_of(name))
     graded = pytrec_eval.RelevanceEvaluator(_qrels(), {f"ndcg_cut.{cuts}"}).evaluate(_run_of(name))
     n = len(_qrels())  # users without a list count as 0
     expected = {
-        f"{ours}@{k}": sum(user[f"{word}_{k}"] for user in at_8.values()) / n
-        for ours, word in theirs.items()
+        f"{outcome}@{k}": sum(user[f"{word}_{k}"] for user in at_8.values()) / n
+        for outcome, word in actual.items()
         for k in KS
     }
     expected |= {f"nDCG@{k}": sum(u[f"ndcg_cut_{k}"] for u in graded.values()) / n for k in KS}

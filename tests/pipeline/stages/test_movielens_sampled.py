@@ -60,9 +60,9 @@ def _ranked(
 
 def _sampled(ranked: Frames, truth: pl.DataFrame, seed: int) -> Frames:
     """The wanted item and as many others, the same for all models, in the order of each."""
-    wanted = truth.select("user", "item", wanted=True)
+    relevant = truth.select("user", "item", wanted=True)
     (first, *_) = ranked.values()
-    others = first.join(wanted, on=["user", "item"], how="anti").sort("user", "item")
+    others = first.join(relevant, on=["user", "item"], how="anti").sort("user", "item")
     drawn = others.filter(
         pl.int_range(pl.len()).shuffle(seed=seed).over("user") < NEGATIVES
     ).select("user", "item")
@@ -76,11 +76,11 @@ def _sampled(ranked: Frames, truth: pl.DataFrame, seed: int) -> Frames:
 
 
 def _conventions(catalogue: int | None) -> cc.Conventions:
-    declared = {} if catalogue is None else {"candidates": _declared(catalogue)}
-    return cc.preset("standard", relevance_threshold=4, err_max_grade=5, **declared)
+    declaration = {} if catalogue is None else {"candidates": _candidates(catalogue)}
+    return cc.preset("standard", relevance_threshold=4, err_max_grade=5, **declaration)
 
 
-def _declared(catalogue: int) -> dict[str, object]:
+def _candidates(catalogue: int) -> dict[str, object]:
     return {"negatives": NEGATIVES, "catalogue": catalogue, "sampling": "uniform"}
 
 
@@ -88,11 +88,11 @@ def _means(
     lists: Frames, truth: pl.DataFrame, catalogue: int | None
 ) -> dict[tuple[str, str], float]:
     known = _conventions(catalogue)
-    found = {
+    results = {
         model: cc.evaluate(frame, truth, metrics=LABELS, conventions=known)
         for model, frame in lists.items()
     }
-    return {(model, label): found[model][label] for model in lists for label in LABELS}
+    return {(model, label): results[model][label] for model in lists for label in LABELS}
 
 
 def test_corrected_means_lie_nearer_to_those_of_full_rankings(
@@ -106,8 +106,8 @@ def test_corrected_means_lie_nearer_to_those_of_full_rankings(
 
     for key, true in full.items():
         off = [abs(each[key] - true) for each in plain]
-        left = [abs(each[key] - true) for each in corrected]
-        assert max(left) < min(off) / 4, key
+        remaining = [abs(each[key] - true) for each in corrected]
+        assert max(remaining) < min(off) / 4, key
         assert np.mean([each[key] for each in corrected]) == pytest.approx(true, rel=0.6), key
 
 
@@ -121,18 +121,18 @@ def test_what_is_not_declared_is_warned_of_and_what_is_declared_is_told(
     items = pl.concat(ranked.values()).select("item").unique()
     undeclared = _compared(lists, truth, None, items=items)
     unknown = _compared(lists, truth, None)
-    declared = _compared(lists, truth, catalogue)
+    comparison = _compared(lists, truth, catalogue)
 
     assert "sampled_candidates" in {each.kind for each in undeclared.warnings}
     assert "sampled_candidates" not in {each.kind for each in unknown.warnings}
     assert "sampled_candidates" not in unknown.checked
-    kinds = {each.kind: each for each in declared.warnings}
+    kinds = {each.kind: each for each in comparison.warnings}
     assert "sampled_candidates" not in kinds
     assert f"among 100 of {catalogue - 1:,} others" in kinds["sampled_corrected"].sentence
-    told = kinds["order_not_identifiable"]
-    assert told.severity == "serious"
-    assert told.who == ("als", "popularity")
-    words = told.sentence.replace(".\n", " ").split()
+    reported = kinds["order_not_identifiable"]
+    assert reported.severity == "serious"
+    assert reported.who == ("als", "popularity")
+    words = reported.sentence.replace(".\n", " ").split()
     for model in ("als", "popularity"):
         at = len(words) - 1 - words[::-1].index(model)
         low, high = float(words[at + 1]), float(words[at + 3].rstrip("."))
@@ -170,7 +170,7 @@ def test_the_stages_say_what_the_library_says(
         "comparison.min_effect": 0.0,
         "conventions.relevance_threshold": 4,
         "conventions.err_max_grade": 5,
-        "conventions.candidates": _declared(catalogue),
+        "conventions.candidates": _candidates(catalogue),
     }
     tables = {**_sampled(ranked, truth, 1), "truth": truth}
     project = evaluated_project(tmp_path, tables, changes)
@@ -180,12 +180,12 @@ def test_the_stages_say_what_the_library_says(
     assert "is not identifiable from 100 sampled negatives" in page
 
     user = str(truth["user"][0])
-    told = run(project, "concord", "explain", user, "nDCG@10", "--model", "als")
-    assert f"among 100 of {catalogue - 1:,} others" in told
-    beside = run(
+    output = run(project, "concord", "explain", user, "nDCG@10", "--model", "als")
+    assert f"among 100 of {catalogue - 1:,} others" in output
+    actual = run(
         project, "concord", "explain", user, "Hit@10", "--model", "als", "--versus", "ir_measures"
     )
-    assert beside.count("sampled rank ") >= 2
+    assert actual.count("sampled rank ") >= 2
 
     change_params(project, {"conventions.candidates": None})
     refused = attempt(project, "concord", "stage", "compare")

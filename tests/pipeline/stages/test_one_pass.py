@@ -59,16 +59,18 @@ def _few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 def _read(
     table: str, frame: pl.DataFrame, policies: Mapping[str, str] | None = None, **conventions: Any
 ) -> Outcome:
-    kept, chosen = InMemorySink(), preset("standard", **conventions)
+    remaining, selected = InMemorySink(), preset("standard", **conventions)
     columns = {"truth": {"time": "time"}} if "time" in frame.columns else {}
     with in_memory() as connection:
-        given = connection, open_table(table, frame, columns), parse_policies(policies or {})
+        inputs = connection, open_table(table, frame, columns), parse_policies(policies or {})
         try:
             if table == "recs":
-                found = load_recommendations(*given, chosen, kept.keep)
+                result = load_recommendations(*inputs, selected, remaining.keep)
             else:
-                found = load_ground_truth(*given, kept.keep, place=needs_given_order(chosen))
-            return pl.DataFrame(kept.table), found.describe()
+                result = load_ground_truth(
+                    *inputs, remaining.keep, place=needs_given_order(selected)
+                )
+            return pl.DataFrame(remaining.table), result.describe()
         except InputError as error:
             return None, str(error)
 
@@ -120,8 +122,10 @@ def tables(draw: st.DrawFn, values: dict[str, st.SearchStrategy[Any]]) -> pl.Dat
         names = draw(st.sampled_from([["rank"], ["score"], ["rank", "score"]]))
     if draw(st.integers(0, 4)) == 0:
         name = draw(st.sampled_from(["user", "item", *names]))
-        odd = [None, 2] if name in ("user", "item") else [None, 2, -1.0, NAN, float("inf"), 2.0**60]
-        draw(st.sampled_from(rows))[name] = draw(st.sampled_from(odd))
+        unusual = (
+            [None, 2] if name in ("user", "item") else [None, 2, -1.0, NAN, float("inf"), 2.0**60]
+        )
+        draw(st.sampled_from(rows))[name] = draw(st.sampled_from(unusual))
     if draw(st.integers(0, 7)) == 0:
         rows = draw(st.permutations(rows))
     numbers = dict.fromkeys(("score", *values), pl.Float64)
@@ -185,10 +189,10 @@ def test_single_precision_scores_that_overflow_are_read_into_a_table() -> None:
 
 def test_places_of_ties_are_columns_where_no_list_has_ties() -> None:
     frame = pl.DataFrame(ROWS | {"score": [9.0, 8.0, 7.0, 5.0, 4.0, 1.0]}).drop("rank")
-    found = _read("recs", frame, ties="average")
-    _assert_same(found, _read_into_a_table("recs", frame, ties="average"))
-    assert found[0] is not None
-    assert {"tie_first", "tie_last"} <= set(found[0].columns)
+    result = _read("recs", frame, ties="average")
+    _assert_same(result, _read_into_a_table("recs", frame, ties="average"))
+    assert result[0] is not None
+    assert {"tie_first", "tie_last"} <= set(result[0].columns)
 
 
 def test_many_different_grades_are_counted_in_a_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,8 +53,8 @@ def _comparison(project: Path) -> cc.Comparison:
 
 def _values(project: Path, model: str, label: str = LABEL) -> list[list[float]]:
     """Users' values of each training."""
-    found = sorted((project / "results/per_user").glob(f"{model}-*.parquet"))
-    return [pl.read_parquet(path)[label].to_list() for path in found]
+    result = sorted((project / "results/per_user").glob(f"{model}-*.parquet"))
+    return [pl.read_parquet(path)[label].to_list() for path in result]
 
 
 def _component(rows: list[list[float]]) -> float:
@@ -63,20 +63,20 @@ def _component(rows: list[list[float]]) -> float:
     of_users = [fmean(column) for column in zip(*rows, strict=True)]
     means = [fmean(row) for row in rows]
     centre = fmean(means)
-    rest = math.fsum(
+    remainder = math.fsum(
         (value - of_users[u] - mean + centre) ** 2
         for row, mean in zip(rows, means, strict=True)
         for u, value in enumerate(row)
     ) / ((n - 1) * (r - 1))
-    return max(0.0, (n * variance(means) - rest) / (n * r))
+    return max(0.0, (n * variance(means) - remainder) / (n * r))
 
 
 def test_the_interval_is_that_of_the_formula(project: Path) -> None:
     """half^2 = t(n - 1)^2 s^2 / n + t(Welch)^2 times the sum of what the trainings of each model add."""
     als, bpr = (_values(project, model) for model in ("als", "bpr"))
-    kept = [u for u in range(len(als[0])) if not math.isnan(als[0][u])]
-    als, bpr = ([[row[u] for u in kept] for row in rows] for rows in (als, bpr))
-    n, r = len(kept), len(als)
+    remaining = [u for u in range(len(als[0])) if not math.isnan(als[0][u])]
+    als, bpr = ([[row[u] for u in remaining] for row in rows] for rows in (als, bpr))
+    n, r = len(remaining), len(als)
     gaps = [
         fmean(a) - fmean(b)
         for a, b in zip(zip(*als, strict=True), zip(*bpr, strict=True), strict=True)
@@ -86,13 +86,13 @@ def test_the_interval_is_that_of_the_formula(project: Path) -> None:
     df = (of_als + of_bpr) ** 2 / ((of_als**2 + of_bpr**2) / (r - 1))
     parts.append(student.ppf(0.975, df) ** 2 * (of_als + of_bpr))
 
-    found = _comparison(project).retrained("als", "bpr", LABEL)
+    pair = _comparison(project).retrained("als", "bpr", LABEL)
 
-    assert found is not None
-    assert found.ci_low == pytest.approx(fmean(gaps) - math.sqrt(sum(parts)), abs=1e-12)
-    assert found.ci_high == pytest.approx(fmean(gaps) + math.sqrt(sum(parts)), abs=1e-12)
-    assert (found.trainings_a, found.trainings_b) == (r, r)
-    assert found.trainings_df == pytest.approx(df)
+    assert pair is not None
+    assert pair.ci_low == pytest.approx(fmean(gaps) - math.sqrt(sum(parts)), abs=1e-12)
+    assert pair.ci_high == pytest.approx(fmean(gaps) + math.sqrt(sum(parts)), abs=1e-12)
+    assert (pair.trainings_a, pair.trainings_b) == (r, r)
+    assert pair.trainings_df == pytest.approx(df)
     over_users = _comparison(project).difference("als", "bpr", LABEL)
     assert over_users is not None
     assert over_users.ci_low == pytest.approx(fmean(gaps) - math.sqrt(parts[0]), abs=1e-12)
@@ -105,13 +105,13 @@ def test_a_number_over_all_users_is_tested_over_trainings(project: Path) -> None
     ]
     half = student.ppf(0.975, 3) * math.sqrt(variance(means) / 4)
 
-    found = _comparison(project).retrained("bpr", "popularity", "Coverage@10")
+    pair = _comparison(project).retrained("bpr", "popularity", "Coverage@10")
 
-    assert found is not None
-    assert not found.over_users
-    assert found.ci_high is not None
-    assert found.difference is not None
-    assert found.ci_high - found.difference == pytest.approx(half, rel=1e-9)
+    assert pair is not None
+    assert not pair.over_users
+    assert pair.ci_high is not None
+    assert pair.difference is not None
+    assert pair.ci_high - pair.difference == pytest.approx(half, rel=1e-9)
 
 
 def test_the_library_gives_the_same_comparison(project: Path) -> None:
@@ -141,9 +141,9 @@ def test_a_seed_more_runs_that_seed(project: Path, tmp_path: Path) -> None:
     change_params(project, {"models.als-5": {"path": "als-5.parquet"}})
     assert stages_to_run(project) == {"load@als-5", "evaluate@als-5", "compare", "log"}
     run_stages(project, "load als-5", "evaluate als-5", "compare")
-    found = _comparison(project).retrained("als", "bpr", LABEL)
-    assert found is not None
-    assert (found.trainings_a, found.trainings_b) == (5, 4)
+    pair = _comparison(project).retrained("als", "bpr", LABEL)
+    assert pair is not None
+    assert (pair.trainings_a, pair.trainings_b) == (5, 4)
 
 
 def test_a_training_that_failed_is_a_warning_of_stage_and_library(
@@ -154,9 +154,11 @@ def test_a_training_that_failed_is_a_warning_of_stage_and_library(
     change_params(project, {"models.als-5": {"path": "als-5.parquet"}})
     run_stages(project, "load als-5", "evaluate als-5", "compare")
 
-    found = {each.kind: each for each in _comparison(project).warnings}
-    assert found["outlying_training"].who == ("als",)
-    assert found["outlying_training"].sentence.startswith("als-5 lies far from the other trainings")
+    warnings = {each.kind: each for each in _comparison(project).warnings}
+    assert warnings["outlying_training"].who == ("als",)
+    assert warnings["outlying_training"].sentence.startswith(
+        "als-5 lies far from the other trainings"
+    )
     assert_library_gives_the_same(project)
 
 

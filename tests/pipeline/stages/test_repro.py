@@ -56,13 +56,13 @@ def project(quick: Path, tmp_path: Path) -> Path:
 
 
 def test_the_last_that_the_stages_say_is_the_leaderboard(demo: Path) -> None:
-    said = demo.with_name("said.txt").read_text(encoding="utf-8")
-    last = said.partition("to look: ")[2].splitlines()[1:]
-    shown = [
+    output = demo.with_name("said.txt").read_text(encoding="utf-8")
+    last = output.partition("to look: ")[2].splitlines()[1:]
+    recommended = [
         line for line in run(demo, "concord", "leaderboard", COLUMNS="80").splitlines() if line
     ]
 
-    assert last[:12] == shown[:12]
+    assert last[:12] == recommended[:12]
     assert last[12:14] == [
         "1 serious warning: `concord leaderboard`, or the report",
         "Updating lock file 'dvc.lock'",
@@ -77,9 +77,9 @@ def test_the_first_run_runs_every_stage(demo: Path) -> None:
         "load-background@users",
         *(f"{stage}@{model}" for stage in ("load", "evaluate") for model in MODELS),
     ]
-    said = demo.with_name("said.txt").read_text(encoding="utf-8")
+    output = demo.with_name("said.txt").read_text(encoding="utf-8")
 
-    assert sorted(stages_run(said)) == sorted(every + SHARED)
+    assert sorted(stages_run(output)) == sorted(every + SHARED)
 
 
 def test_a_second_run_runs_nothing(project: Path) -> None:
@@ -115,8 +115,8 @@ def test_dvc_shows_the_primary_metrics_with_verdicts_and_all_means_of_named_file
     project: Path,
 ) -> None:
     primary = json.loads(run(project, "dvc", "metrics", "show", "--json"))[""]["data"]
-    named = [f"results/metrics/{model}.json" for model in MODELS]
-    files = json.loads(run(project, "dvc", "metrics", "show", "--json", *named))[""]["data"]
+    selected = [f"results/metrics/{model}.json" for model in MODELS]
+    files = json.loads(run(project, "dvc", "metrics", "show", "--json", *selected))[""]["data"]
 
     ((name, content),) = primary.items()
     assert Path(name).name == "primary.json"
@@ -128,10 +128,10 @@ def test_dvc_shows_the_primary_metrics_with_verdicts_and_all_means_of_named_file
 
 def test_another_file_of_one_model_runs_that_model_and_the_shared_stages(project: Path) -> None:
     path = project / "data" / "demo" / "popularity.csv"
-    kept = path.read_text()
-    path.write_text("".join(kept.splitlines(keepends=True)[:-1]))
+    remaining = path.read_text()
+    path.write_text("".join(remaining.splitlines(keepends=True)[:-1]))
     ran = stages_run(run(project, "dvc", "repro"))
-    path.write_text(kept)
+    path.write_text(remaining)
     back = stages_run(run(project, "dvc", "repro"))
 
     assert sorted(ran) == sorted(["load@popularity", "evaluate@popularity", *SHARED])
@@ -203,10 +203,10 @@ def test_results_that_are_out_of_date_are_not_logged_again(project: Path) -> Non
 
 
 def test_a_refusal_names_the_place_and_leaves_the_results_alone(project: Path) -> None:
-    kept = (project / "params.yaml").read_bytes()
+    content = (project / "params.yaml").read_bytes()
     change_params(project, {"conventions.gain": "exp2"})
     done = attempt(project, "dvc", "repro")
-    (project / "params.yaml").write_bytes(kept)
+    (project / "params.yaml").write_bytes(content)
     back = stages_run(run(project, "dvc", "repro"))
 
     assert done.returncode != 0

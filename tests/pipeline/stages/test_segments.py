@@ -99,8 +99,8 @@ def test_a_gap_is_between_groups_of_enough_users(
     (entry,) = _segments(params, {"pop": als, "als": als})
 
     assert entry.fewest_in_gap == 30
-    found = {(gap.low_segment, gap.high_segment) for gap in entry.gaps}
-    assert found == ({ends} if ends else set())
+    results = {(gap.low_segment, gap.high_segment) for gap in entry.gaps}
+    assert results == ({ends} if ends else set())
 
 
 @pytest.mark.parametrize(
@@ -169,9 +169,9 @@ def _lists(params: Params, model: str, items: list[str]) -> None:
     frame.write_parquet(Path(params.results.lists) / f"{model}.parquet")
 
 
-@pytest.mark.parametrize("by", ["truth_item", "recommended_item"])
-def test_items_by_popularity_on_both_sides(tmp_path: Path, by: str) -> None:
-    params = _params(tmp_path, {"items": {"by": by, "shares": [0.5, 0.8]}})
+@pytest.mark.parametrize("key", ["truth_item", "recommended_item"])
+def test_items_by_popularity_on_both_sides(tmp_path: Path, key: str) -> None:
+    params = _params(tmp_path, {"items": {"by": key, "shares": [0.5, 0.8]}})
     # 10 interactions: hit has 5 (head: 0 to 5), mid 3 (5 to 8), rare 2 (8 to 10); nobody had `new`
     train = [("t", item) for item, n in (("hit", 5), ("mid", 3), ("rare", 2)) for _ in range(n)]
     _store(params, "train", pl.DataFrame(train, schema=["user", "item"], orient="row"))
@@ -184,13 +184,13 @@ def test_items_by_popularity_on_both_sides(tmp_path: Path, by: str) -> None:
 
     (entry,) = segments(evidence_of(params), [])
 
-    found = {(c.segment, c.model): c.mean for c in entry.cells}
-    shares = {"truth_item": 1.0, "recommended_item": 0.5}[by]
-    assert entry.labels == {"truth_item": ("R@2",), "recommended_item": ("Share@2",)}[by]
+    results = {(c.segment, c.model): c.mean for c in entry.cells}
+    shares = {"truth_item": 1.0, "recommended_item": 0.5}[key]
+    assert entry.labels == {"truth_item": ("R@2",), "recommended_item": ("Share@2",)}[key]
     assert [s.name for s in entry.segments] == ["head", "middle", "tail", "cold"]
     for group, model in (("head", "pop"), ("middle", "pop"), ("tail", "als"), ("cold", "als")):
         other = "als" if model == "pop" else "pop"
-        assert (found[group, model], found[group, other]) == (shares, 0.0)
+        assert (results[group, model], results[group, other]) == (shares, 0.0)
 
 
 def test_places_close_up_where_later_copies_are_null(tmp_path: Path) -> None:
@@ -216,11 +216,15 @@ def test_recall_of_a_group_is_that_of_the_library_on_its_items(tmp_path: Path) -
     train = [("t", item) for n, item in enumerate(items) for _ in range(12 - n)]
     _store(params, "train", pl.DataFrame(train, schema=["user", "item"], orient="row"))
     _segments(params.model_copy(update={"segments": {}}), {"pop": _values(1), "als": _values(2)})
-    wanted = {user: rng.choice(items, 4, replace=False).tolist() for user in USERS}
-    shown = {user: rng.choice(items, 2, replace=False).tolist() for user in USERS}
-    truth = [(user, item, 1.0) for user, held in wanted.items() for item in held]
+    relevant = {user: rng.choice(items, 4, replace=False).tolist() for user in USERS}
+    recommended = {user: rng.choice(items, 2, replace=False).tolist() for user in USERS}
+    truth = [(user, item, 1.0) for user, items in relevant.items() for item in items]
     _store(params, "truth", pl.DataFrame(truth, schema=["user", "item", "grade"], orient="row"))
-    rows = [(user, item, rank) for user, held in shown.items() for rank, item in enumerate(held, 1)]
+    rows = [
+        (user, item, rank)
+        for user, items in recommended.items()
+        for rank, item in enumerate(items, 1)
+    ]
     frame = pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
     for model in ("pop", "als"):
         frame.write_parquet(Path(params.results.lists) / f"{model}.parquet")
@@ -231,11 +235,14 @@ def test_recall_of_a_group_is_that_of_the_library_on_its_items(tmp_path: Path) -
     before = {item: sum(range(12 - n + 1, 13)) for n, item in enumerate(items)}
     limits = {"head": (0, 31.2), "middle": (31.2, 54.6), "tail": (54.6, 100)}
     for group, (low, high) in limits.items():
-        held = {item for item in items if low <= before[item] < high}
-        of_group = {u: [i for i in wanted[u] if i in held] for u in USERS}
-        asked = {u: kept for u, kept in of_group.items() if kept}
+        actual = {item for item in items if low <= before[item] < high}
+        of_group = {u: [i for i in relevant[u] if i in actual] for u in USERS}
+        requested = {u: remaining for u, remaining in of_group.items() if remaining}
         expected = cc.evaluate(
-            {u: shown[u] for u in asked}, asked, metrics=["R@2"], conventions=params.pinned
+            {u: recommended[u] for u in requested},
+            requested,
+            metrics=["R@2"],
+            conventions=params.pinned,
         )
         (mean,) = {c.mean for c in entry.cells if c.segment == group}
         assert mean == pytest.approx(expected["R@2"], abs=1e-12)

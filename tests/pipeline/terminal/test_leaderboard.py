@@ -21,11 +21,11 @@ LONG = "als-implicit-factors-200-regularisation-0.01-alpha-40-seed-7"
 
 
 def _compared(models: Sequence[str], primary: Sequence[str]) -> Comparison:
-    return _made(tuple(models), tuple(primary))
+    return _comparison(tuple(models), tuple(primary))
 
 
 @cache
-def _made(models: tuple[str, ...], primary: tuple[str, ...]) -> Comparison:
+def _comparison(models: tuple[str, ...], primary: tuple[str, ...]) -> Comparison:
     """Models that hit less and less often; the first is the baseline."""
     chance = random.Random(5)
     truth = {user: ["a", "b"] for user in USERS}
@@ -55,9 +55,9 @@ def _printed(
     most_lines: int | None = None,
     labels: Sequence[str] | None = None,
 ) -> list[str]:
-    out = Console(file=io.StringIO(), width=width)
-    print_leaderboard(out, comparison, labels or comparison.primary, most_lines)
-    text: str = out.file.getvalue()  # type: ignore[attr-defined]
+    output = Console(file=io.StringIO(), width=width)
+    print_leaderboard(output, comparison, labels or comparison.primary, most_lines)
+    text: str = output.file.getvalue()  # type: ignore[attr-defined]
     return [line.rstrip() for line in text.splitlines()]
 
 
@@ -99,12 +99,12 @@ def test_means_intervals_and_differences_are_those_of_the_comparison() -> None:
     _, _, line = _printed(comparison)
 
     expected = (score.mean, score.ci_low, score.ci_high, pair.difference, pair.ci_low, pair.ci_high)
-    shown = [float(text.replace("−", "-")) for text in _numbers([line])]
-    assert shown == pytest.approx(expected, abs=0.0006)
+    recommended = [float(text.replace("−", "-")) for text in _numbers([line])]
+    assert recommended == pytest.approx(expected, abs=0.0006)
 
 
 @pytest.mark.parametrize(
-    ("models", "primary", "left"),
+    ("models", "primary", "remaining"),
     [
         (["base", "a", "b", "c", "d"], 2, None),
         (["base", *(f"m{i}" for i in range(19))], 1, "… 9 more models: `concord leaderboard`"),
@@ -114,13 +114,13 @@ def test_means_intervals_and_differences_are_those_of_the_comparison() -> None:
     ],
 )  # fmt: skip
 def test_in_short_it_shows_what_fits_and_says_what_is_left_out(
-    models: list[str], primary: int, left: str | None
+    models: list[str], primary: int, remaining: str | None
 ) -> None:
     lines = _printed(_compared(models, PRIMARY[:primary]), most_lines=12)
 
     assert len(lines) <= 13 or LONG in models
     assert "" not in lines
-    assert lines[-1] == left or (left is None and lines[-1].endswith("worse"))
+    assert lines[-1] == remaining or (remaining is None and lines[-1].endswith("worse"))
 
 
 def test_in_short_the_baseline_is_shown_though_it_is_last() -> None:
@@ -142,9 +142,9 @@ def test_in_short_the_baseline_is_shown_though_it_is_last() -> None:
 def test_verdicts_are_coloured_on_a_terminal_alone(
     variables: dict[str, str], terminal: bool, coloured: bool
 ) -> None:
-    out = Console(file=io.StringIO(), width=80, force_terminal=terminal, _environ=variables)
-    print_leaderboard(out, _compared(["base", "als"], ["R@3"]), ["R@3"])
-    text: str = out.file.getvalue()  # type: ignore[attr-defined]
+    output = Console(file=io.StringIO(), width=80, force_terminal=terminal, _environ=variables)
+    print_leaderboard(output, _compared(["base", "als"], ["R@3"]), ["R@3"])
+    text: str = output.file.getvalue()  # type: ignore[attr-defined]
 
     assert ("\x1b[31mworse" in text) == coloured
     assert ("\x1b[" in text) == terminal  # bold is no colour

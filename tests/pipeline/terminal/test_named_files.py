@@ -80,9 +80,9 @@ def test_a_pipe_is_written_to_and_stays(is_link: bool, tmp_path: Path) -> None:
     31, "a device, a pipe or `/dev/stdout` is written to, and never replaced by a file"
 )
 def test_an_open_file_is_written_to_by_its_number(tmp_path: Path) -> None:
-    with (tmp_path / "out").open("w") as out:
-        write_named("--csv", f"/dev/fd/{out.fileno()}", "a,b\n", force=False)
-        assert os.fstat(out.fileno()).st_nlink == 1
+    with (tmp_path / "out").open("w") as file:
+        write_named("--csv", f"/dev/fd/{file.fileno()}", "a,b\n", force=False)
+        assert os.fstat(file.fileno()).st_nlink == 1
     assert (tmp_path / "out").read_text() == "a,b\n"
 
 

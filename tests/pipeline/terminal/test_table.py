@@ -59,14 +59,16 @@ def test_it_says_whether_the_order_turns_and_what_was_not_looked_for(
 ) -> None:
     """`first` hits the 20 affected users and no other, `other` every fourth user."""
     print_result(audit_of_two_models())
-    shown = capsys.readouterr().out
-    plain = " ".join(shown.split())
+    output = capsys.readouterr().out
+    plain = " ".join(output.split())
 
-    assert shown.startswith("2 of 6 checks found something, 40 users\n")  # train has b too: a drift
+    assert output.startswith(
+        "2 of 6 checks found something, 40 users\n"
+    )  # train has b too: a drift
     assert "the ranking of the models changes: first is ahead of other with them (+0.2500" in plain
     assert "without 20 of 40 users, first changes most, from 0.5000 to 0.0000 (−0.5000" in plain
     assert "Not checked, as train or truth has no times: truth_before_train, train_after" in plain
-    assert "Note: The change of a mean" in shown
+    assert "Note: The change of a mean" in output
 
 
 def test_names_are_no_commands_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,13 +87,13 @@ def test_few_users_who_are_left_give_no_number(capsys: pytest.CaptureFixture[str
 
     print_result(cc.audit({"als": lists}, truth, train=train, metrics=["Hit@1"], conventions="standard"))  # fmt: skip
 
-    shown = capsys.readouterr().out
-    row = next(line for line in shown.splitlines() if line.startswith("truth_in_train"))
+    output = capsys.readouterr().out
+    row = next(line for line in output.splitlines() if line.startswith("truth_in_train"))
     assert row.split()[-1] == "–"
-    assert "Hit@1: all but 5 of 40 users are affected, so nothing can be said" in shown
+    assert "Hit@1: all but 5 of 40 users are affected, so nothing can be said" in output
 
 
-def _shown(history: History, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def _printed(history: History, capsys: pytest.CaptureFixture[str]) -> list[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "200")
         print_blocks(describe(history))
@@ -101,7 +103,7 @@ def _shown(history: History, capsys: pytest.CaptureFixture[str]) -> list[str]:
 def test_a_line_a_revision_with_its_best_model_and_who_changed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    lines = _shown(HISTORY, capsys)
+    lines = _printed(HISTORY, capsys)
 
     assert lines[0] == "R@1 what changed best model against the baseline since the revision before"
     assert lines[1] == "aaa1111 v1 the first shown als 0.300 better, +0.020 (+0.010 to +0.030)"  # fmt: skip
@@ -116,7 +118,7 @@ def test_what_cannot_be_said_is_said_to_be_so(capsys: pytest.CaptureFixture[str]
     same = replace(SECOND, name="eee5555", changed=(), changes=(), same=("als", "base"))
     other = replace(SECOND, standings=(standing("als", 0.5, None, label="AP@1"),), changes=(), same=())  # fmt: skip
     unpaired = replace(SECOND, unpaired="als had another truth", changes=(), same=())
-    lines = _shown(replace(HISTORY, revisions=(FIRST, GONE, unpaired, other, same), notes=("a note",)), capsys)  # fmt: skip
+    lines = _printed(replace(HISTORY, revisions=(FIRST, GONE, unpaired, other, same), notes=("a note",)), capsys)  # fmt: skip
 
     assert "ddd4444 its results are not in DVC's cache" in lines
     assert "bbb2222 other lists: als base 0.280 baseline not comparable: als had another truth" in lines  # fmt: skip
@@ -128,7 +130,7 @@ def test_what_cannot_be_said_is_said_to_be_so(capsys: pytest.CaptureFixture[str]
 def test_with_no_results_at_all_the_revisions_are_listed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    lines = _shown(replace(HISTORY, revisions=(GONE,), reuse=replace(REUSE, severity="serious")), capsys)  # fmt: skip
+    lines = _printed(replace(HISTORY, revisions=(GONE,), reuse=replace(REUSE, severity="serious")), capsys)  # fmt: skip
 
     assert lines[:2] == ["revision what changed", "ddd4444 its results are not in DVC's cache"]
     assert lines[-1] == "warning: 5 comparisons rest on this truth."

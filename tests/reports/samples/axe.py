@@ -6,19 +6,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
-PINNED = HERE / "axe.txt"
+FOLDER = Path(__file__).parent
+PINNED = FOLDER / "axe.txt"
 
 
 def axe_script() -> str:
     """The text of axe.min.js, fetched once."""
     digest = hashlib.sha256(PINNED.read_bytes()).hexdigest()[:12]
-    folder = HERE.parents[2] / ".cache" / f"axe-{digest}"
-    found = folder / "axe_playwright_python" / "axe.min.js"
-    if not found.is_file():
-        beside = folder.with_name(f"{folder.name}.part")
-        shutil.rmtree(beside, ignore_errors=True)
+    folder = FOLDER.parents[2] / ".cache" / f"axe-{digest}"
+    result = folder / "axe_playwright_python" / "axe.min.js"
+    if not result.is_file():
+        other = folder.with_name(f"{folder.name}.part")
+        shutil.rmtree(other, ignore_errors=True)
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
-        subprocess.run([*command, str(beside), "--require-hashes", "-r", str(PINNED)], check=True)
-        beside.rename(folder)
-    return found.read_text(encoding="utf-8")
+        subprocess.run([*command, str(other), "--require-hashes", "-r", str(PINNED)], check=True)
+        other.rename(folder)
+    return result.read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import polars as pl
 
 import concord as cc
 from concord.metrics_core.results.stored import to_json
-from tests.reports.samples.sample import BASELINE, FIVE, HERE, PRIMARY
+from tests.reports.samples.sample import BASELINE, FIVE, FOLDER, PRIMARY
 
 SKILLS = dict(zip(FIVE, (0.3, 0.33, 0.55, 0.54, 0.2), strict=True))
 METRICS = [
@@ -37,7 +37,7 @@ def main() -> None:
     for name, comparison in shapes.items():
         content = json.loads(to_json(comparison))
         content["provenance"]["versions"] = {"concord-eval": "0.1.0", "python": "3.11"}
-        (HERE / f"{name}.json").write_text(json.dumps(content) + "\n", encoding="utf-8")
+        (FOLDER / f"{name}.json").write_text(json.dumps(content) + "\n", encoding="utf-8")
 
 
 def compared(skills: Mapping[str, float], *, n_users: int, **options: Any) -> cc.Comparison:
@@ -76,13 +76,13 @@ def compared(skills: Mapping[str, float], *, n_users: int, **options: Any) -> cc
     )
 
 
-def ranked(rng: random.Random, wanted: list[str], skill: float) -> list[str]:
+def ranked(rng: random.Random, relevant: list[str], skill: float) -> list[str]:
     """Return a list of 20 items in which relevant items are likelier near the top."""
-    others = [item for item in ITEMS if item not in wanted]
-    rng.shuffle(wanted)
+    others = [item for item in ITEMS if item not in relevant]
+    rng.shuffle(relevant)
     rng.shuffle(others)
     chances = (skill / (rank + 1) ** 0.5 for rank in range(20))
-    return [(wanted if wanted and rng.random() < at else others).pop() for at in chances]
+    return [(relevant if relevant and rng.random() < at else others).pop() for at in chances]
 
 
 if __name__ == "__main__":

@@ -38,8 +38,8 @@ class Markup(HTMLParser):
         self.text.append(data)
         in_chart = "svg" in self.unclosed
         if in_chart and self.unclosed[-1] == "title" and self.unclosed[-2] != "svg":
-            mark = f"\n{data}\n"  # what a mark of a chart tells
-            self._shown += [] if mark in self._shown else [mark]
+            marker = f"\n{data}\n"  # what a mark of a chart tells
+            self._shown += [] if marker in self._shown else [marker]
         elif not in_chart and self.unclosed[-1:] not in (["script"], ["style"]):
             self._shown.append(data.replace("\n", " "))
 
@@ -48,6 +48,6 @@ class Markup(HTMLParser):
 
     def lines(self) -> str:
         """Return what a reader sees: a line a block or row of a table, and what the marks of charts tell."""
-        shown = re.sub(r"[^\S\n\xa0]+", " ", "".join(self._shown))
-        lines = (line.strip(" |") for line in shown.split("\n"))
+        recommended = re.sub(r"[^\S\n\xa0]+", " ", "".join(self._shown))
+        lines = (line.strip(" |") for line in recommended.split("\n"))
         return "\n".join(line for line in lines if line) + "\n"

@@ -12,7 +12,7 @@ from concord.metrics_core.results.comparison_parts import MIRROR
 
 Content = dict[str, Any]
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 BASELINE = "popularity"
 PRIMARY = ("nDCG@10", "R@20")
 FIVE = ("popularity", "item-knn", "ease", "als", "random-walk")
@@ -119,5 +119,5 @@ def renamed(content: Content, names: Mapping[str, str]) -> Content:
 
 
 def _stored(name: str) -> Content:
-    content: Content = json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))
+    content: Content = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return content

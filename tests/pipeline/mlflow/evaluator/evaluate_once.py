@@ -31,17 +31,17 @@ def evaluate_once(kind: str) -> dict[str, Any]:
             evaluator_config=CONFIG,
         )
     client = MlflowClient()
-    held = client.get_run(run.info.run_id)
+    run_data = client.get_run(run.info.run_id)
     history = client.get_metric_history(run.info.run_id, "by_k/rr")
     return {
         "version": mlflow.__version__,
-        "metrics": held.data.metrics,
+        "metrics": run_data.data.metrics,
         "curve": [[point.step, point.value] for point in history],
         "returned": result.metrics,
         "artifacts": sorted(result.artifacts),
         "files": sorted(file.path for file in client.list_artifacts(run.info.run_id, "concord")),
         "per_user": result.artifacts["per_user"].content.to_dict("list"),
-        "status": held.info.status,
+        "status": run_data.info.status,
     }
 
 

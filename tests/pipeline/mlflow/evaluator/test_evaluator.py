@@ -29,7 +29,7 @@ from tests.pipeline.refusals import refusal_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow and pandas warn of each other
 evaluate: Any = mlflow.models.evaluate
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 GROUP = "mlflow.model_evaluator"
 RECS = {"ann": ["a", "b", "c"], "bob": ["d", "e", "f"]}
 GRADES = {"ann": {"b": 3}, "bob": {"d": 1, "x": 2}}
@@ -72,18 +72,18 @@ def _of_frame(config: Any, **columns: Any) -> Any:
 
 def _registered(folder: Path) -> Path:
     """A folder for PYTHONPATH with what an installed Concord would tell: the entry points of pyproject.toml."""
-    told = folder / "concord_eval-0.0.dist-info"
-    told.mkdir(parents=True)
-    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: concord-eval\nVersion: 0.0\n")
+    reported = folder / "concord_eval-0.0.dist-info"
+    reported.mkdir(parents=True)
+    (reported / "METADATA").write_text("Metadata-Version: 2.1\nName: concord-eval\nVersion: 0.0\n")
     entries = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     lines = [f"[{GROUP}]", *(f"{name} = {where}" for name, where in entries[GROUP].items())]
-    (told / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    (reported / "entry_points.txt").write_text("\n".join(lines) + "\n")
     return folder
 
 
-def _told(python: Path, folder: Path, kind: str) -> dict[str, Any]:
+def _run_of_script(python: Path, folder: Path, kind: str) -> dict[str, Any]:
     run = subprocess.run(
-        [python, HERE / "evaluate_once.py", f"sqlite:///{folder}/it.db", folder.as_uri(), kind],
+        [python, FOLDER / "evaluate_once.py", f"sqlite:///{folder}/it.db", folder.as_uri(), kind],
         capture_output=True,
         text=True,
         check=False,
@@ -93,23 +93,23 @@ def _told(python: Path, folder: Path, kind: str) -> dict[str, Any]:
     return dict(json.loads(run.stdout.splitlines()[-1]))
 
 
-def _holds_what_was_asked(told: dict[str, Any]) -> None:
-    assert told["metrics"]["accuracy/rr_at_3"] == 0.25  # (1/2 + 0) / 2
-    assert told["metrics"]["accuracy/rr_at_1"] == 0.0
-    assert told["metrics"]["interval/rr_at_3_n_undefined"] == 0
-    assert told["curve"] == [[1, 0.0], [3, 0.25]]
-    assert told["returned"] == {k: v for k, v in told["metrics"].items() if k[:4] != "by_k"}
-    assert told["artifacts"] == ["conventions", "per_user", "report", "summary"]
-    assert told["files"] == [
+def _assert_run_is_complete(reported: dict[str, Any]) -> None:
+    assert reported["metrics"]["accuracy/rr_at_3"] == 0.25  # (1/2 + 0) / 2
+    assert reported["metrics"]["accuracy/rr_at_1"] == 0.0
+    assert reported["metrics"]["interval/rr_at_3_n_undefined"] == 0
+    assert reported["curve"] == [[1, 0.0], [3, 0.25]]
+    assert reported["returned"] == {k: v for k, v in reported["metrics"].items() if k[:4] != "by_k"}
+    assert reported["artifacts"] == ["conventions", "per_user", "report", "summary"]
+    assert reported["files"] == [
         f"concord/{name}"
         for name in ("conventions.yaml", "per_user.parquet", "report.html", "summary.json")
     ]
-    assert told["per_user"] == {"user": ["ann", "bob"], "RR@3": [0.5, 0.0], "RR@1": [0.0, 0.0]}
-    assert told["status"] == "FINISHED"
+    assert reported["per_user"] == {"user": ["ann", "bob"], "RR@3": [0.5, 0.0], "RR@1": [0.0, 0.0]}
+    assert reported["status"] == "FINISHED"
 
 
 def test_a_run_holds_metrics_curve_and_artifacts(client: MlflowClient) -> None:
-    _holds_what_was_asked(evaluate_once("mlflow.models.evaluate"))
+    _assert_run_is_complete(evaluate_once("mlflow.models.evaluate"))
 
 
 def test_the_entry_point_of_the_package_is_the_evaluator() -> None:
@@ -118,10 +118,10 @@ def test_the_entry_point_of_the_package_is_the_evaluator() -> None:
 
 @pytest.mark.nightly
 def test_mlflow_2_finds_it_too(tmp_path: Path) -> None:
-    told = _told(python_with(HERE / "with_mlflow_2.txt"), tmp_path, "mlflow.evaluate")
+    path = _run_of_script(python_with(FOLDER / "with_mlflow_2.txt"), tmp_path, "mlflow.evaluate")
 
-    assert told["version"].startswith("2.22.")
-    _holds_what_was_asked(told)
+    assert path["version"].startswith("2.22.")
+    _assert_run_is_complete(path)
 
 
 def test_the_numbers_and_intervals_are_those_of_the_library(client: MlflowClient) -> None:
@@ -165,9 +165,9 @@ def test_grades_of_other_users_that_a_frame_of_records_fills_in_are_left_out(
     client: MlflowClient,
 ) -> None:
     filled = [{"b": 3, "d": None, "x": None}, {"b": None, "d": 1, "x": 2}]
-    found, expected = (_of_frame({}, truth=truth) for truth in (filled, [*GRADES.values()]))  # fmt: skip
+    results, expected = (_of_frame({}, truth=truth) for truth in (filled, [*GRADES.values()]))  # fmt: skip
 
-    assert found.metrics == expected.metrics
+    assert results.metrics == expected.metrics
 
 
 def test_a_model_that_lists_nothing_has_a_score(client: MlflowClient) -> None:
@@ -227,10 +227,10 @@ def test_what_the_library_refuses_is_a_value_error_and_nothing_is_logged(
             evaluators="concord",
             evaluator_config=config,
         )
-    held = client.get_run(run.info.run_id).data
+    run_data = client.get_run(run.info.run_id).data
 
-    assert held.metrics == {}
-    assert not {tag for tag in held.tags if tag.startswith("concord.")}
+    assert run_data.metrics == {}
+    assert not {tag for tag in run_data.tags if tag.startswith("concord.")}
 
 
 def test_lists_that_a_model_would_have_to_make_are_refused(client: MlflowClient) -> None:
