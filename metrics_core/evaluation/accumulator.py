@@ -1,4 +1,4 @@
-"""What is kept of a model's partitions, and the summary that a comparison reads."""
+"""Counts and sums over the partitions of a model, and the summary that a comparison reads."""
 
 import math
 import platform
@@ -48,7 +48,7 @@ def task_of(
 ) -> Task:
     """Return what is computed for every user: the labels, and the other definitions of the panels.
 
-    has_users : is there a table of users? Under a propensity it says who is evaluated
+    has_users : True if there is a table of users; under a propensity these are evaluated
     """
     definitions = [d for each in panels.values() for d in each.definitions if d.number]
     only_known = has_users and names_users(conventions)
@@ -58,7 +58,7 @@ def task_of(
 def panels_of(
     labels: Sequence[Label], primary: Sequence[str], conventions: Conventions
 ) -> dict[str, Panel]:
-    """The convention panel of each primary label that is evaluated."""
+    """Return the convention panel of each primary label that is evaluated."""
     return {str(label): panel(label, conventions) for label in labels if str(label) in primary}
 
 
@@ -103,8 +103,8 @@ class EvaluationAccumulator:
             self.owners.update(users_of_units(part.values.filter(pl.col(LISTED) > 0)["user"]))
         for name in self.task.columns:
             if set(part_names(name)) <= set(part.values.columns):
-                kept = part.values.filter(pl.col(name).is_not_null()).select(part_names(name))
-                self.pooled.setdefault(name, []).append(kept)
+                defined = part.values.filter(pl.col(name).is_not_null()).select(part_names(name))
+                self.pooled.setdefault(name, []).append(defined)
         for label, exposure in part.exposures.items():
             before = self.exposures.get(label)
             self.exposures[label] = exposure if before is None else before + exposure
@@ -119,18 +119,21 @@ class EvaluationAccumulator:
         """
         pinned, mean = self.task.conventions, self.task.conventions.unit_mean
         n_users = None if mean is None else len(self.owners)
-        found: dict[str, Summary] = {}
-        whose: Clusters | None = None
-        of: Table | None = None
+        summaries: dict[str, Summary] = {}
+        request_clusters: Clusters | None = None
+        last_table: Table | None = None
         for name, (label, conventions) in self.task.columns.items():
             table = table_of(name)
-            if mean is not None and table is not of:
-                whose, of = Clusters.from_ids(read_column(table, "user"), mean), table
-            values, clusters = read_column(table, name), whose
+            if mean is not None and table is not last_table:
+                request_clusters = Clusters.from_ids(read_column(table, "user"), mean)
+                last_table = table
+            values, clusters = read_column(table, name), request_clusters
             if (weight := mean_weight(label, conventions)) is not None:
-                clusters = Clusters.weighted(read_column(table, weight).to_numpy(), whose)
+                clusters = Clusters.weighted(
+                    read_column(table, weight).to_numpy(), request_clusters
+                )
             counted = None if clusters is None else values.is_not_null().to_numpy()
-            found[name] = summarise(
+            summaries[name] = summarise(
                 label,
                 values.drop_nulls().to_numpy(),
                 conventions,
@@ -141,9 +144,9 @@ class EvaluationAccumulator:
         for label in self.task.labels:
             if label.metric.of_catalogue:
                 exposure = self.exposures[str(label)]
-                found[str(label)] = summarise_catalogue(label, exposure, pinned, n_users)
-        labels = {name: found[name] for name in map(str, self.task.labels)}
-        return labels, {name: found[name] for name in self.definitions}
+                summaries[str(label)] = summarise_catalogue(label, exposure, pinned, n_users)
+        labels = {name: summaries[name] for name in map(str, self.task.labels)}
+        return labels, {name: summaries[name] for name in self.definitions}
 
     def _parts(self, name: str) -> tuple[Floats, ...]:
         """What the pooled mean of a column is made of; nothing where it is not pooled."""
@@ -180,7 +183,7 @@ def summarise_column(
 
 
 def pinned_content(model: str, conventions: Conventions) -> Content:
-    """What every file of a model's results says of itself."""
+    """Return the entries that all files of a model's results share."""
     return {
         "model": model,
         "conventions": conventions.as_dict(),
@@ -220,7 +223,7 @@ def program_versions() -> Mapping[str, str]:
 
 
 def panel_content(panel: Panel, summaries: Mapping[str, Summary]) -> Content:
-    """The definitions of a label and what they say of this model; the pinned one stands under `metrics`."""
+    """Return the definitions of a label with their numbers; those of the pinned definition are under `metrics`."""
     return {
         "definitions": [
             {"column": d.column, "presets": d.presets, **summary_numbers(summaries[d.column])}

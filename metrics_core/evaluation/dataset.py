@@ -152,9 +152,9 @@ class Dataset:
             execute, lists = streaming.execute, streaming.ids
             needs_lists = streaming.is_refused
         if needs_lists:
-            kept = InMemorySink()
-            table, quality = loader.recommendations(model, recs, kept.keep)
-            execute, lists = execute_in_memory, pl.DataFrame(kept.table)
+            sink = InMemorySink()
+            table, quality = loader.recommendations(model, recs, sink.keep)
+            execute, lists = execute_in_memory, pl.DataFrame(sink.table)
         model_data = ModelData(
             model=model,
             lists=lists,
@@ -166,20 +166,22 @@ class Dataset:
         )
         catalogue = self.tables["items"][0].name if "items" in self.tables else None
         unknown_items = loader.policies.unknown_items
-        met = IdMatchContext(table.name, table.columns, catalogue, unknown_items, table.settings)
-        fit = check_ids(model_data, met, of_requests=self.config.of_requests)
+        match_context = IdMatchContext(
+            table.name, table.columns, catalogue, unknown_items, table.settings
+        )
+        id_match = check_ids(model_data, match_context, of_requests=self.config.of_requests)
         if self.users is not None:
             _refuse_unknown_users(model_data)
         store = ValueFrames(task)
-        evaluation = evaluate_model(model_data, task, execute, store, fit=fit)
-        found = {"truth": truth.quality, "lists": quality}
-        found |= {role: of_table for role, (_, of_table) in self.tables.items()}
+        evaluation = evaluate_model(model_data, task, execute, store, fit=id_match)
+        qualities = {"truth": truth.quality, "lists": quality}
+        qualities |= {role: of_table for role, (_, of_table) in self.tables.items()}
         return EvaluatedModel(
             evaluation,
             lists,
             store,
             {"model": model, **({"fold": fold} if fold != NO_FOLD else {}), **quality},
-            {role: content_ids(of_table) for role, of_table in found.items()},
+            {role: content_ids(of_table) for role, of_table in qualities.items()},
         )
 
 
@@ -205,7 +207,7 @@ def load_dataset(
         A table is invalid, or grades do not go with the conventions.
     """
     loaded = {fold: loader.ground_truth(fold, truth) for fold, truth in truths.items()}
-    named = None if users is None else loader.users(users)
+    requested_users = None if users is None else loader.users(users)
     tables: dict[str, tuple[InputTable, Mapping[str, Any]]] = {}
     frames: dict[str, pl.DataFrame | None] = dict.fromkeys(side_data)
     for role, data in side_data.items():
@@ -218,12 +220,12 @@ def load_dataset(
         truth=next(iter(judgements.values())),
         train=frames.get("train"),
         items=frames.get("items"),
-        users=frames.get("users") if named is None else named,
+        users=frames.get("users") if requested_users is None else requested_users,
         truth_quality=describe_folds(qualities) if folds else qualities[NO_FOLD],
         connecting=_connect,
         folds=folds,
     )
-    return Dataset(loader, data, loaded, tables, named)
+    return Dataset(loader, data, loaded, tables, requested_users)
 
 
 @dataclass(frozen=True)
@@ -272,12 +274,12 @@ class TableLoader:
     def _ground_truth(self, truth: Data) -> GroundTruth:
         conventions, may_be_empty = self.config.conventions, isinstance(truth, Mapping) and bool(truth)  # fmt: skip
         table = self._table("truth", truth).of_requests(self.unit)
-        kept, place = InMemorySink(), needs_given_order(conventions)
+        sink, with_place = InMemorySink(), needs_given_order(conventions)
         with in_memory() as c:
             quality = load_ground_truth(
-                c, table, self.policies, kept.keep, place=place, may_be_empty=may_be_empty
+                c, table, self.policies, sink.keep, place=with_place, may_be_empty=may_be_empty
             ).describe()
-        judgements = pl.DataFrame(kept.table)
+        judgements = pl.DataFrame(sink.table)
         check = err_grade_problems if self.allows_none_relevant else grade_problems
         highest: Any = judgements["grade"].max()
         labels = self.config.labels

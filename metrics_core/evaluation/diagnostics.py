@@ -36,7 +36,7 @@ def users_fingerprint(users: pl.DataFrame) -> int:
 
 
 _KNOWN = "SEMI JOIN (SELECT DISTINCT user FROM truth) AS known USING (user)"
-_LACKING = "SELECT count(*) FROM lists WHERE item IS NULL"
+_COUNT_MISSING = "SELECT count(*) FROM lists WHERE item IS NULL"
 _MISSES = f"""
 SELECT rank, count(*) FROM lists {_KNOWN} WHERE item IS NULL AND rank <= $deepest GROUP BY rank
 """
@@ -61,24 +61,24 @@ ListKind = tuple[
 
 @dataclass
 class ListCounts:
-    """What `evaluate_partition` tells of the lists of known users, of all partitions that were added.
+    """Counts of the lists of known users; those of partitions add up.
 
-    kinds : how many there are of a kind
-    users : a fingerprint of their users, which no order changes
+    kinds : kind -> number of lists
+    users : a fingerprint of their users that does not depend on their order
     """
 
     kinds: Counter[ListKind] = field(default_factory=Counter)
     users: int = 0
 
     def add(self, values: pl.DataFrame) -> None:
-        """Count those of another partition in."""
+        """Add the lists of another partition."""
         self.kinds.update(list_kinds(values))
         listed = values.filter(pl.col(KNOWN) & (pl.col(LISTED) > 0))
         self.users ^= users_fingerprint(listed.select("user"))
 
 
 def list_kinds(values: pl.DataFrame) -> dict[ListKind, int]:
-    """Count the lists of known users by their kind."""
+    """Return the number of lists of known users by kind."""
     listed = values.filter(pl.col(KNOWN) & (pl.col(LISTED) > 0))
     some, every = pl.col(RELEVANT) > 0, pl.col(FOUND) == pl.col(RELEVANT)
     kinds = listed.group_by(pl.col(LISTED), some.alias("some"), every.alias("every")).len()
@@ -127,18 +127,18 @@ def count_list_signs(
 ) -> ListSigns:
     """Return the counts of the views `lists`, `truth` and, if there is one, `train`, over the users of the ground truth.
 
-    of_requests : are lists and truth those of requests, of which users are counted above, and whose users the train knows?
+    of_requests : True if lists and ground truth are those of requests; the train has their users
     """
     deepest = {"deepest": max(ks, default=0)}
-    lacking = only_row(connection, _LACKING)[0]  # told by the file
+    n_missing = only_row(connection, _COUNT_MISSING)[0]
     signs = ListSigns()
-    if lacking:
+    if n_missing:
         signs.missing.update(dict(connection.execute(_MISSES, deepest).fetchall()))
     if has_train:
         timed = _times(connection)
         owner = user_sql("lists.user") if of_requests else "lists.user"
         ranks = connection.execute(_KNOWN_ITEMS.format(owner=owner), deepest).fetchall()
-        signs.in_train = Counter({rank: held for rank, held, _ in ranks})
+        signs.in_train = Counter({rank: count for rank, count, _ in ranks})
         signs.future = Counter({rank: late for rank, _, late in ranks}) if timed else None
     if has_scores and ks:
         signs.tied.update(dict(connection.execute(_TIED, {"ks": list(ks)}).fetchall()))
@@ -158,7 +158,7 @@ def validity(lists: ListCounts, signs: ListSigns, ks: Sequence[int]) -> dict[str
         "full_lists": _full(lists.kinds),
         "by_cutoff": {
             str(k): {
-                "shown": _shown(lists.kinds, k) - _up_to(k, signs.missing),
+                "shown": _count_listed(lists.kinds, k) - _up_to(k, signs.missing),
                 "in_train": None if signs.in_train is None else _up_to(k, signs.in_train),
                 "future": None if signs.future is None else _up_to(k, signs.future),
                 "tied": signs.tied[k],
@@ -179,12 +179,12 @@ def _full(lists: Mapping[ListKind, int]) -> dict[str, int | None]:
     }
 
 
-def _shown(lists: Mapping[ListKind, int], k: int) -> int:
+def _count_listed(lists: Mapping[ListKind, int], k: int) -> int:
     return sum(min(length, k) * count for (length, _, _), count in lists.items())
 
 
 def _times(connection: DuckDBPyConnection) -> bool:
-    """Views `begins` (of items) and `ends` (of users); are there times?"""
+    """Create the views `begins` (of items) and `ends` (of users); return True if there are times."""
     timed = all("time" in connection.view(name).columns for name in ("truth", "train"))
     last, first = ("max(time)", "min(time)") if timed else ("NULL::DOUBLE", "NULL::DOUBLE")
     connection.execute(f"CREATE VIEW ends AS SELECT user, {last} AS ended FROM truth GROUP BY user")
@@ -278,7 +278,7 @@ COLUMNS = ("#weight", "#weight_squared", "#weight_largest", "#weight_clipped")
 
 
 def weight_columns(lists: Judged, clip: float) -> dict[str, Floats]:
-    """The columns of the users of `lists`, which hold the relevant rows only."""
+    """Return the columns of the weights of each user's relevant rows."""
     assert lists.weights is not None
     weight = lists.weights[1]
     largest = np.zeros(lists.n_users)
@@ -288,8 +288,8 @@ def weight_columns(lists: Judged, clip: float) -> dict[str, Floats]:
         return per_user(lists.truth_user, values, lists.n_users)
 
     clipped = np.where(weight >= 1.0 / clip, 1.0, 0.0)
-    found = (added(weight), added(weight * weight), largest, added(clipped))
-    return dict(zip(COLUMNS, found, strict=True))
+    columns = (added(weight), added(weight * weight), largest, added(clipped))
+    return dict(zip(COLUMNS, columns, strict=True))
 
 
 @dataclass
@@ -305,7 +305,7 @@ class WeightCounts:
     only_in_lists: int = 0  # a fingerprint of the users with a list whom the truth does not know
 
     def add(self, values: pl.DataFrame) -> None:
-        """Count the users of a partition in."""
+        """Add the users of a partition."""
         weight, squared, largest, clipped = (values[name].to_numpy() for name in COLUMNS)
         self.rows += int(values[RELEVANT].sum())
         listed = values.filter(pl.col(LISTED) > 0)
@@ -318,13 +318,13 @@ class WeightCounts:
 
     @property
     def effective(self) -> float:
-        """(sum of the weights)^2 / sum of their squares: so many rows of equal weight would vary as much (Kish 1965)."""
+        """The effective sample size (sum of weights)^2 / (sum of squared weights) (Kish 1965)."""
         squares = math.fsum(self.squares)
         return math.fsum(self.weights) ** 2 / squares if squares else 0.0
 
     @property
     def content(self) -> dict[str, Any]:
-        """As the summary of an evaluation has it; `largest` is the share of the heaviest row in all weights.
+        """The entries of a model's summary; `largest` is the share of the heaviest row in all weights.
 
         unobserved : users with a list and no relevant row; `only_in_lists`: a fingerprint of those with no row at all
         """
@@ -339,11 +339,12 @@ class WeightCounts:
         }
 
     def refuse_few(self, propensity: Mapping[str, Any]) -> None:
-        """Refuse an evaluation that rests on too few rows.
+        """Raise if the effective sample size is too small.
 
         Raises
         ------
-        ValueError : the effective number of rows lies below the convention's `fewest`
+        ValueError
+            It is below `fewest` of the convention.
         """
         if self.effective < propensity["fewest"]:
             rows = in_words(self.rows, "relevant row")

@@ -126,8 +126,8 @@ def evaluate(
 
         for option, where in ((unit, "unit"), (pinned.propensity, "conventions: propensity")):
             if option:
-                what = "is given, and lists or truth are Spark DataFrames"
-                raise refuse(where, what, "write them to files and give their paths")
+                problem = "is given, and lists or truth are Spark DataFrames"
+                raise refuse(where, problem, "write them to files and give their paths")
         task = Task(labels, pinned, only_known=users is not None)
         return evaluate_frames(
             recs,
@@ -168,12 +168,12 @@ def refuse_unread_columns(
     columns: Columns | None, labels: Sequence[Label], pinned: Conventions
 ) -> None:
     """Refuse a column of numbers that no metric and no convention reads: it may be meant for another."""
-    named = columns.get("items") if isinstance(columns, Mapping) else None
+    item_columns = columns.get("items") if isinstance(columns, Mapping) else None
     read = {name for label in labels for name in label.metric.columns}
     if (pinned.propensity or {}).get("column") == "items":
         read.add(PROPENSITY)
     known = [name for names in ITEMS_COLUMNS for name in names]
-    for name in named if isinstance(named, Mapping) else ():
+    for name in item_columns if isinstance(item_columns, Mapping) else ():
         if name not in {*read, *known}:
             fix = f"choose {', '.join(known)}, or a number that a metric of your own reads"
             raise refuse(f"columns: items: {name!r}", "is read by no metric", fix)
@@ -196,12 +196,12 @@ def parse_labels(metrics: Sequence[str]) -> list[Label]:
         It is not a list, or labels are invalid; all of them at once.
     """
     if not isinstance(metrics, Sequence) or isinstance(metrics, str) or not metrics:
-        what = (
+        problem = (
             "there is none"
             if isinstance(metrics, Sequence) and not metrics
             else f"{metrics!r} is not a list"
         )
-        raise refuse("metrics", what, "write a list of labels, such as `metrics=['nDCG@10']`")
+        raise refuse("metrics", problem, "write a list of labels, such as `metrics=['nDCG@10']`")
     labels: list[Label] = []
     problems: list[Problem] = []
     for text in metrics:

@@ -1,4 +1,4 @@
-"""Do the grades of the truth go with the conventions? Told before any number is made."""
+"""Checks that the grades of the ground truth fit the conventions."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,13 +14,16 @@ def grade_problems(
     truth: str,
     settings: SettingNames,
 ) -> Iterator[Problem]:
-    """Why all metrics would be undefined, or ERR no probability.
+    """Yield problems of the relevance threshold and of the grades that ERR allows.
 
     Parameters
     ----------
-    highest  : the highest grade of the truth; None where it has no row
-    truth    : what messages call it
-    settings : those of the truth
+    highest : float or None
+        The highest grade of the ground truth; None if it has no rows.
+    truth : str
+        The name of the ground truth in messages.
+    settings : SettingNames
+        Names of the settings of the ground truth.
     """
     yield from threshold_problems(highest, conventions, truth, settings)
     yield from err_grade_problems(highest, labels, conventions, truth, settings)
@@ -29,13 +32,13 @@ def grade_problems(
 def threshold_problems(
     highest: float | None, conventions: Conventions, truth: str, settings: SettingNames
 ) -> Iterator[Problem]:
-    """A threshold that no grade reaches."""
+    """Yield a problem if no grade reaches the relevance threshold."""
     least = conventions.relevance_threshold
     if highest is not None and least is not None and highest < least:
-        what = f"is {least:g}, and the highest grade in {truth} is {highest:g}: nobody has a relevant item"
-        named = settings.columns("grade", "rating")
-        fix = f"lower it, or name the column of the grades: {named}"
-        yield Problem(settings.location("conventions.relevance_threshold"), what, fix)
+        problem = f"is {least:g}, and the highest grade in {truth} is {highest:g}: nobody has a relevant item"
+        column = settings.columns("grade", "rating")
+        fix = f"lower it, or name the column of the grades: {column}"
+        yield Problem(settings.location("conventions.relevance_threshold"), problem, fix)
 
 
 def err_grade_problems(
@@ -45,11 +48,11 @@ def err_grade_problems(
     truth: str,
     settings: SettingNames,
 ) -> Iterator[Problem]:
-    """A grade above the highest that ERR makes a probability of."""
+    """Yield a problem if a grade is above the maximum grade of ERR."""
     limits = [
         label.conventions(conventions).err_max_grade for label in labels if label.name == "ERR"
     ]
     if highest is not None and limits and min(limits) < highest:
-        what = f"is {min(limits):g}, and {truth} has grade {highest:g}"
+        problem = f"is {min(limits):g}, and {truth} has grade {highest:g}"
         fix = f"set it to {highest:g}, or leave out ERR"
-        yield Problem(settings.location("conventions.err_max_grade"), what, fix)
+        yield Problem(settings.location("conventions.err_max_grade"), problem, fix)

@@ -98,13 +98,13 @@ def load_inputs(
         A table is invalid; problems of the lists come first.
     """
     refuse_unit(unit, conventions)
-    allowed, named = parse_policies(policies or {}), check_columns(columns or {})
+    allowed, column_names = parse_policies(policies or {}), check_columns(columns or {})
     if isinstance(recs, Mapping):  # its ranks are made, from 1 on
         allowed = replace(allowed, rank_base=1)
-    table = open_table("recs", recs, named).of_requests(unit)
+    table = open_table("recs", recs, column_names).of_requests(unit)
     truth_error = None
     try:
-        _load_truth(connection, truth, allowed, named, unit)
+        _load_truth(connection, truth, allowed, column_names, unit)
     except InputError as error:
         truth_error = error
     lists = read_lists(connection, table, allowed, conventions.rankings).source
@@ -113,22 +113,22 @@ def load_inputs(
         raise truth_error
     train_rows = "SELECT user, item FROM ranked WHERE FALSE"
     if train is not None:
-        read_train(connection, open_table("train", train, named))
+        read_train(connection, open_table("train", train, column_names))
         train_rows = "SELECT DISTINCT user, item FROM source"
     connection.execute(f"CREATE TEMP TABLE train AS {train_rows}")
     catalogue, catalogue_name = None, None
     if items is not None:
-        catalogue_table = open_table("items", items, named)
+        catalogue_table = open_table("items", items, column_names)
         catalogue = catalogue_of(read_items(connection, catalogue_table)[0])
         catalogue_name = catalogue_table.name
         connection.register("items", catalogue.items.to_arrow())
     else:
         connection.execute("CREATE TEMP TABLE items AS SELECT item FROM ranked WHERE FALSE")
     _share_id_types(connection)
-    met = IdMatchContext(
+    match_context = IdMatchContext(
         table.name, table.columns, catalogue_name, allowed.unknown_items, table.settings
     )
-    match_ids(connection, met, of_requests=bool(unit))
+    match_ids(connection, match_context, of_requests=bool(unit))
     return LoadedInputs(connection, allowed, lists, train is not None, catalogue)
 
 
@@ -150,15 +150,15 @@ def _load_truth(
     connection: DuckDBPyConnection,
     truth: Data,
     policies: Policies,
-    named: Columns,
+    column_names: Columns,
     unit: Sequence[str],
 ) -> None:
     """Load the tables `judgements` and `knowns`: the users of the ground truth, also those without an item."""
     may_be_empty = isinstance(truth, Mapping) and bool(truth)  # each user may be without an item
-    table = open_table("truth", truth, named).of_requests(unit)
-    kept = InMemorySink()
-    load_ground_truth(connection, table, policies, kept.keep, place=True, may_be_empty=may_be_empty)
-    connection.from_arrow(kept.table).create("judgements")
+    table = open_table("truth", truth, column_names).of_requests(unit)
+    sink = InMemorySink()
+    load_ground_truth(connection, table, policies, sink.keep, place=True, may_be_empty=may_be_empty)
+    connection.from_arrow(sink.table).create("judgements")
     users = "SELECT user FROM judgements"
     if read_users_without_items(connection, truth):
         users += " UNION ALL SELECT user FROM source"

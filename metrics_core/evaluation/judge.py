@@ -1,8 +1,8 @@
-"""Judging: ranked lists + truth -> Judged, in three ordered fetches from DuckDB.
+"""Join ranked lists with the ground truth, in three ordered queries of DuckDB.
 
 The relations are `lists` (user, item, rank [, ranking] [, tie_first, tie_last]), `truth` (user, item, grade
-[, place]) and `known` (user): whom the truth knows, with or without rows. All sorting is explicit, so threads
-and row order leave no trace.
+[, place]) and `known` (user): the users of the ground truth, with or without rows. Every query states its order, so
+threads and row order do not change the result.
 """
 
 from collections.abc import Mapping
@@ -49,31 +49,40 @@ def judge(
     shelf: pa.Table | None = None,
     propensity: Mapping[str, Any] | None = None,
 ) -> Judged:
-    """Judged lists of the users of `known` and `lists`; with `only_known` of those in `known`.
+    """Return the judged lists of the users of `known` and `lists`; if `only_known`, of those of `known`.
 
-    ranking : how the lists were ranked
-    number  : which of the rankings, where `lists` holds several
-    shelf   : item as text, and the numbers of the catalogue that metrics read
-    propensity : the convention; the propensities stand in the shelf, or in the truth
+    Parameters
+    ----------
+    ranking : Ranking
+        How the lists were ranked.
+    number : int
+        Which of the rankings, if `lists` has several.
+    shelf : Table, optional
+        item (text), and the numbers of the catalogue that metrics read.
+    propensity : dict, optional
+        The convention. Propensities are in `shelf`, or in the ground truth.
 
     Raises
     ------
-    ValueError : the shelf lacks a number of an item of the truth
+    ValueError
+        `shelf` has no number for an item of the ground truth.
     """
-    listed, given = (connection.view(name).columns for name in ("lists", "truth"))
-    lists = f"(SELECT * FROM lists WHERE ranking = {number})" if "ranking" in listed else "lists"
-    averaged = ranking.ties == "average" and "tie_first" in listed
+    list_columns, truth_columns = (connection.view(name).columns for name in ("lists", "truth"))
+    lists = (
+        f"(SELECT * FROM lists WHERE ranking = {number})" if "ranking" in list_columns else "lists"
+    )
+    averaged = ranking.ties == "average" and "tie_first" in list_columns
     tied = ", tie_first, tie_last" if averaged else ""
-    place = ", place" if "place" in given else ""
+    place_column = ", place" if "place" in truth_columns else ""
     first = _FIRST_COPY if ranking.duplicates == "keep" else "TRUE"
     restricted = "HAVING bool_or(known)" if only_known else ""
     names = [] if shelf is None else shelf.column_names[1:]
-    numbered = [f"number_{place}" for place in range(len(names))]
+    numbered = [f"number_{i}" for i in range(len(names))]
     numbers = "".join(f", {each}" for each in numbered)
     if shelf is not None:
         connection.register("shelf", shelf.rename_columns(["item", *numbered]))
         cold = {PROPENSITY} if propensity and "popularity" in propensity else set()
-        _refuse_lacking(
+        _refuse_missing_numbers(
             connection,
             {name: each for name, each in zip(names, numbered, strict=True) if name not in cold},
         )
@@ -83,13 +92,13 @@ def judge(
             [*numbered, PROPENSITY],
             f"{numbers}, {PROPENSITY}",
         )
-    beside = {"numbers": numbers, "shelf": "" if shelf is None else _SHELF}
+    item_values = {"numbers": numbers, "shelf": "" if shelf is None else _SHELF}
     connection.execute(_USERS.format(lists=lists, restricted=restricted))
     users = fetch(connection, "SELECT user, known, n_listed FROM judged_users ORDER BY number")
     # Rows of one grade may differ in their numbers, which are added in the same order whoever gave the truth.
-    order = ", CAST(truth.item AS VARCHAR)" if names else place
-    truth = fetch(connection, _TRUTH.format(place=place, order=order, **beside))
-    hits = fetch(connection, _HITS.format(lists=lists, first=first, tied=tied, **beside))
+    order = ", CAST(truth.item AS VARCHAR)" if names else place_column
+    truth = fetch(connection, _TRUTH.format(place=place_column, order=order, **item_values))
+    hits = fetch(connection, _HITS.format(lists=lists, first=first, tied=tied, **item_values))
     connection.execute("DROP TABLE judged_users")
     columns = {name: (hits[each], truth[each]) for name, each in zip(names, numbered, strict=True)}
     return Judged(
@@ -103,32 +112,32 @@ def judge(
         truth_user=truth["number"],
         truth_grade=truth["grade"],
         hit_tied=np.column_stack([hits["tie_first"], hits["tie_last"]]) if averaged else None,
-        truth_place=truth["place"] if place else None,
+        truth_place=truth["place"] if place_column else None,
         columns=columns,
         weights=_weights(*columns[PROPENSITY], clip=propensity["clip"]) if propensity else None,
     )
 
 
 def _weights(hits: Floats, truth: Floats, *, clip: float) -> tuple[Floats, Floats]:
-    """One over the propensity of each row, which counts as `clip` where it is smaller or not known."""
+    """Return 1 / propensity of each row; a propensity that is smaller than `clip`, or unknown, counts as `clip`."""
     of_hits, of_truth = (
         1.0 / np.fmax(np.asarray(p, dtype=np.float64), clip) for p in (hits, truth)
     )
     return of_hits, of_truth
 
 
-def _refuse_lacking(connection: DuckDBPyConnection, numbered: Mapping[str, str]) -> None:
+def _refuse_missing_numbers(connection: DuckDBPyConnection, numbered: Mapping[str, str]) -> None:
     for name, each in numbered.items():
         counted = "count(DISTINCT truth.item), min(CAST(truth.item AS VARCHAR))"
         query = f"SELECT {counted} FROM truth{_SHELF} WHERE {each} IS NULL"
-        lacking, first = connection.execute(query).fetchall()[0]
-        if lacking:
-            items = in_words(lacking, "item")
+        n_missing, first = connection.execute(query).fetchall()[0]
+        if n_missing:
+            items = in_words(n_missing, "item")
             msg = f"{name}: the catalogue has no number of {items} of the truth, first {first!r}; complete it"
             raise ValueError(msg)
 
 
 def fetch(connection: DuckDBPyConnection, query: str) -> dict[str, np.ndarray[Any, Any]]:
-    """The columns of a query as arrays."""
+    """Return the columns of a query as arrays."""
     frame = connection.sql(query).pl()
     return {column.name: column.to_numpy() for column in frame}

@@ -1,8 +1,7 @@
-"""Items and whole lists for the metrics beyond accuracy, read from DuckDB.
+"""Read items and whole lists from DuckDB, for the metrics beyond accuracy.
 
-Beside `lists`, `truth` and `known` there are `train` (user, item) and `items` (item), each empty where none is given.
-Items are numbered in the order of their ids as text, users as `judge` numbers them; ids of files of different
-types meet as decimal text.
+The relations are `lists`, `truth`, `known`, `train` (user, item) and `items` (item); the last two may be empty. Items
+are numbered in the order of their ids as text, users as in `judge`. Ids of different types are compared as text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,7 +55,7 @@ ORDER BY number, item_number
 """
 
 
-_WANTED = """
+_RELEVANT_ITEMS = """
 SELECT number, item_number
 FROM truth JOIN listed_users USING (user) JOIN item_numbers ON CAST(truth.item AS VARCHAR) = item_numbers.item
 WHERE {relevant}
@@ -68,7 +67,7 @@ _COLUMNS = {"user": "number", "item": "item_number"}
 def number_items(
     connection: DuckDBPyConnection, features: Features | None, groups: Groups | None = None
 ) -> Items:
-    """Number every item of `lists`, `train` and `items`, for all partitions, and count who had it."""
+    """Number every item of `lists`, `train` and `items`, for all partitions, and count its users in train."""
     connection.execute(_NUMBERS)
     had = fetch(connection, _HAD)
     (train_users,) = connection.execute("SELECT count(DISTINCT user) FROM train").fetchall()[0]
@@ -89,7 +88,7 @@ def counted_items(
     features: Features | None,
     groups: Groups | None = None,
 ) -> tuple[Items, pa.Table]:
-    """As `number_items`, from `had` (item, users: of the train) and `items`; and the numbers, as partitions read them."""
+    """Return as `number_items`, from `had` (item, its users in train) and `items`, and the numbers of the items."""
     connection.execute(_COUNTED)
     had = fetch(connection, "SELECT * FROM item_numbers ORDER BY item_number")
     users: Ints = had["users"]
@@ -106,24 +105,24 @@ def counted_items(
 
 def _features(connection: DuckDBPyConnection, features: Features) -> Floats:
     width = len(next(iter(features.values()), ()))
-    found = np.zeros((_count(connection), width))
+    matrix = np.zeros((_count(connection), width))
     for item, number in connection.execute("SELECT item, item_number FROM item_numbers").fetchall():
         if item in features:
-            found[number] = features[item]
-    return found
+            matrix[number] = features[item]
+    return matrix
 
 
 def _grouped(connection: DuckDBPyConnection, groups: Groups | None) -> dict[str, Any]:
-    """`group` and `groups` of the items."""
+    """Return `group` and `groups` of the items."""
     if groups is None:
         return {}
     names = tuple(sorted(set(groups.values())))
-    place = {name: number for number, name in enumerate(names)}
-    found = np.full(_count(connection), len(names), dtype=np.int64)
+    index = {name: number for number, name in enumerate(names)}
+    group_of = np.full(_count(connection), len(names), dtype=np.int64)
     for item, number in connection.execute("SELECT item, item_number FROM item_numbers").fetchall():
         if item in groups:
-            found[number] = place[groups[item]]
-    return {"group": found, "groups": names}
+            group_of[number] = index[groups[item]]
+    return {"group": group_of, "groups": names}
 
 
 def _count(connection: DuckDBPyConnection) -> int:
@@ -139,9 +138,9 @@ def listed(
     threshold: float | None,
     of_requests: bool = False,
 ) -> Listed:
-    """The lists of one partition as they are; `number` says which ranking, where `lists` holds several.
+    """Return the whole lists of one partition; `number` is that of the ranking, if `lists` has several.
 
-    of_requests : are they those of requests, whose users the train knows?
+    of_requests : True if lists are those of requests; the train has their users
     """
     users = judged.users.tolist() if judged.users.dtype == object else judged.users
     numbered = pl.DataFrame({"user": users, "number": np.arange(judged.n_users)})
@@ -154,11 +153,13 @@ def listed(
     relevant = f"grade IS NOT NULL AND {least}"
     rows = fetch(connection, _ROWS.format(lists=lists, relevant=relevant))
     history = fetch(connection, _HISTORY)
-    wanted = {}
+    relevant_columns = {}
     if items.group is not None:
-        found = fetch(connection, _WANTED.format(relevant=relevant))
-        known = items.in_catalogue[found["item_number"]]
-        wanted = {f"wanted_{name}": found[column][known] for name, column in _COLUMNS.items()}
+        relevant_items = fetch(connection, _RELEVANT_ITEMS.format(relevant=relevant))
+        known = items.in_catalogue[relevant_items["item_number"]]
+        relevant_columns = {
+            f"wanted_{name}": relevant_items[column][known] for name, column in _COLUMNS.items()
+        }
     connection.unregister("listed_users")
     return Listed(
         n_users=judged.n_users,
@@ -170,5 +171,5 @@ def listed(
         history_user=history["number"],
         history_item=history["item_number"],
         items=items,
-        **wanted,
+        **relevant_columns,
     )

@@ -62,14 +62,14 @@ class ModelResult:
 
 @dataclass(frozen=True)
 class EvaluationData:
-    """What all models were evaluated on; None: it was not given.
+    """The data that all models were evaluated on; None if not given.
 
     truth         : user, item, grade [, time]; of folds that of the first
     train         : user, item [, time, last], each pair once
     items         : item [, categories | vector, title]
     users         : user, and columns that segments may name
     truth_quality : what was found in the truth, as its file has it
-    connecting    : opens a connection to DuckDB that reads these files and no other
+    connecting    : opens a DuckDB connection that reads the given files and no others
     folds         : fold -> its truth, where folds have truths of their own
     """
 
@@ -127,7 +127,7 @@ Models = Mapping[str, ModelResult]
 
 
 def lists_of(models: Models) -> dict[str, ModelResult]:
-    """Name -> the results of every single list: models, and of those with replicates each training."""
+    """Return name of lists -> their results: models, and each replicate of models with several."""
     return {
         name: single
         for model, evaluated in models.items()

@@ -79,11 +79,11 @@ def panel(label: Label, pinned: Conventions) -> Panel:
 
 def differing(label: Label, definition: Conventions, pinned: Conventions) -> dict[str, Any]:
     """Return the conventions of a definition that change a label and differ from the pinned ones."""
-    ours, theirs = label.conventions(pinned), label.conventions(definition)
+    pinned_here, defined_here = label.conventions(pinned), label.conventions(definition)
     return {
-        each.name: getattr(theirs, each.name)
+        each.name: getattr(defined_here, each.name)
         for each in CONVENTIONS
-        if getattr(theirs, each.name) != getattr(ours, each.name)
+        if getattr(defined_here, each.name) != getattr(pinned_here, each.name)
         and label.name in changed_by(each.name)
     }
 
@@ -99,9 +99,9 @@ def _why_not(label: Label, conventions: Conventions, pinned: Conventions) -> str
 
 def _on_these_lists(label: Label, conventions: Conventions, pinned: Conventions) -> Conventions:
     """Return a preset's conventions for one label, with the ranking and the scale of the data."""
-    ours = label.conventions(pinned)
-    theirs = with_data_conventions(label.conventions(conventions), ours)
-    return replace(theirs, **ours.ranking._asdict())
+    pinned_here = label.conventions(pinned)
+    defined_here = with_data_conventions(label.conventions(conventions), pinned_here)
+    return replace(defined_here, **pinned_here.ranking._asdict())
 
 
 def _content(label: Label, conventions: Conventions) -> str:

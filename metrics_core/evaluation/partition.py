@@ -1,4 +1,4 @@
-"""One partition of users, from relations to values; every executor runs this. Ranges of users."""
+"""Evaluate one partition of users, from relations to values; every executor runs this."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -36,29 +36,29 @@ Some = TypeVar("Some")
 
 
 def put_range(connection: DuckDBPyConnection, names: Iterable[str], low: Any, high: Any) -> None:
-    """View `name`: the rows of `all_name` of the users from `low` on and before `high`; None: there is no such bound.
+    """Create view `name`: the rows of `all_name` of the users from `low` on and before `high`; None is no bound.
 
     A range is a table: a join is planned by its size, and a file is opened once for all that is asked of it.
     """
     bounds = {"user >= $low": low, "user < $high": high}
     within = {bound: user for bound, user in bounds.items() if user is not None}
-    named = {bound.rpartition("$")[2]: user for bound, user in within.items()}
+    parameters = {bound.rpartition("$")[2]: user for bound, user in within.items()}
     for name in names:
-        here = f"all_{name}"
+        source = f"all_{name}"
         if within:
-            query = f"SELECT * FROM {here} WHERE {' AND '.join(within)}"
-            here = f"{name}_here"
-            connection.execute(f"CREATE OR REPLACE TEMP TABLE {here} AS {query}", named)
-        connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM {here}")
+            query = f"SELECT * FROM {source} WHERE {' AND '.join(within)}"
+            source = f"{name}_here"
+            connection.execute(f"CREATE OR REPLACE TEMP TABLE {source} AS {query}", parameters)
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM {source}")
 
 
 def one_ahead(parts: Iterator[Some]) -> Generator[Some]:
-    """The next is made while one is used. Closed, it waits for the one that is being made, and closes `parts`."""
+    """Compute the next part while one is used; when closed, wait for the one that is computed, and close `parts`."""
     try:
-        with ThreadPoolExecutor(1) as beside:
-            coming = beside.submit(next, parts, None)
-            while (part := coming.result()) is not None:
-                coming = beside.submit(next, parts, None)
+        with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(next, parts, None)
+            while (part := future.result()) is not None:
+                future = pool.submit(next, parts, None)
                 yield part
     finally:
         if isinstance(parts, Generator):
@@ -70,7 +70,7 @@ HIGHEST_EXPONENT = 30  # 2^30 is a thousand million: a higher grade is a rating 
 
 @dataclass(frozen=True)
 class Task:
-    """What is computed, the same for every partition."""
+    """What is computed for every partition."""
 
     labels: Sequence[Label]
     conventions: Conventions
@@ -108,7 +108,7 @@ class Task:
 
     @property
     def needs_items(self) -> bool:
-        """Does any label read whole lists and what is known of their items?"""
+        """True if any label reads whole lists and features of their items."""
         labels = [*self.labels, *(definition.label for definition in self.definitions)]
         return any(label.metric.family == "beyond" for label in labels)
 
@@ -157,14 +157,14 @@ def joined(parts: Sequence[Part]) -> Part:
 
 
 def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> Part:
-    """What the relations of a connection give; see `score_partition`."""
+    """Return the values of the users of a connection's relations; see `score_partition`."""
     return score_partition(judge_partition(connection, task), task, connection)
 
 
 def judge_partition(connection: DuckDBPyConnection, task: Task) -> dict[int, Judged]:
-    """The number of a ranking -> the lists that it gives; without the rankings that nothing is computed for, but the first."""
+    """Return number of a ranking -> its lists, for the first ranking and those that labels need."""
     labels = [*task.labels, *(definition.label for definition in task.definitions)]
-    asked = {task.ranking_of(label) for label in labels}
+    needed = {task.ranking_of(label) for label in labels}
     return {
         number: judge(
             connection,
@@ -175,7 +175,7 @@ def judge_partition(connection: DuckDBPyConnection, task: Task) -> dict[int, Jud
             propensity=task.conventions.propensity,
         )
         for number, ranking in enumerate(task.conventions.rankings)
-        if not number or ranking in asked
+        if not number or ranking in needed
     }
 
 
@@ -222,7 +222,7 @@ def _weights(relevant: Judged, conventions: Conventions) -> Iterator[pl.Series]:
 def _scored(
     ranked: Mapping[int, Judged], task: Task, connection: DuckDBPyConnection | None
 ) -> tuple[dict[str, Column], dict[str, Exposure]]:
-    """All columns by name, labels first, and the exposures."""
+    """Return all columns by name, labels first, and the exposures."""
     columns: dict[str, Column] = {}
     exposures: dict[str, Exposure] = {}
     for number, judged in ranked.items():
@@ -237,11 +237,11 @@ def _scored(
                 columns[str(column.label)] = column
         except ScoringError as error:
             raise error.inside(number, 1) from error
-        for place, definition in enumerate(definitions):
+        for position, definition in enumerate(definitions):
             try:
                 (column,) = score(judged, [definition.label], definition.conventions, whole)
             except ScoringError as error:
-                raise error.inside(number, 2, place) from error
+                raise error.inside(number, 2, position) from error
             columns[definition.column] = column
         for label in labels:
             if label.metric.of_catalogue:
@@ -251,7 +251,7 @@ def _scored(
 
 
 def _refuse_uncorrected(label: Label, conventions: Conventions, number: int) -> None:
-    """Numbers over all users say of sampled candidates what was sampled."""
+    """Raise if a number over all users cannot be corrected for sampled candidates."""
     if why := uncomputable(label, conventions):
         raise ScoringError(Refusal(literal(f"{label}: {why}"), (number, 3)))
 
@@ -261,16 +261,16 @@ def _refuse_high_grades(
 ) -> None:
     """Under an exponential gain one item of such a grade would drown all others, or give infinity."""
     highest = judged.truth_grade.max(initial=0.0)
-    for place, label in enumerate(labels):
+    for position, label in enumerate(labels):
         if "gain" not in label.metric.conventions:
             continue
         gain = label.conventions(conventions).gain
         if isinstance(gain, str) and gain.startswith("exp2") and highest > HIGHEST_EXPONENT:
-            said = (
+            message = (
                 f"{label.name}: gain {gain}: grade {{highest:g}} lies above {HIGHEST_EXPONENT}; "
                 "take the gain linear, or a map"
             )
-            raise ScoringError(Refusal(said, (number, 0, place), highest=float(highest)))
+            raise ScoringError(Refusal(message, (number, 0, position), highest=float(highest)))
 
 
 def _whole(
@@ -294,12 +294,12 @@ def _whole(
 
 
 def judged_at(k: int) -> str:
-    """The column that counts the judged items of the top k."""
+    """Return the column that counts the judged items of the top k."""
     return f"#judged@{k}"
 
 
 def part_names(name: str) -> tuple[str, str]:
-    """The columns that hold what the pooled mean of a column is made of."""
+    """Return the columns that hold the addends of a pooled mean."""
     return f"#{name}#0", f"#{name}#1"
 
 
@@ -316,7 +316,7 @@ def _parts(name: str, column: Column) -> list[pl.Series]:
 
 
 def without_list(values: pl.DataFrame) -> int:
-    """How many users whom the truth knows have no list."""
+    """Return the number of users of the ground truth without a list."""
     return int((values[KNOWN] & (values[LISTED] == 0)).sum())
 
 
@@ -346,9 +346,9 @@ def count_users(values: pl.DataFrame, task: Task) -> dict[str, int]:
 
 
 def evaluated(values: pl.DataFrame, task: Task) -> pl.DataFrame:
-    """User, labels and what users count in means, without the users of whom the conventions keep no value."""
+    """Return user, labels and weights in means, without the users of whom the conventions keep no value."""
     names = [str(label) for label in task.per_user]
-    kept = pl.col(KNOWN)
+    has_value = pl.col(KNOWN)
     if names:
-        kept |= pl.any_horizontal(pl.col(names).is_not_null())
-    return values.filter(kept).select("user", *names, *task.mean_weights)
+        has_value |= pl.any_horizontal(pl.col(names).is_not_null())
+    return values.filter(has_value).select("user", *names, *task.mean_weights)

@@ -154,8 +154,8 @@ def why_not(label: Label, conventions: Conventions) -> str:
 def _without_target(label: Label, conventions: Conventions) -> str:
     if "fairness_target" not in label.metric.conventions or conventions.fairness_target is not None:
         return ""
-    said = CONVENTION["fairness_target"].allowed()
-    return f"which share should a group have? Set the convention fairness_target: {said}"
+    allowed = CONVENTION["fairness_target"].allowed()
+    return f"which share should a group have? Set the convention fairness_target: {allowed}"
 
 
 SUMS = ("P", "Hit", "CG", "DCG", "RBP")  # where nothing divides them by a user's weights

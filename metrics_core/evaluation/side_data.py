@@ -1,4 +1,4 @@
-"""What stands behind the lists: train and catalogue, for the metrics beyond accuracy."""
+"""Train and catalogue, for the metrics beyond accuracy."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from concord.metrics_core.metrics.elementary import exp2, log2
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The items, and what is known of them: 0/1 for each category, or a vector; None: nothing.
+    """The items with their features: 0/1 for each category, or a vector; None if there are none.
 
     numbers : item as text, and the columns of numbers that were named
     groups  : item as text -> its group, of the items that have one; None: groups were not named
@@ -30,7 +30,7 @@ class Catalogue:
 
 
 def catalogue_of(frame: pl.DataFrame) -> Catalogue:
-    """The catalogue of a checked frame with `item` [, `categories` | `vector`] [, numbers]."""
+    """Return the catalogue of a checked frame with `item` [, `categories` | `vector`] [, numbers]."""
     column = next((name for name in ("categories", "vector") if name in frame.columns), None)
     others = [name for name in frame.columns if name not in OF_CATALOGUE]
     numbers = frame.select(pl.col("item").cast(pl.String), *others)
@@ -38,21 +38,21 @@ def catalogue_of(frame: pl.DataFrame) -> Catalogue:
     if column is None:
         return Catalogue(frame.select("item"), None, numbers, groups)
     ids, values = frame["item"].to_list(), frame[column].to_list()
-    known = {str(item): held or [] for item, held in zip(ids, values, strict=True)}
+    known = {str(item): value or [] for item, value in zip(ids, values, strict=True)}
     return Catalogue(frame.select("item"), _features(known), numbers, groups)
 
 
 def groups_of(frame: pl.DataFrame) -> Groups:
-    """Item as text -> its group, of the items that have one."""
+    """Return item as text -> its group, for the items that have one."""
     known = frame.select(pl.col("item").cast(pl.String), "group").drop_nulls("group")
     return dict(known.iter_rows())
 
 
 @dataclass(frozen=True)
 class Background:
-    """Train and catalogue, checked; None: there is none.
+    """Train and catalogue, checked; None if not given.
 
-    users : those who are evaluated, where they are named; None: the users of the truth
+    users : the evaluated users, if requested; None: the users of the ground truth
     """
 
     train: Table | None = None
@@ -61,7 +61,7 @@ class Background:
 
     @property
     def catalogue(self) -> Catalogue | None:
-        """The items, and what is known of them."""
+        """The items with their features."""
         return None if self.items is None else catalogue_of(read_frame(self.items))
 
     def with_item_columns(self, task: Task) -> Task:
@@ -74,15 +74,15 @@ OF_CATALOGUE = ("item", "categories", "vector", "title", "group")
 
 
 def with_items(connection: DuckDBPyConnection, task: Task, background: Background) -> Task:
-    """The task with all items of `lists`, train and catalogue numbered; registers `train` and `items`."""
+    """Return the task with all items of `lists`, train and catalogue numbered; registers `train` and `items`."""
     catalogue = background.catalogue
     refuse_missing(task, has_train=background.train is not None, catalogue=catalogue)
-    nobody = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
+    no_rows = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
     create_view(
-        connection, "train", nobody if background.train is None else read_frame(background.train)
+        connection, "train", no_rows if background.train is None else read_frame(background.train)
     )
     create_view(
-        connection, "items", nobody.select("item") if catalogue is None else catalogue.items
+        connection, "items", no_rows.select("item") if catalogue is None else catalogue.items
     )
     known = (None, None) if catalogue is None else (catalogue.features, catalogue.groups)
     return replace(task, items=number_items(connection, *known))
@@ -91,7 +91,7 @@ def with_items(connection: DuckDBPyConnection, task: Task, background: Backgroun
 def with_item_columns(
     task: Task, items: Callable[[], Catalogue | None], train: Callable[[], Table | None]
 ) -> Task:
-    """The task with the numbers of the catalogue that its metrics read, or the propensities that the train gives.
+    """Return the task with the numbers of the catalogue that its metrics read, or the propensities of the train.
 
     Raises
     ------
@@ -107,79 +107,81 @@ def with_item_columns(
     if not task.numbers:
         return task
     catalogue = items()
-    there = [] if catalogue is None else catalogue.numbers.columns[1:]
+    available = [] if catalogue is None else catalogue.numbers.columns[1:]
     for label in task.labels:
-        if lacking := [name for name in label.metric.columns if name not in there]:
-            columns = ", ".join(f"{name}: …" for name in lacking)
-            msg = f"{label}: needs items with {' and '.join(lacking)}; name them in the columns of items: {{{columns}}}"
+        if missing := [name for name in label.metric.columns if name not in available]:
+            columns = ", ".join(f"{name}: …" for name in missing)
+            msg = f"{label}: needs items with {' and '.join(missing)}; name them in the columns of items: {{{columns}}}"
             raise ValueError(msg)
-    if PROPENSITY in task.numbers and PROPENSITY not in there:
+    if PROPENSITY in task.numbers and PROPENSITY not in available:
         msg = f"propensity: column: items needs items with {PROPENSITY}; name it in the columns of items"
         raise ValueError(msg)
     assert catalogue is not None
     numbers = catalogue.numbers.select("item", *task.numbers)
     if task.shelf is not None:
-        beside = pl.DataFrame(task.shelf)
-        numbers = numbers.join(beside, on="item", how="full", coalesce=True)
+        propensities = pl.DataFrame(task.shelf)
+        numbers = numbers.join(propensities, on="item", how="full", coalesce=True)
     return replace(task, shelf=numbers.sort("item").to_arrow())
 
 
 def by_popularity(train: Table, exponent: float) -> pl.DataFrame:
-    """Item as text, and its propensity (n / max n)^exponent, n: its train users.
+    """Return item as text, and its propensity (n / max n)^exponent with n its users in train.
 
     References
     ----------
     Yang, Cui, Xuan, Wang, Belongie & Estrin (2018), RecSys, 279-287.  doi:10.1145/3240323.3240355
     """
     users = scan(train).group_by(pl.col("item").cast(pl.String)).agg(n=pl.col("user").n_unique())
-    found = users.collect().sort("item")
-    n = found["n"].to_numpy().astype(np.float64)
+    items = users.collect().sort("item")
+    n = items["n"].to_numpy().astype(np.float64)
     values = exp2(exponent * log2(n / n.max(initial=1.0)))
-    return pl.DataFrame({"item": found["item"], PROPENSITY: values})
+    return pl.DataFrame({"item": items["item"], PROPENSITY: values})
 
 
 def refuse_missing(task: Task, *, has_train: bool, catalogue: Catalogue | None) -> None:
-    """Refuse a label whose metric needs what was not given."""
+    """Raise if a metric needs data that was not given."""
     for label in task.labels:
-        own = label.conventions(task.conventions)
+        conventions = label.conventions(task.conventions)
         needs = set(label.metric.needs)
         if label.name in {"Coverage", "Gini"}:
-            where = own.coverage_items if label.name == "Coverage" else own.gini_items
+            where = (
+                conventions.coverage_items if label.name == "Coverage" else conventions.gini_items
+            )
             needs |= {"train": {"train"}, "catalogue": {"items"}}.get(where, set())
         if label.name == "Serendipity":
-            needs |= {"items"} if own.serendipity_kind == "popularity" else {"features"}
-        given = {
+            needs |= {"items"} if conventions.serendipity_kind == "popularity" else {"features"}
+        available = {
             "train": has_train,
             "items": catalogue is not None,
             "features": catalogue is not None and catalogue.features is not None,
             "groups": catalogue is not None and catalogue.groups is not None,
             "k": True,
         }
-        lacking = sorted(need for need in needs if not given[need])
-        if lacking:
-            how = {
+        missing = sorted(need for need in needs if not available[need])
+        if missing:
+            descriptions = {
                 "train": "train (user, item)",
                 "items": "items (the catalogue)",
                 "features": "items with `categories` or `vector`",
                 "groups": "items with the column `group` named",
             }
-            msg = f"{label}: needs {' and '.join(how[need] for need in lacking)}; give it, or leave the metric out"
+            msg = f"{label}: needs {' and '.join(descriptions[need] for need in missing)}; give it, or leave the metric out"
             raise ValueError(msg)
 
 
 def _features(known: Mapping[str, list[Any]]) -> Features | None:
     if not any(known.values()):
         return None
-    if all(isinstance(value, str) for held in known.values() for value in held):
-        categories = sorted({value for held in known.values() for value in held})
-        place = {category: n for n, category in enumerate(categories)}
-        return {item: _indicator(held, place) for item, held in known.items()}
+    if all(isinstance(value, str) for values in known.values() for value in values):
+        categories = sorted({value for values in known.values() for value in values})
+        column_of = {category: n for n, category in enumerate(categories)}
+        return {item: _indicator(values, column_of) for item, values in known.items()}
     length = max(map(len, known.values()))
-    return {item: [float(v) for v in held] or [0.0] * length for item, held in known.items()}
+    return {item: [float(v) for v in values] or [0.0] * length for item, values in known.items()}
 
 
-def _indicator(held: Sequence[str], place: Mapping[str, int]) -> list[float]:
-    row = [0.0] * len(place)
-    for category in held:
-        row[place[category]] = 1.0
+def _indicator(categories: Sequence[str], column_of: Mapping[str, int]) -> list[float]:
+    row = [0.0] * len(column_of)
+    for category in categories:
+        row[column_of[category]] = 1.0
     return row

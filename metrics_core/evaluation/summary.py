@@ -1,4 +1,4 @@
-"""Summary: one column of per-user values -> mean, interval, and how many users stand behind it."""
+"""Mean, confidence interval and number of users of one column of per-user values."""
 
 import math
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ class Summary:
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """The fields; without the number of requests where there are none."""
+        """The fields; without the number of requests if values are those of users."""
         return {
             field.name: getattr(self, field.name)
             for field in fields(self)
@@ -64,7 +64,7 @@ def summarise(
     parts: tuple[Floats, ...] = (),
     clusters: Clusters | None = None,
 ) -> Summary:
-    """Mean over the users that are not left out, with its t interval.
+    """Return the mean over the users that are not left out, with its confidence interval.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ def summarise(
                  A pooled mean has no interval of this closed form.
     clusters   : whose requests they are, where values are those of requests, or what users count, where not alike
     """
-    own = label.conventions(conventions)
+    label_conventions = label.conventions(conventions)
     bounds = label.bounds(conventions)
-    totals = totals_of(values, parts, own.undefined, bounds)
+    totals = totals_of(values, parts, label_conventions.undefined, bounds)
     mean = mean_of(label, totals)
     if clusters is not None:
-        ratio = clusters.ratio(_zeroed(values, own.undefined))
+        ratio = clusters.ratio(_zeroed(values, label_conventions.undefined))
         low, high = ratio.interval(confidence, bounds)
         if parts or math.isnan(mean):  # pooled, or undefined as soon as one is
             low = high = math.nan
@@ -87,14 +87,18 @@ def summarise(
             mean = ratio.value
         n_requests = None if conventions.unit_mean is None else totals.n_users
         counts = (ratio.n, totals.n_undefined, n_requests)
-        return Summary(_rounded(mean, own), low, high, *counts)
-    squares = squared_deviations(counted_values(values, own.undefined), mean) if not parts else []
+        return Summary(_rounded(mean, label_conventions), low, high, *counts)
+    squares = (
+        squared_deviations(counted_values(values, label_conventions.undefined), mean)
+        if not parts
+        else []
+    )
     return summary_of(label, totals, squares, conventions, confidence=confidence)
 
 
 @dataclass(frozen=True)
 class Totals:
-    """What a mean is made of, of some users or of all; those of partitions add up to the same bits.
+    """Sums of a mean over some users or all; those of partitions add up to the same bits.
 
     sums   : of the values, and of each of the parts of a pooled mean: numbers that add up to the exact sum
     spread : of the values
@@ -106,33 +110,33 @@ class Totals:
 
     @property
     def n_users(self) -> int:
-        """How many users stand behind the mean."""
+        """Number of users of the mean."""
         return self.spread.n
 
     def __add__(self, other: "Totals") -> "Totals":
-        """The totals of both partitions, which hold different users."""
+        """Return the totals of two partitions with different users."""
         sums = tuple(compress_sum([*a, *b]) for a, b in zip(self.sums, other.sums, strict=True))
         n_undefined = self.n_undefined + other.n_undefined
         return Totals(n_undefined, sums, self.spread + other.spread)
 
 
 def counted_values(values: Floats, undefined: str) -> Floats:
-    """The values of those who stand behind the mean."""
+    """Return the values that count in the mean."""
     return values[~np.isnan(values)] if undefined == "skip" else _zeroed(values, undefined)
 
 
 def totals_of(values: Floats, parts: Sequence[Floats], undefined: str, bounds: Bounds) -> Totals:
-    """The totals of these users; see `summarise`. bounds : of the metric."""
-    nowhere = np.isnan(values)
-    n_undefined = int(np.count_nonzero(nowhere))
-    kept = ~nowhere if n_undefined and undefined == "skip" else slice(None)
-    columns = [_zeroed(column, undefined)[kept] for column in (values, *parts)]
+    """Return the totals of these users; see `summarise`. bounds : of the metric."""
+    undefined_rows = np.isnan(values)
+    n_undefined = int(np.count_nonzero(undefined_rows))
+    counted = ~undefined_rows if n_undefined and undefined == "skip" else slice(None)
+    columns = [_zeroed(column, undefined)[counted] for column in (values, *parts)]
     sums = tuple(map(exact_parts, columns))
     return Totals(n_undefined, sums, ValueSpread.from_values(columns[0], bounds))
 
 
 def mean_of(label: Label, totals: Totals) -> float:
-    """The mean, or the pooled mean; NaN where there is none."""
+    """Return the mean, or the pooled mean; NaN if it does not exist."""
     n, (total, *pooled) = totals.n_users, map(math.fsum, totals.sums)
     if not pooled:
         return total / n if n else math.nan
@@ -151,36 +155,36 @@ def summary_of(
     *,
     confidence: float,
 ) -> Summary:
-    """The summary of all users. squares : as `squared` gives them; a pooled mean has none."""
-    own, mean = label.conventions(conventions), mean_of(label, totals)
+    """Return the summary of all users. squares : see `squared_deviations`; a pooled mean has none."""
+    label_conventions, mean = label.conventions(conventions), mean_of(label, totals)
     is_pooled = len(totals.sums) > 1
     low, high = (
         NO_INTERVAL
         if is_pooled
         else interval_from_sums(totals.spread, mean, squares, confidence, label.bounds(conventions))
     )
-    return Summary(_rounded(mean, own), low, high, totals.n_users, totals.n_undefined)
+    return Summary(_rounded(mean, label_conventions), low, high, totals.n_users, totals.n_undefined)
 
 
-def _rounded(mean: float, own: Conventions) -> float:
-    if own.round is not None and "mean" in own.round and math.isfinite(mean):
-        return round(mean, own.round["mean"])
+def _rounded(mean: float, conventions: Conventions) -> float:
+    if conventions.round is not None and "mean" in conventions.round and math.isfinite(mean):
+        return round(mean, conventions.round["mean"])
     return mean
 
 
 def summarise_catalogue(
     label: Label, exposure: Exposure, conventions: Conventions, n_users: int | None = None
 ) -> Summary:
-    """The one number of a metric over all users; it has no interval over users.
+    """Return the one number of a metric over all users; it has no interval over users.
 
     n_users : whose requests they are, where lists are those of requests
     """
-    own = label.conventions(conventions)
-    value = label.metric.function(exposure, **label.metric.arguments(own))
+    label_conventions = label.conventions(conventions)
+    value = label.metric.function(exposure, **label.metric.arguments(label_conventions))
     listed = exposure.n_users
     if n_users is not None:
-        return Summary(_rounded(value, own), math.nan, math.nan, n_users, 0, listed)
-    return Summary(_rounded(value, own), math.nan, math.nan, listed, 0)
+        return Summary(_rounded(value, label_conventions), math.nan, math.nan, n_users, 0, listed)
+    return Summary(_rounded(value, label_conventions), math.nan, math.nan, listed, 0)
 
 
 def _zeroed(values: Floats, undefined: str) -> Floats:

@@ -39,12 +39,12 @@ from concord.metrics_core.metrics.label import is_pooled
 from concord.metrics_core.stats.mean_interval import ValueSpread
 
 OWN_METRICS = "#own"  # no table is called so
-_MARK = re.compile("\x02([0-9]+)\x03")
+_ROW_MARK = re.compile("\x02([0-9]+)\x03")
 
 
 @dataclass
 class Facts:
-    """Of one bucket.
+    """Counts, problems and sums of one bucket.
 
     problems  : of the first table that has any, by its name; of own metrics under `OWN_METRICS`
     rows      : table -> its rows; `left`: the rows of the truth that its policies leave
@@ -81,52 +81,57 @@ class Facts:
     rewritten: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def as_json(self) -> str:
-        """As it travels; numbers keep every bit."""
+        """Return the facts as JSON; numbers keep every bit."""
         return json.dumps(asdict(self), default=_plain)
 
     @classmethod
     def of_json(cls, text: str) -> "Facts":
-        """What `as_json` wrote."""
-        held = json.loads(text)
+        """Return the facts that `as_json` wrote."""
+        content = json.loads(text)
         problems = {
-            name: [_problem(each) for each in found] for name, found in held.pop("problems").items()
+            name: [_problem(each) for each in items]
+            for name, items in content.pop("problems").items()
         }
-        refusal = held.pop("refusal")
+        refusal = content.pop("refusal")
         totals = {
             name: Totals(each["n_undefined"], tuple(each["sums"]), ValueSpread(**each["spread"]))
-            for name, each in held.pop("totals").items()
+            for name, each in content.pop("totals").items()
         }
-        return cls(problems, refusal=_refusal(refusal), totals=totals, **held)
+        return cls(problems, refusal=_refusal(refusal), totals=totals, **content)
 
 
 def _plain(value: Any) -> Any:
     return value.item()  # a number of NumPy
 
 
-def _problem(held: Mapping[str, Any]) -> Problem:
-    location, told = held["location"], held["affected"]
+def _problem(content: Mapping[str, Any]) -> Problem:
+    location, affected_content = content["location"], content["affected"]
     where = location if isinstance(location, str) else tuple(location)
-    if told is None:
-        return Problem(where, held["what"], held["fix"])
-    rule, first = tuple(told["rule"]), tuple(told["first"])
-    affected = Affected(rule, first, told["rows"], told["users"], told["said"])
-    return Problem(where, held["what"], held["fix"], affected)
+    if affected_content is None:
+        return Problem(where, content["what"], content["fix"])
+    rule, first = tuple(affected_content["rule"]), tuple(affected_content["first"])
+    affected = Affected(
+        rule, first, affected_content["rows"], affected_content["users"], affected_content["said"]
+    )
+    return Problem(where, content["what"], content["fix"], affected)
 
 
-def _refusal(held: Mapping[str, Any] | None) -> Refusal | None:
-    if held is None:
+def _refusal(content: Mapping[str, Any] | None) -> Refusal | None:
+    if content is None:
         return None
-    return Refusal(**{**held, "at": tuple(held["at"]), "grades": tuple(held["grades"])})
+    return Refusal(**{**content, "at": tuple(content["at"]), "grades": tuple(content["grades"])})
 
 
-def mark(origin: int) -> str:
-    """A row in the words of a bucket: such texts sort as the rows do."""
+def row_mark(origin: int) -> str:
+    """Return the name of a row inside a bucket; names sort as the rows do."""
     return f"\x02{origin:019d}\x03"
 
 
-def unmarked(problem: Problem, words: Callable[[int], str]) -> Problem:
-    """The problem with its rows as messages name them."""
-    return replace(problem, location=_MARK.sub(lambda found: words(int(found[1])), problem.where))
+def with_row_names(problem: Problem, words: Callable[[int], str]) -> Problem:
+    """Return the problem with its rows named for the user."""
+    return replace(
+        problem, location=_ROW_MARK.sub(lambda match: words(int(match[1])), problem.where)
+    )
 
 
 def raise_refusals(facts: Sequence[Facts]) -> None:
@@ -144,23 +149,23 @@ def raise_refusals(facts: Sequence[Facts]) -> None:
 
 
 def merged(problems: Iterable[Problem]) -> list[Problem]:
-    """The problems of a table, from those of its buckets."""
-    found = list(problems)
-    told = [(each.affected, each) for each in found if each.affected is not None]
-    unread = [(a.first, each) for a, each in told if a.rule == (-1,)]
+    """Return the problems of a table, merged from those of its buckets."""
+    every = list(problems)
+    affecting = [(each.affected, each) for each in every if each.affected is not None]
+    unread = [(a.first, each) for a, each in affecting if a.rule == (-1,)]
     if unread:  # then nothing else of the table is judged
-        return [each for _, each in sorted(unread, key=lambda of: of[0])]
+        return [each for _, each in sorted(unread, key=lambda row: row[0])]
     of_rule: dict[tuple[int, ...], list[tuple[Affected, Problem]]] = {}
-    for affected, each in told:
+    for affected, each in affecting:
         of_rule.setdefault(affected.rule, []).append((affected, each))
     summed = [_summed(of_rule[rule]) for rule in sorted(of_rule)]
-    return [*summed, *dict.fromkeys(each for each in found if each.affected is None)]
+    return [*summed, *dict.fromkeys(each for each in every if each.affected is None)]
 
 
-def _summed(found: Sequence[tuple[Affected, Problem]]) -> Problem:
-    affected, problem = min(found, key=lambda of: of[0].first)
+def _summed(affected_problems: Sequence[tuple[Affected, Problem]]) -> Problem:
+    affected, problem = min(affected_problems, key=lambda row: row[0].first)
     rows, users = (
-        None if number is None else sum(getattr(each, name) for each, _ in found)
+        None if number is None else sum(getattr(each, name) for each, _ in affected_problems)
         for name, number in (("rows", affected.rows), ("users", affected.users))
     )
     whole = replace(affected, rows=rows, users=users)
@@ -168,13 +173,13 @@ def _summed(found: Sequence[tuple[Affected, Problem]]) -> Problem:
 
 
 def added(facts: Sequence[Facts]) -> dict[str, int]:
-    """The counts of all buckets."""
+    """Return the counts, summed over buckets."""
     names = {name for each in facts for name in each.counts}
     return {name: sum(each.counts.get(name, 0) for each in facts) for name in sorted(names)}
 
 
 def totals_added(facts: Sequence[Facts], name: str) -> Totals:
-    """The totals of a column over all buckets."""
+    """Return the totals of a column over all buckets."""
     first, *others = [each.totals[name] for each in facts if name in each.totals]
     n_undefined, spread = first.n_undefined, first.spread
     sums = [list(numbers) for numbers in first.sums]
@@ -185,15 +190,13 @@ def totals_added(facts: Sequence[Facts], name: str) -> Totals:
     return Totals(n_undefined, tuple(sums), spread)
 
 
-def lowest(facts: Sequence[Facts], place: int) -> Any:
-    """The first user of all lists (0), or of the truth (1)."""
-    return min(
-        (each.lowest[place] for each in facts if each.lowest[place] is not None), default=None
-    )
+def lowest(facts: Sequence[Facts], side: int) -> Any:
+    """Return the first user of all lists (0), or of the ground truth (1)."""
+    return min((each.lowest[side] for each in facts if each.lowest[side] is not None), default=None)
 
 
 def highest(facts: Sequence[Facts]) -> float | None:
-    """The highest grade."""
+    """Return the highest grade; None if there is none."""
     known = [each.highest for each in facts if each.highest is not None]
     return max(known, default=None)
 
@@ -207,11 +210,11 @@ _ID = pa.struct([("of", pa.string()), ("id", pa.string()), ("n", pa.int64())])
 
 @dataclass(frozen=True)
 class Plan:
-    """What is done with every bucket, the same for all; it travels to the workers, and is checked for its size.
+    """What is done with every bucket; it is sent to the workers, so its size is limited.
 
     columns : table -> its columns, in the order in which the tables are read
-    scores  : is the task computed? Else the tables are only read
-    as_text : are the ids of users text in all of them?
+    scores  : True if values are computed; else the tables are only checked
+    as_text : True if ids of users are text
     numbers : item, item_number: of all items, for metrics beyond accuracy
     """
 
@@ -232,23 +235,23 @@ class Plan:
         return size + (0 if self.numbers is None else self.numbers.nbytes)
 
     def bucket(self, connection: DuckDBPyConnection) -> "Bucket":
-        """What evaluates one."""
+        """Return the evaluator of one bucket."""
         return Bucket(connection, self)
 
 
 def value_columns(task: Task) -> dict[str, pa.DataType]:
-    """The columns of the values of a partition, but for the user's."""
-    named = task.columns
+    """Return the columns of the values of a partition, without that of the user."""
+    columns = task.columns
     parts = [
         part
-        for name, (label, conventions) in named.items()
+        for name, (label, conventions) in columns.items()
         if is_pooled(label, label.conventions(conventions))
         for part in part_names(name)
     ]
     counts = [LISTED, RELEVANT, FOUND, *map(judged_at, task.cutoffs)]
     averaged = {judged_at(k): pa.float64() for k in task.cutoffs}
     return {
-        **dict.fromkeys(named, pa.float64()),
+        **dict.fromkeys(columns, pa.float64()),
         KNOWN: pa.bool_(),
         **(dict.fromkeys(counts, pa.int64()) | averaged),
         **dict.fromkeys(WEIGHTS if task.conventions.propensity else (), pa.float64()),
@@ -258,7 +261,7 @@ def value_columns(task: Task) -> dict[str, pa.DataType]:
 
 
 def schema_of(plan: Plan) -> pa.Schema:
-    """What a bucket gives: a row a user with values by number, then one with its facts."""
+    """Return the schema of a bucket's result: one row per user with values by number, then a row with its facts."""
     values = value_columns(plan.task) if plan.scores else {}
     return pa.schema(
         {
@@ -271,7 +274,7 @@ def schema_of(plan: Plan) -> pa.Schema:
 
 
 def evaluate_bucket(plan: Plan, lists: pa.Table, others: pa.Table) -> pa.Table:
-    """The values of the bucket's users, and what is told of them."""
+    """Return the values and facts of the users of a bucket."""
     with closing(connect(config={"threads": 1})) as connection:
         bucket = plan.bucket(connection)
         return bucket.table(bucket.evaluated(lists, others))
@@ -289,13 +292,13 @@ class Bucket:
     ids: list[pa.Table] = field(default_factory=list)
 
     def evaluated(self, lists: pa.Table, others: pa.Table) -> Part | None:
-        """None where nothing is scored."""
+        """Return the values; None if nothing is scored."""
         for name, columns in self.plan.columns.items():
             self.read(name, *_rows_of(name, columns, lists, others))
             if self.facts.problems:
                 return None
         self._complete()
-        self.tell()
+        self.count_tables()
         if not self.plan.scores:
             return None
         try:
@@ -306,23 +309,23 @@ class Bucket:
         except InputError as error:
             self.facts.problems = {OWN_METRICS: list(error.problems)}
             return None
-        self._tell_values(part)
+        self._count_values(part)
         return part
 
     def read(self, name: str, rows: pa.Table, _: Ints) -> None:
-        """Make a table's rows a relation."""
+        """Register the rows of a table."""
         relations = {"recs": "ranked", "truth": "judgements", "users": "knowns", "train": "train"}
         self.connection.register(relations[name], rows)
 
-    def tell(self) -> None:
-        """What is to be told of the tables."""
+    def count_tables(self) -> None:
+        """Count what warnings and messages need; nothing if the tables were checked before."""
 
     def keep(self, name: str, query: str) -> None:
-        """Make a query a table."""
+        """Store the result of a query as a table."""
         self.connection.execute(f"CREATE TABLE {name} AS {query}")
 
     def _complete(self) -> None:
-        """What evaluating needs beside the tables that were read."""
+        """Create the tables that were not given, and views whose ids have one type."""
         tables, plan = self.plan.columns, self.plan
         if "truth" not in tables:
             self.keep(
@@ -337,60 +340,60 @@ class Bucket:
         views = {"lists": "ranked", "truth": "judgements", "known": "knowns"}
         share_id_types(self.connection, views)
 
-    def add(self, of: str, query: str) -> None:
-        """Ids, and a number of each."""
-        told = f"SELECT $of AS of, CAST(id AS VARCHAR) AS id, CAST(n AS BIGINT) AS n FROM ({query})"
-        found = self.connection.sql(f"{told} WHERE id IS NOT NULL", params={"of": of})
-        self.ids.append(found.to_arrow_table())
+    def add(self, kind: str, query: str) -> None:
+        """Add ids of a kind, with a number for each."""
+        ids = f"SELECT $of AS of, CAST(id AS VARCHAR) AS id, CAST(n AS BIGINT) AS n FROM ({query})"
+        rows = self.connection.sql(f"{ids} WHERE id IS NOT NULL", params={"of": kind})
+        self.ids.append(rows.to_arrow_table())
 
-    def _tell_values(self, part: Part) -> None:
+    def _count_values(self, part: Part) -> None:
         task, facts = self.plan.task, self.facts
         facts.counts |= count_users(part.values, task)
         facts.lists = [(*kind, number) for kind, number in list_kinds(part.values).items()]
         facts.counts["users"] = len(part.values)
         facts.counts["kept"] = len(evaluated(part.values, task))
         for name, (label, conventions) in task.columns.items():
-            kept = part.values.filter(pl.col(name).is_not_null())
-            parts = [kept[p].to_numpy() for p in part_names(name) if p in kept.columns]
+            defined = part.values.filter(pl.col(name).is_not_null())
+            parts = [defined[p].to_numpy() for p in part_names(name) if p in defined.columns]
             undefined, bounds = label.conventions(conventions).undefined, label.bounds(conventions)
-            facts.totals[name] = totals_of(kept[name].to_numpy(), parts, undefined, bounds)
+            facts.totals[name] = totals_of(defined[name].to_numpy(), parts, undefined, bounds)
         for name, exposure in part.exposures.items():
             facts.exposures[name] = exposure.n_users
-            held = np.flatnonzero(exposure.counts)
-            shown = pa.table({"id": pa.array(held), "n": pa.array(exposure.counts[held])})
-            self.connection.register("shown", shown)
+            nonzero = np.flatnonzero(exposure.counts)
+            exposed = pa.table({"id": pa.array(nonzero), "n": pa.array(exposure.counts[nonzero])})
+            self.connection.register("shown", exposed)
             self.add(f"exposure {name}", "SELECT id, n FROM shown")
 
     def table(self, part: Part | None) -> pa.Table:
-        """As `schema_of` says."""
+        """Return values and facts in the schema of `schema_of`."""
         schema = schema_of(self.plan)
-        nothing = pa.schema(list(_ID)).empty_table()
-        ids = pa.concat_tables([nothing, *(each.cast(nothing.schema) for each in self.ids)])
+        no_ids = pa.schema(list(_ID)).empty_table()
+        ids = pa.concat_tables([no_ids, *(each.cast(no_ids.schema) for each in self.ids)])
         inside = pa.concat_arrays([*ids.to_struct_array().chunks, pa.array([], _ID)])
-        listed = pa.ListArray.from_arrays([0, len(inside)], inside)
-        told = {FACTS: pa.array([self.facts.as_json()]), IDS: listed}
-        summary = _filled(schema, told, 1)
+        nested = pa.ListArray.from_arrays([0, len(inside)], inside)
+        columns = {FACTS: pa.array([self.facts.as_json()]), IDS: nested}
+        summary = _filled(schema, columns, 1)
         if part is None:
             return summary
         names = [USER, *value_columns(self.plan.task)]
         values = part.values.select(names).to_arrow()
-        held = {
-            ours: values.column(theirs).cast(schema.field(ours).type)
-            for ours, theirs in zip(schema.names, names, strict=False)
+        columns = {
+            name: values.column(original).cast(schema.field(name).type)
+            for name, original in zip(schema.names, names, strict=False)
         }
-        return pa.concat_tables([_filled(schema, held, len(values)), summary])
+        return pa.concat_tables([_filled(schema, columns, len(values)), summary])
 
 
-def _filled(schema: pa.Schema, held: Mapping[str, Any], rows: int) -> pa.Table:
-    """A table of these columns; the others are null."""
-    columns = [held.get(f.name, pa.nulls(rows, f.type)) for f in schema]
+def _filled(schema: pa.Schema, known: Mapping[str, Any], rows: int) -> pa.Table:
+    """Return a table with these columns; the others are null."""
+    columns = [known.get(f.name, pa.nulls(rows, f.type)) for f in schema]
     return pa.table(columns, schema=schema)
 
 
 def _rows_of(
     name: str, names: tuple[str, ...], lists: pa.Table, others: pa.Table
 ) -> tuple[pa.Table, Ints]:
-    """The rows of a table, in the order in which they stood there, and where."""
+    """Return the rows of a table in their original order, and their origins."""
     rows = lists if name == "recs" else others.filter(pc.equal(others.column("side"), name))
     prefix = "" if name == "recs" else f"{name}_"
     origin = rows.column(ORIGIN).to_numpy()

@@ -39,9 +39,9 @@ _SEED = 42  # of Spark's `hash`
 
 
 def partition_keys(buckets: int) -> list[int]:
-    """32-bit keys: that of place n is hashed into partition n of as many partitions as there are buckets.
+    """Return 32-bit keys; key n is hashed into partition n of as many partitions as there are buckets.
 
-    Buckets by their plain number would meet: of two, Spark hashes both into the second partition.
+    Plain numbers collide: Spark hashes both of two buckets into the second partition.
     """
     keys: dict[int, int] = {}
     for key in count():
@@ -52,14 +52,14 @@ def partition_keys(buckets: int) -> list[int]:
 
 
 def spark_hash(number: int) -> int:
-    """Spark's `hash` of a 32-bit integer: MurmurHash3 (x86, 32 bits), signed."""
+    """Return Spark's `hash` of a 32-bit integer: MurmurHash3 (x86, 32 bits), signed."""
     mixed = _turned(number * 0xCC9E2D51, 15) * 0x1B873593
-    found = (_turned(_SEED ^ (mixed & _BITS), 13) * 5 + 0xE6546B64) & _BITS
-    found ^= 4  # bytes
-    found = ((found ^ (found >> 16)) * 0x85EBCA6B) & _BITS
-    found = ((found ^ (found >> 13)) * 0xC2B2AE35) & _BITS
-    found ^= found >> 16
-    return found - (1 << 32) if found >> 31 else found
+    hashed = (_turned(_SEED ^ (mixed & _BITS), 13) * 5 + 0xE6546B64) & _BITS
+    hashed ^= 4  # bytes
+    hashed = ((hashed ^ (hashed >> 16)) * 0x85EBCA6B) & _BITS
+    hashed = ((hashed ^ (hashed >> 13)) * 0xC2B2AE35) & _BITS
+    hashed ^= hashed >> 16
+    return hashed - (1 << 32) if hashed >> 31 else hashed
 
 
 def _turned(number: int, bits: int) -> int:
@@ -73,7 +73,7 @@ BUCKET = "bucket"
 
 
 def bucket_count(rows: int, of_a_bucket: int = ROWS) -> int:
-    """Buckets of bounded size; no result depends on their number."""
+    """Return the number of buckets; no result depends on it."""
     return max(1, math.ceil(rows / of_a_bucket))
 
 
@@ -95,31 +95,31 @@ class BucketTable:
 
 @dataclass(frozen=True)
 class BucketResults:
-    """What the buckets gave; computed once, and kept by Spark."""
+    """Values and facts of all buckets; computed once, and cached by Spark."""
 
     plan: Plan
     rows: "DataFrame"
 
     @cached_property
     def facts(self) -> list[Facts]:
-        """Those of each bucket."""
-        told = self.rows.where(f"{FACTS} IS NOT NULL").select(FACTS).collect()
-        return [Facts.of_json(text) for (text,) in told]
+        """The facts of each bucket."""
+        rows = self.rows.where(f"{FACTS} IS NOT NULL").select(FACTS).collect()
+        return [Facts.of_json(text) for (text,) in rows]
 
     @property
-    def told(self) -> "DataFrame":
-        """of, id, n: what each bucket tells of ids."""
+    def counted_ids(self) -> "DataFrame":
+        """Rows of, id, n: the ids of each bucket, by kind."""
         from pyspark.sql import functions as sf
 
-        told = self.rows.where(f"{FACTS} IS NOT NULL").select(sf.explode(IDS).alias("told"))
-        return told.select("told.*")
+        rows = self.rows.where(f"{FACTS} IS NOT NULL").select(sf.explode(IDS).alias("counted"))
+        return rows.select("counted.*")
 
     @cached_property
     def ids(self) -> "DataFrame":
-        """`told`, added up over the buckets."""
+        """`counted_ids`, summed over buckets."""
         from pyspark.sql import functions as sf
 
-        return self.told.groupBy("of", "id").agg(sf.sum("n").alias("n"))
+        return self.counted_ids.groupBy("of", "id").agg(sf.sum("n").alias("n"))
 
     @property
     def values_schema(self) -> pa.Schema:
@@ -134,7 +134,7 @@ class BucketResults:
 
 
 def evaluate_buckets(plan: Plan, sides: Sequence[BucketTable], buckets: int) -> BucketResults:
-    """Every bucket evaluated by `evaluate_bucket`.
+    """Evaluate every bucket with `evaluate_bucket`.
 
     Raises
     ------
@@ -144,23 +144,23 @@ def evaluate_buckets(plan: Plan, sides: Sequence[BucketTable], buckets: int) -> 
 
     _refuse_large(plan)
     (recs, *others) = sides
-    left = _bucketed(recs, "", buckets)
+    list_rows = _bucketed(recs, "", buckets)
     if others:
         parts = [_bucketed(side, f"{side.name}_", buckets) for side in others]
-        right = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
+        other_rows = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
     else:
-        right = left.where("false").selectExpr(BUCKET, ORIGIN, "'' AS side")
+        other_rows = list_rows.where("false").selectExpr(BUCKET, ORIGIN, "'' AS side")
 
     def evaluated(lists: pa.Table, judged: pa.Table) -> pa.Table:
         return evaluate_bucket(plan, lists, judged)
 
-    found = (
-        left.repartition(buckets, BUCKET)
+    rows = (
+        list_rows.repartition(buckets, BUCKET)
         .groupBy(BUCKET)
-        .cogroup(right.repartition(buckets, BUCKET).groupBy(BUCKET))
+        .cogroup(other_rows.repartition(buckets, BUCKET).groupBy(BUCKET))
         .applyInArrow(evaluated, from_arrow_schema(schema_of(plan)))
     )
-    return BucketResults(plan, found.persist())
+    return BucketResults(plan, rows.persist())
 
 
 def _bucketed(side: BucketTable, prefix: str, buckets: int) -> "DataFrame":
@@ -169,14 +169,14 @@ def _bucketed(side: BucketTable, prefix: str, buckets: int) -> "DataFrame":
     number = sf.pmod(sf.xxhash64(side.user), sf.lit(buckets)).cast("int")
     keys = sf.array(*map(sf.lit, partition_keys(buckets)))
     bucket = sf.get(keys, number).alias(BUCKET)
-    stand = [name for name in (ORIGIN, SEQUENCE) if name in side.rows.columns]
-    named: list[Any] = [sf.lit(side.name).alias("side")] if prefix else []
+    origins = [name for name in (ORIGIN, SEQUENCE) if name in side.rows.columns]
+    side_name: list[Any] = [sf.lit(side.name).alias("side")] if prefix else []
     read = [column.alias(f"{prefix}{number}") for number, column in enumerate(side.columns)]
-    return side.rows.select(bucket, *stand, *named, *read)
+    return side.rows.select(bucket, *origins, *side_name, *read)
 
 
-def in_order(found: BucketResults, users_at_a_time: int) -> Iterator[pl.DataFrame]:
-    """The values of all users, by user, so many at a time or somewhat more: no more of them come to the driver at once.
+def in_order(results: BucketResults, users_at_a_time: int) -> Iterator[pl.DataFrame]:
+    """Yield the values of all users, sorted by user, about `users_at_a_time` at once.
 
     Raises
     ------
@@ -184,8 +184,8 @@ def in_order(found: BucketResults, users_at_a_time: int) -> Iterator[pl.DataFram
     """
     from pyspark.sql import functions as sf
 
-    raise_refusals(found.facts)
-    names = [USER, *value_columns(found.plan.task)]
+    raise_refusals(results.facts)
+    names = [USER, *value_columns(results.plan.task)]
 
     def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -194,10 +194,10 @@ def in_order(found: BucketResults, users_at_a_time: int) -> Iterator[pl.DataFram
                 stream.write_batch(batch)
             yield pa.record_batch({"packed": [sink.getvalue().to_pybytes()]})
 
-    users = added(found.facts)["users"]
+    users = added(results.facts)["users"]
     ranges = max(1, math.ceil(users / users_at_a_time))
-    ordered = found.values.repartitionByRange(ranges, sf.col(USER)).sortWithinPartitions(USER)
-    empty = pa.Table.from_batches([], found.values_schema).rename_columns(names)
+    ordered = results.values.repartitionByRange(ranges, sf.col(USER)).sortWithinPartitions(USER)
+    empty = pa.Table.from_batches([], results.values_schema).rename_columns(names)
     yield from [] if users else [_frame(empty)]
     for (content,) in ordered.mapInArrow(packed, "packed binary").toLocalIterator():
         yield _frame(pa.ipc.open_stream(content).read_all().rename_columns(names))
@@ -211,16 +211,16 @@ def _frame(table: pa.Table) -> pl.DataFrame:
 
 def _refuse_large(plan: Plan) -> None:
     if plan.size > MOST_SENT:
-        what = (
+        problem = (
             f"every worker would get {plan.size / 2**20:,.0f} MiB of item numbers, popularity and features, "
             f"and {MOST_SENT >> 20} MiB is the most"
         )
         fix = "leave out the metrics beyond accuracy, or give fewer items or features"
-        raise refuse("items", what, fix)
+        raise refuse("items", problem, fix)
 
 
 def column(name: str) -> "Column":
-    """A column by its name, whatever stands in it."""
+    """Return a column by its name, which may have any characters."""
     from pyspark.sql import functions as sf
 
     return sf.col(f"`{name.replace('`', '``')}`")
@@ -230,46 +230,46 @@ MOST_ITEMS = 1 << 21  # that the driver numbers
 
 
 def numbered(
-    found: BucketResults,
+    results: BucketResults,
     catalogue: pa.Table | None,
     features: Features | None,
     groups: Groups | None,
 ) -> tuple[Items, pa.Table]:
-    """What is known of all items of lists, train and catalogue, and their numbers.
+    """Return all items of lists, train and catalogue, and their numbers.
 
     Raises
     ------
     InputError : there are too many of them
     """
-    named = found.ids.where("of IN ('item listed', 'train')")
-    items = named.groupBy("id").pivot("of", ["item listed", "train"]).sum("n")
-    told = items.limit(MOST_ITEMS + 1).toArrow()
-    if len(told) > MOST_ITEMS:
-        what = f"lists and train name more than {MOST_ITEMS:,} items, which the driver and every worker would hold"
-        raise refuse("items", what, "leave out the metrics beyond accuracy")
-    had = pa.table({"item": told["id"].cast(pa.string()), "users": told["train"]})
-    shelf = pa.table({"item": pa.array([], pa.string())}) if catalogue is None else catalogue
+    ids = results.ids.where("of IN ('item listed', 'train')")
+    items = ids.groupBy("id").pivot("of", ["item listed", "train"]).sum("n")
+    counts = items.limit(MOST_ITEMS + 1).toArrow()
+    if len(counts) > MOST_ITEMS:
+        problem = f"lists and train name more than {MOST_ITEMS:,} items, which the driver and every worker would hold"
+        raise refuse("items", problem, "leave out the metrics beyond accuracy")
+    had = pa.table({"item": counts["id"].cast(pa.string()), "users": counts["train"]})
+    items_table = pa.table({"item": pa.array([], pa.string())}) if catalogue is None else catalogue
     with in_memory() as connection:
         connection.register("had", had)
-        connection.register("items", shelf)
-        train_users = added(found.facts).get("train_users", 0)
+        connection.register("items", items_table)
+        train_users = added(results.facts).get("train_users", 0)
         return counted_items(connection, train_users, features, groups)
 
 
-def exposures_of(found: BucketResults) -> Mapping[str, Exposure]:
-    """Of each label over all users."""
-    task = found.plan.task
+def exposures_of(results: BucketResults) -> Mapping[str, Exposure]:
+    """Return the exposures of each label over all users."""
+    task = results.plan.task
     labels = [label for label in task.labels if label.metric.of_catalogue]
     if not labels or task.items is None:
         return {}
-    told = pl.from_arrow(found.ids.where("of LIKE 'exposure %'").toArrow())
-    assert isinstance(told, pl.DataFrame)
+    ids = pl.from_arrow(results.ids.where("of LIKE 'exposure %'").toArrow())
+    assert isinstance(ids, pl.DataFrame)
     exposures = {}
     for label in labels:
-        of = told.filter(pl.col("of") == f"exposure {label}")
-        held = of["id"].cast(pl.Int64).to_numpy()
+        label_ids = ids.filter(pl.col("of") == f"exposure {label}")
+        numbers = label_ids["id"].cast(pl.Int64).to_numpy()
         counts = np.zeros(task.items.n_items, dtype=np.int64)
-        counts[held] = of["n"].to_numpy()
-        users = sum(each.exposures.get(str(label), 0) for each in found.facts)
+        counts[numbers] = label_ids["n"].to_numpy()
+        users = sum(each.exposures.get(str(label), 0) for each in results.facts)
         exposures[str(label)] = Exposure(counts, users, label.k, task.items)
     return exposures

@@ -1,4 +1,4 @@
-"""A bucket whose tables are as they were left: read, checked and ranked in the worker, as whole tables are on one machine."""
+"""A bucket of raw tables: the worker reads, checks and ranks them as whole tables are on one machine."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,15 +14,15 @@ from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.data.side_data import read_train, read_truth, read_users
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.evaluation.diagnostics import count_list_signs, count_train_overlap
-from concord.metrics_core.evaluation.spark.bucket import Bucket, Plan, mark
+from concord.metrics_core.evaluation.spark.bucket import Bucket, Plan, row_mark
 from concord.metrics_core.metrics.judged import Ints
 
 
 @dataclass(frozen=True)
 class CheckedPlan(Plan):
-    """A plan for tables as they were left.
+    """A plan for raw tables.
 
-    tables    : as readers take them, without rows
+    tables    : the tables as readers take them, without rows
     catalogue : the items; None: none was given
     """
 
@@ -36,13 +36,13 @@ class CheckedPlan(Plan):
         return super().size + (0 if self.catalogue is None else self.catalogue.nbytes)
 
     def bucket(self, connection: DuckDBPyConnection) -> Bucket:
-        """What evaluates one."""
+        """Return the evaluator of one bucket."""
         return CheckedBucket(connection, self, of=self)
 
 
 @dataclass(kw_only=True)
 class CheckedBucket(Bucket):
-    """Its problems are told, those of the first table that has any."""
+    """A bucket whose tables are checked first; it has the problems of the first table that has any."""
 
     of: CheckedPlan
 
@@ -50,7 +50,7 @@ class CheckedBucket(Bucket):
         """Read and check a table as the library does."""
 
         def row_name(row: int) -> str:
-            return mark(int(origin[row]))
+            return row_mark(int(origin[row]))
 
         try:
             self._read(name, replace(self.of.tables[name], held=rows, row_name=row_name))
@@ -60,13 +60,13 @@ class CheckedBucket(Bucket):
     def _read(self, name: str, table: InputTable) -> None:
         connection, plan = self.connection, self.of
         if name == "recs":
-            kept = InMemorySink()
+            sink = InMemorySink()
             loaded = load_recommendations(
-                connection, table, plan.policies, plan.task.conventions, kept.keep
+                connection, table, plan.policies, plan.task.conventions, sink.keep
             )
             quality = loaded.describe()
-            connection.register("ranked", kept.table)
-            self.facts.rows[name] = len(kept.table)
+            connection.register("ranked", sink.table)
+            self.facts.rows[name] = len(sink.table)
             self.facts.order = quality["order"]
             self.facts.rewritten[name] = rewritten_ids(loaded.source)
             return
@@ -74,8 +74,8 @@ class CheckedBucket(Bucket):
             source, _ = read_truth(connection, table, plan.policies, is_part=True)
             grade = "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade"
             self.keep("judgements", f"SELECT user, item, {grade}, position AS place FROM source")
-            (left,) = only_row(connection, "SELECT count(*) FROM judgements")
-            self.facts.counts["truth_left"] = left
+            (n_left,) = only_row(connection, "SELECT count(*) FROM judgements")
+            self.facts.counts["truth_left"] = n_left
             self.facts.rewritten[name] = rewritten_ids(source)
         elif name == "users":
             read_users(connection, table)
@@ -86,8 +86,8 @@ class CheckedBucket(Bucket):
             self.keep("train", "SELECT DISTINCT user, item FROM source")
         self.facts.rows[name] = source.rows
 
-    def tell(self) -> None:
-        """What ids, grades and catalogue say of the lists."""
+    def count_tables(self) -> None:
+        """Count ids, grades and unknown items."""
         plan, facts = self.of, self.facts
         if plan.catalogue is not None:
             self.connection.register("items", plan.catalogue)
@@ -104,13 +104,13 @@ class CheckedBucket(Bucket):
                 f"SELECT user AS id, 1 AS n FROM users_{side} ANTI JOIN users_{other} USING (user)"
             )
             self.add(f"user {side}", alone)
-        met = "SELECT count(*) FROM users_listed SEMI JOIN users_known USING (user)"
-        (facts.counts["users_met"],) = only_row(self.connection, met)
-        there = "SELECT user FROM users_listed UNION ALL SELECT user FROM users_known"
-        (named,) = only_row(
-            self.connection, f"SELECT count(*) FROM known SEMI JOIN ({there}) USING (user)"
+        matched = "SELECT count(*) FROM users_listed SEMI JOIN users_known USING (user)"
+        (facts.counts["users_met"],) = only_row(self.connection, matched)
+        occurring = "SELECT user FROM users_listed UNION ALL SELECT user FROM users_known"
+        (n_named,) = only_row(
+            self.connection, f"SELECT count(*) FROM known SEMI JOIN ({occurring}) USING (user)"
         )
-        facts.counts["named"] = named
+        facts.counts["named"] = n_named
         (facts.highest,) = only_row(self.connection, "SELECT max(grade) FROM truth")
         some = f"SELECT DISTINCT grade FROM truth ORDER BY grade LIMIT {SHOWN + 1}"
         facts.grades = [grade for (grade,) in self.connection.execute(some).fetchall()]
@@ -120,7 +120,7 @@ class CheckedBucket(Bucket):
         if plan.scores:
             self._count_signs()
         if plan.catalogue is not None:
-            self._tell_unknown()
+            self._count_unknown()
         if "train" in plan.tables:
             self.add(
                 "train", "SELECT item AS id, count(DISTINCT user) AS n FROM train GROUP BY item"
@@ -149,8 +149,8 @@ class CheckedBucket(Bucket):
                 overlap.shares_users,
             )
 
-    def _tell_unknown(self) -> None:
-        """Of items that the catalogue lacks."""
+    def _count_unknown(self) -> None:
+        """Count the items that are missing in the catalogue."""
         self.keep(
             "strange",
             """SELECT user, item FROM lists ANTI JOIN (SELECT CAST(item AS VARCHAR) AS item FROM items) AS items

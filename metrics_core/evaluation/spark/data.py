@@ -35,24 +35,24 @@ class SparkData(EvaluationData):
     @classmethod
     def of(cls, results: BucketResults, items: pl.DataFrame | None) -> "SparkData":
         """Sum the counts of all buckets."""
-        facts, nothing = results.facts, pl.DataFrame()
+        facts, no_rows = results.facts, pl.DataFrame()
         grades = sorted({grade for each in facts for grade in each.grades})
         counts = added(facts)
-        shown = (
+        grade_counts = (
             {repr(grade).removesuffix(".0"): 0 for grade in grades}
             if len(grades) <= SHOWN
             else None
         )
         quality = {
-            "grades": shown,
+            "grades": grade_counts,
             "rows": counts["truth_left"],
             "users": counts["users_known"],
             **rewritten_ids(facts, "truth"),
         }
         has_train = "train" in results.plan.columns
         return SparkData(
-            truth=nothing,
-            train=nothing if has_train else None,
+            truth=no_rows,
+            train=no_rows if has_train else None,
             items=items,
             users=None,
             truth_quality=quality,
@@ -91,7 +91,7 @@ class SparkData(EvaluationData):
 
     def _count_ids(self, kind: str) -> int:
         assert self.results is not None
-        return int(self.results.told.where(f"of = '{kind}'").select("id").distinct().count())
+        return int(self.results.counted_ids.where(f"of = '{kind}'").select("id").distinct().count())
 
 
 def users_by_length(facts: Sequence[Facts], table: str) -> dict[int, int]:
@@ -106,7 +106,7 @@ def rewritten_ids(facts: Sequence[Facts], table: str) -> dict[str, Any]:
     """Return `ids_rewritten` as the quality of a table has it, if any were."""
     columns: dict[str, dict[str, Any]] = {}
     for each in facts:
-        for column_name, found in each.rewritten.get(table, {}).items():
-            known = columns.setdefault(column_name, {"rows": 0, "example": found["example"]})
-            known["rows"] += found["rows"]
+        for column_name, counts in each.rewritten.get(table, {}).items():
+            known = columns.setdefault(column_name, {"rows": 0, "example": counts["example"]})
+            known["rows"] += counts["rows"]
     return {"ids_rewritten": columns} if columns else {}

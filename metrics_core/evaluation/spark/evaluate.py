@@ -37,7 +37,7 @@ from concord.metrics_core.evaluation.spark.bucket import (
     highest,
     merged,
     raise_refusals,
-    unmarked,
+    with_row_names,
 )
 from concord.metrics_core.evaluation.spark.buckets import (
     BucketResults,
@@ -88,20 +88,20 @@ def evaluate_frames(
     ------
     ValueError : as there, in the same words; a row is named by its file or partition
     """
-    allowed, named = parse_policies(policies or {}), check_columns(columns or {})
+    allowed, column_names = parse_policies(policies or {}), check_columns(columns or {})
     named_data = {"recs": recs, "truth": truth, "users": users, "train": train}
-    opened = _Opened(task, allowed, named, buckets)
+    inputs = SparkInputs(task, allowed, column_names, buckets)
     for name, data in named_data.items():
         if data is not None:
-            opened.add(name, data)
+            inputs.add(name, data)
     if items is not None:
-        opened.add_items(items)
-    return opened.result()
+        inputs.add_items(items)
+    return inputs.result()
 
 
 @dataclass
-class _Opened:
-    """What was given, as far as it is understood."""
+class SparkInputs:
+    """The given tables, added one after the other, and their evaluation."""
 
     task: Task
     policies: Policies
@@ -112,6 +112,13 @@ class _Opened:
     shelf: str | None = None
 
     def add(self, name: str, data: Any) -> None:
+        """Add lists, ground truth, users or train.
+
+        Raises
+        ------
+        InputError
+            The table, or one that was added before it, is invalid.
+        """
         try:
             frame = data if is_spark(data) else self._frame(name, data)
             table = table_of(name, frame, self.named)
@@ -123,40 +130,41 @@ class _Opened:
             raise
 
     def _frame(self, name: str, data: Any) -> "DataFrame":
-        """Ids of users that are no Spark frame, as one."""
+        """Return ids of users that were not given in Spark as a Spark frame."""
         if name != "users":
-            what = f"is {type(data).__name__}, and other tables are Spark DataFrames"
+            problem = f"is {type(data).__name__}, and other tables are Spark DataFrames"
             raise refuse(
-                name, what, "give all tables as Spark DataFrames; items and users may be others"
+                name, problem, "give all tables as Spark DataFrames; items and users may be others"
             )
         with in_memory() as connection:
             read_users(connection, open_table(name, data, self.named))
             ids = connection.sql("SELECT DISTINCT user FROM source").to_arrow_table()
-        called = self.named.get(name, {}).get("user") or "user"
-        return self._session.createDataFrame(ids.rename_columns([called]))
+        user_column = self.named.get(name, {}).get("user") or "user"
+        return self._session.createDataFrame(ids.rename_columns([user_column]))
 
     @property
     def _session(self) -> "SparkSession":
         return self.sides[0].rows.sparkSession
 
     def _refuse_empty(self, side: SparkTable) -> None:
-        """Refuses a table without rows as its readers do."""
-        kept = side.name == "recs" and self.policies.empty_lists == "keep"
+        """Raise as the readers do if a table has no rows."""
+        may_be_empty = side.name == "recs" and self.policies.empty_lists == "keep"
         with in_memory() as connection:
-            read_source(connection, side.table, may_be_empty=kept)
+            read_source(connection, side.table, may_be_empty=may_be_empty)
 
     def _refuse_before(self, name: str) -> None:
-        """What is wrong with a table is told after what is wrong with the rows of those that are read before it."""
+        """Raise the problems of tables that are read before this one: they come first."""
         before = [side for side in self.sides if side.name != name]
         if before:
             self._checked(before)
 
     def add_items(self, items: Any) -> None:
+        """Add the catalogue; raises as `add`."""
         try:
             if is_spark(items):
                 if items.limit(MOST_ITEMS + 1).count() > MOST_ITEMS:
-                    what = f"holds more than {MOST_ITEMS:,} items, which the driver and every worker would hold"
-                    raise refuse("items", what, "give the items that lists and train may name")
+                    problem = f"holds more than {MOST_ITEMS:,} items, which the driver and every worker would hold"
+                    raise refuse("items", problem, "give the items that lists and train may name")
                 items = items.toArrow()
             table = open_table("items", items, self.named)
             with in_memory() as connection:
@@ -186,33 +194,34 @@ class _Opened:
         return evaluate_buckets(plan, sides, self.buckets or bucket_count(rows))
 
     def _checked(self, sides: Sequence[SparkTable]) -> None:
-        """Only read and checked."""
-        found = self._run(self._plan(sides, self.task, scores=False), sides)
+        """Read and check the tables without evaluating them."""
+        results = self._run(self._plan(sides, self.task, scores=False), sides)
         try:
-            self._refuse_wrong(found, sides)
+            self._refuse_wrong(results, sides)
         finally:
-            found.rows.unpersist()
+            results.rows.unpersist()
 
-    def _refuse_wrong(self, found: BucketResults, sides: Sequence[SparkTable]) -> None:
+    def _refuse_wrong(self, results: BucketResults, sides: Sequence[SparkTable]) -> None:
         for side in sides:
-            problems = [p for each in found.facts for p in each.problems.get(side.name, [])]
+            problems = [p for each in results.facts for p in each.problems.get(side.name, [])]
             if problems:
-                told = merged(problems)
-                raise InputError([unmarked(each, side.places.words) for each in told])
-            rows = sum(each.rows.get(side.name, 0) for each in found.facts)
+                every = merged(problems)
+                raise InputError([with_row_names(each, side.places.words) for each in every])
+            rows = sum(each.rows.get(side.name, 0) for each in results.facts)
             if side.name != "users" and not rows:
                 self._refuse_empty(side)
-            if side.name == "truth" and rows and not added(found.facts)["truth_left"]:
+            if side.name == "truth" and rows and not added(results.facts)["truth_left"]:
                 raise no_rows_left_error(side.table)
 
     def result(self) -> Evaluation:
-        beyond = self.task.needs_items
-        later = beyond or bool(self.task.numbers)  # once the catalogue is known to fit
+        """Evaluate."""
+        needs_items = self.task.needs_items
+        later = needs_items or bool(self.task.numbers)  # once the catalogue is known to fit
         plan = self._plan(self.sides, self.task, scores=not later)
-        found = self._run(plan, self.sides)
+        results = self._run(plan, self.sides)
         try:
-            self._refuse_wrong(found, self.sides)
-            fit = self._check_ids(found)
+            self._refuse_wrong(results, self.sides)
+            id_match = self._check_ids(results)
             names = {side.name for side in self.sides}
             refuse_missing(self.task, has_train="train" in names, catalogue=self.catalogue)
             if later:
@@ -220,30 +229,32 @@ class _Opened:
                     with_item_columns(self.task, lambda: self.catalogue, lambda: None),
                     None,
                 )
-                if beyond:
+                if needs_items:
                     shelf = self.catalogue
                     known = (None, None) if shelf is None else (shelf.features, shelf.groups)
-                    items, numbers = numbered(found, plan.catalogue, *known)
+                    items, numbers = numbered(results, plan.catalogue, *known)
                     task = replace(task, items=items)
                 plan = replace(plan, task=task, scores=True, numbers=numbers)
-                found.rows.unpersist()
-                found = self._run(plan, self.sides)
-            raise_refusals(found.facts)
-            values = SparkValues(found, exposures_of(found))
-            evaluation = evaluate_model(self._no_data(), plan.task, values.execute, values, fit=fit)
-            warnings = self._warnings(found, evaluation)
+                results.rows.unpersist()
+                results = self._run(plan, self.sides)
+            raise_refusals(results.facts)
+            values = SparkValues(results, exposures_of(results))
+            evaluation = evaluate_model(
+                self._no_data(), plan.task, values.execute, values, fit=id_match
+            )
+            warnings = self._warnings(results, evaluation)
             return Evaluation(plan.task.conventions, warnings, values)
         except BaseException:  # nobody gets what Spark keeps
-            found.rows.unpersist()
+            results.rows.unpersist()
             raise
 
     def _no_data(self) -> ModelData:
         return ModelData("recs", pl.DataFrame(), pl.DataFrame(), lambda _: in_memory())
 
-    def _warnings(self, found: BucketResults, evaluation: ModelEvaluation) -> tuple[Warned, ...]:
-        facts, conventions = found.facts, self.task.conventions
+    def _warnings(self, results: BucketResults, evaluation: ModelEvaluation) -> tuple[Warned, ...]:
+        facts, conventions = results.facts, self.task.conventions
         config = EvaluationConfig.of_one_model(self.task.labels, conventions)
-        data = SparkData.of(found, None if self.catalogue is None else self.catalogue.items)
+        data = SparkData.of(results, None if self.catalogue is None else self.catalogue.items)
         lengths = Lengths.of(users_by_length(facts, "recs"))
         quality = {
             "order": facts[0].order,
@@ -255,36 +266,36 @@ class _Opened:
             },
             **rewritten_ids(facts, "recs"),
         }
-        nothing = pl.DataFrame()
-        result = ModelResult(nothing, nothing, nothing, evaluation.counts(), quality)
+        no_rows = pl.DataFrame()
+        result = ModelResult(no_rows, no_rows, no_rows, evaluation.counts(), quality)
         none_relevant = none_relevant_warnings(config, data)
         return (*none_relevant, *evaluation_warnings(config, {"recs": result}, data))
 
-    def _check_ids(self, found: BucketResults) -> dict[str, Any]:
-        of = {side.name: side for side in self.sides}
+    def _check_ids(self, results: BucketResults) -> dict[str, Any]:
+        tables = {side.name: side for side in self.sides}
         text = {
             column: any(
-                of[name].is_text(column)
+                tables[name].is_text(column)
                 for name in ("recs", "truth", "users")
-                if name in of and column in of[name].kinds
+                if name in tables and column in tables[name].kinds
             )
             for column in ("user", "item")
         }
-        table = of["recs"].table
-        met = IdMatchContext(
+        table = tables["recs"].table
+        match_context = IdMatchContext(
             table.name, table.columns, self.shelf, self.policies.unknown_items, table.settings
         )
-        fit = match_id_sets(SparkIds(found, text), met)
-        if "users" in of and not added(found.facts)["named"]:
+        id_match = match_id_sets(SparkIds(results, text), match_context)
+        if "users" in tables and not added(results.facts)["named"]:
             raise unknown_users_error()
         settings = ArgumentNames("truth")
         labels, conventions = self.task.labels, self.task.conventions
-        grade = highest(found.facts)
+        grade = highest(results.facts)
         if problems := list(err_grade_problems(grade, labels, conventions, "truth", settings)):
             raise InputError(problems)
-        return fit
+        return id_match
 
 
 def table_of(name: str, frame: "DataFrame", named: Columns) -> InputTable:
-    """The frame's columns as a table without rows."""
+    """Return the columns of a frame as a table without rows."""
     return open_table(name, pa.Table.from_batches([], arrow_schema(frame)), named)

@@ -23,7 +23,7 @@ IN_FILE, IN_PARTITION = 40, 33  # bits of an origin that number the row; Spark s
 
 
 def is_spark(data: Any) -> bool:
-    """Is it a Spark DataFrame? Told without importing pyspark."""
+    """Return True for a Spark DataFrame, without importing pyspark."""
     return any(
         kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql")
         for kind in type(data).__mro__
@@ -31,7 +31,7 @@ def is_spark(data: Any) -> bool:
 
 
 def arrow_schema(frame: "DataFrame") -> pa.Schema:
-    """The columns as Arrow has them; one of a type that Arrow lacks is refused where it is asked for, as bytes are."""
+    """Return the Arrow schema; a type that Arrow lacks becomes binary, which readers refuse."""
     from pyspark.errors import PySparkException
     from pyspark.sql.pandas.types import to_arrow_type
 
@@ -47,7 +47,7 @@ def arrow_schema(frame: "DataFrame") -> pa.Schema:
 
 @dataclass(frozen=True)
 class RowOrigins:
-    """Where rows came from: files or partitions by number, and how many rows each has.
+    """Names of the files or partitions of rows, by number.
 
     shift : bits of an origin below this number
     """
@@ -57,7 +57,7 @@ class RowOrigins:
     shift: int
 
     def words(self, origin: int) -> str:
-        """`part-00731.parquet, row 4`, as messages name a row."""
+        """Return the name of a row for messages, such as `part-00731.parquet, row 4`."""
         number, row = origin >> self.shift, origin & ((1 << self.shift) - 1)
         words = f"row {row + 1:,}"
         return words if len(self.names) <= 1 else f"{self.names[number]}, {words}"
@@ -83,12 +83,12 @@ class SparkTable(BucketTable):
         return tuple(self.table.held.schema.names)
 
     def is_text(self, column: str) -> bool:
-        """Are the ids of a column text?"""
+        """Return True if the ids of a column are text."""
         return self.kinds[column] == "text"
 
 
 def given(table: InputTable, frame: "DataFrame", rank_base: int) -> SparkTable:
-    """A frame and what is read of it.
+    """Return a frame with the columns that are read.
 
     table : of the frame's columns, without a row
 
@@ -99,7 +99,7 @@ def given(table: InputTable, frame: "DataFrame", rank_base: int) -> SparkTable:
     assert table.held is not None
     kinds = read_columnar(table, rank_base).kinds
     reads = list(dict.fromkeys(find_layout(table, table.held.schema).reads))
-    rows, places = _located(frame)
+    rows, origins = _located(frame)
     void = {field.name for field in frame.schema.fields if field.dataType.typeName() == "void"}
     user = column(table.theirs("user"))
     columns = [
@@ -108,9 +108,9 @@ def given(table: InputTable, frame: "DataFrame", rank_base: int) -> SparkTable:
         else column(name)
         for name in reads
     ]
-    held = replace(table, held=table.held.select(reads))
+    rowless = replace(table, held=table.held.select(reads))
     as_text = user_text(user, kinds["user"])
-    return SparkTable(table.name, rows, places.rows, as_text, columns, held, kinds, places)
+    return SparkTable(table.name, rows, origins.rows, as_text, columns, rowless, kinds, origins)
 
 
 def _ids(table: InputTable) -> set[str]:
@@ -118,7 +118,7 @@ def _ids(table: InputTable) -> set[str]:
 
 
 def user_text(user: "Column", kind: Kind) -> "Column":
-    """The id of a user as text, alike for all types in which readers take it for the same."""
+    """Return the id of a user as text; equal ids of different types have equal texts."""
     from pyspark.sql import functions as sf
 
     if kind == "text":
@@ -127,36 +127,38 @@ def user_text(user: "Column", kind: Kind) -> "Column":
 
 
 def _located(frame: "DataFrame") -> tuple["DataFrame", RowOrigins]:
-    """Every row with its origin: file and row where Spark knows them, else partition and row."""
+    """Return rows with their origin: file and row if Spark knows them, else partition and row."""
     from pyspark.sql import functions as sf
 
     sequence = sf.monotonically_increasing_id()
     if not _knows_files(frame):
-        stand = _in_few_tasks(frame.withColumn(ORIGIN, sequence))
+        numbered = _in_few_tasks(frame.withColumn(ORIGIN, sequence))
         where = sf.shiftright(ORIGIN, IN_PARTITION).alias("number")
-        found = stand.groupBy(where).count().collect()
-        names = {number: f"partition {number}" for number, _ in sorted(found)}
-        rows = sum(count for _, count in found)
-        return stand, RowOrigins(names, rows, IN_PARTITION)
+        partition_rows = numbered.groupBy(where).count().collect()
+        names = {number: f"partition {number}" for number, _ in sorted(partition_rows)}
+        rows = sum(count for _, count in partition_rows)
+        return numbered, RowOrigins(names, rows, IN_PARTITION)
     path, row = column("_metadata").getField("file_path"), column("_metadata").getField("row_index")
     counts: dict[str, int] = dict(frame.groupBy(path.alias("path")).count().collect())
-    named = {each: unquote(urlsplit(each).path) for each in counts}
-    folder = posixpath.commonpath([posixpath.dirname(name) for name in named.values()] or ["/"])
-    inside = {each: posixpath.relpath(name, folder) for each, name in named.items()}
+    paths = {each: unquote(urlsplit(each).path) for each in counts}
+    folder = posixpath.commonpath([posixpath.dirname(name) for name in paths.values()] or ["/"])
+    inside = {each: posixpath.relpath(name, folder) for each, name in paths.items()}
     ordered = sorted(inside, key=lambda each: inside[each].split("/"))
     names = {number: inside[each] for number, each in enumerate(ordered)}
-    places = RowOrigins(names, sum(counts.values()), IN_FILE)
-    stand = frame.select("*", row.alias(ORIGIN), path.alias("path"), sequence.alias(SEQUENCE))
+    origins = RowOrigins(names, sum(counts.values()), IN_FILE)
+    numbered = frame.select("*", row.alias(ORIGIN), path.alias("path"), sequence.alias(SEQUENCE))
     if len(ordered) <= 1:
-        return stand.drop("path"), places
+        return numbered.drop("path"), origins
     starts = [(each, number << IN_FILE) for number, each in enumerate(ordered)]
     numbers = frame.sparkSession.createDataFrame(starts, "path string, start bigint")
-    joined = stand.join(sf.broadcast(numbers), "path", "left")
-    return joined.withColumn(ORIGIN, sf.col("start") + sf.col(ORIGIN)).drop("start", "path"), places
+    joined = numbered.join(sf.broadcast(numbers), "path", "left")
+    return joined.withColumn(ORIGIN, sf.col("start") + sf.col(ORIGIN)).drop(
+        "start", "path"
+    ), origins
 
 
 def _in_few_tasks(frame: "DataFrame") -> "DataFrame":
-    """The rows in at most as many partitions as a shuffle has: a task for each of thousands that are empty takes minutes.
+    """Return the rows in at most as many partitions as a shuffle has; thousands of empty tasks take minutes.
 
     Rows keep the numbers that they have by partition, which must be columns already.
     """
@@ -164,22 +166,22 @@ def _in_few_tasks(frame: "DataFrame") -> "DataFrame":
 
 
 def _knows_files(frame: "DataFrame") -> bool:
-    """Does Spark tell the file and the row of each row? Of parquet it does."""
+    """Return True if Spark knows the file and the row number of each row, as for parquet."""
     from pyspark.errors import AnalysisException
 
     if not frame.inputFiles():
         return False
     with _unlogged():
         try:
-            told: Any = frame.select(column("_metadata")).schema[0].dataType
+            kind: Any = frame.select(column("_metadata")).schema[0].dataType
         except AnalysisException:
             return False
-    return {"file_path", "row_index"} <= set(told.names)
+    return {"file_path", "row_index"} <= set(kind.names)
 
 
 @contextmanager
 def _unlogged() -> Iterator[None]:
-    """What Spark logs of a query that is only tried is no news."""
+    """Silence Spark's log while a query is tried."""
     logger = logging.getLogger("DataFrameQueryContextLogger")
     before, logger.disabled = logger.disabled, True
     try:
@@ -197,35 +199,35 @@ _TWINS = (
 
 @dataclass(frozen=True)
 class SparkIds:
-    """See `checking.id_match.Ids`. text : are the ids of this column text?"""
+    """Ids in the results of buckets; see `IdSource`. text : column -> True if its ids are text."""
 
     evaluated: BucketResults
     text: dict[str, bool]
 
     def kind(self, column: str) -> str:
-        """See `Ids`."""
+        """See `IdSource`."""
         return "VARCHAR" if self.text[column] else "BIGINT"
 
     def counted(self, column: str) -> tuple[int, int]:
-        """See `Ids`."""
+        """See `IdSource`."""
         if column == "user":
             counts = added(self.evaluated.facts)
             return counts["users_listed"], counts["users_met"]
-        found = self._sides("item").selectExpr(
+        sides = self._sides("item").selectExpr(
             "count_if(listed) AS listed", "count_if(listed AND known) AS known"
         )
-        ((listed, known),) = found.collect()
+        ((listed, known),) = sides.collect()
         return listed, known
 
     def lowest(self, _: str) -> tuple[Any, Any]:
-        """See `Ids`; asked of users alone."""
+        """See `IdSource`; for users only."""
         return lowest(self.evaluated.facts, 0), lowest(self.evaluated.facts, 1)
 
     def alike(self, column: str, spelling: str) -> tuple[int, Any]:
-        """See `Ids`; whole numbers have one spelling."""
+        """See `IdSource`; whole numbers have one spelling."""
         if not self.text[column]:
             return 0, None
-        apart = self._sides(column).where("listed <> known")
+        unmatched = self._sides(column).where("listed <> known")
         query = f"SELECT id, listed, {spelling.format(x='id')} AS form FROM ids"
 
         def spelled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -234,7 +236,7 @@ class SparkIds:
                     connection.register("ids", pa.Table.from_batches([batch]))
                     yield from connection.sql(query).to_arrow_table().to_batches()
 
-        formed = apart.select("id", "listed").mapInArrow(
+        formed = unmatched.select("id", "listed").mapInArrow(
             spelled, "id string, listed boolean, form string"
         )
         twins = (
@@ -246,7 +248,7 @@ class SparkIds:
         return number or 0, None if pair is None else tuple(pair)
 
     def unknown(self) -> tuple[Any, ...]:
-        """See `Ids`."""
+        """See `IdSource`."""
         facts = self.evaluated.facts
         counts = added(facts)
         items = self.evaluated.ids.where("of = 'item unknown'").count()
@@ -255,10 +257,10 @@ class SparkIds:
         return counts["unknown_rows"], counts["unknown_users"], items, first
 
     def _sides(self, column: str) -> Any:
-        """id, listed, known: where each id stands; of users those who stand in one of both."""
-        told = self.evaluated.told.where(f"of IN ('{column} listed', '{column} known')")
+        """Return id, listed, known of each id; for users only those that occur in one of both."""
+        rows = self.evaluated.counted_ids.where(f"of IN ('{column} listed', '{column} known')")
         sides = [f"bool_or(of = '{column} {side}') AS {side}" for side in ("listed", "known")]
-        return told.groupBy("id").agg(*map(_expr, sides))
+        return rows.groupBy("id").agg(*map(_expr, sides))
 
 
 def _expr(text: str) -> Any:

@@ -56,9 +56,11 @@ class SparkValues:
 
         names = self._names
         labels = list(map(str, self._task.per_user))
-        kept = " OR ".join([names[KNOWN], *(f"{names[label]} IS NOT NULL" for label in labels)])
-        chosen = [sf.col(names[label]).alias(label) for label in labels]
-        return self.results.values.where(kept).select(USER, *chosen)
+        has_value = " OR ".join(
+            [names[KNOWN], *(f"{names[label]} IS NOT NULL" for label in labels)]
+        )
+        columns = [sf.col(names[label]).alias(label) for label in labels]
+        return self.results.values.where(has_value).select(USER, *columns)
 
     @property
     def by_id(self) -> "DataFrame":
@@ -86,8 +88,8 @@ class SparkValues:
 
     @cached_property
     def _means(self) -> dict[str, float]:
-        nothing: dict[str, list[float]] = {str(label): [] for label in self._task.per_user}
-        return {label: summary.mean for label, summary in self._summaries(nothing).items()}
+        no_squares: dict[str, list[float]] = {str(label): [] for label in self._task.per_user}
+        return {label: summary.mean for label, summary in self._summaries(no_squares).items()}
 
     def execute(self, _data: ModelData, task: Task) -> Generator[Part]:
         """Yield the counts of all buckets."""
@@ -141,17 +143,17 @@ class SparkValues:
     def _squares(self) -> dict[str, list[float]]:
         """Numbers that add up to the squared deviations of each label: a second pass over what Spark keeps."""
         task, names = self._task, self._names
-        asked = []
+        needed = []
         for label in task.per_user:
             totals = totals_added(self.results.facts, str(label))
             mean = mean_of(label, totals)
             if len(totals.sums) == 1 and not math.isnan(mean):
                 undefined = label.conventions(task.conventions).undefined
-                asked.append((names[str(label)], mean, undefined))
+                needed.append((names[str(label)], mean, undefined))
 
         def squares(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
-                for name, mean, undefined in asked:
+                for name, mean, undefined in needed:
                     values = batch.column(name).drop_null().to_numpy(zero_copy_only=False)
                     found = squared_deviations(counted_values(values, undefined), mean)
                     yield pa.record_batch(
@@ -159,11 +161,11 @@ class SparkValues:
                     )
 
         found: dict[str, list[float]] = {str(label): [] for label in task.per_user}
-        if asked:
-            of_name = {ours: theirs for theirs, ours in names.items()}
-            values = self.results.values.select(*(column(name) for name, _, _ in asked))
+        if needed:
+            label_of = {column_name: label_name for label_name, column_name in names.items()}
+            values = self.results.values.select(*(column(name) for name, _, _ in needed))
             for name, part in values.mapInArrow(squares, "name string, part double").collect():
-                found[of_name[name]].append(part)
+                found[label_of[name]].append(part)
         return found
 
 
