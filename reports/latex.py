@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.reports.sections.summary import confidence, how_adjusted, means_over
-from concord.reports.sections.tables import main_labels
-from concord.reports.writing import numbers
+from concord.reports.text import numbers
+from concord.reports.text.summary import confidence, how_adjusted, means_over
+from concord.reports.text.tables import main_labels
 
 _MOST_COLUMNS = 8
 _MANY_MODELS = 12  # from here on a dagger for the baseline stands for letters of every model
@@ -91,7 +91,7 @@ def _name(model: str, marks: Mapping[str, str]) -> str:
 
 def _cell(comparison: Comparison, model: str, label: str, marks: Mapping[str, str]) -> str:
     row = comparison.score(model, label)
-    text = escaped(numbers.number(row.mean, numbers.digits_of(comparison, label)))
+    text = escaped(numbers.number(row.mean, numbers.mean_digits(comparison, label)))
     told = f"\\textbf{{{text}}}" if row.best else text
     beaten = [mark for other, mark in marks.items() if _beats(comparison, model, other, label)]
     return f"{told}$^{{{''.join(beaten)}}}$" if beaten else told

@@ -1,10 +1,11 @@
-"""The report as one HTML page: no network, readable without scripts, the same bytes for the same comparison."""
+"""The HTML pages and the Markdown report: no network, readable without scripts, the same bytes for the same result."""
 
 import base64
 import hashlib
 import json
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,63 +15,72 @@ from markupsafe import Markup, escape
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.error_analysis import Cases
-from concord.reports.charts import distributions, tradeoffs
-from concord.reports.charts import svg as palette
-from concord.reports.charts.bump import bump_chart, has_chart
-from concord.reports.charts.curves import curve_chart, curve_ks, curve_labels, curve_stems
+from concord.metrics_core.results.history import History
+from concord.metrics_core.results.study import Study
+from concord.reports.charts import bump, curves, distributions, heatmap, svg, tradeoffs, trainings
+from concord.reports.charts import history as history_charts
+from concord.reports.charts import study as study_charts
 from concord.reports.charts.differences import difference_chart
-from concord.reports.charts.heatmap import pair_heatmap
-from concord.reports.charts.trainings import training_chart
-from concord.reports.sections import (
+from concord.reports.text import (
     costs,
-    folding,
+    error_analysis,
     gate,
+    numbers,
     panel,
     quality,
+    replicates,
     segments,
     summary,
     tables,
-    trainings,
-    warnings,
+    verdicts,
 )
-from concord.reports.sections import tables as wins
-from concord.reports.text import error_analysis
-from concord.reports.text.verdicts import segment_sentences
-from concord.reports.writing import numbers
-from concord.reports.writing.verdicts import VERDICTS, verdicts_seen
+from concord.reports.text import history as history_text
+from concord.reports.text import study as study_text
+from concord.reports.text.folding import fold_models, fold_note
+from concord.reports.text.markdown import escape_markdown, fit_comment
+from concord.reports.text.verdict_styles import VERDICTS
 
 TEMPLATES = Path(__file__).parent / "templates"
+_GLOBALS = {
+    "bump": bump,
+    "costs": costs,
+    "curves": curves,
+    "difference_chart": difference_chart,
+    "distributions": distributions,
+    "gate": gate,
+    "numbers": numbers,
+    "pair_heatmap": heatmap.pair_heatmap,
+    "panel": panel,
+    "quality": quality,
+    "segment_sentences": verdicts.segment_sentences,
+    "segments": segments,
+    "summary": summary,
+    "tables": tables,
+    "tradeoffs": tradeoffs,
+    "training_chart": trainings.training_chart,
+    "trainings": replicates,
+    "VERDICTS": VERDICTS,
+}
 
 
 def render_html(comparison: Comparison, cases: Cases | None = None) -> str:
     """Return the page of a comparison, with an error analysis if one is given."""
-    shown = folding.folded(comparison, (cases.a, cases.b) if cases else ())
-    return render_page(
+    folded = fold_models(comparison, (cases.a, cases.b) if cases else ())
+    return _render_page(
         "report.html.j2",
         scripts=("sort.js", "interact.js", *(("error_analysis.js",) if cases else ())),
         styles=("style.css", *(("error_analysis.css",) if cases else ())),
         comparison=comparison,
-        folded=shown,
-        fold_note=folding.fold_note(comparison, shown),
+        folded=folded,
+        fold_note=fold_note(comparison, folded),
         cases=cases,
         text=error_analysis,
-        difference_chart=difference_chart,
-        training_chart=training_chart,
-        distribution_chart=distributions.distribution_chart,
-        tradeoff_chart=tradeoffs.tradeoff_chart,
-        curve_chart=curve_chart,
-        pair_heatmap=pair_heatmap,
-        bump_chart=bump_chart,
-        has_chart=has_chart,
-        curve_stems=curve_stems(comparison),
-        curve_ks=curve_ks(comparison),
-        curve_labels=curve_labels,
     )
 
 
 def render_cases(cases: Cases) -> str:
     """Return the page of an error analysis: example users in a table and side by side, items, and a filter."""
-    return render_page(
+    return _render_page(
         "error_analysis_page.html.j2",
         scripts=("sort.js", "error_analysis.js"),
         styles=("style.css", "error_analysis.css"),
@@ -79,7 +89,41 @@ def render_cases(cases: Cases) -> str:
     )
 
 
-def render_page(
+def render_study(study: Study) -> str:
+    """Return the page of a study."""
+    return _render_page("study.html.j2", study=study, text=study_text, charts=study_charts)
+
+
+def render_history(history: History) -> str:
+    """Return the page of a history: chart and table of each primary metric, and the changes at each revision."""
+    return _render_page(
+        "history.html.j2", history=history, text=history_text, charts=history_charts
+    )
+
+
+def render_notebook(comparison: Comparison) -> str:
+    """Return a comparison as HTML for a notebook's cell, in light colours whatever the notebook's are."""
+    charts = [
+        (label, difference_chart(comparison, label, narrow=False))
+        for label in comparison.primary
+        if comparison.against_baseline(label)
+    ]
+    template = _environment(autoescape=True).get_template("notebook.html.j2")
+    return template.render(comparison=comparison, charts=charts)
+
+
+def render_markdown(comparison: Comparison) -> str:
+    """Return a comparison in Markdown; tables are cut, with a note, until all of it fits in a comment."""
+    return fit_comment(partial(_render_markdown, comparison))
+
+
+def _render_markdown(comparison: Comparison, max_rows: int) -> str:
+    # Names are escaped by the filter `words`, for Markdown and HTML both.
+    template = _environment(autoescape=False).get_template("report.md.j2")
+    return re.sub(r"\n{3,}", "\n\n", template.render(comparison=comparison, most=max_rows))
+
+
+def _render_page(
     template: str,
     *,
     scripts: Sequence[str] = ("sort.js", "interact.js"),
@@ -87,23 +131,23 @@ def render_page(
     **context: Any,
 ) -> str:
     """Return a page with its scripts and styles inside."""
-    script = "".join(map(file_of, scripts))
+    script = "".join(map(_read, scripts))
     # The tests check every part of a chart against the schema: it takes half of the time.
     with debug_mode(False):
         return (
-            environment(autoescape=True)
+            _environment(autoescape=True)
             .get_template(template)
             .render(
-                style=Markup("\n".join([palette.stylesheet(), *map(file_of, styles)])),
+                style=Markup("\n".join([svg.stylesheet(), *map(_read, styles)])),
                 script=Markup(script),
-                script_hash=sha256_of(script),
+                script_hash=_sha256(script),
                 **context,
             )
         )
 
 
-def environment(*, autoescape: bool) -> Environment:
-    """What both templates can call; a name that is missing is an error."""
+def _environment(*, autoescape: bool) -> Environment:
+    """Return what all templates can call; a name that is missing is an error."""
     jinja = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=autoescape,
@@ -112,46 +156,27 @@ def environment(*, autoescape: bool) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    jinja.globals.update(
-        costs=costs,
-        distributions=distributions,
-        gate=gate,
-        numbers=numbers,
-        panel=panel,
-        quality=quality,
-        segment_sentences=segment_sentences,
-        segments=segments,
-        summary=summary,
-        tables=tables,
-        tradeoffs=tradeoffs,
-        trainings=trainings,
-        warnings=warnings,
-        wins=wins,
-        VERDICTS=VERDICTS,
-        verdicts_seen=verdicts_seen,
-    )
-    jinja.filters["knob"] = knob
-    jinja.filters["prose"] = prose
+    jinja.globals.update(_GLOBALS)
+    jinja.filters |= {"setting": _setting, "prose": prose, "words": escape_markdown}
     return jinja
 
 
-def knob(value: Any) -> str:
-    """The value of a knob as params.yaml would have it."""
-    return (
-        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False).replace('"', "")
-    )
+def _setting(value: Any) -> str:
+    """Return a convention's value as params.yaml would have it."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False).replace('"', "")
 
 
 def prose(text: str) -> Markup:
-    """A sentence in which `code` stands between backticks, escaped."""
+    """Return a sentence as HTML, with what stands between backticks as code."""
     return Markup(re.sub(r"`([^`<>&]+)`", r"<code>\1</code>", str(escape(text))))
 
 
-def file_of(name: str) -> str:
-    """A file that stands beside the templates."""
+def _read(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
-def sha256_of(script: str) -> str:
-    """By which the page's policy knows its script."""
+def _sha256(script: str) -> str:
+    """Return the hash by which the page's content security policy admits its script."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.dvc.diff import diff
     from concord.pipeline.params.read import read_params
     from concord.pipeline.terminal.table import print_blocks
-    from concord.reports.text.diff import describe_changes
+    from concord.reports.text.history import describe_changes
 
     revision = arguments.revision
     params = read_params()

@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.csv is not None:
         write_named_table("--csv", arguments.csv, result.to_frame(), force=arguments.force)
     if arguments.html is not None:
-        from concord.reports.history_page import render_history
+        from concord.reports.page import render_history
 
         write_named("--html", arguments.html, render_history(result), force=arguments.force)
     print_blocks(describe(result))

@@ -36,7 +36,7 @@ from concord.pipeline.dvc.revision import (
     read_list_result,
     renamed_lists,
 )
-from concord.reports.writing.verdicts import VERDICTS
+from concord.reports.text.verdict_styles import VERDICTS
 
 DEFAULT_CONFIDENCE = 0.95  # if no comparison can be read
 # Why models or labels were not compared, models with the same values, changes of the others.

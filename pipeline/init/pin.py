@@ -17,7 +17,7 @@ from concord.pipeline.running.outputs import atomic_write
 from concord.pipeline.terminal.arguments import preset_named
 from concord.pipeline.terminal.parser import PLACE
 from concord.pipeline.terminal.table import console
-from concord.reports.writing.numbers import setting
+from concord.reports.text.numbers import setting
 
 SECTION = "conventions"
 INDENT = "  "  # of a section that has no entry yet

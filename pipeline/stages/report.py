@@ -9,7 +9,7 @@ from concord.pipeline.running.failures import format_bytes
 from concord.pipeline.running.messages import print_line
 from concord.pipeline.running.outputs import prepare_folders, write_json, write_text
 from concord.pipeline.stages.plots import made_beside
-from concord.reports.primary import primary_metrics
+from concord.reports.text.tables import primary_metrics
 
 
 def main() -> str:
@@ -25,8 +25,7 @@ def report(params: Params) -> str:
     folder = Path(params.results.report)
     with made_beside() as plots:
         from concord.reports.latex import render_latex  # while that goes on
-        from concord.reports.markdown import render_markdown
-        from concord.reports.page import render_html
+        from concord.reports.page import render_html, render_markdown
 
         write_text(
             folder / "report.html",

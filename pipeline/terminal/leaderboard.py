@@ -10,8 +10,8 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.pipeline.running.messages import printable
 from concord.pipeline.terminal.table import GAP, longest_word
-from concord.reports.writing import numbers
-from concord.reports.writing.verdicts import VERDICTS
+from concord.reports.text import numbers
+from concord.reports.text.verdict_styles import VERDICTS
 
 COMMAND = "concord leaderboard"
 STYLES = {"better": "green", "worse": "red", "even": "", "open": "dim"}
@@ -60,8 +60,8 @@ def _replicate_rows(comparison: Comparison, model: str, label: str) -> list[Row]
     replicates = comparison.replicates
     if replicates is None:
         return []
-    digits = numbers.digits_of(comparison, label)
-    difference_digits = numbers.difference_digits_of(comparison, label)
+    digits = numbers.mean_digits(comparison, label)
+    difference_digits = numbers.difference_digits(comparison, label)
     score = replicates.score(model, label)
     pair = comparison.retrained(model, comparison.baseline, label)
     if score is None and pair is None:
@@ -80,8 +80,8 @@ def _replicate_rows(comparison: Comparison, model: str, label: str) -> list[Row]
 
 def _rows(comparison: Comparison, label: str) -> list[Row]:
     pairs = {pair.a: pair for pair in comparison.against_baseline(label)}
-    digits = numbers.digits_of(comparison, label)
-    difference_digits = numbers.difference_digits_of(comparison, label)
+    digits = numbers.mean_digits(comparison, label)
+    difference_digits = numbers.difference_digits(comparison, label)
     rows = []
     for model in [*comparison.leaders(label), *comparison.others(label)]:
         score = comparison.score(model, label)

@@ -11,7 +11,7 @@ from concord.metrics_core.metrics.scope import changed_by, override_keys
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.terminal.arguments import preset_named
 from concord.pipeline.terminal.table import console, print_table
-from concord.reports.writing.numbers import setting
+from concord.reports.text.numbers import setting
 
 
 def diff_presets(one: str, other: str) -> None:

@@ -25,9 +25,9 @@ from concord.reports.charts.primitives import (
     values,
 )
 from concord.reports.charts.svg import SERIES, light, picture
-from concord.reports.sections.panel import Entry, entries, names_of
-from concord.reports.writing import numbers
-from concord.reports.writing.numbers import MISSING, number
+from concord.reports.text import numbers
+from concord.reports.text.numbers import MISSING, number
+from concord.reports.text.panel import Entry, entries, names_of
 
 _TIE_STEP = 0.3  # of a rank, between models that share it
 _NAMED_RANKS = 12  # with more of them, every fifth is named
@@ -128,7 +128,7 @@ def _points(comparison: Comparison, entry: Entry) -> list[Row]:
 def _point(comparison: Comparison, entry: Entry, line: Series, i: int, place: Place) -> Row:
     definition = entry.definitions[i]
     rank = definition.ranks[line.model]
-    written = number(definition.values[line.model], numbers.digits_of(comparison, entry.metric))
+    written = number(definition.values[line.model], numbers.mean_digits(comparison, entry.metric))
     return {
         "at": i,
         "row": place.row,

@@ -28,8 +28,8 @@ from concord.reports.charts.primitives import (
     x_at,
 )
 from concord.reports.charts.svg import SERIES, light, picture
-from concord.reports.writing import numbers
-from concord.reports.writing.numbers import interval, number
+from concord.reports.text import numbers
+from concord.reports.text.numbers import interval, number
 
 SHAPES = [
     "square",
@@ -108,7 +108,7 @@ def curve_chart(comparison: Comparison, stem: str) -> Markup:
 
 
 def _points(comparison: Comparison, line: Series, labels: Sequence[str]) -> list[Row]:
-    digits = numbers.digits_of(comparison, labels[-1])
+    digits = numbers.mean_digits(comparison, labels[-1])
     rows = []
     for label in labels:
         score = comparison.score(line.model, label)

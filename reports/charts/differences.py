@@ -24,10 +24,10 @@ from concord.reports.charts.primitives import (
     zero_line,
 )
 from concord.reports.charts.svg import light, picture
-from concord.reports.sections.tables import against_baseline
-from concord.reports.writing import numbers
-from concord.reports.writing.numbers import exact, signed, signed_interval
-from concord.reports.writing.verdicts import VERDICTS
+from concord.reports.text import numbers
+from concord.reports.text.numbers import exact, signed, signed_interval
+from concord.reports.text.tables import against_baseline
+from concord.reports.text.verdict_styles import VERDICTS
 
 _DENSE = 12  # models, from which on rows are lower
 
@@ -35,7 +35,7 @@ _DENSE = 12  # models, from which on rows are lower
 def difference_chart(comparison: Comparison, label: str, *, narrow: bool) -> Markup:
     """Return models as rows, the difference to the baseline as x, and a band of differences that do not matter."""
     differences = against_baseline(comparison, label)
-    digits = numbers.difference_digits_of(comparison, label)
+    digits = numbers.difference_digits(comparison, label)
     rows = [_row(i, each, digits) for i, each in enumerate(differences)]
     band = next((each.min_effect for each in differences if each.min_effect is not None), 0.0)
     ends = (n for each in differences for n in (each.difference, each.ci_low, each.ci_high))

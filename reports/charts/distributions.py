@@ -22,7 +22,7 @@ from concord.reports.charts.primitives import (
     x_at,
 )
 from concord.reports.charts.svg import light, picture
-from concord.reports.writing import numbers
+from concord.reports.text import numbers
 
 PERCENTILES = (5, 25, 50, 75, 95)
 
@@ -44,7 +44,7 @@ def drawn(comparison: Comparison, label: str) -> list[Distribution]:
 
 def at(comparison: Comparison, row: Distribution, percentile: int) -> str:
     """Return a percentile as text."""
-    digits = min(numbers.difference_digits_of(comparison, row.label), 3)
+    digits = min(numbers.difference_digits(comparison, row.label), 3)
     return numbers.signed(row.quantiles[percentile], digits) if row.quantiles else numbers.MISSING
 
 

@@ -19,9 +19,9 @@ from concord.reports.charts.primitives import (
     y_at,
 )
 from concord.reports.charts.svg import light, picture
-from concord.reports.writing import numbers
-from concord.reports.writing.numbers import signed, signed_interval
-from concord.reports.writing.verdicts import VERDICTS
+from concord.reports.text import numbers
+from concord.reports.text.numbers import signed, signed_interval
+from concord.reports.text.verdict_styles import VERDICTS
 
 _WIDTH = 776  # pixels for all cells
 _SMALLEST, _LARGEST = 16, 40  # pixels for one cell
@@ -63,7 +63,7 @@ def pair_heatmap(comparison: Comparison, label: str) -> Markup:
 
 def _cell(comparison: Comparison, difference: Difference, position: tuple[int, int]) -> Row:
     verdict = VERDICTS[difference.verdict]
-    digits = numbers.difference_digits_of(comparison, difference.label)
+    digits = numbers.difference_digits(comparison, difference.label)
     a, b = difference.a, difference.b
     interval = signed_interval(difference.ci_low, difference.ci_high, digits)
     hover = f"{a} minus {b}: {signed(difference.difference, digits)} ({interval}), {verdict.word}"

@@ -27,9 +27,9 @@ from concord.reports.charts.primitives import (
     y_at,
 )
 from concord.reports.charts.svg import SERIES, light, picture
-from concord.reports.writing import history as written
-from concord.reports.writing.numbers import interval, number
-from concord.reports.writing.verdicts import VERDICTS
+from concord.reports.text import history as written
+from concord.reports.text.numbers import interval, number
+from concord.reports.text.verdict_styles import VERDICTS
 
 BREAKS = {"truth", "conventions"}  # changes after which means cannot be compared
 _NAMED_OF_MANY = 3  # models, with the baseline, if colours run out
@@ -39,7 +39,7 @@ _SHIFT = 0.07  # of the room of a revision, so that intervals of models do not c
 def points(history: History, label: str) -> list[Row]:
     """Return the means of a label; after each break a model's line has another name."""
     colours = _colours(history, label)
-    digits = written.digits(history, label)
+    digits = written.decimals(history, label)
     middle = (len(colours) - 1) / 2
     shift = {model: _SHIFT * (i - middle) for i, model in enumerate(colours)}
     previous_verdicts: dict[str, str | None] = {}
@@ -77,9 +77,7 @@ def _point(revision: Revision, standing: Standing, digits: int) -> Row:
     mean = number(standing.mean, digits)
     ends = interval(standing.ci_low, standing.ci_high, digits)
     word = f", {VERDICTS[standing.verdict].word}" if standing.verdict else ""
-    hover = (
-        f"{written.name(revision)}, {standing.model}: {mean}{f' ({ends})' if ends else ''}{word}"
-    )
+    hover = f"{written.revision_name(revision)}, {standing.model}: {mean}{f' ({ends})' if ends else ''}{word}"
     return {
         "model": standing.model,
         "mean": standing.mean,

@@ -22,10 +22,10 @@ from concord.reports.charts.primitives import (
     y_at,
 )
 from concord.reports.charts.svg import light, picture
+from concord.reports.text import numbers
+from concord.reports.text.numbers import signed, signed_interval
 from concord.reports.text.study import alike, digits, open_ranks, rank_text
-from concord.reports.writing import numbers
-from concord.reports.writing.numbers import signed, signed_interval
-from concord.reports.writing.verdicts import VERDICTS
+from concord.reports.text.verdict_styles import VERDICTS
 
 MAX_FOREST_MODELS = 8
 _COLOUR_STEPS = 4  # of the heat map, each side

@@ -29,7 +29,7 @@ from concord.reports.charts.primitives import (
     values,
 )
 from concord.reports.charts.svg import light, picture
-from concord.reports.writing import numbers
+from concord.reports.text import numbers
 
 _SIZE = (286, 230)
 _MARGINS = {"left": 44, "right": 20, "top": 14, "bottom": 34}

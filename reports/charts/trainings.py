@@ -27,11 +27,11 @@ from concord.reports.charts.primitives import (
     zero_line,
 )
 from concord.reports.charts.svg import light, picture
-from concord.reports.sections.tables import against_baseline
-from concord.reports.sections.trainings import shown
-from concord.reports.writing import numbers
-from concord.reports.writing.numbers import signed, signed_interval
-from concord.reports.writing.verdicts import VERDICTS
+from concord.reports.text import numbers
+from concord.reports.text.numbers import signed, signed_interval
+from concord.reports.text.replicates import single_differences
+from concord.reports.text.tables import against_baseline
+from concord.reports.text.verdict_styles import VERDICTS
 
 _BELOW = 13  # pixels from the line of a row to its marks of single trainings
 _ENDS = ("difference", "users_low", "users_high", "low", "high")
@@ -65,7 +65,7 @@ def training_chart(comparison: Comparison, label: str, *, narrow: bool) -> Marku
 
 def _row(i: int, difference: Difference, comparison: Comparison) -> Row:
     replicated = comparison.retrained(difference.a, difference.b, difference.label)
-    digits = numbers.difference_digits_of(comparison, difference.label)
+    digits = numbers.difference_digits(comparison, difference.label)
     users_verdict = VERDICTS[difference.verdict]
     verdict = VERDICTS[replicated.verdict] if replicated else users_verdict
     word = verdict.word if replicated else "trained once"
@@ -85,7 +85,7 @@ def _row(i: int, difference: Difference, comparison: Comparison) -> Row:
         "users_high": difference.ci_high,
         "low": replicated.ci_low if replicated else None,
         "high": replicated.ci_high if replicated else None,
-        "single": shown(comparison, difference.a, difference.label),
+        "single": single_differences(comparison, difference.a, difference.label),
         "digits": digits,
         "written": written,
         "word": word,

@@ -16,7 +16,7 @@ from concord.metrics_core.results.audit import (
 )
 from concord.metrics_core.results.words import listed, number, one_line, percent
 from concord.reports.text.blocks import Block, Heading, TextTable
-from concord.reports.writing.numbers import MISSING, signed, signed_interval
+from concord.reports.text.numbers import MISSING, signed, signed_interval
 
 SCHEMA = 1  # of the content of `concord audit --json`
 _DIGITS = 4

@@ -13,7 +13,7 @@ from concord.metrics_core.results.calibration import (
     OnlineMetric,
 )
 from concord.reports.text.blocks import Block, Heading, TextTable
-from concord.reports.writing.numbers import (
+from concord.reports.text.numbers import (
     MISSING,
     interval,
     p_value,

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from concord.metrics_core.errors import in_words
 from concord.metrics_core.results.comparison import Comparison
+from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, TextTable
-from concord.reports.writing import numbers
-from concord.reports.writing.verdicts import VERDICTS
+from concord.reports.text.verdict_styles import VERDICTS
 
 HEADER = ("mean", "interval", "difference", "interval", "verdict")
 
@@ -25,13 +25,13 @@ def describe(comparison: Comparison) -> Iterator[Block]:
 
 
 def _cells(comparison: Comparison, model: str, label: str) -> tuple[str, ...]:
-    digits = numbers.digits_of(comparison, label)
+    digits = numbers.mean_digits(comparison, label)
     score = comparison.score(model, label)
     mean = numbers.number(score.mean, digits), numbers.interval(score.ci_low, score.ci_high, digits)
     pair = comparison.difference(model, comparison.baseline, label)
     if pair is None:
         return (*mean, "", "", "baseline" if model == comparison.baseline else "not compared")
-    digits = numbers.difference_digits_of(comparison, label)
+    digits = numbers.difference_digits(comparison, label)
     interval = numbers.signed_interval(pair.ci_low, pair.ci_high, digits)
     verdict = VERDICTS[pair.verdict].word
     return (*mean, numbers.signed(pair.difference, digits), interval, verdict)

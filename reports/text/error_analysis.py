@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from concord.metrics_core.results.error_analysis import Cases, ExampleUser, JudgedItem, RankedItem
 from concord.metrics_core.results.words import listed
+from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, Heading, TextTable
-from concord.reports.writing import numbers
 
 DIGITS = 4  # of users' values
 MAX_JUDGED = 12  # judged items of a user that are shown at once

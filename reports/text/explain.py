@@ -11,7 +11,7 @@ from concord.metrics_core.results.explain import (
     ListedItem,
 )
 from concord.reports.text.blocks import Block, Heading
-from concord.reports.writing.numbers import setting
+from concord.reports.text.numbers import setting
 
 MAX_RANKS = 20
 

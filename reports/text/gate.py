@@ -1,7 +1,8 @@
-"""A gate's decision in words: three lines that say what, why, and what else."""
+"""A gate's decision in words: three sentences that say what, why, and what else, and a line per check."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from concord.metrics_core.errors import in_words
 from concord.metrics_core.results.gate import (
@@ -18,11 +19,14 @@ from concord.metrics_core.results.gate import (
     unlisted,
 )
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
-from concord.metrics_core.results.words import PERCENT, digits, exact, listed, number
+from concord.metrics_core.results.words import PERCENT, are, exact, listed
+from concord.reports.text import numbers
 
-_NAMED = 3  # guardrails in one sentence
-_WHOLE = 10  # times the users: from here on without decimals
-_MANY_TIMES = 1000  # as many users: nobody gets them
+GLYPHS: Mapping[Outcome, str] = {"pass": "better", "worse": "worse", "undecided": "undecided"}
+_WORST_FIRST: tuple[Outcome, ...] = ("worse", "undecided", "pass")
+_MAX_GUARDRAILS = 3  # in one sentence
+_MIN_WHOLE = 10  # times the users: from here on without decimals
+_MAX_TIMES = 1000  # as many users: nobody gets them
 
 
 def reasons(guardrail: Guardrail) -> Iterator[str]:
@@ -32,33 +36,33 @@ def reasons(guardrail: Guardrail) -> Iterator[str]:
     elif guardrail.revision is not None:
         yield f"it was not evaluated at {guardrail.revision}"
     else:
-        yield _reason(guardrail, guardrail.margin, guardrail.outcome)
+        yield _reason(guardrail)
 
 
-def _reason(measured: Measured, margin: float | None, outcome: Outcome) -> str:
-    if measured.identical:
+def _reason(guardrail: Guardrail) -> str:
+    outcome, margin = guardrail.outcome, guardrail.margin
+    if guardrail.identical:
         return "every user has the same with both"
-    if measured.n_unlisted is not None:
-        return unlisted(measured)
-    if measured.n_lost and outcome == "undecided":
-        return lost(measured)
+    if missing := _missing_users(guardrail, outcome):
+        return missing
     if margin is None:
         return "the margin is a share of a mean that does not exist"
-    return _of_interval(measured, margin, outcome)
-
-
-def _of_interval(measured: Measured, margin: float, outcome: Outcome) -> str:
-    low, high = measured.gain_low, measured.gain_high
+    low, high = guardrail.gain_low, guardrail.gain_high
     if low is None or high is None:
-        return _without_interval(measured)
+        return _without_interval(guardrail)
     if outcome == "undecided" and (low > -margin or high < -margin):
-        users = in_words(measured.n_nonzero, "user")
-        return f"only {users} of {measured.n_users:,} differ, and sign flips of so few do not confirm the interval"
+        return f"{_differing(guardrail)}, and sign flips of so few do not confirm the interval"
     return {
         "pass": "the whole interval lies within what is allowed",
         "worse": "the whole interval lies beyond what is allowed",
         "undecided": "the interval reaches beyond what is allowed",
     }[outcome]
+
+
+def _missing_users(guardrail: Guardrail, outcome: Outcome) -> str:
+    if guardrail.n_unlisted is not None:
+        return unlisted(guardrail)
+    return lost(guardrail) if guardrail.n_lost and outcome == "undecided" else ""
 
 
 def _without_interval(measured: Measured) -> str:
@@ -68,19 +72,21 @@ def _without_interval(measured: Measured) -> str:
         return "such a number has no interval"
     if measured.n_nonzero >= MIN_DIFFERING_USERS:
         return "there is no interval"
-    users = in_words(measured.n_nonzero, "user")
-    return f"only {users} of {measured.n_users:,} differ, too few for an interval"
+    return f"{_differing(measured)}, too few for an interval"
+
+
+def _differing(measured: Measured) -> str:
+    return f"only {in_words(measured.n_nonzero, 'user')} of {measured.n_users:,} differ"
 
 
 def describe(decision: Decision) -> Iterator[str]:
-    """Yield what is decided, what decided it, and what else was found or what to do."""
+    """Return what is decided, what decided it, and what else was found or what to do."""
     if decision.unmatched is not None:
-        yield from _unmatched_lines(decision, decision.unmatched)
-    else:
-        yield from _lines(decision)
+        return _unmatched_lines(decision, decision.unmatched)
+    return _matched_lines(decision)
 
 
-def _lines(decision: Decision) -> Iterator[str]:
+def _matched_lines(decision: Decision) -> Iterator[str]:
     models, outcome = decision.models, decision.outcome
     reference, confidence = decision.reference, decision.confidence
     if not models:
@@ -100,7 +106,7 @@ def _lines(decision: Decision) -> Iterator[str]:
     if outcome == "pass":
         yield _closest(of_outcome, confidence)
     elif deciding:
-        yield f"{told(*deciding[0], confidence)}: {deciding[0][1].why}."
+        yield f"{_size(*deciding[0], confidence)}: {deciding[0][1].why}."
     else:
         yield _not_better(of_outcome[0], confidence)
     yield f"{_what_else(outcome, deciding, models)} Checked: {_checked(models)}."
@@ -112,14 +118,14 @@ _RULES = {"baseline": "holds them against the baseline", "ignore": "leaves them 
 def _unmatched_lines(decision: Decision, unmatched: UnmatchedModels) -> Iterator[str]:
     """Yield the lines of a decision where models have vanished while others are new."""
     vanished, new, example = unmatched.vanished, unmatched.new, unmatched.example
-    gone = f"{listed(vanished)} {_is(vanished)} gone while {listed(new)} {_is(new)} new"
+    gone = f"{listed(vanished)} {are(vanished)} gone while {listed(new)} {are(new)} new"
     effects = [f"`gate.new_models: {rule}` {_RULES[rule]}" for rule in unmatched.rules]
     other = ", and ".join(effects) or "compare with the baseline: `concord gate`"
     fix = f"Write `{example}` if {new[0]} is the former {vanished[0]}; if new models are other ones, {other}."
     groups = [*([_groups(decision.models)] if decision.models else []), gone]
     yield f"{decision.outcome}, against {decision.reference}: {'; '.join(groups)}."
     if decision.outcome == "worse":
-        _, deciding, rest = _lines(decision)
+        _, deciding, rest = _matched_lines(decision)
         yield deciding
         yield f"{rest} {fix}"
         return
@@ -127,88 +133,82 @@ def _unmatched_lines(decision: Decision, unmatched: UnmatchedModels) -> Iterator
     yield f"{fix} Checked: {_checked(decision.models) if decision.models else 'nothing'}."
 
 
-def _is(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
+def _size(model: str, measured: Measured, confidence: float) -> str:
+    """Return `als on nDCG@10 of activity “0”: −0.012 (95 % interval −0.020 to −0.004), −0.005 allowed`."""
+    digits = _digits(measured)
+    interval = numbers.signed_interval(measured.ci_low, measured.ci_high, digits)
+    if interval:
+        interval = f"{100 * confidence:.12g}{PERCENT} interval {interval}"
+    difference = measured.difference
+    text = "no mean" if difference is None else numbers.signed(difference, digits)
+    size = f"{model} on {place(measured)}: {numbers.with_details(text, interval)}"
+    return f"{size}, {allowed(measured)} allowed" if isinstance(measured, Guardrail) else size
 
 
-def told(model: str, found: Measured, confidence: float) -> str:
-    """`als on nDCG@10 of activity “0”: −0.012 (95 % interval −0.020 to −0.004), −0.005 allowed`."""
-    size = f"{model} on {place(found)}: {_signed(found.difference, digits([found]))}"
-    if found.ci_low is not None and found.ci_high is not None:
-        ends = (
-            f"{_signed(found.ci_low, digits([found]))} to {_signed(found.ci_high, digits([found]))}"
-        )
-        size += f" ({100 * confidence:.12g}{PERCENT} interval {ends})"
-    return f"{size}, {allowed(found)} allowed" if isinstance(found, Guardrail) else size
-
-
-def _signed(value: float | None, places: int) -> str:
-    text = number(value, places)
-    return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
+def _digits(measured: Measured) -> int:
+    return numbers.decimals([measured], [measured.mean, measured.reference])
 
 
 def _groups(models: Sequence[ModelDecision]) -> str:
-    words: Mapping[Outcome, tuple[str, str]] = {
-        "worse": ("is worse", "are worse"),
-        "undecided": ("is undecided", "are undecided"),
-        "pass": ("passes", "pass"),
-    }
+    """Return `als is worse; ease and knn (new, against pop) pass`."""
+    words = {"worse": "is worse", "undecided": "is undecided", "pass": "passes"}
+    words_of_several = {"worse": "are worse", "undecided": "are undecided", "pass": "pass"}
     groups = []
-    for outcome, (one, several) in words.items():
-        names = [_named(each) for each in models if each.outcome == outcome]
+    for outcome in words:
+        names = [
+            each.model + (f" (new, against {each.reference})" if each.reference else "")
+            for each in models
+            if each.outcome == outcome
+        ]
         if names:
-            groups.append(f"{listed(names)} {one if len(names) == 1 else several}")
+            verb = (words if len(names) == 1 else words_of_several)[outcome]
+            groups.append(f"{listed(names)} {verb}")
     return "; ".join(groups)
 
 
-def _named(decided: ModelDecision) -> str:
-    own = decided.reference
-    return decided.model if own is None else f"{decided.model} (new, against {own})"
-
-
 def _closest(models: Sequence[ModelDecision], confidence: float) -> str:
-    """Of what passed: what was waived, else the guardrail that was nearest to its margin; and what is better."""
+    """Return the waived guardrails, else the one that was nearest to its margin, and what is better."""
     waived = [(m.model, g) for m in models for g in m.guardrails_that("undecided")]
     gained = [(m.model, each) for m in models for each in m.gains[:1]]
     better = f" Better: {_success(*gained[0], confidence)}." if gained else ""
     if waived:
         more = f", and {len(waived) - 1} more" if len(waived) > 1 else ""
-        first = told(*waived[0], confidence)
+        first = _size(*waived[0], confidence)
         return f"Let pass though undecided: {first}: {waived[0][1].why}{more}.{better}"
     known = [(m.model, g) for m in models for g in m.guardrails if g.gain_low is not None]
     if known:
-        return f"Closest: {told(*min(known, key=_room), confidence)}.{better}"
+        return f"Closest: {_size(*min(known, key=_room), confidence)}.{better}"
     return better.strip() or "Every user has the same with both."
 
 
 def _room(named: tuple[str, Guardrail]) -> float:
-    """How far the interval stays from the margin, as a share of its width."""
-    found = named[1]
-    low, high, margin = found.gain_low, found.gain_high, found.margin
+    """Return the distance of the interval from the margin, as a share of its width."""
+    guardrail = named[1]
+    low, high, margin = guardrail.gain_low, guardrail.gain_high, guardrail.margin
     if low is None or high is None or margin is None:
         return math.inf
     return (low + margin) / (high - low) if high > low else math.inf
 
 
-def _success(model: str, found: Success, confidence: float) -> str:
-    p = "no test" if found.p_adjusted is None else f"adjusted p {exact(found.p_adjusted)}"
-    left = ""
-    if found.n_unlisted is not None:
-        left = f", as {unlisted(found)}"
-    elif found.n_lost:
-        left = f", but {lost(found)}"
-    return f"{told(model, found, confidence)}, {p}{left}"
+def _success(model: str, success: Success, confidence: float) -> str:
+    p = "no test" if success.p_adjusted is None else f"adjusted p {exact(success.p_adjusted)}"
+    text = f"{_size(model, success, confidence)}, {p}"
+    if success.n_unlisted is not None:
+        return f"{text}, as {unlisted(success)}"
+    return f"{text}, but {lost(success)}" if success.n_lost else text
 
 
 def _not_better(model: ModelDecision, confidence: float) -> str:
-    tried = "; ".join(_success(model.model, each, confidence) for each in model.success[:_NAMED])
+    tried = "; ".join(
+        _success(model.model, each, confidence) for each in model.success[:_MAX_GUARDRAILS]
+    )
     return f"No success metric of {model.model} is shown to be better: {tried}."
 
 
 def _what_else(
     outcome: Outcome, deciding: Sequence[tuple[str, Guardrail]], models: Sequence[ModelDecision]
 ) -> str:
-    also = f"Also {outcome}: {_places(deciding[1:])}. " if deciding[1:] else ""
+    also = f"Also {outcome}: {_models_by_metric(deciding[1:])}. " if deciding[1:] else ""
     if outcome == "worse":
         n = sum(len(model.guardrails_that("undecided")) for model in models)
         undecided = f"Undecided: {in_words(n, 'guardrail')}. " if n else ""
@@ -218,34 +218,34 @@ def _what_else(
     return "A pass is about these metrics, segments and margins alone."
 
 
-def _places(found: Sequence[tuple[str, Guardrail]]) -> str:
-    """`als and ease on nDCG@10; als on Coverage@10; 4 more`."""
+def _models_by_metric(checks: Sequence[tuple[str, Guardrail]]) -> str:
+    """Return `als and ease on nDCG@10; als on Coverage@10; 4 more`."""
     models: dict[str, list[str]] = {}
-    for model, each in found:
+    for model, each in checks:
         models.setdefault(place(each), []).append(model)
     parts = [f"{listed(names)} on {where}" for where, names in models.items()]
-    more = sum(len(names) for names in list(models.values())[_NAMED:])
-    return "; ".join([*parts[:_NAMED], *([f"{more} more"] if more else [])])
+    more = sum(len(names) for names in list(models.values())[_MAX_GUARDRAILS:])
+    return "; ".join([*parts[:_MAX_GUARDRAILS], *([f"{more} more"] if more else [])])
 
 
 def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
-    """How many more users would decide, if the difference stayed: the interval shrinks with the root of their number."""
+    """Return how many more users would decide, if the difference stayed: the interval shrinks with the root of their number."""
     ways = "a wider margin decides, too; `undecided: pass` lets what is undecided pass."
     if not deciding:
         return "More users show smaller gains."
-    found = deciding[0][1]
-    if found.n_unlisted is not None:
+    first = deciding[0][1]
+    if first.n_unlisted is not None:
         return "Give every user a list, or name the share that may lack one: `max_missing_lists` of the comparison."
-    if found.n_lost:
+    if first.n_lost:
         return "Give every user a list, or let those without one count as 0, `user_no_recs: zero`; `undecided: pass` lets what is undecided pass."  # fmt: skip
-    gain, low, high, margin = found.gain, found.gain_low, found.gain_high, found.margin
+    gain, low, high, margin = first.gain, first.gain_low, first.gain_high, first.margin
     if gain is None or low is None or high is None or margin is None:
         return f"More users are needed; {ways}"
     half, room = (high - low) / 2, abs(gain + margin)
-    if half**2 >= _MANY_TIMES * room**2:
+    if half**2 >= _MAX_TIMES * room**2:
         return f"The difference is about the margin, which no number of users decides; {ways}"
     times = max((half / room) ** 2, 1.1)
-    return f"With this difference, {times:{'.2g' if times < _WHOLE else ',.0f'}} times the users would decide it; {ways}"
+    return f"With this difference, {times:{'.2g' if times < _MIN_WHOLE else ',.0f'}} times the users would decide it; {ways}"
 
 
 def _checked(models: Sequence[ModelDecision]) -> str:
@@ -254,3 +254,59 @@ def _checked(models: Sequence[ModelDecision]) -> str:
     parts = [in_words(guardrails, "guardrail")] if guardrails else []
     parts += [in_words(successes, "success metric")] if successes else []
     return f"{' and '.join(parts)} of {in_words(len(models), 'model')}"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A guardrail or a success metric of a model, as a row of a table."""
+
+    model: str
+    what: str
+    difference: str
+    interval: str
+    allowed: str
+    outcome: Outcome
+    word: str
+    reason: str
+
+
+def head(decision: Decision) -> str:
+    """Return the outcome in words; `no decision` if there is no model to decide on."""
+    if not decision.models:
+        return "no decision"
+    passes = decision.outcome == "pass" and decision.waived
+    return "pass, though undecided" if passes else decision.outcome
+
+
+def first_line(decision: Decision) -> str:
+    """Return the first sentence of the decision without the outcome, which stands above it."""
+    text = decision.lines[0].removeprefix(f"{decision.outcome}, ")
+    return text[:1].upper() + text[1:]
+
+
+def lines(decision: Decision | None) -> list[Line]:
+    """Return a line per check, the worst first, else in the order of params.yaml."""
+    models = decision.models if decision else ()
+    found = [line for model in models for line in _lines(model)]
+    return sorted(found, key=lambda line: _WORST_FIRST.index(line.outcome))
+
+
+def _lines(model: ModelDecision) -> Iterator[Line]:
+    for each in model.guardrails:
+        yield _line(model, each, (allowed(each), each.outcome, each.outcome, each.why))
+    aim = "better" if len(model.success) == 1 else "one of these better"
+    for success in model.success:
+        p = numbers.p_value(success.p_adjusted)
+        reason = "no test" if success.p_adjusted is None else f"p {p}, adjusted by Holm"
+        if success.n_lost:
+            reason += f"; {lost(success)}"
+        outcome: Outcome = "pass" if success.better else "undecided"
+        word = "better" if success.better else "not shown"
+        yield _line(model, success, (aim, outcome, word, reason))
+
+
+def _line(model: ModelDecision, each: Measured, rest: tuple[str, Outcome, str, str]) -> Line:
+    digits = _digits(each)
+    difference = numbers.signed(each.difference, digits)
+    interval = numbers.signed_interval(each.ci_low, each.ci_high, digits)
+    return Line(model.model, place(each), difference, interval, *rest)

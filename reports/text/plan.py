@@ -12,7 +12,7 @@ from concord.metrics_core.results.plan import (
 )
 from concord.metrics_core.results.words import exact, listed, one_line, percent
 from concord.reports.text.blocks import Block, Heading, TextTable
-from concord.reports.writing.numbers import MISSING, count
+from concord.reports.text.numbers import MISSING, count
 
 NONE = "none"  # no number is enough
 MAX_GUARDRAILS = 20

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.results.presets import PresetList, convention_values
 from concord.reports.text.blocks import Block, Heading, TextTable
-from concord.reports.writing.numbers import setting
+from concord.reports.text.numbers import setting
 
 
 def describe(result: Conventions | PresetList) -> Iterator[Block]:

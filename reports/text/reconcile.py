@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from concord.metrics_core.results.reconcile import ConventionMatch, Reconciliation
 from concord.reports.text.blocks import Block, Heading, TextTable
-from concord.reports.writing.numbers import setting
+from concord.reports.text.numbers import setting
 
 MAX_MATCHES = 12
 _HEADER = ("value", "presets", "differs from the requested conventions")

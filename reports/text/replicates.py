@@ -1,107 +1,92 @@
-"""Would it hold if the models were trained again? The answer in sentences, for each primary metric."""
+"""Models with replicates: would the order hold if they were trained again? Sentences, and the rows of the report."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from concord.metrics_core.errors import in_words
 from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.replicates import (
     FEWEST_TRAININGS,
     ReplicatedDifference,
     Replicates,
 )
 from concord.metrics_core.results.words import PERCENT, digits, listed, number, percent
+from concord.reports.text import numbers
+from concord.reports.text.tables import MANY_MODELS
 
-_HARDLY = 0.001  # a chance below which no figure is told
+_MIN_CHANCE = 0.001  # smaller chances are not shown as a figure
 
 
 def replicate_answers(comparison: Comparison) -> Iterator[str]:
     """Yield the answers: the best model of each primary metric against baseline and runner-up."""
-    if (found := comparison.replicates) is not None:
-        for label in comparison.primary:
-            yield from _answers(label, comparison, found)
-        yield from _once(comparison, found)
+    replicates = comparison.replicates
+    if replicates is None:
+        return
+    for label in comparison.primary:
+        for ahead, behind in _compared_models(label, comparison, replicates):
+            if pair := comparison.retrained(ahead, behind, label):
+                sign = 1 if comparison.metric(label).higher_is_better else -1
+                # The order is that of means, which are over more users than differences.
+                is_behind = sign * (pair.difference or 0) < 0
+                yield f"On {label}, {_answer(pair.mirrored() if is_behind else pair, comparison)}"
+    once = [model for model in comparison.ranked if model not in replicates.models]
+    if once:
+        was, them = ("was", "it") if len(once) == 1 else ("were", "them")
+        yield f"{listed(once)} {was} trained once: no interval covers what another training of {them} would change."
+    if replicates.nested:
+        yield (
+            "Each training has users of its own, as folds have: the intervals rest on the means of trainings, which "
+            "share training data, so they are rather too short than too long."
+        )
 
 
-def _answers(label: str, comparison: Comparison, found: Replicates) -> Iterator[str]:
-    for ahead, behind in _asked(label, comparison, found):
-        if pair := comparison.retrained(ahead, behind, label):
-            sign = 1 if comparison.metric(label).higher_is_better else -1
-            turned = sign * (pair.difference or 0) < 0  # means are over more users than differences
-            yield f"On {label}, {_answer(pair.mirrored() if turned else pair, comparison)}"
-
-
-def _asked(label: str, comparison: Comparison, found: Replicates) -> list[tuple[str, str]]:
-    """The best model against runner-up and baseline; where all of these were trained once, the best that was not."""
+def _compared_models(
+    label: str, comparison: Comparison, replicates: Replicates
+) -> list[tuple[str, str]]:
+    """Return the best model against runner-up and baseline; if these have no replicates, the best that has some."""
     ranked = [*comparison.leaders(label), *comparison.others(label)]
     best, baseline = ranked[0], comparison.baseline
     pairs = [(best, other) for other in dict.fromkeys([*ranked[1:2], baseline]) if other != best]
     if any(comparison.retrained(a, b, label) for a, b in pairs):
         return pairs
-    first = next((model for model in ranked if model in found.models), best)
+    first = next((model for model in ranked if model in replicates.models), best)
     ahead, behind = sorted((first, baseline), key=ranked.index)
     return list(dict.fromkeys([(best, first), (ahead, behind)]))
 
 
 def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
-    """Of the best model, `a`, against another one."""
+    """Return whether the best model, `a`, stays ahead of another one."""
     best, rival = pair.a, pair.b
-    if pair.difference is None or pair.verdict in {"identical", "not_comparable"}:
-        alike = pair.verdict == "identical"
-        why = (
-            "neither is ahead: {} are identical for every user"
-            if alike
-            else "unknown: {} cannot be compared"
-        )
-        return f"{why.format(f'{best} and {rival}')}."
-    few = min(n for n in (pair.trainings_a, pair.trainings_b) if n > 1)
-    seen = f"{best} is {_gap(pair, comparison)} {rival}{{}}; {_turned(pair, comparison)}."
+    if pair.verdict == "identical":
+        return f"neither is ahead: {best} and {rival} are identical for every user."
+    if pair.difference is None or pair.verdict == "not_comparable":
+        return f"unknown: {best} and {rival} cannot be compared."
+    interval = _interval(pair, comparison)
+    gap = numbers.with_details(f"{best} is {_gap(pair, comparison)} {rival}", interval)
+    seen = f"{gap}; {_turned(pair, comparison)}."
     if pair.ci_low is None or pair.ci_high is None:
+        few = min(n for n in (pair.trainings_a, pair.trainings_b) if n > 1)
         why = "there is no interval"
         if few < FEWEST_TRAININGS:
             why = f"{few} trainings are too few for an interval (at least {FEWEST_TRAININGS})"
-        return f"unknown: {why}. {seen.format('')}"
+        return f"unknown: {why}. {seen}"
+    seen = f"Over {'new users and ' if pair.over_users else ''}new trainings {seen}"
     if pair.difference == 0:
-        return f"neither is ahead. {_over(pair)} {seen.format(f' ({_interval(pair, comparison)})')}"
-    seen = f"{_over(pair)} {seen.format(f' ({_interval(pair, comparison)})')}"
+        return f"neither is ahead. {seen}"
     if pair.ci_low <= 0 <= pair.ci_high:
-        settled = _what_would_settle(pair)
-        return f"not surely: {best} need not stay ahead of {rival}. {seen} {settled}"
+        return f"not surely: {best} need not stay ahead of {rival}. {seen} {_remedy(pair)}"
+    answer = f"yes: {best} can be expected to stay ahead of {rival}."
     if pair.p_adjusted is not None and pair.p_adjusted >= 1 - comparison.confidence:
-        of_all = sum(each.p is not None and each.primary for each in _all(comparison))
-        but = f"not once corrected for {in_words(of_all, 'comparison')}"
-        return f"not surely: {best} stays ahead of {rival} taken alone, but {but}. {seen}"
-    return f"yes: {best} can be expected to stay ahead of {rival}. {seen}"
-
-
-def _all(comparison: Comparison) -> tuple[ReplicatedDifference, ...]:
-    return comparison.replicates.pairs if comparison.replicates else ()
-
-
-def _turned(pair: ReplicatedDifference, comparison: Comparison) -> str:
-    """How often the order was the other one, and how probably one new training of each would turn it."""
-    once = min(pair.trainings_a, pair.trainings_b) == 1
-    trainings = "trainings" if once or _paired(pair, comparison) else "pairs of trainings"
-    seen = f"the order turned in {pair.turned or 'none'} of {pair.of} {trainings}"
-    if pair.chance is None:
-        return seen
-    chance = f"about {percent(pair.chance)}"
-    if pair.chance < _HARDLY:
-        chance = f"less than {percent(_HARDLY)}"
-    again = "another training" if once else "another training of each"
-    return f"{seen}, and {again} would turn it with a chance of {chance}"
-
-
-def _paired(pair: ReplicatedDifference, comparison: Comparison) -> bool:
-    found = comparison.replicates
-    return found is not None and found.paired and pair.trainings_a == pair.trainings_b
-
-
-def _over(pair: ReplicatedDifference) -> str:
-    return "Over new users and new trainings" if pair.over_users else "Over new trainings"
+        pairs = comparison.replicates.pairs if comparison.replicates else ()
+        n_tests = sum(each.p is not None and each.primary for each in pairs)
+        but = f"not once corrected for {in_words(n_tests, 'comparison')}"
+        answer = f"not surely: {best} stays ahead of {rival} taken alone, but {but}."
+    return f"{answer} {seen}"
 
 
 def _gap(pair: ReplicatedDifference, comparison: Comparison) -> str:
-    """`0.072 above`, in the digits of the intervals over users."""
+    """Return `0.072 above`, in the digits of the intervals over users."""
     gap = pair.difference or 0.0
     if gap == 0:
         return "level with"
@@ -110,56 +95,202 @@ def _gap(pair: ReplicatedDifference, comparison: Comparison) -> str:
 
 
 def _interval(pair: ReplicatedDifference, comparison: Comparison) -> str:
-    """Of what the best is above the other, or below."""
-    assert pair.ci_low is not None
-    assert pair.ci_high is not None
-    assert pair.difference is not None
+    """Return the interval of what the best is above the other, or below."""
+    if pair.ci_low is None or pair.ci_high is None:
+        return ""
     places = digits(comparison.pairs_of(pair.label))
     low, high = pair.ci_low, pair.ci_high
-    if pair.difference < 0:
+    if (pair.difference or 0.0) < 0:
         low, high = 0.0 - high, 0.0 - low
     level = f"{100 * comparison.confidence:.12g}{PERCENT}"
     return f"{level} interval {number(low, places)} to {number(high, places)}"
 
 
-def _what_would_settle(pair: ReplicatedDifference) -> str:
-    share = (
-        ""
-        if pair.share is None
-        else f"Trainings make {percent(pair.share)} of the variance of this difference: "
-    )
-    trainings, users = pair.trainings_needed, pair.users_needed
+def _turned(pair: ReplicatedDifference, comparison: Comparison) -> str:
+    """Return how often the order was the other one, and the chance that one new training of each turns it."""
+    replicates, once = comparison.replicates, min(pair.trainings_a, pair.trainings_b) == 1
+    is_paired = replicates and replicates.paired and pair.trainings_a == pair.trainings_b
+    trainings = "trainings" if once or is_paired else "pairs of trainings"
+    seen = f"the order turned in {pair.turned or 'none'} of {pair.of} {trainings}"
+    if pair.chance is None:
+        return seen
+    chance = f"about {percent(pair.chance)}"
+    if pair.chance < _MIN_CHANCE:
+        chance = f"less than {percent(_MIN_CHANCE)}"
+    each = "" if once else " of each"
+    return f"{seen}, and another training{each} would turn it with a chance of {chance}"
+
+
+def _remedy(pair: ReplicatedDifference) -> str:
+    """Return how many trainings or users would settle the order."""
+    trainings, users, share = pair.trainings_needed, pair.users_needed, ""
+    if pair.share is not None:
+        share = f"Trainings make {percent(pair.share)} of the variance of this difference: "
     if trainings is None and users is None:
-        return _begun(f"{share}neither more trainings nor more users alone would settle it.")
+        text = f"{share}neither more trainings nor more users alone would settle it."
+        return text[:1].upper() + text[1:]
     ways, other = [], ""
     if trainings is not None:
         once = min(pair.trainings_a, pair.trainings_b) == 1
         ways.append(f"{trainings} trainings{'' if once else ' of each'}")
-    elif users is not None:
+    else:
         other = "; more trainings alone would not"
     if users is not None:
         ways.append(f"{users:,} users")
     elif pair.over_users:
         other = "; more users alone would not"
-    settle = f"{share}{' or '.join(ways)} would settle it, were all else as it is{other}."
-    return _begun(settle)
+    return f"{share}{' or '.join(ways)} would settle it, were all else as it is{other}."
 
 
-def _begun(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
+def answers(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return (answer, what it rests on) for each sentence."""
+    parts = (sentence.partition(". ") for sentence in comparison.replicate_answers)
+    return [(f"{head}{dot.rstrip()}", rest) for head, dot, rest in parts]
 
 
-def _once(comparison: Comparison, found: Replicates) -> Iterator[str]:
-    """Models of which one training stands for all."""
-    once = [model for model in comparison.ranked if model not in found.models]
-    if once:
-        was = "was" if len(once) == 1 else "were"
-        yield (
-            f"{listed(once)} {was} trained once: no interval covers what another training of "
-            f"{'it' if len(once) == 1 else 'them'} would change."
+@dataclass(frozen=True)
+class Row:
+    """A pair on a label, over users only and over new trainings, as texts."""
+
+    users: Difference
+    pair: ReplicatedDifference
+    difference: str
+    over_users: str
+    over_trainings: str
+    degrees: str
+    remedy: str
+
+
+def model_count(comparison: Comparison) -> str:
+    """Return `3, of 8 trainings`; the number of models if each was trained once."""
+    models = f"{len(comparison.ranked)}"
+    return f"{models}, of {len(comparison.lists)} trainings" if comparison.replicates else models
+
+
+def means(comparison: Comparison, model: str, label: str) -> Sequence[float | None]:
+    """Return the means of single trainings of a model."""
+    score = comparison.replicates.score(model, label) if comparison.replicates else None
+    return score.means if score else (comparison.score(model, label).mean,)
+
+
+def sorted_means(comparison: Comparison, model: str, label: str) -> str:
+    """Return the means of single trainings from the lowest to the highest; empty if there is one."""
+    if comparison.replicates is None or comparison.replicates.score(model, label) is None:
+        return ""
+    digits = numbers.mean_digits(comparison, label)
+    known = sorted(mean for mean in means(comparison, model, label) if mean is not None)
+    return ", ".join(numbers.number(mean, digits) for mean in known)
+
+
+def interval_over_trainings(comparison: Comparison, model: str, label: str) -> str:
+    """Return the interval of a model's mean over new trainings, or why there is none."""
+    score = comparison.replicates.score(model, label) if comparison.replicates else None
+    if score is None:
+        return "trained once"
+    digits = numbers.mean_digits(comparison, label)
+    n = len(score.means)
+    return numbers.interval(score.ci_low, score.ci_high, digits) or _no_interval(n)
+
+
+def _no_interval(n: int) -> str:
+    return "too few for an interval" if n < FEWEST_TRAININGS else numbers.MISSING
+
+
+def rows(comparison: Comparison, label: str) -> list[Row]:
+    """Return the pairs with a replicated model; with many models those with the baseline only."""
+    few = len(comparison.ranked) < MANY_MODELS
+    pairs = [pair for pair in comparison.pairs_of(label) if few or pair.vs_baseline]
+    return [row for pair in pairs if (row := row_of(comparison, pair)) is not None]
+
+
+def other_rows(comparison: Comparison) -> list[Row]:
+    """Return the pairs of all labels that are not primary."""
+    others = [label for label in comparison.labels if label not in comparison.primary]
+    return [row for label in others for row in rows(comparison, label)]
+
+
+def row_of(comparison: Comparison, users: Difference) -> Row | None:
+    """Return a difference over users with that over new trainings; None if both models were trained once."""
+    pair = comparison.retrained(users.a, users.b, users.label)
+    if pair is None:
+        return None
+    digits = numbers.difference_digits(comparison, pair.label)
+    few = min(n for n in (pair.trainings_a, pair.trainings_b) if n > 1)
+    df = pair.trainings_df
+    return Row(
+        users=users,
+        pair=pair,
+        difference=numbers.signed(pair.difference, digits),
+        over_users=numbers.signed_interval(users.ci_low, users.ci_high, digits) or numbers.MISSING,
+        over_trainings=numbers.signed_interval(pair.ci_low, pair.ci_high, digits)
+        or _no_interval(few),
+        degrees=numbers.MISSING if df is None else f"{df:.1f}".removesuffix(".0"),
+        remedy=_short_remedy(pair),
+    )
+
+
+def _short_remedy(pair: ReplicatedDifference) -> str:
+    ways = [] if pair.trainings_needed is None else [f"{pair.trainings_needed} trainings each"]
+    ways += [] if pair.users_needed is None else [f"{pair.users_needed:,} users"]
+    if ways:
+        return " or ".join(ways)
+    if pair.ci_low is None or pair.ci_high is None:
+        return f"{FEWEST_TRAININGS} trainings, for an interval"
+    return "neither alone" if pair.ci_low <= 0 <= pair.ci_high else "settled"
+
+
+def covers(row: Row) -> str:
+    """Return what the interval over new trainings covers."""
+    return "users and new trainings" if row.pair.over_users else "new trainings"
+
+
+def single_differences(comparison: Comparison, model: str, label: str) -> list[float]:
+    """Return the differences of single trainings to the baseline, in their order.
+
+    Training by training if they are paired; else to the baseline's mean, or of the model's mean to each training of
+    the baseline if only that has several.
+    """
+    replicates = comparison.replicates
+    assert replicates is not None
+    own, baseline = (means(comparison, name, label) for name in (model, comparison.baseline))
+    if len(own) == 1:
+        pairs = [(own[0], mean) for mean in baseline] if len(baseline) > 1 else []
+    elif replicates.paired and len(own) == len(baseline):
+        pairs = list(zip(own, baseline, strict=True))
+    else:
+        pairs = [(mean, comparison.score(comparison.baseline, label).mean) for mean in own]
+    return [a - b for a, b in pairs if a is not None and b is not None]
+
+
+def users_df(comparison: Comparison) -> str:
+    """Return the degrees of freedom of the users' part: `299`, or `250 to 299` if metrics differ in their users."""
+    counts = sorted({pair.n_users - 1 for pair in comparison.pairs if pair.ci_low is not None})
+    return " to ".join(f"{n:,}" for n in dict.fromkeys((*counts[:1], *counts[-1:]))) or "none"
+
+
+def lede(comparison: Comparison) -> str:
+    """Return what each of the two intervals covers, and on how many degrees of freedom it rests."""
+    replicates = comparison.replicates
+    assert replicates is not None
+    sentences = [
+        "The interval over users only says what other users would change, each model as it was trained. The interval "
+        "over users and new trainings says what training again would change, too. Both are of the difference of means, "
+        "over all trainings that could be: a single new training may lie outside. They take trainings to vary about as far up "
+        "as down: a failure that none of these trainings had is in no interval."
+    ]
+    if replicates.nested:
+        sentences.append(
+            "Each training has users of its own, so the spread of trainings holds that of users: trainings − 1 degrees "
+            "of freedom (df)."
         )
-    if found.nested:
-        yield (
-            "Each training has users of its own, as folds have: the intervals rest on the means of trainings, which "
-            "share training data, so they are rather too short than too long."
+    else:
+        welch = ", by the formula of Welch where both models were trained several times"
+        welch = "" if replicates.paired else welch
+        sentences.append(f"Degrees of freedom (df): users − 1, and trainings − 1{welch}.")
+    few = [model for model, lists in replicates.models.items() if len(lists) < FEWEST_TRAININGS]
+    if few:
+        sentences.append(
+            f"{listed(few)} {'was' if len(few) == 1 else 'were'} trained twice: too few for an interval over new "
+            f"trainings, which takes {FEWEST_TRAININGS}."
         )
+    return " ".join(sentences)

@@ -7,8 +7,8 @@ from concord.metrics_core.results.study import Answer, Cell, FriedmanTest, Pair,
 from concord.metrics_core.results.words import listed
 from concord.metrics_core.stats import data_sets as rank_tests
 from concord.metrics_core.stats.data_sets import MIN_DATASETS
+from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, Heading, TextTable
-from concord.reports.writing import numbers
 
 WAY_NAMES: Mapping[Way, str] = {
     "mean": "mean",

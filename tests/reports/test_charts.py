@@ -23,7 +23,7 @@ from concord.reports.charts.svg import COLOURS
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import tradeoff_chart
 from concord.reports.charts.trainings import training_chart
-from concord.reports.sections.panel import entries
+from concord.reports.text.panel import entries
 from tests.metrics_core.analyses import plan_data
 from tests.reports.samples import sample
 from tests.reports.samples.sample_history import HISTORY

@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.history import Setting
 from concord.reports.comment import Comment, marker, render_comment
-from concord.reports.writing.markdown import COMMENT_LIMIT
+from concord.reports.text.markdown import COMMENT_LIMIT
 from tests.reports.samples import sample
 from tests.reports.samples.sample_comment import change, in_segment, since
 from tests.reports.samples.typed import typed

@@ -8,7 +8,7 @@ import pytest
 
 import concord as cc
 from concord.reports.page import render_html
-from concord.reports.sections.folding import fold_note, folded
+from concord.reports.text.folding import fold_models, fold_note
 
 
 def _compared(models: int) -> cc.Comparison:
@@ -30,7 +30,7 @@ def many() -> cc.Comparison:
 def test_the_best_the_leaders_the_baseline_and_those_asked_for_are_shown(
     many: cc.Comparison,
 ) -> None:
-    recommended = folded(many, ["m035"])
+    recommended = fold_models(many, ["m035"])
 
     best = [f"m{n:03}" for n in range(15)]
     assert list(recommended.models) == [*best, "m029", "m035", "m039"]
@@ -43,7 +43,7 @@ def test_the_best_the_leaders_the_baseline_and_those_asked_for_are_shown(
 def test_up_to_30_models_nothing_is_folded() -> None:
     few = _compared(30)
 
-    assert folded(few, ()) is few
+    assert fold_models(few, ()) is few
     assert not fold_note(few, few)
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from concord.reports.writing.markdown import COMMENT_LIMIT, words
+from concord.reports.text.markdown import COMMENT_LIMIT, escape_markdown
 from tests.reports.samples import sample
 from tests.reports.samples.rendered import markdown
 
@@ -60,4 +60,4 @@ def test_many_models_with_long_names_fit_in_a_comment_with_a_note() -> None:
 )
 def test_names_become_no_markup_notify_nobody_and_link_nowhere(text: str, recommended: str) -> None:
     """GitHub and GitLab look for these in text as it is shown, so no escape stops them; a break inside does."""
-    assert words(text) == recommended
+    assert escape_markdown(text) == recommended

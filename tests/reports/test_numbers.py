@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from concord.reports.writing.numbers import (
+from concord.reports.text.numbers import (
     MINUS,
     MISSING,
     count,

@@ -13,9 +13,8 @@ import concord as cc
 from concord.metrics_core.results.comparison_parts import MIRROR
 from concord.metrics_core.results.history import History, InputChange
 from concord.reports.charts.history import history_chart, turned
-from concord.reports.history_page import render_history
-from concord.reports.page import prose, render_html
-from concord.reports.writing.verdicts import VERDICTS
+from concord.reports.page import prose, render_history, render_html
+from concord.reports.text.verdict_styles import VERDICTS
 from tests.metrics_core.analyses.chosen_means import comparison_of
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup

@@ -7,7 +7,7 @@ import pytest
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.charts.bump import Frame, bump_chart, has_chart
-from concord.reports.sections.panel import Entry, entries, lines, names_and_meanings
+from concord.reports.text.panel import Entry, entries, lines, names_and_meanings
 from tests.reports.samples import sample
 from tests.reports.samples.typed import typed
 

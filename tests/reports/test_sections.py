@@ -10,11 +10,11 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.reports.charts.distributions import drawn, rows
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import sentence, tradeoff_chart
-from concord.reports.sections.costs import costs
-from concord.reports.sections.segments import entries, grids
-from concord.reports.sections.summary import leaders, thresholds, too_close
-from concord.reports.sections.tables import likely
-from concord.reports.sections.warnings import no_signs
+from concord.reports.text.costs import costs
+from concord.reports.text.quality import no_signs
+from concord.reports.text.segments import entries, grids
+from concord.reports.text.summary import leaders, thresholds, too_close
+from concord.reports.text.tables import likely
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, markdown

@@ -12,10 +12,7 @@ from pathlib import Path
 import pytest
 
 from concord.reports.comment import Comment, render_comment
-from concord.reports.history_page import render_history
-from concord.reports.markdown import render_markdown
-from concord.reports.notebook import render_notebook
-from concord.reports.page import render_html
+from concord.reports.page import render_history, render_html, render_markdown, render_notebook
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, latex, markdown

@@ -8,10 +8,9 @@ import pytest
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_tables import exports
 from concord.reports.charts.trainings import training_chart
-from concord.reports.markdown import render_markdown
-from concord.reports.notebook import render_notebook
-from concord.reports.sections import trainings
-from concord.reports.writing.numbers import difference_digits_of, signed
+from concord.reports.page import render_markdown, render_notebook
+from concord.reports.text import replicates as trainings
+from concord.reports.text.numbers import difference_digits, signed
 from tests.reports.samples import sample
 from tests.reports.samples.rendered import html
 from tests.reports.samples.trained import trained
@@ -24,7 +23,7 @@ QUESTION = "Would it hold if trained again?"
 def _gaps(comparison: Comparison, model: str) -> list[str]:
     """The means of single trainings minus that of the baseline."""
     assert comparison.replicates is not None
-    score, digits = comparison.replicates.score(model, LABEL), difference_digits_of(comparison, LABEL)  # fmt: skip
+    score, digits = comparison.replicates.score(model, LABEL), difference_digits(comparison, LABEL)  # fmt: skip
     baseline = comparison.score("pop", LABEL).mean
     assert score is not None
     assert baseline is not None
@@ -63,14 +62,14 @@ def test_paired_trainings_are_compared_with_their_own_seed() -> None:
     assert als is not None
     assert pop is not None
 
-    recommended = trainings.shown(comparison, "als", LABEL)
+    recommended = trainings.single_differences(comparison, "als", LABEL)
 
     assert recommended == [a - b for a, b in zip(als.means, pop.means, strict=True) if a and b]
 
 
 def test_a_model_of_one_training_is_compared_with_each_of_the_baseline() -> None:
-    assert len(trainings.shown(trained((3, 1, 3)), "ease", LABEL)) == 3
-    assert len(trainings.shown(trained((3, 1, 1)), "ease", LABEL)) == 0
+    assert len(trainings.single_differences(trained((3, 1, 3)), "ease", LABEL)) == 3
+    assert len(trainings.single_differences(trained((3, 1, 1)), "ease", LABEL)) == 0
 
 
 def test_names_are_text_in_markdown() -> None:

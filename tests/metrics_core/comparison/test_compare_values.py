@@ -14,7 +14,7 @@ import concord as cc
 from concord.metrics_core.results.comparison_tables import exports
 from concord.metrics_core.results.stored import from_content, to_json
 from concord.metrics_core.stats.adjustment import max_t
-from concord.reports.markdown import render_markdown
+from concord.reports.page import render_markdown
 from tests.metrics_core.defined import defined
 
 # Average precision of runs 125 and 126 of TREC-8 ad hoc on its 50 topics, anonymised. Source: Urbano, Lima & Hanjalic

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from concord.metrics_core.comparison.gate import decide, guarded, joined, successes, with_unmatched
 from concord.metrics_core.results.gate import Decision, Guardrail, Kind, Measured, UnmatchedModels
 from concord.metrics_core.results.words import PERCENT
-from concord.reports.sections import gate
+from concord.reports.text import gate
 from tests.metrics_core.comparison import gate_reference
 
 
@@ -262,7 +262,7 @@ def test_without_a_model_to_decide_on_there_is_no_decision() -> None:
     decision = decided({})
 
     assert (decision.outcome, gate.head(decision)) == ("undecided", "no decision")
-    assert "there is no model beside it" in gate.first(decision)
+    assert "there is no model beside it" in gate.first_line(decision)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 import concord
 from concord.metrics_core.results.stored import from_content, to_content
-from concord.reports.writing.verdicts import VERDICTS
+from concord.reports.text.verdict_styles import VERDICTS
 
 USERS = range(30)
 TRUTH = pl.DataFrame({"user": USERS, "item": ["a"] * len(USERS)})

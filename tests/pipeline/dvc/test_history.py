@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from concord.pipeline.dvc.history import history
-from concord.reports.history_page import render_history
+from concord.reports.page import render_history
 from tests.pipeline.dvc.revisions import (
     SECOND,
     cache_without,

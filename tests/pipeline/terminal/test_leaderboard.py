@@ -12,7 +12,7 @@ from rich.console import Console
 import concord as cc
 from concord.metrics_core.results.comparison import Comparison
 from concord.pipeline.terminal.leaderboard import print_leaderboard
-from concord.reports.writing.numbers import signed_interval
+from concord.reports.text.numbers import signed_interval
 from tests.reports.samples.trained import trained
 
 PRIMARY = ["nDCG@3", "R@3", "P@3", "RR@3", "AP@3", "Hit@3"]

@@ -4,8 +4,7 @@ import json
 from functools import cache
 
 from concord.reports.latex import render_latex
-from concord.reports.markdown import render_markdown
-from concord.reports.page import render_html
+from concord.reports.page import render_html, render_markdown
 from tests.reports.samples.sample import Content
 from tests.reports.samples.typed import typed
 

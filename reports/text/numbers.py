@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from typing import Protocol
 
 from concord.metrics_core.results.comparison import Comparison, in_unit_interval
 from concord.metrics_core.results.words import MINUS as MINUS
@@ -12,13 +13,21 @@ MISSING = "\N{EN DASH}"
 SMALLEST_P = 0.0001
 
 
-def digits_of(comparison: Comparison, label: str) -> int:
+class WithDifference(WithInterval, Protocol):
+    """A difference with an interval, both of which may be missing."""
+
+    @property
+    def difference(self) -> float | None:
+        """The difference."""
+
+
+def mean_digits(comparison: Comparison, label: str) -> int:
     """Return the decimals of the means of a metric."""
     known = comparison.precision[label]
     return _decimals(known.means, is_share=known.in_unit_interval)
 
 
-def difference_digits_of(comparison: Comparison, label: str) -> int:
+def difference_digits(comparison: Comparison, label: str) -> int:
     """Return the decimals of the differences of a metric."""
     known = comparison.precision[label]
     return _decimals(known.differences, is_share=known.in_unit_interval)
@@ -35,26 +44,43 @@ def _decimals(half: float | None, *, is_share: bool) -> int:
 
 
 def number(value: float | None, digits: int) -> str:
-    return MISSING if value is None else _fixed(value, digits)
+    """Return the number without a minus sign if it rounds to zero; a dash if it is missing."""
+    if value is None:
+        return MISSING
+    text = f"{abs(value):,.{digits}f}"
+    return f"{MINUS}{text}" if value < 0 and text.strip("0.,") else text
 
 
 def signed(value: float | None, digits: int) -> str:
     """Return such as `+0.0123` or `−0.0123`; no sign if the number rounds to zero."""
-    if value is None:
-        return MISSING
-    text = _fixed(value, digits)
-    return text if text.startswith(MINUS) or not text.strip("0.") else f"+{text}"
+    text = number(value, digits)
+    return text if value is None or value < 0 or not text.strip("0.") else f"+{text}"
 
 
 def interval(low: float | None, high: float | None, digits: int) -> str:
-    return "" if low is None or high is None else f"{_fixed(low, digits)} to {_fixed(high, digits)}"
+    """Return such as `0.230 to 0.254`; empty if there is no interval."""
+    return "" if None in (low, high) else f"{number(low, digits)} to {number(high, digits)}"
 
 
 def signed_interval(low: float | None, high: float | None, digits: int) -> str:
-    return "" if low is None or high is None else f"{signed(low, digits)} to {signed(high, digits)}"
+    """Return such as `−0.002 to +0.005`; empty if there is no interval."""
+    return "" if None in (low, high) else f"{signed(low, digits)} to {signed(high, digits)}"
+
+
+def with_details(text: str, *details: str) -> str:
+    """Return such as `0.242 (0.230 to 0.254, +15.2 %)`; without brackets if all details are empty."""
+    joined = ", ".join(filter(None, details))
+    return f"{text} ({joined})" if joined else text
+
+
+def difference_with_interval(row: WithDifference, digits: int, *details: str) -> str:
+    """Return such as `+0.012 (+0.008 to +0.016)`."""
+    span = signed_interval(row.ci_low, row.ci_high, digits)
+    return with_details(signed(row.difference, digits), span, *details)
 
 
 def relative(value: float | None) -> str:
+    """Return a relative difference in percent, such as `+67.8 %`."""
     return MISSING if value is None else signed(100 * value, 1) + PERCENT
 
 
@@ -62,25 +88,21 @@ def share(value: float | None) -> str:
     """Return a share in percent; a positive share is never shown as 0.0 %."""
     if value is None:
         return MISSING
-    return ("< 0.1" if 0 < value < 0.0005 else _fixed(100 * value, 1)) + PERCENT  # noqa: PLR2004 - half of 0.1 %
-
-
-def who(users: int, requests: int | None) -> str:
-    """Return such as `1,192 users`, or `12,345 requests of 1,192 users`."""
-    of = "" if requests is None else f"{count(requests)} requests of "
-    return f"{of}{count(users)} users"
+    return ("< 0.1" if 0 < value < 0.0005 else number(100 * value, 1)) + PERCENT  # noqa: PLR2004 - half of 0.1 %
 
 
 def count(value: int | None) -> str:
+    """Return such as `1,192`."""
     return MISSING if value is None else f"{value:,}"
 
 
 def p_value(p: float | None) -> str:
+    """Return two significant digits of a p-value, or its bound."""
     if p is None:
         return MISSING
     if p < SMALLEST_P:
         return f"< {SMALLEST_P:.4f}"
-    return _fixed(p, 4 if p < 0.01 else 3 if p < 0.1 else 2)  # noqa: PLR2004 - two significant digits
+    return number(p, 4 if p < 0.01 else 3 if p < 0.1 else 2)  # noqa: PLR2004 - two significant digits
 
 
 def exact(value: float) -> str:
@@ -95,6 +117,8 @@ def setting(value: object) -> str:
     return "null" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _fixed(value: float, digits: int) -> str:
-    text = f"{abs(value):,.{digits}f}"
-    return f"{MINUS}{text}" if value < 0 and text.strip("0.,") else text
+def join_first(names: Iterable[str], most: int) -> str:
+    """Return such as `als, ease and 3 more`."""
+    first = list(names)
+    more = f" and {len(first) - most} more" if len(first) > most else ""
+    return ", ".join(first[:most]) + more

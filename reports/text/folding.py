@@ -1,24 +1,27 @@
-"""Reports of many models: charts and pairs show the best, the baseline and the models that were asked for."""
+"""Reports of many models: charts and pairs show the best, the baseline and the requested models."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 
 from concord.metrics_core.results.comparison import Comparison
 
-MOST_MODELS = 30  # of which all pairs and lines are shown
-_BEST = 15
+_MAX_MODELS = 30  # of which all pairs and lines are shown
+_N_BEST = 15
 
 
-def folded(comparison: Comparison, asked: Iterable[str]) -> Comparison:
+def fold_models(comparison: Comparison, requested: Iterable[str]) -> Comparison:
     """Return the comparison of the models that charts and pairs show; all of them up to 30.
 
-    asked : models that are shown wherever they stand; a gate asks for those that it names, if it names few
+    Parameters
+    ----------
+    requested : iterable of str
+        Models that are shown whatever their rank; the models that a gate names are, too, if they are few.
     """
-    if len(comparison.models) <= MOST_MODELS:
+    if len(comparison.models) <= _MAX_MODELS:
         return comparison
-    shown = {*comparison.ranked[:_BEST], comparison.baseline, *asked}
+    shown = {*comparison.ranked[:_N_BEST], comparison.baseline, *requested}
     shown.update(*(comparison.leaders(label) for label in comparison.primary))
-    if comparison.gate and len(comparison.gate.models) <= _BEST:
+    if comparison.gate and len(comparison.gate.models) <= _N_BEST:
         shown.update(each.model for each in comparison.gate.models)
     return replace(
         comparison,
@@ -34,7 +37,7 @@ def fold_note(comparison: Comparison, shown: Comparison) -> str:
     if shown is comparison:
         return ""
     return (
-        f"{len(shown.models)} of {len(comparison.models):,} models are shown here: the best {_BEST} on"
+        f"{len(shown.models)} of {len(comparison.models):,} models are shown here: the best {_N_BEST} on"
         f" {comparison.primary[0]}, the leaders of the other primary metrics, {comparison.baseline}, and those that were"
         " asked for. The leaderboard and the tables of differences hold all models, the files of the comparison all pairs."
     )

@@ -1,1 +1,0 @@
-"""What stands in each section of the page, as rows of text."""

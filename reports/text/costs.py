@@ -1,0 +1,83 @@
+"""What the leading models cost: on which metrics and in which segments they are worse than the baseline."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference
+from concord.reports.text import numbers
+from concord.reports.text.numbers import join_first
+
+_MAX_LABELS, _MAX_GROUPS, _MAX_LEADERS = 4, 3, 3  # in one sentence; models
+_DIGITS_WITHOUT_INTERVAL = 3
+
+
+def costs(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return (models, what they cost) for models other than the baseline that lead on a primary metric."""
+    leaders = [model for label in comparison.primary for model in comparison.leaders(label)]
+    models = [model for model in dict.fromkeys(leaders) if model != comparison.baseline]
+    found: dict[str, list[str]] = {}
+    for model in models[:_MAX_LEADERS]:
+        found.setdefault(_cost(comparison, model), []).append(model)
+    return [(" and ".join(models), cost) for cost, models in found.items()]
+
+
+def _cost(comparison: Comparison, model: str) -> str:
+    labels = join_first(_worse_labels(comparison, model), _MAX_LABELS)
+    groups = join_first(_worse_segments(comparison, model), _MAX_GROUPS)
+    if labels or groups:
+        parts = "; and on ".join(filter(None, (labels, groups)))
+        return f"worse than {comparison.baseline} on {parts}."
+    n_segments = sum(len(entry.segments) for entry in comparison.segments)
+    segments = f", in none of {n_segments} segments" if n_segments else ""
+    return (
+        f"significantly worse than {comparison.baseline} on none of {len(comparison.labels)} metrics and cutoffs{segments}. "
+        "What is not significant may still be a loss."
+    )
+
+
+def _worse_labels(comparison: Comparison, model: str) -> Iterator[str]:
+    """Yield each metric once, the largest relative loss first: at the main cutoff, if it is worse there."""
+    by_stem: dict[str, list[Difference]] = {}
+    for label in comparison.labels:
+        pair = comparison.difference(model, comparison.baseline, label)
+        if pair is not None and pair.verdict.startswith("worse"):
+            by_stem.setdefault(comparison.metric(label).stem, []).append(pair)
+    rows = []
+    for pairs in by_stem.values():
+        at_main = [d for d in pairs if comparison.metric(d.label).k == comparison.main_cutoff]
+        first = (at_main or pairs)[0]
+        rows.append((first, [f"@{comparison.metric(d.label).k}" for d in pairs if d is not first]))
+    rows.sort(key=lambda row: -abs(row[0].relative or 0.0))
+    for pair, cutoffs in rows:
+        digits = _DIGITS_WITHOUT_INTERVAL
+        if pair.ci_low is not None:
+            digits = numbers.decimals([pair], [pair.mean_a, pair.mean_b])
+        parts = [*_slightly(pair.verdict), numbers.signed(pair.difference, digits)]
+        if pair.relative is not None:
+            parts.append(numbers.relative(pair.relative))
+        if not comparison.metric(pair.label).higher_is_better:
+            parts.append("lower is better")
+        if cutoffs:
+            parts.append(f"also {' '.join(cutoffs)}")
+        yield f"{pair.label} ({', '.join(parts)})"
+
+
+def _worse_segments(comparison: Comparison, model: str) -> Iterator[str]:
+    """Yield the segments in which the model is worse, the largest loss first."""
+    rows = [
+        (entry.name, cell)
+        for entry in comparison.segments
+        for cell in entry.cells
+        if cell.model == model and cell.verdict is not None and cell.verdict.startswith("worse")
+    ]
+    rows.sort(key=lambda row: -abs(row[1].difference or 0.0))
+    for name, cell in rows:
+        interval = SimpleNamespace(ci_low=cell.diff_low, ci_high=cell.diff_high)
+        digits = numbers.decimals([interval], [cell.mean])
+        parts = [*_slightly(cell.verdict), numbers.signed(cell.difference, digits)]
+        yield f"{cell.label} of {name} “{cell.segment}” ({', '.join(parts)})"
+
+
+def _slightly(verdict: str | None) -> list[str]:
+    return ["slightly"] if verdict == "worse_below_threshold" else []

@@ -1,0 +1,92 @@
+"""Pieces of Markdown: escaped text, tables, folded parts, and no more than a comment may hold."""
+
+import re
+from collections.abc import Callable, Sequence
+
+COMMENT_LIMIT = 65_535  # characters of a comment on GitHub
+MIN_ROWS = 3
+_MAX_ROWS = (200, 50, 25, 10, MIN_ROWS)  # of each table
+_MAX_CELL, _MAX_SENTENCE = 300, 3000  # characters: names come from files
+_SPECIAL = re.compile(r"([\\`*_\[\]|#~!$])")
+_BREAK = "\N{ZERO WIDTH SPACE}"
+# Names and addresses are looked for in the text as it is shown, behind every escape: only a break inside stops that.
+# What stands before counts in ASCII, as there: `é@team` is a mention.
+_LINKED = re.compile(
+    r"(?<![A-Za-z0-9_])[@#!~$%&](?=[\w\"])"  # @team, #12, !12, ~label, $12, %milestone, &12
+    r"|(?<=\w)@(?=[\w-]+\.\w)"  # a@b.c
+    r"|(?<=\w)[#!](?=\d)"  # owner/project#12
+    r"|\bGH-(?=\d)"
+    r"|:(?=//)|:(?=[\w+-]+:)"  # addresses, and pictures such as :smile:
+    r"|\bwww(?=\.)",
+    re.IGNORECASE,
+)
+
+
+def escape_markdown(text: str) -> str:
+    """Return the text so that no table cell, tag, link, mention, formula or emphasis can come of it.
+
+    Characters that cannot be printed are shown by their code.
+    """
+    one_line = " ".join(str(text).split())
+    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in one_line)
+    broken = _LINKED.sub(lambda match: match[0] + _BREAK, shown)
+    plain = broken.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _SPECIAL.sub(r"\\\1", plain).replace(_BREAK, "&#8203;")
+
+
+def fit_comment(render: Callable[[int], str]) -> str:
+    """Return the text with the most rows per table that fits in a comment; with the fewest if none does."""
+    text = ""
+    for max_rows in _MAX_ROWS:
+        text = render(max_rows)
+        if len(text) <= COMMENT_LIMIT:
+            break
+    return text
+
+
+def cell(text: str) -> str:
+    """Return escaped text, cut if a name would fill the comment."""
+    return escape_markdown(_cut(text, _MAX_CELL))
+
+
+def sentence(text: str) -> str:
+    """Return escaped text with several names."""
+    return escape_markdown(_cut(text, _MAX_SENTENCE))
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def table(heads: str, rows: Sequence[Sequence[str]], max_rows: int) -> str:
+    """Return the first rows, and how many there are more.
+
+    Parameters
+    ----------
+    heads : str
+        Headers divided by `;`; `>` begins that of a column of numbers.
+    """
+    names = heads.split(";")
+    rule = "|".join("--:" if name.startswith(">") else ":--" for name in names)
+    lines = [_line([name.removeprefix(">") for name in names]), f"|{rule}|"]
+    lines += [_line(row) for row in rows[:max_rows]]
+    return "\n".join(lines) + _more(len(rows) - max_rows)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(map(cell, cells))} |"
+
+
+def bullets(sentences: Sequence[str], max_rows: int) -> str:
+    """Return the first sentences, and how many there are more."""
+    lines = "\n".join(f"- {sentence(text)}" for text in sentences[:max_rows])
+    return lines + _more(len(sentences) - max_rows)
+
+
+def _more(n: int) -> str:
+    return f"\n\n… and {n:,} more." if n > 0 else ""
+
+
+def folded(title: str, content: str) -> str:
+    """Return a part that a click opens."""
+    return f"<details><summary>{cell(title)}</summary>\n\n{content}\n\n</details>"

@@ -1,0 +1,145 @@
+"""The convention panel in words: what each library would report, which pairs flip, which verdicts change."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Definition, LeftOut, PanelEntry
+from concord.reports.text.numbers import MISSING, mean_digits, number
+from concord.reports.text.tables import MANY_MODELS
+from concord.reports.text.verdict_styles import VERDICTS
+
+_MODELS_OF_MANY = 5  # models in table and chart from MANY_MODELS on
+_MAX_CHANGES = 4  # pairs or verdicts in one cell
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A primary metric under all its definitions, the pinned one first, then by distance from it."""
+
+    metric: str
+    sentence: str
+    models: list[str]
+    definitions: list[Definition]
+    left_out: Sequence[LeftOut]
+
+    @property
+    def pinned(self) -> Definition:
+        """The definition of the comparison itself."""
+        return self.definitions[0]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The value and rank of a model; `moved` if the rank is not the one as pinned."""
+
+    value: float | None
+    text: str
+    rank: str
+    moved: bool
+
+
+@dataclass(frozen=True)
+class Change:
+    """A verdict against the baseline, as pinned and under another definition."""
+
+    model: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """A definition with its first few flips (now above, now below) and changes; `more_…` counts the others."""
+
+    names: list[str]
+    says: str
+    top_two_hold: bool
+    without_value: bool
+    cells: list[Cell]
+    top: str
+    flips: list[tuple[str, str]]
+    more_flips: int
+    changes: list[Change]
+    more_changes: int
+
+
+def entries(comparison: Comparison) -> list[Entry]:
+    """Return an entry per primary metric with a panel."""
+    return [_entry(comparison, row) for row in comparison.panel]
+
+
+def names_and_meanings(panel: Sequence[Entry]) -> dict[str, str]:
+    """Return what the names of the definitions stand for, if the comparison has it."""
+    definitions = (definition for entry in panel for definition in entry.definitions)
+    return dict(
+        sorted(pair for d in definitions for pair in zip(d.presets, d.stands_for, strict=False))
+    )
+
+
+def _entry(comparison: Comparison, row: PanelEntry) -> Entry:
+    pinned, *others = row.definitions
+    ranked = _by_rank(pinned.ranks, comparison.ranked)
+    return Entry(
+        metric=row.metric,
+        sentence=row.sentence,
+        models=ranked if len(ranked) < MANY_MODELS else ranked[:_MODELS_OF_MANY],
+        definitions=[pinned, *sorted(others, key=lambda each: _distance(each, pinned))],
+        left_out=row.left_out,
+    )
+
+
+def _by_rank(ranks: Mapping[str, int | None], models: Sequence[str]) -> list[str]:
+    return sorted(models, key=lambda model: (ranks[model] is None, ranks[model] or 0))
+
+
+def _distance(definition: Definition, pinned: Definition) -> float:
+    """Return the greatest change of a model's value."""
+    pairs = [(definition.values[model], value) for model, value in pinned.values.items()]
+    changes = (abs(a - b) for a, b in pairs if a is not None and b is not None)
+    return max(changes, default=math.inf)
+
+
+def lines(comparison: Comparison, entry: Entry) -> list[Line]:
+    """Return a line per definition."""
+    digits = mean_digits(comparison, entry.metric)
+    return [_line(entry, definition, digits) for definition in entry.definitions]
+
+
+def _line(entry: Entry, definition: Definition, digits: int) -> Line:
+    flips = sorted(definition.flips, key=lambda pair: not set(pair) <= set(entry.models))
+    changed = sorted(definition.verdicts_changed, key=lambda model: model not in entry.models)
+    as_pinned = _by_rank(entry.pinned.ranks, list(definition.ranks))  # the order of tied models
+    top = _by_rank(definition.ranks, as_pinned)[:2]
+    return Line(
+        names=names_of(definition),
+        says=definition.says,
+        top_two_hold=definition.top_two_hold,
+        without_value=any(definition.ranks[model] is None for model in entry.models),
+        cells=[_cell(entry, definition, model, digits) for model in entry.models],
+        top=", ".join(f"{model} {number(definition.values[model], digits)}" for model in top),
+        flips=[(now_above, now_below) for now_below, now_above in flips[:_MAX_CHANGES]],
+        more_flips=max(0, len(flips) - _MAX_CHANGES),
+        changes=[_change(entry, definition, model) for model in changed[:_MAX_CHANGES]],
+        more_changes=max(0, len(changed) - _MAX_CHANGES),
+    )
+
+
+def names_of(definition: Definition) -> list[str]:
+    """Return the definition's own name, then those of all other presets that give these values."""
+    return list(dict.fromkeys([definition.name, *definition.presets]))
+
+
+def _cell(entry: Entry, definition: Definition, model: str, digits: int) -> Cell:
+    value, rank = definition.values[model], definition.ranks[model]
+    pinned = entry.pinned.ranks[model]
+    change = f"{rank}" if pinned in {rank, None} else f"{pinned} → {rank}"
+    text = "no value" if rank is None else f"rank {change}"
+    return Cell(value, number(value, digits), text, moved=rank != pinned)
+
+
+def _change(entry: Entry, definition: Definition, model: str) -> Change:
+    before = entry.pinned.verdicts.get(model)
+    word = VERDICTS[before].word if before else MISSING
+    return Change(model, word, definition.verdicts[model])

@@ -1,0 +1,107 @@
+"""Segments as grids: models by groups of users or items, with the difference to the baseline in each cell."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Segmentation, SegmentCell
+from concord.reports.text import numbers
+from concord.reports.text.tables import MANY_MODELS
+
+_MAX_ROWS = 8  # models of a grid, if there are many
+_N_BEST = 3
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A difference to the baseline; a mean for the baseline itself and if nothing is better or worse."""
+
+    text: str
+    beside: str = ""
+    verdict: str | None = None
+    turns: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """The cells of a model."""
+
+    model: str
+    cells: list[Cell]
+    is_baseline: bool
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A metric by groups; `lines` are shown, `more` can be opened; `heads` are names of groups with their users."""
+
+    label: str
+    higher_is_better: bool | None
+    heads: list[tuple[str, str]]
+    lines: list[Line]
+    more: list[Line]
+
+
+def entries(comparison: Comparison) -> list[Segmentation]:
+    """Return the segmentations that have values."""
+    return [entry for entry in comparison.segments if entry.cells]
+
+
+def grids(comparison: Comparison, entry: Segmentation) -> list[Grid]:
+    """Return a grid per label, models in the order of the leaderboard below the baseline."""
+    return [_grid(comparison, entry, label) for label in entry.labels]
+
+
+def _grid(comparison: Comparison, entry: Segmentation, label: str) -> Grid:
+    cells = {(c.model, c.segment): c for c in entry.cells if c.label == label}
+    groups = [group for group in entry.segments if any(g == group.name for _, g in cells)]
+    as_shares = entry.kind == "recommended_item"
+    digits = None if as_shares else cell_digits(entry)[label]
+    lines = [
+        Line(
+            model,
+            [_cell(cells.get((model, group.name)), digits) for group in groups],
+            model == comparison.baseline,
+        )
+        for model in [comparison.baseline, *comparison.challengers]
+    ]
+    shown = _shown_models(lines)
+    is_known = label in comparison.labels
+    return Grid(
+        label,
+        None if as_shares else comparison.metric(label).higher_is_better if is_known else True,
+        [(group.name, f"{numbers.count(group.n_users)} users") for group in groups],
+        [line for line in lines if line.model in shown],
+        [line for line in lines if line.model not in shown],
+    )
+
+
+def _shown_models(lines: Sequence[Line]) -> set[str]:
+    """Return all models; if they are many, the baseline, the best, and those whose sign turns somewhere."""
+    models = [line.model for line in lines]
+    if len(lines) < MANY_MODELS:
+        return set(models)
+    turning = [line.model for line in lines if any(cell.turns for cell in line.cells)]
+    return set(list(dict.fromkeys([*models[: _N_BEST + 1], *turning]))[:_MAX_ROWS])
+
+
+def _cell(cell: SegmentCell | None, digits: int | None) -> Cell:
+    """Return a cell's texts; a share without digits."""
+    if cell is None or cell.mean is None:
+        return Cell(numbers.MISSING)
+    if digits is None:
+        return Cell(numbers.share(cell.mean))
+    if cell.verdict is None:
+        span = numbers.interval(cell.ci_low, cell.ci_high, digits)
+        return Cell(numbers.number(cell.mean, digits), span)
+    span = numbers.signed_interval(cell.diff_low, cell.diff_high, digits)
+    return Cell(numbers.signed(cell.difference, digits), span, cell.verdict, bool(cell.turns))
+
+
+def cell_digits(entry: Segmentation) -> dict[str, int]:
+    """Return the decimals of each metric in the cells of a segmentation."""
+    cells = {label: [cell for cell in entry.cells if cell.label == label] for label in entry.labels}
+    return {
+        label: min(numbers.decimals(rows, [cell.mean for cell in rows]), 3)
+        for label, rows in cells.items()
+    }

@@ -1,0 +1,115 @@
+"""The short answer: who leads by each primary metric, by how much, and how sure that is."""
+
+from dataclasses import dataclass
+
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference, Score
+from concord.reports.text.numbers import PERCENT, count, exact, join_first
+
+_ADJUSTMENTS = {"holm": "Holm", "max_t": "joint sign flips, max-T"}
+_MAX_NAMES = 4  # models on one card
+
+
+@dataclass(frozen=True)
+class Leader:
+    """The best model by a primary metric, if any has a mean, and its difference to the baseline, if it is not that."""
+
+    label: str
+    score: Score | None
+    against: Difference | None
+
+
+def leaders(comparison: Comparison) -> list[Leader]:
+    """Return the leader of each primary metric."""
+    found = []
+    for label in comparison.primary:
+        rows = (comparison.score(model, label) for model in comparison.ranked)
+        best = next((row for row in rows if row.best), None)
+        against = comparison.difference(best.model, comparison.baseline, label) if best else None
+        found.append(Leader(label, best, against))
+    return found
+
+
+def too_close(comparison: Comparison, leader: Leader) -> str:
+    """Return the models that may be as good as the leader, and those without a test."""
+    rows = [comparison.score(model, leader.label) for model in comparison.ranked]
+    others = [row for row in rows if row is not leader.score]
+    untested = [row.model for row in others if row.indistinguishable_from_best is None]
+    if untested and len(untested) == len(others):
+        return "not tested"
+    close = [row.model for row in others if row.indistinguishable_from_best]
+    text = join_first(close, _MAX_NAMES) or "no other model"
+    return f"{text}; not tested: {join_first(untested, _MAX_NAMES)}" if untested else text
+
+
+def headline(comparison: Comparison) -> tuple[str, str]:
+    """Return the first verdict, and apart from it the remark in brackets at its end, which is set smaller."""
+    sentence = next(iter(comparison.verdicts), "Nothing was compared.")
+    head, bracket, aside = sentence.rpartition(" (")
+    if bracket and aside.endswith(").") and aside.count(")") == 1:
+        return f"{head}.", aside.removesuffix(").")
+    return sentence, ""
+
+
+def confidence(comparison: Comparison) -> str:
+    """Return such as `95 %`."""
+    return exact(100 * comparison.confidence) + PERCENT
+
+
+def how_sure(comparison: Comparison) -> str:
+    """Return what intervals and p-values rest on, in two or three sentences."""
+    rows = comparison.primary_pairs
+    if not rows:
+        return "There is one model only, hence nothing to compare."
+    counts = sorted({row.n_users for row in rows})
+    users = " to ".join(count(n) for n in dict.fromkeys((counts[0], counts[-1])))
+    scores = [row for label in comparison.primary for row in comparison.scores_of(label)]
+    requests = [row.n_requests for row in scores if row.n_requests is not None]
+    if requests:
+        users = f"{count(max(requests))} requests of {users}"
+    tests = sum(row.p is not None for row in rows)
+    if not tests:
+        return (
+            f"Models are compared over {users} users. "
+            "No difference on a primary metric could be tested, hence there are no p values."
+        )
+    unit, clustered = "user by user", ""
+    if comparison.unit:
+        unit, clustered = "request by request", " clustered by user"
+    few = sum(row.test == "sign_flips" for row in rows)
+    flips = f" {few} of {tests} rest on sign flips, as few users differ." if few else ""
+    return (
+        f"Differences are paired, {unit}, over {users} users, with {confidence(comparison)} intervals{clustered}. "
+        f"The p values of the primary metrics are adjusted for {tests} comparison{'s' * (tests != 1)} "
+        f"({how_adjusted(comparison)}).{flips}"
+    )
+
+
+def means_over(comparison: Comparison) -> str:
+    """Return what means are taken over, and what their intervals allow for."""
+    if comparison.unit is None:
+        return "Means over users"
+    users = "Means over users, of each user's mean over requests"
+    over = "Means over requests" if comparison.unit.mean == "requests" else users
+    return f"{over}, clustered by user,"
+
+
+def how_adjusted(comparison: Comparison) -> str:
+    """Return the method by which the p-values of the primary metrics were corrected."""
+    rows = comparison.primary_pairs
+    return _ADJUSTMENTS[rows[0].adjustment] if rows else ""
+
+
+def thresholds(comparison: Comparison) -> dict[str, list[str]]:
+    """Return the smallest relevant differences to the baseline, each with the primary labels it holds for."""
+    found: dict[str, list[str]] = {}
+    for label in comparison.primary:
+        rows = comparison.against_baseline(label)
+        effects = [row.min_effect for row in rows if row.min_effect is not None]
+        if effects:
+            effect = exact(float(f"{effects[0]:.3g}"))
+            setting = comparison.metric(label).min_effect
+            if setting.endswith("%"):
+                effect += f" ({setting.removesuffix('%')}{PERCENT} of {comparison.baseline})"
+            found.setdefault(effect, []).append(label)
+    return found

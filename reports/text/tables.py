@@ -1,0 +1,126 @@
+"""What the tables of the report hold: leaderboard, pairs, and who wins how often."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference, Metric, Score
+from concord.reports.text import numbers
+from concord.reports.text.verdict_styles import VERDICTS
+
+MANY_MODELS = 12  # from here on tables of models against models give way to other forms
+MAX_MODELS_WITH_INTERVALS = 6  # models against models with intervals inside the cells
+
+
+@dataclass(frozen=True)
+class Column:
+    """A metric of the leaderboard; `users` is empty if models differ in it."""
+
+    metric: Metric
+    users: str
+
+
+def main_labels(comparison: Comparison) -> list[str]:
+    """Return the primary labels, then those at the main cutoff, then those without a cutoff."""
+    others = [metric for metric in comparison.metrics if not metric.primary]
+    at_main_cutoff = [metric.label for metric in others if metric.k == comparison.main_cutoff]
+    without_k = [metric.label for metric in others if metric.k is None]
+    return list(dict.fromkeys([*comparison.primary, *at_main_cutoff, *without_k]))
+
+
+def leaderboard_columns(comparison: Comparison) -> list[Column]:
+    """Return the columns of the leaderboard."""
+    return [
+        Column(
+            comparison.metric(label),
+            text_of_all(users(comparison.score(model, label)) for model in comparison.ranked),
+        )
+        for label in main_labels(comparison)
+    ]
+
+
+def text_of_all(texts: Iterable[str]) -> str:
+    """Return the text if all are the same, else an empty one."""
+    distinct = set(texts)
+    return distinct.pop() if len(distinct) == 1 else ""
+
+
+def users(row: Score) -> str:
+    """Return how many users the mean is over, and for how many the value is undefined."""
+    requests = "" if row.n_requests is None else f"{row.n_requests:,} requests of "
+    undefined = f", {row.n_undefined:,} undefined" if row.n_undefined else ""
+    return f"{requests}{row.n_users:,} users{undefined}"
+
+
+def strip(comparison: Comparison, row: Score) -> tuple[float, float, float] | None:
+    """Return the ends of an interval and its mean, in percent of the span of the metric's intervals."""
+    scores = comparison.scores_of(row.label)
+    lows = [each.ci_low for each in scores if each.ci_low is not None]
+    highs = [each.ci_high for each in scores if each.ci_high is not None]
+    if row.ci_low is None or row.ci_high is None or row.mean is None or max(highs) <= min(lows):
+        return None
+    start, span = min(lows), max(highs) - min(lows)
+    low, mean, high = (
+        round(100 * (end - start) / span, 1) for end in (row.ci_low, row.mean, row.ci_high)
+    )
+    return low, mean, high
+
+
+def pairs_form(comparison: Comparison, label: str) -> Literal["matrix", "heat map", "none"]:
+    """Return how all pairs are shown; `none` if only differences to the baseline are known."""
+    others = comparison.challengers
+    complete = all(comparison.difference(a, b, label) for a in others for b in others if a != b)
+    if len(others) == 1 or not complete:
+        return "none"
+    return "matrix" if len(comparison.ranked) < MANY_MODELS else "heat map"
+
+
+def against_baseline(comparison: Comparison, label: str) -> list[Difference]:
+    """Return the differences to the baseline, models in the order of the leaderboard."""
+    models = comparison.challengers
+    pairs = (comparison.difference(model, comparison.baseline, label) for model in models)
+    return [pair for pair in pairs if pair is not None]
+
+
+def has_wilcoxon(comparison: Comparison) -> bool:
+    """True if params.yaml requests the p-values of Wilcoxon's test."""
+    return any(row.p_wilcoxon is not None for row in comparison.pairs)
+
+
+def other_differences(comparison: Comparison) -> list[Difference]:
+    """Return the differences of all labels that are not primary; with many models those to the baseline only."""
+    few = len(comparison.ranked) < MANY_MODELS
+    return [row for row in comparison.pairs if not row.primary and (few or row.vs_baseline)]
+
+
+def wins(comparison: Comparison, label: str) -> list[Difference]:
+    """Return the differences to the baseline for which users were compared."""
+    return [row for row in against_baseline(comparison, label) if row.better is not None]
+
+
+def best_chance(comparison: Comparison, label: str, model: str) -> float | None:
+    """Return the share of resamples in which a model is the best; None if it was not computed."""
+    rows = (row for row in comparison.best if (row.label, row.model) == (label, model))
+    return next((row.probability for row in rows), None)
+
+
+def likely(probability: float | None) -> str:
+    """Return a share of resamples as text, never as a certainty; empty if it was not computed."""
+    if probability is None:
+        return ""
+    if probability < 0.001 or probability > 0.999:  # noqa: PLR2004 - resamples cannot tell more
+        return ("< 0.1" if probability < 0.5 else "> 99.9") + numbers.PERCENT  # noqa: PLR2004
+    return numbers.share(probability)
+
+
+def primary_metrics(comparison: Comparison) -> dict[str, Any]:
+    """Return means and verdicts of the primary metrics by label and model, for the table of `dvc exp show`."""
+    content: dict[str, Any] = {}
+    for label in comparison.primary:
+        content[label] = {score.model: score.mean for score in comparison.scores_of(label)}
+        pairs = [comparison.difference(m, comparison.baseline, label) for m in comparison.models]
+        words = {pair.a: VERDICTS[pair.verdict].word for pair in pairs if pair is not None}
+        if words:
+            content[f"{label} verdict"] = words
+    return content

@@ -1,0 +1,82 @@
+"""The verdicts of the comparison: a word, a shape and a tone each, so that colour never speaks alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+# SVG paths in a box of 2 x 2 around the origin, as Vega's shape scale takes them.
+_UP = "M0,-0.95L1,0.8L-1,0.8Z"
+_DOWN = "M0,0.95L1,-0.8L-1,-0.8Z"
+_DIAMOND = "M0,-1L1,0L0,1L-1,0Z"
+_CIRCLE = "M0.85,0A0.85,0.85,0,1,1,-0.85,0A0.85,0.85,0,1,1,0.85,0Z"
+_SQUARE = "M-0.8,-0.8L0.8,-0.8L0.8,0.8L-0.8,0.8Z"
+_CROSS = "M-0.8,-0.8L0.8,0.8M0.8,-0.8L-0.8,0.8"
+_CHEVRON_UP = "M-0.9,0.5L0,-0.6L0.9,0.5"
+_CHEVRON_DOWN = "M-0.9,-0.5L0,0.6L0.9,-0.5"
+_DASH = "M-0.9,0L0.9,0"
+_SLASH = "M-0.8,0.8L0.8,-0.8"
+
+
+@dataclass(frozen=True)
+class VerdictStyle:
+    """How a verdict is written and drawn.
+
+    Attributes
+    ----------
+    link : str
+        Joins the word to the name of the other model: better `than`, equivalent `to`.
+    filled : bool
+        False for a difference that is there but small, or not settled.
+    """
+
+    word: str
+    link: str
+    tone: Literal["better", "worse", "even", "open"]
+    path: str
+    meaning: str
+    filled: bool = False
+
+
+_RELEVANT = "by more than the smallest difference that matters"
+_SMALL = "though not surely by a difference that matters"
+_UNSIZED = "significant; its size has no interval"
+_SIZE = "for the difference to"  # links "no interval" to the other model
+
+VERDICTS: Mapping[str, VerdictStyle] = {
+    "better": VerdictStyle("better", "than", "better", _UP, _RELEVANT, filled=True),
+    "better_below_threshold": VerdictStyle("slightly better", "than", "better", _UP, _SMALL),
+    "better_without_interval": VerdictStyle(
+        "better, no interval", _SIZE, "better", _CHEVRON_UP, _UNSIZED
+    ),
+    "equivalent": VerdictStyle(
+        "equivalent", "to", "even", _DIAMOND, "any difference is too small to matter", filled=True
+    ),
+    "identical": VerdictStyle(
+        "identical", "to", "even", _SQUARE, "the same value for every user", filled=True
+    ),
+    "undecided": VerdictStyle(
+        "undecided", "against", "open", _CIRCLE, "these users cannot tell which is better"
+    ),
+    "too_few_users": VerdictStyle(
+        "too few differ",
+        "to judge it against",
+        "open",
+        _CROSS,
+        "too few users have different values for a judgement",
+    ),
+    "no_interval": VerdictStyle(
+        "no interval", _SIZE, "open", _DASH, "no interval can be given, hence no verdict"
+    ),
+    "not_comparable": VerdictStyle(
+        "not comparable",
+        "with",
+        "open",
+        _SLASH,
+        "too many users have no list from one of the two",
+    ),
+    "worse_without_interval": VerdictStyle(
+        "worse, no interval", _SIZE, "worse", _CHEVRON_DOWN, _UNSIZED
+    ),
+    "worse_below_threshold": VerdictStyle("slightly worse", "than", "worse", _DOWN, _SMALL),
+    "worse": VerdictStyle("worse", "than", "worse", _DOWN, _RELEVANT, filled=True),
+}

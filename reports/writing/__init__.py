@@ -1,1 +1,0 @@
-"""How numbers and verdicts are written."""
