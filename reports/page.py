@@ -16,10 +16,8 @@ from markupsafe import Markup, escape
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.error_analysis import Cases
 from concord.metrics_core.results.history import History
-from concord.metrics_core.results.study import Study
 from concord.reports.charts import bump, curves, distributions, heatmap, svg, tradeoffs, trainings
 from concord.reports.charts import history as history_charts
-from concord.reports.charts import study as study_charts
 from concord.reports.charts.differences import difference_chart
 from concord.reports.text import (
     costs,
@@ -35,7 +33,6 @@ from concord.reports.text import (
     verdicts,
 )
 from concord.reports.text import history as history_text
-from concord.reports.text import study as study_text
 from concord.reports.text.folding import fold_models, fold_note
 from concord.reports.text.markdown import escape_markdown, fit_comment
 from concord.reports.text.verdict_styles import VERDICTS
@@ -66,7 +63,7 @@ _GLOBALS = {
 def render_html(comparison: Comparison, cases: Cases | None = None) -> str:
     """Return the page of a comparison, with an error analysis if one is given."""
     folded = fold_models(comparison, (cases.a, cases.b) if cases else ())
-    return _render_page(
+    return render_page(
         "report.html.j2",
         scripts=("sort.js", "interact.js", *(("error_analysis.js",) if cases else ())),
         styles=("style.css", *(("error_analysis.css",) if cases else ())),
@@ -80,7 +77,7 @@ def render_html(comparison: Comparison, cases: Cases | None = None) -> str:
 
 def render_cases(cases: Cases) -> str:
     """Return the page of an error analysis: example users in a table and side by side, items, and a filter."""
-    return _render_page(
+    return render_page(
         "error_analysis_page.html.j2",
         scripts=("sort.js", "error_analysis.js"),
         styles=("style.css", "error_analysis.css"),
@@ -89,16 +86,9 @@ def render_cases(cases: Cases) -> str:
     )
 
 
-def render_study(study: Study) -> str:
-    """Return the page of a study."""
-    return _render_page("study.html.j2", study=study, text=study_text, charts=study_charts)
-
-
 def render_history(history: History) -> str:
     """Return the page of a history: chart and table of each primary metric, and the changes at each revision."""
-    return _render_page(
-        "history.html.j2", history=history, text=history_text, charts=history_charts
-    )
+    return render_page("history.html.j2", history=history, text=history_text, charts=history_charts)
 
 
 def render_notebook(comparison: Comparison) -> str:
@@ -123,7 +113,7 @@ def _render_markdown(comparison: Comparison, max_rows: int) -> str:
     return re.sub(r"\n{3,}", "\n\n", template.render(comparison=comparison, most=max_rows))
 
 
-def _render_page(
+def render_page(
     template: str,
     *,
     scripts: Sequence[str] = ("sort.js", "interact.js"),

@@ -34,7 +34,7 @@ _DOCUMENTS = {
     "html": ("concord.reports.page", "render_html"),
     "latex": ("concord.reports.latex", "render_latex"),
     "cases": ("concord.reports.page", "render_cases"),
-    "study": ("concord.reports.page", "render_study"),
+    "study": ("concord.reports.study_page", "render_study"),
     "notebook": ("concord.reports.page", "render_notebook"),
 }
 
