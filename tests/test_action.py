@@ -392,7 +392,7 @@ def test_a_pull_request_from_a_fork_has_a_summary_and_a_warning(
     assert (tmp_path / "summary.md").read_text(encoding="utf-8") == TEXT
 
 
-def test_what_a_server_says_prints_no_token_and_is_no_command(
+def test_answer_of_a_server_prints_no_token_and_no_workflow_command(
     server: Server, tmp_path: Path
 ) -> None:
     server.may_post = False

@@ -50,7 +50,7 @@ def test_a_damaged_result_is_named_by_every_command_that_reads_it(project: Path,
 
 
 @pytest.mark.parametrize("content", [b"", b"3", b'{"logged": ', b"\xff"])
-def test_a_damaged_receipt_is_none(project: Path, content: bytes) -> None:
+def test_damaged_receipt_counts_as_missing(project: Path, content: bytes) -> None:
     receipt = project / "results/mlflow/receipt.json"
     receipt.parent.mkdir(parents=True, exist_ok=True)
     receipt.write_bytes(content)

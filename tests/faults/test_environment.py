@@ -52,7 +52,7 @@ def test_names_that_are_not_ascii_pass_under_a_bare_locale(project: Path) -> Non
         *(("CONCORD_MEMORY", value) for value in ("lots", "99999999999TB", "4", "-4GB", "٤GB")),
     ],
 )
-def test_a_limit_that_is_none_is_refused(
+def test_invalid_limit_is_refused(
     project: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
 ) -> None:
     monkeypatch.setenv(variable, value)
@@ -63,7 +63,7 @@ def test_a_limit_that_is_none_is_refused(
 
 
 @pytest.mark.fault(22, "a clock that is ten years wrong changes no byte, and no output holds today")
-def test_the_clock_stands_in_no_output(
+def test_no_output_contains_the_time(
     project: Path, expected: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.rmtree(project / "results")

@@ -73,7 +73,7 @@ def test_a_full_disk_behind_stdout_of_a_command_is_one_line() -> None:
     assert "No space left on device" in ended.err
 
 
-def test_what_cannot_be_logged_changes_no_code() -> None:
+def test_failure_of_optional_mlflow_changes_no_exit_code() -> None:
     with Path("/dev/full").open("w") as full:
         assert run_command("presets", "nope", stderr=full).code == 2
 

@@ -54,7 +54,7 @@ def test_many_models_and_metrics_fit_and_what_is_left_out_is_counted() -> None:
     assert text.splitlines()[2] == "## Gate: worse"
 
 
-def test_what_does_not_fit_at_all_is_named() -> None:
+def test_value_outside_the_possible_range_is_named() -> None:
     name = "|" * 280  # each character of it is escaped
     comparison = _many(name)
     changed = since(

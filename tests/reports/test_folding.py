@@ -27,7 +27,7 @@ def many() -> cc.Comparison:
     return _compared(40)
 
 
-def test_the_best_the_leaders_the_baseline_and_those_asked_for_are_shown(
+def test_best_leaders_baseline_and_requested_models_are_shown(
     many: cc.Comparison,
 ) -> None:
     recommended = fold_models(many, ["m035"])

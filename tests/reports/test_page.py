@@ -168,7 +168,7 @@ def test_every_verdict_has_a_shape_of_its_own_and_reads_as_a_phrase() -> None:
     }
 
 
-def test_missing_numbers_are_no_text_of_python() -> None:
+def test_missing_numbers_are_not_printed_as_none_or_nan() -> None:
     numbers, _, _ = html(sample.without_numbers()).partition('<section id="definitions">')
     assert not re.search(r"\b(nan|NaN|None|inf)\b", numbers)
 

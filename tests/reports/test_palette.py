@@ -52,7 +52,7 @@ def test_marks_can_be_seen_on_the_band(tone: str, scheme: int) -> None:
     assert _contrast(COLOURS[tone][scheme], COLOURS["band"][scheme]) >= 3
 
 
-def test_every_colour_can_be_told_apart_by_the_rules_that_replace_it() -> None:
+def test_every_colour_can_be_distinguished_by_the_rules_that_replace_it() -> None:
     light = [shades[0] for shades in COLOURS.values()]
     assert len(light) == len(set(light))
 

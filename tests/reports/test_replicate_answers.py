@@ -35,7 +35,7 @@ SETTLED = {
 OPEN = SETTLED | {"ci_low": -0.02, "ci_high": 0.1, "turned": 3, "chance": 0.166, "share": 0.75}
 
 
-def test_what_holds_is_said_with_interval_turns_and_chance() -> None:
+def test_settled_difference_is_stated_with_interval_reversals_and_probability() -> None:
     assert _first(trained(), **SETTLED) == (
         "On nDCG@3, yes: als can be expected to stay ahead of ease. Over new users and new trainings als is 0.040 "
         "above ease (95 % interval 0.020 to 0.060); the order turned in none of 12 pairs of trainings, and another "
@@ -43,7 +43,7 @@ def test_what_holds_is_said_with_interval_turns_and_chance() -> None:
     )
 
 
-def test_a_number_over_all_users_is_told_over_new_trainings_only() -> None:
+def test_a_number_over_all_users_is_reported_over_new_trainings_only() -> None:
     assert ". Over new trainings als is 0.040 above" in _first(trained(), **SETTLED, over_users=False)  # fmt: skip
 
 
@@ -56,7 +56,7 @@ def test_a_number_over_all_users_is_told_over_new_trainings_only() -> None:
         ((None, None), "neither more trainings nor more users alone would settle it."),
     ],
 )  # fmt: skip
-def test_what_need_not_hold_is_said_with_what_would_settle_it(
+def test_open_difference_is_stated_with_the_replicates_needed(
     needed: tuple[int | None, int | None], settle: str
 ) -> None:
     trainings, users = needed
@@ -71,7 +71,7 @@ def test_what_need_not_hold_is_said_with_what_would_settle_it(
     assert message.endswith(settle)
 
 
-def test_what_holds_alone_but_not_among_all_comparisons_is_said_so() -> None:
+def test_result_that_is_significant_only_unadjusted_is_marked() -> None:
     message = _first(trained(), **SETTLED | {"p_adjusted": 0.06})
 
     assert "not surely: als stays ahead of ease taken alone, but not once corrected for 6 comparisons." in message  # fmt: skip
@@ -93,7 +93,7 @@ def test_paired_trainings_are_counted_one_by_one() -> None:
     assert not any("trained once" in answer for answer in answers)
 
 
-def test_a_baseline_that_leads_is_told_from_its_own_side() -> None:
+def test_baseline_that_leads_is_described_as_the_leader() -> None:
     comparison = trained((3, 4, 1), names=("als", "ease", "pop"))
     led = replace(comparison, baseline="als")
     difference = defined(defined(comparison.retrained("als", "ease", FIRST)).difference)

@@ -162,12 +162,12 @@ def test_without_a_test_no_correction_is_claimed() -> None:
         assert "The p values of the primary metrics are adjusted" not in text
 
 
-def test_without_a_gate_nothing_is_said_of_one() -> None:
+def test_without_a_gate_there_is_no_text_about_it() -> None:
     assert "Gate:" not in _first_screen(sample.two_models())
     assert "Gate:" not in markdown(sample.five_models())
 
 
-def test_what_is_let_through_is_no_plain_pass() -> None:
+def test_waived_pass_is_marked() -> None:
     content = sample.two_models() | {"gate": sample.gated()["gate"]}
     decision = content["gate"]
     for model in decision["models"]:
@@ -212,5 +212,5 @@ def test_a_loss_is_described_in_the_direction_of_its_metric() -> None:
 
 
 @pytest.mark.parametrize("content", [sample.one_model(), sample.without_numbers()])
-def test_where_nobody_leads_the_baseline_there_is_no_cost(content: sample.Content) -> None:
+def test_without_a_leader_there_is_no_cost(content: sample.Content) -> None:
     assert costs(typed(content)) == []

@@ -30,7 +30,7 @@ def _gaps(comparison: Comparison, model: str) -> list[str]:
     return [signed(mean - baseline, digits) for mean in score.means if mean is not None]
 
 
-def test_without_trainings_nothing_is_said_of_them() -> None:
+def test_without_replicates_there_is_no_text_about_them() -> None:
     content = sample.five_models()
     comparison = typed(content)
     texts = [html(content), render_markdown(comparison), render_notebook(comparison)]

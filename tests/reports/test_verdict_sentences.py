@@ -135,7 +135,7 @@ def test_long_lists_of_models_are_cut() -> None:
     assert sentence in _sentences(comparison_of(ndcg(pop=POP, **many)))
 
 
-def test_for_whom_it_is_the_other_way_round_is_told_with_the_answer() -> None:
+def test_segments_with_the_opposite_order_are_named_with_the_verdict() -> None:
     better = [value + 0.1 + 0.01 * (n % 3) for n, value in enumerate(FAR)]
     cell = cell_of("als", "0", "worse", turns=True, label="nDCG@10")
     segmentation = Segmentation(

@@ -18,11 +18,11 @@ from docs.make_licences import NAMED, PAGE, licence, needed, permitted, refused
         ("Commercial", False),
     ],
 )
-def test_what_is_permitted(expression: str, *, expected: bool) -> None:
+def test_permitted_licences(expression: str, *, expected: bool) -> None:
     assert permitted(expression) == expected
 
 
-def test_what_is_not_permitted_is_refused_unless_it_is_named() -> None:
+def test_licence_that_is_not_permitted_is_refused_unless_named() -> None:
     selected = dict.fromkeys(NAMED, "GPL-2.0")
     assert refused({"ours": "MIT"} | selected) == []
     assert refused({"theirs": "AGPL-3.0-only"} | selected)[0].startswith("theirs: AGPL-3.0-only is")
@@ -31,7 +31,7 @@ def test_what_is_not_permitted_is_refused_unless_it_is_named() -> None:
     )
 
 
-def test_an_exception_that_nothing_needs_is_told() -> None:
+def test_an_exception_that_nothing_needs_is_reported() -> None:
     assert len(refused({"huey": "MIT"})) == len(NAMED)
 
 

@@ -79,7 +79,7 @@ def test_the_values_of_labels_and_panel(
     assert len(_assert_as_duckdb(files, task, background)) > 2
 
 
-def test_requests_stand_beside_the_train_of_their_user(
+def test_requests_use_the_train_of_their_user(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each user is taken for a request, every five for those of one, whose id ends as an escape would."""
@@ -101,7 +101,7 @@ def test_requests_stand_beside_the_train_of_their_user(
     _assert_as_duckdb(files, task, background)
 
 
-def test_what_items_and_users_count(spark: "SparkSession", tmp_path: Path) -> None:
+def test_weights_of_items_and_users_on_spark(spark: "SparkSession", tmp_path: Path) -> None:
     files = _files(tmp_path, text=False)
     known = {"popularity": 0.5, "clip": 0.1, "fewest": 1, "normalised": "over_all"}
     labels, pinned = parse_labels(["R@10", "DCG@5"]), cc.preset("standard", propensity=known)
@@ -148,7 +148,7 @@ def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path
     assert str(refused.value) == str(expected.value)
 
 
-def test_an_own_metric_that_raises_is_told_once_with_its_file(
+def test_an_own_metric_that_raises_is_reported_once_with_its_file(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(custom_metric, "_registry", custom_metric.Registry())

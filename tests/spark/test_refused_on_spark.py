@@ -143,7 +143,7 @@ def test_items_beyond_the_catalogue(spark: "SparkSession") -> None:
     assert refused == _refusal(on_one_machine, TABLES.recs, TABLES.truth, items=items)
 
 
-def test_what_spark_alone_refuses(spark: "SparkSession") -> None:
+def test_refusals_of_spark_alone(spark: "SparkSession") -> None:
     recs, truth, train = (frame(spark, t) for t in (TABLES.recs, TABLES.truth, TABLES.train))
     known = cc.preset("standard", propensity={"popularity": 0.5, "clip": 0.1, "fewest": 1})
 

@@ -34,7 +34,7 @@ def _through(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "arrow", "jsonl", "parts"])
-def test_a_line_that_is_cut_half_way_is_said_and_leaves_nothing(
+def test_half_line_is_reported_and_leaves_no_file(
     s3: Store, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     local = written(form, MANY)
@@ -92,7 +92,7 @@ def test_a_redirect_to_another_server_is_refused(
 
 @pytest.mark.parametrize("form", ["parquet", "csv", "jsonl", "parts"])
 @pytest.mark.parametrize("lets", [0, 1_200, 5_000, 100_000])
-def test_wherever_it_is_cut_it_is_said(
+def test_file_cut_at_any_byte_is_refused(
     s3: Store, monkeypatch: pytest.MonkeyPatch, form: str, lets: int
 ) -> None:
     monkeypatch.setattr(filesystems, "ATTEMPTS", 1)
@@ -154,7 +154,7 @@ def test_the_library_says_it_too(s3: Store, monkeypatch: pytest.MonkeyPatch) -> 
             concord.evaluate(address, {"u": ["1"]}, metrics=["P@5"], conventions="standard")
 
 
-def test_who_may_not_read_is_told_which_variables_count(
+def test_refused_access_names_the_variables_that_count(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)

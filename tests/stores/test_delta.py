@@ -86,7 +86,9 @@ def test_the_library_reads_it_from_a_store(s3: Store) -> None:
 
 
 @pytest.mark.parametrize("lets", [2_500, 4_000, 9_000, 14_000])
-def test_a_line_that_is_cut_is_said(s3: Store, monkeypatch: pytest.MonkeyPatch, lets: int) -> None:
+def test_a_line_that_is_cut_is_reported(
+    s3: Store, monkeypatch: pytest.MonkeyPatch, lets: int
+) -> None:
     address = s3.put(Path(_table()), "delta/cut")
     with Line(s3.port, lets=lets) as line:
         monkeypatch.setenv("AWS_ENDPOINT_URL", environment(line.port)["AWS_ENDPOINT_URL"])

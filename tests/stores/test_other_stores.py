@@ -38,7 +38,7 @@ from tests.stores.server import KEY, SECRET
         ("abfs://c@acc.dfs.core.windows.net/k.csv", "az", "c", "k.csv", "acc"),
     ],
 )
-def test_what_an_address_names(
+def test_parts_of_an_address_are_parsed(
     text: str, store: str, bucket: str, key: str, account: str | None
 ) -> None:
     result = parse_address(text)
@@ -66,7 +66,7 @@ def test_what_an_address_names(
         ("abfs://c@acc.example.org/k.csv", "holds a user, a password or a port"),
     ],
 )
-def test_what_is_no_address_of_an_object_is_refused(text: str, message: str) -> None:
+def test_invalid_object_address_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message.replace("`", ".").replace("..", "..")):
         parse_address(text)
 
@@ -84,7 +84,7 @@ def test_schemes_of_hadoop_are_refused_with_what_to_write(scheme: str) -> None:
 @pytest.mark.parametrize(
     "text", ["https://b/k.csv", "hdfs://b/k", "lists.csv", "a/s3://b", "C:\\a"]
 )
-def test_other_places_are_no_stores(text: str) -> None:
+def test_other_addresses_are_not_object_stores(text: str) -> None:
     assert not is_remote(text)
 
 
@@ -155,7 +155,7 @@ FAILURES = {  # as pyarrow 25 words them
     ("where", "message", "actual"),
     [(where, *each) for where, cases in FAILURES.items() for each in cases],
 )
-def test_failures_are_told_in_words_of_ours(where: str, message: str, actual: str) -> None:
+def test_failures_are_reported_in_plain_words(where: str, message: str, actual: str) -> None:
     error = OSError(f"{message} {SECRET}")
 
     assert is_store_failure(where, error)
@@ -164,7 +164,7 @@ def test_failures_are_told_in_words_of_ours(where: str, message: str, actual: st
     assert not is_store_failure("lists.csv", error)
 
 
-def test_what_is_damaged_is_no_failure_of_the_store() -> None:
+def test_damaged_file_is_not_a_failure_of_the_store() -> None:
     assert not is_store_failure(
         "s3://b/k", pa.ArrowInvalid("Parquet magic bytes not found in footer")
     )
@@ -178,7 +178,7 @@ def _loaded(path: str, **results: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("address", ["s3://b/lists.csv", "gs://b/lists.csv", "az://b/lists.csv"])
-def test_what_lies_in_a_store_needs_consent(
+def test_file_in_an_object_store_needs_consent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -73,7 +73,7 @@ def test_drift_is_the_divergence_of_shares(audit: cc.Audit) -> None:
     assert audit["popularity_drift"].count.bits == pytest.approx((of_train + of_truth) / 2)
 
 
-def test_means_are_told_with_and_without_affected_users(audit: cc.Audit) -> None:
+def test_means_are_shown_with_and_without_affected_users(audit: cc.Audit) -> None:
     """a and b are hit, c and d are not; the truth of a and b begins before their train ends."""
     (effect,) = audit["truth_before_train"].effects
 
@@ -105,7 +105,7 @@ def test_it_says_the_same_as_the_warnings_of_a_comparison(audit: cc.Audit) -> No
     assert serious - {each.kind for each in comparison.serious} == {"item_copies"}  # audit alone
 
 
-def test_users_whom_train_knows_from_later_on_are_told_by_both() -> None:
+def test_users_with_later_train_rows_are_reported_by_both() -> None:
     later = rows([("a", "x", 20), *TRAIN[2:]])
     comparison = cc.compare({"als": LISTS}, rows(TRUTH), baseline="als", train=later, **HOW)
     (warning,) = (each for each in comparison.warnings if each.kind == "users_born_after")
@@ -141,7 +141,7 @@ def test_without_times_it_says_what_it_cannot_see() -> None:
     assert audit["truth_in_train"].count.rows == 1
 
 
-def test_a_train_of_strangers_is_told_as_a_comparison_tells_it() -> None:
+def test_train_of_other_users_is_warned_of_as_in_a_comparison() -> None:
     cold_users = audited(train=rows([("nobody", "x", 1)]))["cold_users"]
 
     assert cold_users.count.severity == "serious"
@@ -187,7 +187,7 @@ def test_trainings_and_folds_are_taken_together() -> None:
         ({"models": {"truth": LISTS}}, "models"),
     ],
 )
-def test_what_makes_no_sense_is_refused(changed: dict[str, Any], where: str) -> None:
+def test_contradictory_arguments_are_refused(changed: dict[str, Any], where: str) -> None:
     with pytest.raises(InputError) as caught:
         audited(**changed)
 

@@ -75,7 +75,7 @@ def test_users_who_are_one_person_leak_the_truth_to_each_other() -> None:
     }
 
 
-def test_no_pair_is_told_that_is_none() -> None:
+def test_only_leaking_pairs_are_reported() -> None:
     train = _interactions(0.0)
     assert reference.similar_pairs(_sets_by(train, "item", "user"), 10, 0.8) == set()
     truth = pl.DataFrame({"user": [0], "item": [1]})

@@ -24,7 +24,7 @@ def test_it_is_scipys_distance_squared(pairs: list[tuple[int, int]]) -> None:
     assert -1e-12 <= result <= 1 + 1e-12
 
 
-def test_where_nothing_drifts_a_drift_is_told_in_a_twentieth_of_the_cases() -> None:
+def test_drift_is_reported_by_chance_in_a_twentieth_of_the_cases() -> None:
     """Both sides are samples of one population: observed and 19 divisions are alike, each is the largest as often."""
     random, shares = np.random.default_rng(6), 1 / np.arange(1, 61)
     reported = 0

@@ -87,7 +87,7 @@ def test_a_label_is_set_against_the_one_that_decides(compared: cc.Comparison) ->
     ) == (0, 0, None)
 
 
-def test_a_lift_that_is_not_settled_is_told_apart(compared: cc.Comparison) -> None:
+def test_unsettled_lift_is_marked(compared: cc.Comparison) -> None:
     """1 / 0.6 = 1.67 standard errors; 2 / 0.5 = 4; unknown is taken at its word."""
     rows = [("none", "late", 1.0), ("none", "half", 2.0), ("none", "both", 3.0)]
     row = _row(cc.calibrate(_frame(*rows, ctr_se=[0.6, 0.5, None]), compared), "RR@2")
@@ -162,7 +162,7 @@ def test_revisions_need_the_same_truth_in_every_fold_and_conventions(
     assert "skipped: e3: control and treatment were evaluated under different" in mixed.summary
 
 
-def test_every_wrong_name_is_told_at_once(compared: cc.Comparison) -> None:
+def test_every_wrong_name_is_reported_at_once(compared: cc.Comparison) -> None:
     with pytest.raises(cc.InputError) as refused:
         cc.calibrate(_frame(("none", "bth", 1.0), ("none@v9", "both", 1.0)), compared)
 
@@ -172,7 +172,7 @@ def test_every_wrong_name_is_told_at_once(compared: cc.Comparison) -> None:
 
 
 @pytest.mark.parametrize("wrong", [["c"], {"v1": 3}, 5, "v1"])
-def test_what_is_no_comparison_is_refused(wrong: Any) -> None:
+def test_other_object_than_a_comparison_is_refused(wrong: Any) -> None:
     with pytest.raises(cc.InputError, match="is neither a comparison nor a dict of them"):
         cc.calibrate(_frame(("none", "both", 1.0)), wrong)
 

@@ -59,7 +59,7 @@ def test_average_precision_is_derived_as_on_paper(capsys: pytest.CaptureFixture[
     )
 
 
-def test_a_policy_is_named_where_it_stands_for_the_formula() -> None:
+def test_policy_is_named_where_it_replaces_the_formula() -> None:
     derived = cc.explain(LISTS, TRUTH, user="U3", metric="P@5", conventions=cc.preset("bellei"))
 
     assert "user_no_recs: zero" in derived.summary.splitlines()
@@ -162,7 +162,7 @@ def test_versus_a_preset_keeps_the_relevance_threshold(
 
 
 @pytest.mark.parametrize("label", ["P@3", "Hit@3", "AP@3", "RR@3", "nDCG@3"])
-def test_averaged_ties_are_told_by_their_chances(label: str) -> None:
+def test_averaged_ties_are_explained_by_their_probabilities(label: str) -> None:
     tied = pl.DataFrame({"user": ["u"] * 3, "item": list("abc"), "score": [2.0, 1.0, 1.0]})
     derived = cc.explain(
         tied, {"u": ["b"]}, user="u", metric=label.replace("3", "2"),

@@ -113,7 +113,7 @@ def test_stated_numbers_give_what_a_comparison_gives(comparison: cc.Comparison) 
     assert stated.label is None
 
 
-def test_segments_are_planned_where_they_are_asked_for(comparison: cc.Comparison) -> None:
+def test_segments_are_planned_on_request(comparison: cc.Comparison) -> None:
     plan = cc.plan(comparison, segments=True)
 
     results = [pair for pair in plan.differences if pair.segmentation is not None]

@@ -99,7 +99,7 @@ def test_the_last_digit_says_how_exact(text: str, mean: float, matches: bool, cu
 
 
 @pytest.mark.parametrize("text", ["", "abc", "0,33", "1e-3", "0.3.3", "nan"])
-def test_what_is_no_number_is_refused(text: str) -> None:
+def test_non_number_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no number such as"):
         PrintedNumber.parse(text)
 

@@ -73,7 +73,7 @@ def test_a_share_takes_whole_times() -> None:
     assert rows_of(split.train) == [SHOP[0]]
 
 
-def test_held_out_users_keep_their_history_beside_train() -> None:
+def test_held_out_users_keep_their_history_in_a_file_of_its_own() -> None:
     """SHA-256 of `24:1`, `24:2` and `24:3` begin with 7d, ac and 8b: below 80, a half, is user 1 alone."""
     split = cc.split(frame(SHOP), "users", share=0.5, seed=24)
 
@@ -136,7 +136,7 @@ def test_the_newest_items_are_cold() -> None:
     assert split.manifest["method"]["seed"] is None
 
 
-def test_what_says_the_same_counts_once_and_is_counted() -> None:
+def test_equal_conventions_count_once() -> None:
     """1 takes 10 three times, once told twice: the better grade is kept; the truth {10, 10} holds the first."""
     reported = [(1, 9, 0.0, 1.0), (1, 10, 1.0, 1.0), (1, 10, 1.0, 3.0), (1, 10, 2.0, 2.0), (1, 10, 3.0, 1.0)]  # fmt: skip
     split = cc.split(frame(reported), "leave-last-out", last=2)
@@ -260,7 +260,7 @@ def _counts_hold(actual: cc.Split) -> bool:
     return True
 
 
-def test_growing_data_moves_nobody_to_the_other_side() -> None:
+def test_growing_data_moves_no_user_to_the_other_side() -> None:
     rows = [(user, item, float(item), 1.0) for user in range(200) for item in range(3)]
     more = [(user, item, float(item), 1.0) for user in range(400) for item in range(5)]
     items, later = (

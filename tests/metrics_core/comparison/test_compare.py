@@ -214,9 +214,7 @@ def test_columns_are_named_by_model_and_by_table() -> None:
         ({"conventions": {"preset": "standard", "relevance_threshold": 9}}, "relevance_threshold: is 9, and the highest grade in truth is 2"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_honoured_is_refused_with_its_argument(
-    change: dict[str, Any], message: str
-) -> None:
+def test_invalid_argument_is_refused_by_name(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=r".") as refused:
         cc.compare(**{"models": MODELS, "truth": TRUTH, **ARGUMENTS, **change})
 
@@ -250,7 +248,7 @@ def test_page_and_table_are_written_as_they_are_returned(
     assert r"\toprule" in table
 
 
-def test_what_is_shown_says_what_is_serious() -> None:
+def test_shown_comparison_includes_serious_warnings() -> None:
     unrelated = {
         user: [f"other-{item}" for item in items] for user, items in MODELS["near"].items()
     }

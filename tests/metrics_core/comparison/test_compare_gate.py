@@ -68,7 +68,7 @@ def test_a_segment_has_the_numbers_of_the_comparison(segmentation: str, label: s
                 assert guardrail.margin == pytest.approx(0.05 * (reference or 0))
 
 
-def test_models_that_are_one_another_pass_whatever_the_margin() -> None:
+def test_identical_models_pass_with_any_margin() -> None:
     gate = {"guardrails": {"nDCG@5": 0, "Coverage@5": 0}, "models": ["twin"]}
     decision = defined(_compared(gate, baseline="near").gate)
 
@@ -96,7 +96,7 @@ def test_a_model_that_leaves_users_out_neither_passes_nor_is_a_success(n_kept: i
     assert not model.gains
 
 
-def test_a_gate_that_has_nobody_to_decide_on_is_refused() -> None:
+def test_gate_without_a_model_to_decide_on_is_refused() -> None:
     gate = {"guardrails": {"nDCG@5": 0}}
     with pytest.raises(cc.InputError, match="no model beside the baseline, far, to decide on"):
         _compared({**gate, "models": ["far"]})
@@ -131,7 +131,7 @@ def test_a_gate_changes_nothing_else() -> None:
         ({}, "names nothing that must not get worse"),
     ],
 )  # fmt: skip
-def test_what_is_no_gate_is_refused(gate: Any, words: str) -> None:
+def test_invalid_gate_is_refused(gate: Any, words: str) -> None:
     with pytest.raises(cc.InputError, match=words):
         _compared(gate)
 

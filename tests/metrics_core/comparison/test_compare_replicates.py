@@ -140,7 +140,7 @@ def test_two_trainings_are_too_few_for_an_interval() -> None:
         ({"als": {"replicates": ALS}}, {"baseline": "als-1"}, "'als-1' is not among the models"),
     ],
 )
-def test_replicates_that_are_none_are_refused(
+def test_invalid_replicates_are_refused(
     models: dict[str, Any], settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(cc.InputError) as refused:
@@ -149,7 +149,7 @@ def test_replicates_that_are_none_are_refused(
     assert message in str(refused.value)
 
 
-def test_where_the_first_were_trained_once_the_best_that_was_not_is_told_of() -> None:
+def test_best_replicated_model_is_described_if_the_leaders_are_not_replicated() -> None:
     comparison = compared(
         {
             "knn": lists(5, 0.9),
@@ -208,7 +208,7 @@ def test_a_training_far_from_the_others_is_a_warning() -> None:
     assert warning.fix == "look at what happened in this training, and train more often"
 
 
-def test_trainings_that_vary_alike_are_no_warning(comparison: cc.Comparison) -> None:
+def test_replicates_of_equal_spread_give_no_warning(comparison: cc.Comparison) -> None:
     assert "outlying_training" not in {each.kind for each in comparison.warnings}
 
 

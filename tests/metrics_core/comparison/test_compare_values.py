@@ -175,7 +175,7 @@ def test_a_cutoff_at_the_end_of_a_name_is_a_cutoff() -> None:
     assert comparison.ks == (5, 10)
 
 
-def test_lower_is_better_where_it_is_said() -> None:
+def test_higher_is_better_false_reverses_the_order() -> None:
     values = {"dense": {"RMSE": HIGH}, "bm25": {"RMSE": LOW}}
 
     comparison = cc.compare_values(values, baseline="bm25", higher_is_better={"RMSE": False})
@@ -196,7 +196,7 @@ def test_a_metric_whose_name_speaks_of_errors_needs_a_direction(name: str) -> No
     assert cc.compare_values(values, baseline="bm25", higher_is_better={name: True}).warnings == ()
 
 
-def test_users_whom_a_model_lacks_are_said() -> None:
+def test_users_without_values_of_a_model_are_a_warning() -> None:
     some = {topic: value for n, (topic, value) in enumerate(HIGH.items()) if n >= 6}
 
     comparison = cc.compare_values({"dense": {"AP": some}, "bm25": {"AP": LOW}}, baseline="bm25")
@@ -307,7 +307,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("id", REFUSED)
-def test_what_is_invalid_is_refused_in_plain_words(id: str) -> None:
+def test_invalid_values_are_refused_in_plain_words(id: str) -> None:
     values, options, message = REFUSED[id]
     items = {"a": values} if id in {"path", "number"} else values
 

@@ -94,7 +94,7 @@ def test_every_difference_of_the_samples_is_the_same_after_two_mirrorings(five: 
         assert pair.mirrored().mirrored() == pair
 
 
-def test_what_was_not_evaluated_or_compared_is_refused_or_none(five: Comparison) -> None:
+def test_unknown_label_or_model_is_refused_and_missing_difference_is_none(five: Comparison) -> None:
     with pytest.raises(InputError, match="nDCG@7: was not evaluated; there are P@5, "):
         five.metric("nDCG@7")
     with pytest.raises(InputError, match="nea: is not among the models: popularity, item-knn"):
@@ -123,7 +123,7 @@ def test_leaders_and_others_are_all_models(five: Comparison) -> None:
         assert means == sorted(means, reverse=five.metric(label).higher_is_better is True)
 
 
-def test_challengers_stand_against_the_baseline_best_first(five: Comparison) -> None:
+def test_compared_models_are_listed_best_first(five: Comparison) -> None:
     pairs = five.against_baseline(LABEL)
 
     assert [(pair.a, pair.b) for pair in pairs] == [(m, five.baseline) for m in five.challengers]

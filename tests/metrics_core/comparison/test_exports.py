@@ -67,7 +67,7 @@ def test_every_finding_in_the_files_is_a_number_or_a_text() -> None:
     assert not any(r["number"] is not None and r["text"] is not None for r in results.values())
 
 
-def test_conventions_are_told_by_value_with_their_overrides() -> None:
+def test_conventions_are_exported_by_value_with_their_overrides() -> None:
     content = sample.five_models()
     tables = exports(typed(content))
     rows = {(r["convention"], r["metric"]): r for r in tables["conventions"].to_dicts()}

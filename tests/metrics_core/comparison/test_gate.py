@@ -97,7 +97,7 @@ def test_success_is_adjusted_by_holm_over_the_success_metrics() -> None:
     assert [each.better for each in together] == [False, False]  # 2 x 0.03 > 0.05
 
 
-def test_what_fell_significantly_is_no_success() -> None:
+def test_significant_fall_is_not_a_success() -> None:
     fell = measured(-0.02, -0.01, p=0.001)
 
     assert not successes([fell], confidence=0.95)[0].better
@@ -155,7 +155,7 @@ def test_a_model_that_is_as_it_was_has_nothing_to_be_better_at() -> None:
     assert decided({"als": ([GOOD], [same, *NO_GAIN])}, against="revision").outcome == "undecided"
 
 
-def test_what_is_waived_already_is_no_advice() -> None:
+def test_waived_rule_is_not_recommended() -> None:
     lines = decided({"als": ([OPEN], NO_GAIN)}, undecided_passes=True).lines
 
     assert lines[1].startswith("No success metric of als is shown to be better: ")
@@ -275,7 +275,7 @@ def test_without_a_model_to_decide_on_there_is_no_decision() -> None:
         ((-0.0081, 0.0001), "The difference is about the margin, which no number of users decides"),
     ],
 )
-def test_what_is_undecided_says_how_many_users_would_decide_it(
+def test_undecided_guardrail_states_how_many_users_would_decide_it(
     interval: tuple[float, float], words: str
 ) -> None:
     lines = decided({"als": ([guarded(measured(*interval), "min_effect", 0.004)], [])}).lines

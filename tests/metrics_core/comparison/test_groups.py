@@ -19,7 +19,7 @@ def test_names_of_groups_of_whole_numbers() -> None:
     assert up_to([1234567, 1234569]) == ["0 to 1234567", "1234568 to 1234569", "over 1234569"]
 
 
-def test_models_of_which_the_same_is_to_be_said_share_a_sentence() -> None:
+def test_models_with_the_same_statement_share_a_sentence() -> None:
     cells = [
         *(cell_of(model, "new", "worse", turns=True, label="nDCG@2") for model in ("als", "ease")),
         *(

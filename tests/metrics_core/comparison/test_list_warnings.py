@@ -104,7 +104,9 @@ def test_ratings_without_a_threshold_are_a_warning(threshold: float | None) -> N
         ((0.5, 7, 40, 120), 1),  # counts
     ],
 )
-def test_other_grades_are_no_ratings(grades: tuple[float, ...], threshold: float) -> None:
+def test_grades_that_are_not_ratings_give_no_warning(
+    grades: tuple[float, ...], threshold: float
+) -> None:
     truth = {"u": {f"i{n}": grade for n, grade in enumerate(grades)}}
     conventions = cc.preset("standard", relevance_threshold=threshold)
     result = cc.evaluate({"u": ["i1"]}, truth, metrics=["P@1"], conventions=conventions)

@@ -138,6 +138,6 @@ def test_a_model_that_is_not_compared_changes_no_verdict_under_other_definitions
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.5, "half"])
-def test_a_share_that_is_none_is_refused(share: object) -> None:
+def test_invalid_share_is_refused(share: object) -> None:
     with pytest.raises(ValueError, match=r"max_missing_lists: is .*\n.*write a share from 0 to 1"):
         compared({"new": lists(30, hits=1), "old": lists(30, hits=2)}, max_missing_lists=share)

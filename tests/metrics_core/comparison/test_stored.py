@@ -54,7 +54,7 @@ def test_a_comparison_of_replicates_is_read_back() -> None:
     assert from_content(to_content(trained())) == trained()
 
 
-def test_parts_that_were_not_asked_for_may_be_absent() -> None:
+def test_optional_parts_may_be_absent() -> None:
     content = sample.five_models()
     parts = (
         "panel", "distributions", "best", "tradeoffs", "segments", "warnings", "checked",
@@ -244,7 +244,7 @@ def of_requests() -> Comparison:
     return replace(comparison, scores=scores, unit=Unit(("user", "session"), "requests"))
 
 
-def test_requests_are_told_where_they_are_the_unit() -> None:
+def test_requests_are_stored_where_they_are_the_unit() -> None:
     content, users = to_content(of_requests()), to_content(typed(sample.two_models()))
 
     assert content["unit"] == {"columns": ["user", "session"], "mean": "requests"}

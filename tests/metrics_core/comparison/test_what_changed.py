@@ -33,7 +33,7 @@ def _folds(*markers: str) -> Mapping[str, Any]:
         ({"sha256": "t1"}, _folds("t1", "t2"), True),
     ],
 )
-def test_another_truth_is_told_also_that_of_a_fold(
+def test_another_truth_is_reported_also_that_of_a_fold(
     then: Mapping[str, Any], now: Mapping[str, Any], other: bool
 ) -> None:
     results = [*what_changed(_on(then), _on(now))]
@@ -41,7 +41,7 @@ def test_another_truth_is_told_also_that_of_a_fold(
     assert results == ([InputChange("truth", "another truth")] if other else [])
 
 
-def test_rules_and_conventions_are_told_with_what_they_were() -> None:
+def test_rules_and_conventions_are_reported_with_what_they_were() -> None:
     then = comparison_of({"base": 0.1, "a": 0.2})
     now = comparison_of({"base": 0.1, "a": 0.2}, gain="exp2", overrides={"RR": {"gain": "binary"}})
     now = replace(now, baseline="a")

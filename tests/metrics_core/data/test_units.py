@@ -272,7 +272,7 @@ def test_a_request_is_explained_by_its_id_or_by_its_parts(capsys: pytest.Capture
     assert f"{LABEL} of user '9/3'" in capsys.readouterr().out
 
 
-def test_cases_are_of_requests_and_know_whose_they_are() -> None:
+def test_cases_are_of_requests_and_know_their_user() -> None:
     train = truth().select("user").unique().with_columns(item=pl.lit("old"))
     models = {model: lists(model) for model in SKILLS}
     how: dict[str, Any] = {
@@ -314,7 +314,7 @@ def test_lists_may_be_of_any_form(form: str, tmp_path: Path) -> None:
 UNUSUAL_IDS = ["a", "a/b", "a\\", "/", "\\/", "a b", "1"]
 
 
-def test_ids_are_told_apart_and_read_back() -> None:
+def test_request_ids_are_distinct_and_reversible() -> None:
     every = [(u, s) for u in UNUSUAL_IDS for s in UNUSUAL_IDS]
     ids = [unit_id(each) for each in every]
 

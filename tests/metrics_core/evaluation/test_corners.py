@@ -20,7 +20,7 @@ LISTS = {"A": ["x", "y"], "B": ["z"]}
 
 
 @pytest.mark.parametrize("preset", ["standard", "ir_measures", "pytrec_eval", "ranx", "lenskit"])
-def test_who_is_evaluated_is_decided_before_items_that_nobody_judged_are_taken_out(
+def test_evaluated_users_are_chosen_before_unjudged_items_are_removed(
     preset: str,
 ) -> None:
     """A's list is [y] when x is gone; B stands in the lists only, with or without items."""
@@ -144,6 +144,6 @@ def test_a_key_that_names_no_labels_is_refused(key: str, fix: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["Novelty", "Coverage", "UserCoverage", "ILD"])
-def test_what_reads_whole_lists_takes_no_judged_only(name: str) -> None:
+def test_metric_of_whole_lists_takes_no_judged_only(name: str) -> None:
     with pytest.raises(ValueError, match=f"'judged_only=true' is no parameter of {name}"):
         parse(f"{name}(judged_only=true)@10")

@@ -15,7 +15,7 @@ def _evaluate(lists: dict[str, list[str]], *metrics: str, **changed: object) -> 
 
 
 @pytest.mark.bad_input(35, "what stands after rank k does not count")
-def test_what_stands_after_k_changes_nothing() -> None:
+def test_items_after_rank_k_change_nothing() -> None:
     short = {"u": ["c", "a"], "v": ["a", "c"]}
     long = {user: [*items, "b", "d"] for user, items in short.items()}
     labels = ["P@2", "R@2", "nDCG@2", "AP@2", "RR@2", "RBP(p=0.8)@2"]

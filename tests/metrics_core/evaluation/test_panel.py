@@ -17,7 +17,7 @@ LABELS = ["P@5", "R@5", "Hit@5", "AP@10", "RR@5", "nDCG@10", "F1@3", "Bpref", "R
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_every_preset_that_defines_the_metric_stands_once(label: str) -> None:
+def test_every_preset_that_defines_the_metric_occurs_once(label: str) -> None:
     result = panel(parse(label), STANDARD)
 
     selected = [name for definition in result.definitions for name in definition.presets]
@@ -56,7 +56,7 @@ def test_the_scale_of_the_grades_is_that_of_the_data() -> None:
     assert thresholds["ms_recommenders"] is None  # every row of the truth, whatever its grade
 
 
-def test_what_cannot_be_computed_is_left_out_with_a_reason() -> None:
+def test_definition_that_cannot_be_computed_is_left_out_with_a_reason() -> None:
     pinned = cc.preset("standard", relevance_threshold=None)
 
     excluded = panel(parse("nDCG@5"), pinned).left_out
@@ -65,7 +65,7 @@ def test_what_cannot_be_computed_is_left_out_with_a_reason() -> None:
     assert "the order of the truth's rows" in excluded["spark_mllib_graded"]
 
 
-def test_a_definition_is_told_by_the_knobs_that_matter_and_differ() -> None:
+def test_a_definition_is_reported_by_the_knobs_that_matter_and_differ() -> None:
     reported = differing(parse("nDCG@5"), cc.preset("rectools"), STANDARD)
 
     assert reported["ideal"] == "full_k"

@@ -55,7 +55,7 @@ def test_where_all_items_are_candidates_only_the_sampling_of_users_is_open() -> 
     )
 
 
-def test_nobody_and_everybody_below_a_cut() -> None:
+def test_no_user_and_all_users_below_an_edge() -> None:
     estimate = fit(np.array([0.0, 0, 50]), 50, Candidates(2, 9), alpha=0.05)
 
     assert estimate.low.tolist() == [0, 0]

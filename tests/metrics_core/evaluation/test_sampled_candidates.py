@@ -189,7 +189,7 @@ def test_users_whose_rank_is_not_known_are_refused(
         ({"negatives": 4, "catalogue": 30, "sampling": "popularity"}, "candidates.sampling"),
     ],
 )
-def test_candidates_that_are_none_are_refused(candidates: object, key: str) -> None:
+def test_invalid_candidates_are_refused(candidates: object, key: str) -> None:
     with pytest.raises(ConventionError) as refused:
         cc.preset("standard", candidates=candidates)
 
@@ -250,7 +250,7 @@ def test_an_order_that_many_negatives_tell_is_not_called_open() -> None:
     assert {each.kind for each in many.warnings} == {"sampled_corrected"}
 
 
-def test_what_is_told_of_an_open_order_and_of_ranks_that_fit_no_sampling() -> None:
+def test_open_order_and_impossible_ranks_are_warnings() -> None:
     ranks = [1] * 200 + [11] * 200  # nothing between, and nothing below
 
     anywhere = np.random.default_rng(4).integers(1, 1_001, size=400)
@@ -281,7 +281,7 @@ def test_users_without_a_list_count_in_the_bounds_as_in_the_mean() -> None:
     assert re.search(r"means of a 0\.9\d+ to 1 and b", ask("drop"))
 
 
-def test_requests_of_a_user_are_no_independent_ranks() -> None:
+def test_ranks_of_requests_of_one_user_are_dependent() -> None:
     """Ten users with thirty requests each, all alike: bounds as of ten users."""
     full = np.random.default_rng(6).integers(1, 101, size=10)
     alone = conventions(40, 100)

@@ -88,7 +88,7 @@ def kinds(actual: Any) -> list[str]:
     return [each.kind for each in actual.warnings]
 
 
-def test_where_nobody_unobserved_has_a_list_a_warning_says_so() -> None:
+def test_no_unobserved_user_with_a_list_is_a_warning() -> None:
     observed = {user: ["a"] for user in OBSERVED}
     few = evaluated(recs=observed)
 

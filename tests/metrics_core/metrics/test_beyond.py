@@ -380,7 +380,7 @@ def test_popular_first_is_exactly_1_popular_last_exactly_minus_1_and_equals_are_
 
 
 @pytest.mark.parametrize("distance", ["jaccard", "hamming"])
-def test_categories_that_are_no_categories_are_refused(distance: str) -> None:
+def test_features_that_are_not_0_or_1_are_refused_as_categories(distance: str) -> None:
     listed = _listed(replace(WORLD, features=dict.fromkeys(range(6), (0.5, 1.0))))
 
     with pytest.raises(ValueError, match="features of 0 and 1"):

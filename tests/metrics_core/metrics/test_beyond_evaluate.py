@@ -123,7 +123,7 @@ def test_later_copies_are_passed_over() -> None:
         ("ILD@2", {"items": {"a": [1.0], "b": [1.0, 2.0]}}, r"vectors have different lengths: \[1, 2\]"),
     ],
 )  # fmt: skip
-def test_what_is_missing_is_named(label: str, inputs: dict[str, Any], message: str) -> None:
+def test_missing_parts_are_named(label: str, inputs: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         _evaluate([label], **inputs)
 

@@ -80,7 +80,7 @@ def test_every_spelling_is_of_a_metric_and_of_one_only() -> None:
     assert all(similar_label(f"{spelling}@7") for spelling in SPELLINGS)
 
 
-def test_all_wrong_labels_are_told_at_once() -> None:
+def test_all_wrong_labels_are_reported_at_once() -> None:
     with pytest.raises(ValueError, match="R@5") as refused:
         expand(["recall@5", "P", "map", "P@5"], [5])
 

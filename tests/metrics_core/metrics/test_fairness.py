@@ -201,7 +201,7 @@ def test_ideal_lists_have_no_loss_and_the_target_is_one() -> None:
         ("AWRF@2", {}, {"items": ITEMS.with_columns(maker=pl.concat_list("maker"))}, "write one text for each item"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_told_is_refused(
+def test_metric_without_its_group_data_is_refused(
     metric: str, settings: dict[str, Any], inputs: dict[str, Any], message: str
 ) -> None:
     conventions = cc.preset("standard", **{"fairness_target": "relevant", **settings})
@@ -219,7 +219,7 @@ def test_too_many_groups_are_refused() -> None:
         evaluated(["AWRF@2"], pinned(), items=items)
 
 
-def test_what_was_not_asked_leaves_no_trace() -> None:
+def test_unset_convention_changes_no_fingerprint() -> None:
     standard = cc.preset("standard")
 
     assert "fairness_target" not in standard.as_dict()

@@ -80,7 +80,7 @@ def test_an_own_metric_cannot_change_the_conventions_of_another(tmp_path: Path) 
 
 @pytest.mark.fault(25, "writing is refused: change a copy; `concord check-metric` finds it")
 @pytest.mark.parametrize("name", ["cached", "weights", "places", "ties", "lengths", "shared"])
-def test_what_writes_to_lists_is_refused_and_check_metric_finds_it(tmp_path: Path, name: str) -> None:  # fmt: skip
+def test_metric_that_writes_to_its_lists_is_refused_and_check_metric_fails(tmp_path: Path, name: str) -> None:  # fmt: skip
     label = write_metric(tmp_path, WRITES[name])
 
     message = refused_value(label)
@@ -173,7 +173,7 @@ def test_a_command_that_is_left_early_is_no_decision(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.fault(25, "an error is told with the file, the function and the line")
-def test_an_error_of_an_own_metric_is_told_of_its_file_and_not_of_the_conventions(tmp_path: Path) -> None:  # fmt: skip
+def test_an_error_of_an_own_metric_is_reported_of_its_file_and_not_of_the_conventions(tmp_path: Path) -> None:  # fmt: skip
     write_metric(tmp_path, "return {}[k]")
     write_project(tmp_path)
     rows = [(user, item) for user, items in RECS.items() for item in items]

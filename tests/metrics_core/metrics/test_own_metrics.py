@@ -209,7 +209,7 @@ def test_a_package_may_offer_metrics(tmp_path: Path) -> None:
         ("@concord.metric(columns=['weight'])\ndef f(lists, k):\n    'f'", "f@3: needs items with weight"),
     ],
 )  # fmt: skip
-def test_what_is_no_metric_is_refused(tmp_path: Path, code: str, message: str) -> None:
+def test_invalid_metric_function_is_refused(tmp_path: Path, code: str, message: str) -> None:
     (tmp_path / "m.py").write_text(code if code.startswith(("import", "def")) else f"import concord\n{code}", encoding="utf-8")  # fmt: skip
 
     with pytest.raises(ValueError) as refused:

@@ -55,7 +55,7 @@ def test_a_clip_bounds_the_weights_and_unknown_items_have_it() -> None:
 
 
 @pytest.mark.parametrize("table", ["items", "truth"])
-def test_propensities_may_be_given(table: str) -> None:
+def test_propensities_may_be_a_column_of_items_or_truth(table: str) -> None:
     inputs = pl.DataFrame({"item": ["a", "b", "c"], "seen": [1.0, math.sqrt(0.5), 0.5]})
     rows = [(user, item, grade) for user, grades in TRUTH.items() for item, grade in grades.items()]
     truth = pl.DataFrame(rows, ["user", "item", "grade"], orient="row").join(inputs, on="item")
@@ -131,7 +131,7 @@ def test_equal_propensities_change_no_bit() -> None:
         ("P@2", {"fewest": 30}, {}, "4 relevant rows with these weights are worth 3.7 of equal weight, and `fewest` asks for 30"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_weighed_is_refused(
+def test_metric_that_cannot_be_weighted_is_refused(
     metric: str, propensity: dict[str, Any], settings: dict[str, Any], message: str
 ) -> None:
     conventions = cc.preset("standard", propensity={**HALF, **propensity}, **settings)
@@ -168,14 +168,14 @@ def test_what_cannot_be_weighed_is_refused(
         ({"exponent": 0.5, "clip": 0.1, "fewest": 1}, "propensity.exponent: is not a key of it"),
     ],
 )
-def test_propensities_that_are_none_are_refused(propensity: Any, message: str) -> None:
+def test_invalid_propensities_are_refused(propensity: Any, message: str) -> None:
     with pytest.raises(ValueError, match=r"fix: ") as refused:
         cc.preset("standard", propensity=propensity)
 
     assert message in str(refused.value)
 
 
-def test_what_was_not_asked_leaves_no_trace() -> None:
+def test_unset_convention_changes_no_fingerprint() -> None:
     standard = cc.preset("standard")
 
     assert "propensity" not in standard.as_dict()
@@ -188,7 +188,7 @@ def test_what_was_not_asked_leaves_no_trace() -> None:
         cc.evaluate(RECS, TRUTH, metrics=["P@2"], conventions=pinned())
 
 
-def test_what_was_hidden_is_made_up_for() -> None:
+def test_weights_correct_for_unobserved_items() -> None:
     """All that 400 users would like is known here; each liked item is observed with its propensity, which favours a
     model of popular items. Weighed, precision is right on average and the better model is ahead again."""
     rng = np.random.default_rng(7)
@@ -375,7 +375,7 @@ def test_requests_of_a_user_are_one_in_the_interval() -> None:
     )
 
 
-def test_the_panel_has_the_unweighed_value_beside() -> None:
+def test_panel_has_the_unweighted_value_too() -> None:
     lists, truth, train = _shop()
     how: dict[str, Any] = {"metrics": ["R@4", "DCG@4"], "baseline": "other", "train": train}
     weighed = cc.compare(lists, truth, conventions=RATIO, **how)
@@ -414,7 +414,7 @@ def test_segments_by_popularity_weigh_recall_too(table: str) -> None:
     assert cell.mean == pytest.approx(fmean(shares))
 
 
-def test_what_a_derivation_counts_and_divides_by(capsys: pytest.CaptureFixture[str]) -> None:
+def test_derivation_shows_weights_and_denominator(capsys: pytest.CaptureFixture[str]) -> None:
     derivation = cc.explain(RECS, TRUTH, user="v", metric="CG@3", conventions=pinned(normalised="over_all"), train=TRAIN)  # fmt: skip
 
     assert tuple(derivation.summary.splitlines()[-4:]) == (
@@ -426,7 +426,7 @@ def test_what_a_derivation_counts_and_divides_by(capsys: pytest.CaptureFixture[s
     assert "CG@3 = 1.58579" in capsys.readouterr().out
 
 
-def test_folds_of_other_truths_are_no_one_ratio() -> None:
+def test_folds_with_different_truths_cannot_be_one_ratio() -> None:
     lists, truth, train = _shop()
     less = {user: items[:1] for user, items in truth.items()}
     with pytest.raises(
@@ -436,7 +436,7 @@ def test_folds_of_other_truths_are_no_one_ratio() -> None:
                    metrics=["R@4"], baseline="other", conventions=RATIO, train=train, paired_replicates=True)  # fmt: skip
 
 
-def test_revisions_with_other_truths_or_conventions_are_no_one_ratio() -> None:
+def test_revisions_with_other_truths_or_conventions_cannot_be_one_ratio() -> None:
     now = pl.DataFrame({"user": ["u", "v"], "R@2": [0.5, 1.0], "#counts>=1": [3.0, 2.0]})
     then = {"same": now, "other": now.with_columns(pl.col("#counts>=1") + 1), "plain": now.drop("#counts>=1")}  # fmt: skip
     (label,) = expand(["R"], [2])

@@ -55,7 +55,7 @@ def test_blocks_of_values_add_up() -> None:
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])
-def test_what_is_no_number_stays_with_its_user(number: float) -> None:
+def test_nan_affects_its_user_only(number: float) -> None:
     user, values = np.array([0, 0, 1, 1]), np.array([1.0, number, 0.1, 0.2])
 
     result = UserSums.of(user, values, 3).mean(np.array([2, 2, 0]))

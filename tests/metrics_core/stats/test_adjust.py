@@ -34,7 +34,7 @@ def test_benjamini_hochberg_by_hand() -> None:
     assert adjusted == pytest.approx([0.01 * 4 / 2, 0.04 * 4 / 4, 0.03 * 4 / 3, 0.005 * 4 / 1])
 
 
-def test_missing_tests_are_no_members_of_the_family() -> None:
+def test_missing_p_values_are_not_part_of_the_family() -> None:
     assert holm(np.array([NAN, 0.01, NAN, 0.02])) == pytest.approx(
         [NAN, 0.01 * 2, NAN, 0.02 * 1], nan_ok=True
     )

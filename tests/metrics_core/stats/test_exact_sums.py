@@ -22,7 +22,7 @@ def test_a_sum_has_the_bits_of_fsum(values: list[float], at_once: int) -> None:
 
 
 @given(st.lists(st.lists(FINITE, max_size=20), min_size=1, max_size=4))
-def test_what_partitions_give_adds_up_to_the_sum_of_all(partitions: list[list[float]]) -> None:
+def test_sums_of_partitions_add_up_to_the_sum_of_all(partitions: list[list[float]]) -> None:
     parts = [part for values in partitions for part in exact_parts(np.array(values))]
 
     assert math.fsum(parts) == math.fsum(value for values in partitions for value in values)
@@ -37,7 +37,7 @@ def test_a_sum_of_many_values_of_all_sizes_has_the_bits_of_fsum(seed: int) -> No
         assert exact_sum(values) == math.fsum(values)
 
 
-def test_what_is_no_number_stays_none() -> None:
+def test_nan_stays_nan() -> None:
     assert math.isnan(exact_sum(np.array([1.0, math.nan])))
     assert exact_sum(np.array([1.0, math.inf])) == math.inf
     assert exact_sum(np.array([])) == 0

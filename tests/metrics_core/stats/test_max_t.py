@@ -49,7 +49,7 @@ def _reference(gaps: np.ndarray, resamples: int, seed: int) -> list[float]:
     return p
 
 
-def test_p_is_that_of_the_procedure_as_it_is_told() -> None:
+def test_p_value_follows_the_described_procedure() -> None:
     gaps = _gaps(1) + np.array([0.0, 0.05, 0.15, 0.25, 0.3])
 
     p_values = max_t(_pairs(gaps), resamples=4000, seed=3)

@@ -155,7 +155,7 @@ def test_trainings_of_weighed_users_are_ratios_over_those_whom_all_have() -> Non
     assert actual.minus(other).means[0] == pytest.approx(gaps[0])
 
 
-def test_what_two_models_share_by_their_seeds_cancels_where_they_are_paired() -> None:
+def test_shared_seed_effects_cancel_in_paired_replicates() -> None:
     base = np.random.default_rng(5).random((4, 50))
     shift = np.array([[0.0], [0.3], [0.1], [0.6]])
     a, b = ReplicateValues(base + shift + 0.01), ReplicateValues(base + shift)

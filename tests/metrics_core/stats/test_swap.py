@@ -129,7 +129,7 @@ def test_under_ten_users_with_different_lists_there_is_no_test() -> None:
     assert _tests(a, a)["Gini"].difference == 0
 
 
-def test_what_is_undefined_has_no_p() -> None:
+def test_undefined_statistic_has_no_p_value() -> None:
     a, b = _lists(8, 20, 0.5), _lists(9, 20, 0.5)
 
     tests = swap_tests(

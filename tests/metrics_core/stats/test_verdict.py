@@ -145,7 +145,7 @@ MEAN_RECIPROCAL = sum(1 / rank for rank in range(1, 11)) / 10  # of a hit at a r
 MONTE_CARLO = 4 * math.sqrt(0.05 * 0.95 / RUNS)  # four standard errors of a share near 5 %: 0.019
 
 
-def test_equal_models_are_told_apart_in_five_of_a_hundred_runs() -> None:
+def test_equal_models_differ_significantly_in_five_of_a_hundred_runs() -> None:
     share = np.mean([result.p < ALPHA for result in _simulated(0.0, seed=1)])
 
     assert share == pytest.approx(0.05, abs=MONTE_CARLO)

@@ -49,7 +49,7 @@ def test_it_is_what_the_library_says(
     assert float(rows[0]["shift"]) == audit.effects["shift"][0]
 
 
-def test_what_is_not_there_is_refused(project: Path, tmp_path: Path) -> None:
+def test_missing_entry_is_refused(project: Path, tmp_path: Path) -> None:
     copy = copied_from(project, tmp_path)
     folder = attempt(copy, "concord", "audit", "--csv", "results")
     (copy / "results" / "data" / "train.parquet").unlink()
@@ -64,7 +64,7 @@ def test_what_is_not_there_is_refused(project: Path, tmp_path: Path) -> None:
     assert "name the file as `background.train`" in trainless.stderr
 
 
-def test_results_that_are_older_than_params_are_told(project: Path, tmp_path: Path) -> None:
+def test_results_that_are_older_than_params_are_reported(project: Path, tmp_path: Path) -> None:
     copy = copied_from(project, tmp_path)
     change_params(copy, {"comparison.primary": ["R@20"]})
 

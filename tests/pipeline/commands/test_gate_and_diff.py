@@ -214,7 +214,7 @@ def test_a_label_that_was_not_evaluated_then_is_undecided(gated: Path) -> None:
         ({"success": ["nDCG@10"]}, ("v0",), "'v0' is no revision of a git repository here"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_decided_is_refused_with_2(
+def test_undecidable_gate_exits_with_2(
     gated: Path, gate: dict[str, Any] | None, arguments: tuple[str, ...], words: str
 ) -> None:
     change_params(gated, {"gate": gate})
@@ -253,7 +253,7 @@ def test_other_conventions_are_refused(revisions: Path, tmp_path: Path) -> None:
     assert "nDCG@10, nDCG@20 had other conventions: gain was 'linear' and is 'exp2'" in done.stderr
 
 
-def test_errors_of_the_machine_are_no_decision(gated: Path) -> None:
+def test_system_errors_are_not_decisions(gated: Path) -> None:
     broken = gated / "results/per_user/ease.parquet"
     content = broken.read_bytes()
     broken.unlink()
@@ -290,7 +290,7 @@ def test_a_model_is_compared_with_its_former_self_user_by_user(project: Path) ->
     assert row["n_users"] == len(now)
 
 
-def test_what_did_not_change_is_identical_and_what_one_side_has_is_named(project: Path) -> None:
+def test_unchanged_models_are_identical_and_one_sided_ones_are_named(project: Path) -> None:
     output = run(project, "concord", "diff", "v1")
 
     assert "note: not in v1: recent" in output
@@ -332,7 +332,7 @@ def test_models_and_metrics_can_be_chosen(project: Path) -> None:
         (("v1", "--metric", "ERR@10"), "'ERR@10' is not evaluated"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(
+def test_incomparable_results_are_refused(
     project: Path, arguments: tuple[str, ...], words: str
 ) -> None:
     done = attempt(project, "concord", "diff", *arguments)
@@ -342,7 +342,9 @@ def test_what_cannot_be_compared_is_refused(
     assert "fix: " in done.stderr
 
 
-def test_other_conventions_are_refused_by_name_unless_told(revisions: Path, tmp_path: Path) -> None:
+def test_other_conventions_are_refused_by_name_without_the_option(
+    revisions: Path, tmp_path: Path
+) -> None:
     copy = copied_from(revisions / "a project", tmp_path)
     refused = attempt(copy, "concord", "diff", "v1", "--metric", "nDCG@10")
     others, anyway = (

@@ -72,14 +72,14 @@ def test_it_shows_other_metrics_where_they_are_named_once_each(project: Path) ->
         ("xyz", "known: R@1, R@2, RBP(p=0.8)@2, nDCG@2"),
     ],
 )
-def test_a_metric_as_people_write_it_is_told_the_label(project: Path, text: str, fix: str) -> None:
+def test_common_spelling_of_a_metric_suggests_the_label(project: Path, text: str, fix: str) -> None:
     done = attempt(project, "concord", "leaderboard", "--metric", text)
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"command line: {text!r} is not evaluated\n  fix: {fix}\n"
 
 
-def test_results_that_are_not_there_are_told_in_words(project: Path) -> None:
+def test_results_that_are_not_there_are_reported_in_words(project: Path) -> None:
     (project / "results/comparison/comparison.json").unlink()
     done = attempt(project, "concord", "leaderboard")
 
@@ -116,7 +116,7 @@ stages:
         (LOCK.replace("compare", "evaluate"), None),
     ],
 )
-def test_results_older_than_params_are_told_with_what_has_changed(
+def test_results_older_than_params_are_reported_with_what_has_changed(
     project: Path, lock: str, changed: str | None
 ) -> None:
     (project / "dvc.lock").write_text(lock, encoding="utf-8")
@@ -133,7 +133,7 @@ def _after_repro() -> None:
     messages.print_unless_quiet(command.after_repro)
 
 
-def test_after_a_repro_it_is_shown_unless_quiet_was_asked_for(
+def test_leaderboard_is_shown_after_repro_unless_quiet(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(project)
@@ -163,7 +163,7 @@ def test_a_reader_who_has_gone_does_not_fail_the_stage(project: Path, to: str) -
 HEAD = "experiment,control,treatment,ctr,ctr_se\n"
 
 
-def test_calibrate_shows_the_best_first_says_what_may_be_said_and_writes_all(project: Path) -> None:
+def test_calibrate_shows_the_best_metric_first_and_writes_all(project: Path) -> None:
     (project / "ab.csv").write_text(HEAD + "e1,ease,als,0.8,0.1\ne2,als,ease,-0.2,0.3\n")
 
     output = run(project, "concord", "calibrate", "ab.csv", "--csv", "all.csv", COLUMNS="100")
@@ -249,7 +249,7 @@ def test_a_plan_shows_the_primary_metrics_and_changes_nothing(planned: Path) -> 
     assert {file: file.read_bytes() for file in planned.rglob("*") if file.is_file()} == before
 
 
-def test_a_plan_shows_what_is_asked(planned: Path) -> None:
+def test_plan_shows_the_requested_metric_and_effect(planned: Path) -> None:
     output = run(planned, "concord", "plan", "--metric", "R @5", "--effect", "0.05", "--power", "0.9", "--segments", COLUMNS="140").splitlines()  # fmt: skip
 
     assert output[0] == "R@5 against popularity, 300 users"
@@ -268,7 +268,7 @@ def test_stated_numbers_need_no_project(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_trainings_that_vary_too_much_are_told(tmp_path: Path) -> None:
+def test_trainings_that_vary_too_much_are_reported(tmp_path: Path) -> None:
     output = run(tmp_path, "concord", "plan", *STATED, "--sd-seeds", "0.01", "--seeds", "3", COLUMNS="200")  # fmt: skip
 
     row = cells(output.splitlines()[1])

@@ -188,7 +188,7 @@ def test_it_says_what_changed_and_what_comes_next(
     )
 
 
-def test_a_change_of_the_name_alone_is_told(
+def test_a_change_of_the_name_alone_is_reported(
     start: Start, capsys: pytest.CaptureFixture[str]
 ) -> None:
     start(_changed(REAL, "preset: standard", "preset: custom"))
@@ -214,7 +214,7 @@ def test_a_change_of_the_name_alone_is_told(
         ("conventions:\n", "'conventions':\n", "ranx", "cannot be edited in place"),
     ],
 )  # fmt: skip
-def test_what_is_refused_leaves_the_file_alone(
+def test_refused_change_leaves_the_file_unchanged(
     start: Start, old: str, new: str, name: str, message: str
 ) -> None:
     text = _changed(REAL, old, new)

@@ -79,7 +79,7 @@ def test_overrides_of_a_metric_are_rows_of_their_own(capsys: pytest.CaptureFixtu
     ]
 
 
-def test_a_metric_whose_overrides_agree_is_not_said_to_change(
+def test_metric_with_equal_overrides_is_not_listed_as_changed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     reported = {row[0]: row[-1] for row in _printed_rows("standard", "ir_measures", capsys)}

@@ -122,7 +122,7 @@ def test_a_new_baseline_is_not_held_against_itself_while_models_are_gone(project
 
 
 @pytest.mark.whole
-def test_a_renamed_model_beside_those_of_the_gate_has_not_vanished(project: Path) -> None:
+def test_renamed_model_outside_the_gate_has_not_vanished(project: Path) -> None:
     _call(project, path=OTHER_FILE, was="ease")
     code, lines, notes = _gate(project, models=["knn"])
 

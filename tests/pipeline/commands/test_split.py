@@ -131,7 +131,7 @@ def test_a_split_of_train_gives_a_validation(project: Path) -> None:
     assert inner["input"]["sha256"] == outer["files"]["train.parquet"]["sha256"]
 
 
-def test_a_split_that_is_there_is_kept_until_force_is_said(project: Path) -> None:
+def test_existing_split_is_kept_without_force(project: Path) -> None:
     users = ("--how", "users", "--share", "0.3")
     run(project, "concord", "split", "all.parquet", *users, "--into", "split")
     before = content_of(project / "split")
@@ -188,7 +188,7 @@ def test_a_split_that_replaces_another_is_whole_whenever_it_is_killed(
 
 
 @pytest.mark.parametrize("other", ["notes.txt", "validation/train.parquet"])
-def test_other_files_beside_a_split_stay(project: Path, other: str) -> None:
+def test_other_files_in_the_folder_of_a_split_stay(project: Path, other: str) -> None:
     users = ("--how", "users", "--share", "0.3")
     run(project, "concord", "split", "all.parquet", *users, "--into", "split")
     (project / "split" / other).parent.mkdir(exist_ok=True)
@@ -219,7 +219,7 @@ def test_a_split_does_not_write_over_its_own_input(project: Path) -> None:
         ((), "`concord split` needs --how"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_done_is_refused(
+def test_impossible_request_is_refused(
     project: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     failed = attempt(project, "concord", "split", "all.parquet", "--into", "split", *arguments)

@@ -22,7 +22,7 @@ def _validated(project: Path) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def test_a_sound_project_is_told_file_by_file(project: Path) -> None:
+def test_valid_project_is_described_file_by_file(project: Path) -> None:
     code, message, wrong = _validated(project)
 
     assert (code, wrong) == (0, "")
@@ -34,7 +34,7 @@ def test_a_sound_project_is_told_file_by_file(project: Path) -> None:
     assert not (project / "results").exists()
 
 
-def test_problems_of_all_files_are_told_at_once(project: Path) -> None:
+def test_problems_of_all_files_are_reported_at_once(project: Path) -> None:
     (project / "data/bad.csv").write_text("user,item,rank\nu1,,1\n")
     (project / "data/truth.csv").write_text("user,item\nu1,a\nu1,a\n")
     change_params(
@@ -102,7 +102,7 @@ def own_project(tmp_path: Path) -> Path:
         ),
     ],
 )
-def test_what_only_a_later_stage_would_meet_is_told_now(
+def test_problem_of_a_later_stage_is_reported_now(
     own_project: Path, change: dict[str, Any], message: str
 ) -> None:
     change_params(own_project, change)
@@ -119,7 +119,7 @@ def test_grades_that_no_convention_fits_end_the_stage(own_project: Path) -> None
     assert "conventions.relevance_threshold: is 4, and the highest grade" in done.stderr
 
 
-def test_ids_that_hardly_mean_what_they_say_are_told(own_project: Path) -> None:
+def test_suspicious_ids_are_reported(own_project: Path) -> None:
     (own_project / "data/pop.csv").write_text("user,item\nu1,a1\nu2,a2\n")
 
     code, message, _ = _validated(own_project)
@@ -143,7 +143,7 @@ def test_with_a_wrong_params_file_the_others_wait(own_project: Path) -> None:
     assert "did you mean 'wilcoxon'?" in wrong
 
 
-def test_params_and_files_are_told_in_one_run(own_project: Path) -> None:
+def test_params_and_files_are_reported_in_one_run(own_project: Path) -> None:
     (own_project / "data/pop.csv").write_text("user,item\nu1,\n")
     change_params(
         own_project,
@@ -169,7 +169,7 @@ def test_params_and_files_are_told_in_one_run(own_project: Path) -> None:
         assert message in wrong
 
 
-def test_a_name_that_no_file_may_have_is_told_with_all_else(own_project: Path) -> None:
+def test_invalid_file_name_is_reported_with_all_other_problems(own_project: Path) -> None:
     name = "m" * 300
     change_params(
         own_project, {"models": {name: {"path": "data/pop.csv"}, "other": {"path": "data/pop.csv"}}}
@@ -216,7 +216,7 @@ def untrained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.bad_input(74, "told and passed by where a stage makes it; else refused: `dvc pull`")
-def test_what_a_stage_will_make_is_no_problem(
+def test_output_of_a_later_stage_is_not_missing(
     untrained: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()
@@ -232,7 +232,7 @@ def test_what_a_stage_will_make_is_no_problem(
     ]
 
 
-def test_what_dvc_keeps_is_fetched_and_what_nobody_makes_is_missing(untrained: Path) -> None:
+def test_files_in_dvc_are_fetched_and_unknown_files_are_missing(untrained: Path) -> None:
     remaining = (
         "outs:\n- {md5: d41d8cd98f00b204e9800998ecf8427e, size: 0, hash: md5, path: test.csv}\n"
     )

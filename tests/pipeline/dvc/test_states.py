@@ -318,7 +318,7 @@ def test_decisions_are_counted_where_lists_labels_or_conventions_are_new(project
     assert result.chance == pytest.approx(1 - 0.975**3)
 
 
-def test_what_is_said_grows_with_the_count_and_ends_with_another_truth(project: Project) -> None:
+def test_reuse_note_grows_with_the_count_and_ends_with_another_truth(project: Project) -> None:
     project.lock("c0", "l0", truth="t0")
     for i in range(1, 29):
         project.lock(f"c{i}", f"l{i}")
@@ -432,7 +432,7 @@ def test_a_history_that_git_cannot_walk_is_refused_with_words_of_git(unusual_his
         commits()
 
 
-def test_what_a_file_held_at_each_commit_and_where_there_was_none(repository: Path) -> None:
+def test_content_of_a_file_at_each_commit_or_none(repository: Path) -> None:
     with chdir(repository):
         names = [each.name for each in commits()]
 
@@ -527,7 +527,7 @@ def _dependency_hash(stage: str, path: str) -> str:
     return str(result)
 
 
-def test_what_was_asked_is_what_params_yaml_said() -> None:
+def test_locked_params_are_those_of_params_yaml() -> None:
     params = STAGES["compare"]["params"]["params.yaml"]
     requested = DvcLock(TEXT).comparison_params
 
@@ -575,7 +575,9 @@ stages:
         ("als:\n              1: als-1\n              9: als-9", {}),
     ],
 )  # fmt: skip
-def test_whose_trainings_lists_were(written: str, read: dict[str, dict[str, str]]) -> None:
+def test_replicates_are_matched_to_their_model(
+    written: str, read: dict[str, dict[str, str]]
+) -> None:
     text = f"""schema: '2.0'
 stages:
   compare:

@@ -75,7 +75,7 @@ def test_tables_of_stages_are_found_and_the_stages_that_make_them(tmp_path: Path
     }
 
 
-def test_what_dvc_add_keeps_and_plain_files_are_made_by_no_stage(tmp_path: Path) -> None:
+def test_files_of_dvc_add_and_plain_files_belong_to_no_stage(tmp_path: Path) -> None:
     remaining = (
         "outs:\n- {md5: d41d8cd98f00b204e9800998ecf8427e, size: 0, hash: md5, path: test.csv}\n"
     )
@@ -85,7 +85,7 @@ def test_what_dvc_add_keeps_and_plain_files_are_made_by_no_stage(tmp_path: Path)
     assert paths(discovered(root), root)["truth"] == ("data/test.csv", "")
 
 
-def test_outs_that_are_not_there_yet_are_told(tmp_path: Path) -> None:
+def test_outs_that_are_not_there_yet_are_reported(tmp_path: Path) -> None:
     root = repository(tmp_path, {"dvc.yaml": STAGES, "out/als.csv": LISTS, "data/test.csv": TRUTH})
     names = ("data/prepared", "out/bpr.csv", "out/ease_large.csv", "out/ease_small.csv")
 
@@ -197,7 +197,7 @@ def test_models_are_called_by_the_words_in_which_they_differ(
     assert all(map(is_model_name, result))
 
 
-def test_how_many_files_are_discovery_has_a_limit_that_is_told(
+def test_number_of_discovered_files_has_a_reported_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = repository(tmp_path, {f"logs/{number}.txt": "" for number in range(20)} | USUAL)
@@ -315,7 +315,7 @@ def test_runs_in_files_are_found(tmp_path: Path) -> None:
     )
 
 
-def test_what_mlflow_keeps_is_read_and_what_is_deleted_there_is_no_run(tmp_path: Path) -> None:
+def test_active_mlflow_runs_are_read_and_deleted_ones_are_not(tmp_path: Path) -> None:
     root = repository(tmp_path, {f"{name}.csv": LISTS for name in ("als", "bpr")})
     client = MlflowClient(f"sqlite:///{root / 'mlflow.db'}")
     remaining, gone = (client.create_run("0").info.run_id for _ in range(2))
@@ -454,7 +454,7 @@ def test_columns_are_seen_in_files_of_every_form(tmp_path: Path) -> None:
         (("epoch", "losses"), ("losses",), None),
     ],
 )
-def test_the_only_list_beside_a_user_holds_items_unless_its_name_says_something_else(
+def test_only_list_column_besides_the_user_holds_items_unless_named_otherwise(
     columns: tuple[str, ...], lists: tuple[str, ...], role: str | None
 ) -> None:
     assert (

@@ -83,7 +83,7 @@ def test_it_says_what_it_found_and_what_it_assumed(
     ]
 
 
-def test_what_it_writes_is_valid_and_dvc_reads_it(
+def test_written_project_is_valid_and_read_by_dvc(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(root, {"data/train.csv": TRAIN, "data/movies.csv": ITEMS})
@@ -143,7 +143,7 @@ def test_times_are_named_where_they_can_be_read(
     assert ("time" in valid_evaluation(root / "evaluation").data.truth.columns) == has_users
 
 
-def test_ranks_from_0_and_rows_that_repeat_are_honoured_and_said(
+def test_ranks_from_0_and_repeated_rows_are_read_and_reported(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from_0 = LISTS.replace(",1\n", ",0\n").replace(",2\n", ",1\n")
@@ -180,7 +180,7 @@ def test_of_a_scale_of_ratings_the_upper_fifth_is_relevant(
     assert conventions["err_max_grade"] == highest
 
 
-def test_cutoffs_are_no_deeper_than_the_lists(root: Path) -> None:
+def test_cutoffs_are_at_most_the_length_of_lists(root: Path) -> None:
     rows = [f"{user},i{n},{n + 1}" for user, many in (("u1", 20), ("u2", 3)) for n in range(many)]
     lists = "\n".join(["user_id,item_id,rank", *rows, ""])
     write(root, {"out/als.csv": lists, "out/popular.csv": lists})
@@ -213,7 +213,7 @@ def test_a_training_run_stands_at_its_model_and_under_the_deps_of_log(
     assert "out of train   MLflow run in ../out/als.json: run_id" in capsys.readouterr().out
 
 
-def test_a_training_run_that_no_store_holds_is_said_and_not_linked(
+def test_unknown_training_run_is_reported_and_not_linked(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trained(root)
@@ -296,7 +296,7 @@ def test_lists_and_truth_may_be_named(root: Path) -> None:
         ({"folder": "out/als.csv/evaluation"}, "out/als.csv: is a file"),
     ],
 )
-def test_what_the_command_line_names_is_refused_in_these_words(
+def test_files_named_on_the_command_line_are_refused_in_the_same_words(
     root: Path, how: dict[str, Any], message: str
 ) -> None:
     before = tree(root)
@@ -357,7 +357,7 @@ def test_lists_and_truth_in_a_shared_cache_are_found_and_may_be_named(
     }
 
 
-def test_what_lies_in_the_folder_of_the_evaluation_is_found_but_for_its_results(
+def test_files_in_the_evaluation_folder_are_discovered_except_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = {f"evaluation/{name}": text for name, text in USUAL.items()}
@@ -473,7 +473,7 @@ def test_in_a_folder_of_a_monorepo_it_sees_that_folder(
     assert set(evaluation(root / "shop/evaluation").models) == {"als", "popular"}
 
 
-def test_what_is_lacking_is_said_all_at_once_and_what_is_not_there_yet(
+def test_missing_and_not_yet_made_inputs_are_reported_together(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in USUAL:
@@ -564,7 +564,7 @@ def test_real_data_is_recognised_and_valid(
     assert "no problem found" in capsys.readouterr().out
 
 
-def test_lists_that_may_be_trainings_of_one_model_are_said_and_not_decided(
+def test_possible_replicates_are_reported_and_not_grouped(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(root, {f"out/bpr-{seed}.csv": LISTS for seed in (1, 2, 3)})

@@ -98,7 +98,7 @@ RANKED, SCORED = [*KEYS, "item_id", "rank"], [*KEYS, "item_id", "score"]
     ids=["ranks", "scores", "the session first", "the session alone"],
 )
 @pytest.mark.bad_input(72, "`concord init` writes `data.unit`, and says so")
-def test_what_init_writes_ends_at_the_mean_over_sessions(
+def test_initialised_project_evaluates_the_mean_over_sessions(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], columns: list[str], unit: list[str]
 ) -> None:
     evaluation = shop(tmp_path, columns)
@@ -153,7 +153,7 @@ def test_the_first_hint_of_validate_ends_at_the_mean_over_sessions(
     assert means(evaluation) == pytest.approx({model: of_sessions(model) for model in MODELS})
 
 
-def test_who_has_followed_other_hints_before_is_told_of_sessions(
+def test_session_hint_follows_other_hints(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     evaluation = shop(tmp_path, RANKED)

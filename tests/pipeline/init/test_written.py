@@ -149,9 +149,7 @@ def test_an_edited_dvc_yaml_is_shown_before_it_is_replaced_and_git_has_it(
 
 
 @pytest.mark.parametrize("state", ["committed", "changed", "missing"])
-def test_the_template_of_the_plot_is_carried_over_unless_somebody_works_on_it(
-    root: Path, state: str
-) -> None:
+def test_plot_template_is_replaced_unless_it_was_edited(root: Path, state: str) -> None:
     path = root / ".dvc/plots/model_lines.json"
     relevant = path.read_text()
     path.write_text("{}\n")
@@ -172,7 +170,7 @@ def test_files_that_git_ignores_or_does_not_know_are_not_committed(root: Path) -
         upgrade("evaluation", dry_run=False)
 
 
-def test_without_git_what_was_there_is_kept_beside(
+def test_without_git_previous_files_are_kept_as_copies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(repository(tmp_path, USUAL, git=False))
@@ -195,7 +193,7 @@ def test_a_params_yaml_of_others_is_refused(root: Path, text: str) -> None:
     assert tree(root) == before
 
 
-def test_what_stands_in_braces_is_refused_where_it_lacks_a_key(root: Path) -> None:
+def test_inline_mapping_without_a_key_is_refused(root: Path) -> None:
     path = root / "evaluation/params.yaml"
     head, _, remainder = path.read_text().partition("mlflow:\n")
     path.write_text(
@@ -235,7 +233,7 @@ def test_other_indents_and_ends_of_lines_stay(root: Path) -> None:
     assert content(root)["comparison"]["wilcoxon"] is False
 
 
-def test_where_there_is_none_it_says_what_writes_it(root: Path) -> None:
+def test_missing_file_names_the_command_that_writes_it(root: Path) -> None:
     with pytest.raises(
         InputError, match=r"nowhere/params.yaml: there is no such file\n  fix: run `concord init"
     ):
@@ -315,7 +313,7 @@ def test_the_plot_and_what_git_and_dvc_pass_by_are_those_of_the_checkout() -> No
     assert [line for line in GITIGNORE.splitlines() if line not in ignored] == []
 
 
-def test_what_is_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_written_file_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("params.yaml").write_text(params_yaml(CONTENT, cc.__version__))
     params = read_params()
@@ -360,5 +358,5 @@ def test_files_of_training_runs_are_deps_by_their_paths_each_once() -> None:
         max_leaves=5,
     )
 )  # fmt: skip
-def test_what_stands_in_a_line_is_read_back(value: Any) -> None:
+def test_inline_comment_is_read_back(value: Any) -> None:
     assert load_yaml(f"key: {flow(value)}\n", "")["key"] == value

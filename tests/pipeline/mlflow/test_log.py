@@ -46,7 +46,7 @@ def test_a_run_holds_metrics_curves_params_inputs_and_files(logged_twice: Logged
     assert stored == {"metrics", "conventions.yaml"}
 
 
-def test_logging_twice_leaves_one_run_a_model_named_beside_the_receipt(
+def test_logging_twice_leaves_one_run_for_each_model_named_in_runs_json(
     logged_twice: Logged,
 ) -> None:
     als, (first, second) = logged_twice.run("als"), logged_twice.outputs

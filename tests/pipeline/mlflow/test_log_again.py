@@ -64,7 +64,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_what_was_deleted_is_restored_in_the_same_runs(
+def test_deleted_content_is_restored_in_the_same_runs(
     project: Path, client: MlflowClient, name: str
 ) -> None:
     log(params_of(project))
@@ -94,9 +94,7 @@ def test_a_tag_that_was_deleted_is_restored_and_an_edited_description_is_kept(
     assert (tags["concord.kind"], tags["mlflow.note.content"]) == ("model", "edited")
 
 
-def test_what_was_deleted_in_a_training_run_is_restored(
-    project: Path, client: MlflowClient
-) -> None:
+def test_deleted_content_of_a_training_run_is_restored(project: Path, client: MlflowClient) -> None:
     trained = client.create_run(client.create_experiment("training")).info.run_id
     client.set_terminated(trained)
     write_project(project, training={"als": trained}, attach="metrics")
@@ -294,7 +292,7 @@ def test_a_broken_database_is_named_with_what_to_do(project: Path, name: str) ->
     assert "\n" not in message
 
 
-def test_what_mlflow_raises_inside_leaves_one_line_on_stderr(project: Path) -> None:
+def test_error_inside_mlflow_leaves_one_line_on_stderr(project: Path) -> None:
     _sql("DROP TABLE runs")(project / "mlflow.db")
     _, stderr = (stage := start_log(project)).communicate(timeout=100)
 
@@ -303,7 +301,7 @@ def test_what_mlflow_raises_inside_leaves_one_line_on_stderr(project: Path) -> N
     assert stderr.startswith("TrackingError: MLflow at sqlite:///mlflow.db lacks tables")
 
 
-def test_a_deleted_experiment_is_named_with_the_key_to_mend(project: Path) -> None:
+def test_deleted_experiment_is_named_with_the_key_to_change(project: Path) -> None:
     log(params_of(project))
     _sql("UPDATE experiments SET lifecycle_stage = 'deleted' WHERE name = 'demo'")(
         project / "mlflow.db"

@@ -131,7 +131,7 @@ UNEXPECTED_JSON = [
 
 
 @pytest.mark.parametrize(("on", "body"), UNEXPECTED_JSON)
-def test_json_of_other_types_is_told_in_one_line(
+def test_json_of_unexpected_types_is_an_error_of_one_line(
     project: Path, proxy: FaultyProxy, on: str, body: bytes
 ) -> None:
     params = params_of(project)
@@ -266,7 +266,7 @@ def test_a_training_run_on_a_server_keeps_its_end(server: Server, server_project
     ]
 
 
-def test_without_the_right_login_it_is_told_what_to_set(
+def test_wrong_login_names_the_variables_to_set(
     server: Server, server_project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not server.login:

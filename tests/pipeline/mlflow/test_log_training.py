@@ -289,7 +289,7 @@ def test_two_files_with_one_id_cannot_take_the_metrics_of_two_models(project: Pa
         (["run.txt"], "models.als.training_run_id: is ['run.txt']\n  fix: write a text"),
     ],
 )
-def test_what_is_neither_text_nor_file_is_refused(
+def test_training_run_id_that_is_neither_text_nor_file_is_refused(
     project: Path, selected: Any, message: str
 ) -> None:
     assert message in refusal_of(lambda: _ids(project, selected))

@@ -135,7 +135,7 @@ def test_a_result_that_is_not_there_is_named(project: Path) -> None:
     )
 
 
-def test_without_git_the_other_circumstances_are_told(
+def test_without_git_other_circumstances_are_tags(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DVC_EXP_NAME", "wider-lists")

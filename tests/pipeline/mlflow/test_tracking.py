@@ -68,7 +68,7 @@ def test_the_reason_is_in_words_that_are_the_same_everywhere(words: str, reason:
     assert Tracking("http://h:1").error(OSError(words)).reason == reason
 
 
-def test_what_mlflow_says_is_shown_where_it_is_not_known() -> None:
+def test_unknown_mlflow_error_is_shown_as_it_is() -> None:
     tracking = Tracking("http://ann:s3@cret@h:1/team")
     error = tracking.error(OSError("no such\nplace at http://b:c@d/e"))
 

@@ -118,7 +118,7 @@ def _refused(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ("gate: {}", "gate: {undecided: pass}", "gate: names nothing that must not get worse, and nothing that must get better"),
     ],
 )  # fmt: skip
-def test_what_no_evaluation_can_use_is_refused_in_words(
+def test_unusable_table_is_refused_in_plain_words(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     actual = _refused(tmp_path, (old, new))
@@ -134,7 +134,9 @@ def test_a_thousand_labels_are_the_most(tmp_path: Path) -> None:
     assert message.startswith("evaluation.metrics: makes 1,105 labels, metrics times cutoffs")
 
 
-def test_wrong_metrics_conventions_primary_and_baseline_are_told_at_once(tmp_path: Path) -> None:
+def test_wrong_metrics_conventions_primary_and_baseline_are_reported_at_once(
+    tmp_path: Path,
+) -> None:
     message = _refused(
         tmp_path,
         ("metrics: [nDCG, AP, RR,", "metrics: [NDCG, map, recall@20,"),
@@ -160,7 +162,7 @@ def test_a_misspelt_metric_makes_no_second_problem_of_the_primary_one(tmp_path: 
     assert "did you mean 'nDCG'?" in message
 
 
-def test_what_has_its_shape_is_checked_though_something_else_has_not(tmp_path: Path) -> None:
+def test_valid_sections_are_checked_beside_invalid_ones(tmp_path: Path) -> None:
     message = _refused(
         tmp_path,
         ("wilcoxon: false", "wilcoxn: false"),

@@ -60,7 +60,7 @@ def test_a_long_query_is_interrupted() -> None:
 MANY = "CREATE TABLE sorted AS SELECT md5(range::VARCHAR) AS text FROM range(3000000) ORDER BY text"
 
 
-def test_what_killed_processes_left_is_removed_and_what_others_use_is_not(
+def test_files_of_killed_processes_are_removed_and_files_in_use_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

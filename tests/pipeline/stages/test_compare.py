@@ -50,7 +50,7 @@ def row(comparison: dict[str, Any], label: str, a: str, b: str) -> dict[str, Any
     return result
 
 
-def test_time_left_is_told_by_the_labels_that_are_read(
+def test_progress_counts_the_labels_that_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     observed: list[Progress] = []
@@ -325,7 +325,7 @@ def test_results_of_models_and_background_that_left_params_are_removed_and_nothi
     assert removed in capsys.readouterr().out
 
 
-def test_wilcoxon_stands_beside_only_on_request(tmp_path: Path) -> None:
+def test_wilcoxon_is_computed_on_request_only(tmp_path: Path) -> None:
     comparison = compared(project(tmp_path / "asked", wilcoxon=True))
     silent = compared(project(tmp_path / "silent"))
     actual = row(comparison, "nDCG@10", "als", "popularity")

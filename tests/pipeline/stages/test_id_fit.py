@@ -45,7 +45,7 @@ def _with_items(params: Params) -> Params:
     return params.model_copy(update={"background": {"items": catalogue}})
 
 
-def test_what_fits_is_counted(tmp_path: Path) -> None:
+def test_matched_ids_are_counted(tmp_path: Path) -> None:
     path = _matched(tmp_path, [("u", "a"), ("v", "b")], [("u", "a"), ("w", "c")], ["a", "b", "c"])
 
     assert path == {
@@ -98,7 +98,7 @@ def test_items_that_the_catalogue_lacks(tmp_path: Path) -> None:
     assert _matched(tmp_path, lists, truth)["unknown_items"] is None
 
 
-def test_items_that_the_catalogue_lacks_are_told_where_they_pass(tmp_path: Path) -> None:
+def test_items_missing_from_the_catalogue_are_a_warning_if_kept(tmp_path: Path) -> None:
     lists, truth = [("u", "a"), ("u", "z"), ("v", "z")], [("u", "a")]
     path = _matched(tmp_path, lists, truth, ["a", "b"], unknown_items="keep")
 
@@ -120,7 +120,7 @@ def _warnings(**models: dict[str, Any]) -> dict[str, Warned]:
 
 
 @pytest.mark.bad_input(33, "warning with the number of ids")
-def test_ids_in_another_case_or_with_zeros_are_counted_and_told(tmp_path: Path) -> None:
+def test_ids_in_another_case_or_with_zeros_are_a_warning(tmp_path: Path) -> None:
     path = _matched(tmp_path, [("u", "A1"), ("u", "007"), ("u", "b")], [("u", "a1"), ("u", "7")])
     assert path["items"] == {"listed": 3, "known": 0, "alike": 2}
 
@@ -134,7 +134,7 @@ def test_ids_in_another_case_or_with_zeros_are_counted_and_told(tmp_path: Path) 
 
 
 @pytest.mark.bad_input(40, "warning that names the models")
-def test_one_file_under_several_names_is_told() -> None:
+def test_one_file_under_several_names_is_a_warning() -> None:
     same, other = {"quality": {"sha256": "x"}}, {"quality": {"sha256": "y"}}
 
     warnings = _warnings(a=same, b=other, c=same, d=same)

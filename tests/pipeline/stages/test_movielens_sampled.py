@@ -111,7 +111,7 @@ def test_corrected_means_lie_nearer_to_those_of_full_rankings(
         assert np.mean([each[key] for each in corrected]) == pytest.approx(true, rel=0.6), key
 
 
-def test_what_is_not_declared_is_warned_of_and_what_is_declared_is_told(
+def test_undeclared_sampling_is_a_warning_and_declared_sampling_is_reported(
     rankings: tuple[Frames, pl.DataFrame, int],
 ) -> None:
     ranked, truth, catalogue = rankings

@@ -118,7 +118,7 @@ def test_the_library_gives_the_same_comparison(project: Path) -> None:
     assert_library_gives_the_same(project)
 
 
-def test_mlflow_knows_whose_training_a_run_is(project: Path) -> None:
+def test_mlflow_run_names_the_model_it_is_a_replicate_of(project: Path) -> None:
     with sqlite3.connect(project / "mlflow.db") as database:
         tags = database.execute("SELECT run_uuid, key, value FROM tags").fetchall()
         metrics = database.execute("SELECT key FROM latest_metrics").fetchall()
@@ -173,7 +173,7 @@ def test_a_training_that_failed_is_a_warning_of_stage_and_library(
         ({"als": "als"}, "comparison.replicates.als"),
     ],
 )  # fmt: skip
-def test_replicates_that_are_none_are_refused(
+def test_invalid_replicates_are_refused(
     project: Path, replicates: dict[str, Any], message: str
 ) -> None:
     assert message in params_refusal(project, {"comparison.replicates": replicates})

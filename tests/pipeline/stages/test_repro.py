@@ -171,7 +171,7 @@ def test_a_new_model_is_one_entry_and_runs_alone(project: Path) -> None:
     assert stages_to_run(project) == {"load@twin", "evaluate@twin", "compare", "log"}
 
 
-def test_what_mlflow_did_not_take_is_logged_later_and_dvc_finds_nothing_to_do(
+def test_results_not_logged_are_logged_later_and_dvc_has_nothing_to_do(
     project: Path,
 ) -> None:
     store = "sqlite:///not a folder/mlflow.db"

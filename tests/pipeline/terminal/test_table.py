@@ -71,7 +71,7 @@ def test_it_says_whether_the_order_turns_and_what_was_not_looked_for(
     assert "Note: The change of a mean" in output
 
 
-def test_names_are_no_commands_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_cannot_control_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     users = {f"u\x1b[31m{user}": ["a"] for user in USERS}
     print_result(
         cc.audit({"als": users}, users, train=users, metrics=["Hit@2"], conventions="standard")
@@ -114,7 +114,7 @@ def test_a_line_a_revision_with_its_best_model_and_who_changed(
     assert lines[-1] == "notice: 5 comparisons rest on this truth."
 
 
-def test_what_cannot_be_said_is_said_to_be_so(capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_evidence_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
     same = replace(SECOND, name="eee5555", changed=(), changes=(), same=("als", "base"))
     other = replace(SECOND, standings=(standing("als", 0.5, None, label="AP@1"),), changes=(), same=())  # fmt: skip
     unpaired = replace(SECOND, unpaired="als had another truth", changes=(), same=())

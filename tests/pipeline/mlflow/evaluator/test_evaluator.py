@@ -198,7 +198,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_evaluated_is_refused_in_words(client: MlflowClient, name: str) -> None:
+def test_invalid_data_or_setting_is_refused_in_plain_words(client: MlflowClient, name: str) -> None:
     columns, config, message = REFUSED[name]
 
     assert message in refusal_of(lambda: _of_frame(config, **columns))
@@ -215,7 +215,7 @@ def test_what_cannot_be_evaluated_is_refused_in_words(client: MlflowClient, name
         ({"conventions": {"ideal": "full_k"}}, "needs gain: binary, not 'linear'"),
     ],
 )
-def test_what_the_library_refuses_is_a_value_error_and_nothing_is_logged(
+def test_refusal_of_the_library_is_a_value_error_and_nothing_is_logged(
     client: MlflowClient, config: dict[str, Any], message: str
 ) -> None:
     with mlflow.start_run() as run, pytest.raises(ValueError, match=re.escape(message)):
