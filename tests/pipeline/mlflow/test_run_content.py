@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import Label, parse
 from concord.pipeline.mlflow.comparison_content import contents
-from concord.pipeline.mlflow.run_content import RunContent, curve_key, interval_key, metric_key
+from concord.pipeline.mlflow.run_content import RunContent, curve_key, metric_key
 from concord.pipeline.mlflow.runs import circumstances
 from concord.pipeline.running.outputs import write_json, write_text
 from tests.pipeline.mlflow.log_project import MEANS, params_of, write_project
@@ -183,14 +183,6 @@ TAKEN_BY_MLFLOW = re.compile(r"^[/\w.\- ]{1,250}$")  # a colon is refused on Win
 def test_a_name_can_be_read(label: str, key: str, curve: str) -> None:
     assert metric_key(parse(label)) == key
     assert curve_key(parse(label)) == curve
-
-
-def test_an_interval_is_named_after_its_metric() -> None:
-    assert interval_key(parse("nDCG@10"), "ci_low") == "interval/ndcg_at_10_ci_low"
-
-
-def test_names_of_metrics_differ_in_more_than_case() -> None:
-    assert len({metric.name.lower() for metric in CATALOGUE}) == len(CATALOGUE)
 
 
 _NUMBERS = st.floats(1e-9, 1e9) | st.integers(1, 10**7).map(float)
