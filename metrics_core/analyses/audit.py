@@ -40,7 +40,7 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.arguments import Columns
 from concord.metrics_core.data.frames import Data
-from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.model_result import lists_of
 from concord.metrics_core.evaluation.score import mean_weight

@@ -14,10 +14,10 @@ from concord.metrics_core.data.relations import (
     Table,
     create_view,
     file_paths,
+    only_row,
     schema_of,
     share_id_types,
 )
-from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models, lists_of
 from concord.metrics_core.results.audit import MIN_SET_SIZE, Copies, Example
 

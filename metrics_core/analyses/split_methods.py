@@ -19,7 +19,7 @@ from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, ClassVar
 
-from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.errors import InputError, Problem
 from concord.metrics_core.results.split import is_in_seconds
 

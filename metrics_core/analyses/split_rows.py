@@ -23,8 +23,7 @@ from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.list_batches import ListBatch, list_batches
 from concord.metrics_core.data.numbers import as_arrow, as_numpy
 from concord.metrics_core.data.quality import describe
-from concord.metrics_core.data.relations import second_cursor
-from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.data.relations import only_row, second_cursor
 from concord.metrics_core.data.side_data import read_interactions
 from concord.metrics_core.data.source import Progress, no_progress
 from concord.metrics_core.errors import refuse

@@ -12,7 +12,7 @@ from concord.metrics_core.data import frames
 from concord.metrics_core.data.frames import Data, table_from_frame
 from concord.metrics_core.data.input_table import InputTable, resolve_columns
 from concord.metrics_core.data.load_lists import LIST_COLUMNS
-from concord.metrics_core.data.paths import RemotePath, parse_place
+from concord.metrics_core.data.paths import RemotePath, parse_path
 from concord.metrics_core.data.side_data import (
     INTERACTIONS_COLUMNS,
     ITEMS_COLUMNS,
@@ -55,7 +55,7 @@ def open_table(name: str, data: Data, named: Columns, *, role: str | None = None
     if isinstance(data, (Path, RemotePath)) or (
         isinstance(data, str) and (role != "users" or is_remote(data))
     ):
-        path = parse_place(os.path.expanduser(str(data)))  # noqa: PTH111 - the home of an unknown name stays as it is
+        path = parse_path(os.path.expanduser(str(data)))  # noqa: PTH111 - the home of an unknown name stays as it is
         settings = ArgumentNames(name)
         if not str(data).strip():
             raise refuse(name, "is an empty path", settings.path)

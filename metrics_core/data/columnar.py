@@ -24,14 +24,13 @@ from concord.metrics_core.data.input_table import (
     PLURAL,
     InputTable,
     Kind,
-    Raw,
+    RawRows,
     choose_columns,
     is_row_level,
     role_of,
 )
 from concord.metrics_core.data.numbers import as_arrow
 from concord.metrics_core.data.object_stores import has_store_failure
-from concord.metrics_core.data.row_checks import row_number
 from concord.metrics_core.data.table_files import Batches, Part, damaged_file_problem, open_parts
 from concord.metrics_core.errors import AT_MOST, Affected, InputError, Problem, affecting, refuse
 
@@ -259,6 +258,13 @@ def _inside(shape: TableLayout, batch: pa.RecordBatch) -> dict[str, pa.Array]:
 
 
 BATCH = 131_072  # rows
+
+
+def row_number(position: int) -> str:
+    """Return `row 1` for position 0."""
+    return f"row {position + 1:,}"
+
+
 SAME_TYPES = "write all parts with the same types"
 FOLDED = 2_048  # rows that hold a whole list
 
@@ -270,13 +276,13 @@ _WRITE = {
 }
 
 
-def read_columnar(file: InputTable, rank_base: int) -> Raw:
+def read_columnar(file: InputTable, rank_base: int) -> RawRows:
     parts = open_parts(file)
     schema = united_schema(parts)
     shape = find_layout(file, schema)
     rows = row_builder(file, shape, _kinds(file, parts, shape), rank_base)
     read: list[int] = []  # rows of each part, as far as they are read
-    raw = Raw(rows.made, _place(file, parts, read, folded=shape.lists))
+    raw = RawRows(rows.made, _place(file, parts, read, folded=shape.lists))
     raw.others = shape.others(schema.names)
     if not shape.lists:
         raw.rows = sum(part.rows for part in parts if part.rows is not None) or None
@@ -287,7 +293,7 @@ def read_columnar(file: InputTable, rank_base: int) -> Raw:
 
 
 def _batches(
-    file: InputTable, parts: list[Part], rows: RowBuilder, raw: Raw, read: list[int]
+    file: InputTable, parts: list[Part], rows: RowBuilder, raw: RawRows, read: list[int]
 ) -> Batches:
     """Yield the rows of all parts, of each up to the first that cannot be read; the reason goes to `raw.problems`."""
     for part in parts:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.units import rest_sql, user_sql
 from concord.metrics_core.errors import InputError, Problem, SettingNames, in_words, refuse
 

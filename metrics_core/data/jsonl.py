@@ -14,7 +14,7 @@ from concord.metrics_core.data.input_table import (
     PLURAL,
     InputTable,
     Kind,
-    Raw,
+    RawRows,
     choose_columns,
     is_row_level,
 )
@@ -22,7 +22,7 @@ from concord.metrics_core.data.text_files import first_line, read_lines
 from concord.metrics_core.errors import refuse
 
 
-def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int) -> Raw:
+def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int) -> RawRows:
     first = _first_object(file)
     of_users = {"user", "item"} <= set(file.needs)
     chosen = choose_columns(_with_plurals(file, first) if of_users else file, list(first))
@@ -43,7 +43,7 @@ def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_bas
     else:
         query, raw.kinds = _flat(chosen, shape, later)
     connection.execute(f"CREATE OR REPLACE TEMP VIEW raw AS {query}")
-    raw.place = lambda position: f"line {position // LINES:,}"
+    raw.row_name = lambda position: f"line {position // LINES:,}"
     raw.marked = True
     return raw
 

@@ -1,7 +1,8 @@
-"""Batches of rows that never split the list of a user."""
+"""Batches of rows that never split the list of a user, and counts of their rows."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -79,3 +80,75 @@ def list_batch(batches: Sequence[pa.RecordBatch]) -> ListBatch:
     above = as_numpy(pc.equal(user[1:], user[:-1]))
     starts = np.append(0, np.flatnonzero(~above) + 1)
     return ListBatch(table, user.take(as_arrow(starts)), starts, above)
+
+
+@dataclass(frozen=True)
+class Count:
+    """Number of rows, and of their users."""
+
+    rows: int = 0
+    users: int = 0
+
+    def __add__(self, other: "Count") -> "Count":
+        return Count(self.rows + other.rows, self.users + other.users)
+
+
+@dataclass
+class ListStatistics:
+    """Counts of the rows of a table.
+
+    Attributes
+    ----------
+    order : str
+        What the lists are ordered by: rank, score or file.
+    ties : Count
+        Rows with the score of a neighbour; counted if the lists are ordered by score.
+    duplicates : Count
+        Rows that repeat an item of the same list; later copies only.
+    disagreements : Count
+        Rows with a higher score than the row above; counted if the lists are ordered by rank.
+    lengths : Counter of int
+        Number of lists of each length.
+    n_infinite : int
+        Infinite scores.
+    grades : Counter of float
+        Number of rows of each grade.
+    """
+
+    order: str = ""
+    ties: Count = Count()
+    duplicates: Count = Count()
+    disagreements: Count = Count()
+    rows: int = 0
+    lengths: Counter[int] = field(default_factory=Counter)
+    n_items: int = 0
+    n_infinite: int = 0
+    grades: Counter[float] = field(default_factory=Counter)
+    items: pa.Array | None = None
+
+    def add(self, batch: ListBatch, distinct: pa.Array) -> None:
+        """Count the lists of a batch and its distinct items."""
+        self.rows += batch.table.num_rows
+        counts = map(np.ndarray.tolist, np.unique(batch.lengths, return_counts=True))
+        self.lengths.update(dict(zip(*counts, strict=True)))
+        items = [distinct] if self.items is None else [self.items, distinct]
+        self.items = pc.unique(pa.chunked_array(items))
+        self.n_items = len(self.items)
+
+    @property
+    def n_users(self) -> int:
+        """Number of lists."""
+        return self.lengths.total()
+
+    @property
+    def length_summary(self) -> tuple[int, float, int]:
+        """Minimum, median and maximum of the lengths; 0 without lists."""
+        if not self.lengths:
+            return 0, 0, 0
+        lengths = sorted(self.lengths)
+        ends = np.cumsum([self.lengths[length] for length in lengths])
+        low, high = (
+            lengths[np.searchsorted(ends, n, side="right")]
+            for n in ((self.n_users - 1) // 2, self.n_users // 2)
+        )
+        return lengths[0], (low + high) / 2, lengths[-1]

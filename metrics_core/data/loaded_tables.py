@@ -14,8 +14,7 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.input_table import InputTable
-from concord.metrics_core.data.list_batches import ListBatch, list_batches
-from concord.metrics_core.data.list_checks import ListStatistics
+from concord.metrics_core.data.list_batches import ListBatch, ListStatistics, list_batches
 from concord.metrics_core.data.load_lists import read_lists, unit_hint
 from concord.metrics_core.data.object_stores import has_store_failure
 from concord.metrics_core.data.policies import Policies, no_policy_changes
@@ -26,8 +25,7 @@ from concord.metrics_core.data.quality import (
     describe_table,
     describe_truth,
 )
-from concord.metrics_core.data.relations import second_cursor
-from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.data.relations import only_row, second_cursor
 from concord.metrics_core.data.side_data import read_items, read_table, read_train, read_truth
 from concord.metrics_core.data.sorted_reader import (
     BatchChecker,
@@ -95,19 +93,19 @@ def load_recommendations(
     base = policies.rank_base
     if loaded := _load_sorted(connection, table, checker, sink, rank_base=base, progress=progress):
         return LoadedTable(loaded[0], partial(describe_lists, *loaded, conventions, {}))
-    lists = read_lists(
+    source, ranked, changes = read_lists(
         connection, table, policies, conventions.rankings, order=order, progress=progress
     )
     _pass_on(connection, "SELECT * FROM ranked", sink)
 
     def describe_ranked() -> dict[str, Any]:
-        statistics = count_rows(connection, lists.source, lists.statistics)
-        quality = describe_lists(lists.source, statistics, conventions, lists.changes)
-        if statistics.duplicates.rows and (hint := unit_hint(connection, lists.source)):
+        statistics = count_rows(connection, source, ranked)
+        quality = describe_lists(source, statistics, conventions, changes)
+        if statistics.duplicates.rows and (hint := unit_hint(connection, source)):
             quality["notes"].append(f"users may have several lists: {hint}")
         return quality
 
-    return LoadedTable(lists.source, describe_ranked)
+    return LoadedTable(source, describe_ranked)
 
 
 def load_ground_truth(

@@ -2,13 +2,12 @@
 
 import io
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, TypeAlias, TypeVar
+from typing import IO, Any, NamedTuple, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,23 +21,22 @@ from concord.metrics_core.data.object_stores import (
 from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.files import Address, is_remote, parse_address
 
-BUFFER = 1 << 22  # bytes that are asked for at a time where lines are read
+BUFFER = 1 << 22  # bytes that are requested at a time when lines are read
+MAX_REQUESTS = 16  # objects that are requested at the same time
 
 
-@dataclass(frozen=True)
-class ObjectState:
+class ObjectState(NamedTuple):
     """Identity of an object: the store changes the etag with the content."""
 
     etag: str
     size: int
 
 
-@dataclass(frozen=True)
-class _Listing:
-    """Everything below a folder by key; `inside`: the keys in each folder."""
+class _Listing(NamedTuple):
+    """Everything below a folder by key, and the keys in each folder."""
 
-    found: Mapping[str, fs.FileInfo]
-    inside: Mapping[str, Sequence[str]]
+    entries: Mapping[str, fs.FileInfo]
+    children: Mapping[str, Sequence[str]]
 
 
 class RemotePath:
@@ -46,12 +44,13 @@ class RemotePath:
 
     Raises
     ------
-    InputError : the address holds secrets; and from whatever asks the store: it does not answer or refuses
+    InputError
+        If the address holds secrets; from methods that ask the store: if it does not answer or refuses.
     """
 
-    def __init__(self, address: str | Address, listed: _Listing | None = None):
+    def __init__(self, address: str | Address, listing: _Listing | None = None):
         self.address = address if isinstance(address, Address) else parse_address(address)
-        self._listed = listed  # of the folder that this one was found in
+        self._listing = listing  # of the folder above
 
     def __str__(self) -> str:
         return str(self.address)
@@ -90,7 +89,7 @@ class RemotePath:
         return self._pure.relative_to(other._pure)
 
     def __truediv__(self, name: str) -> "RemotePath":
-        return self._at(f"{self.address.key}/{name}")
+        return self._at(f"{self.key}/{name}")
 
     @property
     def key(self) -> str:
@@ -98,21 +97,21 @@ class RemotePath:
         return f"{self.address.bucket}/{self.address.key}"
 
     def exists(self) -> bool:
-        return self._kind != fs.FileType.NotFound
+        return self._info.type != fs.FileType.NotFound
 
     def bucket_exists(self) -> bool:
         """True if its bucket exists or the store does not tell: who may read objects need not see buckets."""
         try:
-            found = open_filesystem(self.address).get_file_info(self.address.bucket)
+            info = open_filesystem(self.address).get_file_info(self.address.bucket)
         except (OSError, pa.ArrowException):
             return True
-        return found.type != fs.FileType.NotFound
+        return info.type != fs.FileType.NotFound
 
     def is_file(self) -> bool:
-        return self._kind == fs.FileType.File
+        return self._info.type == fs.FileType.File
 
     def is_dir(self) -> bool:
-        return self._kind == fs.FileType.Directory
+        return self._info.type == fs.FileType.Directory
 
     def is_symlink(self) -> bool:
         return False
@@ -122,25 +121,25 @@ class RemotePath:
         return self._info.size
 
     def iterdir(self) -> Iterator["RemotePath"]:
-        return self._listed_at(self._tree.inside.get(self.key, ()))
-
-    def rglob(self, pattern: str) -> Iterator["RemotePath"]:
-        return (found for found in self._below() if found._pure.match(pattern))
+        return (self._at(key, self._tree) for key in self._tree.children.get(self.key, ()))
 
     def glob(self, pattern: str) -> Iterator["RemotePath"]:
-        return (found for found in self.iterdir() if found._pure.match(pattern))
+        return (path for path in self.iterdir() if path._pure.match(pattern))
+
+    def rglob(self, pattern: str) -> Iterator["RemotePath"]:
+        below = (key for key in self._tree.entries if key.startswith(f"{self.key}/"))
+        paths = (self._at(key, self._tree) for key in below)
+        return (path for path in paths if path._pure.match(pattern))
 
     def open(self, _: str = "rb") -> IO[bytes]:
-        return io.BufferedReader(self.native(), BUFFER)
+        return io.BufferedReader(self.open_random_access(), BUFFER)
 
-    def native(self) -> pa.NativeFile:
-        """Open for random access."""
-        with self.told():
+    def open_random_access(self) -> pa.NativeFile:
+        with self.store_errors():
             return open_filesystem(self.address).open_input_file(self.key)
 
-    def stream(self, compression: str | None) -> pa.NativeFile:
-        """Open for reading from beginning to end."""
-        with self.told():
+    def open_sequential(self, compression: str | None) -> pa.NativeFile:
+        with self.store_errors():
             return open_filesystem(self.address).open_input_stream(self.key, compression, BUFFER)
 
     def state(self) -> ObjectState:
@@ -148,19 +147,20 @@ class RemotePath:
 
         Raises
         ------
-        InputError : it is not there any more
+        InputError
+            If the object does not exist any more.
         """
-        if (now := self.state_if_there()) is None:
+        if (state := self.state_if_exists()) is None:
             fix = "let what writes there finish, and run again"
             raise refuse(str(self), "was removed while it was read", fix)
-        return now
+        return state
 
-    def state_if_there(self) -> ObjectState | None:
+    def state_if_exists(self) -> ObjectState | None:
         """Return the current identity; None if the object does not exist any more."""
         try:
             with open_filesystem(self.address).open_input_file(self.key) as opened:
-                known = {name.lower(): value for name, value in opened.metadata().items()}
-                return ObjectState(known.get("etag", b"").decode().strip('"'), opened.size())
+                metadata = {name.lower(): value for name, value in opened.metadata().items()}
+                return ObjectState(metadata.get("etag", b"").decode().strip('"'), opened.size())
         except FileNotFoundError:
             return None
         except (OSError, pa.ArrowException) as error:
@@ -168,56 +168,46 @@ class RemotePath:
 
     @cached_property
     def _info(self) -> fs.FileInfo:
-        if self._listed is not None:
-            return self._listed.found[self.key]
+        if self._listing is not None:
+            return self._listing.entries[self.key]
         refuse_other_servers(self.address)
-        with self.told():
+        with self.store_errors():
             return open_filesystem(self.address).get_file_info(self.key)
-
-    @property
-    def _kind(self) -> fs.FileType:
-        return self._info.type
 
     @cached_property
     def _tree(self) -> _Listing:
-        if self._listed is not None:
-            return self._listed
-        with self.told():
-            selected = fs.FileSelector(self.key, recursive=True)
-            listed = open_filesystem(self.address).get_file_info(selected)
-        for path in (info.path for info in listed if "//" in info.path):
-            what = "has a key with `//`, which pyarrow does not read"
-            where = str(self._at(path.partition("/")[2]))
-            raise refuse(where, what, "copy it to a key without an empty name, or take it out")
-        found = self._folders(info.path for info in listed) | {info.path: info for info in listed}
-        inside: dict[str, list[str]] = {}
-        for path in found:
-            inside.setdefault(path.rpartition("/")[0], []).append(path)
-        return _Listing(found, inside)
+        """Everything below the folder.
 
-    def _folders(self, paths: Iterable[str]) -> dict[str, fs.FileInfo]:
-        """Return the folders between this one and its objects; not every store lists them, as stores hold keys only."""
-        above = PurePosixPath(self.key)
-        between = {
-            str(folder)
-            for path in paths
-            for folder in PurePosixPath(path).parents
-            if above in folder.parents
-        }
-        return {folder: fs.FileInfo(folder, fs.FileType.Directory) for folder in sorted(between)}
+        Folders between this one and its objects are added: not every store lists them, as stores hold keys only.
+        """
+        if self._listing is not None:
+            return self._listing
+        with self.store_errors():
+            selector = fs.FileSelector(self.key, recursive=True)
+            listed = open_filesystem(self.address).get_file_info(selector)
+        entries: dict[str, fs.FileInfo] = {}
+        top = PurePosixPath(self.key)
+        for info in listed:
+            if "//" in info.path:
+                problem = "has a key with `//`, which pyarrow does not read"
+                fix = "copy it to a key without an empty name, or take it out"
+                raise refuse(str(self._at(info.path)), problem, fix)
+            for folder in PurePosixPath(info.path).parents:
+                if top in folder.parents:
+                    entries[str(folder)] = fs.FileInfo(str(folder), fs.FileType.Directory)
+        entries = dict(sorted(entries.items())) | {info.path: info for info in listed}
+        children: dict[str, list[str]] = {}
+        for key in entries:
+            children.setdefault(key.rpartition("/")[0], []).append(key)
+        return _Listing(entries, children)
 
-    def _below(self) -> Iterator["RemotePath"]:
-        return self._listed_at(path for path in self._tree.found if path.startswith(f"{self.key}/"))
-
-    def _listed_at(self, paths: Iterable[str]) -> Iterator["RemotePath"]:
-        return (self._at(path.partition("/")[2], self._tree) for path in paths)
-
-    def _at(self, key: str, listed: _Listing | None = None) -> "RemotePath":
+    def _at(self, key: str, listing: _Listing | None = None) -> "RemotePath":
+        """Return the path of a key with its bucket."""
         at = self.address
-        return RemotePath(Address(at.scheme, at.bucket, key, at.account), listed)
+        return RemotePath(Address(at.scheme, at.bucket, key.partition("/")[2], at.account), listing)
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def store_errors(self) -> Iterator[None]:
         """Raise errors of the store inside the block as InputError."""
         try:
             yield
@@ -225,75 +215,60 @@ class RemotePath:
             raise InputError([store_problem(str(self), error)]) from None
 
 
-Place: TypeAlias = Path | RemotePath
-Asked = TypeVar("Asked", bound=Place)
-Found = TypeVar("Found")
-AT_ONCE = 16  # objects that are asked for at the same time
+AnyPath: TypeAlias = Path | RemotePath
+PathType = TypeVar("PathType", bound=AnyPath)
+Result = TypeVar("Result")
 
 
-def parse_place(text: str | os.PathLike[str]) -> Place:
+def parse_path(text: str | os.PathLike[str]) -> AnyPath:
     """Return a text as a path or remote path.
 
     Raises
     ------
-    InputError : an address that holds secrets
+    InputError
+        If it is an address that holds secrets.
     """
     return RemotePath(str(text)) if is_remote(str(text)) else Path(text)
 
 
-def open_random_access(place: Place) -> pa.NativeFile:
+def open_random_access(path: AnyPath) -> pa.NativeFile:
     """Open for random access."""
-    return place.native() if isinstance(place, RemotePath) else pa.memory_map(str(place))
+    return path.open_random_access() if isinstance(path, RemotePath) else pa.memory_map(str(path))
 
 
-def open_sequential(place: Place, compression: str | None) -> pa.NativeFile:
+def open_sequential(path: AnyPath, compression: str | None) -> pa.NativeFile:
     """Open for reading from beginning to end, decompressed."""
-    if isinstance(place, RemotePath):
-        return place.stream(compression)
-    return pa.input_stream(str(place), compression=compression)
+    if isinstance(path, RemotePath):
+        return path.open_sequential(compression)
+    return pa.input_stream(str(path), compression=compression)
 
 
-def first_bytes(place: Place, size: int) -> bytes:
+def first_bytes(path: AnyPath, size: int) -> bytes:
     """Return the first bytes, as many as there are."""
-    if isinstance(place, RemotePath):
-        with place.told(), place.native() as opened:
+    if isinstance(path, RemotePath):
+        with path.store_errors(), path.open_random_access() as opened:
             return opened.read_at(size, 0)
-    with place.open("rb") as file:
+    with path.open("rb") as file:
         return file.read(size)
 
 
-def open_parquet(place: Place, **how: Any) -> pq.ParquetFile:
+def open_parquet(path: AnyPath, **options: Any) -> pq.ParquetFile:
     """Open a parquet file; of an object one row group is read ahead."""
-    if isinstance(place, RemotePath):
-        return pq.ParquetFile(place.native(), pre_buffer=True, **how)
-    return pq.ParquetFile(place, **how)
+    if isinstance(path, RemotePath):
+        return pq.ParquetFile(path.open_random_access(), pre_buffer=True, **options)
+    return pq.ParquetFile(path, **options)
 
 
-def object_states(places: Sequence[Place]) -> dict[RemotePath, ObjectState]:
-    """Return the identity of objects.
-
-    Raises
-    ------
-    InputError : one of them is not there any more
-    """
-    objects = _objects(places)
-    return dict(zip(objects, map_places(RemotePath.state, objects), strict=True))
-
-
-def existing_object_states(places: Sequence[Place]) -> dict[RemotePath, ObjectState]:
+def existing_object_states(paths: Sequence[AnyPath]) -> dict[RemotePath, ObjectState]:
     """Return the identity of the objects that exist."""
-    objects = _objects(places)
-    found = map_places(RemotePath.state_if_there, objects)
-    return {place: now for place, now in zip(objects, found, strict=True) if now is not None}
+    objects = [path for path in paths if isinstance(path, RemotePath)]
+    states = map_paths(RemotePath.state_if_exists, objects)
+    return {path: state for path, state in zip(objects, states, strict=True) if state is not None}
 
 
-def _objects(places: Sequence[Place]) -> list[RemotePath]:
-    return [place for place in places if isinstance(place, RemotePath)]
-
-
-def map_places(ask: Callable[[Asked], Found], places: Sequence[Asked]) -> list[Found]:
-    """Return `ask` of each place in order; many objects are asked at once."""
-    if len(places) < 2 or not isinstance(places[0], RemotePath):  # noqa: PLR2004
-        return [ask(place) for place in places]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(ask, places))
+def map_paths(function: Callable[[PathType], Result], paths: Sequence[PathType]) -> list[Result]:
+    """Return `function` of each path in order; many objects are requested at once."""
+    if len(paths) < 2 or not isinstance(paths[0], RemotePath):  # noqa: PLR2004
+        return [function(path) for path in paths]
+    with ThreadPoolExecutor(MAX_REQUESTS) as pool:
+        return list(pool.map(function, paths))

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.source import Source
 from concord.metrics_core.errors import InputError, Problem, in_words, refuse
 

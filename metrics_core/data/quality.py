@@ -9,9 +9,9 @@ import duckdb
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.hashes import ContentHashes, hash_content
-from concord.metrics_core.data.list_checks import ListStatistics
+from concord.metrics_core.data.list_batches import ListStatistics
 from concord.metrics_core.data.policies import PolicyChanges, policy_notes
-from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.source import Source
 from concord.metrics_core.errors import in_words
 

@@ -6,30 +6,24 @@ the result depends neither on threads nor on the order of the rows (but for `tie
 `order: file`, where that order is the point).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.list_checks import (
-    Count,
-    ListStatistics,
-    ListTable,
-    duplicate_problems,
-    neighbours_of,
-    rank_problems,
-    tie_problems,
-)
+from concord.metrics_core.conventions.conventions import Ranking
+from concord.metrics_core.data.list_batches import Count, ListStatistics
 from concord.metrics_core.data.numbers import as_numpy
-from concord.metrics_core.data.row_checks import (
-    ID_CHECKS,
-    RANK_CHECKS,
-    SCORE_CHECKS,
-    ListsError,
-    only_row,
-    row_problems,
-)
-from concord.metrics_core.errors import Problem, SettingNames
+from concord.metrics_core.data.policies import Policies
+from concord.metrics_core.data.relations import only_row
+from concord.metrics_core.data.source import Source
+from concord.metrics_core.data.value_checks import ids_text
+from concord.metrics_core.errors import Affected, InputError, Problem, affecting, refuse
 
+RANK_REPEATS, ITEM_REPEATS = (1, 1), (3,)  # the rules of `Affected`
+LARGEST_FLOAT32 = 3.4028234663852886e38
 ROWS = 1 << 20  # a batch
 _TIE_BREAK = {
     "item_asc": "item, score DESC",
@@ -38,6 +32,116 @@ _TIE_BREAK = {
     "item_text_asc": "CAST(item AS VARCHAR), score DESC",
     "item_text_desc": "CAST(item AS VARCHAR) DESC, score DESC",
 }
+_RANK_RULES = (  # condition, problem, fix
+    (
+        "rank_above IS NULL AND rank <> 1",
+        "the list starts at rank {rank}, not at {base}",
+        "start every list at rank {base}, or set {input} to {other} if all lists start there",
+    ),
+    (
+        "rank = rank_above",
+        "rank {rank} occurs twice in the list",
+        "give each item of a list its own rank, or {other_order}",
+    ),
+    (
+        "rank > rank_above + 1",
+        "rank {above} is followed by rank {rank}",
+        "number the ranks of a list without gaps, or {other_order}",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class ListTable:
+    """Lists and how to rank them into a table.
+
+    Attributes
+    ----------
+    source : Source
+        The table as it was read.
+    rows : str
+        Relation with the valid rows: user, item, position, rank and/or score.
+    into : str
+        Name of the ranked table.
+    order : {"rank", "score", "file"}
+        What the lists are ordered by.
+    """
+
+    connection: DuckDBPyConnection
+    source: Source
+    rows: str
+    into: str
+    order: str
+    ranking: Ranking
+    policies: Policies
+
+    @property
+    def has_score(self) -> bool:
+        return "score" in self.source.columns
+
+    @property
+    def nan_last(self) -> bool:
+        """True if NaN is a score below all others."""
+        return self.has_score and self.policies.nan_score == "last"
+
+    @property
+    def key(self) -> str:
+        """SQL of what scores are compared by; a score beyond single precision becomes infinite, as in C."""
+        if self.ranking.score_dtype == "float64":
+            return "score"
+        infinite = "CAST(sign(score) * 'Infinity'::DOUBLE AS FLOAT)"
+        return f"CASE WHEN abs(score) > {LARGEST_FLOAT32!r} THEN {infinite} ELSE CAST(score AS FLOAT) END"
+
+    @property
+    def neighbours(self) -> str:
+        """SQL of each ranked row with rank and score of the rows above and below it in the same list."""
+        key = self.key if self.has_score else "NULL"
+        if self.nan_last:  # NaN ties with nothing and disagrees with no rank
+            key = f"CASE WHEN NOT isnan(score) THEN {key} END"
+        return f"""(
+            SELECT user, rank, key, n,
+                CASE WHEN user = user_above THEN rank_above END AS rank_above,
+                CASE WHEN user = user_above THEN key_above END AS key_above,
+                CASE WHEN user = user_below THEN key_below END AS key_below
+            FROM (
+                SELECT user, rank, key, row_number() OVER () AS n,
+                    lag(user) OVER () AS user_above, lead(user) OVER () AS user_below,
+                    lag(rank) OVER () AS rank_above,
+                    lag(key) OVER () AS key_above, lead(key) OVER () AS key_below
+                FROM (SELECT user, rank, {key} AS key FROM {self.into})))"""
+
+    def replace_table(self, query: str) -> None:
+        """Write the rows of a query to the ranked table."""
+        self.connection.execute(f"CREATE OR REPLACE TABLE {self.into} AS {query}")
+
+    def problem(
+        self, affected: Affected, fix: str, condition: str, values: Mapping[str, Any], name: str
+    ) -> Problem:
+        """Return a problem, located at the first rows of the source that meet a condition."""
+        query = f"SELECT position FROM {self.rows} WHERE {condition} ORDER BY position LIMIT 2"
+        found = self.connection.execute(query, dict(values)).fetchall()
+        rows = " and ".join(self.source.raw.row_name(position) for (position,) in found)
+        ids = ids_text(values["user"], values.get("item"))
+        return affecting(f"{self.source.file.name}: {rows}{name}{ids}", fix, affected)
+
+
+def choose_order(source: Source, order: str | None, ties: str) -> str:
+    """Return what the lists are ordered by: rank, score or file; `order` None: ranks if there are any, else scores.
+
+    Raises
+    ------
+    InputError
+        If there are neither ranks nor scores, or not those that `order` names.
+    """
+    where = f"{source.file.name}: lists"
+    if order is None and not {"rank", "score"} & set(source.columns):
+        raise refuse(where, "there are neither ranks nor scores", source.file.settings.order)
+    order = order or ("rank" if "rank" in source.columns else "score")
+    if order != "file" and order not in source.columns:
+        raise refuse(where, f"there is no {order} to order them by", "choose another `order`")
+    if order == "score" and ties == "given":
+        return "rank" if "rank" in source.columns else "file"
+    return order
 
 
 def rank_by_all(tables: Sequence[ListTable], into: str) -> ListStatistics:
@@ -47,25 +151,26 @@ def rank_by_all(tables: Sequence[ListTable], into: str) -> ListStatistics:
 
     Raises
     ------
-    ListsError : as `rank_lists`
+    InputError
+        As `rank_lists`.
     """
     connection = tables[0].connection
-    found = [rank_lists(table) for table in tables]
-    one_order = len({each.order for each in found}) == 1
-    undisputed = one_order and not any(each.ties.rows or each.duplicates.rows for each in found)
-    if undisputed or len(found) == 1:
+    statistics = [rank_lists(table) for table in tables]
+    one_order = len({each.order for each in statistics}) == 1
+    if len(tables) == 1 or (
+        one_order and not any(each.ties.rows or each.duplicates.rows for each in statistics)
+    ):
         connection.execute(f"ALTER TABLE {tables[0].into} RENAME TO {into}")
     else:
-        parts = [
+        rows = " UNION ALL BY NAME ".join(
             f"SELECT *, {number} AS ranking FROM {table.into}"
             for number, table in enumerate(tables)
-        ]
-        every = " UNION ALL BY NAME ".join(parts)
-        query = f"SELECT * FROM ({every}) ORDER BY user, ranking, rank"
+        )
+        query = f"SELECT * FROM ({rows}) ORDER BY user, ranking, rank"
         connection.execute(f"CREATE OR REPLACE TABLE {into} AS {query}")
     for table in tables:
         connection.execute(f"DROP TABLE IF EXISTS {table.into}")
-    return found[0]
+    return statistics[0]
 
 
 def rank_lists(lists: ListTable) -> ListStatistics:
@@ -76,73 +181,37 @@ def rank_lists(lists: ListTable) -> ListStatistics:
 
     Raises
     ------
-    ListsError : missing ids, ranks or scores, NaN; ranks that repeat, have gaps or start elsewhere than
-        at rank_base; duplicates or ties if the policy is `error`
+    InputError
+        If ranks repeat, have gaps or start elsewhere than at `rank_base`; if there are duplicates or
+        ties and the policy is `error`.
     """
-    checks = [
-        *ID_CHECKS,
-        *(SCORE_CHECKS[: 1 if lists.nan_last else None] if lists.has_score else ()),
-        *(RANK_CHECKS if lists.order == "rank" else ()),
-    ]
-    if problems := row_problems(lists.connection, lists.source, checks, place=lists.place):
-        raise ListsError(problems)
     _sort(lists)
-    disagreements, tied = _score_counts(lists)
-    repeated = _duplicates(lists)
-    problems = [
-        *rank_problems(lists),
-        *tie_problems(lists, tied),
-        *duplicate_problems(lists, repeated),
-    ]
-    if problems:
-        raise ListsError(problems)
-    if repeated.rows:
+    disagreements, ties = _score_counts(lists)
+    duplicates = _duplicates(lists)
+    problems = [*_rank_problems(lists), *_tie_problems(lists, ties)]
+    if problems := [*problems, *_duplicate_problems(lists, duplicates)]:
+        raise InputError(problems)
+    if duplicates.rows:
         _apply_duplicates(lists)
     if lists.order == "score" and lists.ranking.ties == "average":
         _mark_ties(lists)
-    return ListStatistics(lists.order, tied, repeated, disagreements)
-
-
-def choose_order(
-    order: str | None, has_rank: bool, has_score: bool, ties: str, settings: SettingNames
-) -> str:
-    """Return what the lists are ordered by: rank, score or file; `order` None: ranks if there are any, else scores.
-
-    Raises
-    ------
-    ListsError : there are neither ranks nor scores, or not those that `order` names
-    """
-    if order is None and not (has_rank or has_score):
-        what = "there are neither ranks nor scores"
-        raise ListsError([Problem("lists", what, settings.order)])
-    order = order or ("rank" if has_rank else "score")
-    if (order == "rank" and not has_rank) or (order == "score" and not has_score):
-        raise ListsError(
-            [Problem("lists", f"there is no {order} to order them by", "choose another `order`")]
-        )
-    if order == "score" and ties == "given":
-        return "rank" if has_rank else "file"
-    return order
+    return ListStatistics(lists.order, ties, duplicates, disagreements)
 
 
 def _sort(lists: ListTable) -> None:
     """Write the sorted table; ranks are those of the file, or are numbered within each user."""
     score = ", score" if lists.has_score else ""
     if lists.order == "rank":
-        query = f"""
-            SELECT user, item, CAST(rank AS BIGINT) + {1 - lists.rank_base} AS rank{score}
-            FROM {lists.source} ORDER BY user, rank"""
-    else:
-        rows = f"SELECT user, item{score} FROM {lists.source} ORDER BY user, {_within_user(lists)}"
-        query = _numbered(rows, f"user, item, rank{score}")
-    lists.connection.execute(f"CREATE OR REPLACE TABLE {lists.into} AS {query}")
-
-
-def _within_user(lists: ListTable) -> str:
-    if lists.order == "file":
-        return "position"
-    first = "isnan(score), " if lists.nan_last else ""
-    return f"{first}{lists.key} DESC, {_TIE_BREAK.get(lists.ranking.ties, 'position')}"
+        lists.replace_table(f"""
+            SELECT user, item, CAST(rank AS BIGINT) + {1 - lists.policies.rank_base} AS rank{score}
+            FROM {lists.rows} ORDER BY user, rank""")
+        return
+    by = "position"
+    if lists.order == "score":
+        tie_break = _TIE_BREAK.get(lists.ranking.ties, "position")
+        by = f"{'isnan(score), ' if lists.nan_last else ''}{lists.key} DESC, {tie_break}"
+    rows = f"SELECT user, item{score} FROM {lists.rows} ORDER BY user, {by}"
+    lists.replace_table(_numbered(rows, f"user, item, rank{score}"))
 
 
 def _numbered(rows: str, columns: str) -> str:
@@ -161,12 +230,14 @@ def _score_counts(lists: ListTable) -> tuple[Count, Count]:
     """Return disagreements of rank and score, and ties; 0 if they do not apply."""
     disagrees = "key > key_above" if lists.order == "rank" and lists.has_score else "false"
     tied = "(key = key_above OR key = key_below)" if lists.order == "score" else "false"
-    query = f"""
+    counts = only_row(
+        lists.connection,
+        f"""
         SELECT count(*) FILTER ({disagrees}), count(DISTINCT user) FILTER ({disagrees}),
             count(*) FILTER ({tied}), count(DISTINCT user) FILTER ({tied})
-        FROM {neighbours_of(lists)} WHERE {disagrees} OR {tied}"""
-    found = only_row(lists.connection, query)
-    return Count(*found[:2]), Count(*found[2:])
+        FROM {lists.neighbours} WHERE {disagrees} OR {tied}""",
+    )
+    return Count(*counts[:2]), Count(*counts[2:])
 
 
 def _duplicates(lists: ListTable) -> Count:
@@ -193,25 +264,75 @@ def _may_repeat(lists: ListTable) -> bool:
     return False
 
 
+def _rank_problems(lists: ListTable) -> Iterator[Problem]:
+    """Yield the problems of ranks that start wrongly, repeat or leave a gap."""
+    if lists.order != "rank":
+        return
+    totals = ", ".join(f"count(*) FILTER ({wrong})" for wrong, _, _ in _RANK_RULES)
+    counts = only_row(lists.connection, f"SELECT {totals} FROM {lists.neighbours}")
+    settings, base = lists.source.file.settings, lists.policies.rank_base
+    words: dict[str, Any] = {"base": base, "other": 1 - base, "input": settings.input("rank_base")}
+    words["other_order"] = settings.other_order(has_score=lists.has_score)
+    for number, count in enumerate(counts):
+        if not count:
+            continue
+        wrong, problem, fix = _RANK_RULES[number]
+        query = f"""SELECT count(DISTINCT user), arg_min((user, rank, rank_above), n)
+                    FROM {lists.neighbours} WHERE {wrong}"""
+        users, (user, rank, above) = only_row(lists.connection, query)
+        words |= {"rank": rank + base - 1, "above": (above or 0) + base - 1}  # as in the file
+        message = problem.format(**words)
+        affected = Affected((1, number), (user, rank), rows=None, users=users, said=message)
+        where = "user = $user AND rank = $value"
+        values = {"user": user, "value": words["rank"]}
+        yield lists.problem(affected, fix.format(**words), where, values, ", column 'rank'")
+
+
+def _tie_problems(lists: ListTable, ties: Count) -> Iterator[Problem]:
+    """Yield the problem of ties, if the policy is `error`."""
+    if not (ties.rows and lists.ranking.ties == "error"):
+        return
+    first = f"SELECT user, key FROM {lists.neighbours} WHERE key = key_above ORDER BY n LIMIT 1"
+    user, key = only_row(lists.connection, first)
+    message = f"score {key!r} occurs more than once in the list"
+    policy = lists.source.file.settings.conventions("ties", "another policy")
+    fix = f"make the scores of a list differ, or {policy}"
+    affected = Affected((2,), (user,), ties.rows, ties.users, message)
+    where = f"user = $user AND {lists.key} = $value"
+    yield lists.problem(affected, fix, where, {"user": user, "value": key}, ", column 'score'")
+
+
+def _duplicate_problems(lists: ListTable, duplicates: Count) -> Iterator[Problem]:
+    """Yield the problem of items that occur twice in a list, if the policy is `error`."""
+    if not (duplicates.rows and lists.ranking.duplicates == "error"):
+        return
+    first = (
+        f"SELECT user, item FROM {lists.into} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT 1"
+    )
+    user, item = only_row(lists.connection, first)
+    message = "the item occurs more than once in the list"
+    policy = lists.source.file.settings.conventions("duplicates", "keep, first or drop")
+    fix = f"list each item once where the table is made, or {policy}"
+    affected = Affected(ITEM_REPEATS, (user, item), duplicates.rows, duplicates.users, message)
+    values = {"user": user, "item": item}
+    yield lists.problem(affected, fix, "user = $user AND item = $item", values, "")
+
+
 def _apply_duplicates(lists: ListTable) -> None:
     copies = f"""
         (SELECT *, row_number() OVER (PARTITION BY user, item ORDER BY rank) AS copy FROM {lists.into})"""
     score = ", score" if lists.has_score else ""
     if lists.ranking.duplicates == "first":
-        query = f"""
+        lists.replace_table(f"""
             SELECT user, CASE WHEN copy = 1 THEN item END AS item, rank{score}
-            FROM {copies} ORDER BY user, rank"""
+            FROM {copies} ORDER BY user, rank""")
     elif lists.ranking.duplicates == "drop":
-        kept = f"SELECT * EXCLUDE (rank) FROM {copies} WHERE copy = 1 ORDER BY user, rank"
-        query = _numbered(kept, f"user, item, rank{score}")
-    else:
-        return
-    lists.connection.execute(f"CREATE OR REPLACE TABLE {lists.into} AS {query}")
+        rows = f"SELECT * EXCLUDE (rank) FROM {copies} WHERE copy = 1 ORDER BY user, rank"
+        lists.replace_table(_numbered(rows, f"user, item, rank{score}"))
 
 
 def _mark_ties(lists: ListTable) -> None:
     equal = "OVER (PARTITION BY user, key)"
-    query = f"""
+    lists.replace_table(f"""
         SELECT * EXCLUDE (key), min(rank) {equal} AS tie_first, max(rank) {equal} AS tie_last
-        FROM (SELECT *, {lists.key} AS key FROM {lists.into}) ORDER BY user, rank"""
-    lists.connection.execute(f"CREATE OR REPLACE TABLE {lists.into} AS {query}")
+        FROM (SELECT *, {lists.key} AS key FROM {lists.into}) ORDER BY user, rank""")

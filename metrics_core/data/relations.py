@@ -12,6 +12,15 @@ import duckdb
 import polars as pl
 from duckdb import DuckDBPyConnection
 
+
+def only_row(
+    connection: DuckDBPyConnection, query: str, values: Mapping[str, Any] | None = None
+) -> tuple[Any, ...]:
+    """Return the only row of a query."""
+    (row,) = connection.execute(query, dict(values or {})).fetchall()
+    return tuple(row)
+
+
 _CLOSED: Mapping[str, Any] = {
     "allow_community_extensions": False,
     "allow_persistent_secrets": False,

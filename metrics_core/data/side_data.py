@@ -1,6 +1,6 @@
 """Load ground truth, train, catalogue and users: checked, in the table `source` and as a frame."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -9,28 +9,33 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.data.input_table import InputTable, shared_columns
 from concord.metrics_core.data.load_lists import with_unit_hint
 from concord.metrics_core.data.policies import Policies, PolicyChanges, apply_truth_policies
-from concord.metrics_core.data.row_checks import RowCheck, only_row
-from concord.metrics_core.data.small_tables import cells_of
+from concord.metrics_core.data.relations import only_row
+from concord.metrics_core.data.small_tables import read_cells
 from concord.metrics_core.data.source import Progress, Source, no_progress, read_source
 from concord.metrics_core.data.value_checks import (
     DROP,
-    as_number,
-    feature_problems,
+    RowCheck,
     id_checks,
     list_checks,
-    number_problems,
     repeated_judgements,
-    sound_rows,
+    repeated_rows,
     time_checks,
     truth_checks,
+    valid_rows,
     value_problems,
 )
-from concord.metrics_core.errors import InputError, Problem, in_words, refuse
+from concord.metrics_core.errors import InputError, Problem, in_words, raise_problems, refuse
 
 SEPARATOR = "|"  # of categories, in text
-TRAIN_COLUMNS = (("user", "item"), ("time",))  # must be there, may be there
+TRAIN_COLUMNS = (("user", "item"), ("time",))  # required, optional
 ITEMS_COLUMNS = (("item",), ("categories", "vector", "title", "group"))
 INTERACTIONS_COLUMNS = (("user", "item", "time"), ("grade",))
+TRUTH_COLUMNS = (("user", "item"), ("grade", "time", "propensity"))
+MAX_GROUPS = 100
+_LIST_FIXES = {
+    "categories": "write a list of text, or text with `|` between the categories; leave it empty for an item without",
+    "vector": "write a list of finite numbers of one length for every item; leave it empty for an item without",
+}
 
 
 def read_train(
@@ -44,12 +49,12 @@ def read_train(
 
     Raises
     ------
-    InputError : every problem of the table at once
+    InputError
+        Every problem of the table at once.
     """
     source = read_source(connection, table, may_be_empty=may_be_empty, progress=progress)
     checks = [*list_checks(source), *time_checks(source)]
-    if problems := value_problems(connection, source, checks):
-        raise InputError(problems)
+    raise_problems(value_problems(connection, source, checks))
     return source
 
 
@@ -60,45 +65,14 @@ def read_interactions(
 
     Raises
     ------
-    InputError : every problem of the table at once
+    InputError
+        Every problem of the table at once.
     """
     source = read_source(connection, table, progress=progress)
-    endless = RowCheck("time", "isinf(time)", "is infinite", f"give every row a time, or {DROP}")
-    checks = [*truth_checks(source, Policies(negative_grade="zero")), endless]
-    if problems := value_problems(connection, source, checks):
-        raise InputError(problems)
+    infinite = RowCheck("time", "isinf(time)", "is infinite", f"give every row a time, or {DROP}")
+    checks = [*truth_checks(source, Policies(negative_grade="zero")), infinite]
+    raise_problems(value_problems(connection, source, checks))
     return source
-
-
-def read_items(
-    connection: DuckDBPyConnection, table: InputTable, *, progress: Progress = no_progress
-) -> tuple[pl.DataFrame, Source]:
-    """Return the catalogue: item; categories, vector and title if present; group and numbers if they are named.
-
-    Raises
-    ------
-    InputError : every problem of the table at once
-    """
-    frame, source = read_table(connection, table, progress=progress)
-    if frame.schema.get("categories") == pl.String:
-        text = pl.col("categories")
-        blank = text.str.strip_chars() == ""
-        frame = frame.with_columns(pl.when(~blank).then(text.str.split(SEPARATOR)))
-    if frame.schema.get("categories") == pl.List(pl.String):
-        stripped = pl.col("categories").list.eval(pl.element().str.strip_chars())
-        frame = frame.with_columns(stripped)
-    if "group" in table.columns and not frame.schema["group"].is_nested():
-        group = pl.col("group").cast(pl.String).str.strip_chars()
-        frame = frame.with_columns(pl.when(group != "").then(group).alias("group"))
-    numbers = [name for name in table.columns if name not in (*table.needs, *ITEMS_COLUMNS[1])]
-    frame = frame.with_columns(as_number(frame, name) for name in numbers)
-    if problems := [*feature_problems(source, frame), *number_problems(source, frame, numbers)]:
-        raise InputError(problems)
-    known: list[str] = [
-        name for name in ("item", "categories", "vector", "title") if name in frame.columns
-    ]
-    known += ["group"] if "group" in table.columns else []
-    return frame.select(*known, *numbers), source
 
 
 def read_users(connection: DuckDBPyConnection, table: InputTable) -> None:
@@ -106,110 +80,13 @@ def read_users(connection: DuckDBPyConnection, table: InputTable) -> None:
 
     Raises
     ------
-    InputError : an id is missing or cannot be read
+    InputError
+        If an id is missing or cannot be read.
     """
     source = read_source(connection, table, may_be_empty=True)
     connection.execute("ALTER TABLE source ADD COLUMN item VARCHAR")
     checks = [check for column in source.ids for check in id_checks(source, column)]
-    if problems := value_problems(connection, source, checks):
-        raise InputError(problems)
-
-
-def read_table(
-    connection: DuckDBPyConnection, file: InputTable, *, progress: Progress = no_progress
-) -> tuple[pl.DataFrame, Source]:
-    """Return the table under our names, its ids checked; `file.needs` is the one column of ids.
-
-    Raises
-    ------
-    InputError : the file cannot be read as a table, an id is missing, wrong or stands twice
-    """
-    (key,) = file.needs
-    if file.format == "trec":
-        raise refuse(file.name, "is trec", "give it as parquet, arrow, csv, tsv or jsonl")
-    source = read_source(connection, replace(file, may_have=()), progress=progress)
-    other = "item" if key == "user" else "user"
-    connection.execute(f"ALTER TABLE source ADD COLUMN {other} VARCHAR")
-    problems = value_problems(connection, source, id_checks(source, key))
-    problems += _repeated(connection, source, key)
-    if problems:
-        raise InputError(problems)
-    query = f"SELECT {key} FROM source ORDER BY position"
-    ids = pl.from_arrow(connection.sql(query).to_arrow_reader().read_all()[key])
-    assert isinstance(ids, pl.Series)
-    cells = cells_of(file)
-    _refuse_left_out(file, cells.left_out)
-    frame = cells.frame
-    _refuse_names(file, frame.columns, cells.names)
-    if len(frame) != len(ids):
-        what = f"is damaged: {len(ids)} ids, but {len(frame)} rows"
-        raise refuse(file.name, what, "write or copy the file again")
-    frame = frame.rename({theirs: ours for ours, theirs in file.columns.items()})
-    return frame.with_columns(ids.alias(key)), _noted(source, cells.left_out)
-
-
-def _refuse_left_out(file: InputTable, left_out: Mapping[str, str]) -> None:
-    """Raise for columns that are requested by name and have an unusable type."""
-    asked = {file.theirs(name) for name in file.may_have} | set(file.columns.values())
-    problems = [
-        Problem(
-            f"{file.name}: column {name!r}", f"is of type {kind}", "write it as text or numbers"
-        )
-        for name, kind in left_out.items()
-        if name in asked
-    ]
-    if problems:
-        raise InputError(problems)
-
-
-def _noted(source: Source, left_out: Mapping[str, str]) -> Source:
-    if not left_out:
-        return source
-    listed = ", ".join(f"{name!r} ({kind})" for name, kind in left_out.items())
-    note = f"left out, since they hold neither text nor numbers: {listed[:300]}"
-    return replace(source, notes=(*source.notes, note))
-
-
-def _refuse_names(file: InputTable, found: list[str], names: list[str]) -> None:
-    """Raise for mapped names that the file lacks, and for names that differ only in case: DuckDB ignores case."""
-    ours = {theirs: ours for ours, theirs in file.columns.items()}
-    problems = [
-        Problem(
-            f"{file.name}: column {theirs!r}",
-            f"is missing; the columns are: {', '.join(names)}",
-            f"change {file.settings.all_columns}",
-        )
-        for theirs in ours
-        if theirs not in names
-    ]
-    problems += shared_columns(file, file.columns)
-    seen: dict[str, str] = {}
-    for name in found:
-        other = seen.setdefault(ours.get(name, name).lower(), name)
-        if other != name:
-            what = f"and {other!r} would be one column: they differ in capitals alone, or one is mapped to the other"
-            problems.append(
-                Problem(f"{file.name}: column {name!r}", what, "rename or remove one of them")
-            )
-    if problems:
-        raise InputError(problems)
-
-
-def _repeated(connection: DuckDBPyConnection, source: Source, key: str) -> list[Problem]:
-    groups = f"""(SELECT {key}, count(*) - 1 AS later, list_sort(list(position))[:2] AS places
-                  FROM source WHERE {key} IS NOT NULL GROUP BY {key} HAVING count(*) > 1)"""
-    (count,) = only_row(connection, f"SELECT coalesce(sum(later), 0)::BIGINT FROM {groups}")
-    if not count:
-        return []
-    known, places = only_row(
-        connection, f"SELECT {key}, places FROM {groups} ORDER BY places LIMIT 1"
-    )
-    where = " and ".join(source.raw.place(position) for position in places)
-    what = f"{key} {known!r} occurs more than once; {in_words(count, 'row')} affected"
-    return [Problem(f"{source.file.name}: {where}", what, f"keep one row for each {key}")]
-
-
-TRUTH_COLUMNS = (("user", "item"), ("grade", "time", "propensity"))  # must be there, may be there
+    raise_problems(value_problems(connection, source, checks))
 
 
 def read_truth(
@@ -221,30 +98,203 @@ def read_truth(
     is_part: bool = False,
     progress: Progress = no_progress,
 ) -> tuple[Source, PolicyChanges]:
-    """Read and check judgements into the table `source`; says what the policies of `input` changed.
+    """Read and check judgements into the table `source`; return what the policies of `input` changed.
 
-    is_part : are there other parts of the table, so that nothing may be left of this one?
+    Parameters
+    ----------
+    is_part : bool
+        True if there are other parts of the table, so that this one may have no rows left.
 
     Raises
     ------
-    InputError : every problem of the table at once
+    InputError
+        Every problem of the table at once.
     """
     source = read_source(connection, table, may_be_empty=may_be_empty or is_part, progress=progress)
     checks = truth_checks(source, policies)
     problems = value_problems(connection, source, checks)
-    rows = sound_rows(checks) if problems else "source"
+    rows = valid_rows(checks) if problems else "source"
     if policies.repeated_grade == "error":
         problems += repeated_judgements(connection, source, rows)
     if problems:
         raise InputError(problems if is_part else with_unit_hint(connection, source, problems))
-    changed = apply_truth_policies(connection, source, policies)
-    left = is_part or only_row(connection, "SELECT count(*) FROM source")[0]
-    if source.rows and not left:
+    changes = apply_truth_policies(connection, source, policies)
+    if source.rows and not is_part and not only_row(connection, "SELECT count(*) FROM source")[0]:
         raise no_rows_left_error(table)
-    return source, changed
+    return source, changes
 
 
 def no_rows_left_error(table: InputTable) -> InputError:
     """Return the error for ground truth whose rows the policies all remove."""
-    what = "has no rows left: every grade is negative"
-    return refuse(table.name, what, f"set {table.settings.input('negative_grade', 'zero')}")
+    problem = "has no rows left: every grade is negative"
+    return refuse(table.name, problem, f"set {table.settings.input('negative_grade', 'zero')}")
+
+
+def read_items(
+    connection: DuckDBPyConnection, table: InputTable, *, progress: Progress = no_progress
+) -> tuple[pl.DataFrame, Source]:
+    """Return a frame of item [, categories, vector, title, group, numbers].
+
+    Raises
+    ------
+    InputError
+        As `read_table`, or if a column has another type or an invalid value.
+    """
+    frame, source = read_table(connection, table, progress=progress)
+    if frame.schema.get("categories") == pl.String:
+        text = pl.col("categories")
+        is_blank = text.str.strip_chars() == ""
+        frame = frame.with_columns(pl.when(~is_blank).then(text.str.split(SEPARATOR)))
+    if frame.schema.get("categories") == pl.List(pl.String):
+        stripped = pl.col("categories").list.eval(pl.element().str.strip_chars())
+        frame = frame.with_columns(stripped)
+    has_group = "group" in table.columns
+    if has_group and not frame.schema["group"].is_nested():
+        group = pl.col("group").cast(pl.String).str.strip_chars()
+        frame = frame.with_columns(pl.when(group != "").then(group).alias("group"))
+    numbers = [name for name in table.columns if name not in (*table.needs, *ITEMS_COLUMNS[1])]
+    frame = frame.with_columns(_as_number(frame, name) for name in numbers)
+    raise_problems(_feature_problems(source, frame, numbers))
+    features = ("item", "categories", "vector", "title", *(["group"] if has_group else []))
+    return frame.select(*(name for name in features if name in frame.columns), *numbers), source
+
+
+def read_table(
+    connection: DuckDBPyConnection, file: InputTable, *, progress: Progress = no_progress
+) -> tuple[pl.DataFrame, Source]:
+    """Return the table under our names, its ids checked; `file.needs` is the one column of ids.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read as a table, or an id is missing, invalid or repeated.
+    """
+    (key,) = file.needs
+    if file.format == "trec":
+        raise refuse(file.name, "is trec", "give it as parquet, arrow, csv, tsv or jsonl")
+    source = read_source(connection, replace(file, may_have=()), progress=progress)
+    other = "item" if key == "user" else "user"
+    connection.execute(f"ALTER TABLE source ADD COLUMN {other} VARCHAR")
+    problems = value_problems(connection, source, id_checks(source, key))
+    rows = f"(SELECT * FROM source WHERE {key} IS NOT NULL)"
+    count, repeated, rows_text = repeated_rows(connection, source, rows, (key,))
+    if count:
+        where = f"{file.name}: {' and '.join(rows_text)}"
+        problem = f"{key} {repeated[0]!r} occurs more than once; {in_words(count, 'row')} affected"
+        problems.append(Problem(where, problem, f"keep one row for each {key}"))
+    raise_problems(problems)
+    query = f"SELECT {key} FROM source ORDER BY position"
+    ids = pl.DataFrame(connection.sql(query).to_arrow_table())[key]
+    frame, unusable, names = read_cells(file)
+    raise_problems(
+        Problem(
+            f"{file.name}: column {name!r}", f"is of type {kind}", "write it as text or numbers"
+        )
+        for name, kind in unusable.items()
+        if name in file.requested
+    )
+    raise_problems(_name_problems(file, frame.columns, names))
+    if len(frame) != len(ids):
+        problem = f"is damaged: {len(ids)} ids, but {len(frame)} rows"
+        raise refuse(file.name, problem, "write or copy the file again")
+    if unusable:
+        listed = ", ".join(f"{name!r} ({kind})" for name, kind in unusable.items())
+        note = f"left out, since they hold neither text nor numbers: {listed[:300]}"
+        source = replace(source, notes=(*source.notes, note))
+    frame = frame.rename({column: name for name, column in file.columns.items()})
+    return frame.with_columns(ids.alias(key)), source
+
+
+def _name_problems(file: InputTable, read: list[str], names: list[str]) -> Iterator[Problem]:
+    """Yield mapped names that the file lacks, and names that differ only in case: DuckDB ignores case."""
+    listed = f"is missing; the columns are: {', '.join(names)}"
+    fix = f"change {file.settings.all_columns}"
+    for column in file.columns.values():
+        if column not in names:
+            yield Problem(f"{file.name}: column {column!r}", listed, fix)
+    yield from shared_columns(file, file.columns)
+    our_names = {column: name for name, column in file.columns.items()}
+    first: dict[str, str] = {}
+    for column in read:
+        other = first.setdefault(our_names.get(column, column).lower(), column)
+        if other != column:
+            problem = f"and {other!r} would be one column: they differ in capitals alone, or one is mapped to the other"
+            where = f"{file.name}: column {column!r}"
+            yield Problem(where, problem, "rename or remove one of them")
+
+
+def _feature_problems(
+    source: Source, frame: pl.DataFrame, numbers: Sequence[str]
+) -> Iterator[Problem]:
+    """Yield the problems of features of items; missing numbers are allowed."""
+    file, schema = source.file, frame.schema
+    for name in ("categories", "vector"):
+        if name in schema:
+            yield from _list_problems(file.location(name), frame, name)
+    if "title" in schema and schema["title"].is_nested():
+        yield Problem(
+            file.location("title"), f"is of type {schema['title']}", "write titles as text"
+        )
+    if "group" in file.columns:
+        yield from _group_problems(file.location("group"), frame["group"])
+    fix = "write a finite number for every item that the truth names"
+    for name in numbers:
+        if schema[name] != pl.Float64:
+            yield Problem(file.location(name), f"is of type {schema[name]}", fix)
+            continue
+        wrong = frame.filter(pl.col(name).is_not_null() & ~pl.col(name).is_finite())
+        yield from _item_problem(file.location(name), wrong, "is not a finite number", fix)
+
+
+def _group_problems(where: str, groups: pl.Series) -> Iterator[Problem]:
+    if groups.dtype.is_nested():
+        fix = "write one text for each item; leave it empty for an item without a group"
+        yield Problem(where, f"is of type {groups.dtype}", fix)
+    elif (n := groups.n_unique()) > MAX_GROUPS + 1:  # one of them may be empty
+        problem = f"has {n:,} different values, and groups are at most {MAX_GROUPS}"
+        yield Problem(where, problem, "write a coarser column")
+    elif groups.null_count() == len(groups):
+        fix = "write one text for each item; leave it empty for an item without a group"
+        yield Problem(where, "is empty for every item", fix)
+
+
+def _list_problems(where: str, frame: pl.DataFrame, name: str) -> Iterator[Problem]:
+    """Yield the problems of lists of text (`categories`) or of numbers (`vector`)."""
+    kind, fix, is_text = frame.schema[name], _LIST_FIXES[name], name == "categories"
+    if kind == pl.Null:
+        return
+    inner = kind.inner if isinstance(kind, pl.List | pl.Array) else None
+    if inner is None or not (
+        inner == pl.Null or (inner == pl.String if is_text else inner.is_numeric())
+    ):
+        yield Problem(where, f"is of type {kind}", fix)
+        return
+    values = pl.col(name).arr.to_list() if isinstance(kind, pl.Array) else pl.col(name)
+    lists = frame.select("item", values.alias("values")).filter(pl.col("values").list.len() > 0)
+    cells = lists.explode("values").cast({"values": pl.String if is_text else pl.Float64})
+    value = pl.col("values")
+    if is_text:
+        is_blank = value.is_null() | (value.str.strip_chars() == "")
+        yield from _item_problem(where, cells.filter(is_blank), "a category is blank", fix)
+        return
+    wrong = cells.filter(value.is_null() | ~value.is_finite())
+    yield from _item_problem(where, wrong, "a number is missing or not finite", fix)
+    lengths = lists.select("item", value.list.len().alias("n"))
+    wrong = lengths.filter(pl.col("n") != pl.col("n").first())
+    problem = f"vectors have different lengths: {lengths['n'].unique().sort().to_list()[:5]}"
+    yield from _item_problem(where, wrong, problem, fix)
+
+
+def _item_problem(where: str, wrong: pl.DataFrame, problem: str, fix: str) -> Iterator[Problem]:
+    if not wrong.is_empty():
+        items = in_words(wrong["item"].n_unique(), "item")
+        yield Problem(f"{where} (item {wrong['item'][0]!r})", f"{problem}; {items} affected", fix)
+
+
+def _as_number(frame: pl.DataFrame, name: str) -> pl.Expr:
+    """Return a column as float64; text that is not a number becomes NaN."""
+    if frame.schema[name] == pl.String:
+        text = pl.col(name).str.strip_chars()
+        nan = pl.when(text.is_not_null()).then(float("nan"))
+        return text.cast(pl.Float64, strict=False).fill_null(nan).alias(name)
+    return pl.col(name).cast(pl.Float64) if frame.schema[name].is_numeric() else pl.col(name)

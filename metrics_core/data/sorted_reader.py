@@ -16,15 +16,22 @@ from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 
 from concord.metrics_core.conventions.conventions import Ranking
-from concord.metrics_core.data.list_batches import ListBatch, Numbers, list_batch, list_batches
-from concord.metrics_core.data.list_checks import Count, ListStatistics
+from concord.metrics_core.data.list_batches import (
+    Count,
+    ListBatch,
+    ListStatistics,
+    Numbers,
+    list_batch,
+    list_batches,
+)
 from concord.metrics_core.data.numbers import as_arrow, as_numpy
 from concord.metrics_core.data.parse_values import EXACT
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.ranking import choose_order
-from concord.metrics_core.data.row_checks import ListsError, only_row
+from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.source import Source, is_float_id_sql
 from concord.metrics_core.data.value_checks import id_checks
+from concord.metrics_core.errors import InputError
 
 MAX_ROWS = 1 << 25  # rows in memory, if users are not sorted by id
 LISTS = 1 << 13  # lists that are sorted at a time
@@ -95,15 +102,10 @@ class ListChecker(BatchChecker):
     def __post_init__(self) -> None:
         if self.source.raw.marked:
             raise NotSortedError
-        columns = self.source.columns
-        has_rank, has_score = ("rank" in columns, "score" in columns)
-        settings = self.source.file.settings
+        has_score = "score" in self.source.columns
         try:
-            orders = {
-                choose_order(self.order, has_rank, has_score, ranking.ties, settings)
-                for ranking in self.rankings
-            }
-        except ListsError:
+            orders = {choose_order(self.source, self.order, r.ties) for r in self.rankings}
+        except InputError:
             raise NotSortedError from None
         single = any(ranking.score_dtype != "float64" for ranking in self.rankings)
         if len(orders) > 1 or (has_score and (single or self.policies.nan_score != "error")):

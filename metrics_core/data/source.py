@@ -12,12 +12,12 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.columnar import read_columnar
-from concord.metrics_core.data.input_table import UNIT, InputTable, Raw, role_of
+from concord.metrics_core.data.input_table import UNIT, InputTable, RawRows, role_of
 from concord.metrics_core.data.jsonl import read_jsonl
 from concord.metrics_core.data.object_stores import missing_bucket
 from concord.metrics_core.data.parse_values import is_sure, value, wrong
-from concord.metrics_core.data.paths import Place, RemotePath
-from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.data.paths import AnyPath, RemotePath
+from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.text_files import DELIMITERS, read_delimited, read_trec
 from concord.metrics_core.data.units import unit_sql
 from concord.metrics_core.errors import AT_MOST, InputError, Problem, SettingNames, in_words, refuse
@@ -149,7 +149,7 @@ class Source:
     """
 
     file: InputTable
-    raw: Raw
+    raw: RawRows
     columns: tuple[str, ...]
     unsure: tuple[str, ...]
     rows: int
@@ -165,7 +165,7 @@ class Source:
         return self.raw.kinds[column] in ("text", "json")
 
 
-def detect_format(path: Place, given: str | None, settings: SettingNames) -> str:
+def detect_format(path: AnyPath, given: str | None, settings: SettingNames) -> str:
     """Return the given format, or else that of the file's name."""
     suffixes = path.suffixes
     packed = suffixes[-1:] == [".gz"]
@@ -281,7 +281,7 @@ def _opened(
     return Source(file, raw, columns, unsure, rows=0), f"SELECT {selected} FROM raw"
 
 
-def check_path(path: Place, settings: SettingNames) -> None:
+def check_path(path: AnyPath, settings: SettingNames) -> None:
     """Refuse a path where there is nothing, or an empty file."""
     if isinstance(path, RemotePath):
         _refuse_missing_object(path, settings)
@@ -321,7 +321,7 @@ def _refuse_missing_object(path: RemotePath, settings: SettingNames) -> None:
         raise refuse(str(path), "is empty (0 bytes)", "check what wrote the file")
 
 
-def _read(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int) -> Raw:
+def _read(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int) -> RawRows:
     if file.format in DELIMITERS:
         return read_delimited(file, rank_base)
     if file.format == "jsonl":
@@ -331,12 +331,14 @@ def _read(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: in
     return read_columnar(file, rank_base)
 
 
-def _refuse_unreadable(connection: duckdb.DuckDBPyConnection, file: InputTable, raw: Raw) -> None:
+def _refuse_unreadable(
+    connection: duckdb.DuckDBPyConnection, file: InputTable, raw: RawRows
+) -> None:
     problems = list(raw.problems)
     if raw.marked:
         query = "SELECT position, line_wrong FROM source WHERE line_wrong IS NOT NULL ORDER BY ALL LIMIT $n"
         problems += [
-            Problem(f"{file.name}: {raw.place(position)}", wrong, "fix the line, or remove it")
+            Problem(f"{file.name}: {raw.row_name(position)}", wrong, "fix the line, or remove it")
             for position, wrong in connection.execute(query, {"n": AT_MOST}).fetchall()
         ]
     if problems:

@@ -11,18 +11,15 @@ from functools import partial
 from typing import IO, Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 
 from concord.metrics_core.data.columnar import find_layout, row_builder
-from concord.metrics_core.data.input_table import (
-    InputTable,
-    Raw,
-    refuse_columns_mapping,
-    with_positions,
-)
+from concord.metrics_core.data.input_table import InputTable, RawRows
+from concord.metrics_core.data.numbers import as_arrow
 from concord.metrics_core.data.object_stores import is_store_failure, store_problem
-from concord.metrics_core.data.paths import Place, open_sequential
+from concord.metrics_core.data.paths import AnyPath, open_sequential
 from concord.metrics_core.errors import AT_MOST, InputError, Problem, refuse
 
 BLOCK = 1 << 22  # bytes of CSV that are read at a time; a row may be as long
@@ -34,12 +31,12 @@ BOM = b"\xef\xbb\xbf"
 NO_DELIMITER = "\x01"  # a control character that no line of JSON or TREC may hold
 
 
-def read_delimited(file: InputTable, rank_base: int) -> Raw:
+def read_delimited(file: InputTable, rank_base: int) -> RawRows:
     delimiter = DELIMITERS[file.format]
-    header = header_of(file, delimiter)
+    header = read_header(file, delimiter)
     shape = find_layout(file, pa.schema([(name, pa.string()) for name in header]))
     rows = row_builder(file, shape, dict.fromkeys(shape.chosen, "text"), rank_base)
-    raw = Raw(rows.made, partial(_line_of, file.path, delimiter))
+    raw = RawRows(rows.made, partial(_line_of, file.path, delimiter))
     raw.others = shape.others(header)
     ragged: list[Any] = []
 
@@ -62,24 +59,32 @@ def read_delimited(file: InputTable, rank_base: int) -> Raw:
     return raw
 
 
-def read_lines(file: InputTable) -> Raw:
+def read_lines(file: InputTable) -> RawRows:
     """Read the lines of a file, numbered from 1, as a column `line`."""
-    raw = Raw({}, lambda position: f"line {position:,}")
+    raw = RawRows({}, lambda position: f"line {position:,}")
     parse = pc.ParseOptions(delimiter=NO_DELIMITER, quote_char=False, ignore_empty_lines=False)
     reader = _open(file.path, LONGEST, parse, ["line"], column_names=["line"])
-    schema = pa.schema({"line": pa.string()})
-    raw.batches = with_positions(schema, _decoded(reader, file.path, raw), first=1)
+    schema = pa.schema({"line": pa.string(), "position": pa.int64()})
+
+    def numbered() -> Iterator[pa.RecordBatch]:
+        start = 1
+        for batch in _decoded(reader, file.path, raw):
+            position = as_arrow(np.arange(start, start + len(batch)))
+            yield pa.RecordBatch.from_arrays([*batch.columns, position], schema=schema)
+            start += len(batch)
+
+    raw.batches = pa.RecordBatchReader.from_batches(schema, numbered())
     return raw
 
 
-def first_line(path: Place) -> str:
+def first_line(path: AnyPath) -> str:
     """Return the first line that is not blank, or an empty text."""
     with open_unpacked(path) as file:
         lines = iter_lines(file, path)
         return next((text for line in lines if (text := _text(line).strip())), "")
 
 
-def iter_lines(file: IO[bytes], path: Place) -> Iterator[bytes]:
+def iter_lines(file: IO[bytes], path: AnyPath) -> Iterator[bytes]:
     """Yield the lines, whose length is limited.
 
     Raises
@@ -94,14 +99,14 @@ def iter_lines(file: IO[bytes], path: Place) -> Iterator[bytes]:
         yield line
 
 
-def _too_long(path: Place, where: str = "") -> Problem:
+def _too_long(path: AnyPath, where: str = "") -> Problem:
     what = f"{'is' if where else 'holds a row'} longer than the limit ({LONGEST >> 20} MiB; CSV: {BLOCK >> 20} MiB)"
     fix = "check the ends of its lines, and for a quote that is opened and never closed"
     return Problem(f"{path}{where}", what, fix)
 
 
 @contextmanager
-def open_unpacked(path: Place) -> Iterator[IO[bytes]]:
+def open_unpacked(path: AnyPath) -> Iterator[IO[bytes]]:
     try:
         with path.open("rb") as packed:
             yield gzip.GzipFile(fileobj=packed) if path.suffix == ".gz" else packed  # type: ignore[misc]  # GzipFile reads bytes, though it is not declared as IO
@@ -116,7 +121,7 @@ def open_unpacked(path: Place) -> Iterator[IO[bytes]]:
 
 
 def _open(
-    path: Place, block: int, parse: pc.ParseOptions, names: list[str], **read: Any
+    path: AnyPath, block: int, parse: pc.ParseOptions, names: list[str], **read: Any
 ) -> pc.CSVStreamingReader:
     convert = pc.ConvertOptions(
         column_types=dict.fromkeys(names, pa.string()),
@@ -131,7 +136,9 @@ def _open(
         raise InputError(unreadable(path, error)) from None
 
 
-def _decoded(reader: pc.CSVStreamingReader, path: Place, raw: Raw) -> Iterator[pa.RecordBatch]:
+def _decoded(
+    reader: pc.CSVStreamingReader, path: AnyPath, raw: RawRows
+) -> Iterator[pa.RecordBatch]:
     """Yield the batches up to the first that cannot be read; the reason goes to `raw`."""
     try:
         yield from reader
@@ -139,7 +146,7 @@ def _decoded(reader: pc.CSVStreamingReader, path: Place, raw: Raw) -> Iterator[p
         raw.problems.extend(unreadable(path, error))
 
 
-def unreadable(path: Place, error: Exception) -> list[Problem]:
+def unreadable(path: AnyPath, error: Exception) -> list[Problem]:
     """Return the lines of a text file that are not UTF-8; else the error as it is."""
     if is_store_failure(str(path), error):
         return [store_problem(str(path), error)]
@@ -169,7 +176,7 @@ def unreadable(path: Place, error: Exception) -> list[Problem]:
     ]
 
 
-def header_of(file: InputTable, delimiter: str) -> list[str]:
+def read_header(file: InputTable, delimiter: str) -> list[str]:
     """Return the column names of the first line that is not empty."""
     number, first = _first_filled(file.path)
     where = f"{file.name}: line {number}"
@@ -195,7 +202,7 @@ def header_of(file: InputTable, delimiter: str) -> list[str]:
     return found
 
 
-def _first_filled(path: Place) -> tuple[int, bytes]:
+def _first_filled(path: AnyPath) -> tuple[int, bytes]:
     """Return the number and text of the first line that is not empty; a carriage return alone ends lines too."""
     number = 0
     with open_unpacked(path) as opened:
@@ -211,7 +218,7 @@ def _text(line: bytes) -> str:
     return line.decode("utf-8-sig", errors="replace")
 
 
-def _line_of(path: Place, delimiter: str, position: int) -> str:
+def _line_of(path: AnyPath, delimiter: str, position: int) -> str:
     """Return the line at which a row begins; blank lines are skipped, and a quoted value may span lines."""
     numbered = -1  # the header
     begins = 1
@@ -223,7 +230,7 @@ def _line_of(path: Place, delimiter: str, position: int) -> str:
     return f"row {position + 1:,}"
 
 
-def _ragged_lines(path: Place, delimiter: str, width: int) -> list[Problem]:
+def _ragged_lines(path: AnyPath, delimiter: str, width: int) -> list[Problem]:
     fix = "give each row one value a column; quote values that hold the separator"
     problems = [
         Problem(
@@ -239,7 +246,7 @@ def _ragged_lines(path: Place, delimiter: str, width: int) -> list[Problem]:
     ]
 
 
-def _rows(path: Place, delimiter: str) -> Iterator[tuple[list[str], int]]:
+def _rows(path: AnyPath, delimiter: str) -> Iterator[tuple[list[str], int]]:
     """Yield the values of each row and the line at which it ends, as far as Python's reader can parse."""
     with open_unpacked(path) as file, suppress(csv.Error):
         text = io.TextIOWrapper(
@@ -258,8 +265,10 @@ SHAPES = {
 }
 
 
-def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable) -> Raw:
-    refuse_columns_mapping(file, "a TREC file")
+def read_trec(connection: duckdb.DuckDBPyConnection, file: InputTable) -> RawRows:
+    if file.columns:
+        fix = f"leave out {file.settings.all_columns}"
+        raise refuse(file.name, "a TREC file has no column names", fix)
     if file.unit:
         what = f"a TREC file has no column {next(iter(file.unit.values()))!r}"
         raise refuse(file.name, what, f"write another format, or change {file.settings.unit}")

@@ -21,7 +21,7 @@ from concord.metrics_core.data.loaded_tables import (
     load_recommendations,
     needs_given_order,
 )
-from concord.metrics_core.data.paths import parse_place
+from concord.metrics_core.data.paths import parse_path
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import describe_folds
 from concord.metrics_core.data.relations import in_memory, read_column, read_frame
@@ -301,7 +301,7 @@ class TableLoader:
         """Load train, items or users; return their rows, table, and what was found in it."""
         if role == "users" and isinstance(data, Mapping):
             raise refuse("users", "is a dict", "give a table: a column `user`, and others")
-        path = parse_place(data) if isinstance(data, str) and data.strip() else data
+        path = parse_path(data) if isinstance(data, str) and data.strip() else data
         table = self._table(role, path)
         with in_memory() as connection:
             loaded = LOADERS[role](connection, table)

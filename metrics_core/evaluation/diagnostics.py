@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.relations import create_view, registered_only
-from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.data.relations import create_view, only_row, registered_only
 from concord.metrics_core.data.units import user_sql
 from concord.metrics_core.errors import in_words
 from concord.metrics_core.metrics.judged import Floats, Judged, per_user

@@ -14,8 +14,7 @@ from concord.metrics_core.data.id_matching import IdMatchContext, match_ids
 from concord.metrics_core.data.load_lists import rank_source, read_lists
 from concord.metrics_core.data.loaded_tables import InMemorySink, load_ground_truth
 from concord.metrics_core.data.policies import Policies, parse_policies
-from concord.metrics_core.data.relations import share_id_types
-from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.data.relations import only_row, share_id_types
 from concord.metrics_core.data.side_data import read_items, read_train, read_users
 from concord.metrics_core.data.source import Source
 from concord.metrics_core.data.units import mean_findings, unit_findings
@@ -107,7 +106,7 @@ def load_inputs(
         _load_truth(connection, truth, allowed, column_names, unit)
     except InputError as error:
         truth_error = error
-    lists = read_lists(connection, table, allowed, conventions.rankings).source
+    lists, _, _ = read_lists(connection, table, allowed, conventions.rankings)
     connection.execute("ALTER TABLE source RENAME TO given")
     if truth_error:
         raise truth_error

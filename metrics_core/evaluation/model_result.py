@@ -10,9 +10,9 @@ from concord.metrics_core.data.relations import (
     Table,
     create_view,
     file_paths,
+    only_row,
     read_column,
 )
-from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.evaluation.diagnostics import TrainOverlap, count_train_overlap
 
 Json = Mapping[str, Any]

@@ -12,12 +12,12 @@ from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.repository import original_repository, repository
 
 if TYPE_CHECKING:
-    from concord.metrics_core.data.paths import Place
+    from concord.metrics_core.data.paths import AnyPath
 
 _GLOB = "*?[]"  # DuckDB would look for other files by these
 
 
-def check_inside(key: str, path: "Place", *, allow_outside: bool, part: str = "path") -> None:
+def check_inside(key: str, path: "AnyPath", *, allow_outside: bool, part: str = "path") -> None:
     """Raise InputError if an input, or a part of it, is outside the repository once every link is followed.
 
     Parameters

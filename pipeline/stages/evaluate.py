@@ -15,9 +15,9 @@ from concord.metrics_core.data.relations import (
     connect,
     create_view,
     file_paths,
+    only_row,
     share_id_types,
 )
-from concord.metrics_core.data.row_checks import only_row
 from concord.metrics_core.errors import InputError, ParamsKeys, refuse
 from concord.metrics_core.evaluation.accumulator import panels_of, pinned_content, task_of
 from concord.metrics_core.evaluation.evaluate_model import (

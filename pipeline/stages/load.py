@@ -25,7 +25,7 @@ from concord.metrics_core.data.loaded_tables import (
     load_recommendations,
     needs_given_order,
 )
-from concord.metrics_core.data.paths import Place, RemotePath, existing_object_states, parse_place
+from concord.metrics_core.data.paths import AnyPath, RemotePath, existing_object_states, parse_path
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import describe_folds, size_text
 from concord.metrics_core.data.side_data import ITEMS_COLUMNS, TRAIN_COLUMNS, TRUTH_COLUMNS
@@ -50,7 +50,7 @@ _State = Mapping[str, tuple[int, ...] | tuple[int, str]]  # name -> size, and wh
 
 
 @contextmanager
-def unchanged(path: Place) -> Iterator[None]:
+def unchanged(path: AnyPath) -> Iterator[None]:
     """Refuses, when the block ends, a file or folder that is not what it was when the block began.
 
     Raises
@@ -68,7 +68,7 @@ def unchanged(path: Place) -> Iterator[None]:
             )
 
 
-def _state(path: Place) -> _State:
+def _state(path: AnyPath) -> _State:
     if isinstance(path, RemotePath):
         now = RemotePath(path.address)  # which remembers nothing
         return {
@@ -109,7 +109,7 @@ def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -
 
 
 @contextmanager
-def file_sink(path: Path, source: Place) -> Iterator[Sink]:
+def file_sink(path: Path, source: AnyPath) -> Iterator[Sink]:
     """Yield a sink that writes rows to a file; the file appears at the end of the block, if the source is unchanged."""
     with ExitStack() as stack:
         temporary: list[Path] = []
@@ -195,7 +195,7 @@ def policies(params: Params) -> Policies:
 def _table(
     params: Params, key: str, entry: TruthFile | ListsFile | BackgroundFile, columns: Columns
 ) -> InputTable:
-    path, settings = parse_place(entry.path), ParamsKeys(key)
+    path, settings = parse_path(entry.path), ParamsKeys(key)
     check_inside(key, path, allow_outside=params.input.allow_outside)
     check_path(path, settings)
     form = detect_format(path, entry.format, settings)

@@ -14,7 +14,7 @@ from concord.metrics_core.analyses.split_rows import SplitRows, split_rows
 from concord.metrics_core.data.arguments import INTERACTIONS, check_columns
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.data.input_table import InputTable, resolve_columns
-from concord.metrics_core.data.paths import parse_place
+from concord.metrics_core.data.paths import parse_path
 from concord.metrics_core.data.side_data import INTERACTIONS_COLUMNS
 from concord.metrics_core.data.source import check_path, detect_format
 from concord.metrics_core.errors import ArgumentNames, InputError, refuse
@@ -89,7 +89,7 @@ def split(arguments: Namespace) -> None:
 
 
 def _open_table(path: str, columns: Sequence[str]) -> InputTable:
-    place, settings = parse_place(path), _OptionNames(INTERACTIONS)
+    place, settings = parse_path(path), _OptionNames(INTERACTIONS)
     check_path(place, settings)
     required_and_optional = resolve_columns(INTERACTIONS_COLUMNS, _parse_columns(columns))
     return InputTable(path, detect_format(place, None, settings), *required_and_optional, settings)

@@ -7,11 +7,14 @@ import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
+from polars._typing import IpcCompression
 
 from tests.inputs.inputs import Input
 
@@ -76,6 +79,12 @@ def _keyed(*keys: str) -> dict[str, pa.Table]:
     return {f"p/date=2026-11-22/user={key}/part.parquet": part for key in keys}
 
 
+def _by_polars(compression: IpcCompression, path: Path) -> None:
+    """Write text as a view, which is what polars writes unless it is told otherwise."""
+    rows = {"user": ["u", "u"], "item": ["b", "a"], "score": [1.5, 2.5]}
+    pl.DataFrame(rows).write_ipc(path, compression=compression)
+
+
 TEXT = [
     Good("ids_of_text_files_stay_as_written", f"{LISTS}007,1e3,1\n7,+5,1\n",
          [("007", "1e3", 1), ("7", "+5", 1)], quality={"user_type": "text", "item_type": "text"},
@@ -135,6 +144,9 @@ IDS = [
                                                      "item": ["a"], "score": [1.0]}),
                   [(2**power - 1, "a", 1, 1.0)])
       for kind, power in (("float16", 11), ("float32", 24), ("float64", 53))),
+    *(GoodArrow(f"arrow_file_of_polars_{compression}", partial(_by_polars, compression),
+                SCORED_AB, quality={"format": "arrow", "rows": 2})
+      for compression in ("uncompressed", "lz4", "zstd")),
     *(GoodArrow(f"text_as_{kind}_by_{index}",
                 pa.table({"user": pa.DictionaryArray.from_arrays(
                     pa.array([0, 1, 0], index), pa.array(["u", "v"], kind)),

@@ -11,7 +11,7 @@ import concord
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.data.loaded_tables import load_recommendations
 from concord.metrics_core.data.object_stores import open_filesystem
-from concord.metrics_core.data.paths import parse_place
+from concord.metrics_core.data.paths import parse_path
 from concord.metrics_core.data.table_files import files_in
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.files import parse_address
@@ -52,7 +52,7 @@ def test_objects_give_the_values_and_bytes_of_files(
         k: v for k, v in quality.items() if k not in hashes_of
     }
     assert (remote["path"], remote["sha256"], remote["md5"]) == (address, None, None)
-    assert remote["etag"] == hash_content(parse_place(address)).etag
+    assert remote["etag"] == hash_content(parse_path(address)).etag
     assert quality["sha256"]
 
 
@@ -157,11 +157,11 @@ def test_a_missing_object_and_a_missing_bucket_are_refused(
 
 def test_another_content_has_another_etag_in_googles_store(gs: GoogleStore) -> None:
     address = gs.put(written("csv"), "etag.csv")
-    before = hash_content(parse_place(address)).etag
+    before = hash_content(parse_path(address)).etag
     gs.put(written("csv", LISTS[:1]), "etag.csv")
 
     assert before
-    assert before != hash_content(parse_place(address)).etag
+    assert before != hash_content(parse_path(address)).etag
 
 
 def test_a_part_with_an_empty_name_in_its_key_is_refused(s3: Store) -> None:
@@ -187,7 +187,7 @@ def test_keys_with_signs_of_addresses_are_read_as_they_are(s3: Store, tmp_path: 
 def test_parts_that_are_removed_between_listing_and_hashing_are_not_left_out(
     s3: Store, tmp_path: Path
 ) -> None:
-    folder = parse_place(s3.put(written("parts"), "vanishing"))
+    folder = parse_path(s3.put(written("parts"), "vanishing"))
     listed = files_in(folder)
     assert hash_content(folder).etag
 

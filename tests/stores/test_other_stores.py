@@ -16,7 +16,7 @@ from concord.metrics_core.data.object_stores import (
     open_filesystem,
     store_problem,
 )
-from concord.metrics_core.data.paths import parse_place
+from concord.metrics_core.data.paths import parse_path
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.files import is_remote, parse_address
 from concord.pipeline.params import paths as remote_inputs
@@ -51,7 +51,7 @@ def test_parts_of_an_address_are_parsed(
         account,
     )
     assert parse_address(str(result)) == result
-    assert str(parse_place(text)) == str(result)
+    assert str(parse_path(text)) == str(result)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_invalid_object_address_is_refused(text: str, message: str) -> None:
 @pytest.mark.parametrize("scheme", ["s3a", "S3N"])
 def test_schemes_of_hadoop_are_refused_with_what_to_write(scheme: str) -> None:
     with pytest.raises(InputError) as refused:
-        parse_place(f"{scheme}://bucket/a folder/lists.csv")
+        parse_path(f"{scheme}://bucket/a folder/lists.csv")
 
     (problem,) = refused.value.problems
     assert problem.what == f"begins with {scheme.lower()}://, as Hadoop calls S3"

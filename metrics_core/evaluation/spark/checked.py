@@ -10,7 +10,7 @@ from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.loaded_tables import InMemorySink, load_recommendations
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import SHOWN, rewritten_ids
-from concord.metrics_core.data.row_checks import only_row
+from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.side_data import read_train, read_truth, read_users
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.evaluation.diagnostics import count_list_signs, count_train_overlap
