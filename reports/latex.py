@@ -1,14 +1,15 @@
 """The leaderboard as a LaTeX table for a paper: intervals decide the digits, letters say what is significantly better."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from string import ascii_lowercase
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text import numbers
 from concord.reports.text.summary import confidence, how_adjusted, means_over
 from concord.reports.text.tables import main_labels
 
-_MOST_COLUMNS = 8
+_MAX_COLUMNS = 8
 _MANY_MODELS = 12  # from here on a dagger for the baseline stands for letters of every model
 _BETTER = {"better", "better_below_threshold"}
 _SPECIAL = {
@@ -33,10 +34,10 @@ _SPECIAL = {
 
 
 def render_latex(comparison: Comparison) -> str:
-    """A table in the style of booktabs: models by metric, the best in bold, with a caption that says how it was made."""
-    labels = main_labels(comparison)[:_MOST_COLUMNS]
-    marks = _marks(comparison)
-    of_names = {} if _many(comparison) else marks
+    """Return a table in the style of booktabs: models by metric, the best in bold, with a caption that says how it was made."""
+    labels = main_labels(comparison)[:_MAX_COLUMNS]
+    letters = _letters(comparison)
+    of_names = {} if _has_many_models(comparison) else letters
     lines = [
         "% \\usepackage{booktabs}",
         "\\begin{table}",
@@ -48,7 +49,7 @@ def render_latex(comparison: Comparison) -> str:
         _row(["Model", *(_head(comparison, label) for label in labels)]),
         "\\midrule",
         *(
-            _row([_name(model, of_names), *(_cell(comparison, model, x, marks) for x in labels)])
+            _row([_name(model, of_names), *(_cell(comparison, model, x, letters) for x in labels)])
             for model in comparison.ranked
         ),
         "\\bottomrule",
@@ -59,24 +60,20 @@ def render_latex(comparison: Comparison) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text as nothing but text: no command, no comment, no cell of a table can come of it."""
+    """Return the text so that no command, comment or cell of a table can come of it."""
     plain = re.sub(r"[\x00-\x1f\x7f]+", " ", text)
     return "".join(_SPECIAL.get(letter, letter) for letter in plain)
 
 
-def _many(comparison: Comparison) -> bool:
+def _has_many_models(comparison: Comparison) -> bool:
     return len(comparison.ranked) >= _MANY_MODELS
 
 
-def _marks(comparison: Comparison) -> dict[str, str]:
-    """Model -> what stands at a mean that beats it: letters in the order of the table, or a dagger for the baseline."""
-    if _many(comparison):
+def _letters(comparison: Comparison) -> dict[str, str]:
+    """Return for each model the letter at means that beat it, in the order of the table, or a dagger for the baseline."""
+    if _has_many_models(comparison):
         return {comparison.baseline: r"\dagger"}
-    return dict(zip(comparison.ranked, _names(), strict=False))
-
-
-def _names() -> Iterator[str]:
-    yield from "abcdefghijklmnopqrstuvwxyz"
+    return dict(zip(comparison.ranked, ascii_lowercase, strict=False))
 
 
 def _head(comparison: Comparison, label: str) -> str:
@@ -84,17 +81,17 @@ def _head(comparison: Comparison, label: str) -> str:
     return f"{escaped(label)} {arrow}"
 
 
-def _name(model: str, marks: Mapping[str, str]) -> str:
-    mark = marks.get(model)
-    return f"{escaped(model)}$^{{{mark}}}$" if mark else escaped(model)
+def _name(model: str, letters: Mapping[str, str]) -> str:
+    letter = letters.get(model)
+    return f"{escaped(model)}$^{{{letter}}}$" if letter else escaped(model)
 
 
-def _cell(comparison: Comparison, model: str, label: str, marks: Mapping[str, str]) -> str:
+def _cell(comparison: Comparison, model: str, label: str, letters: Mapping[str, str]) -> str:
     row = comparison.score(model, label)
     text = escaped(numbers.number(row.mean, numbers.mean_digits(comparison, label)))
-    told = f"\\textbf{{{text}}}" if row.best else text
-    beaten = [mark for other, mark in marks.items() if _beats(comparison, model, other, label)]
-    return f"{told}$^{{{''.join(beaten)}}}$" if beaten else told
+    mean = f"\\textbf{{{text}}}" if row.best else text
+    beaten = [letters[other] for other in letters if _beats(comparison, model, other, label)]
+    return f"{mean}$^{{{''.join(beaten)}}}$" if beaten else mean
 
 
 def _beats(comparison: Comparison, model: str, other: str, label: str) -> bool:
@@ -109,23 +106,23 @@ def _caption(comparison: Comparison) -> str:
     rows = comparison.primary_pairs
     users = sorted({row.n_users for row in rows})
     over = means_over(comparison)
-    told = [
+    sentences = [
         f"{comparison.title}: {over[:1].lower()}{over[1:].removesuffix(',')}, the best in bold."
     ]
     if rows:
-        what = (
+        meaning = (
             f"A dagger marks a mean that is significantly better than that of {comparison.baseline}, the baseline,"
-            if _many(comparison)
+            if _has_many_models(comparison)
             else "Letters at a mean name the models that it is significantly better than,"
         )
-        told += [
-            f"{what} on {', '.join(comparison.primary)}"
+        sentences += [
+            f"{meaning} on {', '.join(comparison.primary)}"
             f" ({_tests(comparison)}, {how_adjusted(comparison)}, {confidence(comparison)} confidence,"
             f" {numbers.count(users[0]) if len(users) == 1 else 'up to ' + numbers.count(users[-1])} users).",
         ]
     if comparison.has_lists:
-        told.append(f"Conventions: {conventions.preset}, {conventions.fingerprint}.")
-    return escaped(" ".join(told))
+        sentences.append(f"Conventions: {conventions.preset}, {conventions.fingerprint}.")
+    return escaped(" ".join(sentences))
 
 
 def _tests(comparison: Comparison) -> str:

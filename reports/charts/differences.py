@@ -9,23 +9,20 @@ from concord.reports.charts.primitives import (
     COLOUR,
     HOVER,
     INSIDE,
-    LONG_NAME,
-    NAME,
     STROKE,
     Row,
     Rows,
     difference_texts,
+    model_row,
     padded,
     plot_width,
     row_axes,
-    shortened,
-    tag,
     values,
     zero_line,
 )
 from concord.reports.charts.svg import light, picture
 from concord.reports.text import numbers
-from concord.reports.text.numbers import exact, signed, signed_interval
+from concord.reports.text.numbers import difference_with_interval, exact, signed
 from concord.reports.text.tables import against_baseline
 from concord.reports.text.verdict_styles import VERDICTS
 
@@ -60,25 +57,22 @@ def difference_chart(comparison: Comparison, label: str, *, narrow: bool) -> Mar
 def _row(i: int, difference: Difference, digits: int) -> Row:
     verdict = VERDICTS[difference.verdict]
     written = signed(difference.difference, digits)
-    interval = signed_interval(difference.ci_low, difference.ci_high, digits)
-    hover = f"{difference.a}: {written}{f' ({interval})' if interval else ''}, {verdict.word}"
-    return {
-        "row": i,
-        "model": difference.a,
-        "name": shortened(difference.a, NAME),
-        "long_name": shortened(difference.a, LONG_NAME),
-        "difference": difference.difference,
-        "low": difference.ci_low,
-        "high": difference.ci_high,
-        "written": written,
-        "verdict": difference.verdict,
-        "word": verdict.word,
-        "colour": light(verdict.tone),
-        "inside": light(verdict.tone if verdict.filled else "raised"),
-        "number_and_word": f"{written} {verdict.word}",
-        "hover": tag(hover, difference.a),
-        "tag": tag("", difference.a),
-    }
+    interval = difference_with_interval(difference, digits)
+    hover = f"{difference.a}: {interval}, {verdict.word}"
+    return model_row(
+        i,
+        difference.a,
+        hover,
+        difference=difference.difference,
+        low=difference.ci_low,
+        high=difference.ci_high,
+        written=written,
+        verdict=difference.verdict,
+        word=verdict.word,
+        colour=light(verdict.tone),
+        inside=light(verdict.tone if verdict.filled else "raised"),
+        number_and_word=f"{written} {verdict.word}",
+    )
 
 
 def _band(band: float, n_rows: int, x: alt.X, reach: tuple[float, float]) -> alt.Chart:

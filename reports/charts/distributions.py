@@ -7,16 +7,13 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Distribution
 from concord.reports.charts.primitives import (
     HOVER,
-    LONG_NAME,
-    NAME,
     TAG,
     Row,
     Rows,
+    model_row,
     padded,
     plot_width,
     row_axes,
-    shortened,
-    tag,
     text,
     values,
     x_at,
@@ -84,16 +81,9 @@ def distribution_chart(comparison: Comparison, label: str, *, narrow: bool) -> M
 def _strip(comparison: Comparison, i: int, row: Distribution) -> Row:
     percentiles = ", ".join(f"{p} %: {at(comparison, row, p)}" for p in PERCENTILES)
     plain = f"{row.a}: percentiles {percentiles}; {the_same(row)} of the users the same"
-    return {
-        "row": i,
-        **{f"p{p}": row.quantiles[p] for p in PERCENTILES},
-        "name": shortened(row.a, NAME),
-        "long_name": shortened(row.a, LONG_NAME),
-        "same": f"{the_same(row)} the same",
-        "plain": plain,
-        "hover": tag(plain, row.a),
-        "tag": tag("", row.a),
-    }
+    percentile_columns = {f"p{p}": row.quantiles[p] for p in PERCENTILES}
+    same = f"{the_same(row)} the same"
+    return model_row(i, row.a, plain, same=same, plain=plain, **percentile_columns)
 
 
 def _reach(strips: Rows, width: float) -> alt.Chart:

@@ -51,6 +51,13 @@ def shortened(name: str, length: int) -> str:
     return name if len(name) <= length else f"{name[: length - 1]}…"
 
 
+def model_row(i: int, model: str, hover: str, **columns: Any) -> Row:
+    """Return a row of an interval plot: the model's name in both lengths, what a pointer shows, and other columns."""
+    names = {"name": shortened(model, NAME), "long_name": shortened(model, LONG_NAME)}
+    tags = {"hover": tag(hover, model), "tag": tag("", model)}
+    return {"row": i, "model": model, **names, **tags, **columns}
+
+
 def scale(low: float, high: float) -> alt.Scale:
     """Return a linear scale from `low` to `high`, in this direction."""
     return alt.Scale(domain=[low, high], nice=False, zero=False)
@@ -187,23 +194,22 @@ def end_names(
     positions : where the lines end, in pixels from the top
     """
     order = sorted(range(len(rows)), key=lambda i: positions[i])
-    places = spread([positions[i] for i in order], size[1])
+    heights = spread([positions[i] for i in order], size[1])
     return [
         text(
             [rows[i]], "name", 12, tagged="tag" in rows[i], align="left", baseline="middle"
-        ).encode(x=x_at(size[0] + offset), y=y_at(place))
-        for i, place in zip(order, places, strict=True)
+        ).encode(x=x_at(size[0] + offset), y=y_at(height))
+        for i, height in zip(order, heights, strict=True)
     ]
 
 
 def spread(positions: Sequence[float], height: float) -> list[float]:
     """Return positions a line apart in the same order, as near to the given ones as one sweep each way gets."""
-    places = list(positions)
-    for i in range(1, len(places)):
-        places[i] = max(places[i], places[i - 1] + _LINE_HEIGHT)
-    overflow = max(0.0, places[-1] - height) if places else 0.0
-    if overflow:
-        places[-1] -= overflow
-    for i in reversed(range(len(places) - 1)):
-        places[i] = min(places[i], places[i + 1] - _LINE_HEIGHT)
-    return places
+    apart = list(positions)
+    for i in range(1, len(apart)):
+        apart[i] = max(apart[i], apart[i - 1] + _LINE_HEIGHT)
+    if apart:
+        apart[-1] -= max(0.0, apart[-1] - height)
+    for i in reversed(range(len(apart) - 1)):
+        apart[i] = min(apart[i], apart[i + 1] - _LINE_HEIGHT)
+    return apart

@@ -1,7 +1,5 @@
 """What new trainings would change: each model's difference to the baseline with both of its intervals."""
 
-from collections.abc import Sequence
-
 import altair as alt
 from markupsafe import Markup
 
@@ -10,16 +8,13 @@ from concord.metrics_core.results.comparison_parts import Difference
 from concord.reports.charts.primitives import (
     COLOUR,
     HOVER,
-    LONG_NAME,
-    NAME,
-    Domain,
     Row,
     Rows,
     difference_texts,
+    model_row,
     padded,
     plot_width,
     row_axes,
-    shortened,
     tag,
     text,
     values,
@@ -44,7 +39,8 @@ def training_chart(comparison: Comparison, label: str, *, narrow: bool) -> Marku
     trainings.
     """
     rows = [_row(i, each, comparison) for i, each in enumerate(against_baseline(comparison, label))]
-    domain = _domain(rows)
+    ends = [row[key] for row in rows for key in _ENDS if row[key] is not None]
+    domain = padded([0.0, *ends, *(single for row in rows for single in row["single"])])
     x, y = row_axes("difference", domain, len(rows), narrow=narrow)
     margins = {"left": 4, "right": 4} if narrow else {"left": 140, "right": 190}
     margins |= {"top": 26, "bottom": 30}
@@ -75,33 +71,24 @@ def _row(i: int, difference: Difference, comparison: Comparison) -> Row:
         plain.append(f"users only {users}, {users_verdict.word}")
     if replicated and (both := signed_interval(replicated.ci_low, replicated.ci_high, digits)):
         plain.append(f"new trainings, too: {both}, {verdict.word}")
-    return {
-        "row": i,
-        "model": difference.a,
-        "name": shortened(difference.a, NAME),
-        "long_name": shortened(difference.a, LONG_NAME),
-        "difference": difference.difference,
-        "users_low": difference.ci_low,
-        "users_high": difference.ci_high,
-        "low": replicated.ci_low if replicated else None,
-        "high": replicated.ci_high if replicated else None,
-        "single": single_differences(comparison, difference.a, difference.label),
-        "digits": digits,
-        "written": written,
-        "word": word,
-        "users_only": f"users only: {users_verdict.word}" if verdict != users_verdict else "",
-        "number_and_word": f"{written} {word}",
-        "colour": light(verdict.tone),
-        "plain": "; ".join(plain),
-        "hover": tag("; ".join(plain), difference.a),
-        "tag": tag("", difference.a),
-    }
-
-
-def _domain(rows: Sequence[Row]) -> Domain:
-    """Return the range of all marks and 0."""
-    ends = [row[key] for row in rows for key in _ENDS if row[key] is not None]
-    return padded([0.0, *ends, *(single for row in rows for single in row["single"])])
+    return model_row(
+        i,
+        difference.a,
+        "; ".join(plain),
+        difference=difference.difference,
+        users_low=difference.ci_low,
+        users_high=difference.ci_high,
+        low=replicated.ci_low if replicated else None,
+        high=replicated.ci_high if replicated else None,
+        single=single_differences(comparison, difference.a, difference.label),
+        digits=digits,
+        written=written,
+        word=word,
+        users_only=f"users only: {users_verdict.word}" if verdict != users_verdict else "",
+        number_and_word=f"{written} {word}",
+        colour=light(verdict.tone),
+        plain="; ".join(plain),
+    )
 
 
 def _marks(rows: Rows, x: alt.X, y: alt.Y) -> list[alt.Chart]:
