@@ -228,15 +228,15 @@ def _leaderboard(comment: Comment, max_rows: int) -> str:
 def _board(comparison: Comparison, label: str, max_rows: int) -> str:
     """Return the best models on a label, and the baseline whatever its rank."""
     ranked = [*comparison.leaders(label), *comparison.others(label)]
-    shown = ranked[:max_rows]
-    if comparison.baseline not in shown:
-        shown[-1] = comparison.baseline
-    rows = [_board_row(comparison, label, model) for model in shown]
+    visible_models = ranked[:max_rows]
+    if comparison.baseline not in visible_models:
+        visible_models[-1] = comparison.baseline
+    rows = [_board_row(comparison, label, model) for model in visible_models]
     heads = (
         f"Model;>{label} {_arrow(comparison, label)};"
         f">Against {comparison.baseline.replace(';', ',')};Verdict"
     )
-    more = len(ranked) - len(shown)
+    more = len(ranked) - len(visible_models)
     return table(heads, rows, max_rows) + (f"\n\n… and {more:,} more models." if more else "")
 
 
@@ -262,7 +262,7 @@ def _checks(comment: Comment, max_rows: int) -> str:
     rows = [
         (
             line.model,
-            line.what,
+            line.metric,
             numbers.with_details(line.difference, line.interval),
             line.allowed,
             f"{line.word}: {line.reason}",

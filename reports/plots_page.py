@@ -14,7 +14,7 @@ _HEAD = """<!doctype html>
 <script>
 (() => {
 """
-_REST = """
+_TAIL = """
 })();
 </script>
 </head>
@@ -28,4 +28,4 @@ _REST = """
 def plots_page() -> str:
     """A template for the setting `plots.html_template` of DVC, with its two fields."""
     vega = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return f"{_HEAD}{vega}{_REST}"
+    return f"{_HEAD}{vega}{_TAIL}"

@@ -71,17 +71,17 @@ class Frame:
     def margins(self) -> dict[str, int]:
         return _UPRIGHT if self.upright else _ACROSS
 
-    def position(self, definition: float, place: float) -> Position:
+    def position(self, definition: float, rank_position: float) -> Position:
         """Return the position of a rank under the definition with this index."""
         width, height = self.size
         along = definition / (self.definitions - 1)
-        across = (place - 1) / (self.lowest - 1)
+        across = (rank_position - 1) / (self.lowest - 1)
         x, y = (across, along) if self.upright else (along, across)
         return {"x": round(width * x, 2), "y": round(height * y, 2)}
 
 
 @dataclass(frozen=True)
-class Place:
+class RankPosition:
     """Place of a model: the line of its rank, and the exact place next to it if others share the rank."""
 
     row: int
@@ -119,20 +119,24 @@ def _points(comparison: Comparison, entry: Entry) -> list[Row]:
     series = _series(comparison)
     known = [d.ranks[m] or 0 for d in entry.definitions for m in entry.models]
     return [
-        _point(comparison, entry, series[model], i, place)
+        _point(comparison, entry, series[model], i, rank_position)
         for i, definition in enumerate(entry.definitions)
-        for model, place in _places(definition, entry.models, 1 + max(known)).items()
+        for model, rank_position in _rank_positions(
+            definition, entry.models, 1 + max(known)
+        ).items()
     ]
 
 
-def _point(comparison: Comparison, entry: Entry, line: Series, i: int, place: Place) -> Row:
+def _point(
+    comparison: Comparison, entry: Entry, line: Series, i: int, rank_position: RankPosition
+) -> Row:
     definition = entry.definitions[i]
     rank = definition.ranks[line.model]
     written = number(definition.values[line.model], numbers.mean_digits(comparison, entry.metric))
     return {
         "at": i,
-        "row": place.row,
-        "place": place.exact,
+        "row": rank_position.row,
+        "place": rank_position.exact,
         "rank": rank,
         "model": line.model,
         "name": shortened(line.model, NAME),
@@ -148,25 +152,27 @@ def _point(comparison: Comparison, entry: Entry, line: Series, i: int, place: Pl
     }
 
 
-def _places(definition: Definition, models: Sequence[str], below_all: int) -> dict[str, Place]:
+def _rank_positions(
+    definition: Definition, models: Sequence[str], below_all: int
+) -> dict[str, RankPosition]:
     """Return a place per model: models that share a rank are close together, those without a value below all others."""
-    taken: dict[int, int] = {}
-    places: dict[str, Place] = {}
+    n_at_rank: dict[int, int] = {}
+    positions: dict[str, RankPosition] = {}
     for model in models:
         row = definition.ranks[model] or below_all
-        places[model] = Place(row, row + _TIE_STEP * taken.get(row, 0))
-        taken[row] = taken.get(row, 0) + 1
-    return places
+        positions[model] = RankPosition(row, row + _TIE_STEP * n_at_rank.get(row, 0))
+        n_at_rank[row] = n_at_rank.get(row, 0) + 1
+    return positions
 
 
 def _series(comparison: Comparison) -> Mapping[str, Series]:
     """Return colours and shapes as in the curves; models that are grey there take those that are left."""
-    named = {line.model: line for line in all_series(comparison) if line.named}
+    named_series = {line.model: line for line in all_series(comparison) if line.named}
     models = dict.fromkeys(model for entry in entries(comparison) for model in entry.models)
-    others = [model for model in models if model not in named]
-    spare = list(zip(SERIES, SHAPES, strict=True))[len(named) :]
+    others = [model for model in models if model not in named_series]
+    spare = list(zip(SERIES, SHAPES, strict=True))[len(named_series) :]
     looks = spare + [("ink-faint", "circle")] * len(others)
-    return named | {
+    return named_series | {
         model: Series(model, light(colour), shape, named=True)
         for model, (colour, shape) in zip(others, looks, strict=False)
     }
@@ -220,7 +226,7 @@ def _rank_numbers(points: Sequence[Row], frame: Frame, axes: Axes) -> alt.Chart:
 
 def _lines(points: Sequence[Row], axes: Axes) -> list[alt.Chart]:
     line = values(points).mark_line(strokeWidth=1.75, aria=True)
-    marks = values(points).mark_point(size=56, opacity=1, strokeWidth=1.25, aria=True)
+    points_layer = values(points).mark_point(size=56, opacity=1, strokeWidth=1.25, aria=True)
     return [
         line.encode(
             *axes,
@@ -229,7 +235,7 @@ def _lines(points: Sequence[Row], axes: Axes) -> list[alt.Chart]:
             stroke=STROKE,
             description=TAG,
         ),
-        marks.encode(*axes, stroke=STROKE, fill=INSIDE, shape=SHAPE, description=HOVER),
+        points_layer.encode(*axes, stroke=STROKE, fill=INSIDE, shape=SHAPE, description=HOVER),
     ]
 
 
@@ -256,8 +262,11 @@ def _model_names(points: Sequence[Row], frame: Frame, axes: Axes) -> list[alt.Ch
     layers = []
     for at, side, outside in ((0, first_side, before), (frame.definitions - 1, last_side, after)):
         ends = sorted((p for p in points if p["at"] == at), key=lambda p: float(p[along]))
-        places = spread([point[along] for point in ends], room)
-        rows = [p | {along: place, across: outside} for p, place in zip(ends, places, strict=True)]
+        positions = spread([point[along] for point in ends], room)
+        rows = [
+            p | {along: rank_position, across: outside}
+            for p, rank_position in zip(ends, positions, strict=True)
+        ]
         names = text(
             rows,
             "name",

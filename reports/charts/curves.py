@@ -136,7 +136,7 @@ def _layers(rows: list[Row], ks: list[int], domain: Domain) -> list[alt.Chart]:
     x = alt.X(
         "k:Q",
         scale=alt.Scale(type="log", base=2, domain=[ks[0], ks[-1]], nice=False, padding=6),
-        axis=axis(_apart(ks), "format(datum.value, 'd')", grid=False),
+        axis=axis(_ticks_with_room(ks), "format(datum.value, 'd')", grid=False),
     )
     y = alt.Y("mean:Q", scale=scale(*domain), axis=number_axis(domain, 4))
     others = [row for row in rows if not row["named"]]
@@ -165,8 +165,8 @@ def _names(ends: list[Row], domain: Domain) -> list[alt.Chart]:
     ends = sorted(ends, key=lambda row: -float(row["mean"]))
     positions = [(domain[1] - row["mean"]) / per_pixel for row in ends]
     ties = [
-        {**row, "place": domain[1] - place * per_pixel}
-        for row, place in zip(ends, spread(positions, height), strict=True)
+        {**row, "place": domain[1] - height_of_name * per_pixel}
+        for row, height_of_name in zip(ends, spread(positions, height), strict=True)
     ]
     tie = values(ties).mark_rule(strokeWidth=1, opacity=0.6, aria=True)
     return [
@@ -182,7 +182,7 @@ def _names(ends: list[Row], domain: Domain) -> list[alt.Chart]:
     ]
 
 
-def _apart(ks: list[int]) -> list[int]:
+def _ticks_with_room(ks: list[int]) -> list[int]:
     """Return the cutoffs whose labels have room on a logarithmic axis, the last one always among them."""
     room = 20 / _SIZE[0] * (math.log(ks[-1] / ks[0]) or 1)
     ticks = [ks[-1]]

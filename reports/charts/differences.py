@@ -46,7 +46,7 @@ def difference_chart(comparison: Comparison, label: str, *, narrow: bool) -> Mar
     layers = [
         _band(band, len(rows), x, reach),
         *zero_line(comparison.baseline, len(rows), x, domain, reach),
-        *_marks(rows, x, y),
+        *_interval_layers(rows, x, y),
         *difference_texts(rows, y, width, narrow=narrow),
     ]
     title = f"{label}: difference of each model to {comparison.baseline}"
@@ -96,7 +96,7 @@ def _band(band: float, n_rows: int, x: alt.X, reach: tuple[float, float]) -> alt
     )
 
 
-def _marks(rows: Rows, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+def _interval_layers(rows: Rows, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     paths = [verdict.path for verdict in VERDICTS.values()]
     shape = alt.Shape("verdict:N", scale=alt.Scale(domain=list(VERDICTS), range=paths), legend=None)
     intervals = values(row for row in rows if row["low"] is not None)

@@ -44,14 +44,14 @@ def pair_heatmap(comparison: Comparison, label: str) -> Markup:
     paths = [verdict.path for verdict in VERDICTS.values()]
     shape = alt.Shape("verdict:N", scale=alt.Scale(domain=list(VERDICTS), range=paths), legend=None)
     ground = values(cells).mark_square(size=(size - 2) ** 2, color=light("band"), opacity=1)
-    marks = values(cells).mark_point(size=4.2 * size, strokeWidth=1.25, opacity=1, aria=True)
+    cell_marks = values(cells).mark_point(size=4.2 * size, strokeWidth=1.25, opacity=1, aria=True)
     names = [
         {"row": i, "column": i, "name": shortened(model, 18), "number": f"{i + 1}"}
         for i, model in enumerate(models)
     ]
     layers = [
         ground.encode(x=x, y=y),
-        marks.encode(x=x, y=y, shape=shape, stroke=STROKE, fill=INSIDE, description=HOVER),
+        cell_marks.encode(x=x, y=y, shape=shape, stroke=STROKE, fill=INSIDE, description=HOVER),
         text(names, "name", 13, "ink", align="left").encode(x=x_at(-_MARGINS["left"]), y=y),
         text(names, "number", 11, "ink-faint", align="right").encode(x=x_at(-10), y=y),
         text(names, "number", 11, "ink-faint").encode(x=x, y=y_at(-10)),

@@ -201,16 +201,16 @@ def _revisions(history: History, size: tuple[int, int]) -> list[alt.Chart]:
     """Return the names of revisions: the last, the first, tags and then others, as many as have room."""
     width, height = size
     n = len(history.revisions)
-    taken: list[tuple[float, float]] = []
+    used_ranges: list[tuple[float, float]] = []
     rows = []
     tagged = [at for at in range(n) if history.revisions[at].tags]
     for at in dict.fromkeys([n - 1, 0, *tagged[::-1], *range(n)]):
         revision = history.revisions[at]
         name = shortened(revision.tags[0] if revision.tags else revision.name, 12)
-        place, half = width * (at + 0.5) / n, _LETTER * len(name) / 2 + 6
-        if all(place + half <= low or place - half >= high for low, high in taken):
-            taken.append((place - half, place + half))
-            rows.append({"text": name, "x": place})
+        centre, half = width * (at + 0.5) / n, _LETTER * len(name) / 2 + 6
+        if all(centre + half <= low or centre - half >= high for low, high in used_ranges):
+            used_ranges.append((centre - half, centre + half))
+            rows.append({"text": name, "x": centre})
     return [
         text([row], "text", 12, "ink-faint", align="center", baseline="top").encode(
             x=x_at(row["x"]), y=y_at(height + 12)

@@ -50,14 +50,14 @@ def plan_picture(plan: Plan, label: str | None, curves: Sequence[PowerCurve]) ->
     return _file(title, about, panels)
 
 
-def _powers(curves: Sequence[PowerCurve], wanted: float, users: int, title: str) -> Markup:
+def _powers(curves: Sequence[PowerCurve], target_power: float, users: int, title: str) -> Markup:
     y = alt.Y(
         "value:Q",
         scale=alt.Scale(domain=[0, 1], nice=False),
         axis=axis([0, 0.2, 0.4, 0.6, 0.8, 1], "format(datum.value, '.0%')", grid=True),
     )
     rows = _rows(curves, [(each.power_corrected, each.power) for each in curves])
-    layers = [*_lines(rows, curves, y), *_marks(wanted, users, curves, y)]
+    layers = [*_lines(rows, curves, y), *_reference_lines(target_power, users, curves, y)]
     return picture(layers, _SIZE, _MARGINS, title, _description(rows))
 
 
@@ -73,7 +73,11 @@ def _smallest(curves: Sequence[PowerCurve], effect: float | None, users: int, ti
         axis=axis(ticks, "format(datum.value, '.2~r')", grid=True),
     )
     inside = effect if effect is not None and domain[0] < effect < domain[1] else None
-    layers = [*_lines(rows, curves, y), *_marks(inside, users, curves, y), *_names(rows, domain)]
+    layers = [
+        *_lines(rows, curves, y),
+        *_reference_lines(inside, users, curves, y),
+        *_names(rows, domain),
+    ]
     return picture(layers, _SIZE, _MARGINS, title, _description(rows))
 
 
@@ -123,17 +127,17 @@ def _lines(rows: Sequence[Row], curves: Sequence[PowerCurve], y: alt.Y) -> list[
     ]
 
 
-def _marks(
+def _reference_lines(
     level: float | None, users: int, curves: Sequence[PowerCurve], y: alt.Y
 ) -> list[alt.Chart]:
     """Return the lines of the requested level and of the users at hand."""
     ink = light("ink-faint")
     at_hand = values([{"users": users}]).mark_rule(color=ink, strokeWidth=1)
-    marks = [at_hand.encode(x=_x(curves))]
+    layers = [at_hand.encode(x=_x(curves))]
     if level is not None:
         at = values([{"value": level}]).mark_rule(color=ink, strokeWidth=1, strokeDash=[1, 3])
-        marks.append(at.encode(y=y))
-    return marks
+        layers.append(at.encode(y=y))
+    return layers
 
 
 def _names(rows: Sequence[Row], domain: Sequence[float]) -> list[alt.Chart]:

@@ -205,11 +205,11 @@ def end_names(
 
 def spread(positions: Sequence[float], height: float) -> list[float]:
     """Return positions a line apart in the same order, as near to the given ones as one sweep each way gets."""
-    apart = list(positions)
-    for i in range(1, len(apart)):
-        apart[i] = max(apart[i], apart[i - 1] + _LINE_HEIGHT)
-    if apart:
-        apart[-1] -= max(0.0, apart[-1] - height)
-    for i in reversed(range(len(apart) - 1)):
-        apart[i] = min(apart[i], apart[i + 1] - _LINE_HEIGHT)
-    return apart
+    spread_out = list(positions)
+    for i in range(1, len(spread_out)):
+        spread_out[i] = max(spread_out[i], spread_out[i - 1] + _LINE_HEIGHT)
+    if spread_out:
+        spread_out[-1] -= max(0.0, spread_out[-1] - height)
+    for i in reversed(range(len(spread_out) - 1)):
+        spread_out[i] = min(spread_out[i], spread_out[i + 1] - _LINE_HEIGHT)
+    return spread_out

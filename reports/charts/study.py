@@ -24,7 +24,7 @@ from concord.reports.charts.primitives import (
 from concord.reports.charts.svg import light, picture
 from concord.reports.text import numbers
 from concord.reports.text.numbers import signed, signed_interval
-from concord.reports.text.study import alike, digits, open_ranks, rank_text
+from concord.reports.text.study import digits, open_ranks, rank_text, similar_groups
 from concord.reports.text.verdict_styles import VERDICTS
 
 MAX_FOREST_MODELS = 8
@@ -45,9 +45,9 @@ def heatmap_charts(study: Study, label: str, *, narrow: bool) -> list[Markup]:
 def _heatmap(study: Study, label: str, names: list[str], *, narrow: bool) -> Markup:
     """Return models by mean rank, data sets in the order of the study; a cell shows the difference and open ranks."""
     models = study.ranked(label)
-    width, height, left = (350, 44, 92) if narrow else (940, 44, 150)
+    width, height, left_margin = (350, 44, 92) if narrow else (940, 44, 150)
     most = min(_MAX_COLUMNS_NARROW if narrow else _MAX_COLUMNS, len(study.datasets))
-    column_width = min((width - left - 4) // most, 150)
+    column_width = min((width - left_margin - 4) // most, 150)
     cells = study.cells_of(label)
     largest = max((abs(c.relative) for c in cells.values() if c.relative is not None), default=0)
     rows = [
@@ -58,7 +58,8 @@ def _heatmap(study: Study, label: str, names: list[str], *, narrow: bool) -> Mar
     x = alt.X("column:Q", axis=None, scale=scale(-0.5, len(names) - 0.5))
     y = alt.Y("row:Q", axis=None, scale=scale(len(models) - 0.5, -0.5))
     sides = [
-        {"row": i, "name": shortened(model, max(4, left // 8))} for i, model in enumerate(models)
+        {"row": i, "name": shortened(model, max(4, left_margin // 8))}
+        for i, model in enumerate(models)
     ]
     heads = [
         {"column": j, "name": shortened(name, max(4, column_width // 7))}
@@ -66,11 +67,11 @@ def _heatmap(study: Study, label: str, names: list[str], *, narrow: bool) -> Mar
     ]
     layers = [
         *_heatmap_layers(rows, x, y, column_width),
-        text(sides, "name", 13, "ink", align="left").encode(x=x_at(-left), y=y),
+        text(sides, "name", 13, "ink", align="left").encode(x=x_at(-left_margin), y=y),
         text(heads, "name", 12, "ink-soft").encode(x=x, y=y_at(-12)),
     ]
     right = 4 + column_width * (most - len(names))  # as wide as the pictures above
-    margins = {"left": left, "right": right, "top": 30, "bottom": 4}
+    margins = {"left": left_margin, "right": right, "top": 30, "bottom": 4}
     title = f"{label}: relative difference to {study.baseline}, models by data sets"
     description = "; ".join(row["plain"] for row in rows)
     size = (column_width * len(names), height * len(models))
@@ -84,8 +85,8 @@ def _heatmap_cell(
     share = None if cell.relative is None else cell.relative / largest if largest else 0.0
     is_higher_better = study.metric(cell.label).higher_is_better
     tone = "band" if not share else "better" if (share > 0) == is_higher_better else "worse"
-    shown = "baseline" if cell.model == study.baseline else numbers.relative(cell.relative)
-    plain = f"{cell.model} on {cell.dataset}: {shown}, {rank_text(cell)}"
+    cell_text = "baseline" if cell.model == study.baseline else numbers.relative(cell.relative)
+    plain = f"{cell.model} on {cell.dataset}: {cell_text}, {rank_text(cell)}"
     return {
         "column": column,
         "row": row,
@@ -95,7 +96,7 @@ def _heatmap_cell(
         "bottom": row + 0.46,
         "tone": light(tone),
         "strength": 0.08 + 0.32 * round(_COLOUR_STEPS * abs(share)) / _COLOUR_STEPS if share else 1,
-        "shown": shown.replace("\N{NO-BREAK SPACE}%", "%"),
+        "shown": cell_text.replace("\N{NO-BREAK SPACE}%", "%"),
         "ranks": "" if cell.rank is None else f"{rank}{open_ranks(cell)}",
         "plain": plain,
         "hover": tag(plain, cell.model),
@@ -126,8 +127,8 @@ def rank_chart(study: Study, label: str, *, narrow: bool) -> Markup:
     The best mean rank is leftmost; each model has a line of its own, so that no name covers another.
     """
     ranks = study.mean_ranks(label)
-    groups = alike(study, label)
-    left, width = (112, 178) if narrow else (180, 690)
+    groups = similar_groups(study, label)
+    left_margin, width = (112, 178) if narrow else (180, 690)
     most = max(len(study.models), 2)
     head = 16 + _BAR_ROW * len(groups)
     height = head + _RANK_ROW * len(ranks) + 4
@@ -163,7 +164,7 @@ def rank_chart(study: Study, label: str, *, narrow: bool) -> Markup:
     layers = [
         drop.encode(x=alt.X("rank:Q"), y=alt.Y("top:Q", axis=None), y2=alt.Y2("at")),
         dots.encode(x=x, y=y, description=HOVER),
-        text(points, "name", 13, "ink", align="left").encode(x=x_at(-left), y=y),
+        text(points, "name", 13, "ink", align="left").encode(x=x_at(-left_margin), y=y),
         text(points, "shown", 13, "ink", align="right", fontWeight=600).encode(
             x=x_at(width + 56), y=y
         ),
@@ -173,7 +174,7 @@ def rank_chart(study: Study, label: str, *, narrow: bool) -> Markup:
             color=light("even"), strokeWidth=5, strokeCap="round", aria=True
         )
         layers.append(rule.encode(x=alt.X("from:Q"), x2=alt.X2("to"), y=y, description=HOVER))
-    margins = {"left": left, "right": 60, "top": 8, "bottom": 30}
+    margins = {"left": left_margin, "right": 60, "top": 8, "bottom": 30}
     description = "; ".join(f"{point['name']}: {point['shown']}" for point in points)
     title = f"{label}: mean ranks over {len(study.datasets)} data sets"
     return picture(layers, (width, height), margins, title, description)
@@ -197,14 +198,14 @@ def forest_chart(study: Study, label: str, *, narrow: bool) -> Markup:
 
 
 def _forest_rows(study: Study, label: str) -> list[Row]:
-    places = digits(study, label)
+    decimals = digits(study, label)
     shrunk = study.shrunk_of(label)
     rows: list[Row] = []
     models = {each.model for each in shrunk}
     for model in [m for m in study.ranked(label) if m in models][:MAX_FOREST_MODELS]:
-        own = [each for each in shrunk if each.model == model]
+        dataset_rows = [each for each in shrunk if each.model == model]
         (pair,) = [p for p in study.pairs_of(label) if p.a == model and p.vs_baseline]
-        rows += [_model_row(model), *(_dataset_row(each, places) for each in own), _mean_row(pair, places)]  # fmt: skip
+        rows += [_model_row(model), *(_dataset_row(each, decimals) for each in dataset_rows), _mean_row(pair, decimals)]  # fmt: skip
     return [row | {"row": i} for i, row in enumerate(rows)]
 
 
@@ -214,9 +215,9 @@ def _model_row(model: str) -> Row:
     return {**numbers_of_none, **texts, "colour": light("ink")}
 
 
-def _dataset_row(each: ShrunkDifference, places: int) -> Row:
-    span = signed_interval(each.shrunk_low, each.shrunk_high, places)
-    plain = f"{each.model} on {each.dataset}: shrunk {signed(each.shrunk, places)} ({span}), observed {signed(each.difference, places)}"  # fmt: skip
+def _dataset_row(each: ShrunkDifference, decimals: int) -> Row:
+    span = signed_interval(each.shrunk_low, each.shrunk_high, decimals)
+    plain = f"{each.model} on {each.dataset}: shrunk {signed(each.shrunk, decimals)} ({span}), observed {signed(each.difference, decimals)}"  # fmt: skip
     return {
         "kind": "dataset",
         "name": each.dataset,
@@ -224,17 +225,17 @@ def _dataset_row(each: ShrunkDifference, places: int) -> Row:
         "low": each.shrunk_low,
         "high": each.shrunk_high,
         "observed": each.difference,
-        "written": signed(each.shrunk, places),
+        "written": signed(each.shrunk, decimals),
         "hover": tag(plain, each.model),
         "plain": plain,
         "colour": light("open"),
     }
 
 
-def _mean_row(pair: Pair, places: int) -> Row:
+def _mean_row(pair: Pair, decimals: int) -> Row:
     verdict = VERDICTS[pair.verdict]
-    span = signed_interval(pair.ci_low, pair.ci_high, places)
-    plain = f"{pair.a}, mean over data sets: {signed(pair.difference, places)} ({span}), {verdict.word}"  # fmt: skip
+    span = signed_interval(pair.ci_low, pair.ci_high, decimals)
+    plain = f"{pair.a}, mean over data sets: {signed(pair.difference, decimals)} ({span}), {verdict.word}"  # fmt: skip
     return {
         "kind": "mean",
         "name": "all data sets",
@@ -242,7 +243,7 @@ def _mean_row(pair: Pair, places: int) -> Row:
         "low": pair.ci_low,
         "high": pair.ci_high,
         "observed": None,
-        "written": f"{signed(pair.difference, places)} {verdict.word}",
+        "written": f"{signed(pair.difference, decimals)} {verdict.word}",
         "hover": tag(plain, pair.a),
         "plain": plain,
         "colour": light(verdict.tone),
@@ -250,13 +251,13 @@ def _mean_row(pair: Pair, places: int) -> Row:
 
 
 def _forest_marks(rows: list[Row], x: alt.X, y: alt.Y) -> list[alt.Chart]:
-    shown = [row for row in rows if row["value"] is not None]
-    means = [row for row in shown if row["kind"] == "mean"]
-    own = [row for row in shown if row["kind"] == "dataset"]
+    visible_rows = [row for row in rows if row["value"] is not None]
+    means = [row for row in visible_rows if row["kind"] == "mean"]
+    dataset_rows = [row for row in visible_rows if row["kind"] == "dataset"]
     zero = values([{"zero": 0}]).mark_rule(color=light("ink-soft"), strokeWidth=1)
-    line = values(shown).mark_rule(strokeWidth=2, strokeCap="round", aria=True)
-    observed = values(own).mark_tick(color=light("ink-faint"), thickness=2, size=12)
-    dots = values(own).mark_circle(size=60, opacity=1, aria=True)
+    line = values(visible_rows).mark_rule(strokeWidth=2, strokeCap="round", aria=True)
+    observed = values(dataset_rows).mark_tick(color=light("ink-faint"), thickness=2, size=12)
+    dots = values(dataset_rows).mark_circle(size=60, opacity=1, aria=True)
     diamonds = values(means).mark_point(shape="diamond", filled=True, size=150, opacity=1, aria=True)  # fmt: skip
     return [
         zero.encode(x=alt.X("zero:Q")),
@@ -267,13 +268,17 @@ def _forest_marks(rows: list[Row], x: alt.X, y: alt.Y) -> list[alt.Chart]:
     ]
 
 
-def _forest_texts(rows: Rows, y: alt.Y, left: int, width: int, *, narrow: bool) -> list[alt.Chart]:
-    named = [row | {"name": shortened(row["name"], 14 if narrow else 26)} for row in rows]
-    models = [row for row in named if row["kind"] == "model"]
-    others = [row for row in named if row["kind"] != "model"]
+def _forest_texts(
+    rows: Rows, y: alt.Y, left_margin: int, width: int, *, narrow: bool
+) -> list[alt.Chart]:
+    short_rows = [row | {"name": shortened(row["name"], 14 if narrow else 26)} for row in rows]
+    models = [row for row in short_rows if row["kind"] == "model"]
+    others = [row for row in short_rows if row["kind"] != "model"]
     layers = [
-        text(models, "name", 14, "ink", align="left", fontWeight=600).encode(x=x_at(-left), y=y),
-        text(others, "name", 12, "ink-soft", align="left").encode(x=x_at(-left + 12), y=y),
+        text(models, "name", 14, "ink", align="left", fontWeight=600).encode(
+            x=x_at(-left_margin), y=y
+        ),
+        text(others, "name", 12, "ink-soft", align="left").encode(x=x_at(-left_margin + 12), y=y),
     ]
     if not narrow:
         written = text(others, "written", 13, align="left", fontWeight=600)

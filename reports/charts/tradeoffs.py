@@ -34,9 +34,9 @@ from concord.reports.text import numbers
 _SIZE = (286, 230)
 _MARGINS = {"left": 44, "right": 20, "top": 14, "bottom": 34}
 _LINE, _LETTER = 11, 6.4  # pixels: the height of a name, the width of a letter at most
-_MARK = 6  # pixels from the middle of a mark to its edge
+_MARK_RADIUS = 6  # pixels from the middle of a mark to its edge
 _SHIFTS = (0, -8, 8, -15, 15, -22, 22)  # pixels that a name may be above or below its mark
-_BESIDE = 10  # pixels between a mark and its name
+_NAME_GAP = 10  # pixels between a mark and its name
 _LONGEST = 16  # characters of a name
 _MAX_NAMED = 4  # names in a sentence
 
@@ -52,8 +52,8 @@ def sentence(comparison: Comparison, entry: Tradeoff) -> str:
     front = sorted((p.model for p in entry.points if p.pareto), key=order.index)
     beaten = len(entry.points) - len(front)
     more = f" and {len(front) - _MAX_NAMED} more" if len(front) > _MAX_NAMED else ""
-    rest = f" {beaten} {'other is' if beaten == 1 else 'others are'}." if beaten else ""
-    return f"Beaten by no other model: {', '.join(front[:_MAX_NAMED])}{more}.{rest}"
+    others = f" {beaten} {'other is' if beaten == 1 else 'others are'}." if beaten else ""
+    return f"Beaten by no other model: {', '.join(front[:_MAX_NAMED])}{more}.{others}"
 
 
 def coordinate(entry: Tradeoff, point: parts.Point, which: Literal["x", "y"]) -> str:
@@ -69,11 +69,11 @@ def tradeoff_chart(comparison: Comparison, entry: Tradeoff) -> Markup:
     x, y = alt.X("x:Q", scale=scale(*ends["x"])), alt.Y("y:Q", scale=scale(*ends["y"]))
     front = sorted((p for p in points if p["pareto"]), key=lambda p: (p["x"], p["y"]))
     line = values(front).mark_line(strokeWidth=1.25, color=light("ink-faint"), strokeDash=[4, 3])
-    marks = values(points).mark_point(size=80, strokeWidth=1.75, opacity=1, aria=True)
+    points_layer = values(points).mark_point(size=80, strokeWidth=1.75, opacity=1, aria=True)
     names = _placed(points, ends)
     layers = [
         line.encode(x=x.axis(None), y=y.axis(None), order=alt.Order("x:Q")),
-        marks.encode(
+        points_layer.encode(
             x=x.axis(number_axis(ends["x"], 4)),
             y=y.axis(number_axis(ends["y"], 4)),
             shape=SHAPE,
@@ -131,19 +131,19 @@ def _placed(points: Sequence[Row], ends: Mapping[str, Domain]) -> list[Row]:
         p["model"]: (_pixel(p["x"], ends["x"], width), height - _pixel(p["y"], ends["y"], height))
         for p in points
     }
-    taken = [(x - _MARK, x + _MARK, y) for x, y in at.values()]
+    occupied = [(x - _MARK_RADIUS, x + _MARK_RADIUS, y) for x, y in at.values()]
     placed = []
     named = [point for point in points if point["named"]]
     for point in sorted(named, key=lambda p: (at[p["model"]][1], p["model"])):
         x, y = at[point["model"]]
         length = _LETTER * len(point["name"])
         for shift, align in product(_SHIFTS, ("left", "right")):
-            text_x = x + _BESIDE if align == "left" else x - _BESIDE
+            text_x = x + _NAME_GAP if align == "left" else x - _NAME_GAP
             begin = text_x if align == "left" else text_x - length
-            place = (begin, begin + length, y + shift)
-            inside = begin >= 0 and place[1] <= width + _MARGINS["right"]
-            if inside and not any(_overlap(place, other) for other in taken):
-                taken.append(place)
+            box = (begin, begin + length, y + shift)
+            inside = begin >= 0 and box[1] <= width + _MARGINS["right"]
+            if inside and not any(_overlap(box, other) for other in occupied):
+                occupied.append(box)
                 placed.append({**point, "align": align, "text_x": text_x, "text_y": y + shift})
                 break
     return placed

@@ -48,7 +48,7 @@ def training_chart(comparison: Comparison, label: str, *, narrow: bool) -> Marku
     reach = (0.12, 0.45) if narrow else (0.5, 0.5)
     layers = [
         *zero_line(comparison.baseline, len(rows), x, domain, reach),
-        *_marks(rows, x, y),
+        *_interval_layers(rows, x, y),
         *difference_texts(rows, y, width, narrow=narrow),
     ]
     if not narrow:
@@ -91,7 +91,7 @@ def _row(i: int, difference: Difference, comparison: Comparison) -> Row:
     )
 
 
-def _marks(rows: Rows, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+def _interval_layers(rows: Rows, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     over_users = values(row for row in rows if row["users_low"] is not None)
     over_trainings = values(row for row in rows if row["low"] is not None)
     points = values(row for row in rows if row["difference"] is not None)

@@ -65,14 +65,14 @@ _NO_TIMES = "train or truth has no times"
 
 def describe(audit: Audit) -> Iterator[Block]:
     """Yield the table of checks, the findings, what could not be checked, and notes."""
-    made = [check for check in audit.checks if check.count.made]
+    made_checks = [check for check in audit.checks if check.count.made]
     users = in_words(audit.n_users, "user")
     yield Heading(
-        f"{len(audit.findings)} of {in_words(len(made), 'check')} found something, {users}"
+        f"{len(audit.findings)} of {in_words(len(made_checks), 'check')} found something, {users}"
     )
-    labels = list(dict.fromkeys(each.label for check in made for each in check.effects))
+    labels = list(dict.fromkeys(each.label for check in made_checks for each in check.effects))
     header = ("check", "rows", "users", "items", *labels)
-    yield TextTable(header, [_row(check, labels) for check in made])
+    yield TextTable(header, [_row(check, labels) for check in made_checks])
     if labels:
         yield ""
         yield (
@@ -223,17 +223,17 @@ def _about_copies(check: AuditCheck, copies: Copies) -> tuple[str, str]:
     signs = f"{pairs}; of sets, those of at least {MIN_SET_SIZE}"
     if not copies.n_ids:
         return f"No {kind}s look like copies: {signs}.", ""
-    found = f"{in_words(copies.n_ids, kind)} look like copies of others ({signs})"
+    copies_found = f"{in_words(copies.n_ids, kind)} look like copies of others ({signs})"
     if not check.count.rows:
         fix = f"if these {kind}s are the same, give them one id"
-        return f"{found}; no row of the truth leaks through them.", fix
+        return f"{copies_found}; no row of the truth leaks through them.", fix
     leak = (
         "of an item whose copy their user has in train"
         if kind == "item"
         else "in train under a copy of their user"
     )
     rows, verb = _rows(check, "the truth"), _verb(check.count.rows, "is", "are")
-    sentence = f"{found}. {rows} {verb} {leak}: the answer is there under another id."
+    sentence = f"{copies_found}. {rows} {verb} {leak}: the answer is there under another id."
     return sentence, f"give copies one id before the split, or leave such {kind}s out of the truth"
 
 
@@ -304,9 +304,9 @@ def _effect_sentence(
     n_left = max(each.n_without for each in effects)
     known = [each for each in effects if each.shift is not None]
     if n_left < MIN_USERS or not known:
-        left = f"all but {n_left:,} of" if n_left else "all of"
+        affected = f"all but {n_left:,} of" if n_left else "all of"
         users = in_words(n_users, "user")
-        return f"{left} {users} are affected, so nothing can be said without them"
+        return f"{affected} {users} are affected, so nothing can be said without them"
     most = max(known, key=lambda each: abs(each.shift or 0.0))
     without = f"without {n_users - n_left:,} of {in_words(n_users, 'user')},"
     if not most.shift:

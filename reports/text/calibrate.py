@@ -40,13 +40,13 @@ def describe(calibration: Calibration) -> Iterator[Block]:
         yield ""
         share = f"{100 * calibration.confidence:.12g} %"
         header = (online.name, "definition", "signs", f"{share} interval", "tau", f"{share} interval", "p")  # fmt: skip
-        shown = [
+        visible_rows = [
             _cells(each)
             for i, each in enumerate(online.agreements)
             if i < MAX_ROWS or (each.label, each.definition) == (calibration.reference, PINNED)
         ]
-        yield TextTable(header, shown)
-        if more := len(online.agreements) - len(shown):
+        yield TextTable(header, visible_rows)
+        if more := len(online.agreements) - len(visible_rows):
             yield f"… {more} more: `to_frame()` and `--csv FILE` hold all"
         yield ""
         yield from _sentences(calibration, online)

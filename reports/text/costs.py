@@ -16,10 +16,10 @@ def costs(comparison: Comparison) -> list[tuple[str, str]]:
     """Return (models, what they cost) for models other than the baseline that lead on a primary metric."""
     leaders = [model for label in comparison.primary for model in comparison.leaders(label)]
     models = [model for model in dict.fromkeys(leaders) if model != comparison.baseline]
-    found: dict[str, list[str]] = {}
+    models_by_cost: dict[str, list[str]] = {}
     for model in models[:_MAX_LEADERS]:
-        found.setdefault(_cost(comparison, model), []).append(model)
-    return [(" and ".join(models), cost) for cost, models in found.items()]
+        models_by_cost.setdefault(_cost(comparison, model), []).append(model)
+    return [(" and ".join(models), cost) for cost, models in models_by_cost.items()]
 
 
 def _cost(comparison: Comparison, model: str) -> str:

@@ -43,14 +43,15 @@ def _user_tables(cases: Cases, user: ExampleUser) -> Iterator[Block]:
         )
     ]
     yield TextTable(("metric", "model", "value", "how it comes about"), rows)
-    shown = best_ranked_first(user)[:MAX_JUDGED]
-    if shown:
+    visible_items = best_ranked_first(user)[:MAX_JUDGED]
+    if visible_items:
         header = ("ground truth", "grade", f"rank by {cases.a}", f"rank by {cases.b}")
         judged = [
-            (_item(x.item, x.title), grade(cases, x), rank(x.rank_a), rank(x.rank_b)) for x in shown
+            (_item(x.item, x.title), grade(cases, x), rank(x.rank_a), rank(x.rank_b))
+            for x in visible_items
         ]
         yield TextTable(header, judged)
-        if more := len(user.judged) - len(shown):
+        if more := len(user.judged) - len(visible_items):
             yield f"… and {more:,} more"
     a, b = ({each.rank: each for each in items} for items in (user.list_a, user.list_b))
     lists = [(str(r), _ranked(a.get(r)), _ranked(b.get(r))) for r in sorted({*a, *b})]
@@ -60,8 +61,8 @@ def _user_tables(cases: Cases, user: ExampleUser) -> Iterator[Block]:
 def _ranked(item: RankedItem | None) -> str:
     if item is None:
         return ""
-    mark = RELEVANT if item.relevant else " " if item.grade is None else BELOW
-    return f"{mark} {_item(item.item, item.title)}"
+    symbol = RELEVANT if item.relevant else " " if item.grade is None else BELOW
+    return f"{symbol} {_item(item.item, item.title)}"
 
 
 def _item(item: str, title: str | None) -> str:

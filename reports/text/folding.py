@@ -19,25 +19,25 @@ def fold_models(comparison: Comparison, requested: Iterable[str]) -> Comparison:
     """
     if len(comparison.models) <= _MAX_MODELS:
         return comparison
-    shown = {*comparison.ranked[:_N_BEST], comparison.baseline, *requested}
-    shown.update(*(comparison.leaders(label) for label in comparison.primary))
+    visible = {*comparison.ranked[:_N_BEST], comparison.baseline, *requested}
+    visible.update(*(comparison.leaders(label) for label in comparison.primary))
     if comparison.gate and len(comparison.gate.models) <= _N_BEST:
-        shown.update(each.model for each in comparison.gate.models)
+        visible.update(each.model for each in comparison.gate.models)
     return replace(
         comparison,
-        models=tuple(model for model in comparison.models if model in shown),
-        scores=tuple(each for each in comparison.scores if each.model in shown),
-        pairs=tuple(each for each in comparison.pairs if {each.a, each.b} <= shown),
-        distributions=tuple(each for each in comparison.distributions if each.a in shown),
+        models=tuple(model for model in comparison.models if model in visible),
+        scores=tuple(each for each in comparison.scores if each.model in visible),
+        pairs=tuple(each for each in comparison.pairs if {each.a, each.b} <= visible),
+        distributions=tuple(each for each in comparison.distributions if each.a in visible),
     )
 
 
-def fold_note(comparison: Comparison, shown: Comparison) -> str:
+def fold_note(comparison: Comparison, visible: Comparison) -> str:
     """Return what is left out, as a sentence; empty if nothing is."""
-    if shown is comparison:
+    if visible is comparison:
         return ""
     return (
-        f"{len(shown.models)} of {len(comparison.models):,} models are shown here: the best {_N_BEST} on"
+        f"{len(visible.models)} of {len(comparison.models):,} models are shown here: the best {_N_BEST} on"
         f" {comparison.primary[0]}, the leaders of the other primary metrics, {comparison.baseline}, and those that were"
         " asked for. The leaderboard and the tables of differences hold all models, the files of the comparison all pairs."
     )

@@ -125,9 +125,9 @@ def _unmatched_lines(decision: Decision, unmatched: UnmatchedModels) -> Iterator
     groups = [*([_groups(decision.models)] if decision.models else []), gone]
     yield f"{decision.outcome}, against {decision.reference}: {'; '.join(groups)}."
     if decision.outcome == "worse":
-        _, deciding, rest = _matched_lines(decision)
+        _, deciding, other_texts = _matched_lines(decision)
         yield deciding
-        yield f"{rest} {fix}"
+        yield f"{other_texts} {fix}"
         return
     yield "A new model may be a vanished one by another name, which would be held against its former self."
     yield f"{fix} Checked: {_checked(decision.models) if decision.models else 'nothing'}."
@@ -181,9 +181,9 @@ def _closest(models: Sequence[ModelDecision], confidence: float) -> str:
     return better.strip() or "Every user has the same with both."
 
 
-def _room(named: tuple[str, Guardrail]) -> float:
+def _room(named_guardrail: tuple[str, Guardrail]) -> float:
     """Return the distance of the interval from the margin, as a share of its width."""
-    guardrail = named[1]
+    guardrail = named_guardrail[1]
     low, high, margin = guardrail.gain_low, guardrail.gain_high, guardrail.margin
     if low is None or high is None or margin is None:
         return math.inf
@@ -261,7 +261,7 @@ class Line:
     """A guardrail or a success metric of a model, as a row of a table."""
 
     model: str
-    what: str
+    metric: str
     difference: str
     interval: str
     allowed: str
@@ -274,8 +274,8 @@ def head(decision: Decision) -> str:
     """Return the outcome in words; `no decision` if there is no model to decide on."""
     if not decision.models:
         return "no decision"
-    passes = decision.outcome == "pass" and decision.waived
-    return "pass, though undecided" if passes else decision.outcome
+    is_waived = decision.outcome == "pass" and decision.waived
+    return "pass, though undecided" if is_waived else decision.outcome
 
 
 def first_line(decision: Decision) -> str:
@@ -287,8 +287,8 @@ def first_line(decision: Decision) -> str:
 def lines(decision: Decision | None) -> list[Line]:
     """Return a line per check, the worst first, else in the order of params.yaml."""
     models = decision.models if decision else ()
-    found = [line for model in models for line in _lines(model)]
-    return sorted(found, key=lambda line: _WORST_FIRST.index(line.outcome))
+    all_lines = [line for model in models for line in _lines(model)]
+    return sorted(all_lines, key=lambda line: _WORST_FIRST.index(line.outcome))
 
 
 def _lines(model: ModelDecision) -> Iterator[Line]:
@@ -305,8 +305,8 @@ def _lines(model: ModelDecision) -> Iterator[Line]:
         yield _line(model, success, (aim, outcome, word, reason))
 
 
-def _line(model: ModelDecision, each: Measured, rest: tuple[str, Outcome, str, str]) -> Line:
+def _line(model: ModelDecision, each: Measured, other_texts: tuple[str, Outcome, str, str]) -> Line:
     digits = _digits(each)
     difference = numbers.signed(each.difference, digits)
     interval = numbers.signed_interval(each.ci_low, each.ci_high, digits)
-    return Line(model.model, place(each), difference, interval, *rest)
+    return Line(model.model, place(each), difference, interval, *other_texts)

@@ -28,8 +28,8 @@ def escape_markdown(text: str) -> str:
     Characters that cannot be printed are shown by their code.
     """
     one_line = " ".join(str(text).split())
-    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in one_line)
-    broken = _LINKED.sub(lambda match: match[0] + _BREAK, shown)
+    printable = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in one_line)
+    broken = _LINKED.sub(lambda match: match[0] + _BREAK, printable)
     plain = broken.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _SPECIAL.sub(r"\\\1", plain).replace(_BREAK, "&#8203;")
 

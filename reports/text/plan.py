@@ -147,13 +147,13 @@ def _seed_sentences(differences: Sequence[PlannedDifference]) -> Iterator[str]:
         if each.seeds is None or each.effect is None:
             continue
         yield "seeds for: how many seeds of each model find it with these users."
-        what = f"{_effect(each)} of {each.model or 'a model'}"
+        effect_of_model = f"{_effect(each)} of {each.model or 'a model'}"
         if each.users_needed is None:
             seeds = in_words(each.seeds, "seed")
-            yield f"No number of users finds {what} with {seeds}: seeds alone vary too much."
+            yield f"No number of users finds {effect_of_model} with {seeds}: seeds alone vary too much."
         if each.seeds_needed is None:
             users = in_words(each.n_users, "user")
-            yield f"No number of seeds finds {what} with {users}: users alone vary too much."
+            yield f"No number of seeds finds {effect_of_model} with {users}: users alone vary too much."
 
 
 def gate_sentences(plan: Plan) -> Iterator[str]:

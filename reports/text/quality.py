@@ -42,7 +42,7 @@ class Cell:
     """A count, its share or policy, and whether a reader should notice it."""
 
     text: str
-    beside: str
+    detail: str
     notable: bool
     value: float | None
 
@@ -90,8 +90,8 @@ def _part(n: int | None, total: int) -> Cell:
     return _notable(n, share(n / total) if n and total else "")
 
 
-def _notable(n: int | None, beside: str) -> Cell:
-    return Cell(count(n), beside if n else "", bool(n), n)
+def _notable(n: int | None, detail: str) -> Cell:
+    return Cell(count(n), detail if n else "", bool(n), n)
 
 
 def _units(quality: Mapping[str, Any]) -> str:
@@ -114,20 +114,20 @@ def _missing_users(quality: Mapping[str, Any]) -> Iterator[str]:
     users = quality.get("users")
     if not isinstance(users, Mapping):
         return
-    missing, unit, what = users.get("missing"), "user", "row"  # of given values
+    missing, unit, missing_thing = users.get("missing"), "user", "row"  # of given values
     if not missing:
-        missing, what = users.get("without_list"), "list"
+        missing, missing_thing = users.get("without_list"), "list"
         unit = f"evaluated {_units(quality).removesuffix('s')}"
     if missing:
         n = users["evaluated"]
         have = f"{unit} has" if missing == 1 else f"{unit}s have"
-        yield f"{count(missing)} of {count(n)} {have} no {what} ({share(missing / n)})."
+        yield f"{count(missing)} of {count(n)} {have} no {missing_thing} ({share(missing / n)})."
 
 
-def nothing_found(comparison: Comparison) -> str:
+def all_present(comparison: Comparison) -> str:
     """Return what is in order if there is nothing to report."""
-    what = "a list from" if comparison.has_lists else "a row in the values of"
-    return f"every evaluated user has {what} every model"
+    missing_thing = "a list from" if comparison.has_lists else "a row in the values of"
+    return f"every evaluated user has {missing_thing} every model"
 
 
 def evaluated_users(comparison: Comparison) -> int | None:

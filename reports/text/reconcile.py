@@ -19,8 +19,8 @@ def describe(result: Reconciliation) -> Iterator[Block]:
         yield Heading(f"{len(matches)} definition{plural} {number}:")
     else:
         yield Heading(f"No definition gives {number}. The nearest are:")
-    shown = matches[:MAX_MATCHES] or result.definitions
-    yield TextTable(_HEADER, [_row(each) for each in shown])
+    visible_matches = matches[:MAX_MATCHES] or result.definitions
+    yield TextTable(_HEADER, [_row(each) for each in visible_matches])
     if len(matches) > MAX_MATCHES:
         yield f"… {len(matches) - MAX_MATCHES} more"
     if not matches:

@@ -64,25 +64,25 @@ def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
         return f"unknown: {best} and {rival} cannot be compared."
     interval = _interval(pair, comparison)
     gap = numbers.with_details(f"{best} is {_gap(pair, comparison)} {rival}", interval)
-    seen = f"{gap}; {_turned(pair, comparison)}."
+    evidence = f"{gap}; {_turned(pair, comparison)}."
     if pair.ci_low is None or pair.ci_high is None:
         few = min(n for n in (pair.trainings_a, pair.trainings_b) if n > 1)
         why = "there is no interval"
         if few < FEWEST_TRAININGS:
             why = f"{few} trainings are too few for an interval (at least {FEWEST_TRAININGS})"
-        return f"unknown: {why}. {seen}"
-    seen = f"Over {'new users and ' if pair.over_users else ''}new trainings {seen}"
+        return f"unknown: {why}. {evidence}"
+    evidence = f"Over {'new users and ' if pair.over_users else ''}new trainings {evidence}"
     if pair.difference == 0:
-        return f"neither is ahead. {seen}"
+        return f"neither is ahead. {evidence}"
     if pair.ci_low <= 0 <= pair.ci_high:
-        return f"not surely: {best} need not stay ahead of {rival}. {seen} {_remedy(pair)}"
+        return f"not surely: {best} need not stay ahead of {rival}. {evidence} {_remedy(pair)}"
     answer = f"yes: {best} can be expected to stay ahead of {rival}."
     if pair.p_adjusted is not None and pair.p_adjusted >= 1 - comparison.confidence:
         pairs = comparison.replicates.pairs if comparison.replicates else ()
         n_tests = sum(each.p is not None and each.primary for each in pairs)
         but = f"not once corrected for {in_words(n_tests, 'comparison')}"
         answer = f"not surely: {best} stays ahead of {rival} taken alone, but {but}."
-    return f"{answer} {seen}"
+    return f"{answer} {evidence}"
 
 
 def _gap(pair: ReplicatedDifference, comparison: Comparison) -> str:
@@ -98,12 +98,12 @@ def _interval(pair: ReplicatedDifference, comparison: Comparison) -> str:
     """Return the interval of what the best is above the other, or below."""
     if pair.ci_low is None or pair.ci_high is None:
         return ""
-    places = digits(comparison.pairs_of(pair.label))
+    n_digits = digits(comparison.pairs_of(pair.label))
     low, high = pair.ci_low, pair.ci_high
     if (pair.difference or 0.0) < 0:
         low, high = 0.0 - high, 0.0 - low
     level = f"{100 * comparison.confidence:.12g}{PERCENT}"
-    return f"{level} interval {number(low, places)} to {number(high, places)}"
+    return f"{level} interval {number(low, n_digits)} to {number(high, n_digits)}"
 
 
 def _turned(pair: ReplicatedDifference, comparison: Comparison) -> str:
@@ -111,14 +111,14 @@ def _turned(pair: ReplicatedDifference, comparison: Comparison) -> str:
     replicates, once = comparison.replicates, min(pair.trainings_a, pair.trainings_b) == 1
     is_paired = replicates and replicates.paired and pair.trainings_a == pair.trainings_b
     trainings = "trainings" if once or is_paired else "pairs of trainings"
-    seen = f"the order turned in {pair.turned or 'none'} of {pair.of} {trainings}"
+    evidence = f"the order turned in {pair.turned or 'none'} of {pair.of} {trainings}"
     if pair.chance is None:
-        return seen
+        return evidence
     chance = f"about {percent(pair.chance)}"
     if pair.chance < _MIN_CHANCE:
         chance = f"less than {percent(_MIN_CHANCE)}"
     each = "" if once else " of each"
-    return f"{seen}, and another training{each} would turn it with a chance of {chance}"
+    return f"{evidence}, and another training{each} would turn it with a chance of {chance}"
 
 
 def _remedy(pair: ReplicatedDifference) -> str:
@@ -145,7 +145,7 @@ def _remedy(pair: ReplicatedDifference) -> str:
 def answers(comparison: Comparison) -> list[tuple[str, str]]:
     """Return (answer, what it rests on) for each sentence."""
     parts = (sentence.partition(". ") for sentence in comparison.replicate_answers)
-    return [(f"{head}{dot.rstrip()}", rest) for head, dot, rest in parts]
+    return [(f"{head}{dot.rstrip()}", details) for head, dot, details in parts]
 
 
 @dataclass(frozen=True)
@@ -252,13 +252,15 @@ def single_differences(comparison: Comparison, model: str, label: str) -> list[f
     """
     replicates = comparison.replicates
     assert replicates is not None
-    own, baseline = (means(comparison, name, label) for name in (model, comparison.baseline))
-    if len(own) == 1:
-        pairs = [(own[0], mean) for mean in baseline] if len(baseline) > 1 else []
-    elif replicates.paired and len(own) == len(baseline):
-        pairs = list(zip(own, baseline, strict=True))
+    model_means, baseline = (
+        means(comparison, name, label) for name in (model, comparison.baseline)
+    )
+    if len(model_means) == 1:
+        pairs = [(model_means[0], mean) for mean in baseline] if len(baseline) > 1 else []
+    elif replicates.paired and len(model_means) == len(baseline):
+        pairs = list(zip(model_means, baseline, strict=True))
     else:
-        pairs = [(mean, comparison.score(comparison.baseline, label).mean) for mean in own]
+        pairs = [(mean, comparison.score(comparison.baseline, label).mean) for mean in model_means]
     return [a - b for a, b in pairs if a is not None and b is not None]
 
 

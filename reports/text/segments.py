@@ -17,7 +17,7 @@ class Cell:
     """A difference to the baseline; a mean for the baseline itself and if nothing is better or worse."""
 
     text: str
-    beside: str = ""
+    detail: str = ""
     verdict: str | None = None
     turns: bool = False
 
@@ -65,14 +65,14 @@ def _grid(comparison: Comparison, entry: Segmentation, label: str) -> Grid:
         )
         for model in [comparison.baseline, *comparison.challengers]
     ]
-    shown = _shown_models(lines)
+    visible = _shown_models(lines)
     is_known = label in comparison.labels
     return Grid(
         label,
         None if as_shares else comparison.metric(label).higher_is_better if is_known else True,
         [(group.name, f"{numbers.count(group.n_users)} users") for group in groups],
-        [line for line in lines if line.model in shown],
-        [line for line in lines if line.model not in shown],
+        [line for line in lines if line.model in visible],
+        [line for line in lines if line.model not in visible],
     )
 
 

@@ -143,7 +143,7 @@ def winner_difference(study: Study, answer: Answer) -> Pair | None:
     return None
 
 
-def alike(study: Study, label: str) -> list[tuple[str, ...]]:
+def similar_groups(study: Study, label: str) -> list[tuple[str, ...]]:
     """Return runs of neighbours by mean rank that do not differ significantly by signed ranks."""
     different = [frozenset((pair.a, pair.b)) for pair in study.pairs_of(label) if pair.told_apart]
     return rank_tests.indistinguishable_groups([*study.mean_ranks(label)], different)
@@ -170,12 +170,12 @@ def friedman_sentence(test: FriedmanTest) -> str:
     if test.p is None:
         return missing_test_sentence(test)
     p = numbers.p_value(test.p)
-    shown = p if p.startswith("<") else f"= {p}"
+    p_text = p if p.startswith("<") else f"= {p}"
     chi2 = f"χ² = {numbers.number(test.statistic, 2)} on {test.n_models - 1} degrees of freedom"
-    result = f"all data sets agree on the order, p {shown} (exact)"
+    result = f"all data sets agree on the order, p {p_text} (exact)"
     if test.f is not None:
         f = f"F({test.df1}, {test.df2}) = {numbers.number(test.f, 2)}"
-        result = f"Iman and Davenport's {f}, p {shown}"
+        result = f"Iman and Davenport's {f}, p {p_text}"
     return f"Friedman's test that all {test.n_models} models rank alike: {chi2}; {result}."
 
 

@@ -21,13 +21,13 @@ class Leader:
 
 def leaders(comparison: Comparison) -> list[Leader]:
     """Return the leader of each primary metric."""
-    found = []
+    result = []
     for label in comparison.primary:
         rows = (comparison.score(model, label) for model in comparison.ranked)
         best = next((row for row in rows if row.best), None)
         against = comparison.difference(best.model, comparison.baseline, label) if best else None
-        found.append(Leader(label, best, against))
-    return found
+        result.append(Leader(label, best, against))
+    return result
 
 
 def too_close(comparison: Comparison, leader: Leader) -> str:
@@ -102,7 +102,7 @@ def how_adjusted(comparison: Comparison) -> str:
 
 def thresholds(comparison: Comparison) -> dict[str, list[str]]:
     """Return the smallest relevant differences to the baseline, each with the primary labels it holds for."""
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for label in comparison.primary:
         rows = comparison.against_baseline(label)
         effects = [row.min_effect for row in rows if row.min_effect is not None]
@@ -111,5 +111,5 @@ def thresholds(comparison: Comparison) -> dict[str, list[str]]:
             setting = comparison.metric(label).min_effect
             if setting.endswith("%"):
                 effect += f" ({setting.removesuffix('%')}{PERCENT} of {comparison.baseline})"
-            found.setdefault(effect, []).append(label)
-    return found
+            result.setdefault(effect, []).append(label)
+    return result

@@ -180,17 +180,17 @@ def _against_baseline(label: str, comparison: Comparison) -> str:
 
 def _verdict_words(least: str) -> dict[str, str]:
     """Return the words for each verdict, from best to worst; `least` is empty if every difference matters."""
-    by = f" by more than {least}" if least else ""
+    by_more = f" by more than {least}" if least else ""
     perhaps = f", perhaps by less than {least}" if least else ""
     return {
-        "better": f"better{by}",
+        "better": f"better{by_more}",
         "better_without_interval": "better, but without an interval",
         "better_below_threshold": f"slightly better{perhaps}",
         "equivalent": f"equivalent, within ±{least or 0}",
         "identical": "identical for every user",
         "worse_below_threshold": f"slightly worse{perhaps}",
         "worse_without_interval": "worse, but without an interval",
-        "worse": f"worse{by}",
+        "worse": f"worse{by_more}",
         "undecided": "not decided",
         "too_few_users": "not judged, for too few users have different values",
         "no_interval": "not tested, as the mean is pooled over users",
@@ -265,14 +265,14 @@ def _with_count(pair: Difference) -> str:
 
 def _different_users(comparison: Comparison) -> Iterator[str]:
     """Yield whose mean on the leaderboard is over other users than its difference to the baseline."""
-    units, whom = ("requests", "that") if comparison.unit else ("users", "whom")
+    units, who = ("requests", "that") if comparison.unit else ("users", "whom")
     for label in comparison.primary:
         gaps = comparison.against_baseline(label)
         partial = [gap.a for gap in gaps if _lacks_users(gap, comparison)]
         if partial:
             yield (
                 f"On {label}, {listed(partial)} and {comparison.baseline} do not have values for the same {units}: "
-                f"they are compared on the {units} {whom} both have values for."
+                f"they are compared on the {units} {who} both have values for."
             )
 
 
@@ -294,10 +294,10 @@ def _size(gap: Difference, comparison: Comparison) -> str:
     """Return `0.041 above popularity (95 % interval 0.035 to 0.047, +15.2 %)`."""
     if gap.difference is None:
         return f"not comparable with {gap.b}"
-    places, interval, relative = digits(comparison.pairs_of(gap.label)), "", ""
+    n_digits, interval, relative = digits(comparison.pairs_of(gap.label)), "", ""
     is_above = gap.difference >= 0
     side = "above" if is_above else "below"
-    text = f"{number(abs(gap.difference), places)} {side} {gap.b}"
+    text = f"{number(abs(gap.difference), n_digits)} {side} {gap.b}"
     if gap.difference == 0:
         text = f"level with {gap.b}"
     if gap.ci_low is not None and gap.ci_high is not None:
@@ -305,7 +305,7 @@ def _size(gap: Difference, comparison: Comparison) -> str:
         low, high = gap.ci_low, gap.ci_high
         low, high = (low, high) if is_above else (0.0 - high, 0.0 - low)
         level = f"{100 * comparison.confidence:.12g}{PERCENT}"
-        interval = f"{level} interval {number(low, places)} to {number(high, places)}"
+        interval = f"{level} interval {number(low, n_digits)} to {number(high, n_digits)}"
     if gap.relative:
         share = 100 * gap.relative
         relative = f"{share:+.1f}" if is_above else f"{-share:.1f}".replace("-", MINUS)

@@ -33,7 +33,7 @@ def test_the_heat_map_has_a_number_and_ranks_a_cell(study: concord.Study) -> Non
 
 
 def test_a_bar_joins_models_that_do_not_differ_significantly(study: concord.Study) -> None:
-    assert text.alike(study, LABEL) == [("c", "a")]
+    assert text.similar_groups(study, LABEL) == [("c", "a")]
     assert text.signed_rank_sentence(study, LABEL) == "2 of 3 pairs differ significantly."
     assert "no significant difference: c, a" in rank_chart(study, LABEL, narrow=False)
     assert _texts(rank_chart(study, LABEL, narrow=True)).count("3.00") == 1  # of base
@@ -47,7 +47,7 @@ def test_no_bar_joins_a_model_that_has_no_mean_rank() -> None:
     )
     study = concord.study(every | {"d0": replace(every["d0"], scores=scores)})
 
-    assert text.alike(study, LABEL) == [("a", "base")]
+    assert text.similar_groups(study, LABEL) == [("a", "base")]
     chart = rank_chart(study, LABEL, narrow=False)
     assert "no significant difference: a, base<" in chart
     assert "c" not in _texts(chart)
@@ -58,7 +58,7 @@ def test_too_few_data_sets_for_ranks_say_what_they_can_reach() -> None:
 
     # 2 / 2^4 for one pair, three pairs: 0.375
     assert "the smallest p that the test can reach is 0.38 after Holm's correction: no pair" in text.signed_rank_sentence(few, LABEL)  # fmt: skip
-    assert text.alike(few, LABEL) == [("c", "a", "base")]
+    assert text.similar_groups(few, LABEL) == [("c", "a", "base")]
 
 
 def test_the_forest_has_a_line_a_data_set_and_the_mean(study: concord.Study) -> None:
