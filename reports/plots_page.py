@@ -26,6 +26,6 @@ _TAIL = """
 
 
 def plots_page() -> str:
-    """A template for the setting `plots.html_template` of DVC, with its two fields."""
+    """Return a template for the setting `plots.html_template` of DVC, with its two fields."""
     vega = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return f"{_HEAD}{vega}{_TAIL}"

@@ -54,7 +54,7 @@ class Frame:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height without the margins."""
+        """Return width and height without the margins."""
         steps = self.definitions - 1
         if self.upright:
             return 350 - _UPRIGHT["left"] - _UPRIGHT["right"], _STEP_UPRIGHT * steps
@@ -63,7 +63,7 @@ class Frame:
 
     @property
     def step(self) -> float:
-        """Pixels from one definition to the next."""
+        """Return the pixels from one definition to the next."""
         width, height = self.size
         return (height if self.upright else width) / (self.definitions - 1)
 
