@@ -23,7 +23,6 @@ from benchmarks.measured import HERE, replaced
 from benchmarks.scale import GIB_4, RESULTS, timed
 from benchmarks.tabulated import table_of
 from concord.metrics_core.evaluation.accumulator import panels_of
-from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json
 from concord.pipeline.running.tables import per_user_writer
@@ -78,7 +77,7 @@ def make(folder: Path, users: int, shape: Shape = SIX) -> None:
 
 
 def _make_model(params: Params, model: str, number: int, users: int) -> None:
-    folders, config = params.results, config_from_params(params)
+    folders, config = params.results, params.comparison_config
     labels = [str(label) for label in config.labels]
     panels = panels_of(config.labels, PRIMARY, params.pinned)
     columns = {text: [d.column for d in panel.definitions[1:]] for text, panel in panels.items()}

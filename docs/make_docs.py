@@ -23,8 +23,8 @@ from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.metrics.scope import changed_by
 from concord.metrics_core.results.stored import json_schema
 from concord.pipeline.dvc.study import study_schema
-from concord.pipeline.params.schema import params_schema
 from docs.errata import ERRATA, Erratum
+from docs.params_schema import params_schema
 from docs.robustness_page import robustness_page
 from docs.robustness_rows import collected
 from tests.parity.measure import residue

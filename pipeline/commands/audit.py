@@ -31,7 +31,6 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.metrics_core.comparison.replicated_models import with_replicates
     from concord.metrics_core.errors import InputError, ParamsKeys, refuse
     from concord.pipeline.dvc.current_results import warn_if_stale
-    from concord.pipeline.params.config import config_from_params
     from concord.pipeline.params.read import read_params
     from concord.pipeline.stages.evaluations import ground_of, read_evaluations
     from concord.pipeline.terminal.arguments import refuse_folder, write_named_table
@@ -39,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.reports.text.audit import to_content
 
     params = read_params()
-    config = config_from_params(params)
+    config = params.comparison_config
     refuse_unit(config.conventions)
     if "train" not in params.background:
         problem, fix = config.settings.missing_table("train")

@@ -30,7 +30,6 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.metrics_core.analyses.error_analysis import ExampleSelection
     from concord.metrics_core.errors import InputError, refuse
     from concord.pipeline.dvc.current_results import warn_if_stale
-    from concord.pipeline.params.config import config_from_params
     from concord.pipeline.params.read import read_params
     from concord.pipeline.stages.evaluations import load_cases
     from concord.pipeline.terminal.arguments import as_options, refuse_folder, write_named
@@ -41,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise refuse(f"{PLACE}: --worst", f"is {worst}", "write a whole number from 1 on")
     refuse_folder("--html", html)
     params = read_params()
-    config = config_from_params(params)
+    config = params.comparison_config
     config = replace(config, primary=_labels(config, arguments.metric))
     models = (arguments.model, arguments.other)
     selection = ExampleSelection(models, worst, arguments.segment, arguments.item)

@@ -28,7 +28,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the derivation, one for each replicate of a model."""
     from concord.metrics_core.conventions.presets import with_data_conventions
     from concord.pipeline.dvc.current_results import warn_if_stale
-    from concord.pipeline.params.config import compared_models, replicate_names
     from concord.pipeline.params.read import read_params
     from concord.pipeline.terminal.arguments import label_named, preset_named, refuse_unknown_model
     from concord.pipeline.terminal.table import console
@@ -38,9 +37,9 @@ def run(arguments: argparse.Namespace) -> None:
     versus = arguments.versus and with_data_conventions(
         preset_named(arguments.versus), params.pinned
     )
-    replicates = replicate_names(params).get(model)
+    replicates = params.replicate_names.get(model)
     if replicates is None:
-        refuse_unknown_model(dict.fromkeys([*compared_models(params), *params.models]), model)
+        refuse_unknown_model(dict.fromkeys([*params.compared_models, *params.models]), model)
         derivation = _derivation(params, model, arguments.user, label, versus)
         texts = [_text(derivation, markdown=markdown)]
     else:

@@ -9,7 +9,6 @@ from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.history import Change
 from concord.pipeline.dvc.changes import changes, find_mismatch, one_sided_notes, version_warnings
 from concord.pipeline.dvc.revision import load_revision
-from concord.pipeline.params.config import compared_models, config_from_params
 from concord.pipeline.params.model import Params
 from concord.pipeline.stages.evaluations import read_evaluations
 from concord.pipeline.terminal.arguments import evaluated_label, refuse_unknown_model
@@ -39,9 +38,9 @@ def diff(
     InputError
         A model or metric is unknown, or conventions or ground truth differ and `anyway` is not set.
     """
-    config = config_from_params(params)
+    config = params.comparison_config
     for model in models:
-        refuse_unknown_model(compared_models(params), model)
+        refuse_unknown_model(params.compared_models, model)
     evaluated = [str(label) for label in config.labels]
     requested = [evaluated_label(text, evaluated) for text in metrics]
     lists, config = read_evaluations(params, config, requested or config.primary)

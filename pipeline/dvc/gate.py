@@ -30,7 +30,6 @@ from concord.pipeline.dvc.changes import (
     version_warnings,
 )
 from concord.pipeline.dvc.revision import COMMAND_LINE, RevisionResults, load_revision
-from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.stages.evaluations import ground_of, read_evaluations
 
@@ -60,7 +59,7 @@ def decide_gate(
     InputError
         There is no gate, no model to decide on, or results cannot be compared.
     """
-    config = config_from_params(params)
+    config = params.comparison_config
     if config.gate is None:
         fix = f"write what it asks, such as `{_example(config)}`"
         raise refuse(f"{PARAMS}: gate", "asks nothing", fix)

@@ -18,7 +18,7 @@ from concord.metrics_core.results.stored import read_comparison
 from concord.metrics_core.results.study import FriedmanTest, ShrunkDifference, Study, StudyDataset
 from concord.pipeline.dvc.revision import comparison_at
 from concord.pipeline.params.model import MODEL_NAME, MOST_NAMED, PARAMS
-from concord.pipeline.params.validation_errors import shape_problems
+from concord.pipeline.params.read import shape_problems
 from concord.pipeline.params.yaml_files import load_yaml, read_yaml
 from concord.pipeline.running.messages import print_line
 from concord.pipeline.running.outputs import write_csv, write_json, write_parquet, write_text

@@ -13,6 +13,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from concord.metrics_core.comparison.segment_groups import refuse_unknown_column
+from concord.metrics_core.comparison.segmentation import ByColumn
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.errors import InputError, ParamsKeys, Problem, in_words
@@ -26,11 +27,9 @@ from concord.pipeline.dvc.lock import DvcLock
 from concord.pipeline.init.render import MissingInput, dvc_yaml, missing_inputs, run_id_files
 from concord.pipeline.mlflow.training_ids import training_ids
 from concord.pipeline.params.checks import is_model_name
-from concord.pipeline.params.config import labels_of
-from concord.pipeline.params.model import PARAMS, ByColumn, Params, Results
-from concord.pipeline.params.paths import dvc_problems
+from concord.pipeline.params.model import PARAMS, Params, Results
+from concord.pipeline.params.paths import dvc_problems, repository
 from concord.pipeline.params.read import check_params
-from concord.pipeline.params.repository import repository
 from concord.pipeline.params.yaml_files import load_yaml
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.running.outputs import spill_folder
@@ -189,7 +188,7 @@ def _missing_background(params: Params) -> Iterator[Problem]:
     catalogue = (
         catalogue_of(pl.read_parquet(items, glob=False)) if "items" in params.background else None
     )
-    task = Task(labels_of(params), params.pinned)
+    task = Task(params.labels, params.pinned)
     try:
         refuse_missing(task, has_train="train" in params.background, catalogue=catalogue)
         with_item_columns(task, lambda: catalogue, lambda: _train(params))
@@ -207,10 +206,10 @@ def _train(params: Params) -> Path | None:
 def _unknown_segments(params: Params) -> Iterator[Problem]:
     """Yield a problem for each segmentation by a column that the users do not have."""
     users = Path(params.results.data) / "users.parquet"
-    for name, segmentation in params.segments.items():
+    for name, segmentation in params.segmentations.items():
         if isinstance(segmentation, ByColumn):
             keys = ParamsKeys("segments")
-            yield from _problems_of(refuse_unknown_column, keys, users, name, segmentation.cut)
+            yield from _problems_of(refuse_unknown_column, keys, users, name, segmentation)
 
 
 def _check_ids(params: Params, model: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, TextIO
 from urllib.parse import unquote
 
-from concord.pipeline.params.repository import PARAMS, original_project
+from concord.pipeline.params.paths import PARAMS, original_project
 from concord.pipeline.running.failures import without_credentials
 
 _STATUS = re.compile(r"failed with error code (\d{3})|too many (\d{3}) error|(\d{3}) (?:Client|Server) Error")  # fmt: skip
@@ -147,7 +147,7 @@ class Tracking:
 
     uri: str
     again: str = AGAIN
-    file: str = PARAMS
+    file: str = str(PARAMS)
 
     @cached_property
     def shown(self) -> str:
@@ -226,7 +226,7 @@ class Tracking:
         cause = re.search(r"\(Caused by .*?(\[(Errno|SSL)[^'\"()]*)", words)
         words = cause[1] if cause else words  # urllib3 names the whole request first
         told = f": {words[:300]}" if kind.told else ""
-        fix = kind.fix.replace(PARAMS, self.file)
+        fix = kind.fix.replace(str(PARAMS), self.file)
         advice = f"the results are on disk; {fix}, then `{self.again}`"
         return TrackingError(f"MLflow at {self.shown} {kind.reason}{told} ({advice})", kind.reason)
 

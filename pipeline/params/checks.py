@@ -2,8 +2,7 @@
 
 import difflib
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from concord.metrics_core.comparison.config import (
     baseline_problems,
     value_problems,
 )
+from concord.metrics_core.comparison.gate_config import parse_gate
 from concord.metrics_core.comparison.min_effect import effect_problems
 from concord.metrics_core.comparison.replicate_config import REPLICATES
 from concord.metrics_core.conventions.convention import shown
@@ -27,20 +27,13 @@ from concord.metrics_core.conventions.presets import (
 )
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import mean_findings
-from concord.metrics_core.errors import ParamsKeys, Problem, in_words
+from concord.metrics_core.errors import InputError, ParamsKeys, Problem, in_words
 from concord.metrics_core.evaluation.score import uncomputable
 from concord.metrics_core.metrics.custom_metric import split_file_label
 from concord.metrics_core.metrics.label import Label, expand, parse, similar_label
 from concord.metrics_core.metrics.scope import idle_overrides
 from concord.metrics_core.results.words import listed
-from concord.pipeline.params.config import (
-    compared_models,
-    draft_config,
-    keys_of,
-    labels_of,
-    replicate_names,
-)
-from concord.pipeline.params.model import MODEL_NAME, Params
+from concord.pipeline.params.model import MODEL_NAME, Evaluation, Params
 
 MAX_LABELS = 1_000  # metrics x cutoffs
 _METRICS = ("evaluation", "metrics")
@@ -58,19 +51,15 @@ def model_name_problems(models: Any) -> Iterator[Problem]:
         "use letters, digits, `_` and `-`, at most 100, starting with a letter or digit; quote a name of digits only; "
         f"{', '.join(map(repr, (TRUTH, *TABLES)))} are taken"
     )
-    alike = defaultdict(list)
+    names: dict[str, str] = {}
     for name in models if isinstance(models, dict) else []:
         if not is_model_name(name):
-            what = f"{shown(name)} cannot be the name of a model"
-            yield Problem(("models", name), what, fix)
-        else:
-            alike[name.lower()].append(name)
-    for first, *others in alike.values():
-        for name in others:
-            what = (
+            yield Problem(("models", name), f"{shown(name)} cannot be the name of a model", fix)
+        elif (first := names.setdefault(name.lower(), name)) != name:
+            problem = (
                 f"{name!r} and {first!r} differ only in capitals: many disks write both to one file"
             )
-            yield Problem(("models", name), what, "give one of them another name")
+            yield Problem(("models", name), problem, "give one of them another name")
 
 
 def is_model_name(name: Any) -> bool:
@@ -89,17 +78,22 @@ def nested_problems(models: Any) -> Iterator[Problem]:
 
 
 def section_problems(content: Mapping[str, Any], known: Sequence[Problem]) -> Iterator[Problem]:
-    """Yield what is wrong inside sound sections of a file whose other sections have problems already."""
+    """Yield what is wrong inside valid sections of a file whose other sections have problems already."""
     invalid = {problem.location[:2] for problem in known if isinstance(problem.location, tuple)}
-    sections = {name: content.get(name) for name in ("conventions", "evaluation", "comparison")}
-    if sections["conventions"] is not None and not {("conventions",)} & invalid:
-        yield from convention_problems(sections["conventions"])
-    if isinstance(sections["evaluation"], dict) and not {_METRICS} & invalid:
-        yield from _metric_problems(sections["evaluation"].get("metrics", ()))
-    if isinstance(sections["comparison"], dict):
-        yield from _in_params(value_problems(sections["comparison"]))
-        effects = sections["comparison"].get("min_effect", 0.0)
-        yield from _in_params(effect_problems(effects, {}, (), ParamsKeys("comparison")))
+    conventions, evaluation, comparison, gate = (
+        content.get(name) for name in ("conventions", "evaluation", "comparison", "gate")
+    )
+    if conventions is not None and ("conventions",) not in invalid:
+        yield from convention_problems(conventions)
+    if isinstance(evaluation, dict) and _METRICS not in invalid:
+        yield from _metric_problems(evaluation.get("metrics", ()))
+    if isinstance(comparison, dict):
+        effects = comparison.get("min_effect", 0.0)
+        yield from _with_keys(value_problems(comparison))
+        yield from _with_keys(effect_problems(effects, {}, (), ParamsKeys("comparison")))
+    if isinstance(gate, dict) and not any(keys[0] == "gate" for keys in invalid):
+        rules = {key: gate[key] for key in gate.keys() - {"new_models"}}
+        yield from _problems_of(lambda: parse_gate(rules))
 
 
 def params_problems(params: Params) -> list[Problem]:
@@ -108,20 +102,12 @@ def params_problems(params: Params) -> list[Problem]:
     labels = list(dict.fromkeys(_known_labels(metrics, ks)))
     invalid_conventions = convention_problems(params.conventions)
     conventions = preset("standard") if invalid_conventions else params.pinned
-    config = draft_config(params, labels, conventions)
     problems = [
         *invalid_conventions,
         *_unit_problems(params),
         *_label_problems(params, labels),
         *_pattern_problems(params),
-        *_in_params(
-            config.problems(
-                compared_models(params),
-                lists=params.models,
-                folds=params.data.truth.folds,
-                tables=params.background,
-            )
-        ),
+        *_with_keys(_problems_of(lambda: params.build_config(labels, conventions))),
         *_fold_problems(params),
         *_case_problems(params),
         *_training_problems(params),
@@ -130,9 +116,24 @@ def params_problems(params: Params) -> list[Problem]:
     return problems or [*_uncomputable_problems(params)]
 
 
-def _in_params(problems: Iterable[Problem]) -> Iterator[Problem]:
+def _problems_of(build: Callable[[], object]) -> Sequence[Problem]:
+    """Return the problems of the InputError that a function raises; none if it raises no error."""
+    try:
+        build()
+    except InputError as error:
+        return error.problems
+    return ()
+
+
+def _with_keys(problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Yield problems of a comparison's configuration, located at the keys of params.yaml that set it."""
     for problem in problems:
-        yield replace(problem, location=keys_of(problem.location))
+        keys = problem.location if isinstance(problem.location, tuple) else (problem.location,)
+        if keys[0] == "metrics":
+            keys = ("evaluation", *keys)
+        elif keys[0] not in Params.model_fields:
+            keys = ("comparison", *keys)
+        yield replace(problem, location=keys)
 
 
 def convention_problems(conventions: dict[str, Any]) -> list[Problem]:
@@ -158,7 +159,7 @@ def convention_problems(conventions: dict[str, Any]) -> list[Problem]:
 def _uncomputable_problems(params: Params) -> Iterator[Problem]:
     """Yield metrics that have no value under the conventions, whatever the data."""
     labels: dict[str, list[str]] = {}
-    for label in labels_of(params):
+    for label in params.labels:
         labels.setdefault(uncomputable(label, params.pinned), []).append(str(label))
     for reason, names in labels.items():
         if reason:
@@ -172,15 +173,12 @@ def _unit_problems(params: Params) -> Iterator[Problem]:
 
 
 def _label_problems(params: Params, labels: Sequence[Label]) -> Iterator[Problem]:
-    metrics, ks = params.evaluation.metrics, params.evaluation.ks
-    problems = [*_undeclared_problems(params), *_metric_problems(metrics)]
+    ks = params.evaluation.ks
+    problems = [*_undeclared_problems(params), *_metric_problems(params.evaluation.metrics)]
     if len(set(ks)) < len(ks):
-        problems.append(
-            Problem(("evaluation", "ks"), f"repeats a cutoff: {ks}", "name each k once")
-        )
-    if not problems:
-        problems += _expansion_problems(metrics, ks)
-    yield from problems
+        problem = Problem(("evaluation", "ks"), f"repeats a cutoff: {ks}", "name each k once")
+        problems.append(problem)
+    yield from problems or _expansion_problems(params.evaluation)
     yield from _column_problems(params, labels)
 
 
@@ -202,9 +200,9 @@ def _metric_problems(metrics: Sequence[Any]) -> Iterator[Problem]:
             yield Problem(_METRICS, str(error), "`concord metrics` lists the metrics")
 
 
-def _expansion_problems(metrics: Sequence[str], ks: Sequence[int]) -> Iterator[Problem]:
+def _expansion_problems(evaluation: Evaluation) -> Iterator[Problem]:
     try:
-        labels = expand(metrics, ks)
+        labels = expand(evaluation.metrics, evaluation.ks)
     except ValueError as error:
         yield Problem(_METRICS, str(error), "name each metric once")
         return
@@ -243,7 +241,7 @@ def _column_problems(params: Params, labels: Sequence[Label]) -> Iterator[Proble
 def _case_problems(params: Params) -> Iterator[Problem]:
     models, location = params.comparison.cases or [], ("comparison", "cases")
     for model in models:
-        yield from baseline_problems(model, [*params.models, *replicate_names(params)], location)
+        yield from baseline_problems(model, [*params.models, *params.replicate_names], location)
     if len(models) != len({*models}):
         yield Problem(location, f"{models[0]!r} is named twice", "name another model")
     elif models and len(models) != 2:  # noqa: PLR2004
@@ -253,7 +251,7 @@ def _case_problems(params: Params) -> Iterator[Problem]:
 
 def _pattern_problems(params: Params) -> Iterator[Problem]:
     """Yield patterns that match no lists."""
-    for model, lists in replicate_names(params).items():
+    for model, lists in params.replicate_names.items():
         if not lists:
             like = [name for name in params.models if name.startswith(model)]
             what = f"{params.comparison.replicates[model]!r} matches no entry of `models`"
@@ -273,7 +271,7 @@ def _fold_problems(params: Params) -> Iterator[Problem]:
             fix = "name a file in it: DVC watches that folder"
             yield Problem(("data", "truth", "folds", number), what, fix)
     number_of = {
-        name: n for numbered in replicate_names(params).values() for n, name in numbered.items()
+        name: n for numbered in params.replicate_names.values() for n, name in numbered.items()
     }
     for name, entry in params.models.items():
         n, fold = number_of.get(name) if folds else None, entry.fold

@@ -1,11 +1,11 @@
-"""Schema of params.yaml: its keys and types."""
+"""Schema of params.yaml: its keys and types, and the configuration of a comparison that it describes."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -16,8 +16,6 @@ from pydantic import (
     field_validator,
 )
 
-from concord.metrics_core.comparison import gate_config as gating
-from concord.metrics_core.comparison import segmentation as segmentations
 from concord.metrics_core.comparison.config import (
     ABOVE_CONFIDENCE,
     MAX_CONFIDENCE,
@@ -25,19 +23,30 @@ from concord.metrics_core.comparison.config import (
     MAX_RESAMPLES,
     MAX_SEED,
     MIN_RESAMPLES,
-    TABLES,
     Adjustment,
+    ComparisonConfig,
+    in_report_order,
 )
+from concord.metrics_core.comparison.gate_config import parse_gate
 from concord.metrics_core.comparison.min_effect import Effect
-from concord.metrics_core.comparison.segmentation import MAX_COUNT, MAX_END
+from concord.metrics_core.comparison.replicate_config import (
+    ReplicateNames,
+    match_replicates,
+    model_names,
+)
+from concord.metrics_core.comparison.segmentation import (
+    MAX_COUNT,
+    MAX_END,
+    Segmentation,
+    parse_segments,
+)
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.units import unit_findings
-from concord.metrics_core.metrics.label import MAX_K, metric_name, with_own_metrics
-from concord.metrics_core.results import gate as gates
+from concord.metrics_core.errors import ParamsKeys, refuse
+from concord.metrics_core.metrics.label import MAX_K, Label, expand, metric_name, with_own_metrics
+from concord.metrics_core.results.gate import Gate as GateConfig
 from concord.metrics_core.results.gate import Margin
-
-PARAMS = Path("params.yaml")
-BACKGROUND = TABLES  # the keys of `background`
+from concord.pipeline.params.paths import PARAMS as PARAMS
 
 Format = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "trec"]
 Order = Literal["rank", "score", "file"]
@@ -54,11 +63,15 @@ class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-def _numbers_as_text(given: Any) -> Any:
-    return {str(n): each for n, each in given.items()} if isinstance(given, dict) else given
+def _keys_as_text(value: Any) -> Any:
+    return {str(key): each for key, each in value.items()} if isinstance(value, dict) else value
 
 
-Fold = Annotated[str, Field(pattern=MODEL_NAME)]
+def _number_as_text(value: Any) -> Any:
+    return str(value) if isinstance(value, int) else value
+
+
+ModelName = Annotated[str, Field(pattern=MODEL_NAME)]
 
 
 class TruthFile(_Section):
@@ -67,19 +80,16 @@ class TruthFile(_Section):
     path: str
     format: Format | None = None
     columns: dict[Literal["user", "item", "grade", "time", "propensity"], str | None] = {}
-    folds: dict[Fold, str] = {}
-
-    _folds_as_text = field_validator("folds", mode="before")(_numbers_as_text)
+    folds: Annotated[dict[ModelName, str], BeforeValidator(_keys_as_text)] = {}
 
     @field_validator("columns")
     @classmethod
-    def _named(cls, given: dict[str, str | None]) -> dict[str, str | None]:
-        if missing := [
-            ours for ours, theirs in given.items() if theirs is None and ours != "grade"
-        ]:
-            msg = f"{missing[0]}: null: only the grade may be missing; name the column"
-            raise ValueError(msg)
-        return given
+    def _refuse_null(cls, columns: dict[str, str | None]) -> dict[str, str | None]:
+        for column, name in columns.items():
+            if name is None and column != "grade":
+                msg = f"{column}: null: only the grade may be missing; name the column"
+                raise ValueError(msg)
+        return columns
 
 
 _TEXT, _FILE, _PATTERN, _BY_NUMBER = "<text>", "<file>", "<pattern>", "<by number>"
@@ -93,17 +103,10 @@ class RunIdFile(_Section):
     key: Annotated[str, Field(min_length=1)] | None = None
 
 
-def _is_file(given: Any) -> str:
-    return _FILE if isinstance(given, dict | RunIdFile) else _TEXT
-
-
 RunId = Annotated[
     Annotated[str, Field(min_length=1), Tag(_TEXT)] | Annotated[RunIdFile, Tag(_FILE)],
-    Discriminator(_is_file),
+    Discriminator(lambda value: _FILE if isinstance(value, dict | RunIdFile) else _TEXT),
 ]
-
-
-ModelName = Annotated[str, Field(pattern=MODEL_NAME)]
 
 
 class ListsFile(_Section):
@@ -113,14 +116,9 @@ class ListsFile(_Section):
     format: Format | None = None
     columns: dict[Literal["user", "item", "rank", "score"], str] = {}
     order: Order | None = None
-    fold: str | None = None
+    fold: Annotated[str | None, BeforeValidator(_number_as_text)] = None
     was: ModelName | None = None
     training_run_id: RunId | None = None
-
-    @field_validator("fold", mode="before")
-    @classmethod
-    def _number_as_text(cls, given: Any) -> Any:
-        return str(given) if isinstance(given, int) else given
 
 
 class BackgroundFile(_Section):
@@ -138,10 +136,6 @@ class ByActivity(_Section):
     edges: list[Count] = Field(min_length=1, max_length=MOST_ENDS)
     compare_gaps: bool = False
 
-    @property
-    def cut(self) -> segmentations.ByActivity:
-        return segmentations.ByActivity(tuple(self.edges), self.compare_gaps)
-
 
 class ByColumn(_Section):
     """Users by a column of `background.users`; with `edges` it is a number, cut there."""
@@ -151,11 +145,6 @@ class ByColumn(_Section):
     edges: list[End] | None = Field(default=None, min_length=1, max_length=MOST_ENDS)
     compare_gaps: bool = False
 
-    @property
-    def cut(self) -> segmentations.ByColumn:
-        edges = tuple(self.edges) if self.edges else None
-        return segmentations.ByColumn(self.column, edges, self.compare_gaps)
-
 
 class ByPopularity(_Section):
     """Items by popularity in train: the head holds this share of the interactions, head and middle that one."""
@@ -163,12 +152,8 @@ class ByPopularity(_Section):
     by: Literal["truth_item", "recommended_item"]
     shares: list[Share] = Field(min_length=2, max_length=2)
 
-    @property
-    def cut(self) -> segmentations.ByPopularity:
-        return segmentations.ByPopularity(self.by, (self.shares[0], self.shares[1]))
 
-
-Segmentation = Annotated[ByActivity | ByColumn | ByPopularity, Field(discriminator="by")]
+Segments = Annotated[ByActivity | ByColumn | ByPopularity, Field(discriminator="by")]
 
 
 class Data(_Section):
@@ -183,11 +168,11 @@ class Data(_Section):
 
     @field_validator("unit")
     @classmethod
-    def _named(cls, given: list[str]) -> list[str]:
-        for what, fix in unit_findings(given) if given else ():
-            msg = f"{what}: {fix}"
+    def _refuse_invalid(cls, unit: list[str]) -> list[str]:
+        for problem, fix in unit_findings(unit) if unit else ():
+            msg = f"{problem}: {fix}"
             raise ValueError(msg)
-        return given
+        return unit
 
 
 class Input(_Section):
@@ -210,14 +195,10 @@ class Evaluation(_Section):
     panel: bool
 
 
-def _is_mapping(given: Any) -> str:
-    return _BY_NUMBER if isinstance(given, dict) else _PATTERN
-
-
-Trainings = Annotated[
+Replicates = Annotated[
     Annotated[str, Field(pattern=r"^[^*]*\*[^*]*$"), Tag(_PATTERN)]
     | Annotated[dict[str, str], Tag(_BY_NUMBER)],
-    Discriminator(_is_mapping),
+    Discriminator(lambda value: _BY_NUMBER if isinstance(value, dict) else _PATTERN),
 ]
 
 
@@ -237,44 +218,30 @@ class Comparison(_Section):
     wilcoxon: SkipValidation[bool]
     resamples: SkipValidation[Annotated[int, Field(ge=MIN_RESAMPLES, le=MAX_RESAMPLES)]]
     seed: SkipValidation[Annotated[int, Field(ge=0, le=MAX_SEED)]]
-    replicates: dict[ModelName, Trainings] = {}
+    replicates: dict[ModelName, Replicates] = {}
     paired_replicates: SkipValidation[bool] = False
     max_missing_lists: SkipValidation[Annotated[float, Field(ge=0, le=1)]] = MAX_MISSING_LISTS
     cases: list[ModelName] | None = None
 
     @field_validator("cases", mode="before")
     @classmethod
-    def _null_as_empty(cls, given: Any) -> Any:
-        return [] if given is None else given
+    def _null_as_empty(cls, cases: Any) -> Any:
+        return [] if cases is None else cases
 
     @field_validator("replicates", mode="before")
     @classmethod
-    def _trainings(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        for model, named in given.items():
-            if isinstance(named, list):
-                numbered = ", ".join(f"{n}: {each}" for n, each in enumerate(named, 1))
+    def _refuse_list(cls, replicates: Any) -> Any:
+        if not isinstance(replicates, dict):
+            return replicates
+        for model, names in replicates.items():
+            if isinstance(names, list):
+                numbered = ", ".join(f"{n}: {name}" for n, name in enumerate(names, 1))
                 msg = f"name trainings by their numbers: {{{model}: {{{numbered}}}}}"
-                raise ValueError(msg)  # noqa: TRY004 - pydantic tells this one
-        return {model: _numbers_as_text(named) for model, named in given.items()}
+                raise ValueError(msg)  # noqa: TRY004 - pydantic reports a ValueError with its location
+        return {model: _keys_as_text(names) for model, names in replicates.items()}
 
 
-def _check_margin(value: Any) -> Any:
-    if not gating.is_margin(value):
-        raise ValueError(gating.MARGIN_FIX)
-    return value
-
-
-def _check_spellings(margins: dict[str, Margin]) -> dict[str, Margin]:
-    for each in gating.spelling_problems("", margins):
-        raise ValueError(f"{each.what}: {each.fix}")
-    return margins
-
-
-Margins = Annotated[
-    dict[str, Annotated[Margin, BeforeValidator(_check_margin)]], AfterValidator(_check_spellings)
-]
+Margins = dict[str, SkipValidation[Margin]]
 
 
 class Gate(_Section):
@@ -290,12 +257,6 @@ class Gate(_Section):
     undecided: Literal["pass"] | None = None
     models: list[str] = []
     new_models: Literal["baseline", "ignore"] | None = None
-
-    @property
-    def config(self) -> gates.Gate:
-        return gating.build_gate(
-            self.guardrails, self.segments, self.success, self.undecided, self.models
-        )
 
 
 class Report(_Section):
@@ -334,7 +295,7 @@ class Params(_Section):
     input: Input
     evaluation: Evaluation
     comparison: Comparison
-    segments: dict[str, Segmentation]
+    segments: dict[str, Segments]
     gate: Gate | None = None
     conventions: dict[str, Any]
     report: Report
@@ -343,21 +304,89 @@ class Params(_Section):
 
     @field_validator("gate", mode="before")
     @classmethod
-    def _none_declared(cls, given: Any) -> Any:
-        return None if given == {} else given
+    def _empty_as_none(cls, gate: Any) -> Any:
+        return None if gate == {} else gate
 
     def truth_of(self, model: str) -> Path:
-        """The truth by which a model's lists are judged, as it was loaded: that of its fold, where there are folds."""
+        """Return the loaded ground truth of a model's lists: that of their fold, if there are folds."""
         truth, fold = Path(self.results.data) / "truth.parquet", self.models[model].fold
         return truth if fold is None else truth / f"{fold}.parquet"
 
     @property
     def own_metrics(self) -> Path | None:
-        """The file of one's own metrics."""
+        """The file of the user's own metrics."""
         file = self.background.get("metrics")
         return None if file is None else Path(file.path)
 
     @cached_property
     def pinned(self) -> Conventions:
+        """The conventions, with those of own metrics."""
         conventions = Conventions.from_mapping(self.conventions)
         return with_own_metrics(conventions, map(metric_name, self.evaluation.metrics))
+
+    @property
+    def labels(self) -> list[Label]:
+        """Each metric at every cutoff; raises InputError if a metric is unknown or named twice."""
+        try:
+            return expand(self.evaluation.metrics, self.evaluation.ks)
+        except ValueError as error:
+            where = f"{PARAMS}: evaluation.metrics"
+            raise refuse(where, str(error), "correct the label") from None
+
+    @property
+    def replicate_names(self) -> ReplicateNames:
+        """Model -> number of the replicate -> entry of `models`."""
+        return match_replicates(self.comparison.replicates, self.models)
+
+    @property
+    def compared_models(self) -> list[str]:
+        """The models that are compared, in the order of params.yaml."""
+        return model_names(self.models, self.replicate_names)
+
+    @property
+    def segmentations(self) -> dict[str, Segmentation]:
+        """How users or items are grouped; raises InputError if a segmentation is invalid."""
+        segments = {
+            name: each.model_dump(exclude_none=True) for name, each in self.segments.items()
+        }
+        return parse_segments(segments)
+
+    @property
+    def gate_config(self) -> GateConfig | None:
+        """The gate; raises InputError if it is invalid."""
+        return parse_gate(self.gate.model_dump(exclude={"new_models"})) if self.gate else None
+
+    @property
+    def comparison_config(self) -> ComparisonConfig:
+        """The configuration of the comparison; raises InputError if it is invalid."""
+        return self.build_config(self.labels, self.pinned)
+
+    def build_config(self, labels: Sequence[Label], conventions: Conventions) -> ComparisonConfig:
+        """Return the configuration of a comparison of these labels; raises as `comparison_config`."""
+        comparison = self.comparison
+        return ComparisonConfig(
+            labels=in_report_order(labels),
+            ks=sorted(self.evaluation.ks),
+            conventions=conventions,
+            baseline=comparison.baseline,
+            primary=comparison.primary,
+            min_effect=comparison.min_effect,
+            title=self.report.title,
+            confidence=comparison.confidence,
+            adjustment=comparison.adjustment,
+            wilcoxon=comparison.wilcoxon,
+            resamples=comparison.resamples,
+            seed=comparison.seed,
+            max_missing_lists=comparison.max_missing_lists,
+            panel=self.evaluation.panel,
+            segments=self.segmentations,
+            gate=self.gate_config,
+            replicates={model: lists for model, lists in self.replicate_names.items() if lists},
+            paired_replicates=comparison.paired_replicates,
+            settings=ParamsKeys("comparison"),
+        ).validated(
+            self.compared_models,
+            lists=self.models,
+            folds=self.data.truth.folds,
+            tables=self.background,
+        )

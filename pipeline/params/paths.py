@@ -1,5 +1,11 @@
-"""Paths of params.yaml: the repository, its boundaries, and remote inputs."""
+"""Folders of the project and its repository, and the paths that params.yaml names.
 
+params.yaml may be in a folder of a larger DVC repository.
+"""
+
+import os
+import re
+import shlex
 from collections.abc import Iterator
 from importlib.util import find_spec
 from itertools import takewhile
@@ -8,11 +14,55 @@ from typing import TYPE_CHECKING
 
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.files import is_address, is_remote, parse_address
-from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.params.repository import original_repository, repository
 
 if TYPE_CHECKING:
     from concord.metrics_core.data.paths import AnyPath
+    from concord.pipeline.params.model import Params
+
+PARAMS = Path("params.yaml")
+
+_MOST_BYTES = 1_000_000
+_DEEPEST = 3  # folders that are looked into for an evaluation
+
+
+def repository(folder: Path | None = None) -> Path:
+    """Return the root of the DVC repository around a folder (default: the working directory); without one, the folder."""
+    here = (folder or Path.cwd()).resolve()
+    return next((at for at in (here, *here.parents) if (at / ".dvc").is_dir()), here)
+
+
+def original_repository() -> Path:
+    """Return the repository that an experiment of DVC is a temporary copy of; without an experiment, the repository."""
+    return Path(os.environ.get("DVC_ROOT") or repository())
+
+
+def original_project() -> Path:
+    """Return the folder of params.yaml in the original repository: its files outlive an experiment."""
+    here = Path.cwd().resolve()
+    return original_repository() / here.relative_to(repository(here))
+
+
+def is_concord_project(folder: Path) -> bool:
+    """True if the params.yaml of a folder names the version of Concord that made it."""
+    path = folder / PARAMS
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return re.search(rb"^concord:", file.read(_MOST_BYTES), re.MULTILINE) is not None
+    except OSError:
+        return False
+
+
+def run_hint(folder: Path) -> str:
+    """Return the fix for a folder without a params.yaml of Concord."""
+    for depth in range(1, _DEEPEST + 1):
+        for path in sorted(folder.glob(f"{'*/' * depth}{PARAMS}")):
+            if is_concord_project(path.parent):
+                below = path.parent.relative_to(folder).as_posix()
+                return f"`cd {shlex.quote(below)}`, where Concord's params.yaml is"
+    return "run where Concord's dvc.yaml and params.yaml are; `concord init` writes both"
+
 
 _GLOB = "*?[]"  # DuckDB would look for other files by these
 
@@ -88,7 +138,7 @@ MLFLOW = ("mlruns", "mlartifacts", "mlflow.db")  # its default files and folders
 Keys = tuple[str, ...]
 
 
-def place_problems(params: Params, root: Path) -> Iterator[Problem]:
+def place_problems(params: "Params", root: Path) -> Iterator[Problem]:
     """Yield paths that no disk accepts, and folders of results that are in use."""
     inputs = dict(input_paths(params))
     folders: dict[Keys, str] = {("results", key): at for key, at in vars(params.results).items()}
@@ -115,7 +165,7 @@ def place_problems(params: Params, root: Path) -> Iterator[Problem]:
             yield Problem(keys, f"{folders[keys]!r} is, holds or lies in `{met[0]}`{more}", fix)
 
 
-def input_paths(params: Params) -> Iterator[tuple[Keys, str]]:
+def input_paths(params: "Params") -> Iterator[tuple[Keys, str]]:
     """Yield the keys and paths of truth, background and lists."""
     yield ("data", "truth", "path"), params.data.truth.path
     yield from ((("background", name, "path"), at.path) for name, at in params.background.items())
@@ -155,7 +205,7 @@ def _taken(folder: str, place: Path, root: Path) -> Iterator[str]:
             return
 
 
-def _store(params: Params, root: Path) -> Path | None:
+def _store(params: "Params", root: Path) -> Path | None:
     """Return the local database or folder of MLflow; None if it is remote, or the project itself."""
     address = params.mlflow.tracking_uri.partition("?")[0]
     scheme, colon, path = address.partition(":")
@@ -185,7 +235,7 @@ def _overlap(one: Path, other: Path) -> bool:
 _DVC = {"s3": "s3", "gs": "gs", "az": "azure"}  # store -> scheme of DVC, and its extra
 
 
-def dvc_problems(params: Params) -> Iterator[Problem]:
+def dvc_problems(params: "Params") -> Iterator[Problem]:
     """Yield schemes that DVC does not know, and plug-ins of DVC that are not installed."""
     lacking = set()
     for keys, path in input_paths(params):

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from concord.metrics_core.comparison.config import TABLES
 from concord.metrics_core.errors import InputError, Problem, in_words
 from concord.metrics_core.files import load_json
-from concord.pipeline.params.model import BACKGROUND, MODEL_NAME, Params, Results
+from concord.pipeline.params.model import MODEL_NAME, Params, Results
 from concord.pipeline.running.failures import explain_disk_errors, refuse_unwritable
 from concord.pipeline.running.messages import LOG, print_line
 
@@ -202,7 +203,7 @@ def remove_models(params: Params) -> None:
 
 def remove_background(params: Params) -> None:
     """Remove the loaded background tables that params.yaml no longer names, and print that."""
-    for name in BACKGROUND:
+    for name in TABLES:
         path = Path(params.results.data) / f"{name}.json"
         if name not in params.background and _read_json(path).keys() >= _INPUT_KEYS:
             _remove_results(name, path.with_suffix(".parquet"), path)

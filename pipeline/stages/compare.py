@@ -10,7 +10,6 @@ from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.evaluation.accumulator import panels_of
 from concord.metrics_core.results.comparison_tables import exports
 from concord.metrics_core.results.stored import CASES, cases_to_json, to_json
-from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.messages import Progress, print_line
@@ -36,7 +35,7 @@ def main() -> str:
 
 def compare(params: Params) -> str:
     """Writes comparison.json, and each of its tables as CSV and parquet; says what was compared."""
-    config = config_from_params(params)
+    config = params.comparison_config
     gate_labels = config.gate.labels if config.gate else ()
     lists, config = read_evaluations(params, config, [*config.primary, *gate_labels])
     models = with_replicates(lists, config)

@@ -42,7 +42,6 @@ from concord.metrics_core.evaluation.side_data import with_items
 from concord.metrics_core.files import content_ids, load_json
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.metrics.label import canonical_label
-from concord.pipeline.params.config import labels_of
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.connections import duckdb_settings, read_only_connection
@@ -171,7 +170,7 @@ def check_grades(params: Params, model: str) -> None:
         connection.read_parquet(str(truth)).create_view("truth")
         (highest,) = only_row(connection, "SELECT max(grade) FROM truth")
     name, settings = params.data.truth.path, ParamsKeys("data.truth")
-    if problems := list(grade_problems(highest, labels_of(params), params.pinned, name, settings)):
+    if problems := list(grade_problems(highest, params.labels, params.pinned, name, settings)):
         raise InputError(problems)
 
 
@@ -188,7 +187,7 @@ def evaluate(params: Params, model: str) -> str:
     check_grades(params, model)
     fit = check_model_ids(params, model)
     _check_unit(params, model)
-    labels, folders = labels_of(params), params.results
+    labels, folders = params.labels, params.results
     primary = params.comparison.primary if params.evaluation.panel else []
     panels = panels_of(labels, [canonical_label(text) for text in primary], params.pinned)
     task = task_of(labels, params.pinned, panels, has_users="users" in params.background)

@@ -10,8 +10,9 @@ import pytest
 
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.segment_groups import user_groups
+from concord.metrics_core.comparison.segmentation import ByColumn
 from concord.metrics_core.evaluation.model_result import ModelResult
-from concord.pipeline.params.model import BackgroundFile, ByColumn
+from concord.pipeline.params.model import BackgroundFile
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.stages.load import load_background
 from tests.metrics_core.comparison.tables import EMPTY_TABLE, config_for, ground_of
@@ -114,11 +115,11 @@ def test_users_are_grouped_by_a_column_of_any_name(form: str, column: str) -> No
     TABLES[form](frame, Path(f"users{form}"))
     written = _background("users", f"users{form}")
     assert written.columns == ["user", column, "other"]
-    segment = ByColumn.model_validate({"by": "user", "column": column})
+    segment = ByColumn(column)
     users = Path(params_of("-").results.data) / "users.parquet"
     model = ModelResult(pl.DataFrame({"user": ["v", "u"]}), EMPTY_TABLE, EMPTY_TABLE, {}, {})
     evidence = ComparisonInput(config_for(["P@1"], "m"), {"m": model}, ground_of(users=users))
-    groups = user_groups(evidence, "any", segment.cut)
+    groups = user_groups(evidence, "any", segment)
     assert groups.names == ["x", "y"]
     assert groups.of_user.tolist() == [1, 0]
 

@@ -8,7 +8,6 @@ import pytest
 from concord.metrics_core.analyses.error_analysis import ExampleSelection
 from concord.pipeline.commands import cases as command
 from concord.pipeline.commands.cli import build_parser
-from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import Params
 from concord.pipeline.stages.evaluations import load_cases
 from tests.pipeline.refusals import refusal_of
@@ -38,7 +37,7 @@ def _run(*arguments: str) -> None:
 def test_terminal_and_page_show_the_same_cases(
     params: Params, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config = replace(config_from_params(params), primary=["RR@2", "R@2"])
+    config = replace(params.comparison_config, primary=["RR@2", "R@2"])
     expected = load_cases(params, config, ExampleSelection(("als", "ease"), 1, item="i2"))
 
     _run("als", "--versus", "ease", "--worst", "1", "--metric", "RR@2", "--item", "i2", "--html", "page.html")  # fmt: skip

@@ -9,7 +9,6 @@ import pytest
 
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.gate import Gate
-from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.read import check_params, read_params
 from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT
@@ -300,7 +299,7 @@ def test_the_scale_of_the_grades_is_free_under_a_preset(tmp_path: Path) -> None:
 
 
 def test_the_checkout_has_none_and_needs_none() -> None:
-    assert config_from_params(read_params(ROOT / "params.yaml")).gate is None
+    assert read_params(ROOT / "params.yaml").comparison_config.gate is None
 
 
 def test_labels_are_read_in_any_spelling_that_results_know(tmp_path: Path) -> None:
@@ -313,7 +312,7 @@ def test_labels_are_read_in_any_spelling_that_results_know(tmp_path: Path) -> No
     )
     path.write_text(DEMO.replace("gate: {}", gate), encoding="utf-8")
 
-    assert config_from_params(read_params(path)).gate == Gate(
+    assert read_params(path).comparison_config.gate == Gate(
         guardrails={"nDCG@10": "2%", "Coverage@10": 1.0},
         segments={"channel": {"R@20": "min_effect"}},
         success=("RBP(p=0.8)@10",),

@@ -14,7 +14,6 @@ from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.evaluation.summary import summarise
 from concord.metrics_core.metrics.label import is_pooled, parse
-from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import Comparison, Params, Results
 from concord.pipeline.running.outputs import write_json, write_parquet
 from concord.pipeline.running.tables import per_user_writer
@@ -113,7 +112,7 @@ def compared(params: Params) -> dict[str, Any]:
 
 def evidence_of(params: Params) -> ComparisonInput:
     """What the stage finds on disk."""
-    lists, config = read_evaluations(params, config_from_params(params), ())
+    lists, config = read_evaluations(params, params.comparison_config, ())
     return ComparisonInput(config, lists, ground_of(params))
 
 

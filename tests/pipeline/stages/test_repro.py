@@ -7,7 +7,6 @@ import pytest
 
 from concord.metrics_core.analyses.error_analysis import ExampleSelection
 from concord.metrics_core.results.stored import read_cases, to_json
-from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.stages.evaluations import load_cases
 from tests.library import cases_as_pinned, compared_as_pinned
@@ -106,7 +105,7 @@ def test_the_library_gives_the_same_cases(demo: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(demo)
     params = read_params()
 
-    stored = load_cases(params, config_from_params(params), ExampleSelection(("als", "ease"), 20))
+    stored = load_cases(params, params.comparison_config, ExampleSelection(("als", "ease"), 20))
 
     assert cases_as_pinned(demo, "als", "ease") == stored
 

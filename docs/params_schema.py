@@ -8,7 +8,7 @@ from concord.pipeline.params.model import Params
 
 
 def params_schema() -> dict[str, Any]:
-    """What pydantic knows of the keys, and every convention with its values."""
+    """Return the schema that pydantic makes of the keys, with every convention and its values."""
     schema = Params.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "params.yaml of Concord"
