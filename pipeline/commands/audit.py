@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.metrics_core.errors import InputError, ParamsKeys, refuse
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.stages.evaluations import ground_of, read_evaluations
+    from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
     from concord.pipeline.terminal.arguments import refuse_folder, write_named_table
     from concord.pipeline.terminal.table import print_result
     from concord.reports.text.audit import to_content
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
     refuse_folder("--csv", arguments.csv)
     config = replace(config, labels=config.primary_labels)
     lists, config = read_evaluations(params, config, config.primary)
-    ground = ground_of(params)
+    ground = evaluation_data(params)
     if missing := list(_missing_files(ground)):
         raise InputError(missing)
     warn_if_stale(params)

@@ -31,7 +31,7 @@ from concord.pipeline.dvc.changes import (
 )
 from concord.pipeline.dvc.revision import COMMAND_LINE, RevisionResults, load_revision
 from concord.pipeline.params.model import PARAMS, Params
-from concord.pipeline.stages.evaluations import ground_of, read_evaluations
+from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
 
 _SIDE_DATA = ("train", "items")  # which metrics beyond accuracy read
 
@@ -68,7 +68,7 @@ def decide_gate(
         gate = replace(gate, undecided_passes=undecided_passes)
     lists, config = read_evaluations(params, config, gate.labels)
     config = replace(config, gate=gate)
-    evidence = ComparisonInput(config, with_replicates(lists, config), ground_of(params))
+    evidence = ComparisonInput(config, with_replicates(lists, config), evaluation_data(params))
     if revision is None:
         decision = _against_baseline(evidence, gate)
         return GateResult(decision, tuple(_replicate_notes(config, decision)))

@@ -30,10 +30,11 @@ from concord.pipeline.params.checks import is_model_name
 from concord.pipeline.params.model import PARAMS, Params, Results
 from concord.pipeline.params.paths import dvc_problems, repository
 from concord.pipeline.params.read import check_params
+from concord.pipeline.params.result_files import side_data_file, truth_file
 from concord.pipeline.params.yaml_files import load_yaml
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.running.outputs import spill_folder
-from concord.pipeline.stages.evaluate import check_grades, check_model_ids
+from concord.pipeline.stages.evaluate import check_grades, check_model_ids, model_data
 from concord.pipeline.stages.load import load, load_background, load_truth
 
 Load = Callable[[DuckDBPyConnection], str]
@@ -114,7 +115,7 @@ def _dvc_yaml_problems(params: Params) -> Iterator[Problem]:
     if params.concord is None or not path.is_file():
         return
     content = load_yaml(path.read_text(encoding="utf-8"), str(path))
-    rendered = dvc_yaml(run_id_files=run_id_files(params.model_dump()["models"]))
+    rendered = dvc_yaml(run_id_files=run_id_files(params.model_dump(include={"models"})["models"]))
     actual, expected = ({*_log_deps(each)} for each in (content, load_yaml(rendered, "")))
     if actual and actual != expected:
         sides = {"lacks": expected - actual, "names": actual - expected}
@@ -144,14 +145,20 @@ def _with_valid_conventions(params: Params) -> Params:
 
 def _joint_problems(params: Params, missing: Set[str], *, is_valid: bool) -> Iterator[Problem]:
     """Yield what valid files lack for each other, and for the metrics and segments of params.yaml."""
-    models = [m for m in params.models if is_model_name(m) and params.truth_of(m).is_file()]
+    models = [
+        m
+        for m in params.models
+        if is_model_name(m) and truth_file(params, params.models[m].fold).is_file()
+    ]
     models = [model for model in models if not {model, "items"} & missing]
     for model in models:
         yield from _problems_of(_check_ids, params, model)
     if is_valid:
         yield from () if {"train", "items"} & missing else _missing_background(params)
         yield from dict.fromkeys(
-            each for model in models for each in _problems_of(check_grades, params, model)
+            each
+            for model in models
+            for each in _problems_of(check_grades, params, model_data(params, model))
         )
     yield from () if "users" in missing else _unknown_segments(params)
     yield from () if missing else _problems_of(training_ids, params)
@@ -184,23 +191,17 @@ def _load(params: Params, name: str, load_it: Load) -> tuple[Problem, ...]:
 
 def _missing_background(params: Params) -> Iterator[Problem]:
     """Yield a problem if a metric needs a background table that params.yaml does not name."""
-    items = Path(params.results.data) / "items.parquet"
-    catalogue = (
-        catalogue_of(pl.read_parquet(items, glob=False)) if "items" in params.background else None
-    )
+    items = side_data_file(params, "items")
+    catalogue = None if items is None else catalogue_of(pl.read_parquet(items, glob=False))
     task = Task(params.labels, params.pinned)
     try:
         refuse_missing(task, has_train="train" in params.background, catalogue=catalogue)
-        with_item_columns(task, lambda: catalogue, lambda: _train(params))
+        with_item_columns(task, lambda: catalogue, lambda: side_data_file(params, "train"))
     except ValueError as error:
         problem, _, fix = str(error).rpartition("; ")
         yield Problem(
             f"{PARAMS}: evaluation.metrics", problem, f"name it under `background:`: {fix}"
         )
-
-
-def _train(params: Params) -> Path | None:
-    return Path(params.results.data) / "train.parquet" if "train" in params.background else None
 
 
 def _unknown_segments(params: Params) -> Iterator[Problem]:
@@ -214,7 +215,7 @@ def _unknown_segments(params: Params) -> Iterator[Problem]:
 
 def _check_ids(params: Params, model: str) -> None:
     """Refuse ids that do not match; print a warning about ids that may be meant."""
-    matches = check_model_ids(params, model)
+    matches = check_model_ids(params, model_data(params, model))
     for kind in ("users", "items"):
         listed, known, similar = (matches[kind][name] for name in ("listed", "known", "alike"))
         if similar:

@@ -307,11 +307,6 @@ class Params(_Section):
     def _empty_as_none(cls, gate: Any) -> Any:
         return None if gate == {} else gate
 
-    def truth_of(self, model: str) -> Path:
-        """Return the loaded ground truth of a model's lists: that of their fold, if there are folds."""
-        truth, fold = Path(self.results.data) / "truth.parquet", self.models[model].fold
-        return truth if fold is None else truth / f"{fold}.parquet"
-
     @property
     def own_metrics(self) -> Path | None:
         """The file of the user's own metrics."""
@@ -354,7 +349,9 @@ class Params(_Section):
     @property
     def gate_config(self) -> GateConfig | None:
         """The gate; raises InputError if it is invalid."""
-        return parse_gate(self.gate.model_dump(exclude={"new_models"})) if self.gate else None
+        if self.gate is None:
+            return None
+        return parse_gate({key: value for key, value in self.gate if key != "new_models"})
 
     @property
     def comparison_config(self) -> ComparisonConfig:

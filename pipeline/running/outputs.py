@@ -18,6 +18,7 @@ from concord.metrics_core.comparison.config import TABLES
 from concord.metrics_core.errors import InputError, Problem, in_words
 from concord.metrics_core.files import load_json
 from concord.pipeline.params.model import MODEL_NAME, Params, Results
+from concord.pipeline.params.result_files import ModelFiles
 from concord.pipeline.running.failures import explain_disk_errors, refuse_unwritable
 from concord.pipeline.running.messages import LOG, print_line
 
@@ -190,15 +191,7 @@ def remove_models(params: Params) -> None:
         if re.fullmatch(MODEL_NAME, path.stem) and _read_json(path).get("model") == path.stem
     }
     for model in sorted(models - set(params.models)):
-        _remove_results(
-            model,
-            Path(folders.lists) / f"{model}.parquet",
-            Path(folders.quality) / f"{model}.json",
-            Path(folders.per_user) / f"{model}.parquet",
-            Path(folders.panel) / f"{model}.parquet",
-            Path(folders.summary) / f"{model}.json",
-            Path(folders.metrics) / f"{model}.json",
-        )
+        _remove_results(model, *ModelFiles.of_model(folders, model))
 
 
 def remove_background(params: Params) -> None:

@@ -22,7 +22,7 @@ from concord.pipeline.running.outputs import (
     write_text,
 )
 from concord.pipeline.running.tables import escape_formulas
-from concord.pipeline.stages.evaluations import cases_for_report, ground_of, read_evaluations
+from concord.pipeline.stages.evaluations import cases_for_report, evaluation_data, read_evaluations
 
 NAMES_AS_THEY_ARE = {"curves"}  # `dvc plots` reads it
 
@@ -43,7 +43,7 @@ def compare(params: Params) -> str:
     remove_background(params)
     with Progress("compare", "labels", _labels_read(config)) as progress:
         told = partial(progress.advance, 1)
-        comparison = compared(ComparisonInput(config, models, ground_of(params), told))
+        comparison = compared(ComparisonInput(config, models, evaluation_data(params), told))
     folder = Path(params.results.comparison)
     write_text(folder / "comparison.json", to_json(comparison))
     cases = cases_for_report(params, config, comparison)

@@ -1,11 +1,13 @@
 """Stage `evaluate`: per-user values and a summary of one model, by ranges of users in DuckDB or on Spark."""
 
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from functools import partial
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
@@ -15,10 +17,10 @@ from concord.metrics_core.data.relations import (
     connect,
     create_view,
     file_paths,
-    only_row,
+    scan,
     share_id_types,
 )
-from concord.metrics_core.errors import InputError, ParamsKeys, refuse
+from concord.metrics_core.errors import InputError, ParamsKeys, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import panels_of, pinned_content, task_of
 from concord.metrics_core.evaluation.evaluate_model import (
     Executor,
@@ -44,6 +46,12 @@ from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.metrics.label import canonical_label
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
+from concord.pipeline.params.result_files import (
+    ModelFiles,
+    side_data_file,
+    truth_file,
+    truth_quality_file,
+)
 from concord.pipeline.running.connections import duckdb_settings, read_only_connection
 from concord.pipeline.running.messages import Progress
 from concord.pipeline.running.outputs import (
@@ -128,50 +136,35 @@ def _cuts(connection: DuckDBPyConnection, lists: Table, rows_per_partition: int)
 
 def model_data(params: Params, model: str) -> ModelData:
     """Return the files of a model and of the data it is evaluated on."""
-    folder = Path(params.results.data)
-    train, items, users = (
-        folder / f"{name}.parquet" if name in params.background else None
-        for name in ("train", "items", "users")
-    )
     return ModelData(
         model=model,
-        lists=Path(params.results.lists) / f"{model}.parquet",
-        truth=params.truth_of(model),
-        train=train,
-        items=items,
-        users=users if names_users(params.pinned) else None,
+        lists=ModelFiles.of_model(params.results, model).lists,
+        truth=truth_file(params, params.models[model].fold),
+        train=side_data_file(params, "train"),
+        items=side_data_file(params, "items"),
+        users=side_data_file(params, "users") if names_users(params.pinned) else None,
         connect=read_only_connection,
     )
 
 
-def check_model_ids(params: Params, model: str) -> dict[str, Any]:
-    """Return what a model's ids have in common with those of ground truth and catalogue; see `fit_of`.
-
-    Raises
-    ------
-    InputError
-        As `fit_of`.
-    """
-    entry, catalogue = params.models[model], params.background.get("items")
-    met = IdMatchContext(
+def check_model_ids(params: Params, data: ModelData) -> dict[str, Any]:
+    """Return what a model's ids have in common with those of ground truth and catalogue; raises as `match_ids`."""
+    entry, catalogue = params.models[data.model], params.background.get("items")
+    names = IdMatchContext(
         entry.path,
-        {str(ours): theirs for ours, theirs in entry.columns.items()},
+        {str(column): name for column, name in entry.columns.items()},
         catalogue.path if catalogue else None,
         params.input.unknown_items,
-        ParamsKeys(f"models.{model}"),
+        ParamsKeys(f"models.{data.model}"),
     )
-    return check_ids(model_data(params, model), met, of_requests=bool(params.data.unit))
+    return check_ids(data, names, of_requests=bool(params.data.unit))
 
 
-def check_grades(params: Params, model: str) -> None:
-    """Raise an InputError if no grade reaches the threshold, or one is above what ERR takes; see `misgraded`."""
-    truth = params.truth_of(model)
-    with read_only_connection([truth]) as connection:
-        connection.read_parquet(str(truth)).create_view("truth")
-        (highest,) = only_row(connection, "SELECT max(grade) FROM truth")
-    name, settings = params.data.truth.path, ParamsKeys("data.truth")
-    if problems := list(grade_problems(highest, params.labels, params.pinned, name, settings)):
-        raise InputError(problems)
+def check_grades(params: Params, data: ModelData) -> None:
+    """Raise an InputError if no grade reaches the threshold, or one is above what ERR takes."""
+    highest = scan(data.truth).select(pl.col("grade").max()).collect().item()
+    path, settings = params.data.truth.path, ParamsKeys("data.truth")
+    raise_problems(grade_problems(highest, params.labels, params.pinned, path, settings))
 
 
 def main() -> str:
@@ -184,67 +177,59 @@ def main() -> str:
 def evaluate(params: Params, model: str) -> str:
     """Write the users' values, the summary and the metrics of one model; return how many there are."""
     remove_background(params)
-    check_grades(params, model)
-    fit = check_model_ids(params, model)
-    _check_unit(params, model)
-    labels, folders = params.labels, params.results
+    data, files = model_data(params, model), ModelFiles.of_model(params.results, model)
+    check_grades(params, data)
+    fit = check_model_ids(params, data)
+    lists_quality = load_json(files.quality, RERUN_FIX)
+    truth_quality = load_json(truth_quality_file(params), RERUN_FIX)
+    if (fold := params.models[model].fold) is not None:
+        truth_quality = truth_quality["folds"][fold]
+    _check_unit(params, {"load-truth": truth_quality, f"load@{model}": lists_quality})
     primary = params.comparison.primary if params.evaluation.panel else []
-    panels = panels_of(labels, [canonical_label(text) for text in primary], params.pinned)
-    task = task_of(labels, params.pinned, panels, has_users="users" in params.background)
-    with _value_files(params, model, task) as store:
-        execute = _ahead(executor_of(params))
-        evaluation = evaluate_model(model_data(params, model), task, execute, store, fit=fit)
+    panels = panels_of(params.labels, [canonical_label(text) for text in primary], params.pinned)
+    task = task_of(params.labels, params.pinned, panels, has_users="users" in params.background)
+    with (
+        Progress(f"evaluate {model}", "users", truth_quality.get("users")) as progress,
+        ExitStack() as open_files,  # an error removes what was written
+    ):
+        store = _ValueFiles(files, task, pinned_content(model, params.pinned), progress, open_files)
+        execute = partial(execute_ahead, execute=executor_of(params))
+        evaluation = evaluate_model(data, task, execute, store, fit=fit)
         content = evaluation.content(
             store,
             panels,
             confidence=params.comparison.confidence,
             inputs={
-                "truth": content_ids(_truth_quality(params, model)),
-                "lists": content_ids(_quality(params, model)),
-                **{name: content_ids(_quality(params, name)) for name in params.background},
+                "truth": content_ids(truth_quality),
+                "lists": content_ids(lists_quality),
+                **{
+                    name: content_ids(
+                        load_json(Path(params.results.data) / f"{name}.json", RERUN_FIX)
+                    )
+                    for name in params.background
+                },
             },
         )
     means = {label: numbers["mean"] for label, numbers in content["metrics"].items()}
-    write_json(Path(folders.metrics) / f"{model}.json", means)
-    write_json(Path(folders.summary) / f"{model}.json", content)
+    write_json(files.metrics, means)
+    write_json(files.summary, content)
     return f"{len(task.labels)} metrics for {content['users']['in_truth']:,} users"
 
 
-def _check_unit(params: Params, model: str) -> None:
-    """Refuse lists or ground truth that were read as those of users where requests are evaluated, or the reverse."""
-    read = {"load-truth": _truth_quality(params, model), f"load@{model}": _quality(params, model)}
-    for stage, quality in read.items():
+def _check_unit(params: Params, qualities: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse lists or ground truth that their stage read as those of another unit."""
+    for stage, quality in qualities.items():
         if (unit := quality.get("unit", [])) != params.data.unit:
             problem = f"is {params.data.unit}, and {quality['path']} was read with {unit}"
             fix = f"run `dvc repro --single-item --force {stage}`, then `dvc repro`"
             raise refuse(f"{PARAMS}: data.unit", problem, fix)
 
 
-def _quality(params: Params, name: str) -> dict[str, Any]:
-    """Return the quality file of a model or a table."""
-    folder = params.results.data if name in params.background else params.results.quality
-    return load_json(Path(folder) / f"{name}.json", RERUN_FIX)
-
-
-def _truth_quality(params: Params, model: str) -> dict[str, Any]:
-    """Return the quality of the ground truth that a model is evaluated on."""
-    quality, fold = _quality(params, "truth"), params.models[model].fold
-    return quality if fold is None else quality["folds"][fold]
-
-
-def _ahead(execute: Executor) -> Executor:
+def execute_ahead(data: ModelData, task: Task, execute: Executor) -> Generator[Part]:
     """Compute the next partition while one is written; an error of a convention names params.yaml."""
-
-    def execute_ahead(data: ModelData, task: Task) -> Generator[Part]:
-        with closing(one_ahead(_located_errors(execute(data, task)))) as parts:
-            yield from parts
-
-    return execute_ahead
-
-
-def _located_errors(parts: Iterator[Part]) -> Generator[Part]:
     try:
-        yield from parts
+        with closing(one_ahead(execute(data, task))) as parts:
+            yield from parts
     except InputError:  # has a location
         raise
     except ValueError as error:
@@ -252,35 +237,41 @@ def _located_errors(parts: Iterator[Part]) -> Generator[Part]:
         raise refuse(f"{PARAMS}: conventions", str(error), fix) from error
 
 
+@dataclass
 class _ValueFiles:
     """Parquet files of users' values: one of the labels, one of the panel's other definitions."""
 
-    def __init__(self, params: Params, model: str, task: Task, progress: Progress) -> None:
-        self.task, self.progress = task, progress
-        folders = (params.results.per_user, params.results.panel)
-        self.files = [Path(folder) / f"{model}.parquet" for folder in folders]
-        self.metadata = pinned_content(model, params.pinned)
-        self.open_files = ExitStack()
-        self.writers: Sequence[PerUserWriter] = ()
-        weights = [*task.mean_weights]
-        self.definitions = [definition.column for definition in task.definitions]
-        self.columns = [[*map(str, task.per_user), *weights], [*self.definitions, *weights]]
+    files: ModelFiles
+    task: Task
+    metadata: dict[str, Any]
+    progress: Progress
+    open_files: ExitStack
+    writers: Sequence[PerUserWriter] = ()
+
+    @cached_property
+    def definitions(self) -> list[str]:
+        """Columns of the panel's other definitions."""
+        return [definition.column for definition in self.task.definitions]
 
     def write(self, part: Part) -> None:
         """Write the values of a partition."""
+        weights = [*self.task.mean_weights]
         if not self.writers:
             is_integer = part.values.schema["user"].is_integer()
             id_type = pa.int64() if is_integer else pa.string()
             self.writers = [
                 self.open_files.enter_context(
-                    per_user_writer(file, id_type, columns, self.metadata)
+                    per_user_writer(file, id_type, [*columns, *weights], self.metadata)
                 )
-                for file, columns in zip(self.files, self.columns, strict=True)
+                for file, columns in (
+                    (self.files.per_user, map(str, self.task.per_user)),
+                    (self.files.panel, self.definitions),
+                )
             ]
         labels, definitions = self.writers
         self.progress.advance(len(part.values))
         labels.write(evaluated(part.values, self.task))
-        definitions.write(part.values.select("user", *self.columns[1]))
+        definitions.write(part.values.select("user", *self.definitions, *weights))
 
     def close(self) -> None:
         """Put the files in place."""
@@ -288,15 +279,4 @@ class _ValueFiles:
 
     def table_of(self, column: str) -> Path:
         """Return the file of a column."""
-        return self.files[column in self.definitions]
-
-
-@contextmanager
-def _value_files(params: Params, model: str, task: Task) -> Iterator[_ValueFiles]:
-    n_users = None
-    if (Path(params.results.quality) / "truth.json").exists():
-        n_users = _truth_quality(params, model).get("users")
-    with Progress(f"evaluate {model}", "users", n_users) as progress:
-        store = _ValueFiles(params, model, task, progress)
-        with store.open_files:  # an error removes what was written
-            yield store
+        return self.files.panel if column in self.definitions else self.files.per_user

@@ -14,8 +14,9 @@ from concord.metrics_core.analyses.error_analysis import (
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicate_config import sort_by_number
+from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import CONVENTION
-from concord.metrics_core.errors import InputError, Problem
+from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.files import content_id, content_id_text, load_json
 from concord.metrics_core.metrics.label import Label, canonical_label
@@ -23,6 +24,12 @@ from concord.metrics_core.metrics.scope import by_reason, departure, plain
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.error_analysis import Cases
 from concord.pipeline.params.model import PARAMS, Params
+from concord.pipeline.params.result_files import (
+    ModelFiles,
+    side_data_file,
+    truth_file,
+    truth_quality_file,
+)
 from concord.pipeline.running.connections import read_only_connection
 from concord.pipeline.running.messages import LOG
 from concord.pipeline.running.outputs import RERUN_FIX
@@ -30,146 +37,124 @@ from concord.pipeline.running.tables import read_metadata
 
 
 def read_evaluations(
-    params: Params, config: ComparisonConfig, needed: Collection[str]
+    params: Params, config: ComparisonConfig, required: Collection[str]
 ) -> tuple[dict[str, ModelResult], ComparisonConfig]:
-    """The evaluations of the models of params.yaml, in its order; the folders are never searched for others.
+    """Return the results of the models of params.yaml, in its order, and the configuration of labels that can be compared.
 
-    Labels that were evaluated under other conventions, or by other code, are left out of what is asked, and named.
+    Labels that were evaluated under other conventions, or by other code, are left out with a warning.
 
     Parameters
     ----------
-    needed : labels that are refused instead
+    required : collection of str
+        Labels that are refused instead of left out.
 
     Raises
     ------
-    InputError : results that are missing, lack a label, or were made otherwise or on other truth
+    InputError
+        Results are missing, lack a label, or were made under other conventions or on another ground truth.
     """
-    _refuse(_missing_files(params))
-    found = {model: _read(params, model) for model in params.models}
-    departed = {
-        model: _departed(params, model, evaluation, config.labels)
-        for model, evaluation in found.items()
-    }
-    problems = [
-        problem
-        for model, evaluation in found.items()
-        for problem in (
-            *_departures(params, model, departed[model], needed),
-            *_lacking(params, model, evaluation, config.labels),
-        )
-    ]
-    _refuse([*problems, *_other_truth(found)])
-    left_out = {label: why for each in departed.values() for label, why in each.items()}
-    for why, labels in by_reason(left_out).items():
-        LOG.warning("warning: left out: %s, evaluated with %s; run `dvc repro`", labels, why)
-    return found, config.without(left_out)
-
-
-def _refuse(problems: list[Problem]) -> None:
-    if problems:
-        raise InputError(problems)
-
-
-def _paths(params: Params, model: str) -> tuple[Path, Path, Path]:
-    folders = params.results
-    return (
-        Path(folders.per_user) / f"{model}.parquet",
-        Path(folders.summary) / f"{model}.json",
-        Path(folders.quality) / f"{model}.json",
-    )
-
-
-def _missing_files(params: Params) -> list[Problem]:
-    return [
+    files = {model: ModelFiles.of_model(params.results, model) for model in params.models}
+    raise_problems(
         Problem(
             str(path), "there is no such file", f"run `dvc repro`: it loads and evaluates {model}"
         )
-        for model in params.models
-        for path in _paths(params, model)
+        for model, of_model in files.items()
+        for path in (of_model.per_user, of_model.summary, of_model.quality)
         if not path.is_file()
+    )
+    results = {
+        model: ModelResult(
+            of_model.per_user,
+            of_model.panel,
+            of_model.lists,
+            load_json(of_model.summary, RERUN_FIX),
+            load_json(of_model.quality, RERUN_FIX),
+        )
+        for model, of_model in files.items()
+    }
+    departures = {
+        model: _departures(params.pinned, files[model].per_user, result, config.labels)
+        for model, result in results.items()
+    }
+    problems = [
+        problem
+        for model, result in results.items()
+        for problem in (
+            *_departure_problems(files[model].per_user, model, departures[model], required),
+            *_missing_labels(params, files[model].per_user, model, result, config.labels),
+        )
     ]
+    raise_problems([*problems, *_truth_problems(results)])
+    left_out = {label: reason for each in departures.values() for label, reason in each.items()}
+    for reason, labels in by_reason(left_out).items():
+        LOG.warning("warning: left out: %s, evaluated with %s; run `dvc repro`", labels, reason)
+    return results, config.without(left_out)
 
 
-def _read(params: Params, model: str) -> ModelResult:
-    per_user, summary, quality = _paths(params, model)
-    panel, lists = (
-        Path(folder) / f"{model}.parquet" for folder in (params.results.panel, params.results.lists)
+def evaluation_data(params: Params) -> EvaluationData:
+    """Return what all models were evaluated on, as the load stages wrote it."""
+    folds = {fold: truth_file(params, fold) for fold in sort_by_number(params.data.truth.folds)}
+    return EvaluationData(
+        truth=next(iter(folds.values()), truth_file(params)),
+        train=side_data_file(params, "train"),
+        items=side_data_file(params, "items"),
+        users=side_data_file(params, "users"),
+        truth_quality=load_json(truth_quality_file(params), RERUN_FIX),
+        connecting=read_only_connection,
+        folds=folds,
     )
-    return ModelResult(
-        per_user, panel, lists, load_json(summary, RERUN_FIX), load_json(quality, RERUN_FIX)
-    )
-
-
-def ground_of(params: Params) -> EvaluationData:
-    """What all models were evaluated on, as the load stages left it."""
-    data = Path(params.results.data)
-    train, items, users = (
-        data / f"{name}.parquet" if name in params.background else None
-        for name in ("train", "items", "users")
-    )
-    quality = load_json(Path(params.results.quality) / "truth.json", RERUN_FIX)
-    truth = data / "truth.parquet"
-    folds = {fold: truth / f"{fold}.parquet" for fold in sort_by_number(params.data.truth.folds)}
-    first = next(iter(folds.values()), truth)
-    return EvaluationData(first, train, items, users, quality, read_only_connection, folds)
-
-
-def _departed(
-    params: Params, model: str, evaluation: ModelResult, labels: Sequence[Label]
-) -> dict[str, str]:
-    """Return the labels that were not evaluated as params.yaml pins it, and how they were."""
-    pinned = plain(params.pinned)
-    per_user, *_ = _paths(params, model)
-    found: dict[str, str] = {}
-    for carried in (read_metadata(per_user), evaluation.summary):
-        if carried["fingerprint"] != params.pinned.fingerprint:
-            then = {
-                **dict.fromkeys(CONVENTION),
-                **carried["conventions"],
-            }  # an older version knew fewer
-            found |= {str(x): why for x in labels if (why := departure(x, then, pinned))}
-    return found
 
 
 def _departures(
-    params: Params, model: str, departed: Mapping[str, str], needed: Collection[str]
-) -> Iterator[Problem]:
-    per_user, *_ = _paths(params, model)
-    refused = {label: why for label, why in departed.items() if label in needed}
-    for why, labels in by_reason(refused).items():
-        what = f"{labels} of {model} was evaluated with {why}"
-        yield Problem(str(per_user), what, f"run `dvc repro evaluate@{model}`")
+    conventions: Conventions, per_user: Path, result: ModelResult, labels: Sequence[Label]
+) -> dict[str, str]:
+    """Return the labels that were evaluated under other conventions or by other code, and by which."""
+    departures: dict[str, str] = {}
+    for content in (read_metadata(per_user), result.summary):
+        if content["fingerprint"] != conventions.fingerprint:
+            # an older version knew fewer conventions
+            evaluated = {**dict.fromkeys(CONVENTION), **content["conventions"]}
+            departures |= {
+                str(label): reason
+                for label in labels
+                if (reason := departure(label, evaluated, plain(conventions)))
+            }
+    return departures
 
 
-def _lacking(
-    params: Params, model: str, evaluation: ModelResult, labels: Sequence[Label]
+def _departure_problems(
+    per_user: Path, model: str, departures: Mapping[str, str], required: Collection[str]
 ) -> Iterator[Problem]:
-    per_user, *_ = _paths(params, model)
+    refused = {label: reason for label, reason in departures.items() if label in required}
+    for reason, labels in by_reason(refused).items():
+        problem = f"{labels} of {model} was evaluated with {reason}"
+        yield Problem(str(per_user), problem, f"run `dvc repro evaluate@{model}`")
+
+
+def _missing_labels(
+    params: Params, per_user: Path, model: str, result: ModelResult, labels: Sequence[Label]
+) -> Iterator[Problem]:
     columns = set(pq.read_schema(per_user).names)
     primary = {canonical_label(text) for text in params.comparison.primary}
-    of_catalogue = {str(label) for label in labels if label.metric.of_catalogue}
-    for label in map(str, labels):
-        kept = label in columns or label in of_catalogue
-        if not kept or label not in evaluation.summary["metrics"]:
-            key = "comparison.primary" if label in primary else "evaluation"
-            what = f"has no {label}, which {key} in {PARAMS} names"
-            yield Problem(str(per_user), what, f"run `dvc repro evaluate@{model}`")
+    for label in labels:
+        has_values = str(label) in columns or label.metric.of_catalogue
+        if not has_values or str(label) not in result.summary["metrics"]:
+            key = "comparison.primary" if str(label) in primary else "evaluation"
+            problem = f"has no {label}, which {key} in {PARAMS} names"
+            yield Problem(str(per_user), problem, f"run `dvc repro evaluate@{model}`")
 
 
-def _other_truth(found: Mapping[str, ModelResult]) -> list[Problem]:
-    """All models, or all of a fold, must have met the same truth; the first one's stands for it."""
-    truth = {model: e.summary["inputs"]["truth"] for model, e in found.items()}
-    firsts: dict[str | None, str] = {}
-    first_of = {m: firsts.setdefault(e.quality.get("fold"), m) for m, e in found.items()}
-    return [
-        Problem(
-            str(found[model].values),
-            f"{model} was evaluated on another truth than {first} ({content_id_text(truth[model], 12)}, {content_id_text(truth[first], 12)})",
-            "run `dvc repro`, so that all models meet the same truth",
-        )
-        for model, first in first_of.items()
-        if content_id(truth[model]) != content_id(truth[first])
-    ]
+def _truth_problems(results: Mapping[str, ModelResult]) -> Iterator[Problem]:
+    """Yield models whose ground truth is not that of the first model, or of the first of the same fold."""
+    truths = {model: result.summary["inputs"]["truth"] for model, result in results.items()}
+    first_of_fold: dict[str | None, str] = {}
+    for model, result in results.items():
+        first = first_of_fold.setdefault(result.quality.get("fold"), model)
+        if content_id(truths[model]) != content_id(truths[first]):
+            ids = f"{content_id_text(truths[model], 12)}, {content_id_text(truths[first], 12)}"
+            problem = f"{model} was evaluated on another truth than {first} ({ids})"
+            fix = "run `dvc repro`, so that all models meet the same truth"
+            yield Problem(str(result.values), problem, fix)
 
 
 USERS_PER_SIDE = 5  # in the report, if `comparison.cases` names no models
@@ -180,7 +165,7 @@ def load_cases(params: Params, config: ComparisonConfig, selection: ExampleSelec
     pair = resolve_pair(selection.models, params.models, config.replicates)
     results, config = read_evaluations(params, config, config.primary)
     lists = {name: results[name] for name in pair}
-    return analyze_errors(ComparisonInput(config, lists, ground_of(params)), selection)
+    return analyze_errors(ComparisonInput(config, lists, evaluation_data(params)), selection)
 
 
 def cases_for_report(

@@ -14,6 +14,7 @@ from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.metrics.label import Label, canonical_label, did_you_mean, parse
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
+from concord.pipeline.params.result_files import ModelFiles, truth_file
 from concord.pipeline.running.outputs import is_stream, write_text
 from concord.pipeline.running.tables import escape_formulas
 from concord.pipeline.terminal.parser import PLACE
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 def model_files(params: Params, model: str) -> tuple[Path, Path]:
     """The lists of a model and the truth, as the load stages left them."""
     refuse_unknown_model(params.models, model)
-    lists = Path(params.results.lists) / f"{model}.parquet"
-    truth = params.truth_of(model)
+    lists = ModelFiles.of_model(params.results, model).lists
+    truth = truth_file(params, params.models[model].fold)
     for path in (lists, truth):
         if not path.exists():
             raise refuse(str(path), "is not there yet", "run `dvc repro` first")

@@ -18,7 +18,7 @@ from concord.pipeline.params.model import Comparison, Params, Results
 from concord.pipeline.running.outputs import write_json, write_parquet
 from concord.pipeline.running.tables import per_user_writer
 from concord.pipeline.stages.compare import compare
-from concord.pipeline.stages.evaluations import ground_of, read_evaluations
+from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
 from tests.pipeline.params.params_content import params_content
 
 Values = Mapping[
@@ -113,7 +113,7 @@ def compared(params: Params) -> dict[str, Any]:
 def evidence_of(params: Params) -> ComparisonInput:
     """What the stage finds on disk."""
     lists, config = read_evaluations(params, params.comparison_config, ())
-    return ComparisonInput(config, lists, ground_of(params))
+    return ComparisonInput(config, lists, evaluation_data(params))
 
 
 def _write_lists(params: Params, model: str, users: pl.Series) -> None:

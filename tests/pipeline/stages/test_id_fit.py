@@ -11,7 +11,7 @@ from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.evaluation.warnings.ids import id_warnings
 from concord.metrics_core.results.comparison_parts import Warned
 from concord.pipeline.params.model import BackgroundFile, Params
-from concord.pipeline.stages.evaluate import check_model_ids
+from concord.pipeline.stages.evaluate import check_model_ids, model_data
 from tests.pipeline.refusals import refusal_of
 from tests.pipeline.stages.load_project import params_of
 
@@ -37,7 +37,7 @@ def _matched(
     if items is not None:
         params = _with_items(params)
         pl.DataFrame({"item": items}).write_parquet(folder / "items.parquet")
-    return check_model_ids(params, "m")
+    return check_model_ids(params, model_data(params, "m"))
 
 
 def _with_items(params: Params) -> Params:
