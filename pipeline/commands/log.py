@@ -11,7 +11,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print one line on what is logged, or log the results on disk again."""
-    from concord.pipeline.mlflow.log_again import log_again, log_status
+    from concord.pipeline.mlflow.log import log_again, log_status
     from concord.pipeline.params.read import read_params
 
     if arguments.again:

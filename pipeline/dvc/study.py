@@ -252,15 +252,19 @@ def _tables(result: Study) -> "dict[str, pl.DataFrame]":
 
 
 def _log(result: Study, config: StudyFile) -> None:
-    from concord.pipeline.mlflow.study import Where, log_study, study_contents, tags_of_runs
+    from concord.pipeline.mlflow.study import comparison_run_tags, log_study, study_runs
 
     if config.mlflow is None:
         return
     tags = {
-        name: tags_of_runs(results_folder(project, "mlflow") / "runs.json")
+        name: comparison_run_tags(results_folder(project, "mlflow") / "runs.json")
         for name, project in config.datasets.items()
         if project.rev is None
     }
     folder = Path(config.report)
-    where = Where(config.mlflow.tracking_uri, config.mlflow.experiment)
-    log_study(study_contents(result, folder, tags), where, folder)
+    log_study(
+        study_runs(result, folder, tags),
+        uri=config.mlflow.tracking_uri,
+        experiment=config.mlflow.experiment,
+        folder=folder,
+    )

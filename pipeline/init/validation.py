@@ -25,7 +25,7 @@ from concord.metrics_core.evaluation.side_data import (
 )
 from concord.pipeline.dvc.lock import DvcLock
 from concord.pipeline.init.render import MissingInput, dvc_yaml, missing_inputs, run_id_files
-from concord.pipeline.mlflow.training_ids import training_ids
+from concord.pipeline.mlflow.training_runs import training_run_ids
 from concord.pipeline.params.checks import is_model_name
 from concord.pipeline.params.model import PARAMS, Params, Results
 from concord.pipeline.params.paths import dvc_problems, repository
@@ -161,7 +161,7 @@ def _joint_problems(params: Params, missing: Set[str], *, is_valid: bool) -> Ite
             for each in _problems_of(check_grades, params, model_data(params, model))
         )
     yield from () if "users" in missing else _unknown_segments(params)
-    yield from () if missing else _problems_of(training_ids, params)
+    yield from () if missing else _problems_of(training_run_ids, params)
 
 
 def _files(params: Params) -> Iterator[tuple[str, Load]]:

@@ -1,23 +1,309 @@
-"""MLflow's client with short time limits; its errors become one line."""
+"""MLflow's client: the address of its store, made safe to show, open and share; errors that become one line."""
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
+import re
+import shlex
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from traceback import walk_tb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TextIO
+from urllib.parse import unquote
 
-from concord.pipeline.mlflow.store import STRANGE, Tracking
+from concord.pipeline.params.paths import PARAMS, original_project
+from concord.pipeline.running.failures import without_credentials
 from concord.pipeline.running.signals import without_garbage_collection
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
+_STATUS = re.compile(r"failed with error code (\d{3})|too many (\d{3}) error|(\d{3}) (?:Client|Server) Error")  # fmt: skip
+_CORRECT = "correct mlflow.tracking_uri in params.yaml"
+_LOG_IN = (
+    "set MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, "
+    f"or {_CORRECT}"
+)
+_LATER = "try later"
+
+
+class Failure(NamedTuple):
+    """A kind of failure; `has_details`: MLflow's own message adds something."""
+
+    reason: str
+    fix: str
+    has_details: bool = False
+
+
+UNREACHABLE = Failure("cannot be reached", f"start the server, or {_CORRECT}", has_details=True)
+SLOW = Failure("did not answer in time", f"{_LATER}, or set MLFLOW_HTTP_REQUEST_TIMEOUT (seconds)")
+REFUSED = Failure("refuses", _CORRECT, has_details=True)
+REFUSED_BY_SERVER = Failure("refuses", _LOG_IN, has_details=True)
+UNREADABLE = Failure(
+    "gives an answer that MLflow's client cannot read",
+    f"see that a server of MLflow in this version is there, or {_CORRECT}",
+    has_details=True,
+)
+_DAMAGED = "take a copy of it, put it aside (a new one is made), or bring back an older copy"
+
+_BY_STATUS = {
+    401: Failure("asks for a login (401)", _LOG_IN),
+    403: Failure("does not allow this login to do it (403)", _LOG_IN),
+    404: Failure("does not answer as MLflow does (404)", _LOG_IN),
+    429: Failure("turns requests away, it is busy (429)", _LATER),
+}
+_BY_MESSAGE = (
+    (r"Invalid url", REFUSED),
+    (
+        r"Failed to convert '.*' for MLFLOW_",
+        Failure("was not asked: a setting is invalid", "correct the variable", has_details=True),
+    ),
+    (
+        r"valid JSON format|Expecting value|ParseError",
+        Failure("answers with a page that is not MLflow's, perhaps one to log in", _LOG_IN),
+    ),
+    (r"timed out|timeout exception", SLOW),
+    (
+        r"Connection refused|Name or service not known|Failed to resolve|Temporary failure in name",
+        UNREACHABLE,
+    ),
+    (
+        r"Connection aborted|Connection reset|Connection broken|closed connection|IncompleteRead",
+        Failure("broke off", _LATER),
+    ),
+    (
+        r"database is locked",
+        Failure("is in use by another process", "try when the other process has ended"),
+    ),
+    (
+        r"unable to open database|disk I/O error",
+        Failure(
+            "cannot be opened",
+            f"make it a file that this user may write to, no folder and no loop of links, or {_CORRECT}",
+            has_details=True,
+        ),
+    ),
+    (
+        r"is malformed|file is not a database",
+        Failure("is damaged", _DAMAGED, has_details=True),
+    ),
+    (
+        r"no such (table|column)|has no column named",
+        Failure("lacks tables or columns of MLflow's", _DAMAGED, has_details=True),
+    ),
+    (
+        r"out-of-date database schema \(found version \w+",
+        Failure(
+            "has the tables of another version of MLflow",
+            "install the version that wrote it; or, if that is older, copy the database and run "
+            f"`mlflow db upgrade` on it; or {_CORRECT}",
+        ),
+    ),
+    (
+        r"[Ee]xperiment .*(is deleted|'active' state)",
+        Failure(
+            "has deleted the experiment",
+            "restore it (`mlflow experiments restore --experiment-id …`), "
+            "or name another as mlflow.experiment in params.yaml",
+            has_details=True,
+        ),
+    ),
+)
+
+
+def known_failure(message: str) -> Failure | None:
+    """Return the kind of failure of an error of MLflow, its HTTP library or sqlite; None if unknown."""
+    if match := _STATUS.search(message):
+        status = int(next(filter(None, match.groups())))
+        if status in _BY_STATUS:
+            return _BY_STATUS[status]
+        if status >= 500:  # noqa: PLR2004 - the server's own errors
+            return Failure(f"fails inside ({status})", "look into the server's log")
+    return next((kind for pattern, kind in _BY_MESSAGE if re.search(pattern, message)), None)
+
+
+_SQLITE = "sqlite:///"
+BUSY_FOR = 20  # seconds, for another process to release the database
+LOG_AGAIN = "concord log --again"
+
+
+class TrackingError(ConnectionError):
+    """MLflow cannot be reached, or refuses; the results are on disk all the same.
+
+    `reason` is the same on every machine and at any time.
+    """
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Tracking:
+    """The store of MLflow at `mlflow.tracking_uri` of params.yaml, or at that of another file.
+
+    Attributes
+    ----------
+    retry_command : str
+        The command that logs what is missing there.
+    file : str
+        The file that names the address.
+    """
+
+    uri: str
+    retry_command: str = LOG_AGAIN
+    file: str = str(PARAMS)
+
+    @cached_property
+    def safe_uri(self) -> str:
+        """The address without user, password, query and fragment; a password may hold any sign but `@`."""
+        scheme, slashes, rest = self.uri.partition("//")
+        if not slashes:
+            return self.uri
+        return f"{scheme}//{re.split('[?#]', rest.rpartition('@')[2])[0]}"
+
+    def redact(self, text: str) -> str:
+        """Return the text without the address's credentials, whole or in parts."""
+        secret = self.uri.partition("//")[2].rpartition("@")[0]
+        text = text.replace(self.uri, self.safe_uri)
+        for part in (secret, secret.partition(":")[2], self.uri.partition("?")[2]):
+            text = text.replace(part, "…") if part else text
+        return without_credentials(text)
+
+    @cached_property
+    def database(self) -> Path | None:
+        """The file of a local sqlite store. A relative path means the project itself:
+        an experiment runs in a temporary copy, whose own database would vanish with it.
+        """
+        if not self.uri.startswith(_SQLITE):
+            return None
+        path = original_project() / unquote(self.uri.removeprefix(_SQLITE).partition("?")[0])
+        return Path(os.path.realpath(path))  # Path.resolve() fails where links lead in a circle
+
+    @property
+    def resolved_uri(self) -> str:
+        """The address to open, whatever the working directory."""
+        if self.database is None:
+            return self.uri
+        _, mark, query = self.uri.partition("?")
+        return f"{_sqlite_uri(self.database)}{mark}{query}"
+
+    @property
+    def artifact_location(self) -> str | None:
+        """The folder beside a local database; None for a server, which has its own."""
+        return None if self.database is None else (self.database.parent / "mlruns").as_uri()
+
+    @property
+    def is_server(self) -> bool:
+        """True for an address of HTTP."""
+        return self.uri.startswith(("http://", "https://"))
+
+    @property
+    def view_hint(self) -> str:
+        """Where the runs can be seen: the server, or the command that shows a local database."""
+        if self.database is None:
+            return self.safe_uri
+        makefile = Path("Makefile")
+        has_ui = makefile.is_file() and "\nui:" in makefile.read_text(errors="replace")
+        if has_ui and self.database == Path("mlflow.db").resolve():
+            return "make ui"
+        return f"mlflow ui --backend-store-uri {shlex.quote(without_credentials(self.uri))}"
+
+    def error(self, error: BaseException, unknown: Failure | None = None) -> TrackingError:
+        """Return an error of one line: the address, what went wrong and what to do.
+
+        `unknown` is the kind of an error whose message is not known.
+        """
+        kind = known_failure(str(error)) or unknown
+        kind = kind or (REFUSED_BY_SERVER if self.is_server else REFUSED)
+        message = " ".join(self.redact(str(error)).partition("[SQL: ")[0].split())
+        message = re.sub(r"^\(raised as a result of [^)]*\) ", "", message)  # SQLAlchemy
+        cause = re.search(r"\(Caused by .*?(\[(Errno|SSL)[^'\"()]*)", message)
+        message = cause[1] if cause else message  # urllib3 names the whole request first
+        details = f": {message[:300]}" if kind.has_details else ""
+        fix = f"{kind.fix.replace(str(PARAMS), self.file)}, then `{self.retry_command}`"
+        return TrackingError(
+            f"MLflow at {self.safe_uri} {kind.reason}{details} (the results are on disk; {fix})",
+            kind.reason,
+        )
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold a local database for this process alone; refuse one that MLflow could not open.
+
+        Two processes that create the tables at once break them, and both would log the same run.
+        The database may be among the files of a training, so no lock file stays beside it.
+        """
+        if self.database is None:
+            yield
+            return
+        file = self.database.with_name(f"{self.database.name}.lock")
+        try:
+            self.database.parent.mkdir(parents=True, exist_ok=True)
+            lock = _lock_file(file)
+        except OSError as error:
+            raise self.error(error) from None
+        with lock:
+            try:
+                self._check_database(self.database)
+                yield
+            finally:
+                with suppress(OSError):  # another user's, in a folder that is shared
+                    file.unlink()
+
+    def _check_database(self, database: Path) -> None:
+        try:
+            with closing(sqlite3.connect(database, timeout=BUSY_FOR)) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("SELECT count(*) FROM sqlite_master")
+        except sqlite3.Error as error:
+            raise self.error(error) from None
+
+    def create_database(self) -> None:
+        """Create the database if it is missing: beside its place, then renamed.
+
+        MLflow creates its tables one by one, and no later MLflow opens a database with some of them.
+        """
+        if self.database is None or (self.database.exists() and self.database.stat().st_size):
+            return
+        with without_garbage_collection():
+            from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
+
+        part = self.database.with_name(f".{self.database.name}.part")
+        for stale in part.parent.glob(f"{part.name}*"):
+            stale.unlink()
+        SqlAlchemyStore(_sqlite_uri(part), self.artifact_location)  # type: ignore[no-untyped-call]
+        part.replace(self.database)
+
+
+def _lock_file(file: Path) -> TextIO:
+    """Open and lock a file; the process that held it may have removed it while this one waited."""
+    while True:
+        lock = file.open("a")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(lock.fileno()), file.stat()):
+                return lock
+        lock.close()
+
+
+def _sqlite_uri(database: Path) -> str:
+    """Return the address of a database; MLflow makes folders of the quoted path, so that few signs are quoted."""
+    path = str(database)
+    if set(path) & set("%?"):
+        path = os.path.relpath(path)
+    return f"{_SQLITE}{path.replace('%', '%25').replace('?', '%3F')}"
+
+
 RETRIES, TIMEOUT = "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "MLFLOW_HTTP_REQUEST_TIMEOUT"
-# By default MLflow waits for a dead server for minutes (and as long as a busy one demands), reports its use home,
-# announces its tables and prints the traceback of what it raises. A user's own settings take precedence.
+# By default MLflow waits for minutes for a server that is down, or as long as a busy one demands, sends telemetry,
+# announces its tables and prints tracebacks. A user's own settings take precedence.
 _ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     RETRIES: "1",
@@ -29,43 +315,36 @@ _ENVIRONMENT = {
 
 
 @contextmanager
-def opened(tracking: Tracking) -> Iterator[MlflowClient]:
-    """A client; errors of MLflow inside the block become a TrackingError."""
+def open_client(tracking: Tracking) -> Iterator[MlflowClient]:
+    """Yield a client; errors of MLflow inside the block become a TrackingError."""
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     with without_garbage_collection():
         from mlflow import MlflowClient, MlflowException
 
-    gc.freeze()  # not to search all of MLflow for garbage, again and again
+    gc.freeze()  # spares repeated searches of all of MLflow for garbage
     try:
-        with tracking.made_whole() as made:
-            if made:
-                with without_garbage_collection():
-                    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
-
-                SqlAlchemyStore(made, tracking.artifacts)  # type: ignore[no-untyped-call]
-        yield MlflowClient(tracking_uri=tracking.resolved)
+        tracking.create_database()
+        yield MlflowClient(tracking_uri=tracking.resolved_uri)
     except (MlflowException, ImportError, OSError) as error:
         raise tracking.error(error) from None
     except Exception as error:
         if isinstance(error, MemoryError) or not _raised_in_mlflow(error):
             raise
-        raise tracking.error(error, STRANGE if tracking.is_server else None) from None
+        raise tracking.error(error, UNREADABLE if tracking.is_server else None) from None
     finally:
         gc.unfreeze()
 
 
 def _raised_in_mlflow(error: Exception) -> bool:
-    """True if MLflow failed, over what a server answers or a database holds. It raises what its libraries raise."""
+    """True if an answer of a server or the content of a database made MLflow, or a library under it, fail."""
     modules = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
     return any(name.partition(".")[0] == "mlflow" for name in modules)
 
 
 @contextmanager
-def single_try(seconds: int | None = None) -> Iterator[None]:
-    """For requests that must not be repeated blindly, or not be waited for: MLflow may have done
-    what was asked, though the answer is lost.
-    """
+def without_retries(seconds: int | None = None) -> Iterator[None]:
+    """Send each request once, and wait at most so many seconds: MLflow may have done it although the answer is lost."""
     before = {name: os.environ.get(name) for name in (RETRIES, TIMEOUT)}
     os.environ[RETRIES] = "0"
     if seconds is not None:
@@ -79,21 +358,20 @@ def single_try(seconds: int | None = None) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def experiment_id(client: MlflowClient, name: str, artifacts: str | None) -> str:
-    """Of the experiment with this name, which is made if need be."""
+def experiment_id(client: MlflowClient, name: str, artifact_location: str | None) -> str:
+    """Return the id of the experiment with this name; create it if there is none."""
     from mlflow import MlflowException
 
-    known = client.get_experiment_by_name(name)
-    if known:
-        if known.lifecycle_stage == "deleted":
-            raise MlflowException(
-                f"experiment {name!r} with the id {known.experiment_id} is deleted"
-            )
-        return str(known.experiment_id)
-    try:
-        return str(client.create_experiment(name, artifacts))
-    except MlflowException:  # perhaps it was made all the same, or by somebody else
-        made = client.get_experiment_by_name(name)
-        if made is None:
-            raise
-        return str(made.experiment_id)
+    experiment = client.get_experiment_by_name(name)
+    if experiment is None:
+        try:
+            return str(client.create_experiment(name, artifact_location))
+        except MlflowException:  # another process may have created it, or the answer was lost
+            experiment = client.get_experiment_by_name(name)
+            if experiment is None:
+                raise
+    if experiment.lifecycle_stage == "deleted":
+        raise MlflowException(
+            f"experiment {name!r} with the id {experiment.experiment_id} is deleted"
+        )
+    return str(experiment.experiment_id)

@@ -1,4 +1,7 @@
-"""`mlflow.models.evaluate(…, evaluators="concord")`: a frame with one row a user -> metrics, intervals and report on the run."""
+"""Evaluator plug-in of MLflow: `mlflow.models.evaluate(…, evaluators="concord")`.
+
+It evaluates a frame with one row for each user, and logs metrics, intervals and a report on the run.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,11 @@ from mlflow.models.evaluation.artifacts import (
 from concord.metrics_core.comparison.compare import compare
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import resolve_conventions
-from concord.metrics_core.errors import AT_MOST, InputError, Problem, refuse
+from concord.metrics_core.errors import AT_MOST, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.evaluate import evaluate
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.evaluation import Evaluation
-from concord.pipeline.mlflow.model_content import CONVENTIONS, conventions_text
+from concord.pipeline.mlflow.evaluation_runs import CONVENTIONS, conventions_text
 from concord.pipeline.mlflow.run_content import Point, curve_key, interval_key, metric_key
 from concord.pipeline.running.messages import LOG
 
@@ -40,12 +43,17 @@ DEFAULT_METRICS = ("nDCG@10", "AP@10", "RR@10", "P@10", "R@10", "Hit@10")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The settings of `evaluator_config`.
+class EvaluatorConfig:
+    """Settings of `evaluator_config`.
 
-    user     : the column with users' ids; None: users are known by their row, from 1
-    per_user : are users' values an artifact?
-    report   : is there a page?
+    Attributes
+    ----------
+    user : str or None
+        The column with users' ids; None: the number of the row, from 1.
+    per_user : bool
+        True to log users' values as an artifact.
+    report : bool
+        True to log a report.
     """
 
     metrics: list[str]
@@ -55,19 +63,21 @@ class Asked:
     report: bool = True
 
 
-def asked_for(config: Mapping[str, Any]) -> Asked:
-    """The settings, checked.
+def parse_config(config: Mapping[str, Any]) -> EvaluatorConfig:
+    """Return the validated settings.
 
     Raises
     ------
-    InputError      : a setting that is unknown or has not its shape
-    ConventionError : a preset or a convention that is unknown
+    InputError
+        A setting is unknown, or its value is invalid.
+    ConventionError
+        A preset or a convention is unknown.
     """
     for name in config:
         if name not in _KNOWN:
             near = difflib.get_close_matches(str(name), _KNOWN, n=1)
-            meant = f"did you mean {near[0]!r}?" if near else f"choose {', '.join(_KNOWN)}"
-            raise refuse(f"{_CONFIG}: {name!r}", "is no setting of Concord's", meant)
+            fix = f"did you mean {near[0]!r}?" if near else f"choose {', '.join(_KNOWN)}"
+            raise refuse(f"{_CONFIG}: {name!r}", "is no setting of Concord's", fix)
     for name in ("per_user", "report"):
         if not isinstance(config.get(name, False), bool):
             raise refuse(f"{_CONFIG}: {name!r}", f"is {config[name]!r}", "write True or False")
@@ -80,7 +90,7 @@ def asked_for(config: Mapping[str, Any]) -> Asked:
     user = config.get("user")
     if not (user is None or isinstance(user, str)):
         raise refuse(f"{_CONFIG}: 'user'", f"is {user!r}", "write the name of one column")
-    return Asked(
+    return EvaluatorConfig(
         metrics=config.get("metrics", list(DEFAULT_METRICS)),
         conventions=_conventions(config.get("preset", "standard"), conventions),
         user=user,
@@ -103,11 +113,12 @@ def _conventions(preset: Any, conventions: Mapping[str, Any]) -> Conventions:
 
 
 def lists_and_truth(dataset: Any, user: str | None) -> tuple[Cells, Cells]:
-    """Lists and truth of each user, as `concord.evaluate` takes them.
+    """Return the lists and the ground truth of each user, as `concord.evaluate` reads them.
 
     Raises
     ------
-    InputError : a column is not named, a cell holds no list, or a user stands in two rows
+    InputError
+        A column is not named, a cell has no list, or a user has two rows.
     """
     if dataset.predictions_data is None:
         raise refuse("predictions", "is not given", "name the column with the lists")
@@ -116,11 +127,11 @@ def lists_and_truth(dataset: Any, user: str | None) -> tuple[Cells, Cells]:
     users = _users(dataset, user)
     recs = _cells(dataset.predictions_data, dataset.predictions_name, users, grades=False)
     truth = _cells(dataset.labels_data, dataset.targets_name, users, grades=True)
-    return recs, _alike(truth, dataset.targets_name)
+    return recs, _same_kind(truth, dataset.targets_name)
 
 
 def _users(dataset: Any, column: str | None) -> list[Hashable]:
-    """The ids of the rows."""
+    """Return the user of each row."""
     rows = dataset.features_data
     if column is None:
         return list(range(1, len(rows) + 1))
@@ -133,44 +144,46 @@ def _users(dataset: Any, column: str | None) -> list[Hashable]:
         if not isinstance(value, str | int):
             where = f"data: column {column!r}, row {row}"
             raise refuse(where, f"{value!r} is no id of a user", "write a text or an integer")
-    seen: dict[Hashable, int] = {}
+    first_rows: dict[Hashable, int] = {}
     for row, value in enumerate(users, 1):
-        if value in seen:
+        if (first := first_rows.setdefault(value, row)) != row:
             where = f"data: column {column!r}, row {row}"
-            what = f"user {value!r} stands in row {seen[value]} too"
-            raise refuse(where, what, "give every user one row, which holds the whole list")
-        seen[value] = row
+            problem = f"user {value!r} stands in row {first} too"
+            raise refuse(where, problem, "give every user one row, which holds the whole list")
     return users
 
 
 def _cells(column: Any, name: str, users: list[Hashable], *, grades: bool) -> Cells:
-    """User -> list of items, or, with `grades`, dict of item and grade."""
-    found: Cells = {}
+    """Return user -> list of items, or, with `grades`, a dict of item and grade."""
+    cells: Cells = {}
     problems = []
-    filled = len({frozenset(cell) for cell in column if isinstance(cell, Mapping)}) == 1
+    is_filled = len({frozenset(cell) for cell in column if isinstance(cell, Mapping)}) == 1
     for row, (user, cell) in enumerate(zip(users, column, strict=True), 1):
-        held = _held(cell, grades=grades, filled=filled)
-        if held is None:
-            shown = repr(cell)[:60]
-            what = f"holds {shown} ({type(cell).__name__}), which is no list of items"
+        cells[user] = items = _items(cell, grades=grades, is_filled=is_filled)
+        if items is None:
+            text = repr(cell)[:60]
+            problem = f"holds {text} ({type(cell).__name__}), which is no list of items"
             kinds = "a list, or a dict of item and grade" if grades else "a list, best item first"
             fix = f"write {kinds}; an empty one for a user with nothing"
-            problems.append(Problem(f"data: column {name!r}, row {row}", what, fix))
+            problems.append(Problem(f"data: column {name!r}, row {row}", problem, fix))
             if len(problems) == AT_MOST:
                 break
-        found[user] = held
-    if problems:
-        raise InputError(problems)
-    return found
+    raise_problems(problems)
+    return cells
 
 
-def _held(cell: Any, *, grades: bool, filled: bool) -> Any:
-    """None where it is neither list nor dict.
+def _items(cell: Any, *, grades: bool, is_filled: bool) -> Any:
+    """Return the items of a cell; None if it is neither a list nor a dict.
 
-    filled : do all dicts have the same items? Frames that hold records fill in those of other users with None.
+    Parameters
+    ----------
+    is_filled : bool
+        True if all dicts have the same items: frames of records fill in those of other users with None.
     """
     if grades and isinstance(cell, Mapping):
-        return {item: _plain(grade) for item, grade in cell.items() if not (filled and grade is None)}  # fmt: skip
+        return {
+            item: _plain(grade) for item, grade in cell.items() if not (is_filled and grade is None)
+        }
     if isinstance(cell, np.ndarray):
         cell = cell.tolist()
     if isinstance(cell, list | tuple):
@@ -178,14 +191,14 @@ def _held(cell: Any, *, grades: bool, filled: bool) -> Any:
     return None
 
 
-def _alike(truth: Cells, name: str) -> Cells:
-    """All lists, or all dicts; an empty one is either."""
-    kinds = {type(held) for held in truth.values() if len(held)}
+def _same_kind(truth: Cells, name: str) -> Cells:
+    """Return only lists or only dicts; an empty cell becomes either. Refuse a column with both."""
+    kinds = {type(items) for items in truth.values() if len(items)}
     if len(kinds) > 1:
         fix = "write a dict of item and grade in every row, or a list in every row"
         raise refuse(f"data: column {name!r}", "holds lists in some rows, dicts in others", fix)
     empty = next(iter(kinds), list)
-    return {user: held if len(held) else empty() for user, held in truth.items()}
+    return {user: items if len(items) else empty() for user, items in truth.items()}
 
 
 def _plain(value: Any) -> Any:
@@ -193,17 +206,16 @@ def _plain(value: Any) -> Any:
 
 
 MODEL_TYPES = ("ranker", "recommender")
-_MOST_METRICS = 1000  # of a request, as MLflow allows
 _INPUT = {"empty_lists": "keep"}  # a row with an empty list is a user whose list is empty
-_LISTS = "recs"  # what the lists are called in messages and in the report
+_LISTS = "recs"  # the name of the lists in messages and in the report
 
 
 class ConcordEvaluator(ModelEvaluator):
-    """Evaluates lists that a frame holds; `docs/how-to/mlflow-evaluate.md` tells its settings."""
+    """Evaluates lists that a frame holds; for its settings see `docs/how-to/mlflow-evaluate.md`."""
 
     @classmethod
     def can_evaluate(cls, *, model_type: str, evaluator_config: Any, **kwargs: Any) -> bool:
-        """Only rankers and recommenders: no other type has lists."""
+        """Return True for rankers and recommenders: no other type has lists."""
         return model_type in MODEL_TYPES
 
     def evaluate(
@@ -219,34 +231,35 @@ class ConcordEvaluator(ModelEvaluator):
         predictions: Any = None,
         **kwargs: Any,
     ) -> EvaluationResult:
-        """Log onto the run, and return what was logged.
+        """Log on the run, and return what was logged.
 
         Raises
         ------
-        ValueError : what is wrong with the frame or with `evaluator_config`, where, and what to do, as
-                     `concord.evaluate` and `concord.compare` raise it; nothing is logged
-        MlflowException : the tracking store fails
+        ValueError
+            The frame or `evaluator_config` is invalid, as `concord.evaluate` raises it; nothing is logged.
+        MlflowException
+            The tracking store fails.
         """
-        _refuse_more(model, extra_metrics, custom_artifacts)
-        asked = asked_for(evaluator_config or {})
+        _refuse_unused(model, extra_metrics, custom_artifacts)
+        config = parse_config(evaluator_config or {})
         client = MlflowClient()
-        _refuse_cut(client, run_id, dataset)
-        recs, truth = lists_and_truth(dataset, asked.user)
+        _refuse_truncated(client, run_id, dataset)
+        recs, truth = lists_and_truth(dataset, config.user)
         result = evaluate(
-            recs, truth, metrics=asked.metrics, conventions=asked.conventions, input=_INPUT
+            recs, truth, metrics=config.metrics, conventions=config.conventions, input=_INPUT
         )
         for each in result.warnings:
             LOG.warning("warning: %s %s", each.sentence, each.fix)
-        page = _report(recs, truth, asked) if asked.report else None
+        page = _report(recs, truth, config) if config.report else None
         points = [point for point in _points(result) if math.isfinite(point.value)]
         _log(client, run_id, result, points)
-        artifacts = _log_artifacts(client, run_id, result, page, per_user=asked.per_user)
-        scalars = {point.key: point.value for point in points if not _is_curve(point)}
+        artifacts = _log_artifacts(client, run_id, result, page, per_user=config.per_user)
+        scalars = {point.key: point.value for point in points if point.step == 0}
         return EvaluationResult(scalars, artifacts, run_id)  # type: ignore[no-untyped-call]
 
 
 def _points(result: Evaluation) -> Iterator[Point]:
-    """As the stage `log` names them: means, curves over k where a metric has several, intervals."""
+    """Yield means, curves over k for metrics with several cutoffs, and intervals, named as by the stage `log`."""
     labels = [parse(text) for text in result.summaries]
     curves = [curve_key(label) for label in labels if label.k is not None]
     for label, summary in zip(labels, result.summaries.values(), strict=True):
@@ -258,68 +271,62 @@ def _points(result: Evaluation) -> Iterator[Point]:
             yield Point(interval_key(label, part), math.nan if value is None else value, 0)
 
 
-def _is_curve(point: Point) -> bool:
-    return point.step > 0
-
-
 def _log(client: MlflowClient, run_id: str, result: Evaluation, points: list[Point]) -> None:
     now = int(time.time() * 1000)
-    pinned = result.conventions
     tags = {
         "concord.kind": "evaluation",
-        "concord.conventions": pinned.fingerprint,
-        "concord.preset": pinned.preset,
+        "concord.conventions": result.conventions.fingerprint,
+        "concord.preset": result.conventions.preset,
     }
-    for start in range(0, len(points), _MOST_METRICS):
-        some = points[start : start + _MOST_METRICS]
-        metrics = [Metric(key, float(value), now, step) for key, value, step in some]
-        client.log_batch(run_id, metrics=metrics)
-    client.log_batch(run_id, tags=[RunTag(key, value) for key, value in tags.items()])
+    client.log_batch(
+        run_id,
+        metrics=[Metric(key, float(value), now, step) for key, value, step in points],
+        tags=[RunTag(key, value) for key, value in tags.items()],
+    )
 
 
 def _log_artifacts(
     client: MlflowClient, run_id: str, result: Evaluation, page: str | None, *, per_user: bool
 ) -> dict[str, Any]:
-    """In the folder `concord` of the run; the names by which `EvaluationResult.artifacts` knows them."""
+    """Log artifacts into the folder `concord` of the run; return them by the names of `EvaluationResult.artifacts`."""
     uri = f"{client.get_run(run_id).info.artifact_uri}/concord"
-    pinned = result.conventions
     summary = json.loads(result.to_frame().write_json())
-    text = conventions_text(pinned.as_dict())
-    given: list[tuple[str, Any, str, Any]] = [
+    conventions = conventions_text(result.conventions.as_dict())
+    rows: list[tuple[str, Any, str, Any]] = [
         ("summary", JsonEvaluationArtifact, "summary.json", summary),
-        ("conventions", TextEvaluationArtifact, CONVENTIONS, text),
+        ("conventions", TextEvaluationArtifact, CONVENTIONS, conventions),
     ]
     if page is not None:
-        given.append(("report", TextEvaluationArtifact, "report.html", page))
+        rows.append(("report", TextEvaluationArtifact, "report.html", page))
     if per_user:
         frame = result.per_user.to_pandas()
-        given.append(("per_user", ParquetEvaluationArtifact, "per_user.parquet", frame))
-    found = {name: kind(f"{uri}/{file}", content) for name, kind, file, content in given}
+        rows.append(("per_user", ParquetEvaluationArtifact, "per_user.parquet", frame))
+    artifacts = {name: kind(f"{uri}/{file}", content) for name, kind, file, content in rows}
     with tempfile.TemporaryDirectory() as folder:
-        for artifact in found.values():
+        for artifact in artifacts.values():
             file = Path(folder) / artifact.uri.rpartition("/")[2]
             artifact._save(str(file))
             client.log_artifact(run_id, str(file), "concord")
-    return found
+    return artifacts
 
 
-def _report(recs: Any, truth: Any, asked: Asked) -> str:
-    """The report of `compare`, with one model."""
-    alone = compare(
+def _report(recs: Any, truth: Any, config: EvaluatorConfig) -> str:
+    """Return the report of a comparison with one model."""
+    comparison = compare(
         {_LISTS: recs},
         truth,
-        metrics=asked.metrics,
+        metrics=config.metrics,
         baseline=_LISTS,
-        conventions=asked.conventions,
+        conventions=config.conventions,
         input=_INPUT,
         title="Evaluation",
         panel=False,
     )
-    return alone.to_html()
+    return comparison.to_html()
 
 
-def _refuse_more(model: Any, extra_metrics: Any, custom_artifacts: Any) -> None:
-    """What MLflow hands to every evaluator, and this one could only pass over."""
+def _refuse_unused(model: Any, extra_metrics: Any, custom_artifacts: Any) -> None:
+    """Refuse what MLflow passes to every evaluator and this one does not read."""
     if model is not None:
         fix = "put the lists into a column of the frame, and name it: `predictions='recs'`, without `model`"
         raise refuse("model", "is given, but Concord evaluates lists that are there", fix)
@@ -329,16 +336,18 @@ def _refuse_more(model: Any, extra_metrics: Any, custom_artifacts: Any) -> None:
             raise refuse(name, "is given, which this evaluator does not take", fix)
 
 
-def _refuse_cut(client: MlflowClient, run_id: str, dataset: Any) -> None:
-    """MLflow hands over the first 10,000 rows of a Spark frame, and says how many there are on the run alone."""
+def _refuse_truncated(client: MlflowClient, run_id: str, dataset: Any) -> None:
+    """Refuse Spark frames of which MLflow passes the first 10,000 rows only; their number is on the run."""
     inputs = client.get_run(run_id).inputs
     rows = len(dataset.features_data)
     for used in inputs.dataset_inputs if inputs else []:
         if used.dataset.digest != getattr(dataset, "digest", used.dataset.digest):
             continue  # MLflow 2 does not say which of the run's data sets it is
         profile = json.loads(used.dataset.profile or "null") or {}
-        there = profile.get("approx_count") if isinstance(profile, dict) else None
-        if isinstance(there, int) and there > rows:
-            what = f"is a Spark frame of about {there:,} rows, of which MLflow hands over {rows:,}"
+        n_rows = profile.get("approx_count") if isinstance(profile, dict) else None
+        if isinstance(n_rows, int) and n_rows > rows:
+            problem = (
+                f"is a Spark frame of about {n_rows:,} rows, of which MLflow hands over {rows:,}"
+            )
             fix = "pass `data.toPandas()`, or read the files with `concord.evaluate`"
-            raise refuse("data", what, fix)
+            raise refuse("data", problem, fix)

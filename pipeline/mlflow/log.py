@@ -1,19 +1,37 @@
-"""Stage `log`: the report and each model's results -> MLflow, once; and its receipt for DVC."""
+"""Stage `log`: log the results of each model and the report to MLflow, once, and write a receipt for DVC.
+
+`concord log` reads the receipt; `concord log --again` logs what is missing.
+"""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from concord.metrics_core.errors import InputError, in_words
+from concord.metrics_core.errors import InputError, in_words, refuse
 from concord.metrics_core.files import load_json
-from concord.pipeline.mlflow.client import experiment_id, opened
-from concord.pipeline.mlflow.comparison_content import Contents, contents
+from concord.pipeline.mlflow.client import (
+    LOG_AGAIN,
+    Tracking,
+    TrackingError,
+    experiment_id,
+    open_client,
+)
+from concord.pipeline.mlflow.evaluation_runs import EvaluationRuns, evaluation_runs
 from concord.pipeline.mlflow.run_content import RunContent
-from concord.pipeline.mlflow.runs import Place, Runs, circumstances, fill, is_finished, stand
-from concord.pipeline.mlflow.store import AGAIN, Tracking, TrackingError
-from concord.pipeline.mlflow.training import attached, training_runs
+from concord.pipeline.mlflow.runs import (
+    RunLocation,
+    Runs,
+    fill,
+    is_finished,
+    log_standing,
+    source_tags,
+)
+from concord.pipeline.mlflow.training_runs import find_training_runs, log_on_training_run
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.running.messages import LOG, print_line
@@ -23,53 +41,55 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 Json = dict[str, Any]
+STAGE = "log"
 
 
 class RunIds(NamedTuple):
-    """The runs that hold the results: that of the comparison, and one a model."""
+    """Ids of the runs that have the results: that of the comparison, and one for each model."""
 
     comparison: str
     models: Mapping[str, str]
 
 
-def write_logged(params: Params, what: Contents, run_ids: RunIds) -> None:
-    """The ids differ by machine, so DVC does not track them."""
-    folder = Path(params.results.mlflow)
+def _write_run_ids(params: Params, run_ids: RunIds) -> None:
+    """Write which runs hold the results; the ids differ by machine, so DVC does not track the file."""
     ids = {"comparison": run_ids.comparison, "runs": dict(run_ids.models)}
-    write_json(folder / "runs.json", {**_where(params), **ids})
-    write_json(folder / "receipt.json", {**_where(params), "logged": True, **_fingerprints(what)})
+    write_json(Path(params.results.mlflow) / "runs.json", {**_store_content(params), **ids})
 
 
-def write_not_logged(params: Params, what: Contents, error: TrackingError) -> None:
-    """With the reason in words; which runs hold earlier results says nothing of these."""
-    folder = Path(params.results.mlflow)
-    (folder / "runs.json").unlink(missing_ok=True)
-    why = {"logged": False, "reason": error.reason, "fix": f"run `{AGAIN}`"}
-    write_json(folder / "receipt.json", {**_where(params), **why, **_fingerprints(what)})
+def _write_receipt(params: Params, runs: EvaluationRuns, error: TrackingError | None) -> None:
+    """Write what was logged, or why nothing was; the content is the same on every machine."""
+    outcome: Json = {"logged": True}
+    if error is not None:
+        outcome = {"logged": False, "reason": error.reason, "fix": f"run `{LOG_AGAIN}`"}
+    fingerprints = {
+        "comparison": runs.comparison.fingerprint,
+        "fingerprints": runs.fingerprints,
+    }
+    content = {**_store_content(params), **outcome, **fingerprints}
+    write_json(Path(params.results.mlflow) / "receipt.json", content)
+
+
+def _store_content(params: Params) -> Json:
+    uri = Tracking(params.mlflow.tracking_uri).safe_uri
+    return {"tracking_uri": uri, "experiment": params.mlflow.experiment}
 
 
 def read_receipt(params: Params) -> Json | None:
-    """None where nothing was logged yet, the stage failed, or the file is no receipt."""
+    """Return the receipt; None if nothing was logged yet, the stage failed, or the file is not a receipt."""
     file = Path(params.results.mlflow) / "receipt.json"
     if not file.is_file():
         return None
     try:
-        content = load_json(file, AGAIN)
+        content = load_json(file, LOG_AGAIN)
     except InputError:  # cut off, or a merge conflict
         return None
     return content if {"logged", "tracking_uri", "comparison"} <= set(content) else None
 
 
-def _where(params: Params) -> Json:
-    shown = Tracking(params.mlflow.tracking_uri).shown
-    return {"tracking_uri": shown, "experiment": params.mlflow.experiment}
-
-
-def _fingerprints(what: Contents) -> Json:
-    return {"comparison": what.comparison.fingerprint, "fingerprints": what.fingerprints}
-
-
-TAG_OF_MODEL = "concord.run."  # + the model: on the comparison, the id of the run that holds it
+MODEL_RUN_TAG = (
+    "concord.run."  # + the model: on the run of the comparison, the id of the model's run
+)
 
 
 def main() -> str:
@@ -79,81 +99,150 @@ def main() -> str:
 
 
 def log(params: Params) -> str:
-    """Logs what MLflow does not hold yet, and writes the receipt that DVC tracks; says how many runs there are.
+    """Log what MLflow does not have yet, and write the receipt that DVC tracks; return how many models there are.
 
     Raises
     ------
-    InputError : a result is missing, or a file that holds the id of a training run
-    TrackingError : MLflow cannot be reached, or refuses, and `mlflow.required` is true
+    InputError
+        A result is missing, or a file with the id of a training run.
+    TrackingError
+        MLflow cannot be reached, or refuses, and `mlflow.required` is true.
     """
-    what = contents(params)
+    evaluation = evaluation_runs(params)
     try:
-        run_ids = send(params, what)
+        _log_all(params, evaluation)
     except TrackingError as error:
         if params.mlflow.required:
             raise
         LOG.warning("warning: not logged: %s", error)
-        write_not_logged(params, what, error)
+        # it names the runs of earlier results
+        (Path(params.results.mlflow) / "runs.json").unlink(missing_ok=True)
+        _write_receipt(params, evaluation, error)
         return "nothing logged"
-    write_logged(params, what, run_ids)
-    return in_words(len(what.models), "model")
+    return in_words(len(evaluation.models), "model")
 
 
-def send(params: Params, what: Contents, *, again: bool = False) -> RunIds:
-    """Brings everything to MLflow, what it should have already too if `again`; the ids of the runs that hold it."""
+def log_again() -> None:
+    """Log the results on disk, whatever `mlflow.required` says, and commit the new receipt to DVC.
+
+    Raises
+    ------
+    InputError
+        The results on disk are not those of params.yaml.
+    TrackingError
+        MLflow cannot be reached, or refuses; the old receipt stays.
+    """
+    params = read_params()
+    _refuse_stale_results()
+    _log_all(params, evaluation_runs(params), refills=True)
+    if Path("dvc.yaml").is_file():
+        _run_dvc("commit", "--quiet", "--force", STAGE)
+
+
+def _log_all(params: Params, evaluation: EvaluationRuns, *, refills: bool = False) -> None:
+    """Log what MLflow does not have, and write run ids and receipt; `refills`: what it should have, too."""
     tracking = Tracking(params.mlflow.tracking_uri)
-    how = circumstances(["dvc.lock", *vars(params.results).values()])
-    with tracking.ready(), opened(tracking) as client:
-        training = training_runs(client, what, tracking)
-        place = Place(experiment_id(client, params.mlflow.experiment, tracking.artifacts))
-        runs = Runs(client, how, again=again)
-        with runs.ended_if_interrupted():
-            run_ids = _log_all(runs, place, what, training)
-    print_line(f"to look: {tracking.to_look}")
-    return run_ids
+    tags = source_tags(["dvc.lock", *vars(params.results).values()])
+    with tracking.locked(), open_client(tracking) as client:
+        training = find_training_runs(client, evaluation.models, tracking)
+        experiment = experiment_id(client, params.mlflow.experiment, tracking.artifact_location)
+        runs = Runs(client, tags, refills=refills)
+        with runs.end_if_interrupted():
+            run_ids = _log_runs(runs, RunLocation(experiment), evaluation, training)
+    print_line(f"to look: {tracking.view_hint}")
+    _write_run_ids(params, run_ids)
+    _write_receipt(params, evaluation, None)
 
 
-def _log_all(runs: Runs, place: Place, what: Contents, training: Mapping[str, Run]) -> RunIds:
-    """The best model and the comparison are begun last: MLflow's table shows the newest first."""
-    of_model = {content.name: content for content in what.models}
+def _log_runs(
+    runs: Runs, location: RunLocation, evaluation: EvaluationRuns, training: Mapping[str, Run]
+) -> RunIds:
+    """Log all runs, the best model and the comparison last: MLflow's table shows the newest first."""
+    contents = {content.name: content for content in evaluation.models}
     logged = {
-        model: _log_model(runs, place, of_model[model], training.get(model))
-        for model in reversed(what.ranked)
+        model: _log_model(runs, location, contents[model], training.get(model))
+        for model in reversed(evaluation.ranked)
     }
-    models = {model: logged[model] for model in of_model}
-    comparison = runs.begun(what.comparison, place)
-    for model, run_id in models.items():
-        tag = TAG_OF_MODEL + model
+    run_ids = {model: logged[model] for model in contents}
+    comparison = runs.begin(evaluation.comparison, location)
+    for model, run_id in run_ids.items():
+        tag = MODEL_RUN_TAG + model
         if comparison.data.tags.get(tag) != run_id:
             runs.client.set_tag(comparison.info.run_id, tag, run_id)
-    comparison_id = _finish(runs, comparison, what.comparison)
-    for model, run_id in models.items():
-        how = (of_model[model], what.standings[model], comparison_id)
-        stand(runs.client, run_id, *how, again=runs.again)
-    return RunIds(comparison_id, models)
+    comparison_id = _finish(runs, comparison, evaluation.comparison)
+    for model, run_id in run_ids.items():
+        log_standing(
+            runs.client,
+            run_id,
+            contents[model],
+            evaluation.standings[model],
+            comparison_id,
+            refills=runs.refills,
+        )
+    return RunIds(comparison_id, run_ids)
 
 
-def _log_model(runs: Runs, place: Place, content: RunContent, training: Run | None) -> str:
-    """The id of the run that holds the model's results."""
+def _log_model(runs: Runs, location: RunLocation, content: RunContent, training: Run | None) -> str:
+    """Return the id of the run that has the model's results."""
     if training is None:
-        return _finish(runs, runs.begun(content, place), content)
-    trained = training.info
+        return _finish(runs, runs.begin(content, location), content)
+    info = training.info
     if content.training and content.training.attach == "child":
-        below = Place(trained.experiment_id, trained.run_id)
-        return _finish(runs, runs.begun(content, below), content)
-    is_new = attached(runs.client, training, content, again=runs.again)
-    print_line(f"{content.name}: {'attached to' if is_new else 'already in'} run {trained.run_id}")
-    return str(trained.run_id)
+        child = RunLocation(info.experiment_id, info.run_id)
+        return _finish(runs, runs.begin(content, child), content)
+    is_new = log_on_training_run(runs.client, training, content, refills=runs.refills)
+    print_line(f"{content.name}: {'attached to' if is_new else 'already in'} run {info.run_id}")
+    return str(info.run_id)
 
 
-def _finish(runs: Runs, found: Run, content: RunContent) -> str:
-    run_id = str(found.info.run_id)
-    if is_finished(found) and runs.again:
-        fill(runs.client, found, content)
+def _finish(runs: Runs, run: Run, content: RunContent) -> str:
+    run_id = str(run.info.run_id)
+    if is_finished(run) and runs.refills:
+        fill(runs.client, run, content)
         print_line(f"{content.name}: complete, run {run_id}")
-    elif is_finished(found):
+    elif is_finished(run):
         print_line(f"{content.name}: already there, run {run_id}")
     else:
-        runs.finished(found, content)
+        runs.finish(run, content)
         print_line(f"{content.name}: logged as run {run_id}")
     return run_id
+
+
+def log_status(params: Params) -> str:
+    """Return one line on what the receipt says was logged."""
+    receipt = read_receipt(params)
+    if receipt is None:
+        return f"not logged: run `dvc repro`, or `{LOG_AGAIN}` if it failed there"
+    server = f"MLflow at {receipt['tracking_uri']}"
+    if not receipt.get("logged"):
+        return f"not logged: {server} {receipt.get('reason', '')}; run `{LOG_AGAIN}`"
+    if receipt["comparison"] != evaluation_runs(params).comparison.fingerprint:
+        return "not logged: the results here are not those that were logged last; run `dvc repro`"
+    database = Tracking(params.mlflow.tracking_uri).database
+    if database is not None and not database.exists():
+        return f"not logged: {database.name} is gone since; run `{LOG_AGAIN}`, which makes it anew and tells DVC"
+    models = len(receipt["fingerprints"])
+    return f"logged: {models} models, experiment {receipt['experiment']}, {server}"
+
+
+def _refuse_stale_results() -> None:
+    """Refuse results that are out of date; the stage `log` itself may be."""
+    if not Path("dvc.yaml").is_file():
+        return
+    stale = set(json.loads(_run_dvc("status", "--with-deps", "--json", STAGE))) - {STAGE}
+    if stale:
+        names = ", ".join(sorted(stale))
+        problem = f"params.yaml, data or code have changed since the results were made: {names}"
+        raise refuse("results", problem, "run `dvc repro`, which also logs them")
+
+
+def _run_dvc(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "dvc", *arguments], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        message = " ".join(done.stderr.split())
+        raise refuse(
+            f"dvc {arguments[0]}", f"failed: {message}", f"fix that, then run `{LOG_AGAIN}`"
+        )
+    return done.stdout

@@ -1,7 +1,8 @@
-"""What one MLflow run holds, its fingerprint, and the names of metrics in MLflow."""
+"""Content of an MLflow run, its fingerprint, and the names of metrics in MLflow."""
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -73,13 +74,15 @@ Json = dict[str, Any]
 
 
 class Point(NamedTuple):
+    """A value of a metric at a step."""
+
     key: str
     value: float
     step: int
 
 
 class DataFile(NamedTuple):
-    """A data set of a run; `schema` and `profile` as MLflow writes them, None where nothing is known of the file."""
+    """A data set of a run; `schema` and `profile` are JSON as MLflow writes it, None if they are not known."""
 
     name: str
     path: str
@@ -89,12 +92,14 @@ class DataFile(NamedTuple):
 
 
 class Artifact(NamedTuple):
+    """A file, and its folder in the run; "" is the root."""
+
     file: Path
-    folder: str  # inside the run; empty for its root
+    folder: str
 
 
-class Training(NamedTuple):
-    """The run that trained the model, and how the evaluation is attached to it: `metrics` or `child`."""
+class TrainingRun(NamedTuple):
+    """The run that trained a model, and how the evaluation is attached to it: `metrics` or `child`."""
 
     run_id: str
     attach: str
@@ -111,89 +116,120 @@ class RunContent:
     datasets: tuple[DataFile, ...]
     artifacts: tuple[Artifact, ...]
     texts: Mapping[str, str] = field(default_factory=dict)  # further artifacts: name -> text
-    training: Training | None = None
+    training: TrainingRun | None = None
 
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 over everything that is logged."""
-        return fingerprint_of({**vars(self), "artifacts": hashes(self.artifacts)})
+        return fingerprint_of({**vars(self), "artifacts": artifact_hashes(self.artifacts)})
 
 
-def hashes(artifacts: Iterable[Artifact]) -> dict[str, str]:
-    """Files count by their bytes, not by where they are."""
-    return {f"{folder}/{file.name}": _sha256(file) for file, folder in artifacts}
+def artifact_hashes(artifacts: Iterable[Artifact]) -> dict[str, str]:
+    """Return path in the run -> SHA-256; where the files are does not matter."""
+    return {
+        f"{folder}/{file.name}": hashlib.sha256(file.read_bytes()).hexdigest()
+        for file, folder in artifacts
+    }
 
 
 def fingerprint_of(content: Json) -> str:
+    """Return the SHA-256 of a content as JSON."""
     text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def existing(file: Path) -> Path:
+def existing_file(file: Path) -> Path:
+    """Return the file; raise InputError if it is missing."""
     if not file.is_file():
         raise refuse(str(file), "there is no such file", "run `dvc repro`, which makes it")
     return file
 
 
-def _sha256(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+@dataclass(frozen=True)
+class Standing:
+    """How a model compares: differences to the baseline, adjusted p-values and verdicts.
+
+    Attributes
+    ----------
+    points : dict
+        Key -> value; NaN if the comparison has no number.
+    artifacts : tuple of Artifact
+        The report, if the model is logged on the run that trained it, or on a child of that.
+    """
+
+    points: Mapping[str, float]
+    tags: Mapping[str, str]
+    artifacts: tuple[Artifact, ...] = ()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over everything that is logged."""
+        points = {key: None if math.isnan(value) else value for key, value in self.points.items()}
+        files = artifact_hashes(self.artifacts)
+        return fingerprint_of({"points": points, "tags": self.tags, "artifacts": files})
 
 
 JsonMapping = Mapping[str, Any]
 _TYPES = {"text": "string", "integer": "long"}
-_LONGEST = 36
+MAX_DIGEST = 36  # characters that MLflow takes
 
 
 def data_files(inputs: JsonMapping, quality: JsonMapping, model: str) -> tuple[DataFile, ...]:
-    """The files behind the run of a model.
+    """Return the data sets of a model's run.
 
     Parameters
     ----------
-    inputs  : name -> path and md5, or etag of what lies in an object store
-    quality : what was found in the tables: of each model under its name, of the truth under `truth`
+    inputs : dict
+        Role -> path, and md5 or the ETag of an object store.
+    quality : dict
+        Counts of the tables: model -> those of its lists, "truth" -> those of the ground truth.
     """
     lists = quality.get(model)
     truth = quality.get("truth")
     if truth and lists and "fold" in lists:
         truth = truth["folds"][lists["fold"]]
-    found = {"truth": truth, "lists": lists}
+    counts = {"truth": truth, "lists": lists}
     return tuple(
-        DataFile(name, source["path"], _digest(source), *_described(name, found.get(name)))
+        DataFile(
+            name, source["path"], _digest(source), *_schema_and_profile(name, counts.get(name))
+        )
         for name, source in inputs.items()
     )
 
 
 def _digest(source: JsonMapping) -> str:
-    """The md5; of what lies in an object store its etag, of which MLflow takes no more than so many characters."""
+    """Return the md5, or the ETag of an object store, hashed if it is too long for MLflow."""
     etag = str(source.get("etag", ""))
-    if len(etag) > _LONGEST:
+    if len(etag) > MAX_DIGEST:
         etag = hashlib.md5(etag.encode(), usedforsecurity=False).hexdigest()
     return source["md5"] or etag
 
 
-def _described(name: str, found: JsonMapping | None) -> tuple[str, str] | tuple[None, None]:
-    if not found:
+def _schema_and_profile(
+    name: str, counts: JsonMapping | None
+) -> tuple[str, str] | tuple[None, None]:
+    if not counts:
         return None, None
     columns = [
-        {"type": kind, "name": column, "required": True} for column, kind in _columns(name, found)
+        {"type": kind, "name": column, "required": True} for column, kind in _columns(name, counts)
     ]
-    users = found["users"]
+    users = counts["users"]
     profile = {
-        "num_rows": found["rows"],
-        "num_elements": found["rows"] * len(columns),
+        "num_rows": counts["rows"],
+        "num_elements": counts["rows"] * len(columns),
         "num_users": users if isinstance(users, int) else users["in_lists"],
-        "num_items": found["items"],
+        "num_items": counts["items"],
     }
     return json.dumps({"mlflow_colspec": columns}), json.dumps(profile)
 
 
-def _columns(name: str, found: JsonMapping) -> Iterator[tuple[str, str]]:
-    """What Concord reads of the table, under its own names of columns."""
-    yield "user", _TYPES[found["user_type"]]
-    yield "item", _TYPES[found["item_type"]]
+def _columns(name: str, counts: JsonMapping) -> Iterator[tuple[str, str]]:
+    """Yield the columns that Concord reads, under its own names, and their types."""
+    yield "user", _TYPES[counts["user_type"]]
+    yield "item", _TYPES[counts["item_type"]]
     if name == "lists":
         yield "rank", "long"
-    if found.get("has_scores"):
+    if counts.get("has_scores"):
         yield "score", "double"
-    if found.get("grades"):
+    if counts.get("grades"):
         yield "grade", "double"

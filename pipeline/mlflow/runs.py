@@ -1,4 +1,4 @@
-"""Runs in MLflow: each is found again by its fingerprint; how models compare is written onto them."""
+"""Runs in MLflow: each is found by its fingerprint; how its model compares is logged on it."""
 
 from __future__ import annotations
 
@@ -9,144 +9,140 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from concord.metrics_core.files import is_remote, parse_address
-from concord.pipeline.mlflow.client import single_try
-from concord.pipeline.mlflow.model_content import Standing
-from concord.pipeline.mlflow.run_content import Artifact, RunContent
+from concord.pipeline.mlflow.client import without_retries
+from concord.pipeline.mlflow.run_content import Artifact, RunContent, Standing
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import DatasetInput, Run
 
 
-def circumstances(generated: Iterable[str]) -> dict[str, str]:
-    """Tags for the user, the code's version and DVC's experiment, as far as each is known.
+def source_tags(generated: Iterable[str]) -> dict[str, str]:
+    """Return tags for the user, the code's version and DVC's experiment, as far as each is known.
 
     Parameters
     ----------
-    generated : paths that the pipeline itself writes; they do not make the code dirty
+    generated : iterable of str
+        Paths that the pipeline itself writes; they do not make the code dirty.
     """
     tags = {
         "mlflow.source.name": "concord",
         "mlflow.source.type": "LOCAL",
-        **_user(),
-        **_git(generated),
     }
-    experiment = os.environ.get("DVC_EXP_NAME")
-    return tags if not experiment else {**tags, "dvc.exp_name": experiment}
+    with suppress(KeyError, OSError):  # a container's user may have no name
+        tags["mlflow.user"] = getpass.getuser()
+    if commit := _run_git("rev-parse", "HEAD"):
+        tags["mlflow.source.git.commit"] = commit
+        paths = [".", *(f":(exclude){path}" for path in generated)]
+        changes = _run_git("status", "--porcelain", "--untracked-files=no", "--", *paths)
+        if changes is not None:
+            tags["concord.git_dirty"] = "true" if changes else "false"
+    if experiment := os.environ.get("DVC_EXP_NAME"):
+        tags["dvc.exp_name"] = experiment
+    return tags
 
 
-def _user() -> dict[str, str]:
-    try:
-        return {"mlflow.user": getpass.getuser()}
-    except (KeyError, OSError):  # a container's user may have no name
-        return {}
-
-
-def _git(generated: Iterable[str]) -> dict[str, str]:
-    commit = _ask_git("rev-parse", "HEAD")
-    if commit is None:
-        return {}
-    others = ["--untracked-files=no", "--", ".", *(f":(exclude){path}" for path in generated)]
-    changed = _ask_git("status", "--porcelain", *others)
-    dirty = {} if changed is None else {"concord.git_dirty": "true" if changed else "false"}
-    return {"mlflow.source.git.commit": commit, **dirty}
-
-
-def _ask_git(*arguments: str) -> str | None:
-    """Git's answer, or None without git, without a repository or without a commit."""
+def _run_git(*arguments: str) -> str | None:
+    """Return git's output; None without git, a repository or a commit."""
     git = shutil.which("git")
     if git is None:
         return None
-    answer = subprocess.run([git, *arguments], capture_output=True, text=True, check=False)
-    return answer.stdout.strip() if answer.returncode == 0 else None
+    done = subprocess.run([git, *arguments], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
 FINGERPRINT = "concord.fingerprint"
 PARENT = "mlflow.parentRunId"
-FOLDER = "concord"  # for artifacts, among those of a training
+FOLDER = "concord"  # of artifacts, in a training run
 
 
-class Place(NamedTuple):
-    """Where a run belongs: its experiment, and the run above it."""
+class RunLocation(NamedTuple):
+    """The ids of a run's experiment and of its parent run."""
 
     experiment: str
     parent: str | None = None
 
 
 class Runs:
-    """Runs that are begun, filled and finished; the same content never twice.
+    """Runs that are begun, filled and finished; the same content is never logged twice.
 
-    `again`: finished runs are filled once more, since somebody may have deleted what was in them.
+    `refills`: finished runs are filled again, as somebody may have deleted what was in them.
     """
 
     def __init__(
-        self, client: MlflowClient, circumstances: Mapping[str, str], *, again: bool = False
+        self, client: MlflowClient, tags: Mapping[str, str], *, refills: bool = False
     ) -> None:
         self.client = client
-        self.again = again
-        self._circumstances = circumstances
+        self.refills = refills
+        self._tags = tags
         self._open: list[str] = []
 
-    def begun(self, content: RunContent, place: Place) -> Run:
-        """The run with this content: a finished one before one that is not, before a new one."""
-        run = self._known(content, place) or self._created(content, place)
+    def begin(self, content: RunContent, location: RunLocation) -> Run:
+        """Return the run with this content: a finished one, else an unfinished one, else a new one."""
+        run = self._find(content, location) or self._create(content, location)
         if not is_finished(run):
             self._open.append(run.info.run_id)
         return run
 
-    def finished(self, run: Run, content: RunContent) -> None:
-        """Fills the run, again if need be, and finishes it."""
+    def finish(self, run: Run, content: RunContent) -> None:
+        """Fill and finish a run; what an interrupted try has logged is not logged twice."""
         fill(self.client, run, content)
         self.client.set_terminated(run.info.run_id)
         self._open.remove(run.info.run_id)
 
     @contextmanager
-    def ended_if_interrupted(self) -> Iterator[None]:
-        """No run is left as if it were still running; the next time completes it all the same."""
+    def end_if_interrupted(self) -> Iterator[None]:
+        """End open runs if the block is interrupted; the next try completes them all the same."""
         try:
             yield
         except BaseException as error:
             status = "KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED"
-            with suppress(Exception), single_try(seconds=1):  # the error itself says more
+            with suppress(Exception), without_retries(seconds=1):  # the error itself says more
                 for run_id in self._open:
                     self.client.set_terminated(run_id, status)
             raise
 
-    def _known(self, content: RunContent, place: Place) -> Run | None:
-        wanted = f"tags.`{FINGERPRINT}` = '{content.fingerprint}'"
-        found = self.client.search_runs([place.experiment], wanted)
-        in_place = [run for run in found if run.data.tags.get(PARENT) == place.parent]
-        return min(in_place, key=lambda run: not is_finished(run), default=None)
+    def _find(self, content: RunContent, location: RunLocation) -> Run | None:
+        query = f"tags.`{FINGERPRINT}` = '{content.fingerprint}'"
+        runs = [
+            run
+            for run in self.client.search_runs([location.experiment], query)
+            if run.data.tags.get(PARENT) == location.parent
+        ]
+        return next(filter(is_finished, runs), runs[0] if runs else None)
 
-    def _created(self, content: RunContent, place: Place) -> Run:
-        """Asked for once: where the answer is lost, MLflow may have made the run all the same."""
+    def _create(self, content: RunContent, location: RunLocation) -> Run:
+        """Create a run by a single request: if the answer is lost, MLflow may have created it."""
         from mlflow import MlflowException
 
-        above = {PARENT: place.parent} if place.parent else {}
-        tags = {FINGERPRINT: content.fingerprint, **content.tags, **above, **self._circumstances}
+        parent = {PARENT: location.parent} if location.parent else {}
+        tags = {FINGERPRINT: content.fingerprint, **content.tags, **parent, **self._tags}
         try:
-            with single_try():
-                return self.client.create_run(place.experiment, run_name=content.name, tags=tags)
+            with without_retries():
+                return self.client.create_run(location.experiment, run_name=content.name, tags=tags)
         except MlflowException:
-            made = self._known(content, place)
-            if made is None:
+            run = self._find(content, location)
+            if run is None:
                 raise
-            return made
+            return run
 
 
 def is_finished(run: Run) -> bool:
+    """True if the run has ended and was not interrupted."""
     return bool(run.info.status == "FINISHED")
 
 
 def fill(client: MlflowClient, run: Run, content: RunContent) -> None:
-    """MLflow drops a point whose name, value, step and time it has already, so the time of every point
-    is the start of the run.
+    """Log the content of a run.
+
+    The time of every point is the start of the run: MLflow drops points whose key, value, step and time it has.
     """
     from mlflow.entities import Metric, Param, RunTag
 
@@ -159,26 +155,29 @@ def fill(client: MlflowClient, run: Run, content: RunContent) -> None:
         [Param(key, value) for key, value in content.params.items()],
         [RunTag(key, content.tags[key]) for key in sorted(missing)],
     )
-    client.log_inputs(run_id, datasets(content))
-    upload_all(client, run_id, content.artifacts, content.texts)
+    client.log_inputs(run_id, dataset_inputs(content))
+    log_artifacts(client, run_id, content.artifacts, content.texts)
 
 
-def datasets(content: RunContent) -> list[DatasetInput]:
+def dataset_inputs(content: RunContent) -> list[DatasetInput]:
+    """Return the data sets of a run as MLflow logs them."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
     purpose = [InputTag("mlflow.data.context", "evaluation")]
     return [
-        DatasetInput(Dataset(name, md5, _lies_in(path), json.dumps({"uri": path}), *known), purpose)
+        DatasetInput(
+            Dataset(name, md5, _source_type(path), json.dumps({"uri": path}), *known), purpose
+        )
         for name, path, md5, *known in content.datasets
     ]
 
 
-def _lies_in(path: str) -> str:
-    """MLflow's word for where a data set lies."""
+def _source_type(path: str) -> str:
+    """Return MLflow's name for the kind of store that holds a data set."""
     return parse_address(path).store if is_remote(path) else "local"
 
 
-def upload_all(
+def log_artifacts(
     client: MlflowClient,
     run_id: str,
     artifacts: Iterable[Artifact],
@@ -186,77 +185,89 @@ def upload_all(
     *,
     folder: str = "",
 ) -> None:
-    """Into the folder of the run: `FOLDER` among the artifacts of a training, else its root."""
+    """Log files and texts below a folder of the run; "" is its root."""
     for file, below in artifacts:
-        where = "/".join(filter(None, (folder, below)))
-        _upload(file.name, partial(client.log_artifact, run_id, str(file), where or None))
+        path = "/".join(filter(None, (folder, below)))
+        with _named_error(file.name):
+            client.log_artifact(run_id, str(file), path or None)
     for name, text in (texts or {}).items():
-        where = "/".join(filter(None, (folder, name)))
-        _upload(name, partial(client.log_text, run_id, text, where))
+        with _named_error(name):
+            client.log_text(run_id, text, "/".join(filter(None, (folder, name))))
 
 
-def _upload(name: str, send: Callable[[], None]) -> None:
-    """Where artifacts lie is the choice of a server, and so are the errors that its library raises."""
+@contextmanager
+def _named_error(name: str) -> Iterator[None]:
+    """Name the artifact in an error; the server chooses the store, whose library raises errors of its own."""
     from mlflow import MlflowException
 
     try:
-        send()
+        yield
     except Exception as error:
         raise MlflowException(f"artifact {name}: {error}") from error
 
 
-COMPARISON = "concord.comparison"  # the id of the run of the comparison that the standing is of
-STANDING = "concord.standing"  # its fingerprint, and the time of its points
+COMPARISON = "concord.comparison"  # the id of the run of the comparison
+STANDING = "concord.standing"  # the fingerprint of the standing, and the time of its points
 
 
-def stand(
+def log_standing(
     client: MlflowClient,
     run_id: str,
     content: RunContent,
     standing: Standing,
     comparison_id: str,
     *,
-    again: bool = False,
+    refills: bool = False,
 ) -> None:
-    """Brings the run up to the standing, unless it is and not asked for `again`.
+    """Log how a model compares; nothing if the run has it and `refills` is false.
 
-    A number that the run shows already is not written anew, so that a standing that was interrupted leaves one point
-    a comparison. A point that no longer holds is followed by NaN, since MLflow deletes none.
+    A number that the run shows already is not logged again, so that an interrupted try leaves one point for each
+    comparison. A point that is no longer valid is followed by NaN, as MLflow deletes no points.
     """
     from mlflow.entities import Metric, RunTag
 
     data = client.get_run(run_id).data
-    known, _, last = data.tags.get(STANDING, "").partition(" ")
-    if (known, data.tags.get(COMPARISON)) == (standing.fingerprint, comparison_id) and not again:
+    logged, _, _ = data.tags.get(STANDING, "").partition(" ")
+    if (logged, data.tags.get(COMPARISON)) == (standing.fingerprint, comparison_id) and not refills:
         return
-    last_time = int(last) if last.isdecimal() else 0
-    is_same = known == standing.fingerprint and last_time
-    when = last_time if is_same else max(int(time.time() * 1000), last_time + 1)
-    shown = _history(client, run_id, standing) if again else data.metrics
+    timestamp = next_timestamp(data.tags.get(STANDING, ""), standing.fingerprint)
+    values = _last_values(client, run_id, standing) if refills else data.metrics
     changed = {
         key: value
         for key, value in standing.points.items()
-        if not _same(shown.get(key, math.nan), value)
+        if not np.array_equal(values.get(key, math.nan), value, equal_nan=True)
     }
-    on_training = content.training is not None and content.training.run_id == run_id
-    upload_all(client, run_id, standing.artifacts, folder=FOLDER if on_training else "")
-    mark = {COMPARISON: comparison_id, STANDING: f"{standing.fingerprint} {when}"}
+    is_training = content.training is not None and content.training.run_id == run_id
+    log_artifacts(client, run_id, standing.artifacts, folder=FOLDER if is_training else "")
+    state = {COMPARISON: comparison_id, STANDING: f"{standing.fingerprint} {timestamp}"}
     client.log_batch(
         run_id,
-        metrics=[Metric(key, value, when, 0) for key, value in changed.items()],
-        tags=[RunTag(name, value) for name, value in {**standing.tags, **mark}.items()],
+        metrics=[Metric(key, value, timestamp, 0) for key, value in changed.items()],
+        tags=[RunTag(name, value) for name, value in {**standing.tags, **state}.items()],
     )
 
 
-def _history(client: MlflowClient, run_id: str, standing: Standing) -> dict[str, float]:
-    """The last value of each point; what MLflow shows may outlive points that somebody deleted."""
-    found = {key: client.get_metric_history(run_id, key) for key in standing.points}
+def next_timestamp(tag: str, fingerprint: str) -> int:
+    """Return the time of the points of a content in milliseconds.
+
+    Parameters
+    ----------
+    tag : str
+        Fingerprint and time of what was logged last. The time is kept if it was the same content, whose logging was
+        interrupted; otherwise a later one is returned, so that MLflow shows the new values.
+    """
+    last_fingerprint, _, last = tag.partition(" ")
+    last_time = int(last) if last.isdecimal() else 0
+    if last_fingerprint == fingerprint and last_time:
+        return last_time
+    return max(int(time.time() * 1000), last_time + 1)
+
+
+def _last_values(client: MlflowClient, run_id: str, standing: Standing) -> dict[str, float]:
+    """Return the last value of each point; MLflow may show values whose points were deleted."""
+    histories = {key: client.get_metric_history(run_id, key) for key in standing.points}
     return {
         key: max(points, key=lambda point: point.timestamp).value
-        for key, points in found.items()
+        for key, points in histories.items()
         if points
     }
-
-
-def _same(shown: float, value: float) -> bool:
-    return shown == value or (math.isnan(shown) and math.isnan(value))

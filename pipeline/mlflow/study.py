@@ -1,4 +1,4 @@
-"""A study -> MLflow, once: a run for it, and one below it for each data set."""
+"""Log a study to MLflow, once: a run, and a child run for each data set."""
 
 from __future__ import annotations
 
@@ -8,40 +8,48 @@ from pathlib import Path
 from typing import NamedTuple
 
 from concord.metrics_core.results.study import Study
-from concord.pipeline.mlflow.client import experiment_id, opened
-from concord.pipeline.mlflow.run_content import Artifact, Point, RunContent, existing, study_key
-from concord.pipeline.mlflow.runs import Place, Runs, circumstances, is_finished
-from concord.pipeline.mlflow.store import Tracking
+from concord.pipeline.mlflow.client import Tracking, experiment_id, open_client
+from concord.pipeline.mlflow.run_content import (
+    Artifact,
+    Point,
+    RunContent,
+    existing_file,
+    study_key,
+)
+from concord.pipeline.mlflow.runs import RunLocation, Runs, is_finished, source_tags
 from concord.pipeline.running.messages import print_line
 from concord.reports.text.study import certainty_sentence, winner_sentence
 
 FILES = ("report.html", "study.json")
 
 
-class StudyContents(NamedTuple):
-    """What is to be logged: the study, and its data sets in their order."""
+class StudyRuns(NamedTuple):
+    """Content of the runs of a study and of its data sets."""
 
     study: RunContent
     datasets: tuple[RunContent, ...]
 
 
-def study_contents(
-    study: Study, folder: Path, logged: Mapping[str, Mapping[str, str]]
-) -> StudyContents:
-    """From the study and the files that it was written to.
+def study_runs(study: Study, folder: Path, run_tags: Mapping[str, Mapping[str, str]]) -> StudyRuns:
+    """Return the content of all runs.
 
     Parameters
     ----------
-    logged : data set -> tags that name the runs of its own evaluation, where they are known
+    folder : Path
+        Where report and results of the study are.
+    run_tags : dict
+        Data set -> tags that name the run of its own comparison, if it is known.
     """
     winners = {f"concord.winner.{study_key(a.label)}": ", ".join(a.winners) for a in study.answers}
-    sure = {f"concord.sure.{study_key(a.label)}": str(a.is_sure).lower() for a in study.answers}
+    certainty = {
+        f"concord.sure.{study_key(a.label)}": str(a.is_sure).lower() for a in study.answers
+    }
     note = "\n\n".join(
         f"{winner_sentence(study, a)} {certainty_sentence(study, a)}" for a in study.answers
     )
     parent = RunContent(
         name=study.title,
-        points=tuple(_over_datasets(study)),
+        points=tuple(_study_points(study)),
         params={
             "datasets": ", ".join(each.name for each in study.datasets),
             "models": ", ".join(study.models),
@@ -50,18 +58,18 @@ def study_contents(
             "confidence": str(study.confidence),
             "preset": study.conventions.preset,
         },
-        tags={"concord.kind": "study", **winners, **sure, "mlflow.note.content": note},
+        tags={"concord.kind": "study", **winners, **certainty, "mlflow.note.content": note},
         datasets=(),
-        artifacts=tuple(Artifact(existing(folder / name), "") for name in FILES),
+        artifacts=tuple(Artifact(existing_file(folder / name), "") for name in FILES),
     )  # fmt: skip
-    own = [_of_dataset(study, each.name, parent, logged) for each in study.datasets]
-    return StudyContents(parent, tuple(own))
+    datasets = [_dataset_run(study, each.name, parent, run_tags) for each in study.datasets]
+    return StudyRuns(parent, tuple(datasets))
 
 
-def tags_of_runs(receipt: Path) -> dict[str, str]:
-    """The run of a project's comparison, where its `runs.json` names it."""
+def comparison_run_tags(file: Path) -> dict[str, str]:
+    """Return tags that name the run of a project's comparison; none if its `runs.json` does not name it."""
     try:
-        content = json.loads(receipt.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
         return {
             "concord.comparison_run": str(content["comparison"]),
             "concord.comparison_uri": str(content["tracking_uri"]),
@@ -70,7 +78,7 @@ def tags_of_runs(receipt: Path) -> dict[str, str]:
         return {}
 
 
-def _over_datasets(study: Study) -> Iterator[Point]:
+def _study_points(study: Study) -> Iterator[Point]:
     for row in study.ways:
         if row.value is not None:
             yield Point(f"{row.way}/{study_key(row.label)}.{row.model}", row.value, 0)
@@ -86,11 +94,11 @@ def _over_datasets(study: Study) -> Iterator[Point]:
             yield Point(f"friedman_p/{study_key(test.label)}", test.p, 0)
 
 
-def _of_dataset(
-    study: Study, name: str, parent: RunContent, logged: Mapping[str, Mapping[str, str]]
+def _dataset_run(
+    study: Study, name: str, parent: RunContent, run_tags: Mapping[str, Mapping[str, str]]
 ) -> RunContent:
     cells = [cell for cell in study.cells if cell.dataset == name]
-    (about,) = [each for each in study.datasets if each.name == name]
+    (dataset,) = [each for each in study.datasets if each.name == name]
     points = [
         Point(f"{part}/{study_key(cell.label)}.{cell.model}", value, 0)
         for cell in cells
@@ -100,54 +108,52 @@ def _of_dataset(
     return RunContent(
         name=name,
         points=tuple(points),
-        params={"project": about.source, "title": about.title, "n_users": str(about.n_users)},
+        params={
+            "project": dataset.source,
+            "title": dataset.title,
+            "n_users": str(dataset.n_users),
+        },
         tags={
             "concord.kind": "study data set",
             "concord.study": parent.fingerprint,
-            **logged.get(name, {}),
+            **run_tags.get(name, {}),
         },
         datasets=(),
         artifacts=(),
     )
 
 
-class Where(NamedTuple):
-    """A server or database of MLflow, and an experiment there."""
+def log_study(content: StudyRuns, *, uri: str, experiment: str, folder: Path) -> str:
+    """Log a study and return the id of its run; runs with the same content are found by their fingerprint.
 
-    tracking_uri: str
-    experiment: str
-
-
-def log_study(what: StudyContents, where: Where, written: Path) -> str:
-    """The id of the study's run; runs that hold the same already are found again by their fingerprint.
+    Parameters
+    ----------
+    uri, experiment : str
+        The address of MLflow, and the name of an experiment there.
+    folder : Path
+        Where the results of the study are; they do not make the code dirty.
 
     Raises
     ------
-    TrackingError : MLflow cannot be reached, or refuses
+    TrackingError
+        MLflow cannot be reached, or refuses.
     """
-    tracking = Tracking(where.tracking_uri, again="concord study", file="study.yaml")
-    with tracking.ready(), opened(tracking) as client:
-        place = Place(experiment_id(client, where.experiment, tracking.artifacts))
-        runs = Runs(client, circumstances([str(written)]))
-        with runs.ended_if_interrupted():
-            parent = runs.begun(what.study, place)
-            below = Place(place.experiment, parent.info.run_id)
-            is_new = [_logged(runs, content, below) for content in what.datasets]
+    tracking = Tracking(uri, retry_command="concord study", file="study.yaml")
+    with tracking.locked(), open_client(tracking) as client:
+        location = RunLocation(experiment_id(client, experiment, tracking.artifact_location))
+        runs = Runs(client, source_tags([str(folder)]))
+        with runs.end_if_interrupted():
+            parent = runs.begin(content.study, location)
+            is_new = not is_finished(parent)
+            for dataset in content.datasets:
+                child = RunLocation(location.experiment, parent.info.run_id)
+                run = runs.begin(dataset, child)
+                if not is_finished(run):
+                    runs.finish(run, dataset)
+                    is_new = True
             if not is_finished(parent):
-                runs.finished(parent, what.study)
-                is_new.append(True)
+                runs.finish(parent, content.study)
     run_id = str(parent.info.run_id)
-    print_line(
-        f"{what.study.name}: {'logged as' if any(is_new) else 'already there,'} run {run_id}"
-    )
-    print_line(f"to look: {tracking.to_look}")
+    print_line(f"{content.study.name}: {'logged as' if is_new else 'already there,'} run {run_id}")
+    print_line(f"to look: {tracking.view_hint}")
     return run_id
-
-
-def _logged(runs: Runs, content: RunContent, place: Place) -> bool:
-    """Is it new?"""
-    run = runs.begun(content, place)
-    if is_finished(run):
-        return False
-    runs.finished(run, content)
-    return True

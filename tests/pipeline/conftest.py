@@ -4,14 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from concord.pipeline.mlflow.client import opened
-from concord.pipeline.mlflow.store import Tracking
+from concord.pipeline.mlflow.client import Tracking, open_client
 from tests.pipeline.dvc.revisions import history_project
 from tests.project import made_once
 
 
 def store_with_tables(folder: Path) -> None:
-    with opened(Tracking(f"sqlite:///{folder}/mlflow.db")) as client:
+    with open_client(Tracking(f"sqlite:///{folder}/mlflow.db")) as client:
         client.search_experiments()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from mlflow import MlflowClient
 
-from concord.pipeline.mlflow.store import Tracking
+from concord.pipeline.mlflow.client import Tracking
 from concord.pipeline.running.failures import without_credentials
 from tests.pipeline.mlflow.log_project import free_port, write_project
 from tests.project import ROOT, attempt
@@ -83,7 +83,7 @@ def test_a_refused_params_file_keeps_its_secrets(tmp_path: Path) -> None:
 def test_a_password_of_any_signs_is_cut_from_the_address(password: str) -> None:
     tracking = Tracking(f"postgresql://ann:{password}@host/db?password={password}")
 
-    assert tracking.shown == "postgresql://host/db"
+    assert tracking.safe_uri == "postgresql://host/db"
     assert password not in str(tracking.error(OSError(f"no way to {tracking.uri}, ann:{password}")))
 
 

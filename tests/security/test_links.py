@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from concord.pipeline.mlflow.store import Tracking
+from concord.pipeline.mlflow.client import Tracking
 from concord.pipeline.running.outputs import spill_folder
 
 PRECIOUS = "somebody's thesis\n"
@@ -44,7 +44,7 @@ def test_a_link_beside_a_shared_database_empties_no_file(tmp_path: Path, victim:
     database = tmp_path / "mlflow.db"
     with closing(sqlite3.connect(database)):
         (tmp_path / "mlflow.db.lock").symlink_to(victim)
-    with Tracking(f"sqlite:///{database}").ready():
+    with Tracking(f"sqlite:///{database}").locked():
         pass
 
     assert victim.read_text() == PRECIOUS

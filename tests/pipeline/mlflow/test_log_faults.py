@@ -12,11 +12,10 @@ from uuid import uuid4
 import pytest
 from mlflow import MlflowClient
 
-from concord.pipeline.mlflow.client import RETRIES, TIMEOUT, experiment_id
-from concord.pipeline.mlflow.comparison_content import contents
+from concord.pipeline.mlflow.client import RETRIES, TIMEOUT, TrackingError, experiment_id
+from concord.pipeline.mlflow.evaluation_runs import evaluation_runs
 from concord.pipeline.mlflow.log import log
-from concord.pipeline.mlflow.runs import Place, Runs
-from concord.pipeline.mlflow.store import TrackingError
+from concord.pipeline.mlflow.runs import RunLocation, Runs
 from tests.pipeline.mlflow.log_project import free_port, params_of, write_project
 from tests.pipeline.mlflow.mlflow_server import (
     BATCH,
@@ -232,9 +231,9 @@ def test_a_server_takes_the_same_runs_once_and_completes_what_was_interrupted(
     params = params_of(server_project)
     experiment = params.mlflow.experiment
     interrupted = client_interrupted_at("log_inputs", server.address)
-    runs, als = Runs(interrupted, {}), contents(params).models[1]
+    runs, als = Runs(interrupted, {}), evaluation_runs(params).models[1]
     with pytest.raises(KeyboardInterrupt):
-        runs.finished(runs.begun(als, Place(experiment_id(interrupted, experiment, None))), als)
+        runs.finish(runs.begin(als, RunLocation(experiment_id(interrupted, experiment, None))), als)
     for _ in range(2):
         log(params)
     client = MlflowClient(tracking_uri=server.address)

@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from concord.pipeline.mlflow.store import Tracking, TrackingError
+from concord.pipeline.mlflow.client import Tracking, TrackingError
 from tests.pipeline.mlflow.log_project import ROOT, write_project
 from tests.project import run_stages
 
@@ -23,8 +23,8 @@ def test_a_relative_database_lies_in_the_root_of_the_project_even_in_an_experime
     monkeypatch.setenv("DVC_ROOT", str(tmp_path / "project"))
     tracking = Tracking("sqlite:///mlflow.db?timeout=9")
 
-    assert tracking.resolved == f"sqlite:///{tmp_path}/project/mlflow.db?timeout=9"
-    assert tracking.artifacts == (tmp_path / "project/mlruns").as_uri()
+    assert tracking.resolved_uri == f"sqlite:///{tmp_path}/project/mlflow.db?timeout=9"
+    assert tracking.artifact_location == (tmp_path / "project/mlruns").as_uri()
 
 
 def test_without_dvc_a_relative_database_lies_in_the_working_directory(
@@ -41,12 +41,12 @@ def test_without_dvc_a_relative_database_lies_in_the_working_directory(
 def test_a_database_that_stays_in_use_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("concord.pipeline.mlflow.store.BUSY_FOR", 0.2)
+    monkeypatch.setattr("concord.pipeline.mlflow.client.BUSY_FOR", 0.2)
     with closing(sqlite3.connect(tmp_path / "mlflow.db")) as other:
         other.execute("BEGIN EXCLUSIVE")
         with (
             pytest.raises(TrackingError, match="is in use by another process") as refused,
-            Tracking(f"sqlite:///{tmp_path}/mlflow.db").ready(),
+            Tracking(f"sqlite:///{tmp_path}/mlflow.db").locked(),
         ):
             pass
 
@@ -89,7 +89,7 @@ def test_a_database_that_is_in_use_is_waited_for(tmp_path: Path) -> None:
         releasing = Thread(target=let_go)
         releasing.start()
         started = time.monotonic()
-        with tracking.ready():
+        with tracking.locked():
             waited = time.monotonic() - started
         releasing.join()
 
@@ -104,7 +104,7 @@ def test_one_at_a_time_holds_a_database_and_no_lock_is_left(tmp_path: Path) -> N
 
     def hold() -> None:
         for _ in range(20):
-            with tracking.ready():
+            with tracking.locked():
                 inside.append(1)
                 most.append(len(inside))
                 time.sleep(0.001)
@@ -150,11 +150,11 @@ def test_how_to_look_at_the_runs_is_a_command_that_is_there(
     monkeypatch.chdir(tmp_path)
     local, other = Tracking("sqlite:///mlflow.db"), Tracking("sqlite:///my runs.db?timeout=9")
     command = "mlflow ui --backend-store-uri"
-    assert local.to_look == f"{command} sqlite:///mlflow.db"
+    assert local.view_hint == f"{command} sqlite:///mlflow.db"
     (tmp_path / "Makefile").write_text("all:\n\techo the user's own\n")
-    assert local.to_look == f"{command} sqlite:///mlflow.db"
-    assert other.to_look == f"{command} 'sqlite:///my runs.db?timeout=9'"
+    assert local.view_hint == f"{command} sqlite:///mlflow.db"
+    assert other.view_hint == f"{command} 'sqlite:///my runs.db?timeout=9'"
     (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
-    assert local.to_look == "make ui"
-    assert other.to_look.startswith(command)
-    assert Tracking("http://ann:s3cret@h:1").to_look == "http://h:1"
+    assert local.view_hint == "make ui"
+    assert other.view_hint.startswith(command)
+    assert Tracking("http://ann:s3cret@h:1").view_hint == "http://h:1"

@@ -1,0 +1,321 @@
+"""Content of all runs of an evaluation: one for each model, and one of the comparison with the report."""
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from concord.metrics_core.files import content_id, load_json
+from concord.metrics_core.metrics.label import Label, canonical_label, parse
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference, or_nan
+from concord.metrics_core.results.stored import read_comparison
+from concord.pipeline.mlflow.run_content import (
+    Artifact,
+    Json,
+    Point,
+    RunContent,
+    Standing,
+    TrainingRun,
+    curve_key,
+    data_files,
+    difference_key,
+    existing_file,
+    interval_key,
+    leader_key,
+    metric_key,
+    p_key,
+    tag_key,
+)
+from concord.pipeline.mlflow.training_runs import TRAINING_RUN, training_run_ids
+from concord.pipeline.params.model import Params
+from concord.pipeline.params.result_files import ModelFiles
+from concord.pipeline.running.outputs import RERUN_FIX
+
+JsonMapping = Mapping[str, Any]
+MAX_NOTE = 7000  # characters; MLflow cuts a tag at 8,000 silently
+
+
+def model_note(users: JsonMapping, *, of_requests: bool = False) -> str:
+    """Return the description of a model's run; how the model compares is not in it, as it may change."""
+    missing = users["without_list"]
+    without = f", {missing:,} of them without a list" if missing else ""
+    return (
+        f"{users['evaluated']:,} {'requests' if of_requests else 'users'}{without}.\n"
+        "How it compares with other models: `report.html` under Artifacts of the run `comparison` "
+        "whose id is the tag `concord.comparison`."
+    )
+
+
+def comparison_note(comparison: Comparison) -> str:
+    """Return the description of the comparison's run: verdicts on the primary metrics, model by model."""
+    baseline, lines = comparison.baseline, []
+    if comparison.replicates is not None:
+        answers = [f"- {answer}" for answer in comparison.replicate_answers]
+        lines += ["\nWould it hold if the models were trained again?\n", *answers]
+    pairs = [pair for pair in comparison.primary_pairs if pair.vs_baseline]
+    for model in dict.fromkeys(pair.a for pair in pairs):
+        lines.append(f"\n**{model}** against the baseline **{baseline}**:\n")
+        lines += [
+            f"- {pair.label}: {pair.verdict.replace('_', ' ')}{_numbers(pair, comparison.confidence)}"
+            for pair in pairs
+            if pair.a == model
+        ]
+    ends = accumulate(len(line) + 1 for line in lines)
+    in_note = [line for line, end in zip(lines, ends, strict=True) if end < MAX_NOTE]
+    more = ["\n…"] if len(in_note) < len(lines) else []
+    report = "\nThe comparison of all models: `report.html` under Artifacts."
+    return "\n".join([f"**{baseline}** is the baseline.", *in_note, *more, report])
+
+
+def _numbers(pair: Difference, confidence: float) -> str:
+    """Return means, difference and interval; empty if the comparison has none, for example with too few users."""
+    if pair.difference is None:
+        return ""
+    text = f"; {pair.mean_a:.4f} against {pair.mean_b:.4f}, difference {pair.difference:+.4f}"
+    if pair.ci_low is None or pair.ci_high is None:
+        return text
+    return f"{text} ({100 * confidence:g} % interval {pair.ci_low:+.4f} to {pair.ci_high:+.4f})"
+
+
+CONVENTIONS = "conventions.yaml"
+COMPARISON = "comparison"  # the name of the run of all models
+
+
+def model_run(
+    params: Params, model: str, quality: Mapping[str, Any], training_run: str | None
+) -> RunContent:
+    """Return the run of a model, from its results on disk.
+
+    Parameters
+    ----------
+    quality : dict
+        Counts of the tables of all models and of the ground truth.
+    training_run : str or None
+        The id of the run that trained the model.
+
+    Raises
+    ------
+    InputError
+        A result is missing.
+    """
+    files = ModelFiles.of_model(params.results, model)
+    summary = load_json(files.summary, RERUN_FIX)
+    means = {parse(label): value for label, value in load_json(files.metrics, RERUN_FIX).items()}
+    primary = [canonical_label(label) for label in params.comparison.primary]
+    points = [*_scalars(means), *_curves(means), *_intervals(summary["metrics"], primary)]
+    return RunContent(
+        name=model,
+        points=tuple(point for point in points if math.isfinite(point.value)),
+        params=_params(params, model),
+        tags={
+            "concord.kind": "model",
+            **_tags(summary),
+            **({TRAINING_RUN: training_run} if training_run else {}),
+            "mlflow.note.content": model_note(
+                summary["users"], of_requests="unit_mean" in summary["conventions"]
+            ),
+        },
+        datasets=data_files(summary["inputs"], quality, model),
+        artifacts=(Artifact(files.metrics, "metrics"),),
+        texts={CONVENTIONS: conventions_text(summary["conventions"])},
+        training=TrainingRun(training_run, params.mlflow.attach) if training_run else None,
+    )
+
+
+def _scalars(means: Mapping[Label, float | None]) -> Iterator[Point]:
+    """Yield means at step 0, so that MLflow draws bars."""
+    for label, mean in means.items():
+        yield Point(metric_key(label), float(or_nan(mean)), 0)
+
+
+def _curves(means: Mapping[Label, float | None]) -> Iterator[Point]:
+    """Yield means with k as the step, so that MLflow draws the models over k; a single cutoff is no curve."""
+    counts = Counter(curve_key(label) for label in means if label.k is not None)
+    for label, mean in means.items():
+        if label.k is not None and counts[curve_key(label)] > 1:
+            yield Point(curve_key(label), float(or_nan(mean)), label.k)
+
+
+def _intervals(metrics: Mapping[str, Json], primary: list[str]) -> Iterator[Point]:
+    """Yield intervals of the primary labels only: MLflow draws a chart for each key."""
+    for text in primary:
+        for part in ("ci_low", "ci_high", "n_undefined"):
+            yield Point(interval_key(parse(text), part), float(or_nan(metrics[text][part])), 0)
+
+
+def _params(params: Params, model: str) -> dict[str, str]:
+    return {
+        "model": model,
+        "lists": params.models[model].path,
+        "truth": params.data.truth.path,
+        "metrics": ", ".join(params.evaluation.metrics),
+        "ks": ", ".join(str(k) for k in sorted(params.evaluation.ks)),
+        "preset": params.pinned.preset,
+        "primary": ", ".join(params.comparison.primary),
+        "confidence": str(params.comparison.confidence),
+    }
+
+
+def _tags(summary: Json) -> dict[str, str]:
+    return {
+        "concord.conventions": summary["fingerprint"],
+        "concord.version": summary["versions"]["concord-eval"],
+        **{
+            f"concord.{name}_{'sha256' if source['sha256'] else 'etag'}": str(content_id(source))
+            for name, source in summary["inputs"].items()
+        },
+    }
+
+
+def conventions_text(conventions: Mapping[str, Any]) -> str:
+    """Return the conventions as in params.yaml; JSON is YAML."""
+    lines = [
+        f"  {name}: {json.dumps(value, ensure_ascii=False)}" for name, value in conventions.items()
+    ]
+    return "\n".join(["conventions:", *lines, ""])
+
+
+def standing(comparison: Comparison, lists: str, artifacts: tuple[Artifact, ...] = ()) -> Standing:
+    """Return how the model of these lists compares; replicates of a model compare as one."""
+    points, tags = {}, {}
+    model = comparison.lists[lists]
+    for text in comparison.primary:
+        label, pair = parse(text), comparison.difference(model, comparison.baseline, text)
+        points[difference_key(label)], points[p_key(label)] = _difference_and_p(pair)
+        tags[tag_key("verdict", label)] = _verdict(comparison, model, pair)
+    rank = comparison.ranked.index(model) + 1
+    tags |= {
+        "concord.baseline": comparison.baseline,
+        "concord.place": f"{rank} of {len(comparison.models)}",
+        **({} if model == lists else {"concord.replicate_of": model}),
+    }
+    return Standing(points, tags, artifacts)
+
+
+def leader_points(comparison: Comparison) -> Iterator[Point]:
+    """Yield mean and difference of the best model on each primary metric, under keys that runs of models do not have."""
+    for text in comparison.primary:
+        label, leader = parse(text), _leader(comparison, text)
+        pair = comparison.difference(leader, comparison.baseline, text)
+        yield Point(leader_key(label), or_nan(comparison.score(leader, text).mean), 0)
+        difference, p_adjusted = _difference_and_p(pair)
+        yield Point(leader_key(label, "difference"), difference, 0)
+        yield Point(leader_key(label, "p_adjusted"), p_adjusted, 0)
+        if trained := comparison.retrained(leader, comparison.baseline, text):
+            yield Point(leader_key(label, "trained_low"), or_nan(trained.ci_low), 0)
+            yield Point(leader_key(label, "trained_high"), or_nan(trained.ci_high), 0)
+
+
+def leader_tags(comparison: Comparison) -> dict[str, str]:
+    """Return tags: the best model on each primary metric, and the verdict on it."""
+    tags = {}
+    for text in comparison.primary:
+        label, leader = parse(text), _leader(comparison, text)
+        pair = comparison.difference(leader, comparison.baseline, text)
+        tags[tag_key("leader", label)] = leader
+        tags[tag_key("verdict", label)] = _verdict(comparison, leader, pair)
+        if trained := comparison.retrained(leader, comparison.baseline, text):
+            tags[tag_key("trained_verdict", label)] = trained.verdict
+    return tags
+
+
+def _leader(comparison: Comparison, label: str) -> str:
+    """Return the best model on a metric; the first of those with the same mean, or if no model has one."""
+    return next(iter(comparison.leaders(label)), comparison.models[0])
+
+
+def _verdict(comparison: Comparison, model: str, pair: Difference | None) -> str:
+    if model == comparison.baseline:
+        return "baseline"
+    return pair.verdict if pair else "not_compared"
+
+
+def _difference_and_p(pair: Difference | None) -> tuple[float, float]:
+    """Return the difference and the adjusted p-value; NaN if there is none."""
+    if pair is None:
+        return math.nan, math.nan
+    return or_nan(pair.difference), or_nan(pair.p_adjusted)
+
+
+class EvaluationRuns(NamedTuple):
+    """Content of the runs of models in the order of params.yaml, and of their comparison.
+
+    Attributes
+    ----------
+    standings : dict
+        Model -> how it compares.
+    ranked : tuple of str
+        The models, best first.
+    """
+
+    models: tuple[RunContent, ...]
+    comparison: RunContent
+    standings: Mapping[str, Standing]
+    ranked: tuple[str, ...]
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """Model -> fingerprint of its run."""
+        return {content.name: content.fingerprint for content in self.models}
+
+
+def evaluation_runs(params: Params) -> EvaluationRuns:
+    """Return the content of all runs, from the results on disk.
+
+    Raises
+    ------
+    InputError
+        A result is missing, or a file with the id of a training run.
+    """
+    numbers = Path(params.results.comparison) / "comparison.json"
+    comparison = read_comparison(numbers)
+    run_ids = training_run_ids(params)
+    models = tuple(
+        model_run(params, model, comparison.quality, run_ids.get(model)) for model in params.models
+    )
+    page = Path(params.results.report)
+    report = tuple(
+        Artifact(existing_file(page / name), "") for name in ("report.html", "report.md")
+    )
+    standings = {
+        name: standing(comparison, name, report if name in run_ids else ())
+        for name in params.models
+    }
+    files = (*report, Artifact(numbers, ""))
+    ranked = tuple(comparison.ranked_lists)
+    return EvaluationRuns(
+        models, _comparison_run(params, models, comparison, files), standings, ranked
+    )
+
+
+def _comparison_run(
+    params: Params,
+    models: tuple[RunContent, ...],
+    comparison: Comparison,
+    files: tuple[Artifact, ...],
+) -> RunContent:
+    fingerprints = " ".join(content.fingerprint for content in models)
+    return RunContent(
+        name=COMPARISON,
+        points=tuple(p for p in leader_points(comparison) if math.isfinite(p.value)),
+        params={
+            "models": ", ".join(params.models),
+            "baseline": params.comparison.baseline,
+            "primary": ", ".join(params.comparison.primary),
+            "confidence": str(params.comparison.confidence),
+            "preset": params.pinned.preset,
+        },
+        tags={
+            "concord.kind": "comparison",
+            "concord.models": hashlib.sha256(fingerprints.encode()).hexdigest(),
+            **leader_tags(comparison),
+            "mlflow.note.content": comparison_note(comparison),
+        },
+        datasets=(),
+        artifacts=files,
+    )

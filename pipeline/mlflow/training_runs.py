@@ -1,0 +1,215 @@
+"""Runs that trained the models: their ids, from params.yaml or files of the training, and evaluations logged on them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
+from concord.metrics_core.files import open_file
+from concord.metrics_core.results.words import listed
+from concord.pipeline.mlflow.client import Tracking
+from concord.pipeline.mlflow.run_content import RunContent
+from concord.pipeline.mlflow.runs import (
+    FINGERPRINT,
+    FOLDER,
+    dataset_inputs,
+    log_artifacts,
+    next_timestamp,
+)
+from concord.pipeline.params.model import PARAMS, Params, RunIdFile
+from concord.pipeline.params.paths import check_inside
+from concord.pipeline.running.messages import LOG
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+    from mlflow.entities import Run
+
+TRAINING_RUN = "concord.training_run"  # tag: the id of the run that trained the model
+MAX_BYTES = 1_000_000
+MAX_ID = 250  # characters
+_WRITE = "let the training write the id of its MLflow run there, and run `dvc repro`"
+
+
+def training_run_ids(params: Params) -> dict[str, str]:
+    """Return model -> id of its training run, for the models that name one.
+
+    Raises
+    ------
+    InputError
+        A file holds no id, or two models share one although metrics are logged on the run; all problems at once.
+    """
+    run_ids: dict[str, str] = {}
+    problems: list[Problem] = []
+    for model, entry in params.models.items():
+        source = entry.training_run_id
+        if source is None:
+            continue
+        try:
+            run_id = source if isinstance(source, str) else _read_id(params, model, source)
+        except InputError as error:
+            problems += error.problems
+            continue
+        if params.mlflow.attach == "metrics":
+            problems += _shared_id_problems(model, run_id, run_ids)
+        run_ids[model] = run_id
+    raise_problems(problems)
+    return run_ids
+
+
+def _read_id(params: Params, model: str, source: RunIdFile) -> str:
+    file, key = Path(source.file), f"models.{model}.training_run_id"
+    check_inside(key, file, allow_outside=params.input.allow_outside, part="file")
+    text = _read_text(file, key)
+    if source.key is not None:
+        return _check_id(_value_at_key(text, source, key), f"{file}: {source.key}")
+    if text.lstrip().startswith(("{", "[")):
+        problem = f"holds JSON, and `{key}` names no key of it"
+        raise refuse(str(file), problem, f"add `key:` to {key} in {PARAMS}")
+    return _check_id(text, str(file))
+
+
+def _read_text(file: Path, key: str) -> str:
+    if file.is_dir():
+        raise refuse(str(file), "is a folder", f"name a file in {key}.file")
+    try:
+        with open_file(file, _WRITE) as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise refuse(str(file), f"there is no such file, and {key} reads it", _WRITE) from None
+    except OSError as error:
+        raise refuse(str(file), f"cannot be read: {error.strerror}", _WRITE) from None
+    if len(content) > MAX_BYTES:
+        raise refuse(str(file), f"has more than {MAX_BYTES:,} bytes", _WRITE)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise refuse(str(file), "is no text in UTF-8", _WRITE) from None
+    if "\0" in text:
+        raise refuse(str(file), "is no text: it holds a NUL", _WRITE)
+    return text
+
+
+def _value_at_key(text: str, source: RunIdFile, location: str) -> Any:
+    """Return the value at a key, whose dots lead into mappings; a name that has dots itself takes precedence."""
+    key = str(source.key)
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        fix = f"write JSON, or remove {location}.key to read the whole text"
+        raise refuse(source.file, f"is not valid JSON: {error}", fix) from None
+    for value in _values_at(content, key.split(".")):
+        return value
+    known = ", ".join(map(str, content)) if isinstance(content, dict) else ""
+    holds = f"; it holds {known[:200]}" if known else ""
+    raise refuse(source.file, f"has no key {key!r}{holds}", f"correct {location}.key in {PARAMS}")
+
+
+def _values_at(content: Any, parts: list[str]) -> Iterator[Any]:
+    """Yield the values of every reading of a dotted key, those of the longest names first."""
+    if not parts:
+        yield content
+    if not isinstance(content, dict):
+        return
+    for end in range(len(parts), 0, -1):
+        name = ".".join(parts[:end])
+        if name in content:
+            yield from _values_at(content[name], parts[end:])
+
+
+def _check_id(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        text = json.dumps(value, ensure_ascii=False)[:60]
+        raise refuse(where, f"is {text}, which is no text", _WRITE)
+    run_id = value.strip()
+    if not run_id:
+        raise refuse(where, "is empty", _WRITE)
+    if len(run_id.splitlines()) > 1:
+        raise refuse(where, f"has {len(run_id.splitlines())} lines, not one", _WRITE)
+    if len(run_id) > MAX_ID or not run_id.isprintable():
+        raise refuse(where, f"is no id of a run: {run_id[:60]!r}", _WRITE)
+    return run_id
+
+
+def _shared_id_problems(model: str, run_id: str, run_ids: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield a problem if two models share a training run: metrics of the second would hide those of the first."""
+    for other, known in run_ids.items():
+        if known == run_id:
+            problem = f"{run_id!r} is the training run of {other} too"
+            fix = "name another run, or set `mlflow.attach: child`"
+            yield Problem(f"{PARAMS}: models.{model}.training_run_id", problem, fix)
+
+
+EVALUATED = "concord.evaluated"  # tag: fingerprint and time of the last evaluation
+_UNKNOWN_RUN = {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"}
+
+
+def find_training_runs(
+    client: MlflowClient, models: Iterable[RunContent], tracking: Tracking
+) -> dict[str, Run]:
+    """Return the run that trained each model; warn of runs that MLflow does not know or that are deleted.
+
+    A training often logs into a database of one machine, whereas git carries the ids to all.
+    """
+    runs: dict[str, Run] = {}
+    missing = []
+    for content in models:
+        if content.training is not None:
+            if run := _active_run(client, content.training.run_id):
+                runs[content.name] = run
+            else:
+                missing.append(content.name)
+    if missing:
+        LOG.warning(
+            "warning: MLflow at %s has no active training run of %s: each has a run of its own, with the id"
+            " as the tag %s. To attach them, let training and evaluation share one MLflow (mlflow.tracking_uri),"
+            " or restore deleted runs (`mlflow runs restore`); then `%s`",
+            tracking.safe_uri,
+            listed(missing),
+            TRAINING_RUN,
+            tracking.retry_command,
+        )
+    return runs
+
+
+def log_on_training_run(
+    client: MlflowClient, training: Run, content: RunContent, *, refills: bool = False
+) -> bool:
+    """Log an evaluation on a training run, unless it has it and `refills` is false; return True if it was logged.
+
+    Status and end time of the run stay. Parameters become tags, as a parameter of MLflow cannot be changed.
+    """
+    from mlflow.entities import Metric, RunTag
+
+    run_id, tags = training.info.run_id, training.data.tags
+    if tags.get(FINGERPRINT) == content.fingerprint and not refills:
+        return False
+    timestamp = next_timestamp(tags.get(EVALUATED, ""), content.fingerprint)
+    new_tags = {
+        **{f"concord.param.{name}": value for name, value in content.params.items()},
+        **{name: tag for name, tag in content.tags.items() if not name.startswith("mlflow.")},
+    }
+    client.set_tag(run_id, EVALUATED, f"{content.fingerprint} {timestamp}")
+    client.log_batch(
+        run_id,
+        metrics=[Metric(key, value, timestamp, step) for key, value, step in content.points],
+        tags=[RunTag(name, value) for name, value in new_tags.items()],
+    )
+    client.log_inputs(run_id, dataset_inputs(content))
+    log_artifacts(client, run_id, content.artifacts, content.texts, folder=FOLDER)
+    client.set_tag(run_id, FINGERPRINT, content.fingerprint)
+    return True
+
+
+def _active_run(client: MlflowClient, run_id: str) -> Run | None:
+    from mlflow import MlflowException
+
+    try:
+        run = client.get_run(run_id)
+    except MlflowException as error:
+        if error.error_code in _UNKNOWN_RUN:
+            return None
+        raise
+    return run if run.info.lifecycle_stage == "active" else None
