@@ -27,11 +27,10 @@ from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
 from concord.pipeline.dvc.gate import decide_gate
 from concord.pipeline.dvc.git import run_git
 from concord.pipeline.dvc.revision import RevisionResults, load_revision
-from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.yaml_files import read_yaml
 from concord.pipeline.running.messages import LOG
-from concord.pipeline.stages.evaluations import ground_of, read_evaluations
+from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
 from concord.reports.comment import Comment
 
 _HASH_LENGTH = 12  # characters of a commit or a hash that are shown
@@ -91,7 +90,7 @@ def changes_since(params: Params, revision: str) -> RevisionChanges:
     InputError
         There is no such revision, it holds no project, or results are missing here or there.
     """
-    config = config_from_params(params)
+    config = params.comparison_config
     lists, config = read_evaluations(params, config, config.primary)
     models = with_replicates(lists, config)
     with_lists = any(isinstance(each, ByPopularity) for each in config.segments.values())
@@ -101,7 +100,7 @@ def changes_since(params: Params, revision: str) -> RevisionChanges:
         comparable = config.without(mismatch.labels)
         worse: list[Change] = []
         if not refusals:
-            worse = list(_worse_segments(comparable, models, ground_of(params), before))
+            worse = list(_worse_segments(comparable, models, evaluation_data(params), before))
         return RevisionChanges(
             revision=before.name,
             mismatches=refusals,
