@@ -72,9 +72,9 @@ def nested_problems(models: Any) -> Iterator[Problem]:
     """Yield replicates inside an entry of `models`: DVC makes each entry one stage."""
     for name, entry in models.items() if isinstance(models, dict) else []:
         if isinstance(entry, dict) and REPLICATES in entry:
-            what = f"has the key `{REPLICATES}`, and each entry of `models` is the lists of one replicate"
+            problem = f"has the key `{REPLICATES}`, and each entry of `models` is the lists of one replicate"
             fix = f"write `{name}-1: {{path: …}}`, `{name}-2: {{path: …}}`, and `comparison.{REPLICATES}: {{{name}: {name}-*}}`"
-            yield Problem(("models", name), what, fix)
+            yield Problem(("models", name), problem, fix)
 
 
 def section_problems(content: Mapping[str, Any], known: Sequence[Problem]) -> Iterator[Problem]:
@@ -146,7 +146,9 @@ def convention_problems(conventions: dict[str, Any]) -> list[Problem]:
         differing = {} if problems else differences_from_preset(pinned)
     except ConventionError as error:
         problems += error.problems
-    return [Problem(("conventions", *key.split(".")), what, fix) for key, what, fix in problems] + [
+    return [
+        Problem(("conventions", *key.split(".")), problem, fix) for key, problem, fix in problems
+    ] + [
         Problem(
             ("conventions", name),
             f"is {value!r}, but preset {conventions['preset']!r} has {of_preset!r}",
@@ -168,8 +170,8 @@ def _uncomputable_problems(params: Params) -> Iterator[Problem]:
 
 
 def _unit_problems(params: Params) -> Iterator[Problem]:
-    for what, fix in mean_findings(params.data.unit, params.conventions.get("unit_mean")):
-        yield Problem(("conventions", "unit_mean"), what, fix)
+    for problem, fix in mean_findings(params.data.unit, params.conventions.get("unit_mean")):
+        yield Problem(("conventions", "unit_mean"), problem, fix)
 
 
 def _label_problems(params: Params, labels: Sequence[Label]) -> Iterator[Problem]:
@@ -185,11 +187,11 @@ def _label_problems(params: Params, labels: Sequence[Label]) -> Iterator[Problem
 def _undeclared_problems(params: Params) -> Iterator[Problem]:
     """Yield files of metrics whose changes DVC would not notice."""
     for text in params.evaluation.metrics:
-        file, declared = split_file_label(text), params.own_metrics
-        if file is not None and (declared is None or file[0].resolve() != declared.resolve()):
-            what = f"{text!r} names a file that `background.metrics` does not"
+        file, metric_file = split_file_label(text), params.own_metrics
+        if file is not None and (metric_file is None or file[0].resolve() != metric_file.resolve()):
+            problem = f"{text!r} names a file that `background.metrics` does not"
             fix = f"write `background: {{metrics: {{path: {file[0]}}}}}`, so that DVC evaluates again when it changes"
-            yield Problem(_METRICS, what, fix)
+            yield Problem(_METRICS, problem, fix)
 
 
 def _metric_problems(metrics: Sequence[Any]) -> Iterator[Problem]:
@@ -207,16 +209,16 @@ def _expansion_problems(evaluation: Evaluation) -> Iterator[Problem]:
         yield Problem(_METRICS, str(error), "name each metric once")
         return
     if len(labels) > MAX_LABELS:
-        what = f"makes {len(labels):,} labels, metrics times cutoffs"
-        yield Problem(_METRICS, what, f"name metrics and cutoffs for at most {MAX_LABELS:,}")
+        problem = f"makes {len(labels):,} labels, metrics times cutoffs"
+        yield Problem(_METRICS, problem, f"name metrics and cutoffs for at most {MAX_LABELS:,}")
 
 
 def _known_labels(metrics: Sequence[str], ks: Sequence[int]) -> Iterator[Label]:
     """Yield the labels that are named or meant, so that an unknown metric neither hides nor causes other problems."""
     for text in metrics:
-        for meant in (text, similar_label(text)):
+        for spelling in (text, similar_label(text)):
             with suppress(ValueError):
-                yield from expand([meant] if meant else [], set(ks))
+                yield from expand([spelling] if spelling else [], set(ks))
                 break
 
 
@@ -232,8 +234,8 @@ def _column_problems(params: Params, labels: Sequence[Label]) -> Iterator[Proble
         for column in file.columns:
             if column not in known:
                 near = difflib.get_close_matches(column, known, n=1)
-                meant = f"did you mean {near[0]!r}? Else " if near else ""
-                fix = f"{meant}choose one of {', '.join(known)}" if known else "remove it"
+                spelling = f"did you mean {near[0]!r}? Else " if near else ""
+                fix = f"{spelling}choose one of {', '.join(known)}" if known else "remove it"
                 location = ("background", name, "columns", column)
                 yield Problem(location, "is a column that nothing reads", fix)
 
@@ -254,12 +256,12 @@ def _pattern_problems(params: Params) -> Iterator[Problem]:
     for model, lists in params.replicate_names.items():
         if not lists:
             like = [name for name in params.models if name.startswith(model)]
-            what = f"{params.comparison.replicates[model]!r} matches no entry of `models`"
+            problem = f"{params.comparison.replicates[model]!r} matches no entry of `models`"
             fix = (
                 f"`*` stands for the number, as in `{model}-*` for `{model}-1`, `{model}-2`; "
                 f"there is {listed(like or [*params.models])}"
             )
-            yield Problem(("comparison", REPLICATES, model), what, fix)
+            yield Problem(("comparison", REPLICATES, model), problem, fix)
 
 
 def _fold_problems(params: Params) -> Iterator[Problem]:
@@ -267,9 +269,9 @@ def _fold_problems(params: Params) -> Iterator[Problem]:
     folds = params.data.truth.folds
     for number, file in folds.items():
         if Path(file).is_absolute() or ".." in Path(file).parts:
-            what = f"is {file!r}, which leads out of the folder `path`"
+            problem = f"is {file!r}, which leads out of the folder `path`"
             fix = "name a file in it: DVC watches that folder"
-            yield Problem(("data", "truth", "folds", number), what, fix)
+            yield Problem(("data", "truth", "folds", number), problem, fix)
     number_of = {
         name: n for numbered in params.replicate_names.values() for n, name in numbered.items()
     }
@@ -281,8 +283,8 @@ def _fold_problems(params: Params) -> Iterator[Problem]:
             yield Problem(location, f"is {fold}, and the truth has no folds", fix)
         elif n is not None and fold != n:
             has = "is missing" if fold is None else f"is {fold}"
-            what = f"{has}, and the lists are replicate {n} of a model that is trained on folds"
-            yield Problem(location, what, f"write `fold: {n}`")
+            problem = f"{has}, and the lists are replicate {n} of a model that is trained on folds"
+            yield Problem(location, problem, f"write `fold: {n}`")
 
 
 def _rename_problems(params: Params) -> Iterator[Problem]:
@@ -293,11 +295,13 @@ def _rename_problems(params: Params) -> Iterator[Problem]:
             continue
         location = ("models", name, "was")
         if entry.was in params.models:
-            what = f"is {entry.was!r}, which is still a model"
-            yield Problem(location, what, "remove `was`, or rename the model")
+            problem = f"is {entry.was!r}, which is still a model"
+            yield Problem(location, problem, "remove `was`, or rename the model")
         elif entry.was in owners:
-            what = f"is {entry.was!r}, as that of {owners[entry.was]}"
-            yield Problem(location, what, "leave it with the model that continues the former one")
+            problem = f"is {entry.was!r}, as that of {owners[entry.was]}"
+            yield Problem(
+                location, problem, "leave it with the model that continues the former one"
+            )
         owners.setdefault(entry.was, name)
 
 
@@ -309,7 +313,7 @@ def _training_problems(params: Params) -> Iterator[Problem]:
         if not isinstance(run_id, str):
             continue  # ids in files are known when these are read
         if params.mlflow.attach == "metrics" and run_id in owners:
-            what = f"{run_id!r} is the training run of {owners[run_id]} too"
+            problem = f"{run_id!r} is the training run of {owners[run_id]} too"
             fix = "name another run, or set `mlflow.attach: child`"
-            yield Problem(("models", name, "training_run_id"), what, fix)
+            yield Problem(("models", name, "training_run_id"), problem, fix)
         owners[run_id] = name

@@ -27,8 +27,8 @@ _DEEPEST = 3  # folders that are looked into for an evaluation
 
 def repository(folder: Path | None = None) -> Path:
     """Return the root of the DVC repository around a folder (default: the working directory); without one, the folder."""
-    here = (folder or Path.cwd()).resolve()
-    return next((at for at in (here, *here.parents) if (at / ".dvc").is_dir()), here)
+    start = (folder or Path.cwd()).resolve()
+    return next((at for at in (start, *start.parents) if (at / ".dvc").is_dir()), start)
 
 
 def original_repository() -> Path:
@@ -38,8 +38,8 @@ def original_repository() -> Path:
 
 def original_project() -> Path:
     """Return the folder of params.yaml in the original repository: its files outlive an experiment."""
-    here = Path.cwd().resolve()
-    return original_repository() / here.relative_to(repository(here))
+    start = Path.cwd().resolve()
+    return original_repository() / start.relative_to(repository(start))
 
 
 def is_concord_project(folder: Path) -> bool:
@@ -78,15 +78,15 @@ def check_inside(key: str, path: "AnyPath", *, allow_outside: bool, part: str = 
     if allow_outside:
         return
     if not isinstance(path, Path):
-        what = "lies in an object store, which is read with the credentials of whoever runs this"
+        problem = "lies in an object store, which is read with the credentials of whoever runs this"
         fix = f"set `input.allow_outside: true` if that is meant, or copy it into the repository and name it in `{key}.{part}`"
-        raise refuse(str(path), what, fix)
+        raise refuse(str(path), problem, fix)
     problems = []
     for each in (path, *_links(path)):
         if not _is_inside(each):
-            what = f"lies outside the repository{_leads_to(each)}"
+            problem = f"lies outside the repository{_leads_to(each)}"
             fix = f"copy it into the repository and name it in `{key}.{part}`, or set `input.allow_outside: true`"
-            problems.append(Problem(str(each), what, fix))
+            problems.append(Problem(str(each), problem, fix))
     if problems:
         raise InputError(problems)
 
@@ -97,14 +97,16 @@ def result_problems(params: Path, folders: dict[str, str]) -> Iterator[Problem]:
         keys = ("results", key)
         path = params.parent / folder
         if not _is_inside(path, (params.parent,)):
-            what = f"{folder!r} lies outside the project{_leads_to(path)}"
-            yield Problem(keys, what, f"name a folder of the project, such as results/{key}")
+            problem = f"{folder!r} lies outside the project{_leads_to(path)}"
+            yield Problem(keys, problem, f"name a folder of the project, such as results/{key}")
         elif path.resolve() == params.parent.resolve():
             fix = f"name a folder of its own, such as results/{key}"
             yield Problem(keys, f"{folder!r} is the project itself", fix)
         if wild := sorted(set(folder) & set(_GLOB)):
-            what = f"{folder!r} holds {' and '.join(map(repr, wild))}, which stand for other names"
-            yield Problem(keys, what, "use other characters")
+            problem = (
+                f"{folder!r} holds {' and '.join(map(repr, wild))}, which stand for other names"
+            )
+            yield Problem(keys, problem, "use other characters")
 
 
 def _links(path: Path) -> Iterator[Path]:
@@ -148,21 +150,24 @@ def place_problems(params: "Params", root: Path) -> Iterator[Problem]:
     yield from invalid
     if invalid:
         return
-    places = {keys: _real(root, folder) for keys, folder in folders.items()}
-    kept = {keys: _real(root, path) for keys, path in inputs.items() if not is_remote(path)}
+    targets = {keys: _real(root, folder) for keys, folder in folders.items()}
+    in_use = {keys: _real(root, path) for keys, path in inputs.items() if not is_remote(path)}
     if store := _store(params, root):
-        kept["mlflow", "tracking_uri"] = store
-    for keys, place in places.items():
+        in_use["mlflow", "tracking_uri"] = store
+    for keys, target in targets.items():
         fix = f"name a folder of its own, such as results/{keys[1]}"
         yield from (
-            Problem(keys, what, fix) for what in _taken(folders[keys], place, root.resolve())
+            Problem(keys, problem, fix)
+            for problem in _unusable_reasons(folders[keys], target, root.resolve())
         )
-        met = [".".join(other) for other, its in kept.items() if _overlap(place, its)]
-        before = takewhile(keys.__ne__, places)
-        met += [".".join(other) for other in before if _overlap(place, places[other])]
-        if met:
-            more = f" and {len(met) - 1} more" if len(met) > 1 else ""
-            yield Problem(keys, f"{folders[keys]!r} is, holds or lies in `{met[0]}`{more}", fix)
+        overlapping = [".".join(other) for other, its in in_use.items() if _overlap(target, its)]
+        before = takewhile(keys.__ne__, targets)
+        overlapping += [".".join(other) for other in before if _overlap(target, targets[other])]
+        if overlapping:
+            more = f" and {len(overlapping) - 1} more" if len(overlapping) > 1 else ""
+            yield Problem(
+                keys, f"{folders[keys]!r} is, holds or lies in `{overlapping[0]}`{more}", fix
+            )
 
 
 def input_paths(params: "Params") -> Iterator[tuple[Keys, str]]:
@@ -186,16 +191,16 @@ def _path_problems(keys: Keys, path: str) -> Iterator[Problem]:
                 yield Problem(keys, f"{each.where} {each.what}", each.fix)
 
 
-def _taken(folder: str, place: Path, root: Path) -> Iterator[str]:
+def _unusable_reasons(folder: str, target: Path, root: Path) -> Iterator[str]:
     """Yield why a folder of the project cannot hold results."""
-    if not place.is_relative_to(root):
+    if not target.is_relative_to(root):
         return  # a problem of `result_problems`
-    parts = place.relative_to(root).parts
+    parts = target.relative_to(root).parts
     if any(part.startswith(".") for part in parts):
         yield f"{folder!r} is hidden, as folders of git, DVC and other tools are"
     if parts and parts[0].casefold() in MLFLOW:
         yield f"{folder!r} is a folder or file of MLflow"
-    for above in (place, *place.parents):
+    for above in (target, *target.parents):
         if above == root:
             return
         if above.exists() and not above.is_dir():
@@ -214,8 +219,8 @@ def _store(params: "Params", root: Path) -> Path | None:
     elif scheme not in {"sqlite", "file"}:
         return None
     path = path.removeprefix("//")
-    place = _real(root, path.removeprefix("/") if scheme == "sqlite" else path)
-    return None if root.resolve().is_relative_to(place) else place
+    target = _real(root, path.removeprefix("/") if scheme == "sqlite" else path)
+    return None if root.resolve().is_relative_to(target) else target
 
 
 def _real(root: Path, path: str) -> Path:
@@ -237,7 +242,7 @@ _DVC = {"s3": "s3", "gs": "gs", "az": "azure"}  # store -> scheme of DVC, and it
 
 def dvc_problems(params: "Params") -> Iterator[Problem]:
     """Yield schemes that DVC does not know, and plug-ins of DVC that are not installed."""
-    lacking = set()
+    missing = set()
     for keys, path in input_paths(params):
         if not is_remote(path):
             continue
@@ -245,10 +250,10 @@ def dvc_problems(params: "Params") -> Iterator[Problem]:
         known = _DVC[address.store]
         if address.scheme != known:
             where = f"{PARAMS}: {'.'.join(keys)}"
-            what = f"begins with {address.scheme}://, which DVC does not know"
-            yield Problem(where, what, f"write {known}://{address.bucket}/{address.key}")
+            problem = f"begins with {address.scheme}://, which DVC does not know"
+            yield Problem(where, problem, f"write {known}://{address.bucket}/{address.key}")
         elif find_spec(f"dvc_{known}") is None:
-            lacking.add(known)
-    for scheme in sorted(lacking):
-        what = f"is not installed, and DVC watches {scheme}:// by it"
-        yield Problem(f"dvc-{scheme}", what, f"`pip install 'dvc[{scheme}]'`")
+            missing.add(known)
+    for scheme in sorted(missing):
+        problem = f"is not installed, and DVC watches {scheme}:// by it"
+        yield Problem(f"dvc-{scheme}", problem, f"`pip install 'dvc[{scheme}]'`")

@@ -96,9 +96,9 @@ def check_metric_file(params: Params, own_metrics: Path) -> None:
 def _version_problems(made_for: Any) -> Iterator[Problem]:
     """Yield another version: it may compute other numbers, or know other keys."""
     if made_for is not None and made_for != (installed := version("concord-eval")):
-        what = f"was made for Concord {made_for}, and {installed} is installed"
+        problem = f"was made for Concord {made_for}, and {installed} is installed"
         fix = f"`pip install concord-eval=={made_for}`, or `concord init --upgrade`"
-        yield Problem(("concord",), what, fix)
+        yield Problem(("concord",), problem, fix)
 
 
 _TYPES = {

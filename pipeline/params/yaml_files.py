@@ -43,24 +43,24 @@ def load_yaml(text: str, where: str) -> Any:
     except DuplicateKeyError as error:
         raise _duplicate_key_error(error, where) from None
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = f"{where}: line {mark.line + 1}" if mark else where
-        what = f"is not valid YAML: {_message(error)}"
+        position = error.problem_mark or error.context_mark
+        location = f"{where}: line {position.line + 1}" if position else where
+        problem = f"is not valid YAML: {_message(error)}"
         tab = r"character '\t'" in _message(error)
         fix = "indent with spaces, not tabs" if tab else "correct that line"
-        raise refuse(place, what, fix) from None
+        raise refuse(location, problem, fix) from None
     except InputError:
         raise
     except (YAMLError, ValueError) as error:  # a number of a million digits is a ValueError
-        what = f"is not valid YAML: {' '.join(str(error).split())[:300]}"
-        raise refuse(where, what, "correct it") from None
+        problem = f"is not valid YAML: {' '.join(str(error).split())[:300]}"
+        raise refuse(where, problem, "correct it") from None
 
 
 def _duplicate_key_error(error: DuplicateKeyError, where: str) -> InputError:
     line = error.problem_mark.line
-    found = re.search(r'duplicate key "(.*?)" with value', str(error.problem), re.DOTALL)
-    what = f"key {found[1]!r} occurs more than once" if found else "a key occurs more than once"
-    return refuse(f"{where}: line {line + 1}", what, "keep one of them")
+    match = re.search(r'duplicate key "(.*?)" with value', str(error.problem), re.DOTALL)
+    problem = f"key {match[1]!r} occurs more than once" if match else "a key occurs more than once"
+    return refuse(f"{where}: line {line + 1}", problem, "keep one of them")
 
 
 def _message(error: MarkedYAMLError) -> str:
@@ -104,14 +104,14 @@ class _Count:
     def value(self, event: Any, *, opens: bool) -> None:
         tag = None if event.tag is None else str(event.tag)
         if tag is not None and tag not in _PLAIN:
-            what = f"line {event.start_mark.line + 1} has the tag {tag!r}"
-            raise refuse(self._where, what, "write plain values: text, numbers, lists, mappings")
+            problem = f"line {event.start_mark.line + 1} has the tag {tag!r}"
+            raise refuse(self._where, problem, "write plain values: text, numbers, lists, mappings")
         self._add(1)
         if opens:
             self._open.append((event.anchor, self._total - 1))
             if len(self._open) > DEPTH:
-                what = f"line {event.start_mark.line + 1} is nested more than {DEPTH} deep"
-                raise refuse(self._where, what, "write it flat, as the params.yaml of the demo")
+                problem = f"line {event.start_mark.line + 1} is nested more than {DEPTH} deep"
+                raise refuse(self._where, problem, "write it flat, as the params.yaml of the demo")
         elif event.anchor:
             self._size[event.anchor] = 1
 
@@ -122,15 +122,15 @@ class _Count:
 
     def alias(self, event: Any) -> None:
         if any(anchor == event.anchor for anchor, _ in self._open):
-            what = f"line {event.start_mark.line + 1}: *{event.anchor} contains itself"
-            raise refuse(self._where, what, "write the values out")
+            problem = f"line {event.start_mark.line + 1}: *{event.anchor} contains itself"
+            raise refuse(self._where, problem, "write the values out")
         self._add(self._size.get(event.anchor, 1))
 
     def _add(self, values: int) -> None:
         self._total += values
         if self._total > self._most:
-            what = f"holds more than {self._most:,} values, aliases written out"
-            raise refuse(self._where, what, "keep data in files of its own, and name them")
+            problem = f"holds more than {self._most:,} values, aliases written out"
+            raise refuse(self._where, problem, "keep data in files of its own, and name them")
 
 
 @dataclass(frozen=True)
@@ -180,15 +180,15 @@ def read_yaml(path: Path, *, start: str = "start from the params.yaml of the dem
         The file is missing, or is not a mapping in YAML 1.2 and UTF-8.
     """
     if not path.is_file():
-        what = "there is no such file in this folder"
-        raise refuse(str(path), what, run_hint(path.parent))
+        problem = "there is no such file in this folder"
+        raise refuse(str(path), problem, run_hint(path.parent))
     if path.stat().st_size > BYTES:
         raise too_large_error(str(path))
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        what = f"byte {error.start:,} is not UTF-8"
-        raise refuse(str(path), what, "save the file as UTF-8") from None
+        problem = f"byte {error.start:,} is not UTF-8"
+        raise refuse(str(path), problem, "save the file as UTF-8") from None
     content = load_yaml(text, str(path))
     if not isinstance(content, dict):
         raise refuse(str(path), "is not a mapping", start)

@@ -1,4 +1,4 @@
-"""Stage `compare`: users' values and summaries of all models -> comparison.json and its tables."""
+"""Stage `compare`: write comparison.json and its tables from users' values and summaries of all models."""
 
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from concord.pipeline.running.outputs import (
 from concord.pipeline.running.tables import escape_formulas
 from concord.pipeline.stages.evaluations import cases_for_report, evaluation_data, read_evaluations
 
-NAMES_AS_THEY_ARE = {"curves"}  # `dvc plots` reads it
+UNESCAPED = {"curves"}  # `dvc plots` reads it
 
 
 def main() -> str:
@@ -34,7 +34,7 @@ def main() -> str:
 
 
 def compare(params: Params) -> str:
-    """Writes comparison.json, and each of its tables as CSV and parquet; says what was compared."""
+    """Write comparison.json, and each of its tables as CSV and parquet; return what was compared."""
     config = params.comparison_config
     gate_labels = config.gate.labels if config.gate else ()
     lists, config = read_evaluations(params, config, [*config.primary, *gate_labels])
@@ -42,8 +42,8 @@ def compare(params: Params) -> str:
     remove_models(params)
     remove_background(params)
     with Progress("compare", "labels", _labels_read(config)) as progress:
-        told = partial(progress.advance, 1)
-        comparison = compared(ComparisonInput(config, models, evaluation_data(params), told))
+        on_read = partial(progress.advance, 1)
+        comparison = compared(ComparisonInput(config, models, evaluation_data(params), on_read))
     folder = Path(params.results.comparison)
     write_text(folder / "comparison.json", to_json(comparison))
     cases = cases_for_report(params, config, comparison)
@@ -52,15 +52,15 @@ def compare(params: Params) -> str:
     else:
         write_text(folder / CASES, cases_to_json(cases))
     for name, table in exports(comparison).items():
-        shown = table if name in NAMES_AS_THEY_ARE else escape_formulas(table)
-        write_csv(folder / f"{name}.csv", shown)
+        escaped = table if name in UNESCAPED else escape_formulas(table)
+        write_csv(folder / f"{name}.csv", escaped)
         write_parquet(folder / f"{name}.parquet", table)
     print_line(comparison.verdicts[0])
     return f"{len(models)} models, {len(comparison.pairs):,} comparisons"
 
 
 def _labels_read(config: ComparisonConfig) -> int:
-    """Return about how often the values of a label are read: for its differences, and again for a primary one."""
+    """Return about how often values of labels are read: once for differences, again for primary labels."""
     per_user = [label for label in config.labels if not label.metric.of_catalogue]
     panels = panels_of(config.labels, config.primary, config.conventions) if config.panel else {}
     again = len(config.primary) * (1 + len(config.segments))

@@ -46,17 +46,20 @@ from concord.pipeline.running.outputs import (
 )
 from concord.pipeline.running.stage import model_argument, named_argument
 
-_State = Mapping[str, tuple[int, ...] | tuple[int, str]]  # name -> size, and what else tells it
+_State = Mapping[
+    str, tuple[int, ...] | tuple[int, str]
+]  # name -> size, then time and inode, or ETag
 
 
 @contextmanager
 def unchanged(path: AnyPath) -> Iterator[None]:
-    """Refuses, when the block ends, a file or folder that is not what it was when the block began.
+    """Refuse a file or folder that changes during the block.
 
     Raises
     ------
-    InputError : size, time of the last change or identity of a file differs, or the etag of an object; the block's own errors are then
-        consequences, and give way to it
+    InputError
+        Size, modification time or inode of a file differs, or the ETag of an object. It replaces errors of the block,
+        which are consequences of the change.
     """
     before = _state(path)
     try:
@@ -70,20 +73,20 @@ def unchanged(path: AnyPath) -> Iterator[None]:
 
 def _state(path: AnyPath) -> _State:
     if isinstance(path, RemotePath):
-        now = RemotePath(path.address)  # which remembers nothing
+        now = RemotePath(path.address)  # a new one, as states are cached
         return {
             str(at): (each.size, each.etag)
             for at, each in existing_object_states(files_in(now)).items()
         }
     files = [part for part in path.rglob("*") if part.is_file()] if path.is_dir() else [path]
-    found: dict[str, tuple[int, ...]] = {}
+    states: dict[str, tuple[int, ...]] = {}
     for file in files:
         try:
             stat = file.stat()
         except FileNotFoundError:
             continue
-        found[str(file)] = (stat.st_size, stat.st_mtime_ns, stat.st_ino)
-    return found
+        states[str(file)] = (stat.st_size, stat.st_mtime_ns, stat.st_ino)
+    return states
 
 
 def _difference(before: _State, after: _State) -> str:
@@ -94,12 +97,12 @@ def _difference(before: _State, after: _State) -> str:
     if changed[0] not in before:
         return f"{name} appeared while it was read"
     sizes = [before[changed[0]][0], after[changed[0]][0]]
-    how = f" (from {sizes[0]:,} to {sizes[1]:,} bytes)" if sizes[0] != sizes[1] else ""
-    return f"{name} changed while it was read{how}"
+    change = f" (from {sizes[0]:,} to {sizes[1]:,} bytes)" if sizes[0] != sizes[1] else ""
+    return f"{name} changed while it was read{change}"
 
 
 ROW_GROUP = 131_072
-MOST_WAITING = 8  # row groups
+MAX_WAITING = 8  # row groups
 
 
 def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
@@ -131,7 +134,7 @@ def write_rows(path: Path, schema: pa.Schema, rows: Iterable[pa.Table | pa.Recor
     with pq.ParquetWriter(path, schema) as writer, ThreadPoolExecutor(1) as pool:
         for group in _groups(schema, rows):
             waiting.append(pool.submit(writer.write_table, group, row_group_size=ROW_GROUP))
-            if len(waiting) > MOST_WAITING:
+            if len(waiting) > MAX_WAITING:
                 waiting.popleft().result()
         for each in waiting:
             each.result()
@@ -139,18 +142,18 @@ def write_rows(path: Path, schema: pa.Schema, rows: Iterable[pa.Table | pa.Recor
 
 def _groups(schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[pa.Table]:
     """Yield tables of ROW_GROUP rows, the last one shorter; the batches that come in depend on threads."""
-    rest = pa.Table.from_batches([], schema)
+    remaining = pa.Table.from_batches([], schema)
     for part in rows:
         table = part if isinstance(part, pa.Table) else pa.Table.from_batches([part])
-        rest = pa.concat_tables([rest, table])
-        while len(rest) >= ROW_GROUP:
-            yield rest.slice(0, ROW_GROUP).combine_chunks()
-            rest = rest.slice(ROW_GROUP)
-    if len(rest):
-        yield rest.combine_chunks()
+        remaining = pa.concat_tables([remaining, table])
+        while len(remaining) >= ROW_GROUP:
+            yield remaining.slice(0, ROW_GROUP).combine_chunks()
+            remaining = remaining.slice(ROW_GROUP)
+    if len(remaining):
+        yield remaining.combine_chunks()
 
 
-Columns = tuple[tuple[str, ...], tuple[str, ...]]  # must be there, may be there
+Columns = tuple[tuple[str, ...], tuple[str, ...]]  # required, optional
 BACKGROUND: Mapping[str, Columns] = {
     "train": TRAIN_COLUMNS,
     "items": ITEMS_COLUMNS,
@@ -163,7 +166,8 @@ def lists_file(params: Params, model: str) -> InputTable:
 
     Raises
     ------
-    InputError : the file is not there, is empty, lies outside the project, or its format is not known
+    InputError
+        The file is missing, is empty, is outside the repository, or its format is unknown.
     """
     table = _table(params, f"models.{model}", params.models[model], LIST_COLUMNS)
     return table.of_requests(params.data.unit)
@@ -199,13 +203,15 @@ def _table(
     check_inside(key, path, allow_outside=params.input.allow_outside)
     check_path(path, settings)
     form = detect_format(path, entry.format, settings)
-    own = {str(ours): theirs for ours, theirs in entry.columns.items()}
-    shared = {str(o): t for o, t in params.data.columns.items() if o in columns[0] and o not in own}
-    if form == "trec":  # it has no names of columns
-        shared = {}
-    needs, may_have, mapped = resolve_columns(columns, shared | own)
-    settings = ParamsKeys(key, frozenset(shared))
-    return InputTable(str(path), form, needs, may_have, mapped, settings)
+    own_names = {str(column): name for column, name in entry.columns.items()}
+    shared_names = {
+        str(column): name
+        for column, name in params.data.columns.items()
+        if column in columns[0] and column not in own_names and form != "trec"  # has no names
+    }
+    resolved = resolve_columns(columns, shared_names | own_names)
+    settings = ParamsKeys(key, frozenset(shared_names))
+    return InputTable(str(path), form, *resolved, settings)
 
 
 def main() -> str:
@@ -262,10 +268,10 @@ def _load_metrics(params: Params) -> str:
     file, data = Path(params.background["metrics"].path), Path(params.results.data)
     check_metric_file(params, file)
     with unchanged(file):
-        found = {"path": file.as_posix(), "format": "py", **hash_content(file).described()}
+        quality = {"path": file.as_posix(), "format": "py", **hash_content(file).described()}
         lines = file.read_text(encoding="utf-8").splitlines()
     write_parquet(data / "metrics.parquet", pl.DataFrame({"line": lines}))
-    write_json(data / "metrics.json", found | {"rows": len(lines)})
+    write_json(data / "metrics.json", quality | {"rows": len(lines)})
     return in_words(len(lines), "line")
 
 

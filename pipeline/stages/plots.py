@@ -1,4 +1,4 @@
-"""The page that `dvc plots` fills, made by a process of its own: bundling Vega holds Python's lock for more than a second."""
+"""Template of `dvc plots`, rendered by another process: bundling Vega holds Python's lock for more than a second."""
 
 import os
 import subprocess
@@ -10,12 +10,12 @@ from concord.pipeline.running.signals import die_with_parent
 
 
 @contextmanager
-def made_beside() -> Iterator[Callable[[], str]]:
-    """Begins the page; what is yielded waits for it. The process ends with the block, whatever happens."""
-    words = [sys.executable, "-P", "-m", __name__]
-    own = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}  # it finds what this process found
+def render_plots_page() -> Iterator[Callable[[], str]]:
+    """Start to render; yield a function that waits for the page. The process ends with the block, whatever happens."""
+    command = [sys.executable, "-P", "-m", __name__]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=own
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
     ) as process:
         try:
             yield lambda: _page(process)
@@ -24,15 +24,10 @@ def made_beside() -> Iterator[Callable[[], str]]:
 
 
 def _page(process: "subprocess.Popen[bytes]") -> str:
-    """What the process wrote.
-
-    Raises
-    ------
-    RuntimeError : it failed, in its last words
-    """
-    page, said = process.communicate()
+    """Return what the process wrote; raise a RuntimeError with its last line if it failed."""
+    page, errors = process.communicate()
     if process.returncode:
-        last = said.decode(errors="replace").strip().rpartition("\n")[2]
+        last = errors.decode(errors="replace").strip().rpartition("\n")[2]
         msg = f"the page of `dvc plots` was not made: {last or process.returncode}"
         raise RuntimeError(msg)
     return page.decode()

@@ -1,4 +1,4 @@
-"""Stage `report`: the comparison -> one HTML page and its Markdown twin."""
+"""Stage `report`: render the comparison as HTML, Markdown, LaTeX and metrics of DVC."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from concord.pipeline.params.read import read_params
 from concord.pipeline.running.failures import format_bytes
 from concord.pipeline.running.messages import print_line
 from concord.pipeline.running.outputs import prepare_folders, write_json, write_text
-from concord.pipeline.stages.plots import made_beside
+from concord.pipeline.stages.plots import render_plots_page
 from concord.reports.text.tables import primary_metrics
 
 
@@ -19,12 +19,12 @@ def main() -> str:
 
 
 def report(params: Params) -> str:
-    """Writes the page, its Markdown twin, a LaTeX table, the page that `dvc plots` fills and the DVC metrics; says how long it is."""
+    """Write the report in all formats, the template of `dvc plots` and the DVC metrics; return the size of the page."""
     comparison = read_comparison(Path(params.results.comparison) / "comparison.json")
     cases = Path(params.results.comparison) / CASES
     folder = Path(params.results.report)
-    with made_beside() as plots:
-        from concord.reports.latex import render_latex  # while that goes on
+    with render_plots_page() as plots_page:
+        from concord.reports.latex import render_latex  # meanwhile
         from concord.reports.page import render_html, render_markdown
 
         write_text(
@@ -33,7 +33,7 @@ def report(params: Params) -> str:
         )
         write_text(folder / "report.md", render_markdown(comparison))
         write_text(folder / "table.tex", render_latex(comparison))
-        write_text(folder / "plots.html", plots())  # .dvc/config names it
+        write_text(folder / "plots.html", plots_page())  # .dvc/config names it
     write_json(folder / "primary.json", primary_metrics(comparison))
     print_line(f"report: {folder / 'report.html'}")
     return f"a page of {format_bytes((folder / 'report.html').stat().st_size)}"

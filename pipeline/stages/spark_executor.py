@@ -55,21 +55,21 @@ def execute_on_spark(data: ModelData, task: Task, rows_per_partition: int) -> Ge
     plan = Plan(columns, task, scores=True, as_text=as_text, numbers=numbers)
     rows = sum(side.n_rows for side in sides)
     buckets = bucket_count(rows, min(ROWS, rows_per_partition))
-    found = evaluate_buckets(plan, sides, buckets)
+    evaluation = evaluate_buckets(plan, sides, buckets)
     exposures = None
     try:
-        for values in in_order(found, USERS):
+        for values in in_order(evaluation, USERS):
             if exposures is None:
-                exposures = exposures_of(found)
+                exposures = exposures_of(evaluation)
                 yield Part(values, exposures)
             else:
                 yield Part(values, {})
     finally:
-        found.rows.unpersist()
+        evaluation.rows.unpersist()
 
 
 def _session() -> "SparkSession":
-    """The session that is there, or that spark-submit, SPARK_REMOTE or spark-defaults describe, or one of this machine."""
+    """Return the active session, or that of spark-submit, SPARK_REMOTE or spark-defaults, or a local one."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with extra_named():
         from pyspark.sql import SparkSession
@@ -92,7 +92,7 @@ def _read(name: str, path: Path) -> tuple[str, ...]:
 
 
 def _side(session: "SparkSession", name: str, path: Path, *, of_requests: bool) -> BucketTable:
-    """A table; requests stand in the bucket of their user, as the user's rows of the train do."""
+    """Return a table by buckets of users; requests are in the bucket of their user."""
     from pyspark.sql import functions as sf
 
     plain = re.sub(r"[\[\]{}*?\\]", r"\\\g<0>", path.resolve().as_posix())  # to Spark a pattern

@@ -99,10 +99,10 @@ def _parse_columns(columns: Sequence[str]) -> Mapping[str, str | None]:
     """Return the table's name of each column, from options such as `user=userId`."""
     names = {}
     for text in columns:
-        ours, equals, theirs = text.partition("=")
-        if not equals or (not theirs and ours != "grade"):
+        column, equals, name = text.partition("=")
+        if not equals or (not name and column != "grade"):
             raise refuse(f"{PLACE}: --column", f"{text!r} is not a column name", "write it as user=userId")  # fmt: skip
-        names[ours] = theirs or None
+        names[column] = name or None
     return check_columns({INTERACTIONS: names}, {INTERACTIONS: INTERACTIONS})[INTERACTIONS]
 
 

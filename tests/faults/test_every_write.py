@@ -74,7 +74,9 @@ def _failing(number: int, fault: Callable[[], None]) -> Iterator[list[str]]:
 @pytest.fixture(autouse=True)
 def _quick_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing takes a second, and writes nothing."""
-    monkeypatch.setattr("concord.pipeline.stages.report.made_beside", lambda: nullcontext(str))
+    monkeypatch.setattr(
+        "concord.pipeline.stages.report.render_plots_page", lambda: nullcontext(str)
+    )
     for name in ("latex.render_latex", "page.render_markdown", "page.render_html"):
         monkeypatch.setattr(f"concord.reports.{name}", lambda *_: "a page")
 

@@ -13,11 +13,10 @@ import pytest
 from mlflow import MlflowClient
 from mlflow.entities import Run
 
-from concord.pipeline.mlflow.client import experiment_id, opened
-from concord.pipeline.mlflow.comparison_content import contents
+from concord.pipeline.mlflow.client import Tracking, experiment_id, open_client
+from concord.pipeline.mlflow.evaluation_runs import evaluation_runs
 from concord.pipeline.mlflow.log import log
-from concord.pipeline.mlflow.runs import Place, Runs
-from concord.pipeline.mlflow.store import Tracking
+from concord.pipeline.mlflow.runs import RunLocation, Runs
 from concord.pipeline.running.outputs import write_json
 from tests.pipeline.mlflow.log_project import MEANS, params_of, write_project
 from tests.pipeline.mlflow.stores import (
@@ -79,11 +78,11 @@ def test_an_interrupted_run_is_completed_with_one_point_a_step(
     project: Path, client: MlflowClient, step: str
 ) -> None:
     interrupted = client_interrupted_at(step, f"sqlite:///{project}/mlflow.db")
-    position = Place(experiment_id(interrupted, "demo", (project / "mlruns").as_uri()))
-    als = contents(params_of(project)).models[1]
+    position = RunLocation(experiment_id(interrupted, "demo", (project / "mlruns").as_uri()))
+    als = evaluation_runs(params_of(project)).models[1]
     runs = Runs(interrupted, {})
     with pytest.raises(KeyboardInterrupt):
-        runs.finished(runs.begun(als, position), als)
+        runs.finish(runs.begin(als, position), als)
     (begun,) = runs_of(client)["als"]
     log(params_of(project))
 
@@ -110,8 +109,8 @@ def test_three_who_create_the_store_at_once_share_one_experiment(tmp_path: Path)
     tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
 
     def create(_: int) -> str:
-        with tracking.ready(), opened(tracking) as client:
-            return experiment_id(client, "demo", tracking.artifacts)
+        with tracking.locked(), open_client(tracking) as client:
+            return experiment_id(client, "demo", tracking.artifact_location)
 
     with ThreadPoolExecutor(3) as threads:
         ids = list(threads.map(create, range(3)))
@@ -131,8 +130,8 @@ def test_the_receipt_is_the_same_wherever_and_whenever_it_is_written(
         "tracking_uri": "sqlite:///mlflow.db",
         "experiment": "demo",
         "logged": True,
-        "comparison": contents(params_of(project)).comparison.fingerprint,
-        "fingerprints": contents(params_of(project)).fingerprints,
+        "comparison": evaluation_runs(params_of(project)).comparison.fingerprint,
+        "fingerprints": evaluation_runs(params_of(project)).fingerprints,
     }
 
 

@@ -9,10 +9,9 @@ import pytest
 from mlflow import MlflowClient
 
 from concord.metrics_core.errors import InputError
-from concord.pipeline.mlflow.comparison_content import contents
+from concord.pipeline.mlflow.evaluation_runs import evaluation_runs
 from concord.pipeline.mlflow.log import log
-from concord.pipeline.mlflow.training import attached
-from concord.pipeline.mlflow.training_ids import training_ids
+from concord.pipeline.mlflow.training_runs import log_on_training_run, training_run_ids
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json
 from tests.pipeline.mlflow.log_project import MEANS, params_of, write_project
@@ -90,10 +89,10 @@ def test_an_interrupted_attachment_is_completed_with_one_point_a_step(
     client: MlflowClient, trained: str, project: Path, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     params = _params(project, trained, "metrics")
-    als = contents(params).models[1]
+    als = evaluation_runs(params).models[1]
     interrupted = client_interrupted_at(step, f"sqlite:///{project}/mlflow.db")
     with pytest.raises(KeyboardInterrupt):
-        attached(interrupted, client.get_run(trained), als)
+        log_on_training_run(interrupted, client.get_run(trained), als)
     log(params)
     run = client.get_run(trained)
 
@@ -179,7 +178,7 @@ RUN = "2ddc4ecdd06340f683e1ad25ec01c6a9"
 
 
 def _ids(project: Path, selected: Any, **mlflow: Any) -> dict[str, str]:
-    return training_ids(params_of(write_project(project, training={"als": selected}, **mlflow)))
+    return training_run_ids(params_of(write_project(project, training={"als": selected}, **mlflow)))
 
 
 def test_the_whole_text_of_a_file_is_the_id(project: Path) -> None:
@@ -205,8 +204,8 @@ def test_a_key_leads_to_the_id_in_json(project: Path, key: str, content: Any) ->
 
 def test_an_id_from_a_file_is_logged_as_if_it_stood_in_params(project: Path) -> None:
     Path("run.txt").write_text(RUN)
-    read = contents(params_of(write_project(project, training={"als": {"file": "run.txt"}})))
-    selected = contents(params_of(write_project(project, training={"als": RUN})))
+    read = evaluation_runs(params_of(write_project(project, training={"als": {"file": "run.txt"}})))
+    selected = evaluation_runs(params_of(write_project(project, training={"als": RUN})))
 
     assert read.models[1].training == selected.models[1].training
     assert read.fingerprints == selected.fingerprints
@@ -264,7 +263,7 @@ def test_a_file_outside_the_project_is_refused_unless_that_is_allowed(project: P
         "../run.txt: lies outside the repository\n  fix: copy it into the repository and name it in "
         "`models.als.training_run_id.file`, or set `input.allow_outside: true`"
     )
-    assert training_ids(params_of(project)) == {"als": RUN}
+    assert training_run_ids(params_of(project)) == {"als": RUN}
 
 
 def test_two_files_with_one_id_cannot_take_the_metrics_of_two_models(project: Path) -> None:
@@ -272,10 +271,10 @@ def test_two_files_with_one_id_cannot_take_the_metrics_of_two_models(project: Pa
     training = {model: {"file": "run.txt"} for model in ("popularity", "als")}
     params = params_of(write_project(project, training=training, attach="metrics"))
 
-    assert refusal_of(lambda: training_ids(params)).startswith(
+    assert refusal_of(lambda: training_run_ids(params)).startswith(
         f"params.yaml: models.als.training_run_id: '{RUN}' is the training run of popularity too\n"
     )
-    assert training_ids(params_of(write_project(project, training=training))) == {
+    assert training_run_ids(params_of(write_project(project, training=training))) == {
         "popularity": RUN,
         "als": RUN,
     }

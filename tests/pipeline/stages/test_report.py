@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from concord.pipeline.running.outputs import write_json
-from concord.pipeline.stages.plots import made_beside
+from concord.pipeline.stages.plots import render_plots_page
 from tests.pipeline.mlflow.log_project import write_project
 from tests.project import attempt
 from tests.reports.samples import sample
@@ -39,5 +39,8 @@ def test_a_missing_comparison_is_refused_with_exit_2(project: Path) -> None:
 
 def test_a_page_of_plots_that_was_not_made_is_no_report(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with made_beside() as page, pytest.raises(RuntimeError, match="`dvc plots` was not made: 1"):
+    with (
+        render_plots_page() as page,
+        pytest.raises(RuntimeError, match="`dvc plots` was not made: 1"),
+    ):
         page()

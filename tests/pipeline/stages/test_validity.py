@@ -16,11 +16,10 @@ from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.warnings.lists import checked_kinds, evaluation_warnings
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison_parts import Warned
-from concord.pipeline.params.config import config_from_params
 from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.running.connections import read_only_connection
 from concord.pipeline.running.outputs import write_json
-from concord.pipeline.stages.evaluations import ground_of
+from concord.pipeline.stages.evaluations import evaluation_data
 from tests.pipeline.stages.compare_project import params_of
 
 Rows = Sequence[tuple[Any, ...]]
@@ -153,8 +152,8 @@ def _evaluation(
 
 def _warnings(params: Params, **models: dict[str, Any]) -> dict[str, Warned]:
     """Return the warnings on models whose results have these properties, by kind."""
-    config, results = config_from_params(params), {n: _evaluation(**m) for n, m in models.items()}
-    return {row.kind: row for row in evaluation_warnings(config, results, ground_of(params))}
+    config, results = params.comparison_config, {n: _evaluation(**m) for n, m in models.items()}
+    return {row.kind: row for row in evaluation_warnings(config, results, evaluation_data(params))}
 
 
 def _params(
@@ -296,7 +295,7 @@ def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
 def test_only_checks_that_could_be_made_are_listed(tmp_path: Path) -> None:
     def checked(params: Params, **models: dict[str, Any]) -> list[str]:
         results = {name: _evaluation(**changes) for name, changes in models.items()}
-        return checked_kinds(config_from_params(params), results, ground_of(params))
+        return checked_kinds(params.comparison_config, results, evaluation_data(params))
 
     params, with_train, with_items = _params(tmp_path), _with_train(tmp_path), _with_items(tmp_path)
     ranked: dict[str, Any] = {"k": {"in_train": None}, "order": "rank"}
