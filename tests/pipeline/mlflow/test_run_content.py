@@ -13,21 +13,21 @@ from ruamel.yaml import YAML
 
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import Label, parse
-from concord.pipeline.mlflow.comparison_content import contents
+from concord.pipeline.mlflow.evaluation_runs import evaluation_runs
 from concord.pipeline.mlflow.run_content import RunContent, curve_key, metric_key
-from concord.pipeline.mlflow.runs import circumstances
+from concord.pipeline.mlflow.runs import source_tags
 from concord.pipeline.running.outputs import write_json, write_text
 from tests.pipeline.mlflow.log_project import MEANS, params_of, write_project
 from tests.pipeline.refusals import refusal_of
 
 
 def _fingerprints(root: Path) -> dict[str, str]:
-    result = contents(params_of(root))
+    result = evaluation_runs(params_of(root))
     return {**result.fingerprints, "comparison": result.comparison.fingerprint}
 
 
 def _als(root: Path) -> RunContent:
-    return next(each for each in contents(params_of(root)).models if each.name == "als")
+    return next(each for each in evaluation_runs(params_of(root)).models if each.name == "als")
 
 
 def test_the_points_are_scalars_curves_and_the_primary_interval(project: Path) -> None:
@@ -45,7 +45,7 @@ def test_the_points_are_scalars_curves_and_the_primary_interval(project: Path) -
 
 
 def test_a_missing_number_is_left_out(project: Path) -> None:
-    popularity = contents(params_of(project)).models[0]
+    popularity = evaluation_runs(params_of(project)).models[0]
 
     assert "accuracy/rprec" not in {point.key for point in popularity.points}
 
@@ -65,7 +65,7 @@ def test_conventions_are_one_artifact_that_params_yaml_takes_and_a_fingerprint(
 
 
 def test_a_model_describes_itself_and_its_comparison_what_came_out(project: Path) -> None:
-    result = contents(params_of(project))
+    result = evaluation_runs(params_of(project))
     popularity, als = (content.tags["mlflow.note.content"] for content in result.models)
 
     assert als.startswith("1,042 users, 3 of them without a list.\n")
@@ -85,7 +85,7 @@ def test_a_description_of_many_models_fits_into_a_tag(project: Path) -> None:
     row = comparison["differences"][0]
     comparison["differences"] = [{**row, "a": f"model-{n}"} for n in range(60)]
     write_json(file, comparison)
-    note = contents(params_of(project)).comparison.tags["mlflow.note.content"]
+    note = evaluation_runs(params_of(project)).comparison.tags["mlflow.note.content"]
 
     assert "**model-0**" in note
     assert "**model-59**" not in note
@@ -130,7 +130,7 @@ def test_a_training_run_makes_it_another_content(project: Path) -> None:
 def test_a_result_that_is_not_there_is_named(project: Path) -> None:
     (project / "results/report/report.html").unlink()
 
-    assert refusal_of(lambda: contents(params_of(project))) == (
+    assert refusal_of(lambda: evaluation_runs(params_of(project))) == (
         "results/report/report.html: there is no such file\n  fix: run `dvc repro`, which makes it"
     )
 
@@ -141,7 +141,7 @@ def test_without_git_other_circumstances_are_tags(
     monkeypatch.setenv("DVC_EXP_NAME", "wider-lists")
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(project.parent))
 
-    assert circumstances([]) == {
+    assert source_tags([]) == {
         "mlflow.source.name": "concord",
         "mlflow.source.type": "LOCAL",
         "mlflow.user": getpass.getuser(),
@@ -162,9 +162,9 @@ def test_only_what_people_write_makes_the_code_dirty(project: Path) -> None:
     git("commit", "--quiet", "--message", "first")
     write_text(project / "results/metrics/als.json", "{}\n")
 
-    assert circumstances(["results/metrics"])["concord.git_dirty"] == "false"
-    assert circumstances([])["concord.git_dirty"] == "true"
-    assert circumstances([])["mlflow.source.git.commit"] == git("rev-parse", "HEAD")
+    assert source_tags(["results/metrics"])["concord.git_dirty"] == "false"
+    assert source_tags([])["concord.git_dirty"] == "true"
+    assert source_tags([])["mlflow.source.git.commit"] == git("rev-parse", "HEAD")
 
 
 TAKEN_BY_MLFLOW = re.compile(r"^[/\w.\- ]{1,250}$")  # a colon is refused on Windows
