@@ -92,7 +92,7 @@ def _compared(rng: np.random.Generator, trainings: int, failing: bool) -> Iterat
         panel=False,
         resamples=99,
     )
-    told = {who for each in comparison.warnings if each.kind == "outlying_training" for who in each.who}  # fmt: skip
+    told = {model for each in comparison.warnings if each.code == "outlying_training" for model in each.models}  # fmt: skip
     for m, of_model in enumerate(failed):
         pair = comparison.retrained(f"m{m}", "baseline", LABEL)
         assert pair is not None

@@ -173,7 +173,7 @@ class ArgumentNames:
     metrics: ClassVar = "`metrics`"
     segments: ClassVar = "`segments`"
     unit: ClassVar = "`unit`"
-    own_train: ClassVar = "give your own table as `train`, or none"
+    train: ClassVar = "train"
 
     @property
     def path(self) -> str:
@@ -227,7 +227,7 @@ class ParamsKeys:
     metrics: ClassVar = "evaluation.metrics and evaluation.ks"
     segments: ClassVar = "`segments:`"
     unit: ClassVar = "`data.unit`"
-    own_train: ClassVar = "name your own files under `background:`, or write `background: {}`"
+    train: ClassVar = "background"
     order: ClassVar = "set `order: file` if the rows stand in rank order"
 
     @property

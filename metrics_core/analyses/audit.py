@@ -44,17 +44,17 @@ from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.model_result import lists_of
 from concord.metrics_core.evaluation.score import mean_weight
-from concord.metrics_core.evaluation.warnings.base import severity_of_rows
 from concord.metrics_core.evaluation.warnings.data import (
-    born_after,
-    truth_before_train,
-    truth_in_train,
-    unrelated_train,
+    born_after_warning,
+    severity_of_rows,
+    truth_before_train_warning,
+    truth_in_train_warning,
+    unrelated_train_warning,
 )
-from concord.metrics_core.evaluation.warnings.lists import future_items
+from concord.metrics_core.evaluation.warnings.lists import future_items_warning
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results.audit import Audit, AuditCheck, CheckCount
-from concord.metrics_core.results.comparison_parts import Severity, Warned
+from concord.metrics_core.results.comparison_parts import DataWarning, Severity
 
 _TIMES_FIX = "name their columns: `columns={'truth': {'time': …}, 'train': {'time': …}}`"
 _TRAIN_SHARE_AFTER = """
@@ -233,13 +233,15 @@ def _run_checks(evidence: ComparisonInput, tables: AuditTables) -> Iterator[Chec
     """Yield every check; one that is not made affects nobody."""
     yield from _time_checks(evidence, tables)
     known = find_rows(tables, TRUTH_IN_TRAIN)
-    yield _check(known, tables, truth_in_train(known.rows, known.of_rows, known.users))
+    yield _check(known, tables, truth_in_train_warning(known.rows, known.of_rows, known.users))
     yield _check_copies(tables, "item")
     yield _check_copies(tables, "user")
     cold_users = find_rows(tables, COLD_USERS)
     is_unrelated = cold_users.users == tables.n_users
     yield _check(
-        cold_users, tables, unrelated_train(evidence.config.settings) if is_unrelated else "notice"
+        cold_users,
+        tables,
+        unrelated_train_warning(evidence.config.settings) if is_unrelated else "notice",
     )
     yield _check(find_rows(tables, COLD_ITEMS), tables, "notice")
     drift = measure_drift(tables)
@@ -259,7 +261,7 @@ def _time_checks(evidence: ComparisonInput, tables: AuditTables) -> Iterator[Che
         yield from map(_not_made, _TIME_CHECKS)
         return
     before = find_rows(tables, TRUTH_BEFORE_TRAIN)
-    yield _check(before, tables, truth_before_train(before.users))
+    yield _check(before, tables, truth_before_train_warning(before.users))
     after = find_rows(tables, TRAIN_AFTER_TRUTH)
     check, affected = _check(after, tables, "notice")
     share = only_row(tables.connection, _TRAIN_SHARE_AFTER)[0] if after.rows else None
@@ -267,7 +269,9 @@ def _time_checks(evidence: ComparisonInput, tables: AuditTables) -> Iterator[Che
     yield _check_future_items(evidence, tables)
     for kind in KINDS:
         born = find_rows(tables, born_after_query(kind))
-        warning = born_after(kind, born.rows, born.of_rows, users=born.users, items=born.items)
+        warning = born_after_warning(
+            kind, born.rows, born.of_rows, users=born.users, items=born.items
+        )
         yield _check(born, tables, warning)
 
 
@@ -282,7 +286,7 @@ def _check_future_items(evidence: ComparisonInput, tables: AuditTables) -> Check
     shares = {
         name: counts["future"] / counts["shown"] for name, counts in at_k.items() if counts["shown"]
     }
-    return _check(rows, tables, future_items(shares, k))
+    return _check(rows, tables, future_items_warning(shares, k))
 
 
 def _check_copies(tables: AuditTables, kind: Kind) -> Checked:
@@ -297,10 +301,12 @@ def _check_copies(tables: AuditTables, kind: Kind) -> Checked:
     return replace(check, copies=copies), affected
 
 
-def _check(rows: CheckedRows, tables: AuditTables, reason: Warned | Severity | None) -> Checked:
+def _check(
+    rows: CheckedRows, tables: AuditTables, reason: DataWarning | Severity | None
+) -> Checked:
     """Return a check and the affected users; the reason, a warning or a severity, holds if there are rows."""
-    warning = reason if isinstance(reason, Warned) and rows.rows else None
-    severity = reason.severity if isinstance(reason, Warned) else reason
+    warning = reason if isinstance(reason, DataWarning) and rows.rows else None
+    severity = reason.severity if isinstance(reason, DataWarning) else reason
     count = CheckCount(
         check=rows.name,
         made=True,

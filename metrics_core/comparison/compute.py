@@ -30,10 +30,13 @@ from concord.metrics_core.comparison.warnings.values import value_warnings
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.model_result import EvaluationData, lists_of
 from concord.metrics_core.evaluation.score import is_weighed_sum, names_users
-from concord.metrics_core.evaluation.warnings.lists import checked_kinds, evaluation_warnings
-from concord.metrics_core.evaluation.warnings.users import unit_word
+from concord.metrics_core.evaluation.warnings.lists import (
+    checked_codes,
+    evaluation_warnings,
+    unit_word,
+)
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Unit, Warned
+from concord.metrics_core.results.comparison_parts import DataWarning, Unit
 from concord.metrics_core.results.words import listed
 
 
@@ -106,7 +109,7 @@ def compared(evidence: ComparisonInput) -> Comparison:
         tradeoffs=tuple(tradeoffs(config, models)),
         segments=tuple(segments(evidence, pairs)),
         warnings=_warnings(evidence, of_trainings),
-        checked=tuple(checked_kinds(config, lists, ground)),
+        checked=tuple(checked_codes(config, lists, ground)),
         quality=quality(lists, ground),
         gate=decided(evidence, pairs),
         conventions=conventions(config),
@@ -124,7 +127,9 @@ def _unit(config: ComparisonConfig, ground: EvaluationData) -> Unit | None:
     return None if mean is None else Unit(tuple(read["unit"]), mean)
 
 
-def _warnings(evidence: ComparisonInput, of_trainings: Sequence[Warned]) -> tuple[Warned, ...]:
+def _warnings(
+    evidence: ComparisonInput, of_trainings: Sequence[DataWarning]
+) -> tuple[DataWarning, ...]:
     """Of every list, of models whose candidates are sampled, and of trainings; the most serious first."""
     config, models, ground = evidence.config, evidence.models, evidence.ground
     of_samples = sampling_warnings(config, models, ground)

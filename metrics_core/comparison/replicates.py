@@ -10,7 +10,13 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.warnings.values import OutlyingTraining, training_warnings
 from concord.metrics_core.metrics.label import Label, is_pooled
-from concord.metrics_core.results.comparison_parts import Difference, Score, Warned, or_nan, or_none
+from concord.metrics_core.results.comparison_parts import (
+    DataWarning,
+    Difference,
+    Score,
+    or_nan,
+    or_none,
+)
 from concord.metrics_core.results.replicates import (
     ReplicatedDifference,
     ReplicatedScore,
@@ -34,7 +40,7 @@ _NOBODY = VarianceEstimate(0.0, 2)  # users are not drawn anew
 
 def replicates(
     evidence: ComparisonInput, scores: Sequence[Score], pairs: Sequence[Difference]
-) -> tuple[Replicates | None, list[Warned]]:
+) -> tuple[Replicates | None, list[DataWarning]]:
     """Return what other trainings would change, and warnings; None where every model was trained once."""
     config = evidence.config
     if not config.replicates:
@@ -144,12 +150,12 @@ class _OfLabel:
                 yield OutlyingTraining(
                     label=label,
                     model=model,
-                    name=list(lists.values())[place],
+                    lists=list(lists.values())[place],
                     baseline=baseline if paired else None,
                     value=trained.means[place],
                     low=min(others),
                     high=max(others),
-                    places=places,
+                    digits=places,
                 )
 
     def _paired(self, a: str, b: str) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from concord.metrics_core.results.base import BaseResult
-from concord.metrics_core.results.comparison_parts import PinnedConventions, Severity, Warned
+from concord.metrics_core.results.comparison_parts import DataWarning, PinnedConventions, Severity
 from concord.metrics_core.results.frames import frame_of
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class AuditCheck:
     ----------
     examples : tuple of dict
         Up to five rows that were found.
-    warning : Warned or None
+    warning : DataWarning or None
         The warning by which a comparison reports the same.
     train_share_after : float or None
         Of `train_after_truth`: the share of train that is still to come when the truth of the median user begins.
@@ -146,7 +146,7 @@ class AuditCheck:
 
     count: CheckCount
     examples: tuple[Example, ...] = ()
-    warning: Warned | None = None
+    warning: DataWarning | None = None
     train_share_after: float | None = None
     copies: Copies | None = None
     effects: tuple[LeaveOutEffect, ...] = ()

@@ -12,6 +12,7 @@ from concord.metrics_core.results.base import OMIT_IF_NONE, BaseResult
 from concord.metrics_core.results.comparison_parts import (
     OF_VALUES,
     BestChance,
+    DataWarning,
     Difference,
     Distribution,
     Metric,
@@ -22,7 +23,6 @@ from concord.metrics_core.results.comparison_parts import (
     Segmentation,
     Tradeoff,
     Unit,
-    Warned,
 )
 from concord.metrics_core.results.error_analysis import Cases
 from concord.metrics_core.results.frames import frame_of
@@ -86,7 +86,7 @@ class Comparison(BaseResult):
         One per metric and pair of models that was compared; `differences` is the same as a frame.
     panel : tuple of PanelEntry
         Each primary metric under every definition that some preset has.
-    warnings : tuple of Warned
+    warnings : tuple of DataWarning
         Signs of a doubtful evaluation, most serious first.
     checked : tuple of str
         The kinds of warnings that were looked for.
@@ -116,7 +116,7 @@ class Comparison(BaseResult):
     best: tuple[BestChance, ...] = ()
     tradeoffs: tuple[Tradeoff, ...] = ()
     segments: tuple[Segmentation, ...] = ()
-    warnings: tuple[Warned, ...] = ()
+    warnings: tuple[DataWarning, ...] = ()
     checked: tuple[str, ...] = ()
     gate: Decision | None = None
     quality: Mapping[str, Any] = field(default_factory=dict)
@@ -173,7 +173,7 @@ class Comparison(BaseResult):
         return not self.metrics or any(metric.family != OF_VALUES for metric in self.metrics)
 
     @property
-    def serious(self) -> tuple[Warned, ...]:
+    def serious(self) -> tuple[DataWarning, ...]:
         """The warnings that a reader must know before any number."""
         return tuple(each for each in self.warnings if each.severity == "serious")
 

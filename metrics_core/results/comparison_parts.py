@@ -7,9 +7,11 @@ that does not exist, null in JSON.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from concord.metrics_core.results.base import OMIT_IF_NONE
+from concord.metrics_core.results.rendering import render_sentences
 
 Verdict = Literal[
     "better",
@@ -323,19 +325,44 @@ class Segmentation:
 
 
 @dataclass(frozen=True)
-class Warned:
-    """A sign of a doubtful evaluation: `who` names models, and nobody where it concerns all."""
+class DataWarning:
+    """A sign of a doubtful evaluation.
 
-    kind: str
+    Attributes
+    ----------
+    code : str
+        What is doubtful, such as `short_lists`; `reports/text/warnings.py` has a text for each.
+    severity : {'serious', 'notice'}
+        Serious: to be read before any number.
+    models : tuple of str
+        The models that it concerns; empty if it concerns all.
+    details : dict
+        The numbers and names in its text, as JSON has them.
+    """
+
+    code: str
     severity: Severity
-    who: tuple[str, ...]
-    sentence: str
-    fix: str
+    models: tuple[str, ...]
+    details: Mapping[str, Any]
+
+    @cached_property
+    def _texts(self) -> tuple[str, ...]:
+        return render_sentences("warning", self)
 
     @property
-    def whose(self) -> str:
+    def sentence(self) -> str:
+        """What is doubtful."""
+        return self._texts[0]
+
+    @property
+    def fix(self) -> str:
+        """What to do; empty if that is not known."""
+        return self._texts[1]
+
+    @property
+    def model_names(self) -> str:
         """The models that it concerns, in words."""
-        return ", ".join(self.who) or "all models"
+        return ", ".join(self.models) or "all models"
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ _TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
     },
     "tradeoffs": {"x_label": _TEXT, "y_label": _TEXT, **schema_of(Point)},
     "segments": {**_GROUP, **schema_of(SegmentCell)},
-    "warnings": dict.fromkeys(("kind", "severity", "who", "sentence", "fix"), _TEXT),
+    "warnings": dict.fromkeys(("code", "severity", "models", "details"), _TEXT),
     "panel": {
         **dict.fromkeys(("label", "definition", "says"), _TEXT),
         "top_two_hold": _FLAG,
@@ -126,7 +126,12 @@ def _gaps(comparison: Comparison) -> pl.DataFrame:
 
 def _warnings(comparison: Comparison) -> Iterator[Row]:
     for each in comparison.warnings:
-        yield {**vars(each), "who": ", ".join(each.who)}
+        yield {
+            "code": each.code,
+            "severity": each.severity,
+            "models": ", ".join(each.models),
+            "details": _written(each.details),
+        }
 
 
 def _panel(comparison: Comparison) -> Iterator[Row]:

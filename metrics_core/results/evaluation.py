@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.results.base import BaseResult, plain
-from concord.metrics_core.results.comparison_parts import Warned
+from concord.metrics_core.results.comparison_parts import DataWarning
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,12 +73,12 @@ class Evaluation(BaseResult):
 
     Attributes
     ----------
-    warnings : tuple of Warned
+    warnings : tuple of DataWarning
         Signs that the result is not what was meant, the most serious first.
     """
 
     conventions: Conventions
-    warnings: tuple[Warned, ...]
+    warnings: tuple[DataWarning, ...]
     values: EvaluationValues
 
     @property

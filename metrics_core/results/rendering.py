@@ -18,6 +18,7 @@ def render(result: Any, form: Literal["text", "html", "markdown"]) -> str:
 
 _SENTENCES = {
     "verdicts": ("concord.reports.text.verdicts", "verdict_sentences"),
+    "warning": ("concord.reports.text.warnings", "warning_texts"),
     "replicates": ("concord.reports.text.replicates", "replicate_answers"),
     "decision": ("concord.reports.text.gate", "describe"),
     "guardrail": ("concord.reports.text.gate", "reasons"),

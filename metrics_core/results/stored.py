@@ -12,8 +12,9 @@ from concord.metrics_core.results.comparison import FILE_KEYS, Comparison
 from concord.metrics_core.results.error_analysis import Cases
 
 CASES = "cases.json"
-SCHEMA = 6
-_READ = (4, 5, SCHEMA)  # 4 knew no replicates; 4 and 5 held sentences
+SCHEMA = 7
+_READ = (4, 5, 6, SCHEMA)  # 4 has no replicates; 4 and 5 hold sentences, 6 those of warnings
+_READ_CASES = (6, SCHEMA)
 _SKIPPED = {"schema", "examples"}  # keys that are not read; older files have `examples`
 
 
@@ -47,6 +48,7 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
     if content["schema"] < SCHEMA:
         for path in _SENTENCES:
             content = _without(content, path)
+        content = _with_warning_codes(content)
     if odd := [name for name in FILE_KEYS if name in content]:
         raise refuse(where, f"{odd[0]}: Unexpected keyword argument", _AGAIN)
     fields_of = {key: name for name, key in FILE_KEYS.items()}
@@ -56,7 +58,7 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
 
 
 _EACH = "*"  # of a list
-_SENTENCES = (  # of schemas 4 and 5; they are now made from the numbers
+_SENTENCES = (  # of schemas 4 and 5; they are made from the numbers
     ("verdicts",),
     ("replicates", "answers"),
     ("segments", _EACH, "flags"),
@@ -75,6 +77,23 @@ def _without(part: Any, path: tuple[str, ...]) -> Any:
     if rest:
         return {**part, key: _without(part[key], tuple(rest))}
     return {name: value for name, value in part.items() if name != key}
+
+
+def _with_warning_codes(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the content with the texts of warnings as their details; what has another shape is left for the validation."""
+    warnings = content.get("warnings", [])
+    keys = {"kind": "code", "severity": "severity", "who": "models"}
+    if not isinstance(warnings, list) or not all(
+        isinstance(warning, Mapping) and {*keys, "sentence", "fix"} == {*warning}
+        for warning in warnings
+    ):
+        return content
+    coded = [
+        {key: warning[old] for old, key in keys.items()}
+        | {"details": {"sentence": str(warning["sentence"]), "fix": str(warning["fix"])}}
+        for warning in warnings
+    ]
+    return {**content, "warnings": coded}
 
 
 def _validated(kind: type, given: Mapping[str, Any], where: str) -> Any:
@@ -97,7 +116,7 @@ def read_comparison(path: Path) -> Comparison:
 def read_cases(path: Path) -> Cases:
     """Return the error analysis of a file; raise as `read_comparison`."""
     content = load_json(path, _AGAIN)
-    _refuse_another_version(content, str(path), (SCHEMA,))
+    _refuse_another_version(content, str(path), _READ_CASES)
     given = {key: part for key, part in content.items() if key != "schema"}
     found: Cases = _validated(Cases, given, str(path))
     return found

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> None:
         out.print(f"warning: {stale}\n")
     print_leaderboard(out, comparison, list(dict.fromkeys(labels)) or comparison.primary)
     for each in comparison.serious:
-        out.print(f"\nWarning ({each.whose}): {each.sentence}")
+        out.print(f"\nWarning ({each.model_names}): {each.sentence}")
 
 
 def is_last_stage(stage: str) -> bool:

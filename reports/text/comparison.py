@@ -17,7 +17,7 @@ def describe(comparison: Comparison) -> Iterator[Block]:
     yield f"{models} on {metrics}; the baseline is {comparison.baseline}"
     yield from comparison.verdicts
     for warning in comparison.serious:
-        yield f"Warning ({warning.whose}): {warning.sentence}"
+        yield f"Warning ({warning.model_names}): {warning.sentence}"
     for label in comparison.primary:
         models_by_rank = [*comparison.leaders(label), *comparison.others(label)]
         rows = [(model, *_cells(comparison, model, label)) for model in models_by_rank]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Warned
+from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.reports.text.numbers import count, join_first, share
 
 _MAX_NAMES = 4  # models of one warning
@@ -26,9 +26,9 @@ _TRUTH_WORDS = {
 }
 
 
-def models_of(warning: Warned) -> str:
+def models_of(warning: DataWarning) -> str:
     """Return the first models that a warning concerns; empty if it concerns all."""
-    return join_first(warning.who, _MAX_NAMES)
+    return join_first(warning.models, _MAX_NAMES)
 
 
 def no_signs(comparison: Comparison) -> str:

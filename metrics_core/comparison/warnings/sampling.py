@@ -1,8 +1,8 @@
-"""What is told of lists that rank the relevant item among sampled candidates: what was corrected, and what stays open."""
+"""Warnings about lists that rank the relevant item among sampled candidates."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,161 +19,157 @@ from concord.metrics_core.evaluation.sampled_candidates import (
     grid,
     of_full_ranks,
 )
-from concord.metrics_core.evaluation.warnings.base import warned
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
-from concord.metrics_core.results.comparison_parts import Warned
-from concord.metrics_core.results.words import listed, percent
+from concord.metrics_core.results.comparison_parts import DataWarning
 
 _RANKS = """
 SELECT CAST(user AS VARCHAR) AS user, grade, rank FROM truth LEFT JOIN lists USING (user, item)
-WHERE coalesce(grade >= $least, TRUE) ORDER BY ALL
+WHERE coalesce(grade >= $threshold, TRUE) ORDER BY ALL
 """
 Bounds = tuple[float, float]
-_UNLISTED = {"zero": 0.0, "one": 1.0}  # what a user without a list counts; others do not count
-TOP = 100  # full ranks that a bound tells apart one by one, at least
+_UNLISTED = {
+    "zero": 0.0,
+    "one": 1.0,
+}  # value of a user without a list; other policies leave the user out
+TOP = 100  # full ranks that are distinguished one by one, at least
 
 
 def sampling_warnings(
-    config: ComparisonConfig, models: Models, ground: EvaluationData
-) -> Iterator[Warned]:
-    """Nothing where all items were ranked; else what was corrected, and the pairs whose order is not identifiable."""
-    if config.conventions.candidates is None:
+    config: ComparisonConfig, models: Models, data: EvaluationData
+) -> Iterator[DataWarning]:
+    """Yield, for each primary label, the models that no full ranking fits and the pairs whose order is not identifiable.
+
+    Only if candidates are declared as sampled.
+    """
+    conventions = config.conventions
+    if conventions.candidates is None:
         return
-    candidates = Candidates.of(config.conventions.candidates)
-    counted: dict[tuple[float | None, int], dict[str, pl.DataFrame]] = {}
+    candidates = Candidates.of(conventions.candidates)
+    ranks_by_key: dict[tuple[float | None, int], dict[str, pl.DataFrame]] = {}
     for label in config.primary_labels:
         if label.name == UNBIASED:
             continue
-        least = label.conventions(config.conventions).relevance_threshold
-        key = least, label.ranking_number(config.conventions)
-        if key not in counted:
-            counted[key] = {m: _ranks(each, ground, *key) for m, each in models.items()}
-        yield from _Found(config, models, candidates, counted[key]).of_label(label)
+        threshold = label.conventions(conventions).relevance_threshold
+        key = threshold, label.ranking_number(conventions)
+        if key not in ranks_by_key:
+            ranks_by_key[key] = {m: _ranks(result, data, *key) for m, result in models.items()}
+        yield from _label_warnings(label, config, candidates, ranks_by_key[key])
+
+
+def _label_warnings(
+    label: Label,
+    config: ComparisonConfig,
+    candidates: Candidates,
+    ranks: Mapping[str, pl.DataFrame],
+) -> Iterator[DataWarning]:
+    found = {
+        model: _mean_bounds(label, config, candidates, of_model, n_models=len(ranks))
+        for model, of_model in ranks.items()
+    }
+    details: dict[str, Any] = {"label": str(label), "negatives": candidates.negatives}
+    if unfit := tuple(model for model, bounds in found.items() if bounds is None):
+        yield DataWarning(
+            "sampled_unfit", "serious", unfit, {**details, "catalogue": candidates.catalogue}
+        )
+    known = {model: bounds for model, bounds in found.items() if bounds is not None}
+    pairs = [[a, b] for a, b in combinations(known, 2) if _overlap(known[a], known[b])]
+    if pairs:
+        names = tuple(model for model in known if any(model in pair for pair in pairs))
+        details |= {
+            "confidence": config.confidence,
+            "pairs": pairs,
+            "bounds": {model: list(bounds) for model, bounds in known.items()},
+        }
+        yield DataWarning("order_not_identifiable", "serious", names, details)
 
 
 def _ranks(
-    evaluated: ModelResult, ground: EvaluationData, least: float | None, ranking: int
+    result: ModelResult, data: EvaluationData, threshold: float | None, ranking: int
 ) -> pl.DataFrame:
-    """user, grade and sampled rank of the relevant items, of all trainings of a model together; no rank without a list."""
-    found = []
-    for single in evaluated.each:
-        tables = {"lists": single.lists, "truth": ground.truth_of(single)}
-        with ground.connecting(file_paths(tables.values())) as connection:
+    """Return user, grade and sampled rank of the relevant items of all trainings; rank is null without a list."""
+    frames = []
+    for lists in result.each:
+        tables = {"lists": lists.lists, "truth": data.truth_of(lists)}
+        with data.connecting(file_paths(tables.values())) as connection:
             for name, table in tables.items():
                 create_view(connection, f"{name}_table", table)
-            chosen = "SELECT * FROM lists_table"
-            if "ranking" in schema_of(single.lists):
-                chosen += f" WHERE ranking = {ranking}"
-            connection.execute(f"CREATE VIEW lists_chosen AS {chosen}")
+            rows = "SELECT * FROM lists_table"
+            if "ranking" in schema_of(lists.lists):
+                rows += f" WHERE ranking = {ranking}"
+            connection.execute(f"CREATE VIEW lists_chosen AS {rows}")
             share_id_types(connection, {"lists": "lists_chosen", "truth": "truth_table"})
-            ranks = connection.sql(_RANKS, params={"least": least}).to_arrow_table()
-            found.append(pl.DataFrame(ranks))
-    return pl.concat(found)
+            ranks = connection.sql(_RANKS, params={"threshold": threshold}).to_arrow_table()
+            frames.append(pl.DataFrame(ranks))
+    return pl.concat(frames)
 
 
-def _weighed(ranks: pl.DataFrame, mean: UnitMean | None) -> pl.DataFrame:
-    """With the user and what each row counts: requests of a user hang together, and count as `unit_mean` says."""
+def _with_weights(ranks: pl.DataFrame, mean: UnitMean | None) -> pl.DataFrame:
+    """Return the ranks with the weight of each row and its user: that of its request, if these are the unit."""
     if mean is not None:
         ranks = ranks.with_columns(users_of_units(ranks["user"]))
     weight = 1 / pl.len().over("user") if mean == "users" else pl.lit(1.0)
     return ranks.with_columns(weight.alias("weight"))
 
 
-@dataclass(frozen=True)
-class _Found:
-    """ranks : model -> user, grade and sampled rank of the relevant items."""
+def _mean_bounds(
+    label: Label,
+    config: ComparisonConfig,
+    candidates: Candidates,
+    ranks: pl.DataFrame,
+    n_models: int,
+) -> Bounds | None:
+    """Return the bounds of a mean over all full rankings that fit the sampled ranks; None if none fits.
 
-    config: ComparisonConfig
-    models: Models
-    candidates: Candidates
-    ranks: Mapping[str, pl.DataFrame]
-
-    def of_label(self, label: Label) -> Iterator[Warned]:
-        of_models = {model: self._bounds(label, model) for model in self.models}
-        unfit = [model for model, each in of_models.items() if each is None]
-        if unfit:
-            yield warned(
-                "sampled_unfit",
-                "serious",
-                unfit,
-                f"No ranking of {self.candidates.catalogue:,} items gives the sampled ranks of {listed(unfit)} if "
-                f"{self.candidates.negatives:,} negatives are drawn uniformly: corrected values of {label} mean nothing there.",
-                "see whether negatives were drawn by popularity, and whether conventions.candidates says what was done",
-            )
-        known = {model: each for model, each in of_models.items() if each is not None}
-        open_pairs = [(a, b) for a, b in combinations(known, 2) if _overlap(known[a], known[b])]
-        if open_pairs:
-            yield self._open(label, known, open_pairs)
-
-    def _open(
-        self, label: Label, known: Mapping[str, Bounds], pairs: Sequence[tuple[str, str]]
-    ) -> Warned:
-        who = [model for model in known if any(model in pair for pair in pairs)]
-        spans = listed([f"{model} {low:.3g} to {high:.3g}" for model, (low, high) in known.items()])
-        every = len(pairs) == len(known) * (len(known) - 1) // 2
-        named = listed([f"{a} and {b}" for a, b in pairs])
-        whose = "any two models" if every and len(known) > 2 else named  # noqa: PLR2004 - a pair
-        return warned(
-            "order_not_identifiable",
-            "serious",
-            who,
-            f"The order of {whose} at {label} is not identifiable from {self.candidates.negatives:,} sampled negatives: "
-            f"full rankings that fit these lists, at {percent(self.config.confidence)} confidence for all models at once, "
-            f"have means of {spans}.",
-            "rank all items, or draw far more negatives; a verdict here compares corrected values, bias included",
-        )
-
-    def _bounds(self, label: Label, model: str) -> Bounds | None:
-        """Of the mean over all full rankings that fit; None: none fits.
-
-        Where the label differs by the grade of the relevant item, each grade has bounds of its own. Users without a list
-        count as `user_no_recs` says.
-        """
-        own, candidates = label.conventions(self.config.conventions), self.candidates
-        unlisted = _UNLISTED.get(own.user_no_recs)
-        ranks = self.ranks[model]
-        every = _weighed(ranks.drop_nulls("rank") if unlisted is None else ranks, own.unit_mean)
-        found = every.drop_nulls("rank")
-        full = grid(max(label.k or 0, TOP), candidates)
-        grades = found["grade"].unique().sort().to_list()
-        parts = _alike({g: of_full_ranks(label, own, g, full, candidates) for g in grades})
-        alpha = self.config.alpha / (len(self.models) * max(len(parts), 1))
-        total = float(every["weight"].to_numpy().sum())
-        low = high = (1 - float(found["weight"].to_numpy().sum()) / total) * (unlisted or 0.0)
-        for aim, of_part in parts:
-            rows = found.filter(pl.col("grade").is_in(of_part))
-            weights = rows["weight"].to_numpy()
-            counts = np.bincount(rows["rank"].to_numpy() - 1, weights, candidates.negatives + 1)
-            fitting = fit(counts, _effective(rows), candidates, alpha)
-            ends = bounds(aim, full, fitting)
-            if ends is None:
-                return None
-            share = float(weights.sum() / total)
-            low, high = low + share * ends[0], high + share * ends[1]
-        return low, high
+    If the label differs by the grade of the relevant item, each grade has bounds of its own. Users without a list count
+    as `user_no_recs` says.
+    """
+    own = label.conventions(config.conventions)
+    unlisted = _UNLISTED.get(own.user_no_recs)
+    all_ranks = _with_weights(
+        ranks.drop_nulls("rank") if unlisted is None else ranks, own.unit_mean
+    )
+    listed = all_ranks.drop_nulls("rank")
+    full = grid(max(label.k or 0, TOP), candidates)
+    grades = listed["grade"].unique().sort().to_list()
+    parts = _group_grades({g: of_full_ranks(label, own, g, full, candidates) for g in grades})
+    alpha = config.alpha / (n_models * max(len(parts), 1))
+    total = float(all_ranks["weight"].to_numpy().sum())
+    low = high = (1 - float(listed["weight"].to_numpy().sum()) / total) * (unlisted or 0.0)
+    for value_by_rank, of_grades in parts:
+        rows = listed.filter(pl.col("grade").is_in(of_grades))
+        weights = rows["weight"].to_numpy()
+        counts = np.bincount(rows["rank"].to_numpy() - 1, weights, candidates.negatives + 1)
+        fitting = fit(counts, _effective_users(rows), candidates, alpha)
+        ends = bounds(value_by_rank, full, fitting)
+        if ends is None:
+            return None
+        share = float(weights.sum() / total)
+        low, high = low + share * ends[0], high + share * ends[1]
+    return low, high
 
 
-def _alike(aims: Mapping[float, Floats]) -> list[tuple[Floats, list[float]]]:
-    """Value by full rank, and the grades that a label values so."""
-    parts: list[tuple[Floats, list[float]]] = []
-    for grade, aim in aims.items():
-        known = (grades for held, grades in parts if np.allclose(held, aim, rtol=1e-12))
-        if (grades := next(known, None)) is not None:
+def _group_grades(
+    values_by_grade: Mapping[float, Floats],
+) -> list[tuple[Floats, list[float]]]:
+    """Return the distinct values by full rank, each with the grades that have them."""
+    groups: list[tuple[Floats, list[float]]] = []
+    for grade, values in values_by_grade.items():
+        same = (grades for known, grades in groups if np.allclose(known, values, rtol=1e-12))
+        if (grades := next(same, None)) is not None:
             grades.append(grade)
         else:
-            parts.append((aim, [grade]))
-    return parts
+            groups.append((values, [grade]))
+    return groups
 
 
-def _effective(rows: pl.DataFrame) -> int:
-    """Users who count alike and say as much, as if all requests of a user were the same: (Σ w)² / Σ w², rounded down."""
-    of_users = (
-        rows.group_by("user", maintain_order=True).agg(pl.col("weight").sum())["weight"].to_numpy()
-    )
-    total = of_users.sum()
-    return int(total * total / (of_users * of_users).sum() + 1e-9)
+def _effective_users(rows: pl.DataFrame) -> int:
+    """(Σ w)² / Σ w², rounded down: users of equal weight that tell as much, if all requests of a user were the same."""
+    by_user = rows.group_by("user", maintain_order=True).agg(pl.col("weight").sum())
+    weights = by_user["weight"].to_numpy()
+    total = weights.sum()
+    return int(total * total / (weights * weights).sum() + 1e-9)
 
 
-def _overlap(one: Bounds, other: Bounds) -> bool:
-    return one[0] <= other[1] and other[0] <= one[1]
+def _overlap(a: Bounds, b: Bounds) -> bool:
+    return a[0] <= b[1] and b[0] <= a[1]

@@ -58,7 +58,7 @@ from concord.metrics_core.evaluation.spark.frames import (
 from concord.metrics_core.evaluation.spark.values import SparkValues
 from concord.metrics_core.evaluation.warnings.data import Lengths, none_relevant_warnings
 from concord.metrics_core.evaluation.warnings.lists import evaluation_warnings
-from concord.metrics_core.results.comparison_parts import Warned
+from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.metrics_core.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -251,7 +251,9 @@ class SparkInputs:
     def _no_data(self) -> ModelData:
         return ModelData("recs", pl.DataFrame(), pl.DataFrame(), lambda _: in_memory())
 
-    def _warnings(self, results: BucketResults, evaluation: ModelEvaluation) -> tuple[Warned, ...]:
+    def _warnings(
+        self, results: BucketResults, evaluation: ModelEvaluation
+    ) -> tuple[DataWarning, ...]:
         facts, conventions = results.facts, self.task.conventions
         config = EvaluationConfig.of_one_model(self.task.labels, conventions)
         data = SparkData.of(results, None if self.catalogue is None else self.catalogue.items)

@@ -1,82 +1,81 @@
-"""Warnings about ground truth and train: grades, swapped tables, leaks."""
+"""Warnings about the ground truth, the train and ids."""
 
 import math
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.errors import SettingNames, in_words
+from concord.metrics_core.errors import SettingNames
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.diagnostics import TrainOverlap
-from concord.metrics_core.evaluation.grade_fit import threshold_problems
 from concord.metrics_core.evaluation.model_result import (
     EvaluationData,
     ModelResult,
     Models,
+    lists_of,
 )
-from concord.metrics_core.evaluation.warnings.base import FEWEST, severity_of_rows, warned
-from concord.metrics_core.results.comparison_parts import Warned
-from concord.metrics_core.results.words import percent
+from concord.metrics_core.results.comparison_parts import DataWarning, Severity
 
-SCALE = 4  # so many different grades look like stars, whose lowest say that a user did not like the item
+SERIOUS_SHARE = 0.01  # of rows or users, from which on a reader must know
+MIN_USERS = 10  # before a pattern in their lists says anything
+_MIN_GRADES = 4  # so many different grades look like stars, whose lowest say that a user did not like the item
 HIGHEST_STARS = (4, 10)  # of scales of ratings
-LIKED = 0.8  # of the highest rating: from there on a user liked the item
+_LIKED = 0.8  # of the highest rating: from there on a user liked the item
 _LOWEST = 0.2  # of the highest rating: such a threshold leaves out next to nothing
+_MIN_LENGTH = 5  # items of each user, before a truth looks like ranked lists
 
 
-def grade_warnings(grades: Collection[float], conventions: Conventions) -> Iterator[Warned]:
-    """On a scale of which every grade, or nearly every grade, counts as relevant.
+def severity_of_rows(rows: int, of_rows: int) -> Severity:
+    """Return the severity of a warning on some rows of a table."""
+    return "serious" if rows / of_rows >= SERIOUS_SHARE else "notice"
 
-    grades : the different grades of the truth; empty where they are too many to be a scale
+
+def grade_warnings(grades: Collection[float], conventions: Conventions) -> Iterator[DataWarning]:
+    """Yield a warning if every grade of a scale, or nearly every grade, counts as relevant.
+
+    Parameters
+    ----------
+    grades : collection of float
+        The distinct grades of the ground truth; empty if there are too many.
+    conventions : Conventions
+        With `relevance_threshold`.
     """
-    least = conventions.relevance_threshold
-    if len(grades) < SCALE:
+    threshold = conventions.relevance_threshold
+    if len(grades) < _MIN_GRADES:
         return
-    if least is not None and min(grades) >= least:
-        yield warned(
-            "all_relevant",
-            "notice",
-            [],
-            f"Every grade of the truth, from {min(grades):g} to {max(grades):g}, reaches `relevance_threshold: {least:g}`: "
-            "whatever was rated counts as relevant.",
-            "raise the threshold, if low grades say that the user did not like the item",
-        )
-    elif _are_ratings(grades) and (least is None or least <= _LOWEST * max(grades)):
-        setting = "null" if least is None else f"{least:g}"
-        share = "every rating" if least is None else "nearly every rating"
-        yield warned(
-            "low_threshold",
-            "notice",
-            [],
-            f"The grades of the truth, from {min(grades):g} to {max(grades):g}, look like ratings, and with "
-            f"`relevance_threshold: {setting}` {share} counts as relevant.",
-            f"set the threshold to {least_liked(max(grades))}, or to the lowest rating that says that a user liked the item",
-        )
+    lowest, highest = min(grades), max(grades)
+    details = {"lowest": lowest, "highest": highest, "threshold": threshold}
+    if threshold is not None and lowest >= threshold:
+        yield DataWarning("all_relevant", "notice", (), details)
+    elif _are_ratings(grades) and (threshold is None or threshold <= _LOWEST * highest):
+        suggested = least_liked(highest)
+        yield DataWarning("low_threshold", "notice", (), {**details, "suggested": suggested})
 
 
-def none_relevant_warnings(config: EvaluationConfig, data: EvaluationData) -> Iterator[Warned]:
+def none_relevant_warnings(config: EvaluationConfig, data: EvaluationData) -> Iterator[DataWarning]:
     """Yield a warning if no grade of the ground truth reaches the relevance threshold."""
-    for problem in threshold_problems(
-        data.highest_grade(), config.conventions, "truth", config.settings
-    ):
-        sentence = f"{problem.where} {problem.what}."
-        yield warned("nobody_relevant", "serious", [], sentence, problem.fix)
+    threshold, highest = config.conventions.relevance_threshold, data.highest_grade()
+    if threshold is not None and highest is not None and highest < threshold:
+        details = {
+            "setting": config.settings.location("conventions.relevance_threshold"),
+            "column_setting": config.settings.columns("grade", "rating"),
+            "threshold": threshold,
+            "highest": highest,
+        }
+        yield DataWarning("nobody_relevant", "serious", (), details)
 
 
 def least_liked(highest: float) -> int:
-    """Return the rating from which on a user liked an item, on a scale up to `highest`."""
-    return math.ceil(LIKED * highest)
+    """Return the lowest rating of an item that a user liked, on a scale up to `highest`."""
+    return math.ceil(_LIKED * highest)
 
 
 def _are_ratings(grades: Collection[float]) -> bool:
     """True if the scale is one of stars: it has no 0, which graded judgements have."""
     lowest, highest = HIGHEST_STARS
     return min(grades) > 0 and lowest <= max(grades) <= highest
-
-
-_SHORTEST = 5  # items of each user, before a truth looks like ranked lists
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Lengths:
     @property
     def is_like_ranked_lists(self) -> bool:
         """True if all users have equally many items, and not few."""
-        return self.users >= FEWEST and self.shortest == self.longest >= _SHORTEST
+        return self.users >= MIN_USERS and self.shortest == self.longest >= _MIN_LENGTH
 
     def is_like_truth(self, length: float) -> bool:
         """True if most lists have at most half of so many items, and either all have one or lengths differ."""
@@ -116,102 +115,143 @@ def _median(counts: Mapping[int, int]) -> float:
     return (low + high) / 2
 
 
-def swapped_tables(models: Models, ground: EvaluationData) -> Iterator[Warned]:
-    """Return the warning on models whose lists look like a truth, where the truth looks like lists."""
-    found: dict[str, Lengths] = {}
-    for model, evaluated in models.items():
-        for lists in evaluated.each:
-            if lists.quality["has_scores"] or not _is_ungraded(lists, ground):
+def swapped_tables_warnings(models: Models, data: EvaluationData) -> Iterator[DataWarning]:
+    """Yield a warning on the first model whose lists look like a ground truth that looks like lists."""
+    truth_of_fold: dict[str, Lengths] = {}
+    for model, result in models.items():
+        for lists in result.each:
+            if lists.quality["has_scores"] or not _is_ungraded(lists, data):
                 continue
             fold = lists.quality.get("fold", "")
-            if fold not in found:
-                found[fold] = Lengths.of(ground.users_by_items(lists))
-            lengths = Lengths(0, *(lists.quality["list_length"][n] for n in ("min", "median", "max")))  # fmt: skip
-            if found[fold].is_like_ranked_lists and lengths.is_like_truth(found[fold].longest):
-                yield swapped(found[fold], lengths, [model])
+            if fold not in truth_of_fold:
+                truth_of_fold[fold] = Lengths.of(data.users_by_items(lists))
+            truth = truth_of_fold[fold]
+            shortest, median, longest = (
+                lists.quality["list_length"][name] for name in ("min", "median", "max")
+            )
+            lengths = Lengths(0, shortest, median, longest)
+            if truth.is_like_ranked_lists and lengths.is_like_truth(truth.longest):
+                details = {
+                    "truth_length": int(truth.longest),
+                    "shortest": shortest,
+                    "median": median,
+                    "longest": longest,
+                }
+                yield DataWarning("swapped_tables", "serious", (model,), details)
                 return
 
 
-def swapped(truth: Lengths, lists: Lengths, who: Sequence[str]) -> Warned:
-    """Return the warning on a truth of equally many items a user, and such lists."""
-    spread = f"{lists.shortest:g} to {lists.longest:g} items"
-    held = "one item each" if lists.longest == 1 else f"{spread}, most of them {lists.median:g} or fewer"  # fmt: skip
-    return warned(
-        "swapped_tables",
-        "serious",
-        who,
-        f"Every user has {in_words(int(truth.longest), 'item')} in the truth, without grades, and the lists have {held}, "
-        "without scores: the truth looks like ranked lists, and the lists look like a truth.",
-        "check that lists and truth were not given in each other's place",
-    )
-
-
-def _is_ungraded(lists: ModelResult, ground: EvaluationData) -> bool:
-    folds = ground.truth_quality.get("folds")
-    quality = folds[lists.quality["fold"]] if folds else ground.truth_quality
+def _is_ungraded(lists: ModelResult, data: EvaluationData) -> bool:
+    folds = data.truth_quality.get("folds")
+    quality = folds[lists.quality["fold"]] if folds else data.truth_quality
     return list(quality["grades"] or ()) == ["1"]
 
 
-def data_warnings(overlap: TrainOverlap | None, settings: SettingNames) -> Iterator[Warned]:
-    """Yield warnings on a train that does not go with the ground truth."""
+def train_warnings(overlap: TrainOverlap | None, settings: SettingNames) -> Iterator[DataWarning]:
+    """Yield warnings on a train that does not fit the ground truth."""
     if overlap is None:
         return
     if not overlap.shares_users:
-        yield unrelated_train(settings)
+        yield unrelated_train_warning(settings)
     if overlap.rows:
-        yield truth_in_train(overlap.rows, overlap.truth_rows, overlap.users)
+        yield truth_in_train_warning(overlap.rows, overlap.truth_rows, overlap.users)
     if overlap.users_before_train:
-        yield truth_before_train(overlap.users_before_train)
-    for kind, (late, n_users, n_items) in overlap.born_after.items():
-        if late:
-            yield born_after(kind, late, overlap.truth_rows, users=n_users, items=n_items)
+        yield truth_before_train_warning(overlap.users_before_train)
+    for kind, (rows, n_users, n_items) in overlap.born_after.items():
+        if rows:
+            yield born_after_warning(kind, rows, overlap.truth_rows, users=n_users, items=n_items)
 
 
-def unrelated_train(settings: SettingNames) -> Warned:
-    """On a train that knows nobody of the truth."""
-    return warned(
-        "unrelated_train",
-        "serious",
-        [],
-        "No user of the truth stands in the train: is it what these models learned from?",
-        settings.own_train,
-    )
+def unrelated_train_warning(settings: SettingNames) -> DataWarning:
+    """Return the warning on a train that has no user of the ground truth."""
+    return DataWarning("unrelated_train", "serious", (), {"setting": settings.train})
 
 
-def truth_in_train(rows: int, total: int, users: int) -> Warned:
-    """On rows of the truth, of so many, whose user has the item in the train."""
-    return warned(
-        "truth_in_train",
-        severity_of_rows(rows, total),
-        [],
-        f"{in_words(rows, 'row')} of the truth ({percent(rows / total)}) of {in_words(users, 'user')} stand in the "
-        "train too: models that leave out what users know cannot find them, others have learned the answer.",
-        "split so that a pair of user and item is in one of the two",
-    )
+def truth_in_train_warning(rows: int, of_rows: int, users: int) -> DataWarning:
+    """Return the warning on rows of the ground truth whose user has the item in the train."""
+    details = {"rows": rows, "of_rows": of_rows, "users": users}
+    return DataWarning("truth_in_train", severity_of_rows(rows, of_rows), (), details)
 
 
-def born_after(kind: str, rows: int, total: int, *, users: int, items: int) -> Warned:
-    """On rows of the truth, of so many, whose item, or whose user, train first has later."""
-    held = f"{in_words(rows, 'row')} of the truth ({percent(rows / total)}) "
-    if kind == "item":
-        held += f"{'holds' if rows == 1 else 'hold'} {in_words(items, 'item')}"
-    else:
-        held += f"{'is' if rows == 1 else 'are'} of {in_words(users, 'user')}"
-    return warned(
-        f"{kind}s_born_after",
-        severity_of_rows(rows, total),
-        [],
-        f"{held} that train first has later: models know the {kind} from the future alone.",
-        "train on what happened before the truth, with one split time for all users",
-    )
+def born_after_warning(
+    kind: str, rows: int, of_rows: int, *, users: int, items: int
+) -> DataWarning:
+    """Return the warning on rows of the ground truth whose item, or user, occurs in the train only later.
+
+    Parameters
+    ----------
+    kind : {'item', 'user'}
+        What occurs later.
+    rows, of_rows : int
+        Rows concerned, and all rows of the ground truth.
+    users, items : int
+        Distinct users and items of the rows concerned.
+    """
+    code = "items_born_after" if kind == "item" else "users_born_after"
+    details = {"rows": rows, "of_rows": of_rows, "users": users, "items": items}
+    return DataWarning(code, severity_of_rows(rows, of_rows), (), details)
 
 
-def truth_before_train(users: int) -> Warned:
-    """On users who have a row of the truth before one of the train."""
-    return warned(
-        "truth_before_train",
-        "notice",
-        [],
-        f"The truth of {in_words(users, 'user')} begins before their train ends: the split is not by time.",
-        "split by time where the model will meet the future",
-    )
+def truth_before_train_warning(users: int) -> DataWarning:
+    """Return the warning on users whose ground truth begins before their train ends."""
+    return DataWarning("truth_before_train", "notice", (), {"users": users})
+
+
+def id_warnings(models: Models, settings: SettingNames) -> Iterator[DataWarning]:
+    """Yield warnings on files that are the same, and on ids that do not match."""
+    yield from _same_files(models)
+    fits = {model: result.summary.get("fit", {}) for model, result in models.items()}
+    for column, kind in (("users", "user"), ("items", "item")):
+        similar = _positive({m: fit.get(column, {}).get("alike", 0) for m, fit in fits.items()})
+        if similar:
+            most = max(similar, key=similar.__getitem__)
+            details = {"kind": kind, "ids": similar[most], "model": most}
+            yield DataWarning("spelled_otherwise", "serious", tuple(similar), details)
+    items = {model: fit.get("items", {}) for model, fit in fits.items()}
+    unmatched = tuple(m for m, each in items.items() if each.get("listed") and not each["known"])
+    if unmatched:
+        yield DataWarning("no_common_item", "serious", unmatched, {})
+    rows = _positive({model: fit.get("unknown_items") or 0 for model, fit in fits.items()})
+    if rows:
+        most = max(rows, key=rows.__getitem__)
+        setting = settings.input("unknown_items", "keep")
+        details = {"rows": rows[most], "model": most, "setting": setting}
+        yield DataWarning("not_in_catalogue", "notice", tuple(rows), details)
+
+
+def _positive(counts: Mapping[str, int]) -> dict[str, int]:
+    return {model: count for model, count in counts.items() if count}
+
+
+def _same_files(models: Models) -> Iterator[DataWarning]:
+    by_hash: dict[str, list[str]] = {}
+    for model, result in models.items():
+        if sha256 := result.quality.get("sha256"):
+            by_hash.setdefault(sha256, []).append(model)
+    for names in by_hash.values():
+        if len(names) > 1:
+            yield DataWarning("same_file", "serious", tuple(names), {})
+
+
+def rewritten_id_warnings(models: Models, data: EvaluationData) -> Iterator[DataWarning]:
+    """Yield a warning if ids that end in `.0` were read as whole numbers."""
+    truths = data.truth_quality.get("folds") or {"": data.truth_quality}
+    tables = [
+        *((None, fold, quality) for fold, quality in truths.items()),
+        *((name, "", lists.quality) for name, lists in lists_of(models).items()),
+    ]
+    columns = [
+        {"lists": lists, "fold": fold, "column": column, "rows": rewritten["rows"]}
+        for lists, fold, quality in tables
+        for column, rewritten in quality.get("ids_rewritten", {}).items()
+    ]
+    if columns:
+        first = next(q["ids_rewritten"] for *_, q in tables if q.get("ids_rewritten"))
+        example = next(iter(first.values()))["example"]
+        names = tuple(
+            model
+            for model, result in models.items()
+            if any("ids_rewritten" in lists.quality for lists in result.each)
+        )
+        details = {"example": example, "columns": columns}
+        yield DataWarning("ids_rewritten", "notice", names, details)

@@ -1,10 +1,12 @@
-"""Warnings about lists: sampled candidates, known and future items, ties, short lists."""
+"""Warnings about recommendations; all warnings on an evaluation."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
 
 from concord.metrics_core.conventions.conventions import Candidates, Conventions
-from concord.metrics_core.errors import in_words
+from concord.metrics_core.data.relations import read_column
+from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.model_result import (
     EvaluationData,
@@ -12,248 +14,324 @@ from concord.metrics_core.evaluation.model_result import (
     Models,
 )
 from concord.metrics_core.evaluation.sampled_candidates import GAMMA, UNBIASED
-from concord.metrics_core.evaluation.score import names_users
-from concord.metrics_core.evaluation.warnings.base import FEWEST, MATTERS, warned
+from concord.metrics_core.evaluation.score import is_weighed_sum, names_users
 from concord.metrics_core.evaluation.warnings.data import (
-    data_warnings,
+    MIN_USERS,
+    SERIOUS_SHARE,
     grade_warnings,
-    swapped_tables,
+    id_warnings,
+    rewritten_id_warnings,
+    severity_of_rows,
+    swapped_tables_warnings,
+    train_warnings,
 )
-from concord.metrics_core.evaluation.warnings.ids import id_warnings, rewritten_ids
-from concord.metrics_core.evaluation.warnings.users import heavy_users_of, unit_word, user_warnings
-from concord.metrics_core.evaluation.warnings.weights import (
-    order_warnings,
-    unobserved_warnings,
-    weight_warnings,
-)
-from concord.metrics_core.results.comparison_parts import Warned
-from concord.metrics_core.results.words import percent
+from concord.metrics_core.results.comparison_parts import DataWarning, Severity
+
+_MANY_MISSING = 0.5  # of the users without a list: then a mean says more about `user_no_recs` than about the lists
+_FEW_JUDGED = 0.5  # of the top k
+_HEAVY_SHARE, _MAX_HEAVY = 10, 10  # a tenth of the users, and at most ten, may be called heavy
+_WEIGHTS = (
+    "rows",
+    "effective",
+    "largest",
+    "clipped",
+)  # of inverse propensities, in a model's summary
+
+
+def unit_word(conventions: Conventions) -> str:
+    """Return the unit that is evaluated: `user` or `request`."""
+    return "user" if conventions.unit_mean is None else "request"
 
 
 def evaluation_warnings(
-    config: EvaluationConfig, models: Models, ground: EvaluationData
-) -> list[Warned]:
-    """On the lists of models, on train and truth, and on how they fit together; the most serious first."""
-    found = _ListWarnings(config, config.main_cutoff, models, ground)
-    every = [
-        *_corrected_samples(config.conventions),
-        *found.sampled(),
-        *found.in_train(),
-        *found.future(),
-        *data_warnings(ground.train_overlap(of_requests=config.of_requests), config.settings),
-        *grade_warnings(_grades(ground), config.conventions),
+    config: EvaluationConfig, models: Models, data: EvaluationData
+) -> list[DataWarning]:
+    """Return all warnings on recommendations, ground truth and train, the most serious first."""
+    conventions = config.conventions
+    found = [
+        *_sampled_candidates(config, models, data),
+        *_train_items(config, models),
+        *_future_items(config, models),
+        *train_warnings(data.train_overlap(of_requests=config.of_requests), config.settings),
+        *grade_warnings(_grades(data), conventions),
         *id_warnings(models, config.settings),
-        *rewritten_ids(models, ground),
-        *swapped_tables(models, ground),
-        *user_warnings(models, config.conventions),
-        *heavy_users_of(ground, config.conventions),
-        *weight_warnings(models),
-        *found.unobserved(),
-        *order_warnings(config, models),
-        *found.judged(),
-        *found.tied(),
-        *found.short(),
+        *rewritten_id_warnings(models, data),
+        *swapped_tables_warnings(models, data),
+        *_missing_lists(models, conventions),
+        *_heavy_users(data, conventions),
+        *_propensity_weights(models),
+        *_unobserved_users(config, models, data),
+        *_disagreeing_dcg(config, models),
+        *_few_judged(config, models, data),
+        *_ties(config, models),
+        *_short_lists(config, models),
     ]
-    return sorted(every, key=lambda each: each.severity != "serious")
+    return sorted(found, key=lambda warning: warning.severity != "serious")
 
 
-def _corrected_samples(conventions: Conventions) -> Iterator[Warned]:
-    """Yield a warning if candidates are declared as sampled, so that values are corrected."""
-    if conventions.candidates is None:
-        return
-    candidates = Candidates.of(conventions.candidates)
-    m, others = candidates.negatives, candidates.others
-    yield warned(
-        "sampled_corrected",
-        "notice",
-        [],
-        f"Candidates are sampled: each list ranks the relevant item among {m:,} of {others:,} others. Values are corrected, "
-        f"user by user, towards the metric of all {others + 1:,} items (Krichene and Rendle, 2020; variance weighs "
-        f"{GAMMA:g}). {UNBIASED} needs no correction; all others keep a bias that no interval covers.",
-        "rank all items of the catalogue where you can: no correction is as good",
-    )
-
-
-@dataclass(frozen=True)
-class _ListWarnings:
-    """The counts that the evaluations left, at cutoff k."""
-
-    config: EvaluationConfig
-    k: int | None
-    models: Models
-    ground: EvaluationData
-
-    def sampled(self) -> Iterator[Warned]:
-        """Return the warning on lists of one length that hold all relevant items, yet not the whole catalogue.
-
-        Without a catalogue or a train these may be all items, or the few that a first stage left to be ranked again.
-        """
-        if self.config.conventions.candidates is not None:
-            return
-        alike = [model for model, each in self.models.items() if _holds_all_relevant(each)]
-        n_items = self.ground.n_known_items() if alike and self.ground.truths_differ() else 0
-        who = [m for m in alike if self.models[m].full_lists["length"] < n_items]
-        if who:
-            length = self.models[who[0]].full_lists["length"]
-            yield warned(
-                "sampled_candidates",
-                "serious",
-                who,
-                f"Every list has {in_words(length, 'item')} of {n_items:,} and holds every relevant item of its user: the "
-                "candidates look sampled, and metrics on samples can put models in another order than metrics on all items.",
-                "rank all items of the catalogue, or declare them: conventions.candidates corrects what can be corrected",
-            )
-
-    def in_train(self) -> Iterator[Warned]:
-        shares = self._shares("in_train")
-        who = [model for model, share in shares.items() if share > 0]
-        if not who:
-            return
-        uneven = min(shares.values()) < MATTERS <= max(shares.values())
-        most = max(shares, key=shares.__getitem__)
-        but = " Others leave them out, so the comparison is uneven." if uneven else ""
-        yield warned(
-            "train_items_recommended",
-            "serious" if uneven else "notice",
-            who,
-            f"Lists hold items that their user already has in the train: up to {percent(shares[most])} of the "
-            f"top {self.k} ({most}).{but}",
-            "leave out what users know, or let all models repeat it",
-        )
-
-    def future(self) -> Iterator[Warned]:
-        shares = self._shares("future")
-        if any(shares.values()):
-            yield future_items(shares, self.k)
-
-    def unobserved(self) -> Iterator[Warned]:
-        weighed = [each.summary.get("propensity") for each in self.models.values()]
-        pinned = self.config.conventions
-        yield from unobserved_warnings(
-            self.config.labels,
-            pinned,
-            [each["unobserved"] for each in weighed if each is not None],
-            named=self.ground.users is not None and names_users(pinned),
-        )
-
-    def judged(self) -> Iterator[Warned]:
-        """Told only where the truth also knows what is not relevant: else the share judged is the precision."""
-        least = self.config.conventions.relevance_threshold
-        if least is None or all(grade >= least for grade in _grades(self.ground)):
-            return
-        shares = {
-            model: each.summary["judged_share"].get(str(self.k))
-            for model, each in self.models.items()
-        }
-        known = {model: share for model, share in shares.items() if share is not None}
-        if known and min(known.values()) < 0.5:  # noqa: PLR2004 - most of the list is unknown
-            fewest, most = (f(known, key=known.__getitem__) for f in (min, max))
-            span = f"{percent(known[fewest])} ({fewest}) to {percent(known[most])} ({most})"
-            if percent(known[fewest]) == percent(known[most]):
-                span = percent(known[most])
-            yield warned(
-                "few_judged",
-                "notice",
-                [],
-                f"Of the top {self.k}, {span} is judged; what is not counts as not relevant.",
-                "read means as lower bounds; Bpref and `judged_only` look at judged items alone",
-            )
-
-    def tied(self) -> Iterator[Warned]:
-        """Told only of files whose order is that of the scores: with ranks no tie has to be broken."""
-        counts = {
-            model: (each.at_cutoff(self.k).get("tied", 0), each.summary["users"]["evaluated"])
-            for model, each in self.models.items()
-            if each.quality.get("order") == "score"
-        }
-        shares = {m: tied / users for m, (tied, users) in counts.items() if users}
-        who = [model for model, share in shares.items() if share >= MATTERS]
-        if who:
-            most = max(who, key=shares.__getitem__)
-            yield warned(
-                "ties_at_cutoff",
-                "notice",
-                who,
-                f"Scores tie across rank {self.k} for up to {percent(shares[most])} of the {unit_word(self.config.conventions)}s ({most}): "
-                f"`ties: {self.config.conventions.ties}` decides which item is in the list.",
-                "write scores with more digits; `ties: average` counts all orders alike",
-            )
-
-    def short(self) -> Iterator[Warned]:
-        """At the main cutoff, or else at the first at which some end."""
-        cutoffs = sorted(self.config.ks, key=lambda k: (k != self.k, k))
-        k = next((k for k in cutoffs if any(self._shorter_than(k).values())), None)
-        if k is not None:
-            shares = self._shorter_than(k)
-            who = [model for model, share in shares.items() if share > 0]
-            most = max(who, key=shares.__getitem__)
-            yield warned(
-                "short_lists",
-                "notice",
-                who,
-                f"Lists end before rank {k} for up to {percent(shares[most])} of the {unit_word(self.config.conventions)}s ({most}).",
-                "leave longer lists on disk, or choose smaller cutoffs",
-            )
-
-    def _shorter_than(self, k: int) -> dict[str, float]:
-        """Of the users who are evaluated."""
-        return {
-            model: each.summary["users"].get("shorter_than", {}).get(str(k), 0)
-            / max(each.summary["users"]["evaluated"], 1)
-            for model, each in self.models.items()
-        }
-
-    def _shares(self, count: str) -> dict[str, float]:
-        """Of the places that are shown; nothing where it was not counted."""
-        at_k = {model: each.at_cutoff(self.k) for model, each in self.models.items()}
-        return {
-            model: found[count] / found["shown"]
-            for model, found in at_k.items()
-            if found.get(count) is not None and found["shown"]
-        }
-
-
-def future_items(shares: Mapping[str, float], k: int | None) -> Warned:
-    """On lists, some of whose places go to items that did not exist yet; `shares`: model -> of its top k."""
-    most = max(shares, key=shares.__getitem__)
-    return warned(
-        "future_items",
-        "serious",
-        [model for model, share in shares.items() if share > 0],
-        f"Lists hold items that the train first has after the last row of their user in the truth: up to "
-        f"{percent(shares[most])} of the top {k} ({most}). A model could not have known them then.",
-        "train on what happened before the truth, with one split time for all users",
-    )
-
-
-def _grades(ground: EvaluationData) -> list[float]:
-    """Those of the truth; none where they are too many to be counted one by one."""
-    return [float(grade) for grade in ground.truth_quality.get("grades") or {}]
-
-
-def _holds_all_relevant(evaluation: ModelResult) -> bool:
-    """True if lists for enough users have one length and hold all relevant items."""
-    full = evaluation.full_lists
-    if not full or full["with_relevant"] < FEWEST:
-        return False
-    of_one_length = full["longest"] == full["users"]
-    holds_all = full["holding_all"] == full["with_relevant"]
-    return bool(of_one_length and holds_all)
-
-
-def checked_kinds(config: EvaluationConfig, models: Models, ground: EvaluationData) -> list[str]:
-    """The kinds of such warnings whose check was made for every model; ties only where scores order a list."""
-    every = list(models.values())
-    at_k = [each.at_cutoff(config.main_cutoff) for each in every]
-    made = {
+def checked_codes(config: EvaluationConfig, models: Models, data: EvaluationData) -> list[str]:
+    """Return the codes of warnings that were looked for in every model; ties only if scores order a list."""
+    results = list(models.values())
+    at_k = [result.at_cutoff(config.main_cutoff) for result in results]
+    is_checked = {
         "sampled_candidates": config.conventions.candidates is None
-        and (ground.items is not None or ground.train is not None)
-        and all(each.full_lists.get("with_relevant", 0) >= FEWEST for each in every),
-        "train_items_recommended": all(each.get("in_train") is not None for each in at_k),
-        "future_items": all(each.get("future") is not None for each in at_k),
-        "truth_in_train": ground.train is not None,
-        "user_sets_differ": len(every) > 1,
+        and (data.items is not None or data.train is not None)
+        and all(result.full_lists.get("with_relevant", 0) >= MIN_USERS for result in results),
+        "train_items_recommended": all(counts.get("in_train") is not None for counts in at_k),
+        "future_items": all(counts.get("future") is not None for counts in at_k),
+        "truth_in_train": data.train is not None,
+        "user_sets_differ": len(results) > 1,
         "ties_at_cutoff": config.main_cutoff is not None
-        and any(each.quality.get("order") == "score" for each in every),
+        and any(result.quality.get("order") == "score" for result in results),
     }
-    return [kind for kind, was_made in made.items() if was_made]
+    return [code for code, checked in is_checked.items() if checked]
+
+
+def _sampled_candidates(
+    config: EvaluationConfig, models: Models, data: EvaluationData
+) -> Iterator[DataWarning]:
+    """Yield a warning if candidates are declared as sampled, or look sampled.
+
+    They look sampled if lists of one length hold all relevant items, yet not the whole catalogue. Without a catalogue or
+    a train these may be all items, or the few that a first stage left to be ranked again.
+    """
+    if config.conventions.candidates is not None:
+        candidates = Candidates.of(config.conventions.candidates)
+        details = {
+            "negatives": candidates.negatives,
+            "others": candidates.others,
+            "gamma": GAMMA,
+            "unbiased": UNBIASED,
+        }
+        yield DataWarning("sampled_corrected", "notice", (), details)
+        return
+    full = [model for model, result in models.items() if _holds_all_relevant(result)]
+    n_items = data.n_known_items() if full and data.truths_differ() else 0
+    names = tuple(model for model in full if models[model].full_lists["length"] < n_items)
+    if names:
+        details = {"length": models[names[0]].full_lists["length"], "n_items": n_items}
+        yield DataWarning("sampled_candidates", "serious", names, details)
+
+
+def _holds_all_relevant(result: ModelResult) -> bool:
+    """True if lists for enough users have one length and hold all relevant items."""
+    full = result.full_lists
+    if not full or full["with_relevant"] < MIN_USERS:
+        return False
+    is_one_length = full["longest"] == full["users"]
+    return bool(is_one_length and full["holding_all"] == full["with_relevant"])
+
+
+def _train_items(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:
+    shares = _shares_at_cutoff(config, models, "in_train")
+    names = tuple(model for model, share in shares.items() if share > 0)
+    if names:
+        is_uneven = min(shares.values()) < SERIOUS_SHARE <= max(shares.values())
+        details = {**_largest(shares), "k": config.main_cutoff, "uneven": is_uneven}
+        severity: Severity = "serious" if is_uneven else "notice"
+        yield DataWarning("train_items_recommended", severity, names, details)
+
+
+def _future_items(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:
+    shares = _shares_at_cutoff(config, models, "future")
+    if any(shares.values()):
+        yield future_items_warning(shares, config.main_cutoff)
+
+
+def future_items_warning(shares: Mapping[str, float], k: int | None) -> DataWarning:
+    """Return the warning on lists with items that did not exist yet; `shares` maps a model to their share of its top k."""
+    names = tuple(model for model, share in shares.items() if share > 0)
+    return DataWarning("future_items", "serious", names, {**_largest(shares), "k": k})
+
+
+def _largest(shares: Mapping[str, float]) -> dict[str, str | float]:
+    model = max(shares, key=shares.__getitem__)
+    return {"model": model, "share": shares[model]}
+
+
+def _shares_at_cutoff(config: EvaluationConfig, models: Models, count: str) -> dict[str, float]:
+    """Return the share of recommendations up to the main cutoff that a count has; models without it are left out."""
+    at_k = {model: result.at_cutoff(config.main_cutoff) for model, result in models.items()}
+    return {
+        model: counts[count] / counts["shown"]
+        for model, counts in at_k.items()
+        if counts.get(count) is not None and counts["shown"]
+    }
+
+
+def _missing_lists(models: Models, conventions: Conventions) -> Iterator[DataWarning]:
+    """Yield a warning if models lack lists of different users, or all models lack those of many users."""
+    users = {model: result.summary["users"] for model, result in models.items()}
+    missing = {
+        m: counts["without_list"] for m, counts in users.items() if counts.get("without_list")
+    }
+    if not missing:
+        return
+    most = max(missing, key=missing.__getitem__)
+    unit, user_no_recs = unit_word(conventions), conventions.user_no_recs
+    details: dict[str, Any] = {"unit": unit, "user_no_recs": user_no_recs}
+    sets = {result.summary.get("validity", {}).get("users") for result in models.values()}
+    if len(sets) > 1:
+        n_users = users[most]["evaluated"]
+        severity = severity_of_rows(missing[most], n_users)
+        details = {"without_list": missing, "n_users": n_users, **details}
+        yield DataWarning("user_sets_differ", severity, tuple(missing), details)
+    elif missing[most] / users[most]["in_truth"] >= _MANY_MISSING:
+        details = {"without_list": missing[most], "n_users": users[most]["in_truth"], **details}
+        yield DataWarning("few_lists", "serious", (), details)
+
+
+def _heavy_users(data: EvaluationData, conventions: Conventions) -> Iterator[DataWarning]:
+    """Yield a warning if few users of the ground truth, or of the first fold, hold more than half of all requests.
+
+    They are a tenth of the users, at least one and at most ten: with more of them intervals hold.
+    """
+    if conventions.unit_mean != "requests":
+        return
+    requests = read_column(data.truth, "user").unique()
+    if requests.is_empty():
+        return
+    counts = users_of_units(requests).value_counts()["count"].sort(descending=True)
+    n_users = len(counts)
+    n_heavy = min(max(n_users // _HEAVY_SHARE, 1), _MAX_HEAVY)
+    held = int(counts.head(n_heavy).sum())
+    if 2 * held > len(requests) and n_users > 1:
+        details = {"n_heavy": n_heavy, "n_users": n_users, "share": held / len(requests)}
+        yield DataWarning("heavy_users", "notice", (), details)
+
+
+def _propensity_weights(models: Models) -> Iterator[DataWarning]:
+    """Yield what inverse propensities rest on: once if it is the same for all models."""
+    weights = {}
+    for model, result in models.items():
+        summary = result.summary.get("propensity") or {}
+        weights[model] = {name: summary.get(name) for name in _WEIGHTS}
+    is_same = all(each == next(iter(weights.values())) for each in weights.values())
+    for model, details in weights.items():
+        if details["largest"] is not None:
+            yield DataWarning("propensity", "notice", () if is_same else (model,), details)
+            if is_same:
+                return
+
+
+def _unobserved_users(
+    config: EvaluationConfig, models: Models, data: EvaluationData
+) -> Iterator[DataWarning]:
+    """Yield a warning if weighted sums may lack the users of whom nothing was observed."""
+    conventions = config.conventions
+    labels = [
+        str(label)
+        for label in config.labels
+        if is_weighed_sum(label, label.conventions(conventions))
+    ]
+    can_name = names_users(conventions)
+    weights = (result.summary.get("propensity") for result in models.values())
+    if (
+        labels
+        and not (data.users is not None and can_name)
+        and not any(each["unobserved"] for each in weights if each is not None)
+    ):
+        details = {
+            "unit": unit_word(conventions),
+            "labels": labels,
+            "can_name_users": can_name,
+        }
+        yield DataWarning("unobserved_users", "notice", (), details)
+
+
+def _disagreeing_dcg(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:
+    """Yield a warning if DCG and nDCG at one cutoff, of which one is primary, order models differently.
+
+    nDCG divides each user's DCG by the best that the user allows, so users with few relevant items weigh as much as
+    those with many; only DCG is an unbiased estimate of a model's worth online.
+
+    References
+    ----------
+    Jeunen, Potapov & Ustimenko (2024), KDD, 1222-1233.  doi:10.1145/3637528.3671687
+    """
+    labels = [str(label) for label in config.labels]
+    for label in config.labels:
+        ndcg, dcg = str(label), str(label).removeprefix("n")
+        if label.name != "nDCG" or dcg not in labels or not {ndcg, dcg} & {*config.primary}:
+            continue
+        pairs = [
+            [a, b]
+            for a, b in combinations(models, 2)
+            if _gap(models, ndcg, a, b) * _gap(models, dcg, a, b) < 0
+        ]
+        if pairs:
+            names = tuple(dict.fromkeys(model for pair in pairs for model in pair))
+            details = {"ndcg": ndcg, "dcg": dcg, "pairs": pairs}
+            yield DataWarning("dcg_disagrees", "notice", names, details)
+
+
+def _gap(models: Models, label: str, a: str, b: str) -> float:
+    mean_a, mean_b = models[a].mean(label), models[b].mean(label)
+    return 0.0 if mean_a is None or mean_b is None else mean_a - mean_b
+
+
+def _few_judged(
+    config: EvaluationConfig, models: Models, data: EvaluationData
+) -> Iterator[DataWarning]:
+    """Yield a warning if few of the top k are judged.
+
+    Only if the ground truth also has items that are not relevant: else the judged share is the precision.
+    """
+    threshold, k = config.conventions.relevance_threshold, config.main_cutoff
+    if threshold is None or all(grade >= threshold for grade in _grades(data)):
+        return
+    shares = {
+        model: share
+        for model, result in models.items()
+        if (share := result.summary["judged_share"].get(str(k))) is not None
+    }
+    if shares and min(shares.values()) < _FEW_JUDGED:
+        lowest, highest = (choose(shares, key=shares.__getitem__) for choose in (min, max))
+        details = {
+            "k": k,
+            "lowest_model": lowest,
+            "lowest": shares[lowest],
+            "highest_model": highest,
+            "highest": shares[highest],
+        }
+        yield DataWarning("few_judged", "notice", (), details)
+
+
+def _ties(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:
+    """Yield a warning if scores tie across the cutoff in files that scores order: ranks leave no ties to break."""
+    k, conventions = config.main_cutoff, config.conventions
+    shares = {
+        model: result.at_cutoff(k).get("tied", 0) / n_users
+        for model, result in models.items()
+        if result.quality.get("order") == "score"
+        and (n_users := result.summary["users"]["evaluated"])
+    }
+    names = tuple(model for model, share in shares.items() if share >= SERIOUS_SHARE)
+    if names:
+        details = {
+            **_largest(shares),
+            "k": k,
+            "unit": unit_word(conventions),
+            "ties": conventions.ties,
+        }
+        yield DataWarning("ties_at_cutoff", "notice", names, details)
+
+
+def _short_lists(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:
+    """Yield a warning on lists that end before the main cutoff, or else before the first at which some end."""
+    for k in sorted(config.ks, key=lambda k: (k != config.main_cutoff, k)):
+        shares = {
+            model: result.summary["users"].get("shorter_than", {}).get(str(k), 0)
+            / max(result.summary["users"]["evaluated"], 1)
+            for model, result in models.items()
+        }
+        names = tuple(model for model, share in shares.items() if share > 0)
+        if names:
+            details = {**_largest(shares), "k": k, "unit": unit_word(config.conventions)}
+            yield DataWarning("short_lists", "notice", names, details)
+            return
+
+
+def _grades(data: EvaluationData) -> list[float]:
+    """Return the distinct grades of the ground truth; none if they are too many to be counted one by one."""
+    return [float(grade) for grade in data.truth_quality.get("grades") or {}]

@@ -97,18 +97,18 @@ def test_examples_name_rows(audit: cc.Audit) -> None:
 def test_it_says_the_same_as_the_warnings_of_a_comparison(audit: cc.Audit) -> None:
     comparison = cc.compare({"als": LISTS}, rows(TRUTH), baseline="als", train=rows(TRAIN), **HOW)
 
-    warnings = {each.kind: each for each in comparison.warnings}
+    warnings = {each.code: each for each in comparison.warnings}
     for name in ("truth_before_train", "truth_in_train", "future_items", "items_born_after"):
         assert audit[name].warning == warnings[name]
         assert audit[name].count.severity == warnings[name].severity
     serious = {each.name for each in audit.findings if each.count.severity == "serious"}
-    assert serious - {each.kind for each in comparison.serious} == {"item_copies"}  # audit alone
+    assert serious - {each.code for each in comparison.serious} == {"item_copies"}  # audit alone
 
 
 def test_users_with_later_train_rows_are_reported_by_both() -> None:
     later = rows([("a", "x", 20), *TRAIN[2:]])
     comparison = cc.compare({"als": LISTS}, rows(TRUTH), baseline="als", train=later, **HOW)
-    (warning,) = (each for each in comparison.warnings if each.kind == "users_born_after")
+    (warning,) = (each for each in comparison.warnings if each.code == "users_born_after")
     assert audited(train=later)["users_born_after"].warning == warning
     assert "1 user that train first has later" in warning.sentence.replace(
         "\N{NO-BREAK SPACE}", " "
@@ -146,7 +146,7 @@ def test_train_of_other_users_is_warned_of_as_in_a_comparison() -> None:
 
     assert cold_users.count.severity == "serious"
     assert cold_users.warning is not None
-    assert cold_users.warning.kind == "unrelated_train"
+    assert cold_users.warning.code == "unrelated_train"
 
 
 def test_ids_of_other_types_meet_as_text() -> None:

@@ -199,8 +199,8 @@ def _failed() -> dict[str, Any]:
 def test_a_training_far_from_the_others_is_a_warning() -> None:
     comparison = compared({"als": _failed(), "popularity": POPULARITY}, primary=["nDCG@10"])
 
-    (warning,) = [each for each in comparison.warnings if each.kind == "outlying_training"]
-    assert (warning.severity, warning.who) == ("notice", ("als",))
+    (warning,) = [each for each in comparison.warnings if each.code == "outlying_training"]
+    assert (warning.severity, warning.models) == ("notice", ("als",))
     assert warning.sentence.startswith(
         "als-3 lies far from the other trainings of als on nDCG@10: 0."
     )
@@ -209,7 +209,7 @@ def test_a_training_far_from_the_others_is_a_warning() -> None:
 
 
 def test_replicates_of_equal_spread_give_no_warning(comparison: cc.Comparison) -> None:
-    assert "outlying_training" not in {each.kind for each in comparison.warnings}
+    assert "outlying_training" not in {each.code for each in comparison.warnings}
 
 
 def test_a_fold_that_is_hard_for_all_models_is_no_warning_where_they_are_paired() -> None:
@@ -217,7 +217,7 @@ def test_a_fold_that_is_hard_for_all_models_is_no_warning_where_they_are_paired(
 
     def kinds(**settings: Any) -> set[str]:
         comparison = compared(models, primary=["nDCG@10"], **settings)
-        return {each.kind for each in comparison.warnings if each.kind == "outlying_training"}
+        return {each.code for each in comparison.warnings if each.code == "outlying_training"}
 
     assert kinds() == {"outlying_training"}
     assert kinds(paired_replicates=True) == set()
@@ -228,5 +228,5 @@ def test_a_paired_training_is_held_against_the_baseline() -> None:
     models = {"als": _failed(), "popularity": as_ever}
     comparison = compared(models, primary=["nDCG@10"], paired_replicates=True)
 
-    (warning,) = [each for each in comparison.warnings if each.kind == "outlying_training"]
+    (warning,) = [each for each in comparison.warnings if each.code == "outlying_training"]
     assert "als-3 lies far from the other trainings of als by the difference to popularity on nDCG@10: " in warning.sentence  # fmt: skip

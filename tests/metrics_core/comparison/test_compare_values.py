@@ -191,7 +191,7 @@ def test_a_metric_whose_name_speaks_of_errors_needs_a_direction(name: str) -> No
 
     (warning,) = cc.compare_values(values, baseline="bm25").warnings
 
-    assert (warning.kind, warning.severity) == ("direction_unclear", "serious")
+    assert (warning.code, warning.severity) == ("direction_unclear", "serious")
     assert name in warning.sentence
     assert cc.compare_values(values, baseline="bm25", higher_is_better={name: True}).warnings == ()
 
@@ -202,8 +202,8 @@ def test_users_without_values_of_a_model_are_a_warning() -> None:
     comparison = cc.compare_values({"dense": {"AP": some}, "bm25": {"AP": LOW}}, baseline="bm25")
 
     (warning,) = comparison.serious
-    assert warning.kind == "user_sets_differ"
-    assert warning.who == ("dense",)
+    assert warning.code == "user_sets_differ"
+    assert warning.models == ("dense",)
     assert "of 60, dense has no values of 6 users (10\N{NO-BREAK SPACE}%)" in warning.sentence
     pair = _difference(comparison, "dense", "bm25", "AP")
     assert (pair.n_users, comparison.score("bm25", "AP").n_users) == (54, 60)

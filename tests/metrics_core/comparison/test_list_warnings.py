@@ -10,8 +10,8 @@ import concord as cc
 OPTIONS: dict[str, Any] = {"metrics": ["nDCG@10"], "conventions": "standard"}
 
 
-def _kinds(actual: cc.Comparison | cc.Evaluation) -> set[str]:
-    return {each.kind for each in actual.warnings}
+def _codes(actual: cc.Comparison | cc.Evaluation) -> set[str]:
+    return {each.code for each in actual.warnings}
 
 
 def _reranked(n_queries: int = 20) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -24,7 +24,7 @@ def _reranked(n_queries: int = 20) -> tuple[dict[str, Any], dict[str, Any]]:
 def test_lists_that_are_ranked_again_do_not_look_sampled() -> None:
     models, truth = _reranked()
     comparison = cc.compare(models, truth, baseline="first", **OPTIONS)
-    assert "sampled_candidates" not in _kinds(comparison)
+    assert "sampled_candidates" not in _codes(comparison)
     assert "sampled_candidates" not in comparison.checked
 
 
@@ -32,7 +32,7 @@ def test_lists_look_sampled_where_the_catalogue_is_known_to_be_larger() -> None:
     models, truth = _reranked()
     items = pl.DataFrame({"item": [doc for docs in models["first"].values() for doc in docs]})
     comparison = cc.compare(models, truth, baseline="first", items=items, **OPTIONS)
-    assert "sampled_candidates" in _kinds(comparison)
+    assert "sampled_candidates" in _codes(comparison)
 
 
 def _lists_and_truth(n_users: int = 20) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
@@ -44,19 +44,19 @@ def _lists_and_truth(n_users: int = 20) -> tuple[dict[str, list[str]], dict[str,
 def test_lists_and_truth_that_are_swapped_are_a_serious_warning() -> None:
     lists, truth = _lists_and_truth()
     swapped = cc.evaluate(recs=truth, truth=lists, **OPTIONS)
-    (warning,) = (each for each in swapped.warnings if each.kind == "swapped_tables")
+    (warning,) = (each for each in swapped.warnings if each.code == "swapped_tables")
     assert warning.severity == "serious"
     words = "Every user has 10 items in the truth, without grades, and the lists have 1 to 3 items"
     assert words in warning.sentence.replace("\N{NO-BREAK SPACE}", " ")
-    assert "swapped_tables" not in _kinds(cc.evaluate(lists, truth, **OPTIONS))
+    assert "swapped_tables" not in _codes(cc.evaluate(lists, truth, **OPTIONS))
 
 
 def test_compare_warns_of_swapped_lists_and_truth() -> None:
     lists, truth = _lists_and_truth()
     models = {"pop": truth, "als": {user: items[:1] for user, items in truth.items()}}
-    assert "swapped_tables" in _kinds(cc.compare(models, lists, baseline="pop", **OPTIONS))
+    assert "swapped_tables" in _codes(cc.compare(models, lists, baseline="pop", **OPTIONS))
     sound = cc.compare({"pop": lists, "als": lists}, truth, baseline="pop", **OPTIONS)
-    assert "swapped_tables" not in _kinds(sound)
+    assert "swapped_tables" not in _codes(sound)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_short_lists_and_long_truths_may_be_meant(
     if "scored" in lists:
         recs = {u: {item: -n for n, item in enumerate(items)} for u, items in short.items()}
     judged = {user: {f"i{i}": truth.get("grade", 1) for i in range(truth.get("length", 10))} for user in short}  # fmt: skip
-    assert "swapped_tables" not in _kinds(cc.evaluate(recs, judged, **OPTIONS))
+    assert "swapped_tables" not in _codes(cc.evaluate(recs, judged, **OPTIONS))
 
 
 RATINGS = {"u": {"a": 0.5, "b": 4.0}, "v": {"a": 1.0, "b": 2.5, "c": 5.0}}
@@ -88,7 +88,7 @@ def test_ratings_without_a_threshold_are_a_warning(threshold: float | None) -> N
     options = OPTIONS | {"conventions": cc.preset("standard", relevance_threshold=threshold)}
     lists = {"u": ["a"], "v": ["b"]}
     evaluated = cc.evaluate(lists, RATINGS, **options)
-    (warning,) = (each for each in evaluated.warnings if each.kind == "low_threshold")
+    (warning,) = (each for each in evaluated.warnings if each.code == "low_threshold")
     assert "from 0.5 to 5, look like ratings" in warning.sentence
     assert warning.fix.startswith("set the threshold to 4, ")
     compared = cc.compare({"pop": lists, "als": lists}, RATINGS, baseline="pop", **options)
@@ -110,7 +110,7 @@ def test_grades_that_are_not_ratings_give_no_warning(
     truth = {"u": {f"i{n}": grade for n, grade in enumerate(grades)}}
     conventions = cc.preset("standard", relevance_threshold=threshold)
     result = cc.evaluate({"u": ["i1"]}, truth, metrics=["P@1"], conventions=conventions)
-    assert "low_threshold" not in _kinds(result)
+    assert "low_threshold" not in _codes(result)
 
 
 def _requests(counts: list[int]) -> pl.DataFrame:
@@ -140,11 +140,11 @@ def test_few_users_with_most_requests_are_a_warning(counts: list[int], words: st
         "unit": ["user", "session"],
     }
     result = cc.evaluate(lists, lists.drop("rank"), **options)
-    warnings = [each for each in result.warnings if each.kind == "heavy_users"]
+    warnings = [each for each in result.warnings if each.code == "heavy_users"]
     assert [each.sentence.replace("\N{NO-BREAK SPACE}", " ").startswith(words) for each in warnings] == [True] * bool(words)  # fmt: skip
 
     compared = cc.compare({"a": lists, "b": lists}, lists.drop("rank"), baseline="a", **options)
-    assert [each for each in compared.warnings if each.kind == "heavy_users"] == warnings
+    assert [each for each in compared.warnings if each.code == "heavy_users"] == warnings
 
     by_user = options | {"conventions": cc.preset("standard", unit_mean="users")}
-    assert "heavy_users" not in _kinds(cc.evaluate(lists, lists.drop("rank"), **by_user))
+    assert "heavy_users" not in _codes(cc.evaluate(lists, lists.drop("rank"), **by_user))

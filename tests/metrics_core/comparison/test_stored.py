@@ -79,7 +79,7 @@ def test_infinity_cannot_be_written() -> None:
         to_json(replace(comparison, scores=(broken, *comparison.scores[1:])))
 
 
-@pytest.mark.parametrize("schema", [SCHEMA - 3, SCHEMA + 1, None, "3", str(SCHEMA)])
+@pytest.mark.parametrize("schema", [SCHEMA - 4, SCHEMA + 1, None, "3", str(SCHEMA)])
 def test_another_schema_is_refused(tmp_path: Path, schema: object) -> None:
     path = tmp_path / "comparison.json"
     path.write_text(json.dumps(sample.two_models() | {"schema": schema}), encoding="utf-8")
@@ -130,7 +130,7 @@ REMOVED: list[tuple[str | int, ...]] = [
     ("panel", 0, "definitions", 1, "ranks"), ("panel", 0, "definitions", 1, "stands_for"),
     ("segments", 0, "cells", 3, "turns"),
     ("conventions", "knobs", 0, "value"),
-    ("provenance", "inputs", 0, "sha256"), ("warnings", 0, "who"),
+    ("provenance", "inputs", 0, "sha256"), ("warnings", 0, "models"),
 ]  # fmt: skip
 UNKNOWN: list[tuple[str | int, ...]] = [
     ("colour",), ("scores",), ("pairs",), ("metrics", 0, "colour"), ("leaderboard", 0, "colour"),
@@ -230,6 +230,22 @@ def test_sentences_of_an_older_schema_are_not_read() -> None:
     content["segments"] = [each | {"flags": ["On nDCG@10, …"]} for each in content["segments"]]
 
     assert from_content(content) == typed(sample.gated())
+
+
+@pytest.mark.parametrize("schema", [4, 5, 6])
+def test_warnings_of_an_older_schema_keep_their_text(schema: int) -> None:
+    old = {"kind": "short_lists", "severity": "notice", "who": ["als"], "sentence": "Lists end.", "fix": "leave longer"}  # fmt: skip
+
+    (warning,) = from_content(sample.gated() | {"schema": schema, "warnings": [old]}).warnings
+
+    assert (warning.code, warning.severity, warning.models) == ("short_lists", "notice", ("als",))
+    assert (warning.sentence, warning.fix) == ("Lists end.", "leave longer")
+
+
+@pytest.mark.parametrize("warnings", [3, ["x"], [{"kind": "short_lists"}]], ids=str)
+def test_damaged_warnings_of_an_older_schema_are_refused(warnings: object) -> None:
+    with pytest.raises(InputError, match="dvc repro compare"):
+        from_content(sample.gated() | {"schema": 6, "warnings": warnings})
 
 
 def with_unmatched_models() -> Comparison:

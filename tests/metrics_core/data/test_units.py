@@ -208,7 +208,7 @@ def test_the_train_knows_the_users_of_requests() -> None:
     """Half of the lists are what the user has in the train."""
     known = lists("als").filter(pl.col("rank") <= K / 2).select("user", "item").unique()
     comparison = compared("requests", train=known)
-    sentences = {each.kind: each.sentence for each in comparison.warnings}
+    sentences = {each.code: each.sentence for each in comparison.warnings}
     recommended = (
         lists("als").join(known, on=["user", "item"], how="semi").height / lists("als").height
     )

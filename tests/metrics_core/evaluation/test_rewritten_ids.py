@@ -38,9 +38,9 @@ def test_all_pairs_of_a_column_are_counted_and_the_shortest_is_named() -> None:
 
 def test_ids_that_were_rewritten_are_a_warning_of_evaluate() -> None:
     result = cc.evaluate({"u": ["1.0"], "v": ["2"]}, {"u": ["1"], "v.0": ["1"], "3.0": ["1"]}, **OPTIONS)  # fmt: skip
-    (warning,) = (each for each in result.warnings if each.kind == "ids_rewritten")
+    (warning,) = (each for each in result.warnings if each.code == "ids_rewritten")
     assert warning.severity == "notice"
-    assert warning.who == ("recs",)
+    assert warning.models == ("recs",)
     words = "such as '3.0' as '3': user in 1 row of the truth and item in 1 row of recs."
     assert words in warning.sentence.replace("\N{NO-BREAK SPACE}", " ")
 
@@ -48,15 +48,15 @@ def test_ids_that_were_rewritten_are_a_warning_of_evaluate() -> None:
 @pytest.mark.parametrize("recs", [{"u": ["1"]}, {"u": [1.0]}, {"u": ["v1.0"], "v": ["1.10"]}])
 def test_ids_that_are_read_as_they_are_written_give_no_warning(recs: dict[str, Any]) -> None:
     result = cc.evaluate(recs, {"u": ["1"], "v": ["v1.0"]}, **OPTIONS)
-    assert "ids_rewritten" not in {each.kind for each in result.warnings}
+    assert "ids_rewritten" not in {each.code for each in result.warnings}
 
 
 def test_warning_of_compare_names_the_models_and_the_truth() -> None:
     models = {"pop": {"u": ["1"], "v": ["2"]}, "als": {"u": ["1.0"], "v": ["2.0"]}}
     truth = pl.DataFrame({"user": ["u", "v"], "item": ["1.0", "x"]})
     comparison = cc.compare(models, truth, baseline="pop", **OPTIONS)
-    (warning,) = (each for each in comparison.warnings if each.kind == "ids_rewritten")
-    assert warning.who == ("als",)
+    (warning,) = (each for each in comparison.warnings if each.code == "ids_rewritten")
+    assert warning.models == ("als",)
     words = "item in 1 row of the truth and item in 2 rows of als"
     assert words in warning.sentence.replace("\N{NO-BREAK SPACE}", " ")
     assert comparison.leaderboard.filter(pl.col("model") == "als")["mean"].to_list() == [1 / 2]

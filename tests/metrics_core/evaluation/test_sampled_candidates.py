@@ -246,8 +246,8 @@ def test_an_order_that_many_negatives_tell_is_not_called_open() -> None:
     few = _compared(drawn(good, 5, 100, 1), drawn(bad, 5, 100, 2), negatives=5, catalogue=100)
     many = _compared(drawn(good, 90, 100, 1), drawn(bad, 90, 100, 2), negatives=90, catalogue=100)
 
-    assert "order_not_identifiable" in {each.kind for each in few.warnings}
-    assert {each.kind for each in many.warnings} == {"sampled_corrected"}
+    assert "order_not_identifiable" in {each.code for each in few.warnings}
+    assert {each.code for each in many.warnings} == {"sampled_corrected"}
 
 
 def test_open_order_and_impossible_ranks_are_warnings() -> None:
@@ -256,8 +256,8 @@ def test_open_order_and_impossible_ranks_are_warnings() -> None:
     anywhere = np.random.default_rng(4).integers(1, 1_001, size=400)
     comparison = _compared(ranks, drawn(anywhere, 20, 1_000, 4), negatives=20, catalogue=1_000)
 
-    warnings = {each.kind: each for each in comparison.warnings}
-    assert warnings["sampled_unfit"].who == ("a",)
+    warnings = {each.code: each for each in comparison.warnings}
+    assert warnings["sampled_unfit"].models == ("a",)
     assert "gives the sampled ranks of a" in warnings["sampled_unfit"].sentence
     assert "order_not_identifiable" not in warnings
 
@@ -274,7 +274,7 @@ def test_users_without_a_list_count_in_the_bounds_as_in_the_mean() -> None:
             both, truth(400), metrics=["R@50"], baseline="b", conventions=pinned
         )
         return next(
-            (w.sentence for w in comparison.warnings if w.kind == "order_not_identifiable"), ""
+            (w.sentence for w in comparison.warnings if w.code == "order_not_identifiable"), ""
         )
 
     assert re.search(r"means of a 0\.4\d+ to 0\.5 and b", ask("zero"))
@@ -291,7 +291,7 @@ def test_ranks_of_requests_of_one_user_are_dependent() -> None:
     )
 
     def spans(actual: cc.Comparison) -> list[float]:
-        (sentence,) = [w.sentence for w in actual.warnings if w.kind == "order_not_identifiable"]
+        (sentence,) = [w.sentence for w in actual.warnings if w.code == "order_not_identifiable"]
         return [float(each) for each in re.findall(r"[ab] ([\d.]+) to ([\d.]+)", sentence)[0]]
 
     def split(frame: pl.DataFrame) -> pl.DataFrame:
@@ -327,7 +327,7 @@ def test_bounds_of_graded_gains_hold_for_each_grade() -> None:
         primary=["nDCG@5", "DCG@5"],
     )
 
-    open_orders = [each for each in comparison.warnings if each.kind == "order_not_identifiable"]
+    open_orders = [each for each in comparison.warnings if each.code == "order_not_identifiable"]
     labels = [each.sentence.split(" at ")[1].split()[0] for each in open_orders]
     assert labels == ["nDCG@5", "DCG@5"]
 

@@ -85,7 +85,7 @@ def test_a_user_without_a_list_follows_the_policy_observed_or_not() -> None:
 
 
 def kinds(actual: Any) -> list[str]:
-    return [each.kind for each in actual.warnings]
+    return [each.code for each in actual.warnings]
 
 
 def test_no_unobserved_user_with_a_list_is_a_warning() -> None:
@@ -93,7 +93,7 @@ def test_no_unobserved_user_with_a_list_is_a_warning() -> None:
     few = evaluated(recs=observed)
 
     assert few["P@1"] == 2.0
-    (warning,) = (each for each in few.warnings if each.kind == "unobserved_users")
+    (warning,) = (each for each in few.warnings if each.code == "unobserved_users")
     assert "may be too high" in warning.sentence
     assert "`users`" in warning.fix
     assert "unobserved_users" not in kinds(evaluated(recs=observed, metrics=RATIOS))

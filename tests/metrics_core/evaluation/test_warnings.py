@@ -92,5 +92,5 @@ def test_evaluate_warns_as_compare_does(kind: str) -> None:
     compared = cc.compare({"recs": recs}, truth, baseline="recs", panel=False, **options)
     evaluated = cc.evaluate(recs, truth, **options)
 
-    assert kind in {each.kind for each in compared.warnings}
+    assert kind in {each.code for each in compared.warnings}
     assert evaluated.warnings == compared.warnings

@@ -228,7 +228,7 @@ def test_a_comparison_says_on_how_few_rows_it_rests() -> None:
     weights = [1, 2, math.sqrt(2), 1]
     effective = sum(weights) ** 2 / sum(w * w for w in weights)
 
-    (warning,) = (each for each in comparison.warnings if each.kind == "propensity")
+    (warning,) = (each for each in comparison.warnings if each.code == "propensity")
     assert f"4 relevant rows are worth {effective:.1f} of equal weight" in warning.sentence
     assert f"the heaviest has {200 / sum(weights):.1f}" in warning.sentence
     assert "1 of them count as `clip`" in warning.sentence
@@ -244,9 +244,9 @@ def test_dcg_and_ndcg_may_disagree() -> None:
     both = cc.compare(lists, truth, metrics=["nDCG@10", "DCG@10"], **how)
     one = cc.compare(lists, truth, metrics=["nDCG@10"], **how)
 
-    (warning,) = (each for each in both.warnings if each.kind == "dcg_disagrees")
+    (warning,) = (each for each in both.warnings if each.code == "dcg_disagrees")
     assert warning.sentence.startswith("nDCG@10 and DCG@10 put broad and narrow in another order")
-    assert not [each for each in one.warnings if each.kind == "dcg_disagrees"]
+    assert not [each for each in one.warnings if each.code == "dcg_disagrees"]
 
 
 def test_sums_may_be_divided_by_the_weights_of_all_relevant_items() -> None:

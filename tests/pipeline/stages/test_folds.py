@@ -112,7 +112,7 @@ def test_recall_of_groups_of_wanted_items_is_by_the_truth_of_the_fold() -> None:
     comparison = compared(train=everything, segments=segments)
     groups = comparison.segments[0]
     of_head = {each.model: each.mean for each in groups.cells if each.segment == "head"}
-    judged = {each.kind: each.sentence for each in comparison.warnings}
+    judged = {each.code: each.sentence for each in comparison.warnings}
 
     for model in SKILLS:
         assert of_head[model] == pytest.approx(fmean(map(fmean, recalls(model))), abs=1e-12)

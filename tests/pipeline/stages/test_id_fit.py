@@ -8,8 +8,8 @@ import pytest
 
 from concord.metrics_core.errors import ParamsKeys
 from concord.metrics_core.evaluation.model_result import ModelResult
-from concord.metrics_core.evaluation.warnings.ids import id_warnings
-from concord.metrics_core.results.comparison_parts import Warned
+from concord.metrics_core.evaluation.warnings.data import id_warnings
+from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.stages.evaluate import check_model_ids, model_data
 from tests.pipeline.refusals import refusal_of
@@ -104,11 +104,11 @@ def test_items_missing_from_the_catalogue_are_a_warning_if_kept(tmp_path: Path) 
 
     warnings = _warnings(pop={"fit": path}, als={"fit": path | {"unknown_items": 0}})
 
-    assert warnings["not_in_catalogue"].who == ("pop",)
+    assert warnings["not_in_catalogue"].models == ("pop",)
     assert "2 rows" in warnings["not_in_catalogue"].sentence.replace("\N{NO-BREAK SPACE}", " ")
 
 
-def _warnings(**models: dict[str, Any]) -> dict[str, Warned]:
+def _warnings(**models: dict[str, Any]) -> dict[str, DataWarning]:
     nowhere = Path("-")
     evaluations = {
         name: ModelResult(
@@ -116,7 +116,7 @@ def _warnings(**models: dict[str, Any]) -> dict[str, Warned]:
         )
         for name, matched in models.items()
     }
-    return {row.kind: row for row in id_warnings(evaluations, ParamsKeys("comparison"))}
+    return {row.code: row for row in id_warnings(evaluations, ParamsKeys("comparison"))}
 
 
 @pytest.mark.bad_input(33, "warning with the number of ids")
@@ -128,9 +128,9 @@ def test_ids_in_another_case_or_with_zeros_are_a_warning(tmp_path: Path) -> None
         pop={"fit": _matched(tmp_path, [("u", "b")], [("u", "b")])}, als={"fit": path}
     )
 
-    assert warnings["spelled_otherwise"].who == ("als",)
+    assert warnings["spelled_otherwise"].models == ("als",)
     assert "2 items" in warnings["spelled_otherwise"].sentence.replace("\N{NO-BREAK SPACE}", " ")
-    assert warnings["no_common_item"].who == ("als",)
+    assert warnings["no_common_item"].models == ("als",)
 
 
 @pytest.mark.bad_input(40, "warning that names the models")
@@ -140,5 +140,5 @@ def test_one_file_under_several_names_is_a_warning() -> None:
     warnings = _warnings(a=same, b=other, c=same, d=same)
 
     assert list(warnings) == ["same_file"]
-    assert warnings["same_file"].who == ("a", "c", "d")
+    assert warnings["same_file"].models == ("a", "c", "d")
     assert _warnings(a=same, b=other) == {}

@@ -123,15 +123,15 @@ def test_undeclared_sampling_is_a_warning_and_declared_sampling_is_reported(
     unknown = _compared(lists, truth, None)
     comparison = _compared(lists, truth, catalogue)
 
-    assert "sampled_candidates" in {each.kind for each in undeclared.warnings}
-    assert "sampled_candidates" not in {each.kind for each in unknown.warnings}
+    assert "sampled_candidates" in {each.code for each in undeclared.warnings}
+    assert "sampled_candidates" not in {each.code for each in unknown.warnings}
     assert "sampled_candidates" not in unknown.checked
-    kinds = {each.kind: each for each in comparison.warnings}
+    kinds = {each.code: each for each in comparison.warnings}
     assert "sampled_candidates" not in kinds
     assert f"among 100 of {catalogue - 1:,} others" in kinds["sampled_corrected"].sentence
     reported = kinds["order_not_identifiable"]
     assert reported.severity == "serious"
-    assert reported.who == ("als", "popularity")
+    assert reported.models == ("als", "popularity")
     words = reported.sentence.replace(".\n", " ").split()
     for model in ("als", "popularity"):
         at = len(words) - 1 - words[::-1].index(model)

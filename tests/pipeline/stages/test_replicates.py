@@ -154,8 +154,8 @@ def test_a_training_that_failed_is_a_warning_of_stage_and_library(
     change_params(project, {"models.als-5": {"path": "als-5.parquet"}})
     run_stages(project, "load als-5", "evaluate als-5", "compare")
 
-    warnings = {each.kind: each for each in _comparison(project).warnings}
-    assert warnings["outlying_training"].who == ("als",)
+    warnings = {each.code: each for each in _comparison(project).warnings}
+    assert warnings["outlying_training"].models == ("als",)
     assert warnings["outlying_training"].sentence.startswith(
         "als-5 lies far from the other trainings"
     )

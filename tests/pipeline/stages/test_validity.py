@@ -13,9 +13,9 @@ from concord.metrics_core.evaluation import diagnostics as scoring
 from concord.metrics_core.evaluation.evaluate_model import ModelData, execute_in_memory
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.evaluation.partition import Task
-from concord.metrics_core.evaluation.warnings.lists import checked_kinds, evaluation_warnings
+from concord.metrics_core.evaluation.warnings.lists import checked_codes, evaluation_warnings
 from concord.metrics_core.metrics.label import parse
-from concord.metrics_core.results.comparison_parts import Warned
+from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.pipeline.params.model import BackgroundFile, Params
 from concord.pipeline.running.connections import read_only_connection
 from concord.pipeline.running.outputs import write_json
@@ -150,10 +150,10 @@ def _evaluation(
     return ModelResult(path, path, path, summary, {"items": 50, "order": order, "has_scores": True})
 
 
-def _warnings(params: Params, **models: dict[str, Any]) -> dict[str, Warned]:
+def _warnings(params: Params, **models: dict[str, Any]) -> dict[str, DataWarning]:
     """Return the warnings on models whose results have these properties, by kind."""
     config, results = params.comparison_config, {n: _evaluation(**m) for n, m in models.items()}
-    return {row.kind: row for row in evaluation_warnings(config, results, evaluation_data(params))}
+    return {row.code: row for row in evaluation_warnings(config, results, evaluation_data(params))}
 
 
 def _params(
@@ -186,7 +186,7 @@ def _with_items(folder: Path, **truth: Any) -> Params:
     return params
 
 
-def _sentence(warning: Warned) -> str:
+def _sentence(warning: DataWarning) -> str:
     return warning.sentence.replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -229,7 +229,7 @@ def test_warning_has_kind_severity_models_and_share(
     warnings = _warnings(_params(tmp_path, **data), **{"pop": {}, "als": {}} | models)
 
     assert list(warnings) == [kind]
-    assert (warnings[kind].severity, warnings[kind].who) == (severity, who)
+    assert (warnings[kind].severity, warnings[kind].models) == (severity, who)
     assert words in _sentence(warnings[kind])
     assert warnings[kind].fix
 
@@ -258,7 +258,7 @@ def test_lists_that_look_sampled_are_a_serious_warning(tmp_path: Path, of_train:
 
     warning = _warnings(params, pop={}, als={"full": _full()})["sampled_candidates"]
 
-    assert (warning.severity, warning.who) == ("serious", ("als",))
+    assert (warning.severity, warning.models) == ("serious", ("als",))
     assert "Every list has 5 items of 60 and holds every relevant item" in _sentence(warning)
 
 
@@ -295,7 +295,7 @@ def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
 def test_only_checks_that_could_be_made_are_listed(tmp_path: Path) -> None:
     def checked(params: Params, **models: dict[str, Any]) -> list[str]:
         results = {name: _evaluation(**changes) for name, changes in models.items()}
-        return checked_kinds(params.comparison_config, results, evaluation_data(params))
+        return checked_codes(params.comparison_config, results, evaluation_data(params))
 
     params, with_train, with_items = _params(tmp_path), _with_train(tmp_path), _with_items(tmp_path)
     ranked: dict[str, Any] = {"k": {"in_train": None}, "order": "rank"}

@@ -71,7 +71,7 @@ def hostile_names() -> Content:
     content["quality"]["popularity"]["notes"] = list(HOSTILE)
     content["covers"] = HOSTILE[1]
     for warning, text in zip(content["warnings"], HOSTILE, strict=False):
-        warning.update(sentence=text, fix=f"`{text}`")
+        warning["details"] = {"sentence": text, "fix": f"`{text}`"}
     entry = content["panel"][0]
     entry["sentence"] = HOSTILE[0]
     entry["definitions"][1].update(name=HOSTILE[0], presets=list(HOSTILE), says=HOSTILE[2])

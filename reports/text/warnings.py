@@ -1,0 +1,399 @@
+"""The texts of warnings: for each code what is wrong, and what to do.
+
+A warning is built in `metrics_core` with a code and the numbers and names that its text needs (`DataWarning.details`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from concord.metrics_core.errors import in_words
+from concord.metrics_core.results.comparison_parts import DataWarning
+from concord.metrics_core.results.words import are, listed, number, percent
+
+Details = Mapping[str, Any]
+Texts = tuple[str, str]  # what is wrong, and what to do
+_SHOWN_COLUMNS = 4  # of one warning
+
+
+def warning_texts(warning: DataWarning) -> Texts:
+    """Return what is wrong, as a sentence, and what to do; empty if that is not known."""
+    details = warning.details
+    if "sentence" in details:  # from comparison.json of schema 6 or less
+        return details["sentence"], details["fix"]
+    if warning.code not in _TEXTS:  # from a newer Concord
+        known = listed([f"{name} {value}" for name, value in details.items()]) if details else ""
+        return f"{warning.code}: {known}" if known else warning.code, ""
+    return _TEXTS[warning.code]({**details, "models": warning.models})
+
+
+def _all_relevant(details: Details) -> Texts:
+    return (
+        f"Every grade of the truth, from {details['lowest']:g} to {details['highest']:g}, reaches "
+        f"`relevance_threshold: {details['threshold']:g}`: whatever was rated counts as relevant.",
+        "raise the threshold, if low grades say that the user did not like the item",
+    )
+
+
+def _low_threshold(details: Details) -> Texts:
+    threshold = details["threshold"]
+    setting = "null" if threshold is None else f"{threshold:g}"
+    share = "every rating" if threshold is None else "nearly every rating"
+    return (
+        f"The grades of the truth, from {details['lowest']:g} to {details['highest']:g}, look like ratings, and with "
+        f"`relevance_threshold: {setting}` {share} counts as relevant.",
+        f"set the threshold to {details['suggested']}, or to the lowest rating that says that a user liked the item",
+    )
+
+
+def _none_relevant(details: Details) -> Texts:
+    return (
+        f"{details['setting']} is {details['threshold']:g}, and the highest grade in truth is {details['highest']:g}: "
+        "nobody has a relevant item.",
+        f"lower it, or name the column of the grades: {details['column_setting']}",
+    )
+
+
+def _swapped_tables(details: Details) -> Texts:
+    shortest, median, longest = (details[name] for name in ("shortest", "median", "longest"))
+    lengths = f"{shortest:g} to {longest:g} items, most of them {median:g} or fewer"
+    return (
+        f"Every user has {in_words(details['truth_length'], 'item')} in the truth, without grades, and the lists have "
+        f"{'one item each' if longest == 1 else lengths}, without scores: the truth looks like ranked lists, and the "
+        "lists look like a truth.",
+        "check that lists and truth were not given in each other's place",
+    )
+
+
+_OTHER_TRAIN = {
+    "train": "give your own table as `train`, or none",
+    "background": "name your own files under `background:`, or write `background: {}`",
+}
+
+
+def _unrelated_train(details: Details) -> Texts:
+    return (
+        "No user of the truth stands in the train: is it what these models learned from?",
+        _OTHER_TRAIN[details["setting"]],
+    )
+
+
+def _truth_in_train(details: Details) -> Texts:
+    return (
+        f"{_truth_rows(details)} of {in_words(details['users'], 'user')} stand in the "
+        "train too: models that leave out what users know cannot find them, others have learned the answer.",
+        "split so that a pair of user and item is in one of the two",
+    )
+
+
+def _items_born_after(details: Details) -> Texts:
+    verb = "holds" if details["rows"] == 1 else "hold"
+    held = f"{_truth_rows(details)} {verb} {in_words(details['items'], 'item')}"
+    return _born_after(held, "item")
+
+
+def _users_born_after(details: Details) -> Texts:
+    verb = "is" if details["rows"] == 1 else "are"
+    return _born_after(
+        f"{_truth_rows(details)} {verb} of {in_words(details['users'], 'user')}", "user"
+    )
+
+
+def _born_after(held: str, kind: str) -> Texts:
+    return (
+        f"{held} that train first has later: models know the {kind} from the future alone.",
+        "train on what happened before the truth, with one split time for all users",
+    )
+
+
+def _truth_rows(details: Details) -> str:
+    rows = details["rows"]
+    return f"{in_words(rows, 'row')} of the truth ({percent(rows / details['of_rows'])})"
+
+
+def _truth_before_train(details: Details) -> Texts:
+    return (
+        f"The truth of {in_words(details['users'], 'user')} begins before their train ends: the split is not by time.",
+        "split by time where the model will meet the future",
+    )
+
+
+def _ids_rewritten(details: Details) -> Texts:
+    columns, example = details["columns"], details["example"]
+    places = [
+        f"{each['column']} in {in_words(each['rows'], 'row')} of {_table(each)}"
+        for each in columns[:_SHOWN_COLUMNS]
+    ]
+    if len(columns) > _SHOWN_COLUMNS:
+        places.append(in_words(len(columns) - _SHOWN_COLUMNS, "more column"))
+    return (
+        f"Ids that end in `.0` are read as whole numbers, such as {example!r} as {example[:-2]!r}: {listed(places)}.",
+        "write these ids as whole numbers in all tables",
+    )
+
+
+def _table(column: Details) -> str:
+    if column["lists"] is not None:
+        return str(column["lists"])
+    return f"the truth of fold {column['fold']}" if column["fold"] else "the truth"
+
+
+def _same_file(details: Details) -> Texts:
+    return (
+        f"{listed(details['models'])} are the same file, byte for byte.",
+        "name the file that each model left, or remove the copies",
+    )
+
+
+def _spelled_otherwise(details: Details) -> Texts:
+    return (
+        f"Up to {in_words(details['ids'], details['kind'])} of the lists ({details['model']}) would match the truth "
+        "but for capitals or leading zeros; as they are, they do not.",
+        "write ids alike in all files",
+    )
+
+
+def _no_common_item(_: Details) -> Texts:
+    return (
+        "No item of the lists stands in the truth, for any user.",
+        "check that both files name items by the same ids",
+    )
+
+
+def _not_in_catalogue(details: Details) -> Texts:
+    return (
+        f"Up to {in_words(details['rows'], 'row')} of the lists ({details['model']}) hold items that the catalogue lacks; "
+        f"{details['setting']} let them pass. Coverage and Gini of the catalogue leave them out.",
+        "add them to the catalogue, or leave them out of the lists",
+    )
+
+
+def _sampled_corrected(details: Details) -> Texts:
+    others = details["others"]
+    return (
+        f"Candidates are sampled: each list ranks the relevant item among {details['negatives']:,} of {others:,} others. "
+        f"Values are corrected, user by user, towards the metric of all {others + 1:,} items (Krichene and Rendle, 2020; "
+        f"variance weighs {details['gamma']:g}). {details['unbiased']} needs no correction; all others keep a bias that "
+        "no interval covers.",
+        "rank all items of the catalogue where you can: no correction is as good",
+    )
+
+
+def _sampled_candidates(details: Details) -> Texts:
+    return (
+        f"Every list has {in_words(details['length'], 'item')} of {details['n_items']:,} and holds every relevant item of "
+        "its user: the candidates look sampled, and metrics on samples can put models in another order than metrics on "
+        "all items.",
+        "rank all items of the catalogue, or declare them: conventions.candidates corrects what can be corrected",
+    )
+
+
+def _sampled_unfit(details: Details) -> Texts:
+    return (
+        f"No ranking of {details['catalogue']:,} items gives the sampled ranks of {listed(details['models'])} if "
+        f"{details['negatives']:,} negatives are drawn uniformly: corrected values of {details['label']} mean nothing "
+        "there.",
+        "see whether negatives were drawn by popularity, and whether conventions.candidates says what was done",
+    )
+
+
+def _order_not_identifiable(details: Details) -> Texts:
+    pairs, bounds = details["pairs"], details["bounds"]
+    means = [f"{model} {low:.3g} to {high:.3g}" for model, (low, high) in bounds.items()]
+    is_every_pair = len(pairs) == len(bounds) * (len(bounds) - 1) // 2
+    named = "any two models" if is_every_pair and len(pairs) > 1 else _pairs(pairs)
+    return (
+        f"The order of {named} at {details['label']} is not identifiable from {details['negatives']:,} sampled "
+        f"negatives: full rankings that fit these lists, at {percent(details['confidence'])} confidence for all models "
+        f"at once, have means of {listed(means)}.",
+        "rank all items, or draw far more negatives; a verdict here compares corrected values, bias included",
+    )
+
+
+def _pairs(pairs: Sequence[Sequence[str]]) -> str:
+    return listed([f"{a} and {b}" for a, b in pairs])
+
+
+def _train_items_recommended(details: Details) -> Texts:
+    uneven = " Others leave them out, so the comparison is uneven." if details["uneven"] else ""
+    return (
+        f"Lists hold items that their user already has in the train: up to {_top_share(details)}.{uneven}",
+        "leave out what users know, or let all models repeat it",
+    )
+
+
+def _future_items(details: Details) -> Texts:
+    return (
+        "Lists hold items that the train first has after the last row of their user in the truth: up to "
+        f"{_top_share(details)}. A model could not have known them then.",
+        "train on what happened before the truth, with one split time for all users",
+    )
+
+
+def _top_share(details: Details) -> str:
+    return f"{percent(details['share'])} of the top {details['k']} ({details['model']})"
+
+
+def _few_judged(details: Details) -> Texts:
+    low, high = percent(details["lowest"]), percent(details["highest"])
+    span = f"{low} ({details['lowest_model']}) to {high} ({details['highest_model']})"
+    return (
+        f"Of the top {details['k']}, {high if low == high else span} is judged; what is not counts as not relevant.",
+        "read means as lower bounds; Bpref and `judged_only` look at judged items alone",
+    )
+
+
+def _ties_at_cutoff(details: Details) -> Texts:
+    return (
+        f"Scores tie across rank {details['k']} for {_unit_share(details)}: "
+        f"`ties: {details['ties']}` decides which item is in the list.",
+        "write scores with more digits; `ties: average` counts all orders alike",
+    )
+
+
+def _short_lists(details: Details) -> Texts:
+    return (
+        f"Lists end before rank {details['k']} for {_unit_share(details)}.",
+        "leave longer lists on disk, or choose smaller cutoffs",
+    )
+
+
+def _unit_share(details: Details) -> str:
+    return f"up to {percent(details['share'])} of the {details['unit']}s ({details['model']})"
+
+
+def _user_sets_differ(details: Details) -> Texts:
+    return _values_missing(details) if "without_values" in details else _lists_missing(details)
+
+
+def _values_missing(details: Details) -> Texts:
+    n_users, missing = details["n_users"], details["without_values"]
+    each = [f"{model} has no values of {in_words(n, 'user')}" for model, n in missing.items()]
+    share = f" ({percent(max(missing.values()) / n_users)})" if len(missing) == 1 else ""
+    return (
+        f"Not all models have values of the same users: of {n_users:,}, {listed(each)}{share}. "
+        "A mean is over the users whom its model has, a difference over the users whom both models have.",
+        "give every model a row for every user; write the value that a failed user shall count",
+    )
+
+
+def _lists_missing(details: Details) -> Texts:
+    missing, models, unit = (details[name] for name in ("without_list", "models", "unit"))
+    most = max(missing, key=missing.__getitem__)
+    some = in_words(missing[most], unit)
+    if len(set(missing.values())) == 1:
+        who = f"{listed(models)} {'has' if len(models) == 1 else 'have'} none for {some}"
+    else:
+        who = f"{in_words(len(models), 'model')}, most of all {most}, have none for up to {some}"
+    return (
+        f"Not all models have lists for the same {unit}s: {who} ({percent(missing[most] / details['n_users'])}), and "
+        f"`user_no_recs: {details['user_no_recs']}` decides what they count.",
+        f"give every model a list for every {unit}",
+    )
+
+
+def _few_lists(details: Details) -> Texts:
+    missing, n_users, unit = details["without_list"], details["n_users"], details["unit"]
+    return (
+        f"{in_words(missing, unit)} of {n_users:,} in the truth ({percent(missing / n_users)}) have no list, "
+        f"and `user_no_recs: {details['user_no_recs']}` decides what they count.",
+        f"make lists for all {unit}s of the truth, or take the others out of the truth",
+    )
+
+
+def _heavy_users(details: Details) -> Texts:
+    n_heavy = details["n_heavy"]
+    heavy, verb = ("The user", "holds") if n_heavy == 1 else (f"The {n_heavy} users", "hold")
+    return (
+        f"{heavy} with most requests, of {details['n_users']:,}, {verb} {percent(details['share'])} of all requests: "
+        "means over requests rest on few users, and their intervals can be too short.",
+        "look at the mean over users too (`unit_mean: users`), or evaluate more users",
+    )
+
+
+def _propensity(details: Details) -> Texts:
+    n_clipped = details["clipped"]
+    clipped = f"; {n_clipped:,} of them count as `clip`" if n_clipped else ""
+    return (
+        f"Hits count by the inverse of their propensities: {in_words(details['rows'], 'relevant row')} are worth "
+        f"{details['effective']:,.1f} of equal weight, and the heaviest has {percent(details['largest'])} of all "
+        f"weight{clipped}.",
+        "where few rows decide, raise `conventions.propensity.clip`, at the price of some bias",
+    )
+
+
+def _unobserved_users(details: Details) -> Texts:
+    unit = details["unit"]
+    name = "name all users in the table `users`, or " if details["can_name_users"] else ""
+    return (
+        f"Every {unit} with a list has an observed relevant item. If lists were made only for {unit}s of whom something "
+        f"was observed, means of {listed(details['labels'])} may be too high: each counts more, and the others, who "
+        "count 0, are missing.",
+        f"{name}give lists for all {unit}s whom the models serve",
+    )
+
+
+def _dcg_disagrees(details: Details) -> Texts:
+    return (
+        f"{details['ndcg']} and {details['dcg']} put {_pairs(details['pairs'])} in another order: nDCG lets users with "
+        "few relevant items weigh as much as those with many.",
+        "where the sum over all users is what counts, as in an experiment online, go by "
+        + details["dcg"],
+    )
+
+
+def _direction_unclear(details: Details) -> Texts:
+    metrics = details["metrics"]
+    return (
+        f"{listed(metrics)} {are(metrics)} taken as higher is better, and of most metrics of such a name the "
+        "lowest value is the best.",
+        f"say which it is, as in higher_is_better={dict.fromkeys(metrics, False)}; verdicts depend on it",
+    )
+
+
+def _outlying_training(details: Details) -> Texts:
+    labels, baseline = details["labels"], details["baseline"]
+    value, low, high = (
+        number(details[name], details["digits"]) for name in ("value", "low", "high")
+    )
+    by = "" if baseline is None else f" by the difference to {baseline}"
+    return (
+        f"{details['lists']} lies far from the other trainings of {listed(details['models'])}{by} on {listed(labels)}: {value} on "
+        f"{labels[0]}, the others {low if low == high else f'{low} to {high}'}. Where trainings fail now and then, "
+        "intervals over new trainings are too short.",
+        "look at what happened in this training, and train more often",
+    )
+
+
+_TEXTS: Mapping[str, Callable[[Details], Texts]] = {
+    "all_relevant": _all_relevant,
+    "dcg_disagrees": _dcg_disagrees,
+    "direction_unclear": _direction_unclear,
+    "few_judged": _few_judged,
+    "few_lists": _few_lists,
+    "future_items": _future_items,
+    "heavy_users": _heavy_users,
+    "ids_rewritten": _ids_rewritten,
+    "items_born_after": _items_born_after,
+    "low_threshold": _low_threshold,
+    "no_common_item": _no_common_item,
+    "nobody_relevant": _none_relevant,
+    "not_in_catalogue": _not_in_catalogue,
+    "order_not_identifiable": _order_not_identifiable,
+    "outlying_training": _outlying_training,
+    "propensity": _propensity,
+    "same_file": _same_file,
+    "sampled_candidates": _sampled_candidates,
+    "sampled_corrected": _sampled_corrected,
+    "sampled_unfit": _sampled_unfit,
+    "short_lists": _short_lists,
+    "spelled_otherwise": _spelled_otherwise,
+    "swapped_tables": _swapped_tables,
+    "ties_at_cutoff": _ties_at_cutoff,
+    "train_items_recommended": _train_items_recommended,
+    "truth_before_train": _truth_before_train,
+    "truth_in_train": _truth_in_train,
+    "unobserved_users": _unobserved_users,
+    "unrelated_train": _unrelated_train,
+    "user_sets_differ": _user_sets_differ,
+    "users_born_after": _users_born_after,
+}

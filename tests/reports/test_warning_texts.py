@@ -1,0 +1,39 @@
+"""Texts of warnings: every code has one, and files of older or newer versions can be shown."""
+
+import ast
+
+import pytest
+
+from concord.metrics_core.results.comparison_parts import DataWarning
+from concord.reports.text import warnings as texts
+from tests.project import ROOT
+
+
+def _built_codes() -> set[str]:
+    """Return the codes of all warnings that the code builds."""
+    found = set()
+    for file in (ROOT / "metrics_core").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "DataWarning":
+                code = node.args[0]
+                found |= {ast.literal_eval(code)} if isinstance(code, ast.Constant) else BY_NAME
+    return found
+
+
+BY_NAME = {"items_born_after", "users_born_after"}  # of the one call whose code is a variable
+
+
+def test_every_code_has_a_text_and_every_text_a_code() -> None:
+    assert set(texts._TEXTS) == _built_codes()
+
+
+@pytest.mark.parametrize(
+    ("details", "sentence"),
+    [({}, "moon_phase"), ({"phase": "full", "users": 3}, "moon_phase: phase full and users 3")],
+)
+def test_a_code_of_a_newer_version_is_shown_with_its_details(
+    details: dict[str, object], sentence: str
+) -> None:
+    warning = DataWarning("moon_phase", "notice", (), details)
+
+    assert (warning.sentence, warning.fix) == (sentence, "")
