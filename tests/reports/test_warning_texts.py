@@ -11,7 +11,7 @@ from tests.project import ROOT
 
 def _built_codes() -> set[str]:
     """Return the codes of all warnings that the code builds."""
-    found = set()
+    found: set[str] = set()
     for file in (ROOT / "metrics_core").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "DataWarning":
