@@ -4,7 +4,7 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from concord.pipeline.terminal.parser import PLACE, add_force
+from concord.pipeline.terminal.parser import COMMAND_LINE, add_force
 
 if TYPE_CHECKING:
     from concord.metrics_core.comparison.config import ComparisonConfig
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     worst, html = arguments.worst, arguments.html
     if worst < 1:
-        raise refuse(f"{PLACE}: --worst", f"is {worst}", "write a whole number from 1 on")
+        raise refuse(f"{COMMAND_LINE}: --worst", f"is {worst}", "write a whole number from 1 on")
     refuse_folder("--html", html)
     params = read_params()
     config = params.comparison_config
@@ -67,5 +67,7 @@ def _labels(config: "ComparisonConfig", metric: str | None) -> list[str]:
     label = evaluated_label(metric, list(map(str, config.labels)))
     if parse(label).metric.of_catalogue:
         problem = f"{label} is one number over all users"
-        raise refuse(f"{PLACE}: --metric", problem, "name a metric that has a value for each user")
+        raise refuse(
+            f"{COMMAND_LINE}: --metric", problem, "name a metric that has a value for each user"
+        )
     return list(dict.fromkeys([label, *config.primary]))

@@ -2,6 +2,8 @@
 
 import argparse
 
+from concord.pipeline.terminal.parser import COMMAND_LINE
+
 HELP = "write an evaluation into your DVC repository"
 
 
@@ -45,5 +47,5 @@ def run(arguments: argparse.Namespace) -> None:
         return
     if arguments.truth is not None or arguments.model:
         problem = "--upgrade keeps the tables that params.yaml names, so --truth and --model have no effect"  # fmt: skip
-        raise refuse("command line", problem, "leave them out, and change params.yaml")
+        raise refuse(COMMAND_LINE, problem, "leave them out, and change params.yaml")
     upgrade(arguments.dir, dry_run=arguments.dry_run)

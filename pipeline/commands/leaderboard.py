@@ -23,12 +23,12 @@ def run(arguments: argparse.Namespace) -> None:
     params = read_params()
     comparison = load_comparison(params)
     labels = [evaluated_label(text, comparison.labels) for text in arguments.metric]
-    out = console()
+    terminal = console()
     if stale := stale_message(params):
-        out.print(f"warning: {stale}\n")
-    print_leaderboard(out, comparison, list(dict.fromkeys(labels)) or comparison.primary)
+        terminal.print(f"warning: {stale}\n")
+    print_leaderboard(terminal, comparison, list(dict.fromkeys(labels)) or comparison.primary)
     for each in comparison.serious:
-        out.print(f"\nWarning ({each.model_names}): {each.sentence}")
+        terminal.print(f"\nWarning ({each.model_names}): {each.sentence}")
 
 
 def is_last_stage(stage: str) -> bool:
@@ -50,7 +50,7 @@ def after_repro() -> None:
     from concord.pipeline.terminal.table import console
 
     comparison = load_comparison(read_params())
-    out = console()
-    print_leaderboard(out, comparison, comparison.primary, MAX_LINES)
+    terminal = console()
+    print_leaderboard(terminal, comparison, comparison.primary, MAX_LINES)
     if serious := len(comparison.serious):
-        out.print(f"{in_words(serious, 'serious warning')}: `{COMMAND}`, or the report")
+        terminal.print(f"{in_words(serious, 'serious warning')}: `{COMMAND}`, or the report")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from concord.pipeline.commands.leaderboard import METRICS
-from concord.pipeline.terminal.parser import PLACE, add_force
+from concord.pipeline.terminal.parser import COMMAND_LINE, add_force
 
 if TYPE_CHECKING:
     from concord.metrics_core.comparison.min_effect import Effect
@@ -62,10 +62,12 @@ def _check_plot(plot: str | None) -> None:
     if plot is None:
         return
     if Path(plot).suffix != ".svg":
-        raise refuse(f"{PLACE}: --plot", f"{plot!r} is no SVG", "name a file such as plan.svg")
+        raise refuse(
+            f"{COMMAND_LINE}: --plot", f"{plot!r} is no SVG", "name a file such as plan.svg"
+        )
     if not Path(plot).parent.is_dir():
         problem = f"there is no folder {str(Path(plot).parent)!r}"
-        raise refuse(f"{PLACE}: --plot", problem, "make it, or name another file")
+        raise refuse(f"{COMMAND_LINE}: --plot", problem, "make it, or name another file")
 
 
 def _draw(plan: "Plan", file: str, *, force: bool) -> None:
@@ -91,7 +93,7 @@ def _parse_effect(text: str) -> "Effect":
         return float(text)
     except ValueError:
         fix = "write a number such as 0.005, or a share of the baseline such as 2%"
-        raise refuse(f"{PLACE}: --effect", f"{text!r} is no difference", fix) from None
+        raise refuse(f"{COMMAND_LINE}: --effect", f"{text!r} is no difference", fix) from None
 
 
 def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Plan":
@@ -149,4 +151,4 @@ def _check_stated(arguments: argparse.Namespace) -> None:
             fix = f"add {option}"
             if is_needed:
                 fix += ", or leave out what is stated, to plan from the results"
-            raise refuse(PLACE, f"{option} is missing", fix)
+            raise refuse(COMMAND_LINE, f"{option} is missing", fix)

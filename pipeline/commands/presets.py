@@ -2,6 +2,8 @@
 
 import argparse
 
+from concord.pipeline.terminal.parser import COMMAND_LINE
+
 HELP = "list presets, show the conventions of one, or `diff A B`"
 
 
@@ -28,4 +30,4 @@ def run(arguments: argparse.Namespace) -> None:
         case names:
             problem = f"`presets {' '.join(names)}` is not understood"
             fix = "use `concord presets`, `concord presets NAME` or `concord presets diff A B`"
-            raise refuse("command line", problem, fix)
+            raise refuse(COMMAND_LINE, problem, fix)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from concord.pipeline.terminal.parser import PLACE
+from concord.pipeline.terminal.parser import COMMAND_LINE
 
 if TYPE_CHECKING:
     from concord.metrics_core.evaluation.panel import Definition
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     if label.metric.of_catalogue:
         problem = f"{label} is one number over all users, which reconcile cannot search"
         fix = "name a metric that has a value for each user, such as nDCG@10"
-        raise refuse(PLACE, problem, fix)
+        raise refuse(COMMAND_LINE, problem, fix)
     try:
         PrintedNumber.parse(value)
     except ValueError as error:

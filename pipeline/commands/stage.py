@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
+from concord.pipeline.terminal.parser import COMMAND_LINE
+
 HELP = "run one stage, as `dvc repro` does"
 STAGES = ("load-truth", "load-background", "load", "evaluate", "compare", "report", "log")
 WITH_ARGUMENT = ("load-background", "load", "evaluate")  # stages of one table or model
@@ -33,7 +35,7 @@ def _run(arguments: argparse.Namespace) -> str:
     name, argument = arguments.stage, arguments.argument
     if argument is not None and name not in WITH_ARGUMENT:
         problem = f"stage {name} takes no {argument!r}"
-        raise refuse("command line", problem, f"run `concord stage {name}`")
+        raise refuse(COMMAND_LINE, problem, f"run `concord stage {name}`")
     with without_garbage_collection():
         main = main_of(name)
     return main()

@@ -55,9 +55,9 @@ def comment_content(params: Params, revision: str | None, undecided: str | None)
     content = Comment(folder, comparison, None, since=since, stale=stale)
     if params.gate is None:
         return content
-    passes = None if undecided is None else undecided == "pass"
+    undecided_passes = None if undecided is None else undecided == "pass"
     try:
-        result = decide_gate(params, revision, undecided_passes=passes)
+        result = decide_gate(params, revision, undecided_passes=undecided_passes)
     except InputError as error:
         return replace(content, no_decision=_reasons(error))
     return replace(content, decision=result.decision)

@@ -56,10 +56,10 @@ def damaged_results(error: Exception) -> list[Problem]:
     except InputError:  # it names no results
         return []
     unreadable = unreadable_results(params.results)
-    named = {problem.where for problem in unreadable}
+    known_files = {problem.where for problem in unreadable}
     return [
         *unreadable,
-        *(each for each in _changed_results(params, str(error)) if each.where not in named),
+        *(each for each in _changed_results(params, str(error)) if each.where not in known_files),
     ]
 
 
@@ -70,8 +70,8 @@ def _changed_results(params: Params, message: str) -> Iterator[Problem]:
             if name in message:  # others may be missing because nothing is evaluated here
                 yield Problem(name, "there is no such file", RERUN_FIX)
         elif hash_content(path).md5 != known.get("md5"):
-            what = f"is damaged: its content is not that of its hash in {LOCK}"
-            yield Problem(name, what, RERUN_FIX)
+            problem = f"is damaged: its content is not that of its hash in {LOCK}"
+            yield Problem(name, problem, RERUN_FIX)
 
 
 def _changed_keys(lock: DvcLock) -> list[str]:

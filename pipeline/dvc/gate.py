@@ -29,9 +29,10 @@ from concord.pipeline.dvc.changes import (
     renaming_notes,
     version_warnings,
 )
-from concord.pipeline.dvc.revision import COMMAND_LINE, RevisionResults, load_revision
+from concord.pipeline.dvc.revision import RevisionResults, load_revision
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
+from concord.pipeline.terminal.parser import COMMAND_LINE
 
 _SIDE_DATA = ("train", "items")  # which metrics beyond accuracy read
 
@@ -146,8 +147,8 @@ def _against_revision(
         decision = joined(decision, _decide_new_models(evidence, gate, added))
     if is_unmatched:
         entry = _first_entry(new[0], config.replicates)
-        former = _first_entry(vanished[0], before.replicates)
-        example = f"models.{entry}.was: {former}"
+        former_entry = _first_entry(vanished[0], before.replicates)
+        example = f"models.{entry}.was: {former_entry}"
         unmatched = UnmatchedModels(tuple(vanished), tuple(new), example, tuple(rules))
         decision = with_unmatched(decision, unmatched)
     notes = [*version_warnings(evidence.models, before), *renaming_notes(before)]

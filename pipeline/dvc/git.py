@@ -34,8 +34,8 @@ def run_git(
     done = subprocess.run(
         command, input=stdin.encode(), cwd=folder, capture_output=True, check=False
     )
-    out, err = (each.decode("utf-8", errors="replace") for each in (done.stdout, done.stderr))
-    return subprocess.CompletedProcess(command, done.returncode, out, err)
+    stdout, stderr = (each.decode("utf-8", errors="replace") for each in (done.stdout, done.stderr))
+    return subprocess.CompletedProcess(command, done.returncode, stdout, stderr)
 
 
 def git(*arguments: str, stdin: str = "") -> str:

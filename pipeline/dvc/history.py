@@ -29,13 +29,13 @@ from concord.pipeline.dvc.changes import changes, find_mismatch
 from concord.pipeline.dvc.history_states import State, commits_since, is_shallow, states
 from concord.pipeline.dvc.lock import LOCK, DvcLock
 from concord.pipeline.dvc.revision import (
-    COMMAND_LINE,
     RevisionResults,
     combine_replicates,
     list_owners,
     read_list_result,
     renamed_lists,
 )
+from concord.pipeline.terminal.parser import COMMAND_LINE
 from concord.reports.text.verdict_styles import VERDICTS
 
 DEFAULT_CONFIDENCE = 0.95  # if no comparison can be read
@@ -85,8 +85,8 @@ def _steps(every_state: Sequence[State]) -> Iterator[tuple[State | None, State]]
         then = now if now.content_id else then
 
 
-def _notes(shown: Sequence[State]) -> Iterator[str]:
-    lost = [state for state in shown if state.content_id and state.comparison is None]
+def _notes(states_shown: Sequence[State]) -> Iterator[str]:
+    lost = [state for state in states_shown if state.content_id and state.comparison is None]
     if lost:
         yield (
             f"{in_words(len(lost), 'revision')} cannot be read in full: means and verdicts are those of "
@@ -94,7 +94,7 @@ def _notes(shown: Sequence[State]) -> Iterator[str]:
         )
     if is_shallow():
         yield "this checkout holds the last commits only: `git fetch --unshallow` brings the others"
-    replicates = [state.comparison.replicates for state in shown if state.comparison]
+    replicates = [state.comparison.replicates for state in states_shown if state.comparison]
     if models := list(dict.fromkeys(model for each in replicates if each for model in each.models)):
         yield f"intervals and verdicts are over users: other trainings of {listed(models)} are not in them"
 

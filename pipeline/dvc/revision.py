@@ -25,8 +25,8 @@ from concord.pipeline.dvc.git import REPAIR, UNREADABLE, blobs_at, commit_of, fi
 from concord.pipeline.dvc.lock import LOCK, RESULT_SUFFIXES, DvcLock, mapping, replicates_of
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.yaml_files import load_yaml
+from concord.pipeline.terminal.parser import COMMAND_LINE
 
-COMMAND_LINE = "command line"
 COMPARISON = "comparison.json"
 Entries = Mapping[str, Any]  # of `models` in params.yaml
 

@@ -118,10 +118,10 @@ def read_study_file(path: Path) -> StudyFile:
 
 
 def _report_problems(report: str) -> Iterator[Problem]:
-    here = Path.cwd().resolve()
-    folder = (here / report).resolve()
+    current = Path.cwd().resolve()
+    folder = (current / report).resolve()
     fix = "name a folder of its own, such as `study`"
-    if is_address(report) or folder == here or not folder.is_relative_to(here):
+    if is_address(report) or folder == current or not folder.is_relative_to(current):
         yield Problem(("report",), f"{report!r} is not below the folder of study.yaml", fix)
     elif any(each.is_file() for each in (folder, *folder.parents)):
         yield Problem(("report",), f"{report!r} is a file, or below one", fix)
@@ -178,8 +178,8 @@ def results_folder(project: Project, kind: str) -> Path:
     file = Path(project.project) / PARAMS
     fix = "name the folder of an evaluation"
     try:
-        with open_file(file, fix, encoding="utf-8") as opened:
-            text = str(opened.read())
+        with open_file(file, fix, encoding="utf-8") as stream:
+            text = str(stream.read())
     except (OSError, UnicodeDecodeError):
         problem = "there is no such file: this folder is no project of Concord"
         raise refuse(str(file), problem, fix) from None

@@ -119,9 +119,10 @@ def training_runs(
     uri, matched = max(by_store, key=lambda pair: sum(len(each) == 1 for each in pair[1].values()))
     runs = {name: each[0] for name, each in matched.items() if len(each) == 1}
     unknown = {
-        name: named[0]
+        name: candidates[0]
         for name, each in locations.items()
-        if not matched[name] and (named := [location for location in each if location.names_run])
+        if not matched[name]
+        and (candidates := [location for location in each if location.names_run])
     }
     return TrainingRuns(uri, runs, unknown)
 
@@ -226,21 +227,21 @@ class Choices:
     assumptions: tuple[str, ...]
 
 
-def choose(found: Discovery, project: Path, title: str) -> Choices:
+def choose(discovery: Discovery, project: Path, title: str) -> Choices:
     """Return the content of params.yaml in the folder `project`; `title` names the report and the MLflow experiment."""
-    truth = found.tables["truth"]
-    background = {name: table for name, table in found.tables.items() if name != "truth"}
-    columns, unit = _common_columns(truth), shared_unit(found.models, truth)
-    entries = {name: _entry(each, columns, project) for name, each in found.tables.items()}
-    training = training_runs(found.models, found.outs, found.folders, project)
+    truth = discovery.tables["truth"]
+    background = {name: table for name, table in discovery.tables.items() if name != "truth"}
+    columns, unit = _common_columns(truth), shared_unit(discovery.models, truth)
+    entries = {name: _entry(each, columns, project) for name, each in discovery.tables.items()}
+    training = training_runs(discovery.models, discovery.outs, discovery.folders, project)
     models = {
         name: {**_entry(each, columns, project), **_run_id(training.runs.get(name), project)}
-        for name, each in found.models.items()
+        for name, each in discovery.models.items()
     }
-    ks, (threshold, highest) = _cutoffs(found.models, unit), _scale(truth)
+    ks, (threshold, highest) = _cutoffs(discovery.models, unit), _scale(truth)
     k = 10 if 10 in ks else ks[-1]  # noqa: PLR2004
-    beyond = {"items": f"Coverage@{k}", "train": f"Novelty@{k}"}
-    tables = [*found.tables.values(), *found.models.values()]
+    metric_by_table = {"items": f"Coverage@{k}", "train": f"Novelty@{k}"}
+    tables = [*discovery.tables.values(), *discovery.models.values()]
     files = [file for table in tables for file in (table.path, *table.path.rglob("*"))]
     root = repository(project)
     content: Content = {
@@ -249,10 +250,13 @@ def choose(found: Discovery, project: Path, title: str) -> Choices:
         "truth": {"path": entries["truth"]["path"], "columns": entries["truth"].get("columns", {})},
         "background": {each: entries[each] for each in background},
         "models": models,
-        "rank_base": 0 if _is_rank_base_0(found.models) else 1,
+        "rank_base": 0 if _is_rank_base_0(discovery.models) else 1,
         "repeated_grade": "highest" if _is_repeated(truth, unit) else "error",
         "allow_outside": any(not file.resolve().is_relative_to(root) for file in files),
-        "metrics": [*METRICS, *(metric for name, metric in beyond.items() if name in background)],
+        "metrics": [
+            *METRICS,
+            *(metric for name, metric in metric_by_table.items() if name in background),
+        ],
         "ks": ks,
         "baseline": next(filter(is_baseline, models), next(iter(models))),
         "primary": [f"nDCG@{k}"],

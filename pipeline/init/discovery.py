@@ -70,9 +70,9 @@ def _outs(stages: Any) -> Iterator[tuple[Path, str, tuple[Path, ...]]]:
         name = "" if stage.is_data_source else str(stage.addressing)
         folders = () if stage.is_data_source else (Path(stage.wdir), Path(stage.path).parent)
         if not is_concord_project(Path(stage.path).parent):
-            for out in stage.outs:
-                if out.protocol == "local" and not out.metric and not out.plot:
-                    yield Path(out.fs_path), name, folders
+            for output in stage.outs:
+                if output.protocol == "local" and not output.metric and not output.plot:
+                    yield Path(output.fs_path), name, folders
 
 
 def _error_text(error: BaseException) -> str:
@@ -232,7 +232,7 @@ class Discovery:
     has_more: bool = False
 
 
-def discover(folder: Path, excluded: Path, named: Collection[Path] = ()) -> Discovery:
+def discover(folder: Path, excluded: Path, named_files: Collection[Path] = ()) -> Discovery:
     """Return the tables below a folder, except those below `excluded` and those that the command line names.
 
     Raises
@@ -247,7 +247,7 @@ def discover(folder: Path, excluded: Path, named: Collection[Path] = ()) -> Disc
     folders = _with_parents((folder, *sorted(run_folders)), root)
     result = Discovery(outs=outs, folders=folders, missing=missing, has_more=has_more)
     tables: dict[Role, list[Table]] = {}
-    free = {at: stage for at, stage in files.items() if not {at, *at.parents} & {*named}}
+    free = {at: stage for at, stage in files.items() if not {at, *at.parents} & {*named_files}}
     for table, role in _tables(free, folder):
         is_inside = table.path.resolve().is_relative_to(root)
         if is_inside or stage_of(table.path, outs) is not None:
@@ -285,16 +285,18 @@ def _tables(files: Mapping[Path, str], folder: Path) -> Iterator[tuple[Table, Ro
             yield as_table(file, role, stage), role
 
 
-def _choose(chosen: dict[str, Table], role: Role, tables: list[Table]) -> Iterator[SkippedTable]:
+def _choose(
+    tables_by_role: dict[str, Table], role: Role, tables: list[Table]
+) -> Iterator[SkippedTable]:
     """Choose the first suitable table for a role; yield the others."""
     for table in tables:
         column = _UNIQUE_COLUMN.get(role)
-        if role in chosen:
+        if role in tables_by_role:
             yield SkippedTable(table.path, f"another table is used for {role}")
         elif column and has_duplicates(table.file, [table.columns[column]]):
             yield SkippedTable(table.path, f"for {role}, but several rows have the same {column}")
         else:
-            chosen[role] = table
+            tables_by_role[role] = table
 
 
 def _rank(table: Table) -> tuple[bool, bool, int, str]:

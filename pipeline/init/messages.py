@@ -12,18 +12,20 @@ from concord.pipeline.init.tables import Table
 
 
 def print_discovery(
-    found: Discovery, assumptions: Sequence[str], models: Mapping[str, Mapping[str, object]]
+    discovery: Discovery, assumptions: Sequence[str], models: Mapping[str, Mapping[str, object]]
 ) -> None:
     """Print the tables of a repository, and what is assumed; `models` are the entries of params.yaml."""
-    rows = [(role, table, "") for role, table in found.tables.items()]
-    for name, table in found.models.items():
+    rows = [(role, table, "") for role, table in discovery.tables.items()]
+    for name, table in discovery.models.items():
         run = models.get(name, {}).get("training_run_id")
         rows.append((f"model {name}", table, _run_text(run) if isinstance(run, dict) else ""))
     _print_list("found", [f"{name:<18} {_table_text(table)}{run}" for name, table, run in rows])
-    skipped = [f"{relative(each.path)}: {each.reason}" for each in found.skipped]
+    skipped = [f"{relative(each.path)}: {each.reason}" for each in discovery.skipped]
     _print_list("not used", skipped)
-    _print_list("missing; `dvc pull` or `dvc repro` creates it", [*map(relative, found.missing)])
-    if found.has_more:
+    _print_list(
+        "missing; `dvc pull` or `dvc repro` creates it", [*map(relative, discovery.missing)]
+    )
+    if discovery.has_more:
         print(f"only {MAX_FILES:,} files were inspected; name others by --truth and --model")
     _print_list("assumed; change it in params.yaml", assumptions)
 

@@ -15,7 +15,7 @@ from concord.pipeline.params.read import check_params
 from concord.pipeline.params.yaml_files import load_yaml
 from concord.pipeline.running.outputs import atomic_write
 from concord.pipeline.terminal.arguments import preset_named
-from concord.pipeline.terminal.parser import PLACE
+from concord.pipeline.terminal.parser import COMMAND_LINE
 from concord.pipeline.terminal.table import console
 from concord.reports.text.numbers import setting
 
@@ -30,7 +30,7 @@ def pin(name: str) -> None:
     """Write every value of the preset, except for the grade scale of the project, and print the changes."""
     if name == PARAMS.name:
         raise refuse(
-            PLACE,
+            COMMAND_LINE,
             f"{name} has the values that are pinned already",
             "name a preset: `concord presets`",
         )
@@ -75,9 +75,9 @@ def _edited(text: str, changed: Mapping[str, Any], order: Sequence[str]) -> str:
         if key in entries:
             first, last = entries[key]
             if entry := _ENTRY.fullmatch(lines[first]):
-                name, space, quote, rest = entry.groups()
+                name, space, quote, comment = entry.groups()
                 quote = quote if quote and isinstance(changed[key], str) else ""
-                lines[first:last] = [f"{name}{space or ' '}{quote}{value}{quote}{rest}"]
+                lines[first:last] = [f"{name}{space or ' '}{quote}{value}{quote}{comment}"]
         else:
             earlier = [entries[each] for each in takewhile(key.__ne__, order) if each in entries]
             indent = next((_indent(lines[first]) for first, _ in entries.values()), INDENT)
@@ -145,17 +145,17 @@ def _print_changes(
     changed: Mapping[str, Any],
     problems: Sequence[Problem],
 ) -> None:
-    out = console()
+    terminal = console()
     if not changed:
-        out.print(f"{PARAMS} already has every value of {name}.")
+        terminal.print(f"{PARAMS} already has every value of {name}.")
         return
     for key, value in changed.items():
         before = _text(pinned[key]) if key in pinned else "(was missing)"
-        out.print(f"{key}: {before} → {_text(value)}", soft_wrap=True)
+        terminal.print(f"{key}: {before} → {_text(value)}", soft_wrap=True)
     next_step = "fix these problems" if problems else "dvc repro"
-    out.print(f"pinned {name} in {PARAMS}; next: {next_step}")
+    terminal.print(f"pinned {name} in {PARAMS}; next: {next_step}")
     for problem in problems:
-        out.print(str(problem), soft_wrap=True)
+        terminal.print(str(problem), soft_wrap=True)
 
 
 def _text(value: Any) -> str:

@@ -35,7 +35,7 @@ from concord.pipeline.params.checks import model_name_problems
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.paths import is_concord_project, repository
 from concord.pipeline.running.outputs import write_text
-from concord.pipeline.terminal.parser import PLACE
+from concord.pipeline.terminal.parser import COMMAND_LINE
 
 BACKUP = ".before"  # ending of files that --force replaces
 TEMPLATE = ".dvc/plots/model_lines.json"  # in the root
@@ -53,13 +53,13 @@ def init(
     InputError
         There is no DVC repository, no ground truth or no recommendations, or files exist already.
     """
-    here = Path.cwd().resolve()
-    root, project = _check_folder(here, folder)
+    current = Path.cwd().resolve()
+    root, project = _check_folder(current, folder)
     existing = [project / name for name in NAMES if (project / name).exists()]
     if existing and not (is_concord_project(project) and (force or dry_run)):
         raise _exists_error(existing, is_own=is_concord_project(project))
-    found = _discover(here, project, truth, models)
-    choices = choose(found, project, title=here.name)
+    discovery = _discover(current, project, truth, models)
+    choices = choose(discovery, project, title=current.name)
     entries, mlflow = choices.content["models"], logs_to_mlflow()
     texts = (
         params_yaml(choices.content, version("concord-eval")),
@@ -71,7 +71,7 @@ def init(
     template = root / TEMPLATE
     if not template.exists():
         files[template] = plot_template()
-    print_discovery(found, choices.assumptions, entries)
+    print_discovery(discovery, choices.assumptions, entries)
     if dry_run:
         print_changes(files)
         return
@@ -89,11 +89,11 @@ def upgrade(folder: str, *, dry_run: bool) -> None:
     InputError
         There is no project, or its files have changes that git does not know.
     """
-    here, mlflow = Path.cwd().resolve(), logs_to_mlflow()
+    current, mlflow = Path.cwd().resolve(), logs_to_mlflow()
     project = (
-        here
-        if is_concord_project(here) and not is_concord_project(here / folder)
-        else here / folder
+        current
+        if is_concord_project(current) and not is_concord_project(current / folder)
+        else current / folder
     )
     if not (project / PARAMS).is_file():
         fix = "run `concord init`, or name the folder by `--dir`"
@@ -115,27 +115,27 @@ def upgrade(folder: str, *, dry_run: bool) -> None:
         print_next_step(project, mlflow=mlflow)
 
 
-def _check_folder(here: Path, folder: str) -> tuple[Path, Path]:
+def _check_folder(current: Path, folder: str) -> tuple[Path, Path]:
     """Return the root of the repository, and the folder of the evaluation."""
-    root, project = repository(here), (here / folder).resolve()
+    root, project = repository(current), (current / folder).resolve()
     if not (root / ".dvc").is_dir():
-        raise refuse(str(here), "is in no DVC repository", "`git init`, then `dvc init`")
+        raise refuse(str(current), "is in no DVC repository", "`git init`, then `dvc init`")
     if not project.is_relative_to(root):
-        raise refuse(PLACE, f"{folder!r} is outside the repository", "name a folder in it")
-    other = "name another folder by --dir"
-    if (own := repository(project)) != root:
-        problem = f"belongs to another DVC repository, {relative(own)}"
-        raise refuse(relative(project), problem, f"remove {relative(own / '.dvc')}, or {other}")
-    if project != here and is_concord_project(here):
+        raise refuse(COMMAND_LINE, f"{folder!r} is outside the repository", "name a folder in it")
+    fix_dir = "name another folder by --dir"
+    if (inner := repository(project)) != root:
+        problem = f"belongs to another DVC repository, {relative(inner)}"
+        raise refuse(relative(project), problem, f"remove {relative(inner / '.dvc')}, or {fix_dir}")
+    if project != current and is_concord_project(current):
         fix = "run at the root of your repository; `concord init --upgrade` upgrades this evaluation"  # fmt: skip
         raise refuse(PARAMS.name, "this folder is an evaluation of Concord already", fix)
     if _RESERVED.intersection(part.casefold() for part in project.relative_to(root).parts):
-        raise refuse(relative(project), "is a folder of git or DVC", other)
+        raise refuse(relative(project), "is a folder of git or DVC", fix_dir)
     if file := next((at for at in (project, *project.parents) if at.is_file()), None):
         raise refuse(relative(file), "is a file", "name a folder by --dir")
     if _git(root, "check-ignore", "-q", str(project / "dvc.yaml")).returncode == 0:
         problem = "is ignored by git, so DVC does not read it"
-        raise refuse(relative(project / "dvc.yaml"), problem, f"{other}, or change .gitignore")
+        raise refuse(relative(project / "dvc.yaml"), problem, f"{fix_dir}, or change .gitignore")
     return root, project
 
 
@@ -147,66 +147,70 @@ def _exists_error(existing: Sequence[Path], *, is_own: bool) -> InputError:
     return InputError(Problem(relative(path), "exists already", fix) for path in existing)
 
 
-def _discover(here: Path, project: Path, truth: str | None, models: Sequence[str]) -> Discovery:
+def _discover(current: Path, project: Path, truth: str | None, models: Sequence[str]) -> Discovery:
     """Return the tables that the command line names, and those that are detected."""
-    lists = _named_models(here, models)
-    named = [*lists.values(), *([] if truth is None else [_file(here, truth)])]
-    if truth is not None and named[-1] in named[:-1]:
+    lists = _named_models(current, models)
+    files = [*lists.values(), *([] if truth is None else [_file(current, truth)])]
+    if truth is not None and files[-1] in files[:-1]:
         problem = f"{truth!r} is named as ground truth and as a model"
-        raise refuse(PLACE, problem, "name another file for one of them")
-    found = discover(here, project / "results", named)
+        raise refuse(COMMAND_LINE, problem, "name another file for one of them")
+    discovery = discover(current, project / "results", files)
     if truth is not None:
-        found.tables["truth"] = _table(named[-1], "truth", found)
+        discovery.tables["truth"] = _table(files[-1], "truth", discovery)
     if lists:
-        found.models = {name: _table(file, "lists", found) for name, file in lists.items()}
-    if problems := _missing_tables(found, here):
-        print_discovery(found, (), {})
+        discovery.models = {name: _table(file, "lists", discovery) for name, file in lists.items()}
+    if problems := _missing_tables(discovery, current):
+        print_discovery(discovery, (), {})
         raise InputError(problems)
-    found.tables["truth"] = with_user_column(found.tables["truth"], found.models)
-    return found
+    discovery.tables["truth"] = with_user_column(discovery.tables["truth"], discovery.models)
+    return discovery
 
 
-def _missing_tables(found: Discovery, here: Path) -> list[Problem]:
+def _missing_tables(discovery: Discovery, current: Path) -> list[Problem]:
     """Return a problem for a missing ground truth and for missing recommendations."""
-    root, problems = repository(here), []
-    elsewhere = "" if here == root else f"run at the root of the repository ({relative(root)}), or "
-    if "truth" not in found.tables and found.truth_candidates:
-        candidates = [relative(path) for path in found.truth_candidates]
+    root, problems = repository(current), []
+    elsewhere = (
+        "" if current == root else f"run at the root of the repository ({relative(root)}), or "
+    )
+    if "truth" not in discovery.tables and discovery.truth_candidates:
+        candidates = [relative(path) for path in discovery.truth_candidates]
         fix = f"name the one that no model was trained on: `--truth {shlex.quote(candidates[0])}`"
         problems.append(Problem("ground truth", f"may be {listed(candidates, 'or')}", fix))
-    elif "truth" not in found.tables:
+    elif "truth" not in discovery.tables:
         problem = "no table with columns of users and items (`user_id`, `item_id` …) has test, holdout or truth in its path"
         fix = f"{elsewhere}name it: `--truth data/heldout.parquet`"
         problems.append(Problem("ground truth", problem, fix))
-    if not found.models:
+    if not discovery.models:
         problem = "no table has columns of users, items and a rank or a score (`user_id`, `item_id`, `score` …)"
         fix = f"{elsewhere}name each: `--model als=out/als.csv`"
         problems.append(Problem("recommendations", problem, fix))
     return problems
 
 
-def _named_models(here: Path, models: Sequence[str]) -> dict[str, Path]:
+def _named_models(current: Path, models: Sequence[str]) -> dict[str, Path]:
     """Return the file of each model that the command line names."""
     files: dict[str, Path] = {}
     for each in models:
         name, equals, path = each.partition("=")
         if not equals:
             fix = "write NAME=PATH: `--model als=out/als.csv`"
-            raise refuse(PLACE, f"{each!r} names no file", fix)
+            raise refuse(COMMAND_LINE, f"{each!r} names no file", fix)
         if name in files:
-            raise refuse(PLACE, f"two models are called {name!r}", "give one of them another name")
-        files[name] = _file(here, path)
-    raise_problems(replace(each, location=PLACE) for each in model_name_problems(files))
+            raise refuse(
+                COMMAND_LINE, f"two models are called {name!r}", "give one of them another name"
+            )
+        files[name] = _file(current, path)
+    raise_problems(replace(each, location=COMMAND_LINE) for each in model_name_problems(files))
     return files
 
 
-def _file(here: Path, path: str) -> Path:
-    return Path(os.path.abspath(here / path))  # noqa: PTH100  # links are kept
+def _file(current: Path, path: str) -> Path:
+    return Path(os.path.abspath(current / path))  # noqa: PTH100  # links are kept
 
 
-def _table(file: Path, role: Role, found: Discovery) -> Table:
+def _table(file: Path, role: Role, discovery: Discovery) -> Table:
     """Return a named table; a link of an out may lead out of the repository, as into a shared cache."""
-    stage = stage_of(file, found.outs)
+    stage = stage_of(file, discovery.outs)
     if stage is None and not file.resolve().is_relative_to(repository()):
         raise refuse(relative(file), "is outside the repository", "copy it into the repository")
     return replace(named_table(file, role), stage=stage or "")

@@ -87,8 +87,8 @@ def role_in_path(path: str, roles: Iterable[str]) -> str | None:
     words = _WORD.findall(path.casefold())
     pairs = [first + second for first, second in pairwise(words)]
     known = {word: role for role in roles for word in ROLE_WORDS[role].split()}
-    named = [known[word] for word in [*pairs, *words] if word in known]
-    return named[-1] if named else None
+    roles_in_path = [known[word] for word in [*pairs, *words] if word in known]
+    return roles_in_path[-1] if roles_in_path else None
 
 
 def is_baseline(model: str) -> bool:
@@ -277,9 +277,9 @@ def guess_role(file: TableFile, path: str) -> Role | None:
     if {"user", "item"} <= set(columns):
         return _interaction_role(file, path, columns)
     if "item" in columns:
-        named = role_in_path(path, ("items", "train", "truth", "lists"))
+        role = role_in_path(path, ("items", "train", "truth", "lists"))
         is_described = "title" in columns or "categories" in columns
-        return "items" if named == "items" or (named is None and is_described) else None
+        return "items" if role == "items" or (role is None and is_described) else None
     return "users" if "user" in columns and role_in_path(path, ("users",)) else None
 
 

@@ -29,7 +29,7 @@ from concord.pipeline.running.outputs import (
 )
 from concord.pipeline.stages.load import ROW_GROUP, unchanged, write_rows
 from concord.pipeline.terminal.arguments import as_options
-from concord.pipeline.terminal.parser import PLACE
+from concord.pipeline.terminal.parser import COMMAND_LINE
 from concord.pipeline.terminal.table import print_blocks
 from concord.reports.text.split import describe_manifest, manifest_notes
 
@@ -101,7 +101,7 @@ def _parse_columns(columns: Sequence[str]) -> Mapping[str, str | None]:
     for text in columns:
         column, equals, name = text.partition("=")
         if not equals or (not name and column != "grade"):
-            raise refuse(f"{PLACE}: --column", f"{text!r} is not a column name", "write it as user=userId")  # fmt: skip
+            raise refuse(f"{COMMAND_LINE}: --column", f"{text!r} is not a column name", "write it as user=userId")  # fmt: skip
         names[column] = name or None
     return check_columns({INTERACTIONS: names}, {INTERACTIONS: INTERACTIONS})[INTERACTIONS]
 

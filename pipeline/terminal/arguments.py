@@ -17,14 +17,14 @@ from concord.pipeline.params.read import read_params
 from concord.pipeline.params.result_files import ModelFiles, truth_file
 from concord.pipeline.running.outputs import is_stream, write_text
 from concord.pipeline.running.tables import escape_formulas
-from concord.pipeline.terminal.parser import PLACE
+from concord.pipeline.terminal.parser import COMMAND_LINE
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 def model_files(params: Params, model: str) -> tuple[Path, Path]:
-    """The lists of a model and the truth, as the load stages left them."""
+    """Return the recommendations of a model and its ground truth, as the load stages wrote them."""
     refuse_unknown_model(params.models, model)
     lists = ModelFiles.of_model(params.results, model).lists
     truth = truth_file(params, params.models[model].fold)
@@ -35,24 +35,23 @@ def model_files(params: Params, model: str) -> tuple[Path, Path]:
 
 
 def refuse_unknown_model(models: Collection[str], model: str) -> None:
-    """With the model that may be meant."""
+    """Raise an InputError if the model is unknown, with the one that may be meant."""
     if model not in models:
         near = difflib.get_close_matches(model, models, n=1)
-        known = f"name one of: {', '.join(models)}"
-        fix = f"did you mean {near[0]!r}?" if near else known
-        raise refuse(PLACE, f"{model!r} is not among the models", fix)
+        fix = f"did you mean {near[0]!r}?" if near else f"name one of: {', '.join(models)}"
+        raise refuse(COMMAND_LINE, f"{model!r} is not among the models", fix)
 
 
 def evaluated_label(text: str, evaluated: Collection[str]) -> str:
-    """A label of the results as they spell it, refused with the one that is meant."""
+    """Return a label as the results spell it; raise an InputError with the one that may be meant."""
     label = canonical_label(text)
     if label not in evaluated:
-        raise refuse(PLACE, f"{text!r} is not evaluated", did_you_mean(text, evaluated))
+        raise refuse(COMMAND_LINE, f"{text!r} is not evaluated", did_you_mean(text, evaluated))
     return label
 
 
 def label_named(text: str) -> Label:
-    """The label, refused with what would be one."""
+    """Return the parsed label; raise an InputError if it is none."""
     try:
         return parse(text)
     except ValueError as error:
@@ -60,43 +59,38 @@ def label_named(text: str) -> Label:
 
 
 def preset_named(name: str) -> Conventions:
-    """A preset's conventions; `params.yaml` names what is pinned in this project."""
+    """Return the conventions of a preset; those of this project for `params.yaml`."""
     if name == PARAMS.name:
         return read_params().pinned
     if name not in presets():
         fix = nearest(name, {*presets(), PARAMS.name})
-        raise refuse(PLACE, f"{name!r} is not a preset", fix)
+        raise refuse(COMMAND_LINE, f"{name!r} is not a preset", fix)
     return preset(name)
 
 
 def refused(error: ValueError, fix: str) -> InputError:
-    """What the library refuses, as an error of the command line."""
-    return error if isinstance(error, InputError) else refuse(PLACE, str(error), fix)
+    """Return an error of the library as an error of the command line."""
+    return error if isinstance(error, InputError) else refuse(COMMAND_LINE, str(error), fix)
 
 
 def as_options(error: InputError, options: Mapping[str, str]) -> InputError:
-    """The refusal of the library, its arguments named as the options that they come from."""
+    """Return an error of the library with its arguments named as options."""
     return InputError(
-        replace(problem, location=f"{PLACE}: {options[problem.where]}")
+        replace(problem, location=f"{COMMAND_LINE}: {options[problem.where]}")
         if problem.where in options
         else problem
         for problem in error.problems
     )
 
 
-# What all files of a kind have in common: a page's policy, a picture's font, a table's header, a comment's marker.
+# The beginning that all files of a kind share: of a page, a picture, a table or a comment.
 _BEGINNING = re.compile(r"<!doctype .*?script-src|<svg .*? width=|[^\n]*", re.DOTALL)
 
 
 def refuse_folder(option: str, path: str | None) -> None:
-    """Refuse a folder where an option has to name a file.
-
-    Raises
-    ------
-    InputError : the path is a folder
-    """
+    """Raise an InputError if the path of an option is a folder."""
     if path is not None and Path(path).is_dir():
-        raise refuse(f"{PLACE}: {option}", f"{path!r} is a folder", "name a file to write")
+        raise refuse(f"{COMMAND_LINE}: {option}", f"{path!r} is a folder", "name a file to write")
 
 
 def write_named(option: str, path: str, text: str, *, force: bool) -> None:
@@ -104,12 +98,14 @@ def write_named(option: str, path: str, text: str, *, force: bool) -> None:
 
     Raises
     ------
-    InputError : a file is there that does not begin as Concord's files of this kind, and `force` is not set
+    InputError
+        A file exists that does not begin as Concord's files of this kind, and `force` is not set.
     """
     file = Path(path)
     if not force and file.is_file() and not is_stream(file) and not _is_own(file, text):
-        what = f"{path!r} is not a file that this command writes"
-        raise refuse(f"{PLACE}: {option}", what, "name another file, or add --force to overwrite it")  # fmt: skip
+        problem = f"{path!r} is not a file that this command writes"
+        fix = "name another file, or add --force to overwrite it"
+        raise refuse(f"{COMMAND_LINE}: {option}", problem, fix)
     write_text(file, text)
 
 
@@ -119,6 +115,7 @@ def write_named_table(option: str, path: str, table: "pl.DataFrame", *, force: b
 
 
 def _is_own(file: Path, text: str) -> bool:
+    """True if a file is empty or begins as the text."""
     beginning = _BEGINNING.match(text)
     assert beginning
     expected = beginning[0].encode()

@@ -22,27 +22,27 @@ NEW_TRAININGS = "  new trainings"  # the line of a model with its interval over 
 
 
 def print_leaderboard(
-    out: Console, comparison: Comparison, labels: Sequence[str], max_lines: int | None = None
+    terminal: Console, comparison: Comparison, labels: Sequence[str], max_lines: int | None = None
 ) -> None:
     """Print the models by each metric, best first; with `max_lines`, as many as fit, always with the baseline."""
     share = f"{100 * comparison.confidence:.12g} %"
     printed = labels if max_lines is None else labels[: max(max_lines // MIN_LINES, 1)]
     blocks = [_models(comparison, label) for label in printed]
     head = (f"mean, {share} interval", f"difference, {share} interval", "verdict")
-    widths = _widths([[*map(Text, (label, *head))] for label in printed], blocks, out.width)
-    shown = len(comparison.models)
+    widths = _widths([[*map(Text, (label, *head))] for label in printed], blocks, terminal.width)
+    n_models = len(comparison.models)
     if max_lines is not None:
         lines = max_lines // len(printed) - 1
         a_model = (1 if widths else LINES_IF_NARROW) * (2 if comparison.replicates else 1)
-        shown = min(shown, max(lines // a_model, MIN_LINES - 1))
+        n_models = min(n_models, max(lines // a_model, MIN_LINES - 1))
     for at, (label, models) in enumerate(zip(printed, blocks, strict=True)):
         if at and max_lines is None:
-            out.print()
-        _print_head(out, (label, *head), widths)
-        for of_model in _first(models, comparison.baseline, shown):
+            terminal.print()
+        _print_head(terminal, (label, *head), widths)
+        for of_model in _first(models, comparison.baseline, n_models):
             for row in of_model:
-                _print_row(out, row, widths)
-    _print_rest(out, len(comparison.models) - shown, len(labels) - len(printed))
+                _print_row(terminal, row, widths)
+    _print_counts(terminal, len(comparison.models) - n_models, len(labels) - len(printed))
 
 
 def _models(comparison: Comparison, label: str) -> list[list[Row]]:
@@ -112,12 +112,14 @@ def _with_interval(number: str, interval: str) -> str:
     return f"{number}  {interval}".rstrip()
 
 
-def _first(models: Sequence[Sequence[Row]], baseline: str, shown: int) -> Sequence[Sequence[Row]]:
+def _first(
+    models: Sequence[Sequence[Row]], baseline: str, n_models: int
+) -> Sequence[Sequence[Row]]:
     """Return the rows of the best models; the baseline is the last if it is not among them."""
-    best = models[:shown]
+    best = models[:n_models]
     if baseline in [rows[0][0].plain for rows in best]:
         return best
-    return [*models[: shown - 1], *(rows for rows in models if rows[0][0].plain == baseline)]
+    return [*models[: n_models - 1], *(rows for rows in models if rows[0][0].plain == baseline)]
 
 
 def _widths(
@@ -139,40 +141,40 @@ def _widths(
     return [*fixed, min(available, max(map(cell_len, columns[-1])))]
 
 
-def _print_head(out: Console, head: Sequence[str], widths: list[int] | None) -> None:
+def _print_head(terminal: Console, head: Sequence[str], widths: list[int] | None) -> None:
     if widths:
-        _print_line(out, [Text(text, style="bold") for text in head], widths)
+        _print_line(terminal, [Text(text, style="bold") for text in head], widths)
     else:
-        out.print(Text(head[0], style="bold"))
+        terminal.print(Text(head[0], style="bold"))
 
 
-def _print_row(out: Console, row: Row, widths: list[int] | None) -> None:
+def _print_row(terminal: Console, row: Row, widths: list[int] | None) -> None:
     if widths:
-        _print_line(out, row, widths)
+        _print_line(terminal, row, widths)
         return
     model, *cells = row
-    out.print(model, soft_wrap=True)
+    terminal.print(model, soft_wrap=True)
     filled = [cell for cell in cells if cell.plain]
     line = Text("  ") + Text("   ").join(filled)
-    if cell_len(line.plain) <= out.width:
-        out.print(line)
+    if cell_len(line.plain) <= terminal.width:
+        terminal.print(line)
         return
     for cell in filled:
-        out.print(Text("  ") + cell, soft_wrap=True)
+        terminal.print(Text("  ") + cell, soft_wrap=True)
 
 
-def _print_line(out: Console, cells: Sequence[Text], widths: Sequence[int]) -> None:
+def _print_line(terminal: Console, cells: Sequence[Text], widths: Sequence[int]) -> None:
     """Print cells side by side; the last cell continues below."""
-    first, *rest = cells[-1].wrap(out, widths[-1])
+    first, *more_lines = cells[-1].wrap(terminal, widths[-1])
     line = Text()
     for cell, width in zip(cells[:-1], widths, strict=False):
         line += cell + Text(" " * (width - cell_len(cell.plain) + GAP))
-    out.print(line + first, soft_wrap=True)
-    for text in rest:
-        out.print(Text(" " * cell_len(line.plain)) + text, soft_wrap=True)
+    terminal.print(line + first, soft_wrap=True)
+    for text in more_lines:
+        terminal.print(Text(" " * cell_len(line.plain)) + text, soft_wrap=True)
 
 
-def _print_rest(out: Console, models: int, labels: int) -> None:
+def _print_counts(terminal: Console, models: int, labels: int) -> None:
     counts = ((models, "models"), (labels, "primary metrics"))
-    if rest := [f"{n} more {noun}" for n, noun in counts if n]:
-        out.print(f"… {' and '.join(rest)}: `{COMMAND}`")
+    if counts_shown := [f"{n} more {noun}" for n, noun in counts if n]:
+        terminal.print(f"… {' and '.join(counts_shown)}: `{COMMAND}`")

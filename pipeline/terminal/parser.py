@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 PROGRAM, DISTRIBUTION = "concord", "concord-eval"
-PLACE = "command line"
+COMMAND_LINE = "command line"
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         from concord.metrics_core.errors import Problem
 
-        self.exit(2, f"{Problem(PLACE, *self._problem_and_fix(message))}\n")
+        self.exit(2, f"{Problem(COMMAND_LINE, *self._problem_and_fix(message))}\n")
 
     def _problem_and_fix(self, message: str) -> tuple[str, str]:
         from concord.metrics_core.conventions.validation import nearest

@@ -24,8 +24,8 @@ def diff_presets(one: str, other: str) -> None:
             else (with_data_conventions(a, b), b)
         )
     rows = [
-        (name, _told(name, ours), _told(name, theirs), _changes(name, a, b))
-        for name, (ours, theirs) in _differing(a, b).items()
+        (name, _text(name, value_a), _text(name, value_b), _changed_metrics(name, a, b))
+        for name, (value_a, value_b) in _differences(a, b).items()
     ]
     rows += _overrides(a, b)
     if not rows:
@@ -34,49 +34,46 @@ def diff_presets(one: str, other: str) -> None:
     print_table(("convention", one, other, "changes"), rows)
 
 
-def _differing(a: Conventions, b: Conventions) -> dict[str, tuple[Any, Any]]:
-    ours, theirs = a.preset_values(), b.preset_values()
-    return {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
+def _differences(a: Conventions, b: Conventions) -> dict[str, tuple[Any, Any]]:
+    """Return convention -> both values, if they differ."""
+    values, others = a.preset_values(), b.preset_values()
+    return {name: (values[name], others[name]) for name in values if values[name] != others[name]}
 
 
 def _overrides(a: Conventions, b: Conventions) -> list[tuple[str, str, str, str]]:
-    """Differences for single metrics that differ from the general ones."""
-    general = _differing(a, b)
-    metrics = sorted({*a.overrides, *b.overrides})
+    """Return the rows of single metrics whose differences are not the general ones."""
+    general = _differences(a, b)
     return [
-        (f"{name}, for {metric}", _told(name, ours), _told(name, theirs), metric)
-        for metric in metrics
-        for name, (ours, theirs) in _differing(a.of(metric), b.of(metric)).items()
-        if general.get(name) != (ours, theirs)
+        (f"{name}, for {metric}", _text(name, values[0]), _text(name, values[1]), metric)
+        for metric in sorted({*a.overrides, *b.overrides})
+        for name, values in _differences(a.of(metric), b.of(metric)).items()
+        if general.get(name) != values
     ]
 
 
-def _changes(name: str, a: Conventions, b: Conventions) -> str:
-    """The metrics that the convention can change, without those whose overrides agree."""
-    able = changed_by(name)
-    agreeing = [said for metric in able for said in _agreeing(METRIC[metric], name, a, b)]
-    if agreeing == able:
+def _changed_metrics(name: str, a: Conventions, b: Conventions) -> str:
+    """Return the metrics that the convention can change, without those whose overrides agree."""
+    metrics = changed_by(name)
+    agreeing = [each for metric in metrics for each in _agreeing(METRIC[metric], name, a, b)]
+    if agreeing == metrics:
         return "no metric"
-    return _in_short(able) + (f" but {', '.join(agreeing)}" if agreeing else "")
+    text = ", ".join(metrics)
+    if len(metrics) == len(CATALOGUE):
+        text = "every metric"
+    elif metrics == [metric.name for metric in CATALOGUE if not metric.of_list]:
+        text = "every metric of relevance"
+    return f"{text} but {', '.join(agreeing)}" if agreeing else text
 
 
 def _agreeing(metric: Metric, name: str, a: Conventions, b: Conventions) -> list[str]:
-    """The metric where all its labels agree, else those of its labels that do."""
+    """Return the metric if both presets agree on all its labels, else the labels on which they do."""
     keys = override_keys(metric)
-    alike = [key for key in keys if getattr(a.of(key), name) == getattr(b.of(key), name)]
-    if alike == keys:
+    agreeing = [key for key in keys if getattr(a.of(key), name) == getattr(b.of(key), name)]
+    if agreeing == keys:
         return [metric.name]
-    return [f"{key} without a cutoff" if key == metric.name else key for key in alike]
+    return [f"{key} without a cutoff" if key == metric.name else key for key in agreeing]
 
 
-def _in_short(metrics: list[str]) -> str:
-    """The metrics, or whose family they all are where that is shorter."""
-    if len(metrics) == len(CATALOGUE):
-        return "every metric"
-    of_truth = [metric.name for metric in CATALOGUE if not metric.of_list]
-    return "every metric of relevance" if metrics == of_truth else ", ".join(metrics)
-
-
-def _told(name: str, value: Any) -> str:
+def _text(name: str, value: Any) -> str:
     meaning = CONVENTION[name].explain(value)
     return f"{setting(value)} ({meaning})" if meaning else setting(value)

@@ -25,17 +25,17 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     If the longest words of the columns do not fit side by side, each row is a block of lines.
     """
-    out = console()
-    widths = column_widths([header, *rows], out.width)
+    terminal = console()
+    widths = column_widths([header, *rows], terminal.width)
     if widths is None:
-        _print_rows_as_blocks(out, header, rows)
+        _print_rows_as_blocks(terminal, header, rows)
         return
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
     for name, width in zip(header, widths, strict=True):
         table.add_column(Text(printable(name)), width=width, overflow="fold")
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
-    out.print(table)
+    terminal.print(table)
 
 
 def print_result(result: BaseResult) -> None:
@@ -45,14 +45,14 @@ def print_result(result: BaseResult) -> None:
 
 def print_blocks(blocks: Iterable[Block]) -> None:
     """Print sentences and tables, the tables as wide as the terminal."""
-    out = console()
+    terminal = console()
     for block in blocks:
         if isinstance(block, TextTable):
             print_table(block.header, block.rows)
         else:
             style = "bold" if isinstance(block, Heading) else None
             is_indented = block.startswith(" ")  # such lines are not text
-            out.print(one_line(block), style=style, soft_wrap=is_indented)
+            terminal.print(one_line(block), style=style, soft_wrap=is_indented)
 
 
 def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None:
@@ -74,12 +74,14 @@ def longest_word(text: str) -> int:
 
 
 def _print_rows_as_blocks(
-    out: Console, header: Sequence[str], rows: Sequence[Sequence[str]]
+    terminal: Console, header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> None:
     for first, *others in rows:
-        out.print(Text(printable(first), style="bold", overflow="fold"))
+        terminal.print(Text(printable(first), style="bold", overflow="fold"))
         for name, cell in zip(header[1:], others, strict=True):
-            out.print(Padding(Text(printable(f"{name}: {cell}"), overflow="fold"), (0, 0, 0, 2)))
+            terminal.print(
+                Padding(Text(printable(f"{name}: {cell}"), overflow="fold"), (0, 0, 0, 2))
+            )
 
 
 def console() -> Console:
