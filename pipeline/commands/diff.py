@@ -18,8 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the changes of the primary metrics or of the named ones; as JSON, of all metrics."""
+    from concord.pipeline.dvc.changes import diff
     from concord.pipeline.dvc.current_results import warn_if_stale
-    from concord.pipeline.dvc.diff import diff
     from concord.pipeline.params.read import read_params
     from concord.pipeline.terminal.table import print_blocks
     from concord.reports.text.history import describe_changes

@@ -49,30 +49,27 @@ def outs_below(folder: Path, excluded: Path) -> Outs:
     from dvc.repo import Repo
 
     root = repository(folder)
+    stages: dict[Path, str] = {}
+    folders: set[Path] = set()
     try:
         with Repo(str(root)) as repo:
-            outs = list(_outs(repo.index.stages))
+            for stage in repo.index.stages:
+                if is_concord_project(Path(stage.path).parent):
+                    continue
+                for output in filter(_is_local_data, stage.outs):
+                    path = Path(output.fs_path)
+                    if path.is_relative_to(folder) and not path.is_relative_to(excluded):
+                        stages[path] = "" if stage.is_data_source else str(stage.addressing)
+                        if not stage.is_data_source:
+                            folders |= {Path(stage.wdir), Path(stage.path).parent}
     except DvcException as error:
         problem = f"DVC cannot read it: {_error_text(error)}"
         raise refuse(str(root), problem, "fix that first; `dvc status` shows more") from None
-    stages: dict[Path, str] = {}
-    folders: set[Path] = set()
-    for path, stage, run_folders in outs:
-        if path.is_relative_to(folder) and not path.is_relative_to(excluded):
-            stages[path] = stage
-            folders.update(run_folders)
     return Outs(stages, folders)
 
 
-def _outs(stages: Any) -> Iterator[tuple[Path, str, tuple[Path, ...]]]:
-    """Yield each out, its stage, and the folders in which the stage may run."""
-    for stage in stages:
-        name = "" if stage.is_data_source else str(stage.addressing)
-        folders = () if stage.is_data_source else (Path(stage.wdir), Path(stage.path).parent)
-        if not is_concord_project(Path(stage.path).parent):
-            for output in stage.outs:
-                if output.protocol == "local" and not output.metric and not output.plot:
-                    yield Path(output.fs_path), name, folders
+def _is_local_data(output: Any) -> bool:
+    return output.protocol == "local" and not output.metric and not output.plot
 
 
 def _error_text(error: BaseException) -> str:

@@ -11,9 +11,9 @@ COMMAND_LINE = "command line"
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:
-    """Add the option to overwrite a file of somebody else."""
-    text = "overwrite a file that Concord did not write"
-    parser.add_argument("--force", action="store_true", help=text)
+    """Add the option `--force`."""
+    help_text = "overwrite a file that Concord did not write"
+    parser.add_argument("--force", action="store_true", help=help_text)
 
 
 class _Help(argparse.HelpFormatter):
@@ -34,7 +34,7 @@ class Parser(argparse.ArgumentParser):
         self._words: Sequence[str] = ()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, and refuse unknown words here: the parser above a command knows none of its options."""
+        """Parse, and reject unknown words here: the parser above a command knows none of its options."""
         self._words = args or ()
         parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
@@ -66,7 +66,7 @@ class Parser(argparse.ArgumentParser):
 
     @property
     def short_usage(self) -> str:
-        """The usage of the command, without the options that all commands have."""
+        """Return the usage of the command, without the options that all commands have."""
         usage = " ".join(self.format_usage().removeprefix("usage: ").split())
         return usage.replace(" [-h] [-q] [-v] [--log-json] [--debug]", "")
 

@@ -1,4 +1,4 @@
-"""`concord presets diff A B`: where two presets differ."""
+"""`concord presets diff A B`: the conventions in which two presets differ."""
 
 from typing import Any
 

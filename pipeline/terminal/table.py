@@ -70,6 +70,7 @@ def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None
 
 
 def longest_word(text: str) -> int:
+    """Return the width of the longest word."""
     return max(map(cell_len, text.split()), default=0)
 
 
