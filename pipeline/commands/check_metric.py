@@ -6,7 +6,11 @@ HELP = "check the properties of a metric of your own"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("own_metric", metavar="METRIC", help="such as ./my_metrics.py:revenue")
+    parser.add_argument(
+        "own_metric",
+        metavar="METRIC",
+        help="file and name of the metric, such as ./my_metrics.py:revenue",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -3,13 +3,15 @@
 import argparse
 import json
 
+from concord.pipeline.commands.leaderboard import METRICS
+
 HELP = "compare the results with those of a git revision"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("revision", help="commit, branch or tag, such as HEAD or HEAD~1")
     parser.add_argument("--model", action="append", default=[], help="only this model; may repeat")
-    parser.add_argument("--metric", action="append", default=[], help="this metric; may repeat")
+    parser.add_argument("--metric", action="append", default=[], help=METRICS)
     parser.add_argument(
         "--anyway", action="store_true", help="compare even if conventions or ground truth differ"
     )

@@ -8,7 +8,12 @@ HELP = "list presets, show the conventions of one, or `diff A B`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("names", nargs="*", metavar="NAME | diff A B", help="such as ir_measures")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME | diff A B",
+        help="a preset such as ir_measures, or two to compare",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:

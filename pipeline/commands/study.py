@@ -7,7 +7,11 @@ HELP = "compare models over several evaluated projects"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", nargs="?", default="study.yaml", metavar="FILE", help="default: study.yaml"
+        "file",
+        nargs="?",
+        default="study.yaml",
+        metavar="FILE",
+        help="settings of the study (default: study.yaml)",
     )
 
 

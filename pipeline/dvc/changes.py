@@ -126,9 +126,9 @@ def find_mismatch(
             reason = departure(label, then.summary["conventions"], conventions)
             if reason and str(label) in then.summary["metrics"]:
                 labels[str(label)] = reason
-        former, current = _truth_ids(then), _truth_ids(models[model])
-        if former.keys() != current.keys():
-            was, is_now = _first_other(former, current), _first_other(current, former)
+        ids_then, ids_now = _truth_ids(then), _truth_ids(models[model])
+        if ids_then.keys() != ids_now.keys():
+            was, is_now = _first_other(ids_then, ids_now), _first_other(ids_now, ids_then)
             truths.setdefault(f"another truth: its {was} is {is_now} now", []).append(model)
     problems = [
         Problem(f"{PARAMS} at {before.name}", f"{', '.join(names)} had {problem}", _FIX)
@@ -157,8 +157,10 @@ def version_warnings(models: Mapping[str, ModelResult], before: RevisionResults)
     for (was, is_now), names in evaluated.items():
         if was != is_now:
             verb = "was" if len(names) == 1 else "were"
-            by = f"by Concord {was} at {before.name} and by Concord {is_now} now"
-            yield f"{', '.join(names)} {verb} evaluated {by}: a difference may come from Concord itself"
+            yield (
+                f"{', '.join(names)} {verb} evaluated by Concord {was} at {before.name} and by Concord "
+                f"{is_now} now: a difference may come from Concord itself"
+            )
 
 
 def _version(result: ModelResult) -> str:
@@ -170,7 +172,9 @@ def one_sided_notes(
 ) -> Iterator[str]:
     """Yield notes on labels, and on models if `every_model`, that only one of the two revisions has."""
     labels = {str(label) for label in config.labels}
-    former = {label for each in before.evaluations.values() for label in each.summary["metrics"]}
+    labels_then = {
+        label for each in before.evaluations.values() for label in each.summary["metrics"]
+    }
     yield from renaming_notes(before)
     yield from _lists_of_names(
         (f"not in {before.name}", [m for m in models if m not in before.evaluations]),
@@ -178,8 +182,8 @@ def one_sided_notes(
     )
     yield from one_sided_replicates(config, before)
     yield from _lists_of_names(
-        (f"not evaluated at {before.name}", sorted(labels - former)),
-        ("no longer evaluated", sorted(former - labels)),
+        (f"not evaluated at {before.name}", sorted(labels - labels_then)),
+        ("no longer evaluated", sorted(labels_then - labels)),
     )
 
 

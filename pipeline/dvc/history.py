@@ -164,16 +164,17 @@ def _known_labels(labels: Sequence[str]) -> Iterator[Label]:
 
 def changed_between(then: State, now: State) -> tuple[InputChange, ...]:
     """Return what changed by both comparisons, or by dvc.lock if one is missing."""
-    former, current = then.lock.background, now.lock.background
-    tables = [name for name in {**former, **current} if former.get(name) != current.get(name)]
+    hashes_then, hashes_now = then.lock.background, now.lock.background
+    names = {**hashes_then, **hashes_now}
+    tables = [name for name in names if hashes_then.get(name) != hashes_now.get(name)]
     background = [InputChange("background", f"other {listed(tables)}")] if tables else []
     renamed = renamed_lists(now.lock.model_entries, then.lock.model_entries)
     if then.comparison is not None and now.comparison is not None:
         return (*what_changed(then.comparison, now.comparison, renamed), *background)
     before, after = then.lock.model_entries, now.lock.model_entries
     changed = [*models_changed(before, after, renamed)]
-    names = former_names(before, after, renamed)
-    if other := [m for m, was in names.items() if then.lock.lists(was) != now.lock.lists(m)]:
+    continued = former_names(before, after, renamed)
+    if other := [m for m, was in continued.items() if then.lock.lists(was) != now.lock.lists(m)]:
         changed.append(InputChange("lists", f"other lists: {listed(other)}"))
     if then.lock.truth != now.lock.truth:
         changed.append(InputChange("truth", "another truth"))
@@ -187,10 +188,10 @@ def compare_states(then: State, now: State, find: FindFile) -> StateChanges:
     names = former_names(then.comparison.models, now.comparison.models, _renamed_models(then, now))
     same = tuple(
         model
-        for model, former in names.items()
-        if all(hashes := _value_hashes(now, model)) and hashes == _value_hashes(then, former)
+        for model, was in names.items()
+        if all(hashes := _value_hashes(now, model)) and hashes == _value_hashes(then, was)
     )
-    others = {model: former for model, former in names.items() if model not in same}
+    others = {model: was for model, was in names.items() if model not in same}
     if not others:
         return "", same, ()
     try:
@@ -221,14 +222,14 @@ def compare_states(then: State, now: State, find: FindFile) -> StateChanges:
 
 def _renamed_models(then: State, now: State) -> dict[str, str]:
     """Return new model -> the vanished model that its lists continue, by the rules of `renamed_lists`."""
-    former, current = then.lock.comparison_params, now.lock.comparison_params
+    params_then, params_now = then.lock.comparison_params, now.lock.comparison_params
     renamed = renamed_lists(now.lock.model_entries, then.lock.model_entries)
-    former_models = model_names(former.models, former.replicates)
-    models = model_names(current.models, current.replicates)
+    former_models = model_names(params_then.models, params_then.replicates)
+    models = model_names(params_now.models, params_now.replicates)
     renamed_models: dict[str, str] = {}
     for model in models:
-        lists = current.replicates.get(model, {"": model}).values()
-        owners = list_owners([renamed[n] for n in lists if n in renamed], former.replicates)
+        lists = params_now.replicates.get(model, {"": model}).values()
+        owners = list_owners([renamed[n] for n in lists if n in renamed], params_then.replicates)
         if model not in former_models and len(owners) == 1 and owners[0] not in models:
             renamed_models[model] = owners[0]
     return renamed_models
@@ -250,8 +251,8 @@ def _model_result(state: State, model: str, find: FindFile) -> ModelResult | Non
     results: dict[str, ModelResult] = {}
     for name in _lists(state, model):
         hashes = {kind: state.lock.result_hash(name, kind) for kind in ("per_user", "summary")}
-        found = {kind: find(md5) for kind, md5 in hashes.items() if md5 is not None}
-        files = {kind: path for kind, path in found.items() if path is not None}
+        paths = {kind: find(md5) for kind, md5 in hashes.items() if md5 is not None}
+        files = {kind: path for kind, path in paths.items() if path is not None}
         if len(files) < len(hashes):
             return None
         results[name] = read_list_result(files, "`dvc fetch --all-commits`")

@@ -40,10 +40,10 @@ def renamed_lists(now: Entries, then: Entries) -> dict[str, str]:
     vanished = [name for name in vanished if name not in renamed.values()]
     for name in new:
         path = _path(now[name])
-        former = [other for other in vanished if _path(then[other]) == path]
+        same_file = [other for other in vanished if _path(then[other]) == path]
         is_only_one = [_path(now[other]) for other in new].count(path) == 1
-        if path is not None and len(former) == 1 and is_only_one:
-            renamed[name] = former[0]
+        if path is not None and len(same_file) == 1 and is_only_one:
+            renamed[name] = same_file[0]
     return renamed
 
 
@@ -301,7 +301,7 @@ def load_revision(
         }
         compared = model_names(entries, {**config.replicates, **replicates})
         owners = {model: list_owners(lists, replicates) for model, lists in former_lists.items()}
-        current_names = {former: name for name, former in renamed.items()}
+        current_names = {was: name for name, was in renamed.items()}
         yield RevisionResults(
             name=revision,
             params=content,
