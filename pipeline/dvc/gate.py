@@ -167,16 +167,9 @@ def _first_entry(model: str, replicates: ReplicateNames) -> str:
 
 def _decide_new_models(evidence: ComparisonInput, gate: Gate, models: Sequence[str]) -> Decision:
     """Return the decision on models that a revision lacks, against the baseline of now."""
-    config = evidence.config
+    config = replace(evidence.config, gate=replace(gate, models=tuple(models)))
     compared = {model: evidence.models[model] for model in (config.baseline, *models)}
-    evidence = ComparisonInput(config, compared, evidence.ground)
-    return decide(
-        checked(evidence, gate, models, gate_differences(evidence, gate)),
-        against="baseline",
-        reference=config.baseline,
-        confidence=config.confidence,
-        undecided_passes=gate.undecided_passes,
-    )
+    return _against_baseline(ComparisonInput(config, compared, evidence.ground), gate)
 
 
 def _replicate_notes(config: ComparisonConfig, decision: Decision) -> Iterator[str]:

@@ -64,7 +64,7 @@ class Stage:
     def input_hash(self, key: str) -> str | None:
         """Return the hash of the table that a parameter names, or else of its parquet copy."""
         path = mapping(self.param(key)).get("path")
-        copies = (md5 for path, md5 in self.output_hashes().items() if path.endswith(".parquet"))
+        copies = (md5 for name, md5 in self.output_hashes().items() if name.endswith(".parquet"))
         return _hash(self.deps.get(str(path), {})) or next(copies, None)
 
 
