@@ -158,8 +158,8 @@ def _values(
         history_user=np.zeros(0, dtype=np.int64),
         history_item=np.zeros(0, dtype=np.int64),
         items=_items(),
-        wanted_user=wanted[0],
-        wanted_item=wanted[1],
+        relevant_user=wanted[0],
+        relevant_item=wanted[1],
     )
     return {name: measure(listed, K) for name, measure in MEASURES.items()}
 

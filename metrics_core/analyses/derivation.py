@@ -61,7 +61,7 @@ def steps(one: OneUser, label: Label) -> Steps:
     if one.policy:
         return Steps(lines=(one.policy,))
     if one.conventions.candidates is not None and label.name != UNBIASED:
-        return _corrected(one, label, Candidates.of(one.conventions.candidates))
+        return _corrected(one, label, Candidates.from_mapping(one.conventions.candidates))
     if one.lists.hit_tied is not None:
         return _averaged(one)
     of_metric = (

@@ -26,7 +26,7 @@ from concord.metrics_core.comparison.min_effect import (
     is_effect,
     unreachable_problems,
 )
-from concord.metrics_core.conventions.convention import is_number, shown
+from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.metrics.label import canonical_label, parse
 from concord.metrics_core.results.comparison import Comparison
@@ -192,12 +192,12 @@ def _only_baseline_error(baseline: str) -> InputError:
 def number_problems(*, effect: Any, power: Any, confidence: Any) -> Iterator[Problem]:
     """Yield what is wrong with the numbers that every plan may be given."""
     if effect is not None and not (is_effect(effect) and float(str(effect).removesuffix("%")) > 0):
-        yield Problem("effect", f"is {shown(effect)}", f"{EFFECT_FIX}; above 0")
+        yield Problem("effect", f"is {format_value(effect)}", f"{EFFECT_FIX}; above 0")
     if not is_number(power) or not ABOVE_CONFIDENCE <= power <= MAX_CONFIDENCE:
         fix = f"write a number from {ABOVE_CONFIDENCE} to {MAX_CONFIDENCE}, such as {POWER}"
-        yield Problem("power", f"is {shown(power)}", fix)
+        yield Problem("power", f"is {format_value(power)}", fix)
     if confidence is not None and not is_confidence(confidence):
-        yield Problem("confidence", f"is {shown(confidence)}", CONFIDENCE_FIX)
+        yield Problem("confidence", f"is {format_value(confidence)}", CONFIDENCE_FIX)
 
 
 def _unused_problems(kind: str, arguments: Mapping[str, Any]) -> Iterator[Problem]:
@@ -215,12 +215,14 @@ def _stated_problems(sd: Any, users: Any, seeds: Any, tests: Any, effect: Any) -
     deviations = [*vars(sd).values()] if has_seeds else [sd]
     are_valid = all(is_number(each) and 0 <= each < MAX_COUNT for each in deviations)
     if not are_valid or max(deviations) == 0:
-        yield Problem("sd", f"is {shown(sd)}", "write a number above 0, such as 0.2")
+        yield Problem("sd", f"is {format_value(sd)}", "write a number above 0, such as 0.2")
     counts = {"users": (users, MIN_COUNT), "seeds": (seeds, MIN_COUNT), "tests": (tests, 1)}
     for name, (value, least) in counts.items():
         is_valid = type(value) is int and least <= value <= MAX_COUNT
         if not is_valid and not (name == "seeds" and value is None):
-            yield Problem(name, f"is {shown(value)}", f"write a whole number from {least} on")
+            yield Problem(
+                name, f"is {format_value(value)}", f"write a whole number from {least} on"
+            )
     if (seeds is not None) != has_seeds:
         fix = "give `sd=VarianceComponents(…)` and `seeds=`, or neither"
         yield Problem("seeds", "and the variance of seeds belong together", fix)

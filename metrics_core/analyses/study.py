@@ -16,7 +16,7 @@ from concord.metrics_core.analyses.study_statistics import (
     pool_pairs,
 )
 from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, absolute, is_effect
-from concord.metrics_core.conventions.convention import shown
+from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.metrics.label import canonical_label, did_you_mean
@@ -137,9 +137,9 @@ def _check_arguments(comparisons: Any, lists: Mapping[str, Any], min_effect: Any
         is_list = isinstance(value, Sequence) and not isinstance(value, str)
         if value is not None and not (is_list and all(isinstance(text, str) for text in value)):
             example = "['nDCG@10']" if name == "primary" else "['als', 'ease']"
-            raise refuse(name, f"is {shown(value)}", f"write a list of names: {example}")
+            raise refuse(name, f"is {format_value(value)}", f"write a list of names: {example}")
     if not is_effect(min_effect):
-        raise refuse("min_effect", f"is {shown(min_effect)}", EFFECT_FIX)
+        raise refuse("min_effect", f"is {format_value(min_effect)}", EFFECT_FIX)
     if len(comparisons) < MIN_COUNT:
         problem = f"names {len(comparisons)}, and a study needs {MIN_COUNT}"
         raise refuse("datasets", problem, "add one")

@@ -25,7 +25,7 @@ from concord.metrics_core.comparison.value_tables import (
     load_values,
     unknown_metric,
 )
-from concord.metrics_core.conventions.convention import shown
+from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data.relations import connect
 from concord.metrics_core.errors import ArgumentNames, Problem, raise_problems
@@ -212,9 +212,9 @@ def _value_problems(values: Any) -> Iterator[Problem]:
 def _dict_problems(*, higher_is_better: Any, bounds: Any) -> Iterator[Problem]:
     if higher_is_better is not None and not isinstance(higher_is_better, Mapping):
         fix = "write a dict such as {'RMSE': False}"
-        yield Problem("higher_is_better", f"is {shown(higher_is_better)}", fix)
+        yield Problem("higher_is_better", f"is {format_value(higher_is_better)}", fix)
     if bounds is not None and not isinstance(bounds, Mapping):
-        yield Problem("bounds", f"is {shown(bounds)}", "write a dict such as {'AP': (0, 1)}")
+        yield Problem("bounds", f"is {format_value(bounds)}", "write a dict such as {'AP': (0, 1)}")
 
 
 def _primary_problems(tables: ValueTables, primary: Any) -> Iterator[Problem]:
@@ -234,5 +234,5 @@ def _direction_problems(tables: ValueTables, directions: Mapping[str, bool]) -> 
             yield unknown_metric("higher_is_better", name, tables.metrics)
         elif not isinstance(higher, bool):
             yield Problem(
-                f"higher_is_better[{name!r}]", f"is {shown(higher)}", "write True or False"
+                f"higher_is_better[{name!r}]", f"is {format_value(higher)}", "write True or False"
             )

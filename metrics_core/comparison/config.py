@@ -22,7 +22,7 @@ from concord.metrics_core.comparison.replicate_config import (
     replicate_problems,
 )
 from concord.metrics_core.comparison.segmentation import Segmentation, segment_problems
-from concord.metrics_core.conventions.convention import is_number, shown
+from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.errors import (
     ArgumentNames,
     Location,
@@ -187,7 +187,7 @@ def value_problems(values: Mapping[str, Any]) -> Iterator[Problem]:
         if name in _RULES:
             is_valid, fix = _RULES[name]
             if not is_valid(value):
-                yield Problem(name, f"is {shown(value)}", fix)
+                yield Problem(name, f"is {format_value(value)}", fix)
 
 
 def is_list_of_text(value: Any) -> bool:
@@ -241,7 +241,7 @@ def model_problems(models: Any, argument: str = "models") -> Iterator[Problem]:
         if not is_name or name.strip().lower() in RESERVED_NAMES:
             reserved = ", ".join(map(repr, sorted(RESERVED_NAMES)))
             fix = f"write a text that can be printed, other than {reserved}"
-            yield Problem(argument, f"{shown(name)} cannot be the name of a model", fix)
+            yield Problem(argument, f"{format_value(name)} cannot be the name of a model", fix)
 
 
 def baseline_problems(
@@ -249,7 +249,7 @@ def baseline_problems(
 ) -> Iterator[Problem]:
     """Yield what is wrong with the name of a model."""
     if not isinstance(baseline, str):
-        yield Problem(location, f"is {shown(baseline)}", "write the name of a model")
+        yield Problem(location, f"is {format_value(baseline)}", "write the name of a model")
     elif models and baseline not in models:
         names = [name for name in models if isinstance(name, str)]
         near = difflib.get_close_matches(baseline, names, n=1)

@@ -9,7 +9,7 @@ from concord.metrics_core.comparison.min_effect import (
     not_evaluated,
 )
 from concord.metrics_core.comparison.segmentation import ByPopularity, Segmentation
-from concord.metrics_core.conventions.convention import shown
+from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.validation import nearest
 from concord.metrics_core.errors import Location, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.config import EvaluationConfig
@@ -35,7 +35,7 @@ def parse_gate(value: Any) -> Gate:
         It is no dict, or its keys or values are invalid; all problems at once.
     """
     if not isinstance(value, Mapping):
-        raise refuse("gate", f"is {shown(value)}", f"write a dict such as {EXAMPLE}")
+        raise refuse("gate", f"is {format_value(value)}", f"write a dict such as {EXAMPLE}")
     raise_problems(_shape_problems(value))
     return build_gate(
         value.get("guardrails") or {},
@@ -74,13 +74,13 @@ def _shape_problems(gate: Mapping[Any, Any]) -> Iterator[Problem]:
     for key in gate:
         if key not in KEYS:
             yield Problem(
-                "gate", f"{shown(key)} is not a key of a gate", nearest(str(key), {*KEYS})
+                "gate", f"{format_value(key)} is not a key of a gate", nearest(str(key), {*KEYS})
             )
     yield from _margin_problems(("gate", "guardrails"), gate.get("guardrails") or {})
     segments = gate.get("segments") or {}
     if not isinstance(segments, Mapping):
         fix = "write a dict such as {'activity': {'nDCG@10': '5%'}}"
-        yield Problem(("gate", "segments"), f"is {shown(segments)}", fix)
+        yield Problem(("gate", "segments"), f"is {format_value(segments)}", fix)
         segments = {}
     for name, margins in segments.items():
         yield from _margin_problems(("gate", "segments", name), margins)
@@ -88,19 +88,23 @@ def _shape_problems(gate: Mapping[Any, Any]) -> Iterator[Problem]:
         names = gate.get(key) or ()
         is_list = isinstance(names, Sequence) and all(isinstance(name, str) for name in names)
         if isinstance(names, str) or not is_list:
-            yield Problem(("gate", key), f"is {shown(names)}", "write a list of names: ['…']")
+            yield Problem(
+                ("gate", key), f"is {format_value(names)}", "write a list of names: ['…']"
+            )
     if gate.get("undecided") not in {None, "pass"}:
         fix = "write 'pass', or leave it out"
-        yield Problem(("gate", "undecided"), f"is {shown(gate['undecided'])}", fix)
+        yield Problem(("gate", "undecided"), f"is {format_value(gate['undecided'])}", fix)
 
 
 def _margin_problems(location: tuple[Any, ...], margins: Any) -> Iterator[Problem]:
     if not isinstance(margins, Mapping) or not all(isinstance(text, str) for text in margins):
-        yield Problem(location, f"is {shown(margins)}", "write a dict such as {'nDCG@10': '2%'}")
+        yield Problem(
+            location, f"is {format_value(margins)}", "write a dict such as {'nDCG@10': '2%'}"
+        )
         return
     for text, margin in margins.items():
         if not is_margin(margin):
-            yield Problem((*location, text), f"is {shown(margin)}", MARGIN_FIX)
+            yield Problem((*location, text), f"is {format_value(margin)}", MARGIN_FIX)
     yield from spelling_problems(location, margins)
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from concord.metrics_core.conventions.convention import is_number, shown
+from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.errors import Location, Problem, SettingNames
 from concord.metrics_core.metrics.label import Label, canonical_label, did_you_mean
 
@@ -54,7 +54,7 @@ def effect_problems(
     """Yield values that are invalid, labels that are not evaluated, and labels without a value."""
     if not isinstance(effects, Mapping):
         if not is_effect(effects):
-            yield Problem("min_effect", f"is {shown(effects)}", EFFECT_FIX)
+            yield Problem("min_effect", f"is {format_value(effects)}", EFFECT_FIX)
         elif not isinstance(effects, str):
             yield from unreachable_problems(effects, [labels[p] for p in primary if p in labels])
         return
@@ -63,11 +63,11 @@ def effect_problems(
         location = ("min_effect", text)
         if not isinstance(text, str):
             fix = "write a label such as 'nDCG@10'"
-            yield Problem("min_effect", f"has the key {shown(text)}", fix)
+            yield Problem("min_effect", f"has the key {format_value(text)}", fix)
             continue
         named[spelled_as(text, labels)] = effect
         if not is_effect(effect):
-            yield Problem(location, f"is {shown(effect)}", EFFECT_FIX)
+            yield Problem(location, f"is {format_value(effect)}", EFFECT_FIX)
     if not labels:
         return
     for label in sorted(named.keys() - labels.keys() - {DEFAULT}):

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from numbers import Number
 from typing import Any, TypeVar
 
-from concord.metrics_core.conventions.convention import shown
+from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.errors import Problem, in_words, raise_problems, refuse
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.results.words import listed
@@ -116,7 +116,7 @@ def split_replicates(models: Mapping[Any, Any]) -> tuple[dict[str, Any], Replica
         if isinstance(value, Mapping) and list(value) == [REPLICATES]:
             numbered, fix = value[REPLICATES], "write {1: lists, 2: lists}"
             if not isinstance(numbered, Mapping):
-                problems.append(Problem((REPLICATES, model), f"is {shown(numbered)}", fix))
+                problems.append(Problem((REPLICATES, model), f"is {format_value(numbered)}", fix))
                 continue
             replicates[model] = sort_by_number({str(n): f"{model}-{n}" for n in numbered})
             named = {f"{model}-{n}": data for n, data in numbered.items()}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from concord.metrics_core.conventions.convention import is_number, shown
+from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.data.frames import ids_table, table_from_frame
 from concord.metrics_core.errors import InputError, Problem, in_words, refuse
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT
@@ -71,14 +71,18 @@ def bound_problems(tables: ValueTables, bounds: Mapping[str, Bounds]) -> Iterato
         if metric not in tables.metrics:
             yield unknown_metric("bounds", metric, tables.metrics)
         elif not _are_bounds(given):
-            yield Problem(where, f"is {shown(given)}", "write (lowest, highest), such as (0, 1)")
+            yield Problem(
+                where, f"is {format_value(given)}", "write (lowest, highest), such as (0, 1)"
+            )
         else:
             yield from _outside(tables, metric, given)
 
 
 def unknown_metric(where: str, metric: Any, metrics: Collection[str]) -> Problem:
     """The problem of a metric that no table has."""
-    return Problem(where, f"{shown(metric)} has no values", f"name one of: {', '.join(metrics)}")
+    return Problem(
+        where, f"{format_value(metric)} has no values", f"name one of: {', '.join(metrics)}"
+    )
 
 
 def _are_bounds(given: Any) -> bool:
@@ -118,7 +122,7 @@ def _from_dict(given: Mapping[Any, Any], where: str) -> pl.DataFrame:
     columns = [pl.Series(USER, ids_table(users, where, USER)[USER])]
     for metric, held in given.items():
         if not isinstance(metric, str) or metric == USER:
-            raise refuse(where, f"{shown(metric)} is no name of a metric", _FORMS)
+            raise refuse(where, f"{format_value(metric)} is no name of a metric", _FORMS)
         if not all(value is None or isinstance(value, Real) for value in held.values()):
             raise _no_numbers(where, metric)
         numbers = [np.nan if (value := held.get(user)) is None else value for user in users]
@@ -155,7 +159,7 @@ def _metric_problems(
     for name in metrics:
         if not name.strip() or not name.isprintable() or len(name) > MAX_LENGTH:
             fix = f"rename it: a text that can be printed, of at most {MAX_LENGTH} characters"
-            yield Problem(f"values[{first!r}]", f"{shown(name)} is no name of a metric", fix)
+            yield Problem(f"values[{first!r}]", f"{format_value(name)} is no name of a metric", fix)
         elif name.startswith(MEAN_WEIGHT):
             what = "holds values of `propensity.normalised: over_all`, whose means are no means over users"
             yield Problem(f"values[{first!r}]", what, "compare the lists with `concord.compare`")

@@ -112,11 +112,11 @@ class Convention:
             yield from self._mapping_problems(value, location)
         elif not ((isinstance(value, str) and value in self.values) or self.accepts(value)):
             limit = f"; numbers go up to {LARGEST:,.0f}" if _is_too_large(value) else ""
-            yield location, f"is {shown(value)}", f"choose one of: {self.allowed()}{limit}"
+            yield location, f"is {format_value(value)}", f"choose one of: {self.allowed()}{limit}"
 
     def _mapping_problems(self, value: Value, location: str) -> Iterator[Problem]:
         if not isinstance(value, Mapping):
-            yield location, f"is {shown(value)}", f"write {self.form}, or leave it out"
+            yield location, f"is {format_value(value)}", f"write {self.form}, or leave it out"
             return
         problems = [
             (f"{location}.{name}", "is not a key of it", f"write {self.form}")
@@ -125,7 +125,7 @@ class Convention:
         ]
         for name, key in self.keys.items():
             if name in value and not key.allows(value[name]):
-                problems.append((f"{location}.{name}", f"is {shown(value[name])}", f"write {key.form}"))  # fmt: skip
+                problems.append((f"{location}.{name}", f"is {format_value(value[name])}", f"write {key.form}"))  # fmt: skip
             elif name not in value and key.is_required:
                 problems.append((f"{location}.{name}", "is missing", f"write {key.form}"))
         if not problems and (problem := self.check(value)):
@@ -147,7 +147,7 @@ def _is_too_large(value: Value) -> bool:
     return number and not is_number(value) and value == value  # noqa: PLR0124 - not NaN
 
 
-def shown(value: Value) -> str:
+def format_value(value: Value) -> str:
     """Return a value for a message, shortened if it is long."""
     text = "empty" if value is None else repr(value)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"

@@ -44,7 +44,7 @@ class Candidates(NamedTuple):
     catalogue: int
 
     @classmethod
-    def of(cls, value: Mapping[str, Any]) -> Self:
+    def from_mapping(cls, value: Mapping[str, Any]) -> Self:
         """Return the candidates from the convention's mapping."""
         return cls(value["negatives"], value["catalogue"])
 
@@ -141,7 +141,7 @@ class Conventions:
         """Return the conventions that presets set, by name and in documented order."""
         return {each.name: getattr(self, each.name) for each in PRESET_CONVENTIONS}
 
-    def of(self, key: str) -> Self:
+    def for_key(self, key: str) -> Self:
         """Return the conventions for a key of `overrides`, without overrides. For a label: `Label.conventions`."""
         general = self.overrides.get(key.removesuffix(ANY_CUTOFF), {})
         changed = {**general, **self.overrides.get(key, {})}
@@ -150,7 +150,7 @@ class Conventions:
     @property
     def variants(self) -> list[Self]:
         """General conventions, then those of each override."""
-        return [self, *(self.of(key) for key in self.overrides)]
+        return [self, *(self.for_key(key) for key in self.overrides)]
 
     @property
     def ranking(self) -> Ranking:
@@ -160,7 +160,7 @@ class Conventions:
     @property
     def rankings(self) -> list[Ranking]:
         """Every way in which lists are ranked: the general one, then those of overrides."""
-        return list(dict.fromkeys(own.ranking for own in self.variants))
+        return list(dict.fromkeys(each.ranking for each in self.variants))
 
     def as_dict(self) -> dict[str, Value]:
         """Return plain data, as in params.yaml and in every result."""

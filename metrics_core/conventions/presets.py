@@ -121,7 +121,7 @@ def with_data_conventions(conventions: Conventions, data: Conventions) -> Conven
     """Return conventions with those of `data` that belong to the data: scale of the grades, unit, candidates, propensity."""
     overrides = dict(conventions.overrides)
     for metric, values in data.overrides.items():
-        if scale := _scale(values, conventions.of(metric)):
+        if scale := _scale(values, conventions.for_key(metric)):
             overrides[metric] = {**overrides.get(metric, {}), **scale}
     changes = {each.name: getattr(data, each.name) for each in DATA_CONVENTIONS}
     changes |= _scale(data.preset_values(), conventions)

@@ -3,7 +3,7 @@
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 
-from concord.metrics_core.conventions.convention import Problem, Value, shown
+from concord.metrics_core.conventions.convention import Problem, Value, format_value
 from concord.metrics_core.conventions.registry import CONVENTION, PRESET_CONVENTIONS
 
 
@@ -18,7 +18,9 @@ class ConventionError(ValueError):
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
-        super().__init__("\n".join(f"{key}: {what}\n  fix: {fix}" for key, what, fix in problems))
+        super().__init__(
+            "\n".join(f"{key}: {problem}\n  fix: {fix}" for key, problem, fix in problems)
+        )
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
@@ -44,7 +46,7 @@ def key_problems(
 def value_problems(mapping: Mapping[str, Value]) -> Iterator[Problem]:
     """Yield the invalid values of conventions, and of the preset and the overrides beside them."""
     if not isinstance(mapping["preset"], str):
-        yield "preset", f"is {shown(mapping['preset'])}", "name a preset, or write `custom`"
+        yield "preset", f"is {format_value(mapping['preset'])}", "name a preset, or write `custom`"
     for name, value in mapping.items():
         if name in CONVENTION:
             yield from CONVENTION[name].problems(value)
@@ -60,13 +62,13 @@ def value_problems(mapping: Mapping[str, Value]) -> Iterator[Problem]:
 def _override_problems(overrides: Value) -> Iterator[Problem]:
     if not isinstance(overrides, Mapping):
         fix = "write {} if there are none, else a mapping such as {RR: {rr_cutoff: none}}"
-        yield "overrides", f"is {shown(overrides)}", fix
+        yield "overrides", f"is {format_value(overrides)}", fix
         return
     known = {each.name for each in PRESET_CONVENTIONS}
     for key, values in overrides.items():
         if not isinstance(key, str) or not isinstance(values, Mapping):
             fix = "write a mapping such as {rr_cutoff: none}"
-            yield f"overrides.{key}", f"is {shown(values)}", fix
+            yield f"overrides.{key}", f"is {format_value(values)}", fix
             continue
         for name, value in values.items():
             location = f"overrides.{key}.{name}"

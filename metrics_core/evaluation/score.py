@@ -94,7 +94,9 @@ def _column(judged: Judged, label: Label, conventions: Conventions, whole: Whole
             **label.parameters,
         )
     else:
-        values = corrected(lists, label, conventions, Candidates.of(conventions.candidates))
+        values = corrected(
+            lists, label, conventions, Candidates.from_mapping(conventions.candidates)
+        )
     if normalised(label, conventions) and label.name != "R":  # recall divides by itself
         with np.errstate(invalid="ignore"):
             values = values / lists.weight

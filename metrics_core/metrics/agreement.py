@@ -19,6 +19,7 @@ from concord.metrics_core.metrics.judged import (
     differs_from_previous,
     per_user,
     position_in_user,
+    ratio_or_nan,
     ratio_or_zero,
 )
 from concord.metrics_core.metrics.steps import OneUser, Steps, format_number, format_sum
@@ -42,7 +43,7 @@ def spearman(lists: Judged, k: int | None) -> Floats:
     together = per_user(items.user, position * graded, lists.n_users)
     spread = per_user(items.user, position**2, lists.n_users)
     spread_of_grades = per_user(items.user, graded**2, lists.n_users)
-    return _ratio_or_nan(together, np.sqrt(spread * spread_of_grades))
+    return ratio_or_nan(together, np.sqrt(spread * spread_of_grades))
 
 
 def kendall(lists: Judged, k: int | None) -> Floats:
@@ -58,7 +59,7 @@ def kendall(lists: Judged, k: int | None) -> Floats:
     concordant, discordant = _pairs(items, lists.n_users)
     n = np.bincount(items.user, minlength=lists.n_users)
     different = concordant + discordant
-    return _ratio_or_nan(concordant - discordant, np.sqrt(n * (n - 1) / 2 * different))
+    return ratio_or_nan(concordant - discordant, np.sqrt(n * (n - 1) / 2 * different))
 
 
 def concordant_pairs(lists: Judged, k: int | None) -> Floats:
@@ -71,7 +72,7 @@ def concordant_pairs(lists: Judged, k: int | None) -> Floats:
     Koren & Sill (2011), RecSys, 117-124.  doi:10.1145/2043932.2043956
     """
     concordant, discordant = _pairs(_judged_items(lists, k), lists.n_users)
-    return _ratio_or_nan(concordant, concordant + discordant)
+    return ratio_or_nan(concordant, concordant + discordant)
 
 
 def agreement_steps(one: OneUser) -> Steps:
@@ -120,7 +121,7 @@ def bpref(lists: Judged, k: int | None, *, relevance_threshold: float | None) ->
 def bpref_steps(one: OneUser) -> Steps:
     """Return the steps of Bpref."""
     judged = one.judged
-    relevant = judged.hit_grade >= _least(one)
+    relevant = _relevant(judged.hit_grade, one.conventions.relevance_threshold)
     r, n = one.n_relevant, len(judged.truth_grade) - one.n_relevant
     above, terms = 0, {}
     for rank, hit, first in zip(judged.hit_rank.tolist(), relevant, judged.hit_first, strict=True):
@@ -162,7 +163,7 @@ def half_life_utility(
         return utility
     best_first = discounts(weight, int(relevant.truth_rank.max(initial=0)))[relevant.truth_rank]
     earned = np.maximum(relevant.truth_grade - hlu_neutral, 0.0)
-    return _ratio_or_nan(
+    return ratio_or_nan(
         utility, per_user(relevant.truth_user, earned * best_first, relevant.n_users)
     )
 
@@ -205,7 +206,7 @@ def auc(lists: Judged, k: int | None, *, relevance_threshold: float | None) -> F
     top = relevant.within(k)
     user = relevant.hit_user[top]
     below = (n - hits)[user] - (relevant.hit_rank[top] - relevant.hit_number[top])
-    return _ratio_or_nan(
+    return ratio_or_nan(
         per_user(user, below.astype(np.float64), relevant.n_users), hits * (n - hits)
     )
 
@@ -305,7 +306,7 @@ def _pairs(items: _Items, n_users: int) -> tuple[Ints, Ints]:
 
 
 def _neighbours(items: _Items) -> Iterator[tuple[Ints, Ints]]:
-    """Return pairs of items of one user at distance 1, 2, 3, …."""
+    """Yield the pairs of items of one user at distance 1, 2, 3, … as (upper, lower)."""
     rows = np.arange(len(items.user))
     for distance in range(1, int(items.position.max(initial=1))):
         lower = rows[items.position > distance]
@@ -328,14 +329,3 @@ def _before_user(running: Ints, user: Ints) -> Ints:
 
 def _all(lists: Judged) -> Bools:
     return np.ones(len(lists.truth_grade), dtype=bool)
-
-
-def _ratio_or_nan(part: Floats | Ints, whole: Floats | Ints) -> Floats:
-    """Return part / whole; NaN where whole is 0."""
-    undefined = np.full(len(part), np.nan)
-    return np.divide(part, whole, out=undefined, where=np.asarray(whole) > 0)
-
-
-def _least(one: OneUser) -> float:
-    least = one.conventions.relevance_threshold
-    return -np.inf if least is None else least

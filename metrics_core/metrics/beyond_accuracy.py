@@ -10,8 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from concord.metrics_core.metrics.elementary import ln, log2
-from concord.metrics_core.metrics.judged import Floats, Ints, per_user, position_in_user
-from concord.metrics_core.metrics.listed import Listed, share
+from concord.metrics_core.metrics.judged import (
+    Floats,
+    Ints,
+    differs_from_previous,
+    per_user,
+    position_in_user,
+    ratio_or_nan,
+)
+from concord.metrics_core.metrics.listed import Listed
 from concord.metrics_core.metrics.user_sums import UserSums
 
 _ONES = np.array([n.bit_count() for n in range(256)], dtype=np.uint8)  # of each byte
@@ -53,7 +60,7 @@ def novelty(
     mean = listed.sums(information[listed.row_item], k).mean(n_counted)
     if novelty_norm == "none":
         return mean
-    return share(mean, np.full(listed.n_users, log2(items.n_train_users)))
+    return ratio_or_nan(mean, np.full(listed.n_users, log2(items.n_train_users)))
 
 
 def average_popularity(listed: Listed, k: int | None) -> Floats:
@@ -100,7 +107,7 @@ def intra_list_diversity(listed: Listed, k: int | None, *, ild_distance: str) ->
     length = listed.length(k)
     pairs = length * (length - 1) // 2
     if ild_distance == "cosine":
-        return 1.0 - np.minimum(share(_cosine_similarity_of_pairs(listed, k), pairs), 1.0)
+        return 1.0 - np.minimum(ratio_or_nan(_cosine_similarity_of_pairs(listed, k), pairs), 1.0)
     return _category_distances_of_pairs(listed, k, ild_distance).mean(pairs)
 
 
@@ -144,8 +151,8 @@ def calibration(listed: Listed, k: int | None, *, calibration_alpha: float) -> F
     n_now = per_user(user, counted[item], listed.n_users)
     divergence = np.zeros(listed.n_users)
     for category in listed.items.category_shares:
-        p = share(listed.history_total(category[listed.history_item]), n_before)
-        q = UserSums.of(user, category[item], listed.n_users).mean(n_now)
+        p = ratio_or_nan(listed.history_total(category[listed.history_item]), n_before)
+        q = UserSums.from_values(user, category[item], listed.n_users).mean(n_now)
         mixed = (1.0 - calibration_alpha) * q + calibration_alpha * p
         divergence += p * ln(np.divide(p, mixed, out=np.ones_like(p), where=p > 0))
     return np.maximum(divergence, 0.0)  # below 0 by rounding only
@@ -154,7 +161,7 @@ def calibration(listed: Listed, k: int | None, *, calibration_alpha: float) -> F
 def popularity_correlation(listed: Listed, k: int | None) -> Floats:
     """PopCorr@k = Spearman correlation of place and popularity in the top k: 1 lists the popular items first.
 
-    Equally popular items share the mean of their places. Undefined under two items, and where all are equally
+    Equally popular items share the mean of their positions. Undefined under two items, and where all are equally
     popular.
 
     References
@@ -164,27 +171,26 @@ def popularity_correlation(listed: Listed, k: int | None) -> Floats:
     user, item = _top(listed, k)
     users_of_item = listed.items.users[item]
     popular_first = np.lexsort((-users_of_item, user))
-    # Twice the distance from the middle place: whole numbers, so that a perfect order is exactly 1.
+    # Twice the distance from the middle position: whole numbers, so that a perfect order is exactly 1.
     middle = listed.length(k)[user] + 1
-    place = (2 * position_in_user(user, listed.n_users) - middle).astype(np.float64)
-    by_popularity = np.empty_like(place)
-    by_popularity[popular_first] = _twice_mean_place(
+    position = (2 * position_in_user(user, listed.n_users) - middle).astype(np.float64)
+    by_popularity = np.empty_like(position)
+    by_popularity[popular_first] = _twice_mean_position(
         user[popular_first], users_of_item[popular_first], listed.n_users
     )
     by_popularity -= middle
-    together = per_user(user, place * by_popularity, listed.n_users)
-    spread = per_user(user, place**2, listed.n_users)
+    together = per_user(user, position * by_popularity, listed.n_users)
+    spread = per_user(user, position**2, listed.n_users)
     spread_of_popularity = per_user(user, by_popularity**2, listed.n_users)
-    return share(together, np.sqrt(spread * spread_of_popularity))
+    return ratio_or_nan(together, np.sqrt(spread * spread_of_popularity))
 
 
-def _twice_mean_place(user: Ints, value: Ints, n_users: int) -> Ints:
-    """(rows,) first + last place of the rows with an equal value, for rows sorted by user and value."""
-    place = position_in_user(user, n_users)
-    changes = (user[1:] != user[:-1]) | (value[1:] != value[:-1])
-    starts = np.flatnonzero(np.concatenate([np.ones(min(len(user), 1), dtype=bool), changes]))
+def _twice_mean_position(user: Ints, value: Ints, n_users: int) -> Ints:
+    """(rows,) first + last position of the rows with an equal value, for rows sorted by user and value."""
+    position = position_in_user(user, n_users)
+    starts = np.flatnonzero(differs_from_previous(user) | differs_from_previous(value))
     size = np.diff(np.append(starts, len(user)))
-    return np.repeat(2 * place[starts] + size - 1, size)
+    return np.repeat(2 * position[starts] + size - 1, size)
 
 
 def _rise_over_popularity(listed: Listed) -> Floats:
@@ -204,7 +210,7 @@ def _distance_to_history(listed: Listed) -> Floats:
     similarity = np.zeros(len(listed.row_item))
     for feature in listed.items.directions:
         # The mean similarity to the items of the history is the similarity to their mean direction.
-        mean = share(listed.history_total(feature[listed.history_item]), listed.n_history)
+        mean = ratio_or_nan(listed.history_total(feature[listed.history_item]), listed.n_history)
         similarity += feature[listed.row_item] * mean[listed.row_user]
     return 1.0 - similarity
 
@@ -214,7 +220,7 @@ def _cosine_similarity_of_pairs(listed: Listed, k: int | None) -> Floats:
     user, item = _top(listed, k)
     squared = np.zeros(listed.n_users)
     for feature in listed.items.directions:
-        squared += UserSums.of(user, feature[item], listed.n_users).total() ** 2
+        squared += UserSums.from_values(user, feature[item], listed.n_users).total() ** 2
     itself = per_user(user, listed.items.has_features[item], listed.n_users)
     return (squared - itself) / 2
 
@@ -226,9 +232,9 @@ def _category_distances_of_pairs(listed: Listed, k: int | None, distance: str) -
     longest = int(listed.length(k).max(initial=0))
     farthest = 1.0 if distance == "jaccard" else 8.0 * len(categories)
     sums = UserSums(listed.n_users, farthest, longest * (longest - 1) // 2)
-    for apart in range(1, longest):
-        upper = np.flatnonzero(user[apart:] == user[:-apart])
-        one, other = categories[:, upper], categories[:, upper + apart]
+    for distance_in_ranks in range(1, longest):
+        upper = np.flatnonzero(user[distance_in_ranks:] == user[:-distance_in_ranks])
+        one, other = categories[:, upper], categories[:, upper + distance_in_ranks]
         differing = _count_bits(one ^ other)
         united = _count_bits(one | other) if distance == "jaccard" else np.ones_like(differing)
         distances = np.divide(differing, united, out=np.zeros_like(differing), where=united > 0)
@@ -237,7 +243,7 @@ def _category_distances_of_pairs(listed: Listed, k: int | None, distance: str) -
 
 
 def _count_bits(bytes_: NDArray[np.uint8]) -> Floats:
-    """(rows,) ones in each column."""
+    """(rows,) number of ones in each column."""
     return _ONES[bytes_].sum(axis=0, dtype=np.float64)
 
 

@@ -38,14 +38,14 @@ def _weights(form: str, number: float, depth: int) -> Floats:
 
 
 def gains(grade: Floats, gain: str | Mapping[str, Any], threshold: float | None) -> Floats:
-    """(rows,) what relevant grades earn.
+    """(rows,) gains of relevant grades.
 
     Raises
     ------
     ValueError : a relevant grade is missing from a gain map, or the gain needs a threshold and there is none
     """
     if isinstance(gain, Mapping):
-        return _mapped(grade, gain["map"])
+        return _mapped_gains(grade, gain["map"])
     if gain == "binary":
         return np.ones_like(grade)
     if gain == "linear":
@@ -58,14 +58,14 @@ def gains(grade: Floats, gain: str | Mapping[str, Any], threshold: float | None)
     return exp2(grade - threshold + 1.0) - 1.0
 
 
-def _mapped(grade: Floats, table: Mapping[float, float]) -> Floats:
+def _mapped_gains(grade: Floats, table: Mapping[float, float]) -> Floats:
     earned = np.full(len(grade), np.nan)
     for known, gain in table.items():
         earned[grade == known] = gain
     missing = sorted({float(g) for g in grade[np.isnan(earned)]})
     if missing:
-        said = "gain map has no gain for the relevant grade(s) {grades}; add them to conventions.gain.map"
-        raise ScoringError(Refusal(said, (0,), grades=tuple(missing)))
+        problem = "gain map has no gain for the relevant grade(s) {grades}; add them to conventions.gain.map"
+        raise ScoringError(Refusal(problem, (0,), grades=tuple(missing)))
     return earned
 
 
@@ -80,7 +80,7 @@ def ideal_dcg(
 ) -> Floats:
     """(users,) DCG of the best order of the items that `ideal` names."""
     if ideal == "full_k":
-        return _full(lists, k, gain, discount)
+        return _full_ideal_dcg(lists, k, gain, discount)
     try:
         user, rank, earned = _best_first(lists, k, gain, ideal, relevance_threshold)
     except ScoringError as error:  # after the gains of the list itself
@@ -126,9 +126,8 @@ def _best_first(
     if ideal == "truth_given_order_at_k":
         return _in_given_order(lists, gains(lists.truth_grade, gain, relevance_threshold))
     from_truth = ideal.startswith("truth")
-    if (
-        from_truth and not isinstance(gain, Mapping) and lists.weights is None
-    ):  # a higher grade never earns less
+    if from_truth and not isinstance(gain, Mapping) and lists.weights is None:
+        # A higher grade never has a lower gain, so the rows are in order already.
         earned = gains(lists.truth_grade, gain, relevance_threshold)
         return lists.truth_user, lists.truth_rank, earned
     top = lists.within(k if ideal == "retrieved_at_k" else None)
@@ -153,7 +152,9 @@ def _in_given_order(lists: Judged, earned: Floats) -> tuple[Ints, Ints, Floats]:
     return user, position_in_user(user, lists.n_users), earned[order]
 
 
-def _full(lists: Judged, k: int | None, gain: Any, discount: Mapping[str, float]) -> Floats:
+def _full_ideal_dcg(
+    lists: Judged, k: int | None, gain: Any, discount: Mapping[str, float]
+) -> Floats:
     if gain != "binary":
         msg = f"ideal full_k is a list of k gains of 1 and needs gain: binary, not {gain!r}"
         raise ValueError(msg)

@@ -1,4 +1,4 @@
-"""Metrics beyond accuracy, over all users: how the lists share the places out among the items.
+"""Metrics beyond accuracy, over all users: how evenly recommendations are spread over the items.
 
 Every function takes an `Exposure` and, keyword-only and without defaults, its conventions. It returns one number,
 NaN where it is not defined. Exposures hold whole numbers only: those of partitions add up to the same bits.
@@ -16,7 +16,7 @@ from concord.metrics_core.metrics.listed import Items, Listed
 
 @dataclass(frozen=True)
 class Exposure:
-    """How often each item is recommended.
+    """Number of users to whom each item is recommended.
 
     counts  : (items,) users whose top k holds the item
     n_users : users with a list
@@ -29,11 +29,11 @@ class Exposure:
     items: Items
 
     def __add__(self, other: "Exposure") -> "Exposure":
-        """The exposure of both partitions, which hold different users and number the items alike.
+        """Return the exposure of both partitions, which have different users and the same numbers of items.
 
         Raises
         ------
-        ValueError : the two are of different cutoffs or items
+        ValueError : their cutoffs or items differ
         """
         if self.k != other.k or self.items.n_items != other.items.n_items:
             msg = "only exposures of the same cutoff and the same items add up"

@@ -1,7 +1,7 @@
-"""How lists share attention out among groups of items, per user.
+"""Fairness of attention to groups of items, per user.
 
-Attention to rank i is the convention `discount`. Items of the catalogue without a group are a group of their own, and so
-are recommended items that the catalogue lacks: nobody is left out.
+Attention to rank i is the convention `discount`. Items of the catalogue without a group, and recommended items that are
+not in the catalogue, form a group of their own.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from concord.metrics_core.metrics.discounting import discounts
-from concord.metrics_core.metrics.judged import Floats, Ints, per_user
-from concord.metrics_core.metrics.listed import Items, Listed, share
+from concord.metrics_core.metrics.judged import Floats, Ints, per_user, ratio_or_nan
+from concord.metrics_core.metrics.listed import Items, Listed
 from concord.metrics_core.metrics.steps import OneUser, Steps, format_number, format_sum
 
 NO_GROUP = "without a group"
@@ -33,45 +33,44 @@ def attention_fairness(
     """
     if listed.items.group is None:
         return np.full(listed.n_users, np.nan)
+    attention, target = (
+        attention_shares(listed, k, discount),
+        target_shares(listed, fairness_target),
+    )
     distance = np.zeros(listed.n_users)
-    attention_of_groups = attention_shares(listed, k, discount)
-    for attention, target in zip(
-        attention_of_groups, target_shares(listed, fairness_target), strict=True
-    ):
-        distance += np.abs(attention - target)
+    for a, t in zip(attention, target, strict=True):
+        distance += np.abs(a - t)
     return np.maximum(1.0 - distance / 2, 0.0)  # below 0 by rounding only
 
 
 def attention_steps(one: OneUser) -> Steps:
     """Return the steps of AWRF."""
-    listed, k, conventions = one.listed, one.k, one.conventions
+    listed, k, discount = one.listed, one.k, one.conventions.discount
+    fairness_target = one.conventions.fairness_target
     assert listed is not None
-    assert conventions.fairness_target is not None
+    assert fairness_target is not None
     if not listed.n_listed[0]:
         return Steps(lines=("no list, so no attention to share out",))
-    top = listed.within(k)
-    weight = discounts(conventions.discount, int(listed.row_rank.max()))
-    attention = weight[listed.row_rank[top]]
-    whole = format_number(float(np.sum(attention)))
-    attention_of_groups = [float(a[0]) for a in attention_shares(listed, k, conventions.discount)]
-    targets = [float(t[0]) for t in target_shares(listed, conventions.fairness_target)]
-    group = _groups_of(listed, k)
-    shares = [
-        f"{name}: {format_number(float(np.sum(attention[group == place])))} / {whole} = {format_number(a)} of the attention; "
-        f"target {format_number(t)}  ({conventions.fairness_target})"
-        for place, (name, a, t) in enumerate(
-            zip(_names(listed), attention_of_groups, targets, strict=True)
-        )
-        if a or t
-    ]
-    differences = [
-        f"|{format_number(a)} - {format_number(t)}|"
-        for a, t in zip(attention_of_groups, targets, strict=True)
-        if a or t
-    ]
-    return Steps(
-        _terms(listed, k, weight), (*shares, f"AWRF = 1 - ({format_sum(differences)}) / 2")
+    weight = discounts(discount, int(listed.row_rank.max()))
+    attention, group = weight[listed.row_rank[listed.within(k)]], _groups_in_top(listed, k)
+    total = format_number(float(np.sum(attention)))
+    shares, differences = [], []
+    by_group = zip(
+        _group_names(listed),
+        attention_shares(listed, k, discount),
+        target_shares(listed, fairness_target),
+        strict=True,
     )
+    for number, (name, (a,), (t,)) in enumerate(by_group):
+        if a or t:
+            of_group = format_number(float(np.sum(attention[group == number])))
+            shares.append(
+                f"{name}: {of_group} / {total} = {format_number(a)} of the attention; "
+                f"target {format_number(t)}  ({fairness_target})"
+            )
+            differences.append(f"|{format_number(a)} - {format_number(t)}|")
+    line = f"AWRF = 1 - ({format_sum(differences)}) / 2"
+    return Steps(_attention_terms(listed, k, weight), (*shares, line))
 
 
 def attention_shares(
@@ -79,21 +78,21 @@ def attention_shares(
 ) -> Iterator[Floats]:
     """(users,) for each group, and for items without one: its share of the attention to the items of the top k."""
     weight = discounts(discount, int(listed.row_rank.max(initial=0)))[listed.row_rank]
-    whole = listed.total(weight, k)
+    total = listed.total(weight, k)
     group = _group_of(listed.items)[listed.row_item]
     for number in range(len(listed.items.groups) + 1):
-        yield share(listed.total(np.where(group == number, weight, 0.0), k), whole)
+        yield ratio_or_nan(listed.total(np.where(group == number, weight, 0.0), k), total)
 
 
 def target_shares(listed: Listed, fairness_target: str) -> Iterator[Floats]:
     """(users,) for each group, and for items without one: the share that it should have."""
     n_groups, users = len(listed.items.groups), listed.n_users
     if fairness_target == "relevant":
-        group = _group_of(listed.items)[listed.wanted_item]
-        wanted = np.bincount(listed.wanted_user, minlength=users)
+        group = _group_of(listed.items)[listed.relevant_item]
+        n_relevant = np.bincount(listed.relevant_user, minlength=users)
         for number in range(n_groups + 1):
-            here = np.where(group == number, 1.0, 0.0)
-            yield share(per_user(listed.wanted_user, here, users), wanted)
+            is_in_group = np.where(group == number, 1.0, 0.0)
+            yield ratio_or_nan(per_user(listed.relevant_user, is_in_group, users), n_relevant)
     elif fairness_target == "uniform":
         yield from (np.full(users, 1 / n_groups) for _ in range(n_groups))
         yield np.zeros(users)
@@ -115,14 +114,14 @@ def _group_of(items: Items) -> Ints:
 def disparity(listed: Listed, k: int | None, *, discount: Mapping[str, float]) -> Floats:
     """EED@k = sum over the groups of e^2, e: the group's share of the attention that a top k can give.
 
-    A place that no item fills gives its attention to nobody. Attention that is spread evenly over the groups has the
+    The attention to a rank without an item goes to no group. Attention that is spread evenly over the groups has the
     lowest disparity. Undefined without a list and without a relevant item in the catalogue.
 
     References
     ----------
     Diaz, Mitra, Ekstrand, Biega & Carterette (2020), CIKM, 275-284.  doi:10.1145/3340531.3411962
     """
-    return _added_up(listed, k, discount, lambda e, _: e * e)
+    return _sum_over_groups(listed, k, discount, lambda e, _: e * e)
 
 
 def relevance(listed: Listed, k: int | None, *, discount: Mapping[str, float]) -> Floats:
@@ -135,15 +134,15 @@ def relevance(listed: Listed, k: int | None, *, discount: Mapping[str, float]) -
     ----------
     Diaz, Mitra, Ekstrand, Biega & Carterette (2020), CIKM, 275-284.  doi:10.1145/3340531.3411962
     """
-    return _added_up(listed, k, discount, lambda e, t: e * t)
+    return _sum_over_groups(listed, k, discount, lambda e, t: e * t)
 
 
 def loss(listed: Listed, k: int | None, *, discount: Mapping[str, float]) -> Floats:
     """EEL@k = sum over the groups of (e - t)^2 = EED - 2 × EER + sum of t^2; e as in EED, t as in EER.
 
-    0 is the exposure of ideal lists. Say that one item of x and one of y are the catalogue, u wants the one and v the
-    other, and k = 1. Each is shown the wanted item: e = t, so EEL = 0 for both. Each is shown the other: of u e = (0, 1) and
-    t = (1, 0) for x and y, so EEL = (0 - 1)^2 + (1 - 0)^2 = 2, and so it is for v. Shares of attention make cutoffs
+    0 is the exposure of ideal lists. For example, the catalogue is one item of group x, relevant for user u, and one of
+    group y, relevant for v, and k = 1. If each user gets the relevant item, e = t and EEL = 0 for both. If each gets the
+    other, u has e = (0, 1) and t = (1, 0) for x and y, so EEL = (0 - 1)^2 + (1 - 0)^2 = 2, and v likewise. Shares of attention make cutoffs
     comparable: the numbers of the paper, in which attention is not divided by its sum, are larger by the square of that
     sum. Undefined as EED.
 
@@ -151,7 +150,7 @@ def loss(listed: Listed, k: int | None, *, discount: Mapping[str, float]) -> Flo
     ----------
     Diaz, Mitra, Ekstrand, Biega & Carterette (2020), CIKM, 275-284.  doi:10.1145/3340531.3411962
     """
-    return _added_up(listed, k, discount, lambda e, t: (e - t) * (e - t))
+    return _sum_over_groups(listed, k, discount, lambda e, t: (e - t) * (e - t))
 
 
 def exposure_steps(one: OneUser) -> Steps:
@@ -159,23 +158,22 @@ def exposure_steps(one: OneUser) -> Steps:
     listed, k, metric = one.listed, one.k, one.metric
     assert listed is not None
     assert k is not None
-    if not (listed.n_listed[0] and len(listed.wanted_user)):
+    if not (listed.n_listed[0] and len(listed.relevant_user)):
         return Steps(lines=("undefined: no list, or no relevant item in the catalogue",))
     weight = discounts(one.conventions.discount, k)
-    given_ideal = [
-        (float(e[0]), float(t[0])) for e, t in exposure_shares(listed, k, one.conventions.discount)
-    ]
-    named = [(name, *et) for name, et in zip(_names(listed), given_ideal, strict=True) if any(et)]
-    lines = [
-        f"{name}: e = {format_number(e)}, in ideal lists t = {format_number(t)}"
-        for name, e, t in named
-    ]
-    added = [_FORMS[metric].format(e=format_number(e), t=format_number(t)) for _, e, t in named]
+    lines, terms = [], []
+    shares = exposure_shares(listed, k, one.conventions.discount)
+    for name, (exposure, ideal) in zip(_group_names(listed), shares, strict=True):
+        if exposure[0] or ideal[0]:
+            e, t = format_number(exposure[0]), format_number(ideal[0])
+            lines.append(f"{name}: e = {e}, in ideal lists t = {t}")
+            terms.append(_FORMS[metric].format(e=e, t=t))
     head = f"a top {k} can give {format_number(float(np.sum(weight)))} of attention"
-    return Steps(_terms(listed, k, weight), (head, *lines, f"{metric} = {format_sum(added)}"))
+    total = f"{metric} = {format_sum(terms)}"
+    return Steps(_attention_terms(listed, k, weight), (head, *lines, total))
 
 
-def _added_up(
+def _sum_over_groups(
     listed: Listed,
     k: int | None,
     discount: Mapping[str, float],
@@ -185,8 +183,8 @@ def _added_up(
     if listed.items.group is None:
         return np.full(listed.n_users, np.nan)
     total = np.zeros(listed.n_users)
-    for given, ideal in exposure_shares(listed, k, discount):
-        total += term(given, ideal)
+    for exposure, ideal in exposure_shares(listed, k, discount):
+        total += term(exposure, ideal)
     return total
 
 
@@ -202,36 +200,36 @@ def exposure_shares(
     attention = discounts(discount, k)
     up_to, n = np.cumsum(attention), int(sizes.sum())  # up to rank i at index i
     weight = attention[np.minimum(listed.row_rank, k)]
-    m = np.bincount(listed.wanted_user, minlength=users)
+    m = np.bincount(listed.relevant_user, minlength=users)
     depth = min(k, n)
     each = up_to[np.minimum(m, k)] / np.maximum(m, 1)  # attention to a relevant item
     other = (up_to[depth] - up_to[np.minimum(m, depth)]) / np.maximum(n - m, 1)
     counts = (m > 0) & (listed.n_listed > 0)
     for number, size in enumerate(sizes.tolist()):
-        given = listed.total(np.where(group[listed.row_item] == number, weight, 0.0), k)
-        here = listed.wanted_user[group[listed.wanted_item] == number]
-        wanted = np.bincount(here, minlength=users)
-        ideal = wanted * each + (size - wanted) * other
+        exposure = listed.total(np.where(group[listed.row_item] == number, weight, 0.0), k)
+        relevant_user = listed.relevant_user[group[listed.relevant_item] == number]
+        n_relevant = np.bincount(relevant_user, minlength=users)
+        ideal = n_relevant * each + (size - n_relevant) * other
         yield (
-            np.where(counts, given / up_to[k], np.nan),
+            np.where(counts, exposure / up_to[k], np.nan),
             np.where(counts, ideal / up_to[k], np.nan),
         )
 
 
-def _names(listed: Listed) -> tuple[str, ...]:
+def _group_names(listed: Listed) -> tuple[str, ...]:
     return (*listed.items.groups, NO_GROUP)
 
 
-def _groups_of(listed: Listed, k: int | None) -> Ints:
-    """(rows of the top k,) the number of each item's group."""
-    assert listed.items.group is not None
-    return listed.items.group[listed.row_item[listed.within(k)]]
+def _groups_in_top(listed: Listed, k: int | None) -> Ints:
+    """(rows of the top k,) number of each item's group."""
+    return _group_of(listed.items)[listed.row_item[listed.within(k)]]
 
 
-def _terms(listed: Listed, k: int | None, weight: Floats) -> dict[int, str]:
-    """Rank -> the group that gets attention there, and how much."""
-    names, ranks = _names(listed), listed.row_rank[listed.within(k)].tolist()
+def _attention_terms(listed: Listed, k: int | None, weight: Floats) -> dict[int, str]:
+    """Return rank -> group of the item, and the attention to the rank."""
+    names, ranks = _group_names(listed), listed.row_rank[listed.within(k)].tolist()
+    groups = _groups_in_top(listed, k).tolist()
     return {
-        rank: f"{names[place]}: {format_number(weight[rank])}"
-        for rank, place in zip(ranks, _groups_of(listed, k).tolist(), strict=True)
+        rank: f"{names[group]}: {format_number(weight[rank])}"
+        for rank, group in zip(ranks, groups, strict=True)
     }

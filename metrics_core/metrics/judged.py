@@ -58,7 +58,6 @@ class Judged:
     hit_tied: Ints | None = None
     truth_place: Ints | None = None
     columns: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
-
     weights: tuple[Floats, Floats] | None = None
 
     def __post_init__(self) -> None:
@@ -170,7 +169,9 @@ class Judged:
         """(users,) sum of the weights of the relevant items; without weights their number."""
         if self.weights is None:
             return self.n_relevant
-        return read_only(UserSums.of(self.truth_user, self.weights[1], self.n_users).total())
+        return read_only(
+            UserSums.from_values(self.truth_user, self.weights[1], self.n_users).total()
+        )
 
     @cached_property
     def hit_number(self) -> Ints:
@@ -215,9 +216,9 @@ class Judged:
         """Return `total`, but exact and rounded once, so that the order of the hits changes no bit."""
         if self.hit_tied is not None:
             values = values * self.chance_within(k)
-            return UserSums.of(self.hit_user, values, self.n_users).total()
+            return UserSums.from_values(self.hit_user, values, self.n_users).total()
         top = self.within(k)
-        return UserSums.of(self.hit_user[top], values[top], self.n_users).total()
+        return UserSums.from_values(self.hit_user[top], values[top], self.n_users).total()
 
     def discounted(self, values: Floats, weights: Callable[[int], Floats], k: int | None) -> Floats:
         """Return (users,) the sum over the top k of value x weight of the rank; `weights(depth)` starts at rank 0."""
@@ -285,6 +286,12 @@ def product_before(factor: Floats, number: Ints) -> Floats:
 def differs_from_previous(values: NDArray[Any]) -> Bools:
     """Return (rows,) True if the row differs from the one before; True for the first."""
     return np.concatenate([np.ones(min(len(values), 1), dtype=bool), values[1:] != values[:-1]])
+
+
+def ratio_or_nan(part: Floats | Ints, whole: Floats | Ints) -> Floats:
+    """Return part / whole; NaN where whole is 0."""
+    undefined = np.full(len(part), np.nan)
+    return np.divide(part, whole, out=undefined, where=np.asarray(whole) > 0)
 
 
 def ratio_or_zero(part: Any, whole: Any) -> Floats:

@@ -75,7 +75,7 @@ class Label:
 
     def conventions(self, conventions: Conventions) -> Conventions:
         """Return the conventions of this label, without overrides; its parameter `rel` is the relevance threshold."""
-        label_conventions = conventions.of(self.override_key)
+        label_conventions = conventions.for_key(self.override_key)
         rel = dict(self.arguments).get("rel")
         return (
             label_conventions

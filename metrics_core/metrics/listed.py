@@ -1,4 +1,4 @@
-"""Listed: what the metrics beyond accuracy read. One row a recommended item, whether the truth knows it or not."""
+"""Listed: the input of the metrics beyond accuracy. One row per recommended item, with or without a judgement."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,21 +10,21 @@ from concord.metrics_core.metrics.judged import Bools, Floats, Ints, per_user
 from concord.metrics_core.metrics.user_sums import UserSums
 
 
-def _nothing() -> Ints:
+def _no_rows() -> Ints:
     return np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Items:
-    """What is known of the items, numbered 0 … n - 1 over all items of lists, train and catalogue.
+    """Train users, features and groups of the items, numbered 0 … n - 1 over all items of lists, train and catalogue.
 
     n_train_users  : distinct users of the train
     n_interactions : distinct pairs of user and item in the train, which is the sum of `users`
     users          : (items,) distinct train users of each item; 0: a cold item
-    in_catalogue   : (items,) does the item belong to the catalogue?
-    features       : (items, d) 0/1 categories or vectors; zeros: nothing is known of the item; None: of no item
-    group          : (items,) the place of each item's group in `groups`, or their number for an item without; None: there
-                     are no groups
+    in_catalogue   : (items,) True if the item belongs to the catalogue
+    features       : (items, d) 0/1 categories or vectors; zeros for an item without features; None: no item has any
+    group          : (items,) index of each item's group in `groups`, or their number for an item without one; None:
+                     there are no groups
     groups         : the names of the groups of the catalogue, sorted
     """
 
@@ -38,7 +38,7 @@ class Items:
 
     @property
     def n_items(self) -> int:
-        """How many items there are."""
+        """Number of items."""
         return len(self.users)
 
     @cached_property
@@ -50,7 +50,7 @@ class Items:
 
     @cached_property
     def has_features(self) -> Floats:
-        """(items,) 1, or 0 for an item of which no feature is known."""
+        """(items,) 1, or 0 for an item without features."""
         return np.asarray(self._known_features().any(axis=1), dtype=np.float64)
 
     @cached_property
@@ -84,12 +84,12 @@ class Items:
 
     def _known_features(self) -> Floats:
         if self.features is None:
-            msg = "nothing is known of the items' features"
+            msg = "the items have no features"
             raise ValueError(msg)
         return self.features
 
     def long_tail(self, head: float) -> Bools:
-        """(items,) all but the fewest most popular items that together hold the share `head` of the interactions."""
+        """(items,) True for all but the fewest most popular items that together hold the share `head` of the interactions."""
         popular_first = np.argsort(-self.users, kind="stable")
         users = self.users[popular_first]
         held_before = (np.cumsum(users) - users) / max(self.n_interactions, 1)
@@ -100,13 +100,13 @@ class Items:
 
 @dataclass(frozen=True)
 class Listed:
-    """The lists as they are; users are numbered 0 … n_users - 1, ranks start at 1 and leave no gaps.
+    """Recommendations with all their items; users are numbered 0 … n_users - 1, ranks start at 1 and leave no gaps.
 
     n_listed     : (users,) length of the list
     row_*        : (rows,) user number, rank and item number of each listed item, by user and rank
-    row_relevant : (rows,) does the truth hold the item as relevant for this user?
-    history_*    : (train rows,) user number and item number of what the listed users had before, by user and item
-    wanted_*     : (relevant rows,) user number and item number of the relevant items that the catalogue has, by user and
+    row_relevant : (rows,) True if the item is relevant for this user
+    history_*    : (train rows,) user number and item number of the users' interactions in train, by user and item
+    relevant_*     : (relevant rows,) user number and item number of the relevant items that the catalogue has, by user and
                    item; empty where the items have no groups
     """
 
@@ -119,11 +119,11 @@ class Listed:
     history_user: Ints
     history_item: Ints
     items: Items
-    wanted_user: Ints = field(default_factory=_nothing)
-    wanted_item: Ints = field(default_factory=_nothing)
+    relevant_user: Ints = field(default_factory=_no_rows)
+    relevant_item: Ints = field(default_factory=_no_rows)
 
     def within(self, k: int | None) -> Bools:
-        """(rows,) does the item stand in the top k?"""
+        """(rows,) True if the item is in the top k."""
         return np.ones(len(self.row_rank), dtype=bool) if k is None else self.row_rank <= k
 
     def length(self, k: int | None) -> Ints:
@@ -138,7 +138,7 @@ class Listed:
     def sums(self, values: Floats, k: int | None) -> UserSums:
         """Exact sums of a value per listed item over the top k."""
         top = self.within(k)
-        return UserSums.of(self.row_user[top], values[top], self.n_users)
+        return UserSums.from_values(self.row_user[top], values[top], self.n_users)
 
     def mean(self, values: Floats, k: int | None) -> Floats:
         """(users,) mean of a value per listed item over the top k, rounded once; NaN without list."""
@@ -155,16 +155,11 @@ class Listed:
 
     @cached_property
     def row_first(self) -> Bools:
-        """(rows,) is it the item's first place in the list? False for the copies that `keep` counts."""
+        """(rows,) True at the item's first rank; False for the copies that `duplicates: keep` counts."""
         pair = self.row_user * self.items.n_items + self.row_item
         first = np.zeros(len(pair), dtype=bool)
         first[np.unique(pair, return_index=True)[1]] = True
         return first
-
-
-def share(part: Floats, whole: Ints | Floats) -> Floats:
-    """Return part / whole; NaN where whole is 0."""
-    return np.divide(part, whole, out=np.full(len(part), np.nan), where=np.asarray(whole) > 0)
 
 
 def _near_one(features: list[Floats]) -> list[Floats]:

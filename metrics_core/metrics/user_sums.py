@@ -25,7 +25,7 @@ class UserSums:
     """Exact sums of values by user; values may be added in any order and in any number of blocks.
 
     Values are split at steps that are powers of two. The leading bits of all values are multiples of one step, so they
-    add up without an error; then the bits that follow, until nothing is left.
+    add up without an error; then the bits that follow, until the remainder is 0.
 
     largest : no absolute value is larger
     most    : no user has more values, over all blocks
@@ -42,11 +42,11 @@ class UserSums:
     parts: list[Floats] = field(default_factory=list)
 
     @classmethod
-    def of(cls, user: Ints, values: Floats, n_users: int) -> "UserSums":
-        """The sums of one block of values; `user` says whose each is."""
+    def from_values(cls, user: Ints, values: Floats, n_users: int) -> "UserSums":
+        """Return the sums of one block of values; `user` is the number of each value's user."""
         finite = np.isfinite(values)
         if not finite.all():
-            sums = cls.of(user[finite], values[finite], n_users)
+            sums = cls.from_values(user[finite], values[finite], n_users)
             sums._add_part(len(sums.parts), user[~finite], values[~finite])
             return sums
         largest = float(np.abs(values).max(initial=0.0))
@@ -57,19 +57,19 @@ class UserSums:
     def add(self, user: Ints, values: Floats) -> None:
         """Add a block of values."""
         is_nonzero = values != 0
-        if 2 * np.count_nonzero(is_nonzero) < len(values):  # such as categories that items lack
+        if 2 * np.count_nonzero(is_nonzero) < len(values):  # such as missing categories
             user, values = user[is_nonzero], values[is_nonzero]
         bits = self.most.bit_length() + 1
         shift = int(np.frexp(self.largest)[1]) + bits
-        left, level = values, 0
-        while left.any():
+        remainder, level = values, 0
+        while remainder.any():
             if shift > _HIGHEST:
-                return self._add_part(level, user, left)
+                return self._add_part(level, user, remainder)
             step = np.ldexp(1.0, shift)
-            leading = left + step
+            leading = remainder + step
             leading -= step
             self._add_part(level, user, leading)
-            left = left - leading
+            remainder = remainder - leading
             shift += bits - _BITS
             level += 1
         return None
@@ -93,21 +93,21 @@ class UserSums:
 def mean_of(parts: Sequence[Floats], n: Any) -> Floats:
     """(users,) (sum of the parts) / n for whole n, rounded once; NaN where n is 0.
 
-    The mean of n equal numbers is that number. A quotient, and the quotient of what it lacks, decide nearly every
-    rounding; the few that lie too near to the middle of two float64 are decided by fractions.
+    The mean of n equal numbers is that number. A quotient, and the quotient of its remainder, decide nearly every
+    rounding; the few that are too near to the middle of two float64 are decided by fractions.
     """
     divisor = np.broadcast_to(np.asarray(n, dtype=np.float64), parts[0].shape)
     with np.errstate(all="ignore"):
-        total, rest, lost = _added(parts)
+        total, total_error, error_bound = _sum_with_error(parts)
         first = total / divisor
-        lacking, more_lost = _two_sum(_remainder(total, divisor, first), rest)
-        second = lacking / divisor
-        beyond = _remainder(lacking, divisor, second)
+        remainder, rounding = _two_sum(_remainder(total, divisor, first), total_error)
+        second = remainder / divisor
+        second_remainder = _remainder(remainder, divisor, second)
         result = np.where(second == 0, first, first + second)
-        lost = lost + np.abs(more_lost)
-        error_bound = 4.0 * lost / divisor + np.abs(second) * _RELATIVE_ERROR + _TINY
-        agreed = (first + (second - error_bound)) == (first + (second + error_bound))
-        is_exact = ((lost == 0) & (beyond == 0)) | agreed
+        error_bound = error_bound + np.abs(rounding)
+        bound = 4.0 * error_bound / divisor + np.abs(second) * _RELATIVE_ERROR + _TINY
+        agreed = (first + (second - bound)) == (first + (second + bound))
+        is_exact = ((error_bound == 0) & (second_remainder == 0)) | agreed
         is_exact &= divisor < _LARGEST_DIVISOR
     result[divisor == 0] = np.nan
     for user in np.flatnonzero(~is_exact & (divisor > 0)).tolist():
@@ -121,16 +121,16 @@ def _by_fractions(numbers: Sequence[float], divisor: float) -> float:
     return sum(numbers) / divisor
 
 
-def _added(parts: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
-    """The rounded sum, what it lacks, and a bound of what both lack."""
-    total, rest = parts[0], np.zeros_like(parts[0])
-    lost = np.zeros_like(rest)
+def _sum_with_error(parts: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
+    """Return the rounded sum, its error, and a bound of the error of both together."""
+    total, total_error = parts[0], np.zeros_like(parts[0])
+    bound = np.zeros_like(total_error)
     for part in parts[1:]:
         total, error = _two_sum(total, part)
-        rest, error = _two_sum(rest, error)
-        lost += np.abs(error)
-    total, rest = _two_sum(total, rest)
-    return total, rest, lost
+        total_error, error = _two_sum(total_error, error)
+        bound += np.abs(error)
+    total, total_error = _two_sum(total, total_error)
+    return total, total_error, bound
 
 
 def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -39,7 +39,7 @@ def test_sums_by_user_are_rounded_once_in_any_order(users: list[list[float]], ra
     user = np.array([user for user, _ in rows], dtype=np.int64)
     values = np.array([value for _, value in rows], dtype=np.float64)
 
-    result = UserSums.of(user, values, len(users)).total()
+    result = UserSums.from_values(user, values, len(users)).total()
 
     assert result.tolist() == [by_fractions(values, 1) for values in users]
 
@@ -51,14 +51,14 @@ def test_blocks_of_values_add_up() -> None:
     for first in range(0, 500, 50):
         blocks.add(user[first : first + 50], values[first : first + 50])
 
-    assert blocks.mean(7).tobytes() == UserSums.of(user, values, 9).mean(7).tobytes()
+    assert blocks.mean(7).tobytes() == UserSums.from_values(user, values, 9).mean(7).tobytes()
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf])
 def test_nan_affects_its_user_only(number: float) -> None:
     user, values = np.array([0, 0, 1, 1]), np.array([1.0, number, 0.1, 0.2])
 
-    result = UserSums.of(user, values, 3).mean(np.array([2, 2, 0]))
+    result = UserSums.from_values(user, values, 3).mean(np.array([2, 2, 0]))
 
     assert str(result[0]) == str(number)
     assert result[1] == by_fractions([0.1, 0.2], 2)
