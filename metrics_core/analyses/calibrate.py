@@ -1,4 +1,4 @@
-"""`calibrate`: which offline metric, cutoff and definition agreed with past A/B experiments?"""
+"""`calibrate`: agreement of offline metrics, cutoffs and definitions with past A/B experiments."""
 
 from collections.abc import Mapping, Sequence
 

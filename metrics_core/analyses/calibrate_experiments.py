@@ -326,8 +326,8 @@ def _resolve_models(
                 )
                 fix = "pass the comparison of that revision"
             elif model not in comparison.models:
-                where = f" of {revision}" if revision else ""
-                problem = f"{model!r} is not among the models{where}"
+                of_revision = f" of {revision}" if revision else ""
+                problem = f"{model!r} is not among the models{of_revision}"
                 fix = f"name one of: {', '.join(comparison.models)}"
             else:
                 sides.append(_Side(model, comparison))

@@ -150,19 +150,19 @@ class ExampleBuilder:
 
 def item_difference(row: Row, titles: Mapping[str, str], n_users: int) -> ItemDifference:
     """Return recall and exposure of an item from its counts among n users."""
-    item, n_wanted, found_a, found_b, shown_a, shown_b = row
+    item, n_relevant, hits_a, hits_b, lists_a, lists_b = row
     return ItemDifference(
         item=item,
         title=titles.get(item),
-        n_wanted=n_wanted,
-        found_a=found_a,
-        found_b=found_b,
-        recall_a=found_a / n_wanted if n_wanted else None,
-        recall_b=found_b / n_wanted if n_wanted else None,
-        shown_a=shown_a,
-        shown_b=shown_b,
-        exposure_a=shown_a / n_users,
-        exposure_b=shown_b / n_users,
+        n_wanted=n_relevant,
+        found_a=hits_a,
+        found_b=hits_b,
+        recall_a=hits_a / n_relevant if n_relevant else None,
+        recall_b=hits_b / n_relevant if n_relevant else None,
+        shown_a=lists_a,
+        shown_b=lists_b,
+        exposure_a=lists_a / n_users,
+        exposure_b=lists_b / n_users,
     )
 
 
@@ -183,7 +183,7 @@ def compute_reasons(
     """
     if label.metric.family == "beyond":
         return {}
-    own = label.conventions(conventions)
+    label_conventions = label.conventions(conventions)
     if "ranking" in lists.columns:
         number = label.ranking_number(conventions)
         lists = lists.filter(pl.col("ranking") == number).drop("ranking")
@@ -194,12 +194,12 @@ def compute_reasons(
         judged = judge(
             connection,
             only_known=False,
-            ranking=own.ranking,
+            ranking=label_conventions.ranking,
             shelf=item_columns,
-            propensity=own.propensity,
+            propensity=label_conventions.propensity,
         )
     return {
-        str(user): _reason(read_user(select_user(judged, number), label, own), label)
+        str(user): _reason(read_user(select_user(judged, number), label, label_conventions), label)
         for number, user in enumerate(judged.users.tolist())
     }
 

@@ -100,9 +100,11 @@ def rank_biased_overlap(lists: SharedItems, p: float) -> Floats:
     )
     x_short, x_long = lists.count(short), lists.count(long)
     s, l_ = np.maximum(short, 1), np.maximum(long, 1)  # no division by 0
-    beyond = x_short * ((weight[long] - weight[short]) / s - (per_rank[long] - per_rank[short]))
+    after_short = x_short * (
+        (weight[long] - weight[short]) / s - (per_rank[long] - per_rank[short])
+    )
     extrapolated = ((x_long - x_short) / l_ + x_short / s) * power[long]
-    value = (1 - p) / p * (agreement + beyond) + extrapolated
+    value = (1 - p) / p * (agreement + after_short) + extrapolated
     return np.where(long > 0, value, np.nan)
 
 
@@ -129,15 +131,15 @@ FROM top_a JOIN top_b USING (number, item) ORDER BY number, depth
 _ITEMS = """
 WITH relevant_items AS (SELECT number, item FROM truth JOIN pool USING (user) WHERE {is_relevant}),
      relevant AS (SELECT item, count(*) AS n FROM relevant_items GROUP BY item),
-     found_a AS (SELECT item, count(*) AS n FROM top_a SEMI JOIN relevant_items USING (number, item) GROUP BY item),
-     found_b AS (SELECT item, count(*) AS n FROM top_b SEMI JOIN relevant_items USING (number, item) GROUP BY item),
-     shown_a AS (SELECT item, count(*) AS n FROM top_a GROUP BY item),
-     shown_b AS (SELECT item, count(*) AS n FROM top_b GROUP BY item),
+     hits_a AS (SELECT item, count(*) AS n FROM top_a SEMI JOIN relevant_items USING (number, item) GROUP BY item),
+     hits_b AS (SELECT item, count(*) AS n FROM top_b SEMI JOIN relevant_items USING (number, item) GROUP BY item),
+     lists_a AS (SELECT item, count(*) AS n FROM top_a GROUP BY item),
+     lists_b AS (SELECT item, count(*) AS n FROM top_b GROUP BY item),
      counted AS (
-         SELECT item, coalesce(relevant.n, 0) AS n_relevant, coalesce(found_a.n, 0) AS a, coalesce(found_b.n, 0) AS b,
-                coalesce(shown_a.n, 0) AS by_a, coalesce(shown_b.n, 0) AS by_b
-         FROM relevant FULL JOIN shown_a USING (item) FULL JOIN shown_b USING (item)
-         LEFT JOIN found_a USING (item) LEFT JOIN found_b USING (item))
+         SELECT item, coalesce(relevant.n, 0) AS n_relevant, coalesce(hits_a.n, 0) AS a, coalesce(hits_b.n, 0) AS b,
+                coalesce(lists_a.n, 0) AS by_a, coalesce(lists_b.n, 0) AS by_b
+         FROM relevant FULL JOIN lists_a USING (item) FULL JOIN lists_b USING (item)
+         LEFT JOIN hits_a USING (item) LEFT JOIN hits_b USING (item))
 SELECT CAST(item AS VARCHAR), n_relevant, a, b, by_a, by_b FROM counted
 WHERE {condition} ORDER BY a - b, n_relevant DESC, counted.item LIMIT {n}
 """
@@ -202,10 +204,8 @@ class Tables:
     def has_item(self, item: str, n_users: int) -> Bools:
         """(users,) True if the user's ground truth, or the top of a list, holds the item."""
         query = _USERS_OF_ITEM.format(**self.ranked, k=self.k)
-        rows = self.connection.execute(query, {"item": item}).fetchall()
-        mask = np.zeros(n_users, dtype=bool)
-        mask[np.array([number for (number,) in rows], dtype=np.int64)] = True
-        return mask
+        numbers = self.connection.execute(query, {"item": item}).fetchnumpy()["number"]
+        return np.isin(np.arange(n_users), numbers)
 
     def shared_items(self, n_users: int) -> SharedItems:
         """Return the items that the tops of both lists hold."""
@@ -221,7 +221,7 @@ class Tables:
         return lengths
 
     def items(self, threshold: float | None, n: int, item: str | None) -> list[Row]:
-        """Return (item, n_wanted, found_a, found_b, shown_a, shown_b) of one item, or of those that a finds less often."""
+        """Return (item, relevant users, hits of a, hits of b, lists of a, lists of b) of one item, or of those that a hits less often."""
         is_relevant = "TRUE" if threshold is None else f"grade >= {threshold!r}"
         condition = "a < b" if item is None else "CAST(item AS VARCHAR) = $item"
         query = _ITEMS.format(is_relevant=is_relevant, condition=condition, n=n)

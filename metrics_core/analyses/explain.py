@@ -130,7 +130,7 @@ def explain(
     if other is not None and isinstance(versus, str):
         other = with_data_conventions(other, conventions)
     with in_memory() as connection:
-        opened = load_inputs(
+        inputs = load_inputs(
             connection,
             recs,
             truth,
@@ -143,9 +143,9 @@ def explain(
         )
         if unit and isinstance(user, tuple | list):
             user = unit_id(user)
-        opened.keep_user(user)
+        inputs.keep_user(user)
         data = _UserData(
-            user, connection, lambda own: opened.rank(own.rankings), conventions, opened
+            user, connection, lambda other: inputs.rank(other.rankings), conventions, inputs
         )
         result = _explain(data, label, conventions, other)
     print(result.summary)
@@ -201,7 +201,7 @@ class _UserData:
     conventions: Conventions
     background: Background | LoadedInputs
 
-    def task(self, label: Label, own: Conventions) -> Task:
+    def task(self, label: Label, label_conventions: Conventions) -> Task:
         """Return the label under these conventions with its item features; the lists must be ranked."""
         task = self.background.with_item_columns(Task([label], self.conventions))
         if label.name in _LIST_METRICS:
@@ -209,49 +209,54 @@ class _UserData:
             refuse_missing(task, has_train=self.background.train is not None, catalogue=catalogue)
             if catalogue is not None:
                 task = replace(task, items=number_items(self.connection, None, catalogue.groups))
-        return replace(task, conventions=own)
+        return replace(task, conventions=label_conventions)
+
+    def value(self, label: Label, label_conventions: Conventions) -> float | None:
+        """Rank the lists under these conventions and return the label's value."""
+        self.rank(label_conventions)
+        part = evaluate_partition(self.connection, self.task(label, label_conventions))
+        value: float | None = part.values[str(label)][0]
+        return value
 
 
 def _explain(
     data: _UserData, label: Label, conventions: Conventions, versus: Conventions | None
 ) -> Derivation | ExplanationDiff:
-    ours = _derive(data, label, conventions)
+    derivation = _derive(data, label, conventions)
     if versus is None:
-        return ours
-    path = _path(label, conventions, versus, lambda own: _value(data, label, own))
-    return ExplanationDiff(ours, _derive(data, label, versus), path)
-
-
-def _value(data: _UserData, label: Label, conventions: Conventions) -> float | None:
-    own = label.conventions(conventions)
-    data.rank(own)
-    part = evaluate_partition(data.connection, data.task(label, own))
-    value: float | None = part.values[str(label)][0]
-    return value
+        return derivation
+    path = _path(
+        label,
+        label.conventions(conventions),
+        label.conventions(versus),
+        lambda other: data.value(label, label.conventions(other)),
+    )
+    return ExplanationDiff(derivation, _derive(data, label, versus), path)
 
 
 def _derive(data: _UserData, label: Label, conventions: Conventions) -> Derivation:
-    own = label.conventions(conventions)
-    value = _value(data, label, conventions)  # ranks the lists
-    task = data.task(label, own)
+    label_conventions = label.conventions(conventions)
+    value = data.value(label, label_conventions)
+    task = data.task(label, label_conventions)
     judged = judge(
         data.connection,
         only_known=False,
-        ranking=own.ranking,
+        ranking=label_conventions.ranking,
         shelf=task.shelf,
-        propensity=own.propensity,
+        propensity=label_conventions.propensity,
     )
     rows = data.connection.execute(
         "SELECT rank, item, grade FROM lists LEFT JOIN truth USING (user, item) ORDER BY rank"
     ).fetchall()
-    one, threshold = read_user(judged, label, own), own.relevance_threshold
+    threshold = label_conventions.relevance_threshold
+    one = read_user(judged, label, label_conventions)
     if task.items is not None:
         whole = listed(data.connection, judged, task.items, number=0, threshold=threshold)
         one = replace(one, listed=whole)
     derived = steps(one, label)
     if label.judged_only:
         known = [row for row in rows if row[2] is not None]
-        rows = [(place, item, grade) for place, (_, item, grade) in enumerate(known, 1)]
+        rows = [(rank, item, grade) for rank, (_, item, grade) in enumerate(known, 1)]
     return Derivation(
         user=data.user,
         label=str(label),
@@ -284,42 +289,41 @@ def _listed_items(
 Compute = Callable[[Conventions], float | None]
 
 
-def _path(label: Label, ours: Conventions, theirs: Conventions, compute: Compute) -> ConventionPath:
+def _path(label: Label, start: Conventions, end: Conventions, compute: Compute) -> ConventionPath:
     """Return the path between two definitions; `compute` gives the value under conventions."""
-    start, end = label.conventions(ours), label.conventions(theirs)
     values = {
         name: (getattr(start, name), getattr(end, name))
         for name in [*start.preset_values(), "candidates"]
         if label.name in changed_by(name)
     }
-    changed = {name: (ours, theirs) for name, (ours, theirs) in values.items() if ours != theirs}
+    changed = {name: pair for name, pair in values.items() if pair[0] != pair[1]}
     before, after = compute(start), compute(end)
 
-    def with_theirs(names: Iterable[str]) -> float | None:
+    def value_with(names: Iterable[str]) -> float | None:
+        """Return the value under the first definition with some conventions of the second."""
         try:
             return compute(replace(start, **{name: changed[name][1] for name in names}))
         except ValueError:  # these conventions contradict each other
             return math.nan
 
-    alone = {name: with_theirs([name]) for name in changed}
+    alone = {name: value_with([name]) for name in changed}
     effective = [
         name
         for name in changed
         if not _is_same(alone[name], before)
-        or not _is_same(with_theirs(changed.keys() - {name}), after)
+        or not _is_same(value_with(changed.keys() - {name}), after)
     ]
-    decisive = () if _is_same(before, after) else _fewest(effective, after, with_theirs)
+    decisive = () if _is_same(before, after) else _fewest(effective, after, value_with)
     return ConventionPath(before, after, changed, alone, decisive)
 
 
 def _fewest(
     names: list[str], target: float | None, value_with: Callable[[Iterable[str]], float | None]
 ) -> tuple[str, ...]:
-    for size in range(1, min(len(names), MAX_DECISIVE) + 1):
-        for chosen in combinations(names, size):
-            if _is_same(value_with(chosen), target):
-                return chosen
-    return tuple(names)
+    """Return the smallest set of conventions that gives the target value; all if no small one does."""
+    sizes = range(1, min(len(names), MAX_DECISIVE) + 1)
+    sets = (each for size in sizes for each in combinations(names, size))
+    return next((each for each in sets if _is_same(value_with(each), target)), tuple(names))
 
 
 def _is_same(one: float | None, other: float | None) -> bool:

@@ -1,4 +1,4 @@
-"""`reconcile`: which definition of a metric gives a number from elsewhere.
+"""`reconcile`: the definitions of a metric that give a number from elsewhere.
 
 Presets are tried first, then the requested conventions with one of them changed, then with two.
 """
@@ -189,7 +189,7 @@ def _rounds(
     yield list(panel(label, conventions).definitions)
     for n_changes in (1, 2):
         changed = _changed_conventions(label, conventions, n_changes, thresholds)
-        yield [Definition(label, place, (), own) for place, own in enumerate(changed, 1)]
+        yield [Definition(label, number, (), each) for number, each in enumerate(changed, 1)]
 
 
 def _compute(
@@ -216,17 +216,17 @@ def _order(match: ConventionMatch, number: PrintedNumber) -> tuple[bool, bool, i
 def _changed_conventions(
     label: Label, conventions: Conventions, n_changes: int, thresholds: Sequence[float]
 ) -> Iterator[Conventions]:
-    own = label.conventions(conventions)
-    choices = _other_values(label, own, thresholds)
+    label_conventions = label.conventions(conventions)
+    choices = _other_values(label, label_conventions, thresholds)
     for names in combinations(choices, n_changes):
         for values in product(*(choices[name] for name in names)):
-            candidate = replace(own, **dict(zip(names, values, strict=True)))
-            if not why_not(label, candidate) and not _contradicts(candidate):
+            candidate = replace(label_conventions, **dict(zip(names, values, strict=True)))
+            if not why_not(label, candidate) and not _is_impossible(candidate):
                 yield candidate
 
 
 def _other_values(
-    label: Label, own: Conventions, thresholds: Sequence[float]
+    label: Label, label_conventions: Conventions, thresholds: Sequence[float]
 ) -> dict[str, list[Any]]:
     """Return the other values of every convention that the label depends on."""
     choices = {}
@@ -236,11 +236,13 @@ def _other_values(
         values = [*each.values, *_MORE_VALUES.get(each.name, ())]
         if each.name == "relevance_threshold":
             values += thresholds
-        others = [v for v in values if v not in _SKIPPED_VALUES and v != getattr(own, each.name)]
-        if others:
+        skipped = (*_SKIPPED_VALUES, getattr(label_conventions, each.name))
+        if others := [value for value in values if value not in skipped]:
             choices[each.name] = others
     return choices
 
 
-def _contradicts(own: Conventions) -> bool:
-    return (own.ideal == "full_k" and own.gain != "binary") or own.ideal == "truth_given_order_at_k"
+def _is_impossible(conventions: Conventions) -> bool:
+    """True if nDCG has no such ideal list."""
+    needs_binary_gain = conventions.ideal == "full_k" and conventions.gain != "binary"
+    return needs_binary_gain or conventions.ideal == "truth_given_order_at_k"

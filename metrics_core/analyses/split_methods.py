@@ -309,8 +309,8 @@ def _held_out_counts(connection: "DuckDBPyConnection", column: str) -> dict[str,
     """Count users or items: those that are held out, and all."""
     distinct = f"count(DISTINCT {column})"
     query = f"SELECT {distinct} FILTER (held_out), {distinct} FROM interactions"
-    held_out, ids = only_row(connection, query)
-    return {f"held_out_{column}s": held_out, f"{column}s": ids}
+    n_held_out, n_ids = only_row(connection, query)
+    return {f"held_out_{column}s": n_held_out, f"{column}s": n_ids}
 
 
 def _select_newest(connection: "DuckDBPyConnection", share: float) -> str:

@@ -67,10 +67,10 @@ def split_rows(
     source = read_interactions(connection, table, progress=progress)
     input_counts = describe(connection, source)
     has_grade = "grade" in source.columns
-    left_out = _order_rows(
+    excluded = _order_rows(
         connection,
         has_grade=has_grade,
-        held_out=method.select_held_out(connection),
+        is_held_out=method.select_held_out(connection),
         only_first=options.repeats == "first",
     )
     (latest,) = only_row(connection, "SELECT max(time) FROM interactions")
@@ -79,9 +79,9 @@ def split_rows(
     queries = _side_queries(connection, cut, has_grade=has_grade)
     files = {side: _count_side(connection, query) for side, query in queries.items()}
     if GAP in cut.conditions:
-        left_out[GAP] = _count_rows(connection, cut.conditions[GAP])
+        excluded[GAP] = _count_rows(connection, cut.conditions[GAP])
     truth_rows = _count_rows(connection, cut.conditions[TRUTH])
-    left_out[_REPEAT_IN_TRUTH] = truth_rows - files[TRUTH]["rows"]
+    excluded[_REPEAT_IN_TRUTH] = truth_rows - files[TRUTH]["rows"]
     for side in (TRUTH, TRAIN):
         if not files[side]["rows"]:
             has_smaller = side == TRUTH and getattr(method, "last", 1) > 1
@@ -93,7 +93,7 @@ def split_rows(
         "input": input_counts | {"columns": {name: table.theirs(name) for name in source.columns}},
         "method": {"how": method.name, **asdict(method), "repeats": options.repeats},
         "files": {f"{side}.parquet": each for side, each in files.items()},
-        "left_out": left_out,
+        "left_out": excluded,
         "counts": {name: _whole(number) for name, number in counts.items()},
         "ties": _TIES,
     }
@@ -101,7 +101,7 @@ def split_rows(
 
 
 def _order_rows(
-    connection: DuckDBPyConnection, *, has_grade: bool, held_out: str, only_first: bool
+    connection: DuckDBPyConnection, *, has_grade: bool, is_held_out: str, only_first: bool
 ) -> dict[str, int]:
     """Replace the table `source` by `interactions` and count the rows that are left out, by reason.
 
@@ -110,9 +110,9 @@ def _order_rows(
     """
     # Adding 0.0 turns -0.0 into 0.0. Of duplicates the highest grade comes first.
     grade, by_grade = (", grade + 0.0 AS grade", ", grade DESC") if has_grade else ("", "")
-    query = f"""SELECT user, item, time + 0.0 AS time{grade}, {held_out} AS held_out FROM source
+    query = f"""SELECT user, item, time + 0.0 AS time{grade}, {is_held_out} AS held_out FROM source
         ORDER BY user, time, {item_order(connection, "source")}{by_grade}"""
-    left_out = {_DUPLICATE: 0} | ({_REPEAT: 0} if only_first else {})
+    excluded = {_DUPLICATE: 0} | ({_REPEAT: 0} if only_first else {})
     with second_cursor(connection) as cursor:
         reader = cursor.sql(query).to_arrow_reader(_BATCH_ROWS)
         schema = reader.schema
@@ -121,22 +121,22 @@ def _order_rows(
         batches = (
             batch
             for rows in list_batches(reader)
-            for batch in _unique_rows(rows, left_out, only_first=only_first).to_batches()
+            for batch in _unique_rows(rows, excluded, only_first=only_first).to_batches()
         )
         connection.register("unique_rows", pa.RecordBatchReader.from_batches(schema, batches))
         connection.execute("CREATE TABLE interactions AS SELECT * FROM unique_rows")
         connection.unregister("unique_rows")
     connection.execute("DROP TABLE source")
-    return left_out
+    return excluded
 
 
-def _unique_rows(rows: ListBatch, left_out: dict[str, int], *, only_first: bool) -> pa.Table:
-    """Return the rows without duplicates, and add to the counts of `left_out`."""
+def _unique_rows(rows: ListBatch, excluded: dict[str, int], *, only_first: bool) -> pa.Table:
+    """Return the rows without duplicates, and add to the counts of `excluded`."""
     is_unique = ~_is_duplicate(rows)
-    left_out[_DUPLICATE] += int(len(is_unique) - is_unique.sum())
+    excluded[_DUPLICATE] += int(len(is_unique) - is_unique.sum())
     if only_first:
         firsts = _first_times(rows, np.flatnonzero(is_unique))
-        left_out[_REPEAT] += int(is_unique.sum()) - len(firsts)
+        excluded[_REPEAT] += int(is_unique.sum()) - len(firsts)
         is_unique = np.zeros(len(is_unique), dtype=np.bool_)
         is_unique[firsts] = True
     n_of_user = np.bincount(rows.list_of[is_unique], minlength=len(rows.starts))
@@ -147,7 +147,7 @@ def _unique_rows(rows: ListBatch, left_out: dict[str, int], *, only_first: bool)
 
 
 def _is_duplicate(rows: ListBatch) -> NDArray[np.bool_]:
-    """Return for each row whether the row above has the same user, item and time."""
+    """(rows,) True if the row above has the same user, item and time."""
     item, time = rows.column("item"), rows.numbers("time")
     same = rows.above & as_numpy(pc.equal(item[1:], item[:-1])) & (time[1:] == time[:-1])
     return np.append(False, same)

@@ -1,10 +1,9 @@
-"""`study`: the same models on several data sets; who wins, and whether it is sure."""
+"""`study`: the same models compared over several data sets."""
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from concord.metrics_core.analyses.study_statistics import (
     Comparisons,
@@ -21,12 +20,20 @@ from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.metrics.label import canonical_label, did_you_mean
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.study import GradeConvention, MissingModel, Study, StudyDataset
+from concord.metrics_core.results.study import (
+    Aggregation,
+    Cell,
+    GradeConvention,
+    MissingModel,
+    Pair,
+    ShrunkDifference,
+    Study,
+    StudyDataset,
+)
 from concord.metrics_core.results.words import listed
 
 MIN_COUNT = 2  # of data sets, and of models
 _GRADE_CONVENTIONS = {each.name for each in PRESET_CONVENTIONS if each.sets_scale}
-Row = TypeVar("Row")
 
 
 def study(
@@ -70,61 +77,63 @@ def study(
     _check_arguments(comparisons, {"primary": primary, "models": models}, min_effect)
     _refuse_different_conventions(comparisons)
     labels = _choose_labels(comparisons, primary)
-    chosen, left_out = _choose_models(comparisons, models)
-    base = _choose_baseline(comparisons, chosen, baseline)
-    first = next(iter(comparisons.values()))
-    same_truth = _same_truth(comparisons)
-    higher = {label: first.metric(label).higher_is_better for label in labels}
-    effects = {label: _absolute_effect(min_effect, label, comparisons, base) for label in labels}
-    cells = {label: [*cells_of(label, comparisons, chosen, base)] for label in labels}
-    ways = {
-        label: aggregate(label, cells[label], higher_is_better=higher[label]) for label in labels
-    }
-    pooled = {
-        label: pool_pairs(label, comparisons, chosen, baseline=base, min_effect=effects[label])
-        for label in labels
-    }
-    answers = [
-        find_winner(
-            label,
-            ways[label],
-            models_ahead(
-                pooled[label][0], higher_is_better=higher[label], alpha=1 - first.confidence
-            ),
-            n_datasets=len(comparisons),
-            has_same_truth=bool(same_truth),
+    compared, missing = _choose_models(comparisons, models)
+    base = _choose_baseline(comparisons, compared, baseline)
+    first, same_truth = next(iter(comparisons.values())), _same_truth(comparisons)
+    alpha = 1 - first.confidence
+    effects: dict[str, float] = {}
+    answers, omnibus = [], []
+    cells: list[Cell] = []
+    ways: list[Aggregation] = []
+    pairs: list[Pair] = []
+    shrunk: list[ShrunkDifference] = []
+    for label in labels:
+        higher_is_better = first.metric(label).higher_is_better
+        effects[label] = _absolute_effect(min_effect, label, comparisons, base)
+        label_cells = [*cells_of(label, comparisons, compared, base)]
+        label_ways = aggregate(label, label_cells, higher_is_better=higher_is_better)
+        label_pairs, label_shrunk = pool_pairs(
+            label, comparisons, compared, baseline=base, min_effect=effects[label]
         )
-        for label in labels
-    ]
-    given_sources = sources or {}
+        ahead = models_ahead(label_pairs, higher_is_better=higher_is_better, alpha=alpha)
+        answers.append(
+            find_winner(
+                label,
+                label_ways,
+                ahead,
+                n_datasets=len(comparisons),
+                has_same_truth=bool(same_truth),
+            )
+        )
+        omnibus.append(friedman_test(label, label_cells, first.confidence))
+        cells += label_cells
+        ways += label_ways
+        pairs += label_pairs
+        shrunk += label_shrunk
     return Study(
         title=title,
         baseline=base,
         primary=labels,
         confidence=first.confidence,
-        models=chosen,
+        models=compared,
         datasets=tuple(
-            _dataset(name, comparison, given_sources.get(name, ""))
+            _dataset(name, comparison, (sources or {}).get(name, ""))
             for name, comparison in comparisons.items()
         ),
-        left_out=left_out,
+        left_out=missing,
         metrics=tuple(first.metric(label) for label in labels),
         min_effect=effects,
         answers=tuple(answers),
-        cells=_join(cells.values()),
-        ways=_join(ways.values()),
-        pairs=_join(pairs for pairs, _ in pooled.values()),
-        shrunk=_join(shrunk for _, shrunk in pooled.values()),
-        omnibus=tuple(friedman_test(label, cells[label], first.confidence) for label in labels),
+        cells=tuple(cells),
+        ways=tuple(ways),
+        pairs=tuple(pairs),
+        shrunk=tuple(shrunk),
+        omnibus=tuple(omnibus),
         conventions=first.conventions,
         same_truth=same_truth,
-        replicated=_replicated_models(comparisons, chosen),
+        replicated=_replicated_models(comparisons, compared),
         grade_conventions=tuple(_grade_conventions(comparisons, labels)),
     )
-
-
-def _join(rows: Iterable[Iterable[Row]]) -> tuple[Row, ...]:
-    return tuple(chain.from_iterable(rows))
 
 
 def _check_arguments(comparisons: Any, lists: Mapping[str, Any], min_effect: Any) -> None:
@@ -163,11 +172,11 @@ _SAME_PARAMS = "set the same in both params.yaml, then `dvc repro`"
 def _setting_differences(one: Comparison, other: Comparison) -> Iterator[str]:
     if one.confidence != other.confidence:
         yield f"comparison.confidence: {one.confidence:g} and {other.confidence:g}"
-    ours, theirs = _conventions(one), _conventions(other)
-    for name in dict.fromkeys([*ours, *theirs]):
-        our_value, their_value = _value_text(ours, name), _value_text(theirs, name)
-        if our_value != their_value and _last(name) not in _GRADE_CONVENTIONS:
-            yield f"conventions.{name}: {our_value} and {their_value}"
+    a, b = _conventions(one), _conventions(other)
+    for name in dict.fromkeys([*a, *b]):
+        value_a, value_b = _value_text(a, name), _value_text(b, name)
+        if value_a != value_b and _last(name) not in _GRADE_CONVENTIONS:
+            yield f"conventions.{name}: {value_a} and {value_b}"
 
 
 def _conventions(comparison: Comparison) -> dict[str, Any]:
@@ -282,20 +291,20 @@ def _choose_models(
         problem = f"fewer than {MIN_COUNT} models are in every data set ({each})"
         raise refuse("models", problem, "give the same model the same name everywhere")
     if models is None:
-        left_out = (MissingModel(model, names) for model, names in missing_in.items() if names)
-        return everywhere, tuple(left_out)
-    chosen = tuple(dict.fromkeys(models))
+        missing = (MissingModel(model, names) for model, names in missing_in.items() if names)
+        return everywhere, tuple(missing)
+    requested = tuple(dict.fromkeys(models))
     problems = [
         Problem(f"models: {m}", f"is missing in {listed(missing_in[m])}", "leave it out, or evaluate it there")
-        for m in chosen
+        for m in requested
         if missing_in[m]
     ]  # fmt: skip
     if problems:
         raise InputError(problems)
-    if len(chosen) < MIN_COUNT:
-        problem = f"a study needs {MIN_COUNT} models, and this names {len(chosen)}"
+    if len(requested) < MIN_COUNT:
+        problem = f"a study needs {MIN_COUNT} models, and this names {len(requested)}"
         raise refuse("models", problem, f"name {MIN_COUNT} or more of {listed(everywhere)}")
-    return chosen, ()
+    return requested, ()
 
 
 def _choose_baseline(comparisons: Comparisons, models: Sequence[str], baseline: str | None) -> str:
@@ -305,10 +314,10 @@ def _choose_baseline(comparisons: Comparisons, models: Sequence[str], baseline: 
     if baseline is None and len(baselines) > 1:
         each = ", ".join(f"{name} has {c.baseline}" for name, c in comparisons.items())
         raise refuse("baseline", f"is not the same everywhere: {each}", fix)
-    chosen = next(iter(baselines)) if baseline is None else baseline
-    if chosen not in models:
-        raise refuse("baseline", f"{chosen!r} is not among the models of the study", fix)
-    return chosen
+    baseline = next(iter(baselines)) if baseline is None else baseline
+    if baseline not in models:
+        raise refuse("baseline", f"{baseline!r} is not among the models of the study", fix)
+    return baseline
 
 
 def _absolute_effect(effect: Effect, label: str, comparisons: Comparisons, baseline: str) -> float:

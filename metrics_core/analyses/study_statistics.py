@@ -107,10 +107,10 @@ def aggregate(label: str, cells: Sequence[Cell], *, higher_is_better: bool) -> l
     models = list(dict.fromkeys(cell.model for cell in cells))
     by_model = {model: [cell for cell in cells if cell.model == model] for model in models}
     values: dict[Way, OptionalValues] = {
-        "mean": {m: _mean([c.mean for c in own]) for m, own in by_model.items()},
-        "mean_rank": {m: _mean([c.rank for c in own]) for m, own in by_model.items()},
+        "mean": {m: _mean([c.mean for c in rows]) for m, rows in by_model.items()},
+        "mean_rank": {m: _mean([c.rank for c in rows]) for m, rows in by_model.items()},
         "mean_relative_difference": {
-            m: _mean([c.relative for c in own]) for m, own in by_model.items()
+            m: _mean([c.relative for c in rows]) for m, rows in by_model.items()
         },
         "wins": _wins(cells, by_model, higher_is_better=higher_is_better),
     }
@@ -137,8 +137,8 @@ def _wins(
         for model in best:
             wins[model] += Fraction(1, len(best))
     return {
-        model: float(wins[model]) if all(cell.mean is not None for cell in own) else None
-        for model, own in by_model.items()
+        model: float(wins[model]) if all(cell.mean is not None for cell in rows) else None
+        for model, rows in by_model.items()
     }
 
 
@@ -159,9 +159,9 @@ def pool_pairs(
     pairs: list[Pair] = []
     shrunk: list[ShrunkDifference] = []
     for a, b in (*((model, baseline) for model in others), *combinations(others, 2)):
-        pair, own_shrunk = _pool(Pair(label, a, b, b == baseline, 0), comparisons)
+        pair, shrunk_pair = _pool(Pair(label, a, b, b == baseline, 0), comparisons)
         pairs.append(pair)
-        shrunk += own_shrunk if pair.vs_baseline else ()
+        shrunk += shrunk_pair if pair.vs_baseline else ()
     p_means = holm(np.array([or_nan(pair.p) for pair in pairs])).tolist()
     p_ranks = holm(np.array([or_nan(pair.p_signed_rank) for pair in pairs])).tolist()
     adjusted = [
