@@ -20,7 +20,7 @@ def holm(p: Floats) -> Floats:
     Holm (1979), Scandinavian Journal of Statistics 6(2), 65-70.
     """
     return _adjust_defined(
-        p, lambda rising: np.maximum.accumulate(rising * _countdown(len(rising)))
+        p, lambda rising: np.maximum.accumulate(rising * np.arange(len(rising), 0, -1.0))
     )
 
 
@@ -31,7 +31,12 @@ def benjamini_hochberg(p: Floats) -> Floats:
     ----------
     Benjamini & Hochberg (1995), Journal of the Royal Statistical Society B 57(1), 289-300.
     """
-    return _adjust_defined(p, _step_up_rising)
+
+    def step_up(rising: Floats) -> Floats:
+        scaled = rising * (len(rising) / np.arange(1, len(rising) + 1))
+        return np.minimum.accumulate(scaled[::-1])[::-1]
+
+    return _adjust_defined(p, step_up)
 
 
 def adjust(p: Floats, primary: Bools) -> Floats:
@@ -42,22 +47,11 @@ def adjust(p: Floats, primary: Bools) -> Floats:
     return adjusted
 
 
-def _step_up_rising(rising: Floats) -> Floats:
-    m = len(rising)
-    scaled = rising * (m / np.arange(1, m + 1))
-    return np.minimum.accumulate(scaled[::-1])[::-1]
-
-
-def _countdown(m: int) -> Floats:
-    return np.arange(m, 0, -1, dtype=np.float64)
-
-
 def _adjust_defined(p: Floats, adjust_rising: Callable[[Floats], Floats]) -> Floats:
     """Apply an adjustment of rising p-values to those that are not NaN."""
-    places = np.flatnonzero(~np.isnan(p))
-    places = places[np.argsort(p[places], kind="stable")]
+    order = np.argsort(p, kind="stable")[: np.count_nonzero(~np.isnan(p))]  # NaN comes last
     adjusted = np.full(len(p), np.nan)
-    adjusted[places] = np.minimum(adjust_rising(p[places]), 1.0)
+    adjusted[order] = np.minimum(adjust_rising(p[order]), 1.0)
     return adjusted
 
 

@@ -89,17 +89,15 @@ def _poisson_weights() -> Floats:
     from scipy.special import pdtr
 
     cumulative = pdtr(np.arange(MAX_WEIGHT + 1), 1.0)
-    return np.searchsorted(cumulative, (np.arange(_TABLE_SIZE) + 0.5) / _TABLE_SIZE).astype(
-        np.float64
-    )
+    quantiles = (np.arange(_TABLE_SIZE) + 0.5) / _TABLE_SIZE
+    return np.searchsorted(cumulative, quantiles).astype(np.float64)
 
 
 def _draw_blocks(users: int, resamples: int, seed: int) -> Iterator[tuple[int, NDArray[np.uint16]]]:
     """Yield the first resample of each block and its (resamples, users) numbers, which do not depend on the block size."""
     random = np.random.Generator(np.random.PCG64(seed))
-    n = min(
-        _BLOCK, max(_MAX_DRAWN // max(users, 1) // 2, 1) * 2
-    )  # even: numpy draws two numbers as one
+    # Even, because numpy draws two numbers as one.
+    n = min(_BLOCK, max(_MAX_DRAWN // max(users, 1) // 2, 1) * 2)
     for start in range(0, resamples, n):
         shape = (min(n, resamples - start), users)
         yield start, random.integers(0, _TABLE_SIZE, shape, dtype=np.uint16)

@@ -233,12 +233,12 @@ def _effective_users(denominator_bytes: bytes, squares_bytes: bytes) -> float:
     others_b, others_q = _sums_of_others(b), _sums_of_others(q)
     h = ((n - 1) / others_b) ** 2
     r = (q * others_b - b * others_q) / total
-    own, s, g = h * q * others_q / q_total, h * r * r / q_total, h * q * q / q_total
+    diagonal, s, g = h * q * others_q / q_total, h * r * r / q_total, h * q * q / q_total
     m = exact_sum(h * r * q) / q_total
-    trace = exact_sum(own) + exact_sum(s)
+    trace = exact_sum(diagonal) + exact_sum(s)
     spread = (h * r - m) ** 2 * q * (2 / q_total)
     trace_of_square = (
-        exact_sum(own * own)
+        exact_sum(diagonal * diagonal)
         + exact_sum(g * _sums_of_others(g))
         + exact_sum(spread)
         + exact_sum(s) ** 2

@@ -104,10 +104,8 @@ def paule_mandel(differences: Sequence[float], variances: Sequence[float]) -> fl
     expected = len(differences) - 1
 
     def excess(tau2: float) -> float:
-        return (
-            _weighted_squares(differences, [1 / (variance + tau2) for variance in variances])
-            - expected
-        )
+        weights = [1 / (variance + tau2) for variance in variances]
+        return _weighted_squares(differences, weights) - expected
 
     if excess(0.0) <= 0:
         return 0.0
@@ -240,12 +238,12 @@ def friedman_test(ranks: Sequence[Sequence[float]]) -> FriedmanTest:
     means = [math.fsum(row[j] for row in ranks) / n for j in range(k)]
     spread = math.fsum((mean - (k + 1) / 2) ** 2 for mean in means)
     chi2 = 12 * n / (k * (k + 1)) * spread / (1 - tied)
-    rest = n * (k - 1) - chi2
-    if rest < 1e-9 * n * (k - 1):
+    remainder = n * (k - 1) - chi2
+    if remainder < 1e-9 * n * (k - 1):
         return FriedmanTest(chi2, None, None, None, _agreement_probability(ranks))
     from scipy.special import fdtrc
 
-    f = (n - 1) * chi2 / rest
+    f = (n - 1) * chi2 / remainder
     return FriedmanTest(chi2, f, df1, df2, float(fdtrc(df1, df2, f)))
 
 
@@ -275,6 +273,7 @@ def _tie_counts(row: Sequence[float]) -> list[int]:
 
 
 def _agreement_probability(ranks: Sequence[Sequence[float]]) -> float:
+    """Return the probability that all data sets agree on the order by chance."""
     first, *others = ranks
     orders = math.factorial(len(first)) // math.prod(map(math.factorial, _tie_counts(first)))
     probability = 1.0

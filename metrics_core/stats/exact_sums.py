@@ -75,7 +75,7 @@ def compress_sum(numbers: Sequence[float]) -> list[float]:
 def _parts(values: Floats) -> Iterator[float]:
     """Yield numbers with exactly the sum of the values, a few per block.
 
-    In each block the leading bits of all values are added without error, then the next bits, until nothing is left.
+    In each block the leading bits of all values are added without error, then the next bits, until the remainder is 0.
 
     References
     ----------
@@ -89,7 +89,7 @@ def _block_parts(values: Floats) -> Iterator[float]:
     largest = max(float(values.max()), -float(values.min()))
     if largest == 0:
         return
-    rest, leading = values, np.empty_like(values)
+    remainder, leading = values, np.empty_like(values)
     _, exponent = math.frexp(largest)
     bits = len(values).bit_length() + 1
     for _ in range(_MAX_PARTS):
@@ -98,11 +98,11 @@ def _block_parts(values: Floats) -> Iterator[float]:
         if not (math.isfinite(largest) and abs(shift) < _MAX_EXPONENT):
             break
         step = math.ldexp(1.0, shift)
-        np.add(rest, step, out=leading)
+        np.add(remainder, step, out=leading)
         np.subtract(leading, step, out=leading)
         yield float(leading.sum())
-        rest = rest - leading
-        if not rest.any():
+        remainder = remainder - leading
+        if not remainder.any():
             return
-        exponent = shift - _BITS  # the rest is at most half of the last bit
-    yield from rest.tolist()
+        exponent = shift - _BITS  # the remainder is at most half of the last bit
+    yield from remainder.tolist()

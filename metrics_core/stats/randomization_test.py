@@ -17,6 +17,7 @@ from concord.metrics_core.stats.tolerance import difference
 
 _BLOCK = 64  # resamples at a time; a multiple of 8
 Measure = Callable[[Exposure], float]
+_Counts = tuple[Ints, int, Ints, int]  # of each item and of lists, of a and then of b
 
 
 @dataclass(frozen=True)
@@ -72,42 +73,31 @@ def swap_tests(
     doi:10.1145/1321440.1321528
     """
     pair = _SwapCounts.from_lists(a, b, count_items(a, b, items))
-    observed = {
-        name: _measure_difference(measure, pair.observed(), items, k)
-        for name, measure in measures.items()
-    }
-    enough = pair.n_differing >= MIN_DIFFERING_USERS
+    n_differing = pair.n_differing
+    has_test = n_differing >= MIN_DIFFERING_USERS
+
+    def gap(measure: Measure, counts: _Counts) -> float:
+        counts_a, lists_a, counts_b, lists_b = counts
+        exposure_a = Exposure(counts_a, lists_a, k, items)
+        return difference(measure(exposure_a), measure(Exposure(counts_b, lists_b, k, items)))
+
+    observed = {name: gap(measure, pair.observed()) for name, measure in measures.items()}
     extreme = dict.fromkeys(measures, 0)
-    for counts in pair.swapped(resamples, seed) if enough else ():
+    for counts in pair.swapped(resamples, seed) if has_test else ():
         for name, measure in measures.items():
-            extreme[name] += _reaches(
-                _measure_difference(measure, counts, items, k), observed[name]
-            )
-    return {
-        name: SwapTest(
-            gap,
-            pair.n_users,
-            pair.n_differing,
-            (1 + extreme[name]) / (1 + resamples) if enough and not math.isnan(gap) else math.nan,
-        )
-        for name, gap in observed.items()
-    }
+            extreme[name] += _reaches(gap(measure, counts), observed[name])
+    results = {}
+    for name, value in observed.items():
+        p = (1 + extreme[name]) / (1 + resamples)
+        is_tested = has_test and not math.isnan(value)
+        results[name] = SwapTest(value, pair.n_users, n_differing, p if is_tested else math.nan)
+    return results
 
 
 def count_items(a: RecommendedItems, b: RecommendedItems, items: Items) -> int:
     """Return the number of items, or of cells of item groups, that are counted."""
     highest = max(a.item.max(initial=-1), b.item.max(initial=-1))
     return max(items.n_items, int(highest) + 1)
-
-
-# Counts of each item and number of lists of a, then the same of b.
-_Counts = tuple[Ints, int, Ints, int]
-
-
-def _measure_difference(measure: Measure, counts: _Counts, items: Items, k: int | None) -> float:
-    counts_a, lists_a, counts_b, lists_b = counts
-    exposure_a = Exposure(counts_a, lists_a, k, items)
-    return difference(measure(exposure_a), measure(Exposure(counts_b, lists_b, k, items)))
 
 
 def _reaches(gap: float, observed: float) -> bool:
@@ -136,7 +126,7 @@ class _SwapCounts:
     @classmethod
     def from_lists(cls, a: RecommendedItems, b: RecommendedItems, n_items: int) -> "_SwapCounts":
         n_lists = 1 + max(a.user.max(initial=-1), b.user.max(initial=-1))
-        keys_a, keys_b = (np.sort(shown.user * n_items + shown.item) for shown in (a, b))
+        keys_a, keys_b = (np.sort(side.user * n_items + side.item) for side in (a, b))
         only_a, only_b = _set_difference(keys_a, keys_b), _set_difference(keys_b, keys_a)
         from scipy import sparse
 
@@ -219,10 +209,10 @@ def jackknife_intervals(
     if groups < MIN_DIFFERING_USERS:
         return dict.fromkeys(measures, (math.nan, math.nan))
     n_items = count_items(a, b, items)
-    sides = [_GroupCounts(shown, users, groups, n_items) for shown in (a, b)]
+    sides = [_GroupCounts(side, users, groups, n_items) for side in (a, b)]
 
-    def gap(measure: Measure, left_out: int | None) -> float:
-        value_a, value_b = (measure(Exposure(*side.without(left_out), k, items)) for side in sides)
+    def gap(measure: Measure, group: int | None) -> float:
+        value_a, value_b = (measure(Exposure(*side.without(group), k, items)) for side in sides)
         return value_a - value_b
 
     factor = t_quantile(groups, confidence)
@@ -240,22 +230,22 @@ def _jackknife_error(gaps: Floats) -> float:
 
 
 class _GroupCounts:
-    """Counts of one model's items and users with a group of users left out; groups are by the users' numbers."""
+    """Counts of one model's items and users without a group of users; groups are by the users' numbers."""
 
-    def __init__(self, shown: RecommendedItems, users: Ints, groups: int, n_items: int) -> None:
-        group = np.searchsorted(users, shown.owner_of(shown.user)) % groups
+    def __init__(self, model: RecommendedItems, users: Ints, groups: int, n_items: int) -> None:
+        group = np.searchsorted(users, model.owner_of(model.user)) % groups
         order = np.argsort(group, kind="stable")
-        self._items = shown.item[order]
+        self._items = model.item[order]
         self._ends = np.searchsorted(group[order], np.arange(groups + 1))
-        owners = shown.owner_of(np.unique(shown.user))
-        self._listed = np.bincount(np.searchsorted(users, owners) % groups, minlength=groups)
-        self._counts = np.bincount(shown.item, minlength=n_items)
+        owners = model.owner_of(np.unique(model.user))
+        self._n_users = np.bincount(np.searchsorted(users, owners) % groups, minlength=groups)
+        self._counts = np.bincount(model.item, minlength=n_items)
 
     def without(self, group: int | None) -> tuple[Ints, int]:
-        """Return the counts and the number of users without a group; None leaves nobody out."""
-        n_users = int(self._listed.sum())
+        """Return the counts and the number of users without a group; with all groups for None."""
+        n_users = int(self._n_users.sum())
         if group is None:
             return self._counts, n_users
         group_items = self._items[self._ends[group] : self._ends[group + 1]]
-        left_out = np.bincount(group_items, minlength=len(self._counts))
-        return self._counts - left_out, n_users - int(self._listed[group])
+        group_counts = np.bincount(group_items, minlength=len(self._counts))
+        return self._counts - group_counts, n_users - int(self._n_users[group])

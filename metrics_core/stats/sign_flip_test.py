@@ -1,4 +1,7 @@
-"""Sign-flip tests: p-values of the differences of few users, without a normal approximation."""
+"""Sign-flip tests: p-values of the differences of few users, without a normal approximation.
+
+Signs are drawn once for all metrics and pairs of models.
+"""
 
 import math
 from dataclasses import dataclass
