@@ -86,7 +86,7 @@ def measure_drift(tables: AuditTables) -> Drift:
 
 
 def divergence(train: Ints, truth: Ints) -> Floats:
-    """JSD(p, q) = sum over items of (p log2(p / m) + q log2(q / m)) / 2, with m = (p + q) / 2: its terms.
+    """Return the terms of JSD(p, q) = sum over items of (p log2(p / m) + q log2(q / m)) / 2, m = (p + q) / 2.
 
     Jensen-Shannon divergence in bits: 0 if the shares are equal, 1 if no item is in both.
 

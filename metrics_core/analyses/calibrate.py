@@ -166,7 +166,7 @@ def _online_metric(
 
 
 def _rank(row: Agreement) -> tuple[float, float]:
-    """Sort by the lower end of the share of signs, then by tau, both descending; unknown ones last."""
+    """Return the sort key: by the lower end of the share of signs, then by tau, both descending; unknown ones last."""
     return 1.0 if row.low is None else -row.low, 2.0 if row.tau is None else -row.tau
 
 

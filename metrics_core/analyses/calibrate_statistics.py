@@ -24,7 +24,7 @@ _MAX_FLOAT32 = 1 << 24  # up to here whole numbers are exact in float32, which t
 
 
 def tau_b(x: Floats, y: Floats) -> float:
-    """tau_b = sum of sign(x_i - x_j) sign(y_i - y_j) over pairs / sqrt(pairs untied in x * pairs untied in y).
+    """Return tau_b = sum of sign(x_i - x_j) sign(y_i - y_j) over pairs / sqrt(pairs untied in x * pairs untied in y).
 
     NaN if all of x or all of y are tied.
 
@@ -44,7 +44,7 @@ def pair_signs(values: Floats) -> Floats:
 
 
 def tau_interval(tau: float, n: int, confidence: float) -> tuple[float, float]:
-    """tanh(atanh(tau) -+ z sqrt(0.437 / (n - 4))); NaN for fewer than ten experiments.
+    """Return tanh(atanh(tau) -+ z sqrt(0.437 / (n - 4))); NaN for fewer than ten experiments.
 
     The variance is Fieller's, for normal variables and monotone functions of them. A tau of 1 or -1 has no finite
     atanh: the inner end is that of a tau of half a pair less, 1 - 1 / pairs, and the outer end is 1 or -1.
@@ -69,17 +69,17 @@ def tau_interval(tau: float, n: int, confidence: float) -> tuple[float, float]:
 
 
 def sign_test_p(agree: int, n: int) -> float:
-    """P(X >= agree) for X ~ B(n, 1/2): the exact one-sided sign test."""
+    """Return P(X >= agree) for X ~ B(n, 1/2), the p-value of the exact one-sided sign test."""
     return sum(math.comb(n, i) for i in range(agree, n + 1)) / 2**n
 
 
 def best_sign_test_p(agree: int, n: int, labels: int) -> float:
-    """1 - (1 - P(X >= agree))^labels: the best of this many independent coins."""
+    """Return 1 - (1 - P(X >= agree))^labels, the p-value of the best of this many independent coins."""
     return 1 - float(powers(1 - sign_test_p(agree, n), labels + 1)[-1])
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
-    """McNemar's exact p: min(1, 2 P(X >= max(only_a, only_b))) for X ~ B(only_a + only_b, 1/2).
+    """Return McNemar's exact p-value, min(1, 2 P(X >= max(only_a, only_b))) for X ~ B(only_a + only_b, 1/2).
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def experiments_needed(share: float, alpha: float, power: float) -> int:
 
 
 def _power(n: int, share: float, alpha: float) -> float:
-    """P(X >= c) for X ~ B(n, share); c is the smallest count whose two-sided p-value is at most alpha."""
+    """Return P(X >= c) for X ~ B(n, share); c is the smallest count whose two-sided p-value is at most alpha."""
     tail, critical = 0, n + 1
     while critical > 0 and 2 * (tail + math.comb(n, critical - 1)) <= alpha * 2**n:
         critical -= 1

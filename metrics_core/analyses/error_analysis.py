@@ -294,7 +294,7 @@ def _segments(evidence: ComparisonInput) -> dict[str, UserGroups]:
 def _in_segment(
     evidence: ComparisonInput, segments: Mapping[str, UserGroups], segment: str
 ) -> Bools:
-    """(users,) True if the user is in the segment, named as `channel=app`."""
+    """Return (users,) True if the user is in the segment, named as `channel=app`."""
     masks = {
         f"{name}={value}": groups.of_user == number
         for name, groups in segments.items()

@@ -44,7 +44,7 @@ class SharedItems:
         return len(self.length_a)
 
     def count(self, depth: Ints) -> Ints:
-        """(users,) X_d: items that both lists hold in their top d, with one depth per user."""
+        """Return (users,) X_d: items that both lists hold in their top d, with one depth per user."""
         is_within = self.depth <= depth[self.user]
         return np.bincount(self.user[is_within], minlength=self.n_users)
 
@@ -202,7 +202,7 @@ class Tables:
             self.connection.execute(top + once)
 
     def has_item(self, item: str, n_users: int) -> Bools:
-        """(users,) True if the user's ground truth, or the top of a list, holds the item."""
+        """Return (users,) True if the user's ground truth, or the top of a list, holds the item."""
         query = _USERS_OF_ITEM.format(**self.ranked, k=self.k)
         numbers = self.connection.execute(query, {"item": item}).fetchnumpy()["number"]
         return np.isin(np.arange(n_users), numbers)

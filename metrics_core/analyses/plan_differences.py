@@ -302,7 +302,7 @@ def from_values(
 
 
 def _clusters(aligned: Aligned, label: str, values: PerUserValues) -> Clusters | None:
-    """Results of `evaluate` know their conventions, frames do not."""
+    """Return the clusters of a label; only results of `evaluate` have conventions that define weights."""
     first = next(iter(values.values()))
     if not isinstance(first, Evaluation):
         return aligned.clusters

@@ -208,7 +208,7 @@ def _compute(
 
 
 def _order(match: ConventionMatch, number: PrintedNumber) -> tuple[bool, bool, int, float]:
-    """Rounded before cut off, presets before others, few changes before many."""
+    """Return the sort key: rounded before cut off, presets before others, few changes before many."""
     distance = abs(match.mean - number.value)
     return match.is_cut, not match.presets, len(match.changes), distance
 

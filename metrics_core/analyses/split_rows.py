@@ -147,7 +147,7 @@ def _unique_rows(rows: ListBatch, excluded: dict[str, int], *, only_first: bool)
 
 
 def _is_duplicate(rows: ListBatch) -> NDArray[np.bool_]:
-    """(rows,) True if the row above has the same user, item and time."""
+    """Return (rows,) True if the row above has the same user, item and time."""
     item, time = rows.column("item"), rows.numbers("time")
     same = rows.above & as_numpy(pc.equal(item[1:], item[:-1])) & (time[1:] == time[:-1])
     return np.append(False, same)

@@ -41,16 +41,20 @@ _IR_MEASURES = {
         "ERR": {"score_dtype": "float64", "round": {"user": 5}},
     },
 }
-_REPLAY = {**_LIBRARY, "ap_denominator": "min_k_relevant"}
-_MS = {**_LIBRARY, "relevance_threshold": None, "user_no_recs": "drop"}
+_REPLAY = {
+    **_LIBRARY,
+    "ap_denominator": "min_k_relevant",
+    "overrides": {name: {"duplicates": "first"} for name in ("P", "R", "Hit")},
+}
+_MS = {
+    **_LIBRARY,
+    "relevance_threshold": None,
+    "user_no_recs": "drop",
+    "overrides": {"nDCG": {"user_no_recs": "zero"}},
+}
 _SPARK = {**_LIBRARY, **_EMPTY_IS_ZERO, "ties": "given"}
 _MINNESOTA = {**_AS_GIVEN, "ap_denominator": "hits"}
-_AMITNESS = {
-    **_AS_GIVEN,
-    "ap_denominator": "relevant",
-    "rr_cutoff": "none",
-    "ideal": "retrieved",
-}
+_AMITNESS = {**_AS_GIVEN, "ap_denominator": "relevant", "rr_cutoff": "none", "ideal": "retrieved"}
 _LENSKIT = {
     **_LIBRARY,
     "precision_denominator": "len",
@@ -207,51 +211,37 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "replay": Preset(
         "RePlay on pandas, polars or Spark frames: equal scores by item, descending.",
-        {
-            **_REPLAY,
-            "ties": "item_desc",
-            "novelty_norm": "log2_users",
-            "overrides": {name: {"duplicates": "first"} for name in ("P", "R", "Hit")},
-        },
+        {**_REPLAY, "ties": "item_desc", "novelty_norm": "log2_users"},
         metrics="P R Hit AP RR nDCG Novelty",
         package="replay-rec 0.22.0",
     ),
     "replay_dict": Preset(
         "RePlay on dictionaries: the order given.",
-        {
-            **_REPLAY,
-            **_EMPTY_IS_ZERO,
-            "ties": "given",
-            "overrides": {name: {"duplicates": "first"} for name in ("P", "R", "Hit")},
-        },
+        {**_REPLAY, **_EMPTY_IS_ZERO, "ties": "given"},
         metrics="P R Hit AP RR nDCG",
         package="replay-rec 0.22.0",
     ),
     "ms_recommenders": Preset(
         "Microsoft recommenders on pandas: every truth row is relevant, nDCG alone counts users without list.",
-        {**_MS, "overrides": {"nDCG": {"user_no_recs": "zero"}}},
+        _MS,
         metrics="P R AP nDCG",
         package="recommenders 1.2.1",
     ),
     "ms_recommenders_map_at_k": Preset(
         "Microsoft recommenders, `map_at_k`: divided by min(k, relevant items).",
-        {
-            **_MS,
-            "ap_denominator": "min_k_relevant",
-            "overrides": {"nDCG": {"user_no_recs": "zero"}},
-        },
+        {**_MS, "ap_denominator": "min_k_relevant"},
         metrics="AP",
         package="recommenders 1.2.1",
     ),
     "ms_recommenders_raw": Preset(
         "Microsoft recommenders, `ndcg_at_k(score_type='raw')`: linear gain.",
-        {**_MS, "gain": "linear", "overrides": {"nDCG": {"user_no_recs": "zero"}}},
+        {**_MS, "gain": "linear"},
         metrics="nDCG",
         package="recommenders 1.2.1",
     ),
     "ms_recommenders_exp": Preset(
         "Microsoft recommenders, `ndcg_at_k(score_type='exp')`: gain 2^grade - 1.",
-        {**_MS, "gain": "exp2", "overrides": {"nDCG": {"user_no_recs": "zero"}}},
+        {**_MS, "gain": "exp2"},
         metrics="nDCG",
         package="recommenders 1.2.1",
     ),

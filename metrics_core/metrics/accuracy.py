@@ -363,7 +363,7 @@ def _any_gain(
 
 
 def _harmonic(last: Ints) -> Floats:
-    """1 + 1/2 + … + 1/i at index i."""
+    """Return 1 + 1/2 + … + 1/i at index i."""
     return np.cumsum(np.concatenate([[0.0], 1.0 / np.arange(1, int(last.max(initial=0)) + 1)]))
 
 

@@ -260,7 +260,7 @@ def judged_only(lists: Judged) -> Judged:
 
 
 def _closed_up(user: Ints, tied: Ints, rank: Ints) -> Ints:
-    """(hits, 2) first and last of the closed-up ranks that items of equal scores share."""
+    """Return (hits, 2) first and last of the closed-up ranks that items of equal scores share."""
     starts = np.flatnonzero(differs_from_previous(user) | differs_from_previous(tied[:, 0]))
     size = np.diff(np.append(starts, len(rank)))
     first = np.repeat(rank[starts], size)
@@ -283,7 +283,7 @@ def _judged_items(lists: Judged, k: int | None) -> _Items:
 
 
 def _average_rank(items: _Items) -> Floats:
-    """(items,) rank by grade within the user, best first; equal grades share the average."""
+    """Return (items,) rank by grade within the user, best first; equal grades share the average."""
     order = np.lexsort((-items.grade, items.user))
     user, grade = items.user[order], items.grade[order]
     starts = np.flatnonzero(differs_from_previous(user) | differs_from_previous(grade))
@@ -322,7 +322,7 @@ def _counted(lists: Judged, truth: Bools) -> Ints:
 
 
 def _before_user(running: Ints, user: Ints) -> Ints:
-    """(rows,) the running count where the row's user begins."""
+    """Return (rows,) the running count where the row's user begins."""
     starts = np.flatnonzero(differs_from_previous(user))
     return np.repeat(running[starts], np.diff(np.append(starts, len(user))))
 

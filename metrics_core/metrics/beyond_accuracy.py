@@ -186,7 +186,7 @@ def popularity_correlation(listed: Listed, k: int | None) -> Floats:
 
 
 def _twice_mean_position(user: Ints, value: Ints, n_users: int) -> Ints:
-    """(rows,) first + last position of the rows with an equal value, for rows sorted by user and value."""
+    """Return (rows,) first + last position of the rows with an equal value, for rows sorted by user and value."""
     position = position_in_user(user, n_users)
     starts = np.flatnonzero(differs_from_previous(user) | differs_from_previous(value))
     size = np.diff(np.append(starts, len(user)))
@@ -194,7 +194,7 @@ def _twice_mean_position(user: Ints, value: Ints, n_users: int) -> Ints:
 
 
 def _rise_over_popularity(listed: Listed) -> Floats:
-    """(rows,) max(p - pu, 0) of each listed item; NaN if the catalogue is empty."""
+    """Return (rows,) max(p - pu, 0) of each listed item; NaN if the catalogue is empty."""
     items, n = listed.items, np.count_nonzero(listed.items.in_catalogue)
     if n == 0:
         return np.full(len(listed.row_item), np.nan)
@@ -204,7 +204,7 @@ def _rise_over_popularity(listed: Listed) -> Floats:
 
 
 def _distance_to_history(listed: Listed) -> Floats:
-    """(rows,) 1 - mean cosine similarity to the user's history; NaN without history or features."""
+    """Return (rows,) 1 - mean cosine similarity to the user's history; NaN without history or features."""
     if listed.items.features is None:
         return np.full(len(listed.row_item), np.nan)
     similarity = np.zeros(len(listed.row_item))
@@ -216,7 +216,10 @@ def _distance_to_history(listed: Listed) -> Floats:
 
 
 def _cosine_similarity_of_pairs(listed: Listed, k: int | None) -> Floats:
-    """(users,) sum over the pairs of the top k: |sum of directions|^2 holds each pair twice and each item once."""
+    """Return (users,) the sum over the pairs of the top k.
+
+    |sum of directions|^2 holds each pair twice and each item once.
+    """
     user, item = _top(listed, k)
     squared = np.zeros(listed.n_users)
     for feature in listed.items.directions:
@@ -226,7 +229,7 @@ def _cosine_similarity_of_pairs(listed: Listed, k: int | None) -> Floats:
 
 
 def _category_distances_of_pairs(listed: Listed, k: int | None, distance: str) -> UserSums:
-    """Sums over the pairs of the top k: first those one rank apart, then two, …"""
+    """Return sums over the pairs of the top k: first those one rank apart, then two, …"""
     user, item = _top(listed, k)
     categories = listed.items.category_bits[:, item]
     longest = int(listed.length(k).max(initial=0))
@@ -243,11 +246,11 @@ def _category_distances_of_pairs(listed: Listed, k: int | None, distance: str) -
 
 
 def _count_bits(bytes_: NDArray[np.uint8]) -> Floats:
-    """(rows,) number of ones in each column."""
+    """Return (rows,) number of ones in each column."""
     return _ONES[bytes_].sum(axis=0, dtype=np.float64)
 
 
 def _top(listed: Listed, k: int | None) -> tuple[Ints, Ints]:
-    """(rows of the top k,) user and item."""
+    """Return (rows of the top k,) user and item."""
     top = listed.within(k)
     return listed.row_user[top], listed.row_item[top]

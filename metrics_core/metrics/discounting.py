@@ -26,7 +26,7 @@ def _log(x: Any, base: float) -> Any:
 
 
 def discounts(discount: Mapping[str, float], depth: int) -> Floats:
-    """(depth + 1,) weight of rank i at index i; index 0 is unused and 0."""
+    """Return (depth + 1,) weight of rank i at index i; index 0 is unused and 0."""
     ((form, number),) = discount.items()
     return _weights(form, float(number), 1 << depth.bit_length())[: depth + 1].copy()
 
@@ -38,7 +38,7 @@ def _weights(form: str, number: float, depth: int) -> Floats:
 
 
 def gains(grade: Floats, gain: str | Mapping[str, Any], threshold: float | None) -> Floats:
-    """(rows,) gains of relevant grades.
+    """Return (rows,) gains of relevant grades.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def ideal_dcg(
     ideal: str,
     relevance_threshold: float | None,
 ) -> Floats:
-    """(users,) DCG of the best order of the items that `ideal` names."""
+    """Return (users,) DCG of the best order of the items that `ideal` names."""
     if ideal == "full_k":
         return _full_ideal_dcg(lists, k, gain, discount)
     try:
@@ -103,7 +103,7 @@ def ideal_order(
     ideal: str,
     relevance_threshold: float | None,
 ) -> tuple[Floats, Floats]:
-    """Gains and weights of the ideal list of the only user, best first: their products add up to `ideal_dcg`."""
+    """Return gains and weights of the ideal list of the only user, best first: their products add up to `ideal_dcg`."""
     depth = int(lists.cutoff(k)[0])
     if ideal == "full_k":
         return np.ones(depth), discounts(discount, depth)[1:]
@@ -122,7 +122,7 @@ def _best_first(
     ideal: str,
     relevance_threshold: float | None,
 ) -> tuple[Ints, Ints, Floats]:
-    """User, rank and gain of the rows of the ideal lists, not cut yet."""
+    """Return user, rank and gain of the rows of the ideal lists, not cut yet."""
     if ideal == "truth_given_order_at_k":
         return _in_given_order(lists, gains(lists.truth_grade, gain, relevance_threshold))
     from_truth = ideal.startswith("truth")

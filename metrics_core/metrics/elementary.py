@@ -22,19 +22,19 @@ _POWERS_OF_2 = np.ldexp(1.0, np.arange(1024))
 
 
 def ln(x: Any) -> Floats:
-    """(…,) the natural logarithm of numbers above 0."""
+    """Return (…,) the natural logarithm of numbers above 0."""
     exponent, of_mantissa = _split(x)
     return exponent * _LN2_HIGH + (of_mantissa + exponent * _LN2_LOW)
 
 
 def log2(x: Any) -> Floats:
-    """(…,) the logarithm to base 2 of numbers above 0; exact at powers of two."""
+    """Return (…,) the logarithm to base 2 of numbers above 0; exact at powers of two."""
     exponent, of_mantissa = _split(x)
     return exponent + of_mantissa / _LN2
 
 
 def exp2(x: Any) -> Floats:
-    """(…,) 2^x = 2^n e^(f ln 2), n whole, -1/2 <= f <= 1/2; exact where x is whole."""
+    """Return (…,) 2^x = 2^n e^(f ln 2), n whole, -1/2 <= f <= 1/2; exact where x is whole."""
     x = np.asarray(x, dtype=np.float64)
     if x.min(initial=0.0) >= 0.0 and x.max(initial=0.0) < len(_POWERS_OF_2):
         index = x.astype(np.intp)
@@ -49,14 +49,14 @@ def exp2(x: Any) -> Floats:
 
 
 def powers(base: float, count: int) -> Floats:
-    """(count,) 1, base, base^2 …, each the product of the one before and base."""
+    """Return (count,) 1, base, base^2 …, each the product of the one before and base."""
     factors = np.full(count, base)
     factors[:1] = 1.0
     return np.cumprod(factors)
 
 
 def _split(x: Any) -> tuple[Floats, Floats]:
-    """Exponent e and ln m of x = m 2^e; ln m = 2 atanh((m - 1) / (m + 1))."""
+    """Return exponent e and ln m of x = m 2^e; ln m = 2 atanh((m - 1) / (m + 1))."""
     mantissa, exponent = np.frexp(np.asarray(x, dtype=np.float64))
     small = mantissa < _LOWEST
     m = np.where(small, 2.0 * mantissa, mantissa)

@@ -42,7 +42,7 @@ class _Ranks:
 
 
 def average_precision_sum(lists: Judged, k: int | None) -> Floats:
-    """(users,) expected sum of P@i over the ranks i <= k that hit.
+    """Return (users,) expected sum of P@i over the ranks i <= k that hit.
 
     Position j of a group of m items with r hits holds a hit with chance r/m; given that, (j - 1)(r - 1)/(m - 1)
     of the group's other hits are to be expected above it.
@@ -54,19 +54,19 @@ def average_precision_sum(lists: Judged, k: int | None) -> Floats:
 
 
 def reciprocal_rank(lists: Judged, k: int | None) -> Floats:
-    """(users,) expected 1 / rank of the first hit in the top k."""
+    """Return (users,) expected 1 / rank of the first hit in the top k."""
     ranks = _ranks(lists)
     return _within(ranks, _chance_of_first_hit(ranks) / ranks.rank, k, lists.n_users)
 
 
 def any_hit(lists: Judged, k: int | None) -> Floats:
-    """(users,) chance that the top k holds a hit."""
+    """Return (users,) chance that the top k holds a hit."""
     ranks = _ranks(lists)
     return np.minimum(_within(ranks, _chance_of_first_hit(ranks), k, lists.n_users), 1.0)
 
 
 def _chance_of_first_hit(ranks: _Ranks) -> Floats:
-    """(rows,) chance that the user's first hit has this rank: none on the ranks above, one on this."""
+    """Return (rows,) chance that the user's first hit has this rank: none on the ranks above, one on this."""
     hit_chance = ranks.hits / (ranks.size - ranks.position + 1)
     none_above = product_before(1.0 - np.minimum(hit_chance, 1.0), ranks.position)
     return np.where(ranks.before == 0, np.minimum(hit_chance, 1.0) * none_above, 0.0)

@@ -76,7 +76,7 @@ def attention_steps(one: OneUser) -> Steps:
 def attention_shares(
     listed: Listed, k: int | None, discount: Mapping[str, float]
 ) -> Iterator[Floats]:
-    """(users,) for each group, and for items without one: its share of the attention to the items of the top k."""
+    """Yield (users,) the share of the attention to the top k, of each group and of the items without one."""
     weight = discounts(discount, int(listed.row_rank.max(initial=0)))[listed.row_rank]
     total = listed.total(weight, k)
     group = _group_of(listed.items)[listed.row_item]
@@ -85,7 +85,7 @@ def attention_shares(
 
 
 def target_shares(listed: Listed, fairness_target: str) -> Iterator[Floats]:
-    """(users,) for each group, and for items without one: the share that it should have."""
+    """Yield (users,) the target share of each group, and of the items without one."""
     n_groups, users = len(listed.items.groups), listed.n_users
     if fairness_target == "relevant":
         group = _group_of(listed.items)[listed.relevant_item]
@@ -102,7 +102,7 @@ def target_shares(listed: Listed, fairness_target: str) -> Iterator[Floats]:
 
 
 def group_sizes(items: Items) -> Ints:
-    """(groups + 1,) items of the catalogue in each group, and without one."""
+    """Return (groups + 1,) items of the catalogue in each group, and without one."""
     return np.bincount(_group_of(items)[items.in_catalogue], minlength=len(items.groups) + 1)
 
 
@@ -179,7 +179,7 @@ def _sum_over_groups(
     discount: Mapping[str, float],
     term: Callable[[Floats, Floats], Floats],
 ) -> Floats:
-    """(users,) sum over the groups of a term of the share of attention and of that in ideal lists."""
+    """Return (users,) sum over the groups of a term of the share of attention and of that in ideal lists."""
     if listed.items.group is None:
         return np.full(listed.n_users, np.nan)
     total = np.zeros(listed.n_users)
@@ -191,7 +191,7 @@ def _sum_over_groups(
 def exposure_shares(
     listed: Listed, k: int | None, discount: Mapping[str, float]
 ) -> Iterator[tuple[Floats, Floats]]:
-    """(users,) for each group, and for items without one: its share of the attention that a top k can give, and in ideal lists.
+    """Yield (users,) the share of the attention that a top k can give, and in ideal lists, of each group and of other items.
 
     NaN without a list, and without a relevant item in the catalogue.
     """
@@ -221,7 +221,7 @@ def _group_names(listed: Listed) -> tuple[str, ...]:
 
 
 def _groups_in_top(listed: Listed, k: int | None) -> Ints:
-    """(rows of the top k,) number of each item's group."""
+    """Return (rows of the top k,) number of each item's group."""
     return _group_of(listed.items)[listed.row_item[listed.within(k)]]
 
 

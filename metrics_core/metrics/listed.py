@@ -57,8 +57,8 @@ class Items:
     def directions(self) -> list[Floats]:
         """(items,) for each feature: the features scaled to length 1; an item without features stays 0."""
         features = _near_one(self._by_feature())
-        length = np.sqrt(_added_up([feature * feature for feature in features]))
-        return _divided(features, length)
+        length = np.sqrt(_sum_of_features([feature * feature for feature in features]))
+        return _scaled_features(features, length)
 
     @cached_property
     def category_shares(self) -> list[Floats]:
@@ -67,7 +67,7 @@ class Items:
             msg = "calibration needs categories: features of 0 and 1, or at least none below 0"
             raise ValueError(msg)
         features = self._by_feature()
-        return _divided(features, _added_up(features))
+        return _scaled_features(features, _sum_of_features(features))
 
     @cached_property
     def category_bits(self) -> NDArray[np.uint8]:
@@ -89,7 +89,7 @@ class Items:
         return self.features
 
     def long_tail(self, head: float) -> Bools:
-        """(items,) True for all but the fewest most popular items that together hold the share `head` of the interactions."""
+        """Return (items,) False for the fewest most popular items with the share `head` of the interactions, else True."""
         popular_first = np.argsort(-self.users, kind="stable")
         users = self.users[popular_first]
         held_before = (np.cumsum(users) - users) / max(self.n_interactions, 1)
@@ -123,29 +123,29 @@ class Listed:
     relevant_item: Ints = field(default_factory=_no_rows)
 
     def within(self, k: int | None) -> Bools:
-        """(rows,) True if the item is in the top k."""
+        """Return (rows,) True if the item is in the top k."""
         return np.ones(len(self.row_rank), dtype=bool) if k is None else self.row_rank <= k
 
     def length(self, k: int | None) -> Ints:
-        """(users,) items in the list, at most k."""
+        """Return (users,) items in the list, at most k."""
         return self.n_listed if k is None else np.minimum(self.n_listed, k)
 
     def total(self, values: Floats, k: int | None) -> Floats:
-        """(users,) sum of a value per listed item over the top k, added in rank order."""
+        """Return (users,) sum of a value per listed item over the top k, added in rank order."""
         top = self.within(k)
         return per_user(self.row_user[top], values[top], self.n_users)
 
     def sums(self, values: Floats, k: int | None) -> UserSums:
-        """Exact sums of a value per listed item over the top k."""
+        """Return exact sums of a value per listed item over the top k."""
         top = self.within(k)
         return UserSums.from_values(self.row_user[top], values[top], self.n_users)
 
     def mean(self, values: Floats, k: int | None) -> Floats:
-        """(users,) mean of a value per listed item over the top k, rounded once; NaN without list."""
+        """Return (users,) mean of a value per listed item over the top k, rounded once; NaN without list."""
         return self.sums(values, k).mean(self.length(k))
 
     def history_total(self, values: Floats) -> Floats:
-        """(users,) sum of a value per item of the history."""
+        """Return (users,) sum of a value per item of the history."""
         return per_user(self.history_user, values, self.n_users)
 
     @cached_property
@@ -163,20 +163,20 @@ class Listed:
 
 
 def _near_one(features: list[Floats]) -> list[Floats]:
-    """Each item's features times a power of two, the largest between 1/2 and 1, so that squares are neither 0 nor infinite."""
+    """Return each item's features times a power of two, the largest between 1/2 and 1: no square is 0 or infinite."""
     largest = np.max(np.abs(features), axis=0, initial=0.0)
     exponent = np.frexp(largest)[1]
     return [np.ldexp(feature, -exponent) for feature in features]
 
 
-def _added_up(features: list[Floats]) -> Floats:
-    """(items,) sum of the features, one after the other, so that no processor adds in another order."""
+def _sum_of_features(features: list[Floats]) -> Floats:
+    """Return (items,) sum of the features, one after the other, so that no processor adds in another order."""
     total = np.zeros_like(features[0])
     for feature in features:
         total += feature
     return total
 
 
-def _divided(features: list[Floats], whole: Floats) -> list[Floats]:
-    """Each feature / whole; 0 where whole is 0."""
+def _scaled_features(features: list[Floats], whole: Floats) -> list[Floats]:
+    """Return each feature / whole; 0 where whole is 0."""
     return [np.divide(f, whole, out=np.zeros_like(f), where=whole > 0) for f in features]

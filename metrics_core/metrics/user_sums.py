@@ -82,16 +82,16 @@ class UserSums:
             self.parts.append(added)
 
     def total(self) -> Floats:
-        """(users,) the sums, each rounded once."""
+        """Return (users,) the sums, each rounded once."""
         return self.mean(np.ones(self.n_users))
 
     def mean(self, n: Any) -> Floats:
-        """(users,) each sum / n, rounded once; NaN where n is 0."""
+        """Return (users,) each sum / n, rounded once; NaN where n is 0."""
         return mean_of(self.parts or [np.zeros(self.n_users)], n)
 
 
 def mean_of(parts: Sequence[Floats], n: Any) -> Floats:
-    """(users,) (sum of the parts) / n for whole n, rounded once; NaN where n is 0.
+    """Return (users,) (sum of the parts) / n for whole n, rounded once; NaN where n is 0.
 
     The mean of n equal numbers is that number. A quotient, and the quotient of its remainder, decide nearly every
     rounding; the few that are too near to the middle of two float64 are decided by fractions.

@@ -225,7 +225,7 @@ class Clusters:
 
 @lru_cache(maxsize=2)  # successive columns are mostly of the same users
 def _effective_users(denominator_bytes: bytes, squares_bytes: bytes) -> float:
-    """See `RatioEstimate.effective_users`."""
+    """Return `RatioEstimate.effective_users` for arrays of float64 as bytes, which can be cached."""
     denominator, squares = np.frombuffer(denominator_bytes), np.frombuffer(squares_bytes)
     order = np.lexsort((squares, denominator))  # any order of users gives the same bits
     n, b, q = len(order), denominator[order], squares[order]

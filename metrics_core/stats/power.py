@@ -177,7 +177,7 @@ def _deviates(points: int) -> tuple[Floats, Floats]:
 
 
 def _half(parts: list[Floats], counts: tuple[int, int], alpha: float) -> Floats:
-    """Half the width of the interval: each part of the variance with the t of its own degrees of freedom."""
+    """Return half the width of the interval: each part of the variance with the t of its own degrees of freedom."""
     from scipy.special import stdtrit
 
     reached = [float(stdtrit(count - 1, 1 - alpha / 2)) for count in counts]
