@@ -191,8 +191,8 @@ def cumulated_gain(
 
 def cumulated_gain_steps(one: OneUser) -> Steps:
     """Return the steps of CG."""
-    earned = _earned(one, one.conventions.gain)
-    terms = dict(zip(one.ranks, map(format_number, earned), strict=True))
+    hit_gains = _gains_in_top(one, one.conventions.gain)
+    terms = dict(zip(one.ranks, map(format_number, hit_gains), strict=True))
     return Steps(terms, (f"CG = {format_sum(list(terms.values()))}",))
 
 
@@ -210,8 +210,8 @@ def dcg(
     ----------
     Järvelin & Kekäläinen (2002), TOIS 20(4), 422-446.  doi:10.1145/582415.582418
     """
-    earned = lists.weighed(gains(lists.hit_grade, gain, relevance_threshold))
-    return lists.discounted(earned, lambda depth: discounts(discount, depth), k)
+    hit_gains = lists.weighed(gains(lists.hit_grade, gain, relevance_threshold))
+    return lists.discounted(hit_gains, lambda depth: discounts(discount, depth), k)
 
 
 def dcg_steps(one: OneUser) -> Steps:
@@ -236,19 +236,23 @@ def ndcg(
     Järvelin & Kekäläinen (2002), TOIS 20(4), 422-446.  doi:10.1145/582415.582418
     Burges et al. (2005), ICML, 89-96.  doi:10.1145/1102351.1102363  (gain exp2, discount log 2)
     """
-    earning = {"gain": gain, "relevance_threshold": relevance_threshold}
-    reached = lists.once(dcg, k, discount=discount, **earning)
-    best = lists.once(ideal_dcg, k, discount=discount, ideal=ideal, **earning)
-    positive = ideal in {"truth_at_k", "truth"}  # 0 only where there is no gain
-    any_gain = best > 0 if positive else lists.once(_any_gain, **earning)
-    return np.where(any_gain, ratio_or_zero(reached, best), np.nan)
+    threshold = relevance_threshold
+    dcg_at_k = lists.once(dcg, k, gain=gain, discount=discount, relevance_threshold=threshold)
+    ideal_at_k = lists.once(
+        ideal_dcg, k, gain=gain, discount=discount, ideal=ideal, relevance_threshold=threshold
+    )
+    if ideal in {"truth_at_k", "truth"}:  # 0 only where there is no gain
+        any_gain = ideal_at_k > 0
+    else:
+        any_gain = lists.once(_any_gain, gain=gain, relevance_threshold=threshold)
+    return np.where(any_gain, ratio_or_zero(dcg_at_k, ideal_at_k), np.nan)
 
 
 def ndcg_steps(one: OneUser) -> Steps:
     """Return the steps of nDCG."""
     conventions = one.conventions
     terms, total = _discounted(one, conventions.gain, conventions.discount)
-    earned, weight = ideal_order(
+    ideal_gains, weights = ideal_order(
         one.lists,
         one.k,
         gain=conventions.gain,
@@ -256,15 +260,14 @@ def ndcg_steps(one: OneUser) -> Steps:
         ideal=conventions.ideal,
         relevance_threshold=conventions.relevance_threshold,
     )
-    best = float(np.sum(earned * weight))
-    written = format_sum(
-        [f"{format_number(g)} × {format_number(w)}" for g, w in zip(earned, weight, strict=True)]
-    )
+    best = float(np.sum(ideal_gains * weights))
+    pairs = zip(ideal_gains, weights, strict=True)
+    ideal_sum = format_sum([f"{format_number(g)} × {format_number(w)}" for g, w in pairs])
     return Steps(
         terms,
         (
             f"DCG = {total}",
-            f"ideal DCG = {written} = {format_number(best)}  ({conventions.ideal})",
+            f"ideal DCG = {ideal_sum} = {format_number(best)}  ({conventions.ideal})",
             f"nDCG = {total.rpartition('= ')[2]} / {format_number(best)}"
             if best
             else "nothing to gain",
@@ -299,8 +302,8 @@ def rank_biased_precision(
     ----------
     Moffat & Zobel (2008), TOIS 27(1), 2.  doi:10.1145/1416950.1416952
     """
-    earned = lists.weighed(gains(lists.hit_grade, rbp_gain, None))
-    total = lists.discounted(earned, lambda depth: discounts({"geometric": p}, depth), k)
+    hit_gains = lists.weighed(gains(lists.hit_grade, rbp_gain, None))
+    total = lists.discounted(hit_gains, lambda depth: discounts({"geometric": p}, depth), k)
     if rbp_norm == "one_minus_p":
         return (1.0 - p) * total
     if rbp_norm == "none":
@@ -358,8 +361,8 @@ def _any_gain(
     lists: Judged, *, gain: str | Mapping[str, Any], relevance_threshold: float | None
 ) -> Bools:
     """Return (users,) True if any item of the ground truth has a gain."""
-    earned = gains(lists.truth_grade, gain, relevance_threshold)
-    return np.bincount(lists.truth_user[earned > 0], minlength=lists.n_users) > 0
+    truth_gains = gains(lists.truth_grade, gain, relevance_threshold)
+    return np.bincount(lists.truth_user[truth_gains > 0], minlength=lists.n_users) > 0
 
 
 def _harmonic(last: Ints) -> Floats:
@@ -378,22 +381,21 @@ def _ratio(one: OneUser, name: str, divisor: float, denominator: str) -> Steps:
 def _discounted(
     one: OneUser, gain: Any, discount: Mapping[str, float]
 ) -> tuple[dict[int, str], str]:
-    earned = _earned(one, gain)
-    weight = discounts(discount, max(one.ranks, default=0))[one.ranks]
+    """Return the text of each term of a discounted sum, by rank, and that of the sum."""
+    hit_gains = _gains_in_top(one, gain)
+    weights = discounts(discount, max(one.ranks, default=0))[one.ranks]
     terms = {
         rank: f"{format_number(g)} × {format_number(w)} = {format_number(g * w)}"
-        for rank, g, w in zip(one.ranks, earned, weight, strict=True)
+        for rank, g, w in zip(one.ranks, hit_gains, weights, strict=True)
     }
-    added: Floats = earned * weight
     if not terms:
         return terms, "0"
-    return (
-        terms,
-        f"{format_sum([format_number(term) for term in added])} = {format_number(float(np.sum(added)))}",
-    )
+    products: Floats = hit_gains * weights
+    total = format_number(float(np.sum(products)))
+    return terms, f"{format_sum(list(map(format_number, products)))} = {total}"
 
 
-def _earned(one: OneUser, gain: Any) -> Floats:
+def _gains_in_top(one: OneUser, gain: Any) -> Floats:
     """Return the gains of the hits in the top k, times their weights."""
-    earned = gains(one.lists.hit_grade, gain, one.conventions.relevance_threshold)
-    return one.lists.weighed(earned)[one.lists.within(one.k)]
+    hit_gains = gains(one.lists.hit_grade, gain, one.conventions.relevance_threshold)
+    return one.lists.weighed(hit_gains)[one.lists.within(one.k)]

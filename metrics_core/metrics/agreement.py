@@ -162,9 +162,9 @@ def half_life_utility(
     if hlu_norm == "none":
         return utility
     best_first = discounts(weight, int(relevant.truth_rank.max(initial=0)))[relevant.truth_rank]
-    earned = np.maximum(relevant.truth_grade - hlu_neutral, 0.0)
+    utilities = np.maximum(relevant.truth_grade - hlu_neutral, 0.0)
     return ratio_or_nan(
-        utility, per_user(relevant.truth_user, earned * best_first, relevant.n_users)
+        utility, per_user(relevant.truth_user, utilities * best_first, relevant.n_users)
     )
 
 
@@ -173,13 +173,13 @@ def half_life_utility_steps(one: OneUser) -> Steps:
     halflife, neutral = one.parameters["halflife"], one.conventions.hlu_neutral
     top = one.lists.within(one.k) & one.lists.hit_first
     ranks = one.lists.hit_rank[top].tolist()
-    worth = np.maximum(one.lists.hit_grade[top] - neutral, 0.0)
+    utilities = np.maximum(one.lists.hit_grade[top] - neutral, 0.0)
     weight = discounts({"halflife": halflife}, max(ranks, default=0))[ranks]
     terms = {
         rank: f"{format_number(w)} × {format_number(d)} = {format_number(w * d)}"
-        for rank, w, d in zip(ranks, worth, weight, strict=True)
+        for rank, w, d in zip(ranks, utilities, weight, strict=True)
     }
-    utility = float(np.sum(worth * weight))
+    utility = float(np.sum(utilities * weight))
     if one.conventions.hlu_norm == "none":
         return Steps(terms, (f"HLU = {format_number(utility)}",))
     ideal = np.maximum(one.lists.truth_grade - neutral, 0.0)

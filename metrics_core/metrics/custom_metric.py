@@ -102,13 +102,13 @@ def metric(
         If the function or an argument is invalid; all problems at once.
     """
 
-    def decorated(function: Function) -> Function:
+    def register(function: Function) -> Function:
         problems = list(_problems(function, low=low, high=high, columns=columns, source=source))
         if problems:
             raise InputError(problems)
         registered = Metric(
             function.__name__,
-            _checked(function, float(low), float(high)),
+            _with_checks(function, float(low), float(high)),
             source or "your own",
             low=float(low),
             high=float(high),
@@ -120,7 +120,7 @@ def metric(
         _registry.metrics[registered.name] = OwnMetric(registered, origin, _digest_of(function))
         return function
 
-    return decorated
+    return register
 
 
 def set_metric_file(file: Path | None) -> None:
@@ -189,12 +189,12 @@ def _find(name: str) -> OwnMetric | None:
 
 def _install(entry: EntryPoint) -> None:
     """Load a metric of a package; its origin is the package in its version."""
-    where = f"entry point {entry.name} of {GROUP}"
-    with _refusing(lambda _: where):
+    location = f"entry point {entry.name} of {GROUP}"
+    with _as_input_error(lambda _: location):
         entry.load()
     if entry.name not in _registry.metrics:
         fix = f"its package must name a function that is decorated: `@concord.metric()`, and is called {entry.name}"
-        raise refuse(where, f"{entry.value} is no metric", fix)
+        raise refuse(location, f"{entry.value} is no metric", fix)
     package = "" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
     _registry.metrics[entry.name] = replace(
         _registry.metrics[entry.name], origin=package, digest=_digest(package.encode())
@@ -226,12 +226,12 @@ def _run(file: Path, digest: str) -> ModuleType:
     module = module_from_spec(spec)
     sys.modules[name] = module
 
-    def where(error: BaseException) -> str:
+    def locate(error: BaseException) -> str:
         line = _line(error, str(file)) or getattr(error, "lineno", None)
         return str(file) if line is None else f"{file}: line {line}"
 
     try:
-        with _refusing(where):
+        with _as_input_error(locate):
             spec.loader.exec_module(module)
     finally:
         del sys.modules[name]
@@ -239,8 +239,8 @@ def _run(file: Path, digest: str) -> ModuleType:
 
 
 @contextmanager
-def _refusing(where: Callable[[BaseException], str]) -> Iterator[None]:
-    """Refuse what user code raises while it is imported, exits included; Ctrl-C passes."""
+def _as_input_error(locate: Callable[[BaseException], str]) -> Iterator[None]:
+    """Raise an InputError for errors and exits of user code that is imported; a KeyboardInterrupt stays."""
     try:
         with np.errstate():  # which it may set
             yield
@@ -248,45 +248,45 @@ def _refusing(where: Callable[[BaseException], str]) -> Iterator[None]:
         raise
     except BaseException as error:
         fix = "correct it; `python` runs it alone"
-        raise refuse(where(error), f"raises {_error_text(error)}", fix) from error
+        raise refuse(locate(error), f"raises {_error_text(error)}", fix) from error
 
 
 def _problems(
     function: Function, *, low: Any, high: Any, columns: Any, source: Any
 ) -> Iterator[Problem]:
     name = getattr(function, "__name__", repr(function))
-    where = f"metric {name}"
+    location = f"metric {name}"
     if not inspect.isfunction(inspect.unwrap(function)):
         yield Problem(
-            where, "is not a function", "write `def revenue(lists, k):` below the decorator"
+            location, "is not a function", "write `def revenue(lists, k):` below the decorator"
         )
         return
     if not _NAME.fullmatch(name):
         fix = "give the function a name of letters and digits, at most 50, as in `def revenue`: labels are written `revenue@10`"
-        yield Problem(where, "is not a valid name of a metric", fix)
+        yield Problem(location, "is not a valid name of a metric", fix)
     elif same := next((known for known in METRIC if known.casefold() == name.casefold()), None):
-        yield Problem(where, f"{same} is in the catalogue", "give the function another name")
+        yield Problem(location, f"{same} is in the catalogue", "give the function another name")
     if not (inspect.getdoc(function) or "").strip():
         fix = 'write its formula as the first line: """revenue@k = sum of the prices of the hits in the top k."""'
-        yield Problem(where, "has no docstring", fix)
+        yield Problem(location, "has no docstring", fix)
     numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in (low, high))
     if not numbers or not low < high:
-        yield Problem(where, f"its range is {low!r} to {high!r}", "name two numbers, low < high; float('inf') is one")  # fmt: skip
+        yield Problem(location, f"its range is {low!r} to {high!r}", "name two numbers, low < high; float('inf') is one")  # fmt: skip
     if isinstance(columns, str) or not all(
         isinstance(c, str) and _COLUMN.fullmatch(c) for c in columns
     ):
         fix = "name a list of columns, as in columns=['price']: letters, digits and _"
-        yield Problem(where, f"reads the columns {columns!r}", fix)
+        yield Problem(location, f"reads the columns {columns!r}", fix)
     if not isinstance(source, str):
-        yield Problem(where, f"its source is {source!r}", "write a text")
-    yield from _signature_problems(function, where)
+        yield Problem(location, f"its source is {source!r}", "write a text")
+    yield from _signature_problems(function, location)
 
 
-def _signature_problems(function: Function, where: str) -> Iterator[Problem]:
+def _signature_problems(function: Function, location: str) -> Iterator[Problem]:
     parameters = list(inspect.signature(function).parameters.values())
     plain = [p for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
     if [p.name for p in plain] != ["lists", "k"]:
-        yield Problem(where, f"takes ({', '.join(p.name for p in plain)})", "let it take (lists, k), then `*` and conventions")  # fmt: skip
+        yield Problem(location, f"takes ({', '.join(p.name for p in plain)})", "let it take (lists, k), then `*` and conventions")  # fmt: skip
     for other in (p for p in parameters if p not in plain):
         if (
             other.kind is not other.KEYWORD_ONLY
@@ -294,12 +294,12 @@ def _signature_problems(function: Function, where: str) -> Iterator[Problem]:
             or CONVENTION[other.name].describes_data
         ):
             fix = "keyword-only arguments are conventions, such as `gain`: docs/reference/conventions.md"
-            yield Problem(where, f"{str(other)!r} is no convention", fix)
+            yield Problem(location, f"{str(other)!r} is no convention", fix)
         elif other.default is not other.empty:
-            yield Problem(where, f"{other.name} has a default", "leave it out: conventions are pinned")  # fmt: skip
+            yield Problem(location, f"{other.name} has a default", "leave it out: conventions are pinned")  # fmt: skip
 
 
-def _checked(function: Function, low: float, high: float) -> Callable[..., Floats]:
+def _with_checks(function: Function, low: float, high: float) -> Callable[..., Floats]:
     """Return the function on copies of the lists; invalid values raise an InputError."""
     code = inspect.unwrap(function).__code__
     file = _shown_path(code.co_filename)
@@ -316,8 +316,8 @@ def _checked(function: Function, low: float, high: float) -> Callable[..., Float
             raise
         except BaseException as error:
             line = _line(error, code.co_filename)
-            where = f", line {line}" if line else ""
-            raise refused(f"raises {_error_text(error)}{where}", _fix(error)) from error
+            at_line = f", line {line}" if line else ""
+            raise refused(f"raises {_error_text(error)}{at_line}", _fix(error)) from error
         if result.dtype.kind not in "biuf":
             fix = "return float64, NaN where undefined"
             raise refused(f"gives values of type {result.dtype}", fix)

@@ -59,14 +59,14 @@ def gains(grade: Floats, gain: str | Mapping[str, Any], threshold: float | None)
 
 
 def _mapped_gains(grade: Floats, table: Mapping[float, float]) -> Floats:
-    earned = np.full(len(grade), np.nan)
+    mapped = np.full(len(grade), np.nan)
     for known, gain in table.items():
-        earned[grade == known] = gain
-    missing = sorted({float(g) for g in grade[np.isnan(earned)]})
+        mapped[grade == known] = gain
+    missing = sorted({float(g) for g in grade[np.isnan(mapped)]})
     if missing:
         problem = "gain map has no gain for the relevant grade(s) {grades}; add them to conventions.gain.map"
         raise ScoringError(Refusal(problem, (0,), grades=tuple(missing)))
-    return earned
+    return mapped
 
 
 def ideal_dcg(
@@ -82,13 +82,13 @@ def ideal_dcg(
     if ideal == "full_k":
         return _full_ideal_dcg(lists, k, gain, discount)
     try:
-        user, rank, earned = _best_first(lists, k, gain, ideal, relevance_threshold)
+        user, rank, row_gains = _best_first(lists, k, gain, ideal, relevance_threshold)
     except ScoringError as error:  # after the gains of the list itself
         raise error.inside(1) from None
     weight = discounts(discount, int(rank.max(initial=0)))
     if k is not None and ideal != "truth":
         weight[k + 1 :] = 0.0  # adds nothing, and is cheaper than leaving rows out
-    contribution = earned * weight[rank]
+    contribution = row_gains * weight[rank]
     if ideal == "truth_at_min_k_len":
         contribution[rank > lists.n_listed[user]] = 0.0
     return per_user(user, contribution, lists.n_users)
@@ -107,12 +107,12 @@ def ideal_order(
     depth = int(lists.cutoff(k)[0])
     if ideal == "full_k":
         return np.ones(depth), discounts(discount, depth)[1:]
-    _, rank, earned = _best_first(lists, k, gain, ideal, relevance_threshold)
+    _, rank, row_gains = _best_first(lists, k, gain, ideal, relevance_threshold)
     if ideal == "truth_at_min_k_len":
         depth = int(lists.length(k)[0])
     elif k is None or ideal == "truth":
         depth = len(rank)
-    return earned[:depth], discounts(discount, len(rank))[rank][:depth]
+    return row_gains[:depth], discounts(discount, len(rank))[rank][:depth]
 
 
 def _best_first(
@@ -128,19 +128,19 @@ def _best_first(
     from_truth = ideal.startswith("truth")
     if from_truth and not isinstance(gain, Mapping) and lists.weights is None:
         # A higher grade never has a lower gain, so the rows are in order already.
-        earned = gains(lists.truth_grade, gain, relevance_threshold)
-        return lists.truth_user, lists.truth_rank, earned
+        row_gains = gains(lists.truth_grade, gain, relevance_threshold)
+        return lists.truth_user, lists.truth_rank, row_gains
     top = lists.within(k if ideal == "retrieved_at_k" else None)
     user = lists.truth_user if from_truth else lists.hit_user[top]
     grade = lists.truth_grade if from_truth else lists.hit_grade[top]
-    earned = gains(grade, gain, relevance_threshold)
+    row_gains = gains(grade, gain, relevance_threshold)
     if lists.weights is not None:
-        earned = earned * (lists.weights[1] if from_truth else lists.weights[0][top])
-    order = np.lexsort((-earned, user))
-    return user[order], position_in_user(user[order], lists.n_users), earned[order]
+        row_gains = row_gains * (lists.weights[1] if from_truth else lists.weights[0][top])
+    order = np.lexsort((-row_gains, user))
+    return user[order], position_in_user(user[order], lists.n_users), row_gains[order]
 
 
-def _in_given_order(lists: Judged, earned: Floats) -> tuple[Ints, Ints, Floats]:
+def _in_given_order(lists: Judged, row_gains: Floats) -> tuple[Ints, Ints, Floats]:
     if lists.truth_place is None:
         msg = (
             "ideal truth_given_order_at_k needs the truth in the order in which it was given; "
@@ -149,7 +149,7 @@ def _in_given_order(lists: Judged, earned: Floats) -> tuple[Ints, Ints, Floats]:
         raise ValueError(msg)
     order = np.lexsort((lists.truth_place, lists.truth_user))
     user = lists.truth_user[order]
-    return user, position_in_user(user, lists.n_users), earned[order]
+    return user, position_in_user(user, lists.n_users), row_gains[order]
 
 
 def _full_ideal_dcg(
