@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from concord.metrics_core.data.frames import Data, table_from_frame
-from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.files import open_file
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.results.calibration import PINNED, SkippedExperiment, SkipReason
@@ -139,20 +139,18 @@ def read_experiment_file(path: Path) -> tuple[Experiment, ...]:
 def _parse_experiments(
     names: Sequence[str], rows: Sequence[Row], location: str
 ) -> tuple[Experiment, ...]:
-    problems = list(_column_problems(names, location))
-    if problems:
-        raise InputError(problems)
+    raise_problems(_column_problems(names, location))
     if not rows:
         raise refuse(location, "has no experiment", "write one experiment per row")
     online = [name for name in names if name not in REQUIRED_COLUMNS and not _lift_of(name, names)]
     experiments: list[Experiment] = []
+    problems: list[Problem] = []
     for row_location, cells in rows:
         problems += _name_problems(row_location, cells, [each.name for each in experiments])
         lifts = dict(_parse_lifts(row_location, cells, online, problems))
         name, control, treatment = (cells[column] for column in REQUIRED_COLUMNS)
         experiments.append(Experiment(name, control, treatment, lifts, row_location))
-    if problems:
-        raise InputError(problems)
+    raise_problems(problems)
     return tuple(experiments)
 
 
@@ -334,8 +332,7 @@ def _resolve_models(
                 continue
             problems.append(Problem(f"{each.location}: {role}", problem, fix))
         pairs.append(tuple(sides))
-    if problems:
-        raise InputError(problems)
+    raise_problems(problems)
     return [(control, treatment) for control, treatment in pairs]
 
 

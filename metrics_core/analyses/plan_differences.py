@@ -12,7 +12,7 @@ from concord.metrics_core.comparison.aligned import Aligned, align
 from concord.metrics_core.comparison.min_effect import Effect, absolute
 from concord.metrics_core.conventions.conventions import UnitMean
 from concord.metrics_core.data.frames import table_from_frame
-from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison import Comparison
@@ -349,8 +349,7 @@ def _check_labels(tables: Mapping[str, pl.DataFrame], labels: Sequence[str] | No
         for label in labels
         if label not in table.columns or not table[label].dtype.is_numeric()
     ]
-    if problems:
-        raise InputError(problems)
+    raise_problems(problems)
     if not labels:
         raise refuse("metrics", "there is none", "name a label such as 'nDCG@10'")
     return labels

@@ -23,7 +23,7 @@ from concord.metrics_core.conventions.validation import nearest
 from concord.metrics_core.data.arguments import INTERACTIONS, Columns, check_columns, open_table
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.relations import in_memory
-from concord.metrics_core.errors import InputError, Problem
+from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.results.split import Split
 
 _UNIT_SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
@@ -117,8 +117,7 @@ def parse_options(method: str, *, repeats: str = "keep", **arguments: Any) -> Sp
         All arguments that are unknown, unused, missing or out of range.
     """
     options = {name: value for name, value in arguments.items() if value is not None}
-    if problems := [*_problems(method, options, repeats)]:
-        raise InputError(problems)
+    raise_problems(_problems(method, options, repeats))
     in_seconds: dict[str, str] = {
         name: str(options[name])
         for name in ("at", "gap")

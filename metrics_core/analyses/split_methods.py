@@ -20,7 +20,7 @@ from math import ceil
 from typing import TYPE_CHECKING, ClassVar
 
 from concord.metrics_core.data.relations import only_row
-from concord.metrics_core.errors import InputError, Problem
+from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.results.split import is_in_seconds
 
 if TYPE_CHECKING:
@@ -246,7 +246,7 @@ class SplitOptions:
         if self.in_seconds and not is_in_seconds(latest):
             problem = f"requires times in seconds since 1970, but the latest time is {latest:,.15g}"
             fix = "give a number in the unit of the times"
-            raise InputError(
+            raise_problems(
                 Problem(name, f"{text!r} {problem}", fix) for name, text in self.in_seconds.items()
             )
 

@@ -17,7 +17,7 @@ from concord.metrics_core.analyses.study_statistics import (
 from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, absolute, is_effect
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
-from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.metrics.label import canonical_label, did_you_mean
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.study import (
@@ -162,8 +162,7 @@ def _refuse_different_conventions(comparisons: Comparisons) -> None:
         for other in others
         for difference in _setting_differences(comparisons[first], comparisons[other])
     ]
-    if problems:
-        raise InputError(problems)
+    raise_problems(problems)
 
 
 _SAME_PARAMS = "set the same in both params.yaml, then `dvc repro`"
@@ -263,8 +262,7 @@ def _choose_labels(comparisons: Comparisons, primary: Sequence[str] | None) -> t
         for text in labels
         if (missing := [name for name, c in comparisons.items() if text not in c.labels])
     ]  # fmt: skip
-    if problems:
-        raise InputError(problems)
+    raise_problems(problems)
     return tuple(labels)
 
 
@@ -299,8 +297,7 @@ def _choose_models(
         for m in requested
         if missing_in[m]
     ]  # fmt: skip
-    if problems:
-        raise InputError(problems)
+    raise_problems(problems)
     if len(requested) < MIN_COUNT:
         problem = f"a study needs {MIN_COUNT} models, and this names {len(requested)}"
         raise refuse("models", problem, f"name {MIN_COUNT} or more of {listed(everywhere)}")

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from concord.metrics_core.conventions.registry import CONVENTION
-from concord.metrics_core.errors import InputError, Problem, in_words, refuse
+from concord.metrics_core.errors import InputError, Problem, in_words, raise_problems, refuse
 from concord.metrics_core.files import open_file
 from concord.metrics_core.metrics.catalogue import METRIC
 from concord.metrics_core.metrics.code_digest import code_digest
@@ -103,9 +103,7 @@ def metric(
     """
 
     def register(function: Function) -> Function:
-        problems = list(_problems(function, low=low, high=high, columns=columns, source=source))
-        if problems:
-            raise InputError(problems)
+        raise_problems(_problems(function, low=low, high=high, columns=columns, source=source))
         registered = Metric(
             function.__name__,
             _with_checks(function, float(low), float(high)),
