@@ -21,8 +21,8 @@ from concord.metrics_core.results.audit import (
 )
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.stats.exact_sums import exact_mean, exact_sum
-from concord.metrics_core.stats.mean_interval import t_quantile
-from concord.metrics_core.stats.paired_test import PairedTest, UserValues, paired_test
+from concord.metrics_core.stats.paired_test import PairedTest, paired_tests
+from concord.metrics_core.stats.replicates import VarianceEstimate, welch_sum
 
 N_DIVISIONS = 19
 _MAX_ROWS = 1_000_000_000  # NumPy divides no more; chance has next to no part in a larger sample
@@ -134,7 +134,7 @@ def leave_out_effects(
 ) -> Iterator[LeaveOutEffect]:
     """Yield each model's mean with all users, and without those who are affected.
 
-    mean_without - mean = (n_affected / n) · (mean of the others - mean of the affected). Touched users and others are
+    mean_without - mean = (n_affected / n) · (mean of the others - mean of the affected). Affected users and others are
     different people, so the interval is that of two independent means (Welch 1947, Biometrika 34, 28-35), times
     n_affected / n, which is taken as given.
 
@@ -175,11 +175,9 @@ def find_reversals(
     There are none if fewer than `MIN_USERS` users are left.
     """
     others = {model: np.where(affected, np.nan, column) for model, column in values.items()}
-    every = {model: UserValues(column) for model, column in values.items()}
-    without = {model: UserValues(column) for model, column in others.items()}
-    for a, b in combinations(values, 2):
-        with_all = paired_test(every[a], every[b], confidence=confidence)
-        with_others = paired_test(without[a], without[b], confidence=confidence)
+    pairs = list(combinations(values, 2))
+    tests = (paired_tests(each, pairs, confidence=confidence) for each in (values, others))
+    for (a, b), with_all, with_others in zip(pairs, *tests, strict=True):
         if with_others.n_users < MIN_USERS or _sign(with_all) * _sign(with_others) >= 0:
             continue
         yield Reversal(
@@ -209,12 +207,8 @@ def _half_width(a: Floats, b: Floats, confidence: float) -> float:
     """Return half of Welch's interval of the difference of two means; NaN with too few users of either."""
     if min(len(a), len(b)) < MIN_USERS:
         return math.nan
-    error_a, error_b = _squared_error(a), _squared_error(b)
-    both = error_a + error_b
-    if both == 0:
-        return 0.0
-    freedom = both * both / (error_a * error_a / (len(a) - 1) + error_b * error_b / (len(b) - 1))
-    return t_quantile(freedom + 1, confidence) * math.sqrt(both)
+    parts = [VarianceEstimate(_squared_error(each), len(each)) for each in (a, b)]
+    return welch_sum(parts).half_width(confidence)
 
 
 def _squared_error(values: Floats) -> float:
