@@ -25,6 +25,7 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?")
 _COLUMNS_FIX = f"write the columns {', '.join(REQUIRED_COLUMNS)} and one per online metric, separated by commas"
 Row = tuple[str, Mapping[str, str]]  # location, and its cells
 Key = tuple[str, str]  # label, definition
+Side = tuple[str, Comparison]  # a model, and a comparison that has it
 
 
 @dataclass(frozen=True)
@@ -255,12 +256,6 @@ class OfflineDifferences:
     skipped: tuple[SkippedExperiment, ...]
 
 
-@dataclass(frozen=True)
-class _Side:
-    model: str
-    comparison: Comparison
-
-
 def split_revision(name: str, models: Sequence[str]) -> tuple[str, str]:
     """Return (`als`, `v1.2`) for `als@v1.2`; the revision of a current model, or of a name without @, is ``."""
     model, _, revision = name.partition("@")
@@ -286,10 +281,12 @@ def offline_differences(
     """
     pairs = _resolve_models(experiments, comparisons)
     skipped: dict[int, SkipReason] = {
-        i: reason for i, pair in enumerate(pairs) if (reason := _skip_reason(*pair))
+        i: reason
+        for i, ((_, control), (_, treatment)) in enumerate(pairs)
+        if (reason := _skip_reason(control, treatment))
     }
     usable = [i for i in range(len(pairs)) if i not in skipped]
-    fingerprints = {i: pairs[i][0].comparison.conventions.fingerprint for i in usable}
+    fingerprints = {i: pairs[i][0][1].conventions.fingerprint for i in usable}
     for most_common, _ in Counter(fingerprints.values()).most_common(1):
         skipped |= {i: "unlike_other_experiments" for i in usable if fingerprints[i] != most_common}
         usable = [i for i in usable if i not in skipped]
@@ -309,7 +306,7 @@ def offline_differences(
 
 def _resolve_models(
     experiments: Sequence[Experiment], comparisons: Mapping[str, Comparison]
-) -> list[tuple[_Side, _Side]]:
+) -> list[tuple[Side, Side]]:
     problems: list[Problem] = []
     pairs = []
     for each in experiments:
@@ -328,7 +325,7 @@ def _resolve_models(
                 problem = f"{model!r} is not among the models{of_revision}"
                 fix = f"name one of: {', '.join(comparison.models)}"
             else:
-                sides.append(_Side(model, comparison))
+                sides.append((model, comparison))
                 continue
             problems.append(Problem(f"{each.location}: {role}", problem, fix))
         pairs.append(tuple(sides))
@@ -336,14 +333,13 @@ def _resolve_models(
     return [(control, treatment) for control, treatment in pairs]
 
 
-def _skip_reason(control: _Side, treatment: _Side) -> SkipReason | None:
-    """Return why control and treatment cannot be compared; None if they can."""
-    a, b = control.comparison, treatment.comparison
-    if a is b:
+def _skip_reason(control: Comparison, treatment: Comparison) -> SkipReason | None:
+    """Return why models of two comparisons cannot be compared; None if they can."""
+    if control is treatment:
         return None
-    if a.conventions.fingerprint != b.conventions.fingerprint:
+    if control.conventions.fingerprint != treatment.conventions.fingerprint:
         return "conventions_differ"
-    hashes = [_truth_hashes(each) for each in (a, b)]
+    hashes = [_truth_hashes(each) for each in (control, treatment)]
     if None in hashes:
         return "truths_unknown"
     return "truths_differ" if hashes[0] != hashes[1] else None
@@ -356,22 +352,22 @@ def _truth_hashes(comparison: Comparison) -> dict[str, str] | None:
     return hashes if truths and len(hashes) == len(truths) else None
 
 
-def _differences(control: _Side, treatment: _Side) -> dict[Key, float]:
-    control_means = dict(_means(control))
+def _differences(control: Side, treatment: Side) -> dict[Key, float]:
+    """Return treatment - control of every label and definition, with the sign turned where lower is better."""
+    control_means = dict(_means(*control))
     differences = {}
-    for key, mean in _means(treatment):
-        sign = 1 if treatment.comparison.metric(key[0]).higher_is_better else -1
+    for key, mean in _means(*treatment):
+        sign = 1 if treatment[1].metric(key[0]).higher_is_better else -1
         difference = sign * (mean - control_means.get(key, np.nan))
         if np.isfinite(difference):
             differences[key] = float(difference)
     return differences
 
 
-def _means(side: _Side) -> Iterator[tuple[Key, float]]:
+def _means(model: str, comparison: Comparison) -> Iterator[tuple[Key, float]]:
     """Yield the mean of every label, and of primary ones under every other definition of the panel."""
-    for label in side.comparison.labels:
-        yield (label, PINNED), or_nan(side.comparison.score(side.model, label).mean)
-    for entry in side.comparison.panel:
+    for label in comparison.labels:
+        yield (label, PINNED), or_nan(comparison.score(model, label).mean)
+    for entry in comparison.panel:
         for definition in entry.definitions[1:]:
-            mean = definition.values.get(side.model)
-            yield (entry.metric, definition.name), or_nan(mean)
+            yield (entry.metric, definition.name), or_nan(definition.values.get(model))

@@ -21,7 +21,6 @@ _TOLERANCE = 1e-12
 
 RankedList = list[str]
 Grades = dict[str, float]
-Change = tuple[RankedList, RankedList, Grades]  # a list before and after, with one ground truth
 Values = list[float | None]
 
 
@@ -107,12 +106,13 @@ class _Cases:
         result = evaluate(lists, truth, metrics=[label], conventions=conventions, **items)  # type: ignore[arg-type]
         return result.per_user[label].to_list()
 
-    def find_worse(self, draw: Callable[[], Change | None]) -> str:
-        """Return the first change that makes the value worse, as text."""
-        changes: list[Change] = []
+    def find_worse(self, improve: Callable[[RankedList, Grades], RankedList | None]) -> str:
+        """Return the first improvement of a list that makes the value worse, as text; "" without one."""
+        changes: list[tuple[RankedList, RankedList, Grades]] = []
         while len(changes) < N_CASES:
-            if (change := draw()) is not None:
-                changes.append(change)
+            ranked, grades = self.draw()
+            if (improved := improve(ranked, grades)) is not None:
+                changes.append((ranked, improved, grades))
         both = [ranked for before, after, _ in changes for ranked in (before, after)]
         lists = {_user(n): ranked for n, ranked in enumerate(both)}
         truth = {user: changes[int(user) // 2][2] for user in lists}
@@ -198,29 +198,23 @@ def _check_cutoff(cases: _Cases) -> str:
 
 
 def _check_swap(cases: _Cases) -> str:
-    def draw() -> Change | None:
-        ranked, grades = cases.draw()
+    def swap(ranked: RankedList, grades: Grades) -> RankedList | None:
         relevant = [grades.get(item, -1.0) >= cases.threshold for item in ranked]
-        below = [n for n in range(1, len(ranked)) if relevant[n] and not relevant[n - 1]]
-        if not below:
+        below = (n for n in range(1, len(ranked)) if relevant[n] and not relevant[n - 1])
+        if (n := next(below, None)) is None:
             return None
-        n = below[0]
-        return ranked, [*ranked[: n - 1], ranked[n], ranked[n - 1], *ranked[n + 1 :]], grades
+        return [*ranked[: n - 1], ranked[n], ranked[n - 1], *ranked[n + 1 :]]
 
-    return cases.find_worse(draw)
+    return cases.find_worse(swap)
 
 
 def _check_replacement(cases: _Cases) -> str:
-    def draw() -> Change | None:
-        ranked, grades = cases.draw()
-        missing = [
-            item
-            for item, grade in grades.items()
-            if grade >= cases.threshold and item not in ranked
-        ]
-        others = [n for n, item in enumerate(ranked) if grades.get(item, -1.0) < cases.threshold]
+    def substitute(ranked: RankedList, grades: Grades) -> RankedList | None:
+        relevant = [item for item, grade in grades.items() if grade >= cases.threshold]
+        missing = [item for item in relevant if item not in ranked]
+        others = [n for n, item in enumerate(ranked) if item not in relevant]
         if not missing or not others:
             return None
-        return ranked, [*ranked[: others[0]], missing[0], *ranked[others[0] + 1 :]], grades
+        return [*ranked[: others[0]], missing[0], *ranked[others[0] + 1 :]]
 
-    return cases.find_worse(draw)
+    return cases.find_worse(substitute)
