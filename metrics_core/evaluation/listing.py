@@ -158,7 +158,7 @@ def listed(
         relevant_items = fetch(connection, _RELEVANT_ITEMS.format(relevant=relevant))
         known = items.in_catalogue[relevant_items["item_number"]]
         relevant_columns = {
-            f"wanted_{name}": relevant_items[column][known] for name, column in _COLUMNS.items()
+            f"relevant_{name}": relevant_items[column][known] for name, column in _COLUMNS.items()
         }
     connection.unregister("listed_users")
     return Listed(
