@@ -18,7 +18,7 @@ from concord.metrics_core.comparison.config import (
 from concord.metrics_core.comparison.gate_config import parse_gate
 from concord.metrics_core.comparison.min_effect import effect_problems
 from concord.metrics_core.comparison.replicate_config import REPLICATES
-from concord.metrics_core.conventions.convention import shown
+from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import (
     differences_from_preset,
@@ -54,7 +54,9 @@ def model_name_problems(models: Any) -> Iterator[Problem]:
     names: dict[str, str] = {}
     for name in models if isinstance(models, dict) else []:
         if not is_model_name(name):
-            yield Problem(("models", name), f"{shown(name)} cannot be the name of a model", fix)
+            yield Problem(
+                ("models", name), f"{format_value(name)} cannot be the name of a model", fix
+            )
         elif (first := names.setdefault(name.lower(), name)) != name:
             problem = (
                 f"{name!r} and {first!r} differ only in capitals: many disks write both to one file"

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from concord.metrics_core.conventions.convention import shown
+from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.errors import InputError, Location, ParamsKeys, Problem, refuse
 from concord.metrics_core.metrics.custom_metric import load_metrics, set_metric_file
 from concord.pipeline.params.checks import (
@@ -153,7 +153,7 @@ def _problem(model: type[BaseModel], location: tuple[Any, ...], error: Any) -> P
         allowed = re.findall(r"'([^']*)'", error["ctx"]["expected"])
         near = difflib.get_close_matches(error["input"], allowed, n=1)
         fix += f"; did you mean {near[0]!r}?" if near else ""
-    return Problem(keys, f"is {shown(error['input'])}", fix[:1].lower() + fix[1:])
+    return Problem(keys, f"is {format_value(error['input'])}", fix[:1].lower() + fix[1:])
 
 
 def _keys_at(model: Any, location: tuple[Any, ...]) -> list[str]:

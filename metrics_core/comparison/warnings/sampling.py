@@ -45,7 +45,7 @@ def sampling_warnings(
     conventions = config.conventions
     if conventions.candidates is None:
         return
-    candidates = Candidates.of(conventions.candidates)
+    candidates = Candidates.from_mapping(conventions.candidates)
     ranks_by_key: dict[tuple[float | None, int], dict[str, pl.DataFrame]] = {}
     for label in config.primary_labels:
         if label.name == UNBIASED:

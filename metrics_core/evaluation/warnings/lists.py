@@ -96,7 +96,7 @@ def _sampled_candidates(
     a train these may be all items, or the few that a first stage left to be ranked again.
     """
     if config.conventions.candidates is not None:
-        candidates = Candidates.of(config.conventions.candidates)
+        candidates = Candidates.from_mapping(config.conventions.candidates)
         details = {
             "negatives": candidates.negatives,
             "others": candidates.others,
