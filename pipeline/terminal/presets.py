@@ -46,7 +46,7 @@ def _overrides(a: Conventions, b: Conventions) -> list[tuple[str, str, str, str]
     return [
         (f"{name}, for {metric}", _text(name, values[0]), _text(name, values[1]), metric)
         for metric in sorted({*a.overrides, *b.overrides})
-        for name, values in _differences(a.of(metric), b.of(metric)).items()
+        for name, values in _differences(a.for_key(metric), b.for_key(metric)).items()
         if general.get(name) != values
     ]
 
@@ -68,7 +68,9 @@ def _changed_metrics(name: str, a: Conventions, b: Conventions) -> str:
 def _agreeing(metric: Metric, name: str, a: Conventions, b: Conventions) -> list[str]:
     """Return the metric if both presets agree on all its labels, else the labels on which they do."""
     keys = override_keys(metric)
-    agreeing = [key for key in keys if getattr(a.of(key), name) == getattr(b.of(key), name)]
+    agreeing = [
+        key for key in keys if getattr(a.for_key(key), name) == getattr(b.for_key(key), name)
+    ]
     if agreeing == keys:
         return [metric.name]
     return [f"{key} without a cutoff" if key == metric.name else key for key in agreeing]
