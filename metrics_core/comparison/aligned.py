@@ -1,163 +1,177 @@
-"""Users' values of all models with the same user in the same place, read one label at a time."""
+"""Per-user values of several models in one common order of users, read one label at a time."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from concord.metrics_core.conventions.conventions import Conventions, UnitMean
 from concord.metrics_core.data.relations import Table, read_column, schema_of
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.score import mean_weight
-from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.judged import Floats, Ints
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.replicates import mean_of_defined
 
-_AT_ONCE = 2  # models whose values are read
-Places = NDArray[np.int64]
+_THREADS = 2  # that read values
+
+
+def no_progress() -> None:
+    """Do nothing: the default progress callback."""
 
 
 @dataclass(frozen=True)
-class Aligned:
-    """`users` in their places; `places` says where each row of a table belongs, None if that is where it stands.
+class AlignedValues:
+    """Per-user values of several models in one common order of users.
 
-    tables : model -> a table for each of its trainings; a user's value is the mean of those that count
-    told   : is called when the values of a label are read, which is what a comparison spends its time on
-    mean   : over what means are taken, where `users` are ids of requests; None where they are those of users
+    Attributes
+    ----------
+    tables : dict
+        Model -> its tables of values, one per replicate; a user's value is the mean over replicates.
+    positions : dict
+        Model -> for each table, the position of its rows in `users`; None if the table has that order.
+    users : polars.Series
+        Ids of the users, or of requests if `unit_mean` is set.
+    on_label_read : callable
+        Called when the values of a label are read, which takes most of the time of a comparison.
+    unit_mean : {"requests", "users"} or None
+        What a mean runs over if values are those of requests; None if they are those of users.
     """
 
     tables: Mapping[str, Sequence[Table]]
-    places: Mapping[str, Sequence[Places | None]]
+    positions: Mapping[str, Sequence[Ints | None]]
     users: pl.Series
-    told: Callable[[], None]
-    mean: UnitMean | None = None
+    on_label_read: Callable[[], None] = no_progress
+    unit_mean: UnitMean | None = None
 
     @cached_property
     def clusters(self) -> Clusters | None:
-        """Whose requests they are; None where they are users, or no user has two."""
-        found = None if self.mean is None else Clusters.from_ids(self.users, self.mean)
-        return None if found is None or found.is_trivial else found
+        """The users of requests; None if values are those of users, or no user has two requests."""
+        clusters = None if self.unit_mean is None else Clusters.from_ids(self.users, self.unit_mean)
+        return None if clusters is None or clusters.is_trivial else clusters
 
-    def whose(self, label: Label, conventions: Conventions) -> Clusters | None:
-        """Whose requests a label's values are of, and what each counts in its mean; None where they are users who count alike.
+    def clusters_for(self, label: Label, conventions: Conventions) -> Clusters | None:
+        """Return how the values of a label are clustered and weighted; None if all users count once.
 
         Raises
         ------
-        InputError : the truths of folds let users count differently
+        InputError
+            Folds with different ground truths weight a user differently.
         """
-        name = mean_weight(label, conventions)
-        if name is None:
+        column = mean_weight(label, conventions)
+        if column is None:
             return self.clusters
-        weights = self._counts(name)
+        weights = self._common_weights(column)
         if weights is None:
-            what = "is over_all, and folds with truths of their own let a user count differently in each"
-            raise refuse("conventions: propensity.normalised", what, "write per_user")
+            problem = "is over_all, and folds with truths of their own let a user count differently in each"
+            raise refuse("conventions: propensity.normalised", problem, "write per_user")
         return Clusters.weighted(weights, self.clusters)
 
-    def on_one_truth(self, label: Label, conventions: Conventions) -> bool:
-        """Does a user count alike in the mean of a label, whoever recommends?"""
-        name = mean_weight(label, conventions)
-        return name is None or self._counts(name) is not None
+    def has_common_weights(self, label: Label, conventions: Conventions) -> bool:
+        """True if a user has the same weight in the mean of a label for all models."""
+        column = mean_weight(label, conventions)
+        return column is None or self._common_weights(column) is not None
 
-    def _counts(self, name: str) -> Floats | None:
-        """(users,) what each counts, NaN for who is in no table; None where tables differ in it, or do not say."""
-        if any(name not in schema_of(each) for held in self.tables.values() for each in held):
+    def _common_weights(self, column: str) -> Floats | None:
+        """Return the weight of each user, NaN for users without one; None if tables differ or lack the column."""
+        if any(column not in schema_of(t) for tables in self.tables.values() for t in tables):
             return None
-        if name not in self._known:
-            rows = (row for m in self.tables for row in self._rows(m, name, "skip"))
-            found = next(rows)
-            agreed = True
+        if column not in self._weights:
+            rows = (row for m in self.tables for row in self._rows(m, column, "skip"))
+            weights, agree = next(rows), True
             for row in rows:
-                agreed &= bool(np.all((row == found) | np.isnan(row - found)))
-                found = np.fmax(found, row)
-            self._known[name] = found if agreed else None
-        return self._known[name]
+                agree &= bool(np.all((row == weights) | np.isnan(row - weights)))
+                weights = np.fmax(weights, row)
+            self._weights[column] = weights if agree else None
+        return self._weights[column]
 
     @cached_property
-    def _known(self) -> dict[str, Floats | None]:
+    def _weights(self) -> dict[str, Floats | None]:
         return {}
 
     @cached_property
-    def owners(self) -> pl.Series:
-        """The user in each place, as text."""
-        return self.users.cast(pl.String) if self.mean is None else users_of_units(self.users)
+    def user_ids(self) -> pl.Series:
+        """The user of each row, as text."""
+        return self.users.cast(pl.String) if self.unit_mean is None else users_of_units(self.users)
 
     def values(self, label: str, undefined: str) -> dict[str, Floats]:
-        """Model -> (users,) values that count in the mean under the policy `undefined`; NaN for users who do not."""
-        self.told()
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
+        """Return model -> its values, shape (n_users,); NaN for users who are left out of the mean.
+
+        Parameters
+        ----------
+        undefined : {"skip", "zero", "propagate"}
+            The convention for undefined values.
+        """
+        self.on_label_read()
+        with ThreadPoolExecutor(_THREADS) as pool:
             columns = pool.map(lambda model: self.column(model, label, undefined), self.tables)
             return dict(zip(self.tables, columns, strict=True))
 
     def by_user(self, values: Floats) -> Floats:
-        """Values of users as they are; of requests, the mean of each user's that count."""
+        """Return the mean of each user's values; values of users are returned as they are."""
         return values if self.clusters is None else self.clusters.means(values)
 
     def column(self, model: str, label: str, undefined: str) -> Floats:
-        """Those of one model."""
+        """Return the values of one model."""
         rows = self._rows(model, label, undefined)
         first = next(rows)
         return mean_of_defined([first, *rows]) if len(self.tables[model]) > 1 else first
 
-    def trainings(self, model: str, label: str, undefined: str) -> Floats:
-        """(trainings, users) those of each training of one model."""
+    def by_replicate(self, model: str, label: str, undefined: str) -> Floats:
+        """Return the values of one model, shape (n_replicates, n_users)."""
         return np.stack([*self._rows(model, label, undefined)])
 
     def _rows(self, model: str, label: str, undefined: str) -> Iterator[Floats]:
-        for table, places in zip(self.tables[model], self.places[model], strict=True):
-            yield self._placed(table, places, label, undefined)
-
-    def _placed(self, table: Table, places: Places | None, label: str, undefined: str) -> Floats:
-        found = read_column(table, label)
-        if undefined == "zero":
-            found = found.fill_nan(0.0)
-        elif undefined == "propagate" and found.is_nan().any():
-            found = pl.repeat(np.nan, len(found), eager=True)
-        counted: Floats = found.fill_null(np.nan).to_numpy()
-        if places is None:
-            return counted
-        placed = np.full(len(self.users), np.nan)
-        placed[places] = counted
-        return placed
+        for table, positions in zip(self.tables[model], self.positions[model], strict=True):
+            column = read_column(table, label)
+            if undefined == "zero":
+                column = column.fill_nan(0.0)
+            elif undefined == "propagate" and column.is_nan().any():
+                column = pl.repeat(np.nan, len(column), eager=True)
+            values: Floats = column.fill_null(np.nan).to_numpy()
+            if positions is None:
+                yield values
+                continue
+            row = np.full(len(self.users), np.nan)
+            row[positions] = values
+            yield row
 
 
-def by_pair(a: Floats, b: Floats, clusters: Clusters | None) -> tuple[Floats, Floats]:
-    """Values of two models by user; of requests or weighed users, what each adds to the means over those that both have."""
+def paired_scores(a: Floats, b: Floats, clusters: Clusters | None) -> tuple[Floats, Floats]:
+    """Return the values of two models by user, or each user's contribution to both means if there are clusters."""
     return (a, b) if clusters is None else clusters.paired_scores(a, b)
-
-
-def nobody() -> None:
-    """Nobody is told."""
 
 
 def align(
     tables: Mapping[str, Sequence[Table]],
-    told: Callable[[], None] = nobody,
-    mean: UnitMean | None = None,
-) -> Aligned:
-    """The users of all tables in the order of the first one; ids of different types meet as decimal text."""
-    users = {
-        model: [read_column(table, "user") for table in held] for model, held in tables.items()
-    }
+    on_label_read: Callable[[], None] = no_progress,
+    unit_mean: UnitMean | None = None,
+) -> AlignedValues:
+    """Return the values of all tables, in the first table's order of users if all tables have it.
+
+    Ids of different types are compared as decimal text.
+    """
+    users = {m: [read_column(table, "user") for table in each] for m, each in tables.items()}
     first, *others = chain.from_iterable(users.values())
     if all(first.dtype == other.dtype and first.equals(other) for other in others):
-        nowhere = {model: [None] * len(held) for model, held in tables.items()}
-        return Aligned(tables, nowhere, first, told, mean)
-    texts = {model: [each.cast(pl.String) for each in held] for model, held in users.items()}
-    every = pl.concat(chain.from_iterable(texts.values())).unique().sort()
-    index = pl.DataFrame({"user": every, "place": np.arange(len(every))})
-    places = {model: [_places(text, index) for text in held] for model, held in texts.items()}
-    return Aligned(tables, places, every, told, mean)
-
-
-def _places(users: pl.Series, index: pl.DataFrame) -> Any:
-    found = users.to_frame("user").join(index, on="user", how="left", maintain_order="left")
-    return found["place"].to_numpy()
+        in_order = {model: [None] * len(each) for model, each in tables.items()}
+        return AlignedValues(tables, in_order, first, on_label_read, unit_mean)
+    texts = {model: [ids.cast(pl.String) for ids in each] for model, each in users.items()}
+    common = pl.concat(chain.from_iterable(texts.values())).unique().sort()
+    index = pl.DataFrame({"user": common, "position": np.arange(len(common))})
+    positions = {
+        model: [
+            ids.to_frame("user")
+            .join(index, on="user", how="left", maintain_order="left")["position"]
+            .to_numpy()
+            for ids in each
+        ]
+        for model, each in texts.items()
+    }
+    return AlignedValues(tables, positions, common, on_label_read, unit_mean)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from concord.metrics_core.comparison.arguments import parse_list_arguments
-from concord.metrics_core.comparison.compute import compared
+from concord.metrics_core.comparison.compute import build_comparison
 from concord.metrics_core.comparison.config import (
     MAX_MISSING_LISTS,
     Adjustment,
@@ -145,4 +145,4 @@ def compare(
         panels=panels,
         unit=unit,
     )
-    return compared(ComparisonInput(config, with_replicates(results, config), ground))
+    return build_comparison(ComparisonInput(config, with_replicates(results, config), ground))

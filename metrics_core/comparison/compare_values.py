@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.comparison.compute import compared_values
+from concord.metrics_core.comparison.compute import build_value_comparison
 from concord.metrics_core.comparison.config import (
     MAX_MISSING_LISTS,
     Adjustment,
@@ -149,7 +149,7 @@ def compare_values(
         settings=_ValueNames("values"),
     ).validated(list(values), problems=problems)
     models = {model: _evaluated(tables, model, config) for model in tables.tables}
-    return compared_values(ComparisonInput(config, models, _no_ground()), directions)
+    return build_value_comparison(ComparisonInput(config, models, _no_ground()), directions)
 
 
 def values_as_given() -> None:

@@ -1,10 +1,11 @@
 """Compute a Comparison from the results of models."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
+from dataclasses import replace
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import differences
-from concord.metrics_core.comparison.gate_evidence import decided
+from concord.metrics_core.comparison.gate_evidence import gate_decision
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import (
     best_chances,
@@ -27,6 +28,7 @@ from concord.metrics_core.comparison.replicates import replicates
 from concord.metrics_core.comparison.segments import segments
 from concord.metrics_core.comparison.warnings.sampling import sampling_warnings
 from concord.metrics_core.comparison.warnings.values import value_warnings
+from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.model_result import EvaluationData, lists_of
 from concord.metrics_core.evaluation.score import is_weighed_sum, names_users
@@ -35,130 +37,122 @@ from concord.metrics_core.evaluation.warnings.lists import (
     evaluation_warnings,
     unit_word,
 )
+from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import DataWarning, Unit
+from concord.metrics_core.results.comparison_parts import Unit
 from concord.metrics_core.results.words import listed
 
 
-def refuse_other_users(evidence: ComparisonInput) -> None:
-    """Refuse models whose lists add different users to those of the truth, where means of weighed sums count them.
+def _refuse_other_users(evidence: ComparisonInput) -> None:
+    """Refuse models whose lists add different users to the ground truth, if weighted sums count such users.
 
     Raises
     ------
-    InputError : the models, and how to say who is evaluated
+    InputError
+        Two of the models, and how to say who is evaluated.
     """
-    config, pinned = evidence.config, evidence.config.conventions
-    named = evidence.ground.users is not None and names_users(pinned)
-    if pinned.propensity is None or named or not _sums(evidence):
+    config, conventions = evidence.config, evidence.config.conventions
+    labels = [str(label) for label in config.labels if _counts_unobserved(label, conventions)]
+    has_users = evidence.ground.users is not None and names_users(conventions)
+    if conventions.propensity is None or has_users or not labels:
         return
-    users: dict[str, dict[str, list[str]]] = {}
-    for name, each in lists_of(evidence.models).items():
-        of_fold = users.setdefault(each.quality.get("fold", ""), {})
-        of_fold.setdefault(each.summary["propensity"]["only_in_lists"], []).append(name)
-    for of_fold in users.values():
-        if len(of_fold) > 1:
-            (one, *_), (other, *_) = list(of_fold.values())[:2]
-            whose = unit_word(pinned)
-            what = (
-                f"{one} and {other} have lists for different {whose}s of whom nothing was observed, and under a propensity "
-                f"these count 0 in means of {listed(_sums(evidence))}"
+    models_by_fold: dict[str, dict[str, list[str]]] = {}  # fold -> fingerprint of added users
+    for name, result in lists_of(evidence.models).items():
+        by_users = models_by_fold.setdefault(result.quality.get("fold", ""), {})
+        by_users.setdefault(result.summary["propensity"]["only_in_lists"], []).append(name)
+    for by_users in models_by_fold.values():
+        if len(by_users) > 1:
+            (one, *_), (other, *_) = list(by_users.values())[:2]
+            unit = unit_word(conventions)
+            problem = (
+                f"{one} and {other} have lists for different {unit}s of whom nothing was observed, and under a propensity "
+                f"these count 0 in means of {listed(labels)}"
             )
-            give = (
-                f"{config.settings.missing_table('users')[1]}, or " if names_users(pinned) else ""
-            )
-            fix = f"{give}give both models lists for the same {whose}s"
-            raise refuse("conventions: propensity", what, fix)
+            fix = f"give both models lists for the same {unit}s"
+            if names_users(conventions):
+                fix = f"{config.settings.missing_table('users')[1]}, or {fix}"
+            raise refuse("conventions: propensity", problem, fix)
 
 
-def _sums(evidence: ComparisonInput) -> list[str]:
-    """The labels that count users without an observed item, whether these have a list or not."""
-    pinned = evidence.config.conventions
-    found = [(label, label.conventions(pinned)) for label in evidence.config.labels]
-    return [
-        str(label)
-        for label, own in found
-        if is_weighed_sum(label, own) and own.user_no_recs != "drop"
-    ]
+def _counts_unobserved(label: Label, conventions: Conventions) -> bool:
+    """True if users without an observed item count in the mean, whether they have a list or not."""
+    of_label = label.conventions(conventions)
+    return is_weighed_sum(label, of_label) and of_label.user_no_recs != "drop"
 
 
-def compared(evidence: ComparisonInput) -> Comparison:
-    """Everything that can be said of these models.
+def build_comparison(evidence: ComparisonInput) -> Comparison:
+    """Return the comparison of models with lists.
 
     Raises
     ------
-    InputError : a segmentation that the data do not allow, or models that are evaluated on other users
+    InputError
+        The data do not allow a segmentation, or the models are evaluated on different users.
     """
     config, models, ground = evidence.config, evidence.models, evidence.ground
-    refuse_other_users(evidence)
-    pairs, lists = differences(evidence), lists_of(models)
-    means = tuple(scores(evidence, pairs))
-    over_trainings, of_trainings = replicates(evidence, means, pairs)
-    return Comparison(
-        title=config.title,
-        baseline=config.baseline,
-        primary=tuple(config.primary),
-        confidence=config.confidence,
-        models=tuple(models),
-        metrics=tuple(metrics_of(config)),
-        ks=tuple(config.ks),
-        scores=means,
-        pairs=tuple(pairs),
-        panel=tuple(panels(config, models, pairs, evidence.aligned, evidence.unlisted)),
-        distributions=tuple(distributions(config, evidence.aligned)),
-        best=tuple(best_chances(evidence)),
+    _refuse_other_users(evidence)
+    comparison, lists = compare_values_of(evidence), lists_of(models)
+    over_replicates, replicate_warnings = replicates(evidence, comparison.scores, comparison.pairs)
+    all_warnings = [
+        *sampling_warnings(config, models, ground),
+        *evaluation_warnings(config, lists, ground),
+        *replicate_warnings,
+    ]
+    return replace(
+        comparison,
+        panel=tuple(panels(config, models, comparison.pairs, evidence.aligned, evidence.unlisted)),
         tradeoffs=tuple(tradeoffs(config, models)),
-        segments=tuple(segments(evidence, pairs)),
-        warnings=_warnings(evidence, of_trainings),
+        segments=tuple(segments(evidence, comparison.pairs)),
+        warnings=tuple(sorted(all_warnings, key=lambda each: each.severity != "serious")),
         checked=tuple(checked_codes(config, lists, ground)),
         quality=quality(lists, ground),
-        gate=decided(evidence, pairs),
+        gate=gate_decision(evidence, comparison.pairs),
         conventions=conventions(config),
         provenance=provenance(config, lists),
         covers=COVERS_TRAININGS if config.replicates else COVERS,
-        replicates=over_trainings,
+        replicates=over_replicates,
         unit=_unit(config, ground),
     )
 
 
-def _unit(config: ComparisonConfig, ground: EvaluationData) -> Unit | None:
-    """What values are of, where it is no user; the columns as the truth was read."""
-    mean, folds = config.conventions.unit_mean, ground.truth_quality.get("folds", {})
-    read = next(iter(folds.values()), ground.truth_quality)
-    return None if mean is None else Unit(tuple(read["unit"]), mean)
-
-
-def _warnings(
-    evidence: ComparisonInput, of_trainings: Sequence[DataWarning]
-) -> tuple[DataWarning, ...]:
-    """Of every list, of models whose candidates are sampled, and of trainings; the most serious first."""
-    config, models, ground = evidence.config, evidence.models, evidence.ground
-    of_samples = sampling_warnings(config, models, ground)
-    every = [*of_samples, *evaluation_warnings(config, lists_of(models), ground), *of_trainings]
-    return tuple(sorted(every, key=lambda each: each.severity != "serious"))
-
-
-def compared_values(evidence: ComparisonInput, stated: Collection[str]) -> Comparison:
-    """Return the comparison of models of which only users' values are known.
-
-    It has no panel, trade-offs, segments, gate, replicates and conventions: all of these need lists.
-
-    stated : the metrics of which the caller said whether higher or lower is better
-    """
-    config, models = evidence.config, evidence.models
-    pairs = differences(evidence)
+def compare_values_of(evidence: ComparisonInput) -> Comparison:
+    """Return what a comparison computes from values per user alone."""
+    config, pairs = evidence.config, differences(evidence)
     return Comparison(
         title=config.title,
         baseline=config.baseline,
         primary=tuple(config.primary),
         confidence=config.confidence,
-        models=tuple(models),
+        models=tuple(evidence.models),
         metrics=tuple(metrics_of(config)),
         ks=tuple(config.ks),
         scores=tuple(scores(evidence, pairs)),
         pairs=tuple(pairs),
         distributions=tuple(distributions(config, evidence.aligned)),
         best=tuple(best_chances(evidence)),
-        warnings=tuple(value_warnings(config, models, stated)),
+    )
+
+
+def _unit(config: ComparisonConfig, ground: EvaluationData) -> Unit | None:
+    """Return the unit with the columns of the ground truth as read; None if it is a user."""
+    mean, folds = config.conventions.unit_mean, ground.truth_quality.get("folds", {})
+    truth = next(iter(folds.values()), ground.truth_quality)
+    return None if mean is None else Unit(tuple(truth["unit"]), mean)
+
+
+def build_value_comparison(evidence: ComparisonInput, stated: Collection[str]) -> Comparison:
+    """Return the comparison of models of which only values per user are known.
+
+    It has no panel, trade-offs, segments, gate, replicates and conventions, which need lists.
+
+    Parameters
+    ----------
+    stated : collection of str
+        The metrics of which the caller stated the direction.
+    """
+    models = evidence.models
+    return replace(
+        compare_values_of(evidence),
+        warnings=tuple(value_warnings(evidence.config, models, stated)),
         checked=("user_sets_differ",) if len(models) > 1 else (),
         quality={model: {"users": each.summary["users"]} for model, each in models.items()},
         provenance=value_provenance(models),

@@ -1,27 +1,25 @@
-"""Differences: every pair of models on every label, adjusted and judged together; list-swap tests."""
+"""Compute the difference of every pair of models on every label, with tests, intervals and verdicts."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, Self
 
 import numpy as np
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.comparison.aligned import Aligned, by_pair
+from concord.metrics_core.comparison.aligned import AlignedValues, paired_scores
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.min_effect import absolute
-from concord.metrics_core.comparison.segment_groups import closed_up
-from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.comparison.segment_groups import with_positions
 from concord.metrics_core.data.relations import create_view, file_paths, read_frame, schema_of
 from concord.metrics_core.evaluation.judge import fetch
 from concord.metrics_core.evaluation.listing import number_items
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models
-from concord.metrics_core.metrics.judged import Floats, Ints
+from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.metrics.listed import Items
 from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
@@ -45,22 +43,27 @@ FROM (SELECT DISTINCT CAST(user AS VARCHAR) AS user FROM lists)
 """
 _SHOWN = """
 SELECT DISTINCT user_number, item_number
-FROM (SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item, place FROM {lists})
+FROM (SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item, position FROM {lists})
 JOIN user_numbers USING (user) JOIN item_numbers USING (item)
-WHERE place <= {k} ORDER BY ALL
+WHERE position <= {k} ORDER BY ALL
 """
-_ALL = 1 << 40  # places: the whole list
+_WHOLE_LIST = 1 << 40  # longer than any list
 
 
 def swap_results(evidence: ComparisonInput) -> dict[tuple[str, str], SwapTest]:
-    """(label, model) -> the test of the model against the baseline, where both were trained once."""
+    """Return (label, model) -> the swap test against the baseline, for models without replicates."""
     config = evidence.config
-    how = {"resamples": config.resamples, "seed": config.seed}
     return {
         (label, lists.model): test
         for lists in _lists_of(evidence, config.labels, list(evidence.models))
         for label, test in swap_tests(
-            lists.shown, lists.baseline, lists.measures, items=lists.items, k=lists.k, **how
+            lists.shown,
+            lists.baseline,
+            lists.measures,
+            items=lists.items,
+            k=lists.k,
+            resamples=config.resamples,
+            seed=config.seed,
         ).items()
     }
 
@@ -68,7 +71,7 @@ def swap_results(evidence: ComparisonInput) -> dict[tuple[str, str], SwapTest]:
 def swap_intervals(
     evidence: ComparisonInput, labels: Sequence[Label], models: Sequence[str]
 ) -> dict[tuple[str, str], tuple[float | None, float | None]]:
-    """(label, model) -> the jackknife's interval of the model minus the baseline, of those labels over all users."""
+    """Return (label, model) -> the jackknife interval of model minus baseline, for labels over all users."""
     return {
         (label, lists.model): (or_none(low), or_none(high))
         for lists in _lists_of(evidence, labels, models)
@@ -85,7 +88,7 @@ def swap_intervals(
 
 @dataclass(frozen=True)
 class _Lists:
-    """What a model and the baseline show at one cutoff, and the labels that read it."""
+    """The lists of a model and the baseline up to a cutoff, and the metrics of these lists."""
 
     model: str
     shown: RecommendedItems
@@ -98,53 +101,45 @@ class _Lists:
 def _lists_of(
     evidence: ComparisonInput, labels: Sequence[Label], models: Sequence[str]
 ) -> Iterator[_Lists]:
-    """Each of the models against the baseline at each cutoff of the labels over all users."""
-    config = evidence.config
-    once = {model: found for model, found in evidence.models.items() if not found.trainings}
-    names = list(once)
-    of_catalogue = [label for label in labels if label.metric.of_catalogue]
+    """Yield each model with the baseline, for each cutoff and ranking that labels over all users read."""
+    config, conventions = evidence.config, evidence.config.conventions
+    once = {model: result for model, result in evidence.models.items() if not result.trainings}
     others = [model for model in models if model != config.baseline and model in once]
-    if not of_catalogue or not others or config.baseline not in once:
-        return
-    with _numbered(once, evidence.ground) as connection:
-        items = number_items(connection, None)
-        owner = _owner(connection, config.conventions)
-        for read, group in _alike(of_catalogue, config.conventions).items():
-            measures = {str(label): _measure(label, config.conventions) for label in group}
-            find = partial(_shown, connection, read=read, items=items, owner=owner)
-            ours = find(_view(names, config.baseline))
-            for model in others:
-                yield _Lists(model, find(_view(names, model)), ours, measures, items, read.k)
-
-
-class _Read(NamedTuple):
-    """What a label reads: the cutoff, and which of the rankings."""
-
-    k: int | None
-    ranking: int
-
-    @classmethod
-    def of(cls, label: Label, pinned: Conventions) -> Self:
-        return cls(label.k, label.ranking_number(pinned))
-
-
-def _alike(labels: Sequence[Label], pinned: Conventions) -> Mapping[_Read, list[Label]]:
-    """Labels by what they read."""
-    groups: dict[_Read, list[Label]] = {}
+    groups: dict[tuple[int | None, int], dict[str, Measure]] = {}
     for label in labels:
-        groups.setdefault(_Read.of(label, pinned), []).append(label)
-    return groups
+        if label.metric.of_catalogue:
+            arguments = label.metric.arguments(label.conventions(conventions))
+            key = label.k, label.ranking_number(conventions)
+            groups.setdefault(key, {})[str(label)] = partial(label.metric.function, **arguments)
+    if not groups or not others or config.baseline not in once:
+        return
+    with _open_lists(once, evidence.ground) as connection:
+        items = number_items(connection, None)
+        unit_users = None
+        if conventions.unit_mean is not None:
+            units = connection.sql("SELECT user FROM user_numbers ORDER BY user_number").pl()
+            unit_users = Clusters.from_ids(units["user"], conventions.unit_mean).user
+        views = {model: f"lists_of_{number}" for number, model in enumerate(once)}
+        for (k, ranking), measures in groups.items():
 
+            def read(model: str, k: int | None = k, ranking: int = ranking) -> RecommendedItems:
+                lists = with_positions(f"(SELECT * FROM {views[model]} WHERE ranking = {ranking})")
+                query = _SHOWN.format(lists=lists, k=_WHOLE_LIST if k is None else k)
+                rows = fetch(connection, query)
+                return RecommendedItems(rows["user_number"], rows["item_number"], unit_users)
 
-def _measure(label: Label, pinned: Conventions) -> Measure:
-    own = label.conventions(pinned)
-    return partial(label.metric.function, **label.metric.arguments(own))
+            baseline = read(config.baseline)
+            for model in others:
+                yield _Lists(model, read(model), baseline, measures, items, k)
 
 
 @contextmanager
-def _numbered(models: Models, ground: EvaluationData) -> Iterator[DuckDBPyConnection]:
-    """A view of each model's lists, `lists` with all of them, `train` and `items`, and the numbers of users."""
-    tables = [evaluated.lists for evaluated in models.values()]
+def _open_lists(models: Models, ground: EvaluationData) -> Iterator[DuckDBPyConnection]:
+    """Open a view of each model's lists, `lists` with all of them, `train`, `items`, and the numbers of users.
+
+    Views have numbers, since DuckDB does not distinguish `ALS` from `als`.
+    """
+    tables = [result.lists for result in models.values()]
     with ground.connecting(file_paths(tables)) as connection:
         for number, lists in enumerate(tables):
             ranking = "ranking" if "ranking" in schema_of(lists) else "0 AS ranking"
@@ -152,49 +147,25 @@ def _numbered(models: Models, ground: EvaluationData) -> Iterator[DuckDBPyConnec
             connection.execute(
                 f"CREATE VIEW lists_of_{number} AS SELECT user, item, rank, {ranking} FROM table_{number}"
             )
-        every = " UNION ALL ".join(
+        union = " UNION ALL ".join(
             f"SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item FROM lists_of_{number}"
             for number in range(len(tables))
         )
-        connection.execute(f"CREATE VIEW lists AS {every}")
-        nothing = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
+        connection.execute(f"CREATE VIEW lists AS {union}")
+        empty = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
         for name, table in (("train", ground.train), ("items", ground.items)):
-            create_view(connection, name, nothing if table is None else read_frame(table))
+            create_view(connection, name, empty if table is None else read_frame(table))
         connection.execute(_USER_NUMBERS)
         yield connection
 
 
-def _view(models: Sequence[str], model: str) -> str:
-    """A name of our own: DuckDB does not tell `ALS` from `als`, and `lists` is taken."""
-    return f"lists_of_{models.index(model)}"
-
-
-def _owner(connection: DuckDBPyConnection, pinned: Conventions) -> Ints | None:
-    """The number of whose request each user number is; None where they are users."""
-    if pinned.unit_mean is None:
-        return None
-    units = connection.sql("SELECT user FROM user_numbers ORDER BY user_number").pl()["user"]
-    return Clusters.from_ids(units, pinned.unit_mean).user
-
-
-def _shown(
-    connection: DuckDBPyConnection,
-    view: str,
-    *,
-    read: _Read,
-    items: Items,
-    owner: Ints | None,
-) -> RecommendedItems:
-    lists = closed_up(f"(SELECT * FROM {view} WHERE ranking = {read.ranking})")
-    rows = fetch(connection, _SHOWN.format(lists=lists, k=_ALL if read.k is None else read.k))
-    return RecommendedItems(rows["user_number"], rows["item_number"], owner)
-
-
-MANY_MODELS = 12  # from here on the rows of all pairs on all labels are too many to read
+MANY_MODELS = 12  # from here on, there are too many pairs to report all on every label
 
 
 @dataclass(frozen=True)
-class _Found:
+class _PairTest:
+    """The test of a pair of models on a label, before p-values are adjusted."""
+
     label: Label
     a: str
     b: str
@@ -204,80 +175,88 @@ class _Found:
 
 
 def differences(evidence: ComparisonInput) -> list[Difference]:
-    """One a label and pair; from twelve models on, labels that are not primary against the baseline only.
+    """Return one difference per label and pair; with many models, other labels against the baseline only.
 
-    Over pairs x primary labels Holm, or joint sign flips if they are asked for, never below the p that belongs to
-    the interval; Benjamini-Hochberg over the others.
+    p-values of pairs on primary labels are adjusted by Holm, or by joint sign flips if requested, which are never below
+    the p-value that belongs to the interval; all others by Benjamini and Hochberg.
     """
     config, aligned = evidence.config, evidence.aligned
-    found = [*_compare(evidence), *_swapped(evidence)]
-    order = {str(label): place for place, label in enumerate(config.labels)}
-    found.sort(key=lambda each: order[str(each.label)])
-    primary = np.array([str(each.label) in config.primary for each in found], dtype=bool)
-    adjusted = adjust(np.array([each.paired.p for each in found], dtype=np.float64), primary)
+    order = {str(label): position for position, label in enumerate(config.labels)}
+    tests = sorted(
+        [*_test_users(evidence), *_test_lists(evidence)], key=lambda test: order[str(test.label)]
+    )
+    primary = np.array([str(test.label) in config.primary for test in tests], dtype=bool)
+    p = np.array([test.paired.p for test in tests], dtype=np.float64)
+    adjusted = adjust(p, primary)
     if config.adjustment == "max_t":
-        family = [each for each, is_primary in zip(found, primary, strict=True) if is_primary]
-        alone = np.array([each.paired.p for each in family], dtype=np.float64)
-        adjusted[primary] = np.maximum(_jointly(config, family, aligned), alone)  # as the interval
-    in_family = int(np.count_nonzero(~np.isnan(adjusted[primary])))
+        family = [test for test, is_primary in zip(tests, primary, strict=True) if is_primary]
+        adjusted[primary] = np.maximum(_joint_p(config, family, aligned), p[primary])
+    n_tested = int(np.count_nonzero(~np.isnan(adjusted[primary])))
     return [
-        _difference(each, bool(is_primary), float(p), in_family, config)
-        for each, is_primary, p in zip(found, primary, adjusted, strict=True)
+        _difference(test, bool(is_primary), float(p_adjusted), n_tested, config)
+        for test, is_primary, p_adjusted in zip(tests, primary, adjusted, strict=True)
     ]
 
 
-def _compare(evidence: ComparisonInput) -> Iterator[_Found]:
+def _test_users(evidence: ComparisonInput) -> Iterator[_PairTest]:
+    """Yield the paired tests on labels that have a value per user."""
     config, models, aligned = evidence.config, evidence.models, evidence.aligned
     conventions = config.conventions
-    every_pair = model_pairs(list(models), config.baseline)
+    all_pairs = model_pairs(list(models), config.baseline)
     for label in config.labels:
-        if label.metric.of_catalogue:  # one number over all users: no user differs
+        if label.metric.of_catalogue:
             continue
         text = str(label)
-        in_full = text in config.primary or len(models) < MANY_MODELS
-        named = every_pair if in_full else every_pair[: len(models) - 1]
-        means = {model: or_nan(evaluated.mean(text)) for model, evaluated in models.items()}
+        is_complete = text in config.primary or len(models) < MANY_MODELS
+        pairs = all_pairs if is_complete else all_pairs[: len(models) - 1]
+        means = {model: or_nan(result.mean(text)) for model, result in models.items()}
         effect = absolute(config.min_effects[text], means[config.baseline])
         values = aligned.values(text, label.conventions(conventions).undefined)
-        clusters = aligned.whose(label, conventions)
+        clusters = aligned.clusters_for(label, conventions)
         results = paired_tests(
             values,
-            named,
+            pairs,
             confidence=config.confidence,
             clusters=clusters,
             bounds=label.bounds(conventions),
             unlisted=evidence.unlisted,
         )
-        for (a, b), result in zip(named, results, strict=True):
-            pooled = is_pooled(label, conventions)
-            kept = result.with_means(means[a], means[b]) if pooled else result
-            tested = config.wilcoxon and not math.isnan(kept.p)
-            p_wilcoxon = wilcoxon(*by_pair(values[a], values[b], clusters)) if tested else math.nan
-            yield _Found(label, a, b, kept, effect, p_wilcoxon)
+        for (a, b), result in zip(pairs, results, strict=True):
+            if is_pooled(label, conventions):
+                result = result.with_means(means[a], means[b])
+            p_wilcoxon = math.nan
+            if config.wilcoxon and not math.isnan(result.p):
+                p_wilcoxon = wilcoxon(*paired_scores(values[a], values[b], clusters))
+            yield _PairTest(label, a, b, result, effect, p_wilcoxon)
 
 
-def _jointly(config: ComparisonConfig, family: Sequence[_Found], aligned: Aligned) -> Floats:
-    """P values of the primary comparisons by joint sign flips; NaN where there is no test."""
+def _joint_p(
+    config: ComparisonConfig, family: Sequence[_PairTest], aligned: AlignedValues
+) -> Floats:
+    """Return p-values of the primary comparisons by joint sign flips; NaN if there is no test."""
     adjusted = np.full(len(family), np.nan)
-    tested = [i for i, each in enumerate(family) if not math.isnan(each.paired.p)]
+    tested = [i for i, test in enumerate(family) if not math.isnan(test.paired.p)]
+    labels = {family[i].label for i in tested}
     values = {
         label: aligned.values(str(label), label.conventions(config.conventions).undefined)
-        for label in {family[i].label for i in tested}
+        for label in labels
     }
-    compared = [(family[i].label, family[i].a, family[i].b) for i in tested]
-    whose = {label: aligned.whose(label, config.conventions) for label in values}
+    clusters = {label: aligned.clusters_for(label, config.conventions) for label in labels}
     adjusted[tested] = max_t(
-        [by_pair(values[label][a], values[label][b], whose[label]) for label, a, b in compared],
+        [
+            paired_scores(values[t.label][t.a], values[t.label][t.b], clusters[t.label])
+            for t in (family[i] for i in tested)
+        ],
         resamples=config.resamples,
         seed=config.seed,
     )
     return adjusted
 
 
-def _swapped(evidence: ComparisonInput) -> Iterator[_Found]:
-    """The labels over all users, which no user has a value of: each model against the baseline.
+def _test_lists(evidence: ComparisonInput) -> Iterator[_PairTest]:
+    """Yield the swap tests of each model against the baseline on labels over all users.
 
-    Lists of several trainings are not swapped: what those models differ by is tested over trainings.
+    Lists of models with replicates are not swapped: their difference is tested over replicates.
     """
     config, models = evidence.config, evidence.models
     tests = swap_results(evidence)
@@ -287,29 +266,30 @@ def _swapped(evidence: ComparisonInput) -> Iterator[_Found]:
                 continue
             text = str(label)
             a, b = (or_nan(models[name].mean(text)) for name in (model, config.baseline))
-            effect = absolute(config.min_effects[text], b)
             if (text, model) in tests:
                 test = tests[text, model]
-                gap = difference(a, b)
-                found = PairedTest(a, b, gap, test.n_users, test.n_nonzero, p=test.p, test="swap")
+                paired = PairedTest(
+                    a, b, difference(a, b), test.n_users, test.n_nonzero, p=test.p, test="swap"
+                )
             else:
                 n_users = models[model].summary["metrics"][text]["n_users"]
-                found = PairedTest(a, b, difference(a, b), n_users, n_users, test="none")
+                paired = PairedTest(a, b, difference(a, b), n_users, n_users, test="none")
             if {model, config.baseline} & evidence.unlisted.keys():
-                found = found.as_not_comparable()
-            yield _Found(label, model, config.baseline, found, effect)
+                paired = paired.as_not_comparable()
+            effect = absolute(config.min_effects[text], b)
+            yield _PairTest(label, model, config.baseline, paired, effect)
 
 
 def _difference(
-    found: _Found, primary: bool, p_adjusted: float, in_family: int, config: ComparisonConfig
+    test: _PairTest, primary: bool, p_adjusted: float, n_tested: int, config: ComparisonConfig
 ) -> Difference:
-    """The row of a pair. in_family : primary comparisons that are tested."""
-    paired, upwards = found.paired, found.label.metric.higher_is_better
+    """Return the difference of a pair; `n_tested` is the number of tested primary comparisons."""
+    paired, upwards = test.paired, test.label.metric.higher_is_better
     return Difference(
-        label=str(found.label),
-        a=found.a,
-        b=found.b,
-        vs_baseline=found.b == config.baseline,
+        label=str(test.label),
+        a=test.a,
+        b=test.b,
+        vs_baseline=test.b == config.baseline,
         primary=primary,
         mean_a=or_none(paired.mean_a),
         mean_b=or_none(paired.mean_b),
@@ -326,16 +306,16 @@ def _difference(
         caution=paired.caution,
         p=or_none(paired.p),
         p_adjusted=or_none(p_adjusted),
-        p_wilcoxon=or_none(found.p_wilcoxon),
+        p_wilcoxon=or_none(test.p_wilcoxon),
         test=paired.test,
         adjustment=config.adjustment if primary else "bh",
-        min_effect=or_none(found.min_effect),
+        min_effect=or_none(test.min_effect),
         verdict=verdict(
             paired,
             p_adjusted,
             alpha=config.alpha,
-            min_effect=found.min_effect,
+            min_effect=test.min_effect,
             higher_is_better=upwards,
-            tests=in_family if primary and config.adjustment == "holm" else 1,
+            tests=n_tested if primary and config.adjustment == "holm" else 1,
         ),
     )

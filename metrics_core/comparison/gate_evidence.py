@@ -1,4 +1,4 @@
-"""What a gate looks at: each model against the reference, over all users and in the segments that it names."""
+"""Measure what a gate decides on: each model against the baseline, over all users and in segments."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,17 +29,17 @@ _TEST: Mapping[str, Literal["t", "sign_flips", "jackknife", "none"]] = {
 
 @dataclass(frozen=True)
 class _Tested:
-    """What is measured of a model, and sign flips of its gains where few users differ."""
+    """A measured difference, and its sign-flip test against a margin if few users differ."""
 
     measured: Measured
     margin_test: MarginTest | None
 
 
-Checked = tuple[list[Guardrail], list[Measured]]  # guardrails, and what may be a success
+Checked = tuple[list[Guardrail], list[Measured]]  # guardrails, and candidates for a success
 
 
-def decided(evidence: ComparisonInput, pairs: Sequence[Difference]) -> Decision | None:
-    """The decision on each challenger against the baseline, from differences that are there; None without a gate."""
+def gate_decision(evidence: ComparisonInput, pairs: Sequence[Difference]) -> Decision | None:
+    """Return the decision on each model against the baseline, from known differences; None without a gate."""
     config = evidence.config
     if config.gate is None:
         return None
@@ -54,44 +54,41 @@ def decided(evidence: ComparisonInput, pairs: Sequence[Difference]) -> Decision 
 
 
 def challengers_of(config: ComparisonConfig, models: Iterable[str]) -> list[str]:
-    """Whom a gate decides on against the baseline: nobody, where only the baseline is named or there."""
-    named = (config.gate.models if config.gate else ()) or models
-    return [model for model in named if model != config.baseline]
-
-
-def for_gate(evidence: ComparisonInput, gate: Gate) -> ComparisonInput:
-    """The same evidence, of which nothing is asked but what a gate looks at."""
-    named = [label for label in evidence.config.labels if str(label) in gate.labels]
-    return replace(evidence, config=replace(evidence.config, labels=named, adjustment="holm"))
+    """Return the models that a gate decides on against the baseline; may be empty."""
+    names = (config.gate.models if config.gate else ()) or models
+    return [model for model in names if model != config.baseline]
 
 
 def gate_differences(evidence: ComparisonInput, gate: Gate) -> list[Difference]:
-    """The differences that a gate needs, where no comparison has them."""
-    return differences(for_gate(evidence, gate))
+    """Compute the differences that a gate needs if there is no comparison with them."""
+    config = evidence.config
+    labels = [label for label in config.labels if str(label) in gate.labels]
+    return differences(replace(evidence, config=replace(config, labels=labels, adjustment="holm")))
 
 
 def checked(
     evidence: ComparisonInput, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
 ) -> dict[str, Checked]:
-    """Model -> its guardrails, over all users and then in segments, and its success metrics."""
+    """Return model -> its guardrails, over all users and then in segments, and its success metrics."""
     config = evidence.config
+    reference = evidence.models[config.baseline]
     over_all = _over_all_users(evidence, gate, models, pairs)
-    inside = list(_in_segments(evidence, gate))
-    found: dict[str, Checked] = {}
+    segmented = list(_in_segments(evidence, gate))
+    results: dict[str, Checked] = {}
     for model in models:
         guardrails = [
-            _guardrail(config, over_all[model, label], margin, _mean(evidence, label))
+            _guardrail(config, over_all[model, label], margin, or_nan(reference.mean(label)))
             for label, margin in gate.guardrails.items()
         ]
-        for name, grouped in inside:
+        for name, grouped in segmented:
             margin = gate.segments[name][grouped.text]
             for segment in grouped.values:
                 tested = _in_segment(evidence, name, grouped, segment, model)
                 if tested is not None:
-                    reference = or_nan(tested.measured.reference)
-                    guardrails.append(_guardrail(config, tested, margin, reference))
-        found[model] = guardrails, [over_all[model, label].measured for label in gate.success]
-    return found
+                    mean = or_nan(tested.measured.reference)
+                    guardrails.append(_guardrail(config, tested, margin, mean))
+        results[model] = guardrails, [over_all[model, label].measured for label in gate.success]
+    return results
 
 
 def _guardrail(
@@ -102,37 +99,42 @@ def _guardrail(
     return guarded(tested.measured, margin, allowed, tested.margin_test)
 
 
-def _mean(evidence: ComparisonInput, label: str) -> float:
-    return or_nan(evidence.models[evidence.config.baseline].mean(label))
-
-
 def _over_all_users(
     evidence: ComparisonInput, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
 ) -> dict[tuple[str, str], _Tested]:
-    """(model, label) -> what is measured over all users; numbers over all users get an interval of their own."""
-    baseline = evidence.config.baseline
-    wanted = {*gate.guardrails, *gate.success}
-    known = {(pair.a, pair.label): pair for pair in pairs if pair.b == baseline}
-    intervals = swap_intervals(evidence, [parse(text) for text in wanted], models)
-    found: dict[tuple[str, str], _Tested] = {}
-    for label in wanted:
-        metric = parse(label).metric
-        columns = {} if metric.of_catalogue else _columns(evidence, label)
+    """Return (model, label) -> what is measured over all users.
+
+    Metrics that have one value over all users get the interval of the jackknife.
+    """
+    config, aligned = evidence.config, evidence.aligned
+    labels = [parse(text) for text in {*gate.guardrails, *gate.success}]
+    differences_of = {(pair.a, pair.label): pair for pair in pairs if pair.b == config.baseline}
+    intervals = swap_intervals(evidence, labels, models)
+    tested: dict[tuple[str, str], _Tested] = {}
+    for label in labels:
+        text, upwards = str(label), label.metric.higher_is_better
+        columns: dict[str, UserValues] = {}
+        if not label.metric.of_catalogue:
+            clusters = aligned.clusters_for(label, config.conventions)
+            bounds = label.bounds(config.conventions)
+            undefined = label.conventions(config.conventions).undefined
+            columns = {
+                model: UserValues(column, clusters, bounds)
+                for model, column in aligned.values(text, undefined).items()
+            }
         for model in models:
-            pair = known[model, label]
-            both = (columns[model], columns[baseline]) if columns else None
-            low, high = pair.ci_low, pair.ci_high
+            pair = differences_of[model, text]
+            both = (columns[model], columns[config.baseline]) if columns else None
             margin_test = None
             if both and pair.test == "sign_flips":
-                again = paired_test(*both, confidence=evidence.config.confidence)
-                margin_test = again.margin_test(
-                    higher_is_better=metric.higher_is_better, alpha=evidence.config.alpha
-                )
+                again = paired_test(*both, confidence=config.confidence)
+                margin_test = again.margin_test(higher_is_better=upwards, alpha=config.alpha)
+            low, high = pair.ci_low, pair.ci_high
             if pair.test == "swap" and pair.n_nonzero >= MIN_DIFFERING_USERS:
-                low, high = map(_without_noise, intervals[label, model])
+                low, high = map(_zero_if_rounding, intervals[text, model])
             measured = Measured(
-                label=label,
-                higher_is_better=metric.higher_is_better,
+                label=text,
+                higher_is_better=upwards,
                 segmentation=None,
                 segment=None,
                 mean=pair.mean_a,
@@ -142,54 +144,41 @@ def _over_all_users(
                 ci_high=high,
                 n_users=pair.n_users,
                 n_nonzero=pair.n_nonzero,
-                n_lost=_lost(*both) if both else 0,
+                n_lost=_count_lost(*both) if both else 0,
                 test=_TEST[pair.test],
                 p=pair.p,
                 n_requests=_shared_requests(*both) if both else None,
                 n_unlisted=_unlisted(evidence, model),
             )
-            found[model, label] = _Tested(measured, margin_test)
-    return found
+            tested[model, text] = _Tested(measured, margin_test)
+    return tested
 
 
 def _unlisted(evidence: ComparisonInput, model: str) -> int | None:
-    """How many users have no list of the model or of the reference, where they are too many for a comparison."""
-    return max(
-        (
-            evidence.unlisted[each]
-            for each in (model, evidence.config.baseline)
-            if each in evidence.unlisted
-        ),
-        default=None,
-    )
+    """Return how many users have no list of the model or the baseline; None if they are few enough to compare."""
+    counts = [evidence.unlisted.get(each, 0) for each in (model, evidence.config.baseline)]
+    return max(counts) or None
 
 
-def _without_noise(end: float | None) -> float | None:
-    """An end of an interval, 0 where it differs from 0 by rounding alone."""
+def _zero_if_rounding(end: float | None) -> float | None:
+    """Return an end of an interval, 0 if it differs from 0 by rounding alone."""
     return None if end is None else difference(end, 0.0)
 
 
-def _columns(evidence: ComparisonInput, text: str) -> dict[str, UserValues]:
-    """Model -> its values of a label."""
-    aligned, pinned, label = evidence.aligned, evidence.config.conventions, parse(text)
-    values = aligned.values(text, label.conventions(pinned).undefined)
-    whose, bounds = aligned.whose(label, pinned), label.bounds(pinned)
-    return {model: UserValues(column, whose, bounds) for model, column in values.items()}
+def _count_lost(model: UserValues, reference: UserValues) -> int:
+    """Return how many users, or requests, have a value with the reference alone."""
+    return int((reference.defined & ~model.defined).sum())
 
 
-def _lost(ours: UserValues, theirs: UserValues) -> int:
-    """How many users, or requests, have a value with the reference alone."""
-    return int((theirs.defined & ~ours.defined).sum())
-
-
-def _shared_requests(ours: UserValues, theirs: UserValues) -> int | None:
-    """How many requests have a value with both; None where values are those of users."""
-    of_requests = ours.clusters is not None and ours.clusters.has_repeated_users
-    return int((ours.defined & theirs.defined).sum()) if of_requests else None
+def _shared_requests(model: UserValues, reference: UserValues) -> int | None:
+    """Return how many requests have a value with both; None if values are those of users."""
+    if model.clusters is None or not model.clusters.has_repeated_users:
+        return None
+    return int((model.defined & reference.defined).sum())
 
 
 def _in_segments(evidence: ComparisonInput, gate: Gate) -> Iterator[tuple[str, Grouped]]:
-    """Each segmentation and label that the gate names, in the segmentation's groups."""
+    """Yield each segmentation and label that the gate names, in the segmentation's groups."""
     for name, margins in gate.segments.items():
         segmentation = evidence.config.segments[name]
         if isinstance(segmentation, ByPopularity):
@@ -204,30 +193,29 @@ def _in_segments(evidence: ComparisonInput, gate: Gate) -> Iterator[tuple[str, G
 def _in_segment(
     evidence: ComparisonInput, name: str, grouped: Grouped, segment: str, model: str
 ) -> _Tested | None:
-    """A model in a group; None where nobody in it has a value with the model or with the reference."""
+    """Return what is measured of a model in a group; None if nobody in it has a value."""
     config = evidence.config
-    ours, theirs = (grouped.column(segment, name) for name in (model, config.baseline))
-    if not (ours.n_defined or theirs.n_defined):
+    values, reference = (grouped.column(segment, each) for each in (model, config.baseline))
+    if not (values.n_defined or reference.n_defined):
         return None
-    pair = paired_test(ours, theirs, confidence=config.confidence)
-    label = parse(grouped.text)
+    pair = paired_test(values, reference, confidence=config.confidence)
+    upwards = parse(grouped.text).metric.higher_is_better
     measured = Measured(
         label=grouped.text,
-        higher_is_better=label.metric.higher_is_better,
+        higher_is_better=upwards,
         segmentation=name,
         segment=segment,
-        mean=or_none(ours.mean),
-        reference=or_none(theirs.mean),
+        mean=or_none(values.mean),
+        reference=or_none(reference.mean),
         difference=or_none(pair.difference),
         ci_low=or_none(pair.ci_low),
         ci_high=or_none(pair.ci_high),
         n_users=pair.n_users,
         n_nonzero=pair.n_nonzero,
-        n_lost=_lost(ours, theirs),
+        n_lost=_count_lost(values, reference),
         test=_TEST[pair.test],
         p=or_none(pair.p),
-        n_requests=_shared_requests(ours, theirs),
+        n_requests=_shared_requests(values, reference),
         n_unlisted=_unlisted(evidence, model),
     )
-    upwards = label.metric.higher_is_better
     return _Tested(measured, pair.margin_test(higher_is_better=upwards, alpha=config.alpha))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from concord.metrics_core.comparison.aligned import Aligned
+from concord.metrics_core.comparison.aligned import AlignedValues
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.evaluation.model_result import Models
@@ -110,7 +110,7 @@ def best_chances(evidence: ComparisonInput) -> Iterator[BestChance]:
             continue
         columns = _columns(aligned, models, label, label.conventions(config.conventions).undefined)
         columns[np.isnan(columns).any(axis=1)] = np.nan  # else a model could lead by easy users
-        if (clusters := aligned.whose(label, config.conventions)) is not None:
+        if (clusters := aligned.clusters_for(label, config.conventions)) is not None:
             columns = np.column_stack([clusters.scores(column) for column in columns.T])
         means = weighted_means(columns, resamples=config.resamples, seed=config.seed)
         shares = best_probability(means, higher_is_better=label.metric.higher_is_better)
@@ -121,7 +121,7 @@ def best_chances(evidence: ComparisonInput) -> Iterator[BestChance]:
             )
 
 
-def _columns(aligned: Aligned, models: Sequence[str], label: Label, undefined: str) -> Floats:
+def _columns(aligned: AlignedValues, models: Sequence[str], label: Label, undefined: str) -> Floats:
     """(users, models), one model after the other: they are not held twice."""
     columns = np.empty((len(aligned.users), len(models)))
     for place, model in enumerate(models):
@@ -166,7 +166,7 @@ def _beaten(
 PERCENTILES = np.arange(101)
 
 
-def distributions(config: ComparisonConfig, aligned: Aligned) -> Iterator[Distribution]:
+def distributions(config: ComparisonConfig, aligned: AlignedValues) -> Iterator[Distribution]:
     """One a primary label and challenger."""
     for label in config.primary_labels:
         values = aligned.values(str(label), label.conventions(config.conventions).undefined)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from concord.metrics_core.comparison.aligned import Aligned, align
+from concord.metrics_core.comparison.aligned import AlignedValues, align
 from concord.metrics_core.comparison.config import Adjustment, ComparisonConfig
 from concord.metrics_core.comparison.min_effect import absolute
 from concord.metrics_core.conventions.presets import describe
@@ -36,8 +36,8 @@ class _Found:
     config: ComparisonConfig
     models: Models
     differences: Sequence[Difference]
-    pinned: Aligned
-    aligned: Aligned
+    pinned: AlignedValues
+    aligned: AlignedValues
     unlisted: Collection[str]
 
 
@@ -45,14 +45,14 @@ def panels(
     config: ComparisonConfig,
     models: Models,
     differences: Sequence[Difference],
-    pinned: Aligned,
+    pinned: AlignedValues,
     unlisted: Collection[str] = (),
 ) -> list[PanelEntry]:
     """One a primary label; nothing if the panel is switched off. Verdicts here are always by Holm."""
     if not config.panel:
         return []
     tables = {model: [each.panel for each in found.each] for model, found in models.items()}
-    aligned = align(tables, pinned.told, pinned.mean)
+    aligned = align(tables, pinned.on_label_read, pinned.unit_mean)
     found = _Found(config, models, differences, pinned, aligned, unlisted)
     labels = {str(label): label for label in config.labels}
     return [_entry(found, labels[text]) for text in config.primary]
@@ -103,7 +103,7 @@ def _verdicts(
     definition: Definition,
     values: Mapping[str, Floats],
     means: Mapping[str, float | None],
-    aligned: Aligned,
+    aligned: AlignedValues,
 ) -> dict[str, parts.Verdict]:
     """Each model against the baseline, as the report would say by Holm had this definition been pinned."""
     label, config = definition.label, found.config
@@ -112,7 +112,7 @@ def _verdicts(
         values,
         named,
         confidence=config.confidence,
-        clusters=aligned.whose(label, definition.conventions),
+        clusters=aligned.clusters_for(label, definition.conventions),
         bounds=label.bounds(definition.conventions),
         unlisted=found.unlisted,
     )

@@ -42,7 +42,7 @@ def replicated(
 ) -> ModelResult:
     """One model from its trainings."""
     every = list(trainings.values())
-    values = align({"": [each.values for each in every]}, mean=conventions.unit_mean)
+    values = align({"": [each.values for each in every]}, unit_mean=conventions.unit_mean)
     metrics: dict[str, Any] = {}
     for label in labels:
         text, own = str(label), label.conventions(conventions)
@@ -52,7 +52,7 @@ def replicated(
             metrics[text] = {**found[0], "mean": _mean(means), "ci_low": None, "ci_high": None}
             continue
         column = values.column("", text, own.undefined)
-        whose = values.whose(label, conventions)
+        whose = values.clusters_for(label, conventions)
         found_mean = UserValues(column, whose, label.bounds(conventions))
         low, high = found_mean.interval(confidence)
         mean = found_mean.mean
@@ -65,7 +65,7 @@ def replicated(
             "n_users": found_mean.n_defined,
             "n_undefined": max(each["n_undefined"] for each in found),
         }
-        if values.mean is not None:
+        if values.unit_mean is not None:
             metrics[text]["n_requests"] = int(found_mean.defined.sum())
     panel = {text: _definitions(text, every) for text in every[0].summary.get("panel", {})}
     first = every[0]

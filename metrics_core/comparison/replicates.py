@@ -76,9 +76,9 @@ def _trained(evidence: ComparisonInput, label: Label) -> dict[str, ReplicateValu
             for m, of_model in means.items()
         }
     undefined = label.conventions(config.conventions).undefined
-    whose = aligned.whose(label, config.conventions)
+    whose = aligned.clusters_for(label, config.conventions)
     return {
-        m: ReplicateValues(aligned.trainings(m, str(label), undefined), whose)
+        m: ReplicateValues(aligned.by_replicate(m, str(label), undefined), whose)
         for m in evidence.models
     }
 

@@ -38,13 +38,13 @@ from concord.metrics_core.stats.paired_test import UserValues
 from concord.metrics_core.stats.replicates import mean_of_defined
 
 
-def closed_up(lists: str) -> str:
-    """SQL of `lists` (user, item, rank …) with `place`, the rank among the items that are shown.
+def with_positions(lists: str) -> str:
+    """Return SQL that adds `position`, the rank without later copies of items, to a table user, item, rank.
 
-    Later copies of an item may stand as null: the places of the others close up, as in `evaluate`.
+    Later copies of an item are null; the others move up, as in `evaluate`.
     """
     return f"""
-        (SELECT *, row_number() OVER (PARTITION BY user ORDER BY rank) AS place
+        (SELECT *, row_number() OVER (PARTITION BY user ORDER BY rank) AS position
          FROM {lists} WHERE item IS NOT NULL)"""
 
 
@@ -54,19 +54,19 @@ class Grouped:
 
     text   : the label as it is shown; `label` is None where the values have no better or worse
     values : group -> model -> (users,) values, NaN where a user does not count in that group
-    whose  : whose requests they are, where they are values of requests
+    clusters : whose requests they are, where they are values of requests
     bounds : lowest and highest value of the metric
     """
 
     text: str
     label: Label | None
     values: Mapping[str, Mapping[str, Floats]]
-    whose: Clusters | None = None
+    clusters: Clusters | None = None
     bounds: Bounds = UNBOUNDED
 
     def column(self, segment: str, model: str) -> UserValues:
         """The values of a model in a group."""
-        return UserValues(self.values[segment][model], self.whose, self.bounds)
+        return UserValues(self.values[segment][model], self.clusters, self.bounds)
 
 
 def up_to(edges: Sequence[int]) -> list[str]:
@@ -108,7 +108,7 @@ class UserGroups:
         values = aligned.values(str(label), label.conventions(pinned).undefined)
         of_groups = split(values, self.names, self.of_user)
         return Grouped(
-            str(label), label, of_groups, aligned.whose(label, pinned), label.bounds(pinned)
+            str(label), label, of_groups, aligned.clusters_for(label, pinned), label.bounds(pinned)
         )
 
 
@@ -121,7 +121,7 @@ def user_groups(
     ------
     InputError : there is no such column, its values are too many, or no numbers where edges cut them
     """
-    ground, users = evidence.ground, evidence.aligned.owners
+    ground, users = evidence.ground, evidence.aligned.user_ids
     if isinstance(segmentation, ByActivity):
         assert ground.train is not None, "refused before"
         return _by_activity(ground.train, segmentation, users)
@@ -208,14 +208,14 @@ QUESTIONS = {
 # Items by falling number of users in the train, equal ones by id; an item belongs where its interactions end.
 _POPULARITY = """
 CREATE TABLE popularity AS
-SELECT item, CASE WHEN before < $head * total THEN 0 WHEN before < $middle * total THEN 1 ELSE 2 END AS place
+SELECT item, CASE WHEN before < $head * total THEN 0 WHEN before < $middle * total THEN 1 ELSE 2 END AS group_number
 FROM (SELECT item, n, sum(n) OVER (ORDER BY n DESC, item) - n AS before, sum(n) OVER () AS total
       FROM (SELECT CAST(item AS VARCHAR) AS item, count(*) AS n FROM train GROUP BY ALL))
 """
 _SHARES = """
 SELECT CAST(user AS VARCHAR) AS user, {columns}
 FROM {lists} AS shown LEFT JOIN popularity ON popularity.item = CAST(shown.item AS VARCHAR)
-WHERE shown.place <= $k GROUP BY ALL
+WHERE shown.position <= $k GROUP BY ALL
 """
 
 
@@ -317,10 +317,10 @@ class _Grouping:
     def _shares(self) -> pl.DataFrame:
         """The share of each user's top k that goes to items of each group."""
         shares = (
-            f"count(*) FILTER (coalesce(popularity.place, 3) = {place}) / count(*) AS {group}"
+            f"count(*) FILTER (coalesce(popularity.group_number, 3) = {place}) / count(*) AS {group}"
             for place, group in enumerate(GROUPS)
         )
-        query = _SHARES.format(columns=", ".join(shares), lists=closed_up("lists"))
+        query = _SHARES.format(columns=", ".join(shares), lists=with_positions("lists"))
         return pl.DataFrame(self.connection.sql(query, params={"k": self.k}).to_arrow_table())
 
     def _recall(self, place: int, group: str) -> pl.DataFrame:
@@ -329,7 +329,7 @@ class _Grouping:
         least = self.recall.conventions(conventions).relevance_threshold
         relevant = "" if least is None else f" AND grade >= {least!r}"
         kept = f"""SELECT truth.* FROM truth LEFT JOIN popularity ON popularity.item = CAST(truth.item AS VARCHAR)
-                   WHERE coalesce(popularity.place, 3) = {place}{relevant}"""
+                   WHERE coalesce(popularity.group_number, 3) = {place}{relevant}"""
         texts = _differing(self.connection)
         with self.evidence.ground.connecting([]) as alone:
             for name, query in (("lists", "SELECT * FROM lists"), ("truth", kept)):

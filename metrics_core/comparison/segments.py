@@ -73,7 +73,7 @@ def _cells(config: ComparisonConfig, grouped: Grouped, unlisted: Collection[str]
             values,
             named,
             confidence=config.confidence,
-            clusters=grouped.whose,
+            clusters=grouped.clusters,
             bounds=grouped.bounds,
             unlisted=unlisted,
         )
@@ -206,7 +206,7 @@ def _differing(grouped: Grouped, a: str, b: str) -> int:
     users = np.zeros(0, dtype=bool)
     for of_models in grouped.values.values():
         apart = differences(of_models[a], of_models[b])
-        of_users = apart if grouped.whose is None else grouped.whose.means(apart)
+        of_users = apart if grouped.clusters is None else grouped.clusters.means(apart)
         differ = np.nan_to_num(of_users) != 0
         users = differ if not len(users) else users | differ
     return int(np.count_nonzero(users))
@@ -267,4 +267,8 @@ def _segments(labels: Sequence[Grouped]) -> list[Segment]:
 def _users(grouped: Grouped, group: str) -> int:
     columns = grouped.values.get(group, {}).values()
     known = np.logical_or.reduce([~np.isnan(column) for column in columns])
-    return int(known.sum()) if grouped.whose is None else len(np.unique(grouped.whose.user[known]))
+    return (
+        int(known.sum())
+        if grouped.clusters is None
+        else len(np.unique(grouped.clusters.user[known]))
+    )

@@ -251,7 +251,7 @@ def _model_tests(
     sides = {NOW: now, THEN: then}
     aligned = align(
         {side: [each.values for each in result.each] for side, result in sides.items()},
-        mean=config.conventions.unit_mean,
+        unit_mean=config.conventions.unit_mean,
     )
     columns = schema_of(then.values)
     unlisted = unlisted_models(sides, config.max_missing_lists)
@@ -260,8 +260,10 @@ def _model_tests(
         if text not in columns or text not in then.summary["metrics"]:
             continue
         values = aligned.values(text, label.conventions(config.conventions).undefined)
-        on_one_truth = aligned.on_one_truth(label, config.conventions)
-        clusters = aligned.whose(label, config.conventions) if on_one_truth else aligned.clusters
+        comparable = aligned.has_common_weights(label, config.conventions)
+        clusters = aligned.clusters
+        if comparable:
+            clusters = aligned.clusters_for(label, config.conventions)
         (paired,) = paired_tests(
             values,
             [(NOW, THEN)],
@@ -271,7 +273,7 @@ def _model_tests(
             unlisted=unlisted,
         )
         means = [or_nan(each.mean(text)) for each in (now, then)]
-        if is_pooled(label, config.conventions) or not on_one_truth:
+        if is_pooled(label, config.conventions) or not comparable:
             paired = paired.with_means(*means)
         yield _ModelTest(label, model, paired, absolute(config.min_effects[text], means[1]))
 

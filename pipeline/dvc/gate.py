@@ -8,7 +8,7 @@ from concord.metrics_core.comparison.gate import decide, guarded, joined, with_u
 from concord.metrics_core.comparison.gate_evidence import (
     Checked,
     checked,
-    decided,
+    gate_decision,
     gate_differences,
 )
 from concord.metrics_core.comparison.inputs import ComparisonInput
@@ -87,7 +87,7 @@ def _example(config: ComparisonConfig) -> str:
 
 
 def _against_baseline(evidence: ComparisonInput, gate: Gate) -> Decision:
-    decision = decided(evidence, gate_differences(evidence, gate))
+    decision = gate_decision(evidence, gate_differences(evidence, gate))
     if decision is None or not decision.models:
         baseline = evidence.config.baseline
         problem = f"there is no model beside the baseline, {baseline}, to decide on"

@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from concord.metrics_core.comparison.compute import compared
+from concord.metrics_core.comparison.compute import build_comparison
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicated_models import with_replicates
@@ -42,8 +42,9 @@ def compare(params: Params) -> str:
     remove_models(params)
     remove_background(params)
     with Progress("compare", "labels", _labels_read(config)) as progress:
-        on_read = partial(progress.advance, 1)
-        comparison = compared(ComparisonInput(config, models, evaluation_data(params), on_read))
+        on_label_read = partial(progress.advance, 1)
+        inputs = ComparisonInput(config, models, evaluation_data(params), on_label_read)
+        comparison = build_comparison(inputs)
     folder = Path(params.results.comparison)
     write_text(folder / "comparison.json", to_json(comparison))
     cases = cases_for_report(params, config, comparison)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,9 @@ import duckdb
 import numpy as np
 import polars as pl
 
+from concord.metrics_core.comparison.compute import compare_values_of
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.differences import differences
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.leaderboard import metrics_of, scores
 from concord.metrics_core.comparison.provenance import conventions
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.errors import ArgumentNames
@@ -104,19 +104,7 @@ def evidence_of(values: Mapping[str, Values], **settings: Any) -> ComparisonInpu
 def comparison_of(values: Mapping[str, Values], **settings: Any) -> Comparison:
     """Return the comparison of models with values by label; the first is the baseline."""
     evidence = evidence_of(values, **settings)
-    config, pairs = evidence.config, differences(evidence)
-    return Comparison(
-        title=config.title,
-        baseline=config.baseline,
-        primary=tuple(config.primary),
-        confidence=config.confidence,
-        models=tuple(values),
-        metrics=tuple(metrics_of(config)),
-        ks=tuple(config.ks),
-        scores=tuple(scores(evidence, pairs)),
-        pairs=tuple(pairs),
-        conventions=conventions(config),
-    )
+    return replace(compare_values_of(evidence), conventions=conventions(evidence.config))
 
 
 def cell_of(model: str, segment: str, verdict: Verdict, *, turns: bool, label: str) -> SegmentCell:

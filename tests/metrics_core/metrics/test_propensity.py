@@ -441,7 +441,7 @@ def test_revisions_with_other_truths_or_conventions_cannot_be_one_ratio() -> Non
     then = {"same": now, "other": now.with_columns(pl.col("#counts>=1") + 1), "plain": now.drop("#counts>=1")}  # fmt: skip
     (label,) = expand(["R"], [2])
 
-    reported = {name: align({"now": [now], "then": [each]}).on_one_truth(label, RATIO) for name, each in then.items()}  # fmt: skip
+    reported = {name: align({"now": [now], "then": [each]}).has_common_weights(label, RATIO) for name, each in then.items()}  # fmt: skip
 
     assert reported == {"same": True, "other": False, "plain": False}
 
