@@ -1,4 +1,4 @@
-"""The convention panel: each primary label under every definition that some preset has."""
+"""Compute the convention panel: each primary label under every definition that some preset has."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,11 +27,8 @@ _UNWEIGHED = "As pinned, but that all relevant items count alike, whatever their
 
 
 @dataclass(frozen=True)
-class _Found:
-    """What has been found so far; `pinned` holds the values as pinned, `aligned` those of the definitions.
-
-    unlisted : models that lack the lists of most users
-    """
+class _PanelInput:
+    """Inputs of the panel: `pinned` holds the values of the labels, `aligned` those of the definitions."""
 
     config: ComparisonConfig
     models: Models
@@ -48,80 +45,76 @@ def panels(
     pinned: AlignedValues,
     unlisted: Collection[str] = (),
 ) -> list[PanelEntry]:
-    """One a primary label; nothing if the panel is switched off. Verdicts here are always by Holm."""
+    """Return one entry per primary label, with verdicts by Holm; none if the panel is switched off."""
     if not config.panel:
         return []
-    tables = {model: [each.panel for each in found.each] for model, found in models.items()}
+    tables = {model: [each.panel for each in result.each] for model, result in models.items()}
     aligned = align(tables, pinned.on_label_read, pinned.unit_mean)
-    found = _Found(config, models, differences, pinned, aligned, unlisted)
+    inputs = _PanelInput(config, models, differences, pinned, aligned, unlisted)
     labels = {str(label): label for label in config.labels}
-    return [_entry(found, labels[text]) for text in config.primary]
+    return [_entry(inputs, labels[text]) for text in config.primary]
 
 
-def _entry(found: _Found, label: Label) -> PanelEntry:
-    definitions = panel(label, found.config.conventions)
-    pinned = _pinned(found, definitions.definitions[0])
-    others = []
-    for definition in definitions.definitions[1:]:
-        means = _means(found, definition)
-        own = label.conventions(definition.conventions)
-        values = found.aligned.values(definition.column, own.undefined)
-        verdicts = _verdicts(found, definition, values, means, found.aligned)
-        others.append(_told(found.config, definition, means, verdicts, pinned))
-    merged = _merged([pinned, *others])
+def _entry(inputs: _PanelInput, label: Label) -> PanelEntry:
+    config, text = inputs.config, str(label)
+    definitions = panel(label, config.conventions)
+    first, *others = definitions.definitions
+    means = {model: result.mean(text) for model, result in inputs.models.items()}
+    values = inputs.pinned.values(text, label.conventions(config.conventions).undefined)
+    verdicts = _verdicts(inputs, first, values, means, inputs.pinned)
+    pinned = _definition(config, first, means, verdicts, None)
+    rows = [pinned]
+    for definition in others:
+        means = _means(inputs, definition)
+        undefined = label.conventions(definition.conventions).undefined
+        values = inputs.aligned.values(definition.column, undefined)
+        verdicts = _verdicts(inputs, definition, values, means, inputs.aligned)
+        rows.append(_definition(config, definition, means, verdicts, pinned))
+    merged = _merge(rows)
     return PanelEntry(
-        str(label),
-        _sentence(merged, len(found.models), found.config.adjustment),
+        text,
+        _sentence(merged, len(inputs.models), config.adjustment),
         tuple(merged),
         tuple(LeftOut(name, why) for name, why in definitions.left_out.items()),
     )
 
 
-def _pinned(found: _Found, definition: Definition) -> parts.Definition:
-    text = str(definition.label)
-    means = {model: evaluated.mean(text) for model, evaluated in found.models.items()}
-    undefined = definition.label.conventions(found.config.conventions).undefined
-    values = found.pinned.values(text, undefined)
-    verdicts = _verdicts(found, definition, values, means, found.pinned)
-    return _told(found.config, definition, means, verdicts, None)
-
-
-def _means(found: _Found, definition: Definition) -> dict[str, float | None]:
+def _means(inputs: _PanelInput, definition: Definition) -> dict[str, float | None]:
     text, column = str(definition.label), definition.column
     return {
         model: next(
             each["mean"]
-            for each in evaluated.summary["panel"][text]["definitions"]
+            for each in result.summary["panel"][text]["definitions"]
             if each["column"] == column
         )
-        for model, evaluated in found.models.items()
+        for model, result in inputs.models.items()
     }
 
 
 def _verdicts(
-    found: _Found,
+    inputs: _PanelInput,
     definition: Definition,
     values: Mapping[str, Floats],
     means: Mapping[str, float | None],
     aligned: AlignedValues,
 ) -> dict[str, parts.Verdict]:
-    """Each model against the baseline, as the report would say by Holm had this definition been pinned."""
-    label, config = definition.label, found.config
-    named = model_pairs(list(means), config.baseline)
+    """Return the verdicts against the baseline that the comparison would give under this definition, by Holm."""
+    label, config = definition.label, inputs.config
+    pairs = model_pairs(list(means), config.baseline)
     results = paired_tests(
         values,
-        named,
+        pairs,
         confidence=config.confidence,
         clusters=aligned.clusters_for(label, definition.conventions),
         bounds=label.bounds(definition.conventions),
-        unlisted=found.unlisted,
+        unlisted=inputs.unlisted,
     )
     if is_pooled(label, definition.conventions):
         results = [
             result.with_means(or_nan(means[a]), or_nan(means[b]))
-            for (a, b), result in zip(named, results, strict=True)
+            for (a, b), result in zip(pairs, results, strict=True)
         ]
-    others = [d.p for d in found.differences if d.primary and d.label != str(label)]
+    others = [d.p for d in inputs.differences if d.primary and d.label != str(label)]
     family = np.array([*(r.p for r in results), *map(or_nan, others)], dtype=np.float64)
     adjusted = adjust(family, np.ones(len(family), dtype=bool))
     effect = absolute(config.min_effects[str(label)], or_nan(means[config.baseline]))
@@ -134,12 +127,12 @@ def _verdicts(
             higher_is_better=label.metric.higher_is_better,
             tests=int(np.count_nonzero(~np.isnan(family))),
         )
-        for (a, b), result, p in zip(named, results, adjusted, strict=False)
+        for (a, b), result, p in zip(pairs, results, adjusted, strict=False)
         if b == config.baseline
     }
 
 
-def _told(
+def _definition(
     config: ComparisonConfig,
     definition: Definition,
     values: Mapping[str, float | None],
@@ -147,8 +140,9 @@ def _told(
     pinned: parts.Definition | None,
 ) -> parts.Definition:
     ranks = _ranks(values, higher_is_better=definition.label.metric.higher_is_better)
-    before = ranks if pinned is None else pinned.ranks
-    agreed = verdicts if pinned is None else pinned.verdicts
+    pinned_ranks, pinned_verdicts = (
+        (ranks, verdicts) if pinned is None else (pinned.ranks, pinned.verdicts)
+    )
     changed = differing(definition.label, definition.conventions, config.conventions)
     return parts.Definition(
         name=PINNED if pinned is None else definition.presets[0],
@@ -157,10 +151,10 @@ def _told(
         stands_for=tuple(map(_stands_for, definition.presets)),
         values=values,
         ranks=ranks,
-        top_two_hold=_top_two_hold(before, ranks),
-        flips=tuple(_flips(before, ranks)),
+        top_two_hold=_top_two_hold(pinned_ranks, ranks),
+        flips=tuple(_flips(pinned_ranks, ranks)),
         verdicts=verdicts,
-        verdicts_changed=tuple(m for m in verdicts if verdicts[m] != agreed.get(m)),
+        verdicts_changed=tuple(m for m in verdicts if verdicts[m] != pinned_verdicts.get(m)),
     )
 
 
@@ -174,7 +168,7 @@ def _in_words(name: str, value: Any) -> str:
 
 
 def _ranks(values: Mapping[str, float | None], *, higher_is_better: bool) -> dict[str, int | None]:
-    """1 for the best; equal values share a rank; a model without a value has none."""
+    """Return the rank of each model, 1 for the best; equal values share a rank, None without a value."""
     sign = 1 if higher_is_better else -1
     defined = {model: sign * value for model, value in values.items() if value is not None}
     return {
@@ -186,7 +180,7 @@ def _ranks(values: Mapping[str, float | None], *, higher_is_better: bool) -> dic
 
 
 def _top_two_hold(before: Mapping[str, int | None], after: Mapping[str, int | None]) -> bool:
-    """Does each of the first two still have a value, and none above it that stood below? Ties turn nothing round."""
+    """True if the first two models still have a value and no other model overtook them; ties overtake nobody."""
     first = {model for model, rank in before.items() if rank is not None and rank <= TOP}
     overtaken = {above for above, _ in _flips(before, after)}
     return not first & overtaken and all(after[model] is not None for model in first)
@@ -195,32 +189,31 @@ def _top_two_hold(before: Mapping[str, int | None], after: Mapping[str, int | No
 def _flips(
     before: Mapping[str, int | None], after: Mapping[str, int | None]
 ) -> list[tuple[str, str]]:
-    """Pairs (a, b) of which a stood above b under the pinned definition, and now stands below."""
+    """Return the pairs (a, b) with a ranked above b before, and below b after."""
     return [
         (a, b)
         for a in before
         for b in before
-        if _above(before[a], before[b]) and _above(after[b], after[a])
+        if _is_above(before[a], before[b]) and _is_above(after[b], after[a])
     ]
 
 
-def _above(a: int | None, b: int | None) -> bool:
+def _is_above(a: int | None, b: int | None) -> bool:
     return a is not None and b is not None and a < b
 
 
-def _merged(definitions: Sequence[parts.Definition]) -> list[parts.Definition]:
-    """Definitions that give every model the same value, and the same verdict, are told once."""
-    kept: dict[str, parts.Definition] = {}
+def _merge(definitions: Sequence[parts.Definition]) -> list[parts.Definition]:
+    """Return the definitions, those with the same values and verdicts for every model as one."""
+    merged: dict[str, parts.Definition] = {}
     for each in definitions:
         key = repr((each.values, each.verdicts))
-        same = kept.get(key)
-        kept[key] = each if same is None else _joined(same, each)
-    return list(kept.values())
-
-
-def _joined(one: parts.Definition, other: parts.Definition) -> parts.Definition:
-    names, meanings = one.presets + other.presets, one.stands_for + other.stands_for
-    return replace(one, presets=names, stands_for=meanings)
+        if key in merged:
+            presets = merged[key].presets + each.presets
+            stands_for = merged[key].stands_for + each.stands_for
+            merged[key] = replace(merged[key], presets=presets, stands_for=stands_for)
+        else:
+            merged[key] = each
+    return list(merged.values())
 
 
 def _sentence(

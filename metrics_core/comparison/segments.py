@@ -1,4 +1,4 @@
-"""Differences within each segment, and gaps between segments."""
+"""Compute differences within each segment, and gaps between segments."""
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -12,12 +12,11 @@ from concord.metrics_core.comparison.min_effect import absolute
 from concord.metrics_core.comparison.segment_groups import (
     QUESTIONS,
     Grouped,
-    UserGroups,
     item_groups,
     user_groups,
 )
 from concord.metrics_core.comparison.segmentation import ByPopularity, Segmentation
-from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.metrics.label import is_pooled
 from concord.metrics_core.results import comparison_parts as parts
 from concord.metrics_core.results.comparison_parts import (
@@ -31,104 +30,113 @@ from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.stats.adjustment import benjamini_hochberg
 from concord.metrics_core.stats.bootstrap import bootstrap_p, percentile_interval, weighted_means
 from concord.metrics_core.stats.paired_test import PairedTest, UserValues, paired_tests
-from concord.metrics_core.stats.tolerance import differences
+from concord.metrics_core.stats.tolerance import differences as rounded_differences
 from concord.metrics_core.stats.verdict import verdict
 
 
 @dataclass(frozen=True)
-class _Cell:
+class _CellTest:
+    """A model in a group, and its test against the baseline; None for the baseline itself."""
+
     grouped: Grouped
     segment: str
     model: str
     column: UserValues
-    against: PairedTest | None  # None for the baseline itself
+    paired: PairedTest | None
 
 
-def cells(
+def _segment_cells(
     config: ComparisonConfig,
     labels: Iterable[Grouped],
     overall: Mapping[tuple[str, str], Difference],
     unlisted: Collection[str],
 ) -> list[SegmentCell]:
-    """One a label, group and model. Benjamini-Hochberg over all of them.
+    """Return one cell per label, group and model; p-values are adjusted by Benjamini and Hochberg over all.
 
-    overall  : (label, model) -> its difference to the baseline over all users; a group may turn its sign
-    unlisted : models that lack the lists of most users
+    Parameters
+    ----------
+    overall : dict
+        (label, model) -> its difference to the baseline over all users, whose sign a group may reverse.
+    unlisted : collection of str
+        Models that are not compared.
     """
-    found = [cell for grouped in labels for cell in _cells(config, grouped, unlisted)]
-    p = np.array([math.nan if c.against is None else c.against.p for c in found], dtype=np.float64)
-    adjusted = benjamini_hochberg(p)
+    tests = [test for grouped in labels for test in _cell_tests(config, grouped, unlisted)]
+    p = np.array([t.paired.p if t.paired else math.nan for t in tests], dtype=np.float64)
     return [
-        _told(config, cell, float(q), overall.get((cell.grouped.text, cell.model)))
-        for cell, q in zip(found, adjusted, strict=True)
+        _cell(config, test, float(p_adjusted), overall.get((test.grouped.text, test.model)))
+        for test, p_adjusted in zip(tests, benjamini_hochberg(p), strict=True)
     ]
 
 
-def _cells(config: ComparisonConfig, grouped: Grouped, unlisted: Collection[str]) -> list[_Cell]:
-    found = []
+def _cell_tests(
+    config: ComparisonConfig, grouped: Grouped, unlisted: Collection[str]
+) -> Iterator[_CellTest]:
     for segment, values in grouped.values.items():
         others = [model for model in values if model != config.baseline]
-        named = [(model, config.baseline) for model in others]
-        compared = paired_tests(
+        results = paired_tests(
             values,
-            named,
+            [(model, config.baseline) for model in others],
             confidence=config.confidence,
             clusters=grouped.clusters,
             bounds=grouped.bounds,
             unlisted=unlisted,
         )
-        against = dict(zip(others, compared, strict=True))
-        found += [
-            _Cell(grouped, segment, model, grouped.column(segment, model), against.get(model))
-            for model in values
-        ]
-    return found
+        paired = dict(zip(others, results, strict=True))
+        for model in values:
+            column = grouped.column(segment, model)
+            yield _CellTest(grouped, segment, model, column, paired.get(model))
 
 
-def _told(
-    config: ComparisonConfig, cell: _Cell, p_adjusted: float, overall: Difference | None
+def _cell(
+    config: ComparisonConfig, test: _CellTest, p_adjusted: float, overall: Difference | None
 ) -> SegmentCell:
-    low, high = cell.column.interval(config.confidence)
-    found, label = cell.against, cell.grouped.label
-    told = None
-    if found is not None and label is not None:
-        told = verdict(
-            found,
-            p_adjusted,
-            alpha=config.alpha,
-            min_effect=_effect(config, cell),
-            higher_is_better=label.metric.higher_is_better,
-        )
-    return SegmentCell(
-        label=cell.grouped.text,
-        segment=cell.segment,
-        model=cell.model,
-        mean=or_none(cell.column.mean),
+    low, high = test.column.interval(config.confidence)
+    paired, label = test.paired, test.grouped.label
+    cell = SegmentCell(
+        label=test.grouped.text,
+        segment=test.segment,
+        model=test.model,
+        mean=or_none(test.column.mean),
         ci_low=or_none(low),
         ci_high=or_none(high),
-        n_users=cell.column.n_defined,
-        difference=None if found is None else or_none(found.difference),
-        diff_low=None if found is None else or_none(found.ci_low),
-        diff_high=None if found is None else or_none(found.ci_high),
-        n_nonzero=None if found is None else found.n_nonzero,
-        p_adjusted=None if found is None else or_none(p_adjusted),
-        verdict=told,
-        turns=found is not None
-        and p_adjusted < config.alpha
-        and _turned(found.difference, overall),
+        n_users=test.column.n_defined,
+        difference=None,
+        diff_low=None,
+        diff_high=None,
+        n_nonzero=None,
+        p_adjusted=None,
+        verdict=None,
+        turns=False,
+    )
+    if paired is None:
+        return cell
+    before = None if overall is None else overall.difference
+    is_reversed = before is not None and before * paired.difference < 0
+    return replace(
+        cell,
+        difference=or_none(paired.difference),
+        diff_low=or_none(paired.ci_low),
+        diff_high=or_none(paired.ci_high),
+        n_nonzero=paired.n_nonzero,
+        p_adjusted=or_none(p_adjusted),
+        verdict=None
+        if label is None
+        else verdict(
+            paired,
+            p_adjusted,
+            alpha=config.alpha,
+            min_effect=_min_effect(config, test),
+            higher_is_better=label.metric.higher_is_better,
+        ),
+        turns=p_adjusted < config.alpha and is_reversed,
     )
 
 
-def _effect(config: ComparisonConfig, cell: _Cell) -> float:
-    """The smallest difference that matters on the label, or on the first primary one where it is not evaluated."""
-    text = cell.grouped.text
+def _min_effect(config: ComparisonConfig, test: _CellTest) -> float:
+    """Return the minimum relevant difference of the label, of the first primary one if it is not evaluated."""
+    text = test.grouped.text
     effect = config.min_effects.get(text, config.min_effects[config.primary[0]])
-    return absolute(effect, cell.grouped.column(cell.segment, config.baseline).mean)
-
-
-def _turned(difference: float, overall: Difference | None) -> bool:
-    before = None if overall is None else overall.difference
-    return before is not None and before * difference < 0
+    return absolute(effect, test.grouped.column(test.segment, config.baseline).mean)
 
 
 # Users of a group that a gap may be taken from. The extremes are picked, so tiny groups would be; simulated coverage
@@ -136,139 +144,137 @@ def _turned(difference: float, overall: Difference | None) -> bool:
 FEWEST_IN_GAP = 30
 
 
-@dataclass(frozen=True)
-class _Resampled:
-    """A gap, and what it is in each resample of the users; resamples are those of all models."""
+def _gaps(config: ComparisonConfig, labels: Sequence[Grouped], *, compared: bool) -> list[Gap]:
+    """Return the gap of each label and model with two groups of enough users.
 
-    gap: Gap
-    samples: Floats
-
-
-def gaps(config: ComparisonConfig, labels: Sequence[Grouped], *, compared: bool) -> list[Gap]:
-    """The gap of each label and model; none where fewer than two groups have enough users.
-
-    compared : tell also the ratio, and each model's gap against the baseline's: paired by the resamples of the same users,
-               with Benjamini-Hochberg over all of them
+    Parameters
+    ----------
+    compared : bool
+        True to add the ratio, and each model's gap minus the baseline's: paired by resamples of the same users, with
+        p-values adjusted by Benjamini and Hochberg over all.
     """
-    found = [(grouped, _resampled(config, grouped)) for grouped in labels]
+    resampled = [(grouped, _resampled_gaps(config, grouped)) for grouped in labels]
     if not compared:
-        return [replace(each.gap, ratio=None) for _, made in found for each in made.values()]
-    told = [gap for grouped, of_models in found for gap in _compared(config, grouped, of_models)]
-    p = np.array([math.nan if gap.p is None else gap.p for gap in told], dtype=np.float64)
-    adjusted = benjamini_hochberg(p)
-    return [replace(gap, p_adjusted=or_none(float(q))) for gap, q in zip(told, adjusted, strict=True)]  # fmt: skip
+        return [replace(gap, ratio=None) for _, gaps in resampled for gap, _ in gaps.values()]
+    gaps = [gap for grouped, each in resampled for gap in _compare_gaps(config, grouped, each)]
+    p = np.array([math.nan if gap.p is None else gap.p for gap in gaps], dtype=np.float64)
+    return [
+        replace(gap, p_adjusted=or_none(float(p_adjusted)))
+        for gap, p_adjusted in zip(gaps, benjamini_hochberg(p), strict=True)
+    ]
 
 
-def _resampled(config: ComparisonConfig, grouped: Grouped) -> Mapping[str, _Resampled]:
-    """Largest minus smallest mean of a group of enough users, each model.
+def _resampled_gaps(config: ComparisonConfig, grouped: Grouped) -> dict[str, tuple[Gap, Floats]]:
+    """Return model -> its gap, and the gap in each resample of the users; resamples are the same for all models.
 
-    The interval is by bootstrap, with the groups held fixed.
+    The gap is the largest minus the smallest mean of a group with enough users. Its interval is by bootstrap, with these
+    two groups held fixed.
     """
-    found = {}
+    gaps = {}
     for model in next(iter(grouped.values.values()), {}):
         columns = {group: grouped.column(group, model) for group in grouped.values}
-        means = {g: column.mean for g, column in columns.items() if column.n_defined >= FEWEST_IN_GAP}  # fmt: skip
+        means = {
+            group: column.mean
+            for group, column in columns.items()
+            if column.n_defined >= FEWEST_IN_GAP
+        }
         if len(means) < 2:  # noqa: PLR2004 - a gap is between two
             continue
-        low, *_, high = sorted(means, key=means.__getitem__)  # two groups, also where all are equal
+        low, *_, high = sorted(means, key=means.__getitem__)  # two groups, also if all are equal
         both = np.column_stack([columns[high].by_user, columns[low].by_user])
         samples = weighted_means(both, resamples=config.resamples, seed=config.seed)
-        apart = samples[:, 0] - samples[:, 1]
+        gap_samples = samples[:, 0] - samples[:, 1]
         ratio = means[low] / means[high] if means[high] > 0 else None
-        ends = percentile_interval(apart, config.confidence)
+        ends = percentile_interval(gap_samples, config.confidence)
         gap = Gap(grouped.text, model, low, high, means[high] - means[low], *ends, ratio=ratio)
-        found[model] = _Resampled(gap, apart)
-    return found
+        gaps[model] = gap, gap_samples
+    return gaps
 
 
-def _compared(
-    config: ComparisonConfig, grouped: Grouped, of_models: Mapping[str, _Resampled]
+def _compare_gaps(
+    config: ComparisonConfig, grouped: Grouped, gaps: Mapping[str, tuple[Gap, Floats]]
 ) -> Iterator[Gap]:
-    theirs = of_models.get(config.baseline)
-    for model, ours in of_models.items():
-        if theirs is None or model == config.baseline:
-            yield ours.gap
+    """Yield each gap, with its difference to the gap of the baseline."""
+    for model, (gap, samples) in gaps.items():
+        if config.baseline not in gaps or model == config.baseline:
+            yield gap
             continue
-        apart = ours.samples - theirs.samples
-        low, high = percentile_interval(apart, config.confidence)
-        enough = _differing(grouped, model, config.baseline) >= MIN_DIFFERING_USERS
+        baseline, baseline_samples = gaps[config.baseline]
+        differences = samples - baseline_samples
+        low, high = percentile_interval(differences, config.confidence)
+        has_test = _count_differing(grouped, model, config.baseline) >= MIN_DIFFERING_USERS
         yield replace(
-            ours.gap,
-            difference=ours.gap.gap - theirs.gap.gap,
+            gap,
+            difference=gap.gap - baseline.gap,
             diff_low=or_none(low),
             diff_high=or_none(high),
-            p=bootstrap_p(apart) if enough else None,
+            p=bootstrap_p(differences) if has_test else None,
         )
 
 
-def _differing(grouped: Grouped, a: str, b: str) -> int:
-    """Users whose values differ between two models; of a user with several requests, whose mean does."""
-    users = np.zeros(0, dtype=bool)
-    for of_models in grouped.values.values():
-        apart = differences(of_models[a], of_models[b])
-        of_users = apart if grouped.clusters is None else grouped.clusters.means(apart)
-        differ = np.nan_to_num(of_users) != 0
-        users = differ if not len(users) else users | differ
-    return int(np.count_nonzero(users))
+def _count_differing(grouped: Grouped, a: str, b: str) -> int:
+    """Return how many users have different values, or different means of their requests, with two models."""
+    differs: Bools | None = None
+    for values in grouped.values.values():
+        of_users = rounded_differences(values[a], values[b])
+        if grouped.clusters is not None:
+            of_users = grouped.clusters.means(of_users)
+        nonzero = np.nan_to_num(of_users) != 0
+        differs = nonzero if differs is None else differs | nonzero
+    return 0 if differs is None else int(np.count_nonzero(differs))
 
 
 def segments(
     evidence: ComparisonInput, differences: Sequence[Difference]
 ) -> Iterator[parts.Segmentation]:
-    """Every segmentation, in the order given."""
+    """Yield the segmentations, in the order given."""
     config = evidence.config
     overall = {(pair.label, pair.a): pair for pair in differences if pair.vs_baseline}
     for name, segmentation in config.segments.items():
         labels, question = _grouped(evidence, name, segmentation)
-        found = cells(config, labels, overall, evidence.unlisted)
+        groups = dict.fromkeys(group for grouped in labels for group in grouped.values)
         yield parts.Segmentation(
             name=name,
             kind=segmentation.by if isinstance(segmentation, ByPopularity) else "user",
             question=question,
             labels=tuple(grouped.text for grouped in labels),
-            segments=tuple(_segments(labels)),
-            cells=tuple(found),
+            segments=tuple(
+                Segment(group, max(_count_users(grouped, group) for grouped in labels))
+                for group in groups
+            ),
+            cells=tuple(_segment_cells(config, labels, overall, evidence.unlisted)),
             fewest_in_gap=FEWEST_IN_GAP,
-            gaps=tuple(gaps(config, labels, compared=segmentation.compare_gaps)),
+            gaps=tuple(_gaps(config, labels, compared=segmentation.compare_gaps)),
         )
 
 
 def segment_cells(evidence: ComparisonInput, name: str) -> list[parts.SegmentCell]:
-    """The models in each group of one segmentation, without a look at all users."""
+    """Return the cells of one segmentation, without a comparison over all users."""
     labels, _ = _grouped(evidence, name, evidence.config.segments[name])
-    return cells(evidence.config, labels, {}, evidence.unlisted)
+    return _segment_cells(evidence.config, labels, {}, evidence.unlisted)
 
 
 def _grouped(
     evidence: ComparisonInput, name: str, segmentation: Segmentation
 ) -> tuple[list[Grouped], str]:
-    """The labels in each group, and the question that the groups ask."""
-    if isinstance(segmentation, ByPopularity):
-        k = evidence.config.main_cutoff
-        found = [] if k is None else [item_groups(evidence, segmentation, k)]
-        return found, QUESTIONS[segmentation.by]
-    groups = user_groups(evidence, name, segmentation)
-    return _in_groups(evidence, groups), groups.question
+    """Return the labels in each group, and the question that the groups answer.
 
-
-def _in_groups(evidence: ComparisonInput, groups: UserGroups) -> list[Grouped]:
-    """The primary labels that are means over users, in each group."""
+    Groups of users have the primary labels that are means over users.
+    """
     config = evidence.config
-    labels = [label for label in config.primary_labels if not is_pooled(label, config.conventions)]
-    return [groups.grouped(evidence, label) for label in labels]
+    if isinstance(segmentation, ByPopularity):
+        k = config.main_cutoff
+        labels = [] if k is None else [item_groups(evidence, segmentation, k)]
+        return labels, QUESTIONS[segmentation.by]
+    groups = user_groups(evidence, name, segmentation)
+    primary = [x for x in config.primary_labels if not is_pooled(x, config.conventions)]
+    return [groups.grouped(evidence, label) for label in primary], groups.question
 
 
-def _segments(labels: Sequence[Grouped]) -> list[Segment]:
-    """The groups and the users in them: those with a value from any model."""
-    groups = dict.fromkeys(group for grouped in labels for group in grouped.values)
-    return [Segment(group, max(_users(grouped, group) for grouped in labels)) for group in groups]
-
-
-def _users(grouped: Grouped, group: str) -> int:
+def _count_users(grouped: Grouped, group: str) -> int:
+    """Return how many users have a value from any model in a group."""
     columns = grouped.values.get(group, {}).values()
-    known = np.logical_or.reduce([~np.isnan(column) for column in columns])
-    return (
-        int(known.sum())
-        if grouped.clusters is None
-        else len(np.unique(grouped.clusters.user[known]))
-    )
+    defined = np.logical_or.reduce([~np.isnan(column) for column in columns])
+    if grouped.clusters is None:
+        return int(defined.sum())
+    return len(np.unique(grouped.clusters.user[defined]))
