@@ -1,4 +1,4 @@
-"""Several trainings of one model -> the results of that model: every user's value is the mean over its trainings."""
+"""Combine replicates of a model: every user's value is the mean over replicates."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,73 +18,77 @@ from concord.metrics_core.stats.paired_test import UserValues
 
 
 def with_replicates(lists: Models, config: ComparisonConfig) -> dict[str, ModelResult]:
-    """The models that are compared: each that has replicates stands where the first of them stood."""
-    models = model_names(lists, config.replicates)
-    how: dict[str, Any] = {
-        "labels": config.labels,
-        "conventions": config.conventions,
-        "confidence": config.confidence,
-    }
+    """Return the results of the compared models; a model with replicates has the position of its first list."""
     return {
-        model: replicated({name: lists[name] for name in config.replicates[model].values()}, **how)
+        model: replicated(
+            {name: lists[name] for name in config.replicates[model].values()},
+            labels=config.labels,
+            conventions=config.conventions,
+            confidence=config.confidence,
+        )
         if model in config.replicates
         else lists[model]
-        for model in models
+        for model in model_names(lists, config.replicates)
     }
 
 
 def replicated(
-    trainings: Mapping[str, ModelResult],
+    replicates: Mapping[str, ModelResult],
     *,
     labels: Sequence[Label],
     conventions: Conventions,
     confidence: float,
 ) -> ModelResult:
-    """One model from its trainings."""
-    every = list(trainings.values())
-    values = align({"": [each.values for each in every]}, unit_mean=conventions.unit_mean)
+    """Return the result of a model from those of its replicates."""
+    results = list(replicates.values())
+    values = align({"": [each.values for each in results]}, unit_mean=conventions.unit_mean)
     metrics: dict[str, Any] = {}
     for label in labels:
-        text, own = str(label), label.conventions(conventions)
-        means = [each.mean(text) for each in every]
-        found = [each.summary["metrics"][text] for each in every]
+        text, of_label = str(label), label.conventions(conventions)
+        summaries = [each.summary["metrics"][text] for each in results]
         if label.metric.of_catalogue or is_pooled(label, conventions):
-            metrics[text] = {**found[0], "mean": _mean(means), "ci_low": None, "ci_high": None}
+            mean_over_replicates = _mean([each.mean(text) for each in results])
+            metrics[text] = {
+                **summaries[0],
+                "mean": mean_over_replicates,
+                "ci_low": None,
+                "ci_high": None,
+            }
             continue
-        column = values.column("", text, own.undefined)
-        whose = values.clusters_for(label, conventions)
-        found_mean = UserValues(column, whose, label.bounds(conventions))
-        low, high = found_mean.interval(confidence)
-        mean = found_mean.mean
-        if own.round is not None and "mean" in own.round and math.isfinite(mean):
-            mean = round(mean, own.round["mean"])
+        column = values.column("", text, of_label.undefined)
+        clusters = values.clusters_for(label, conventions)
+        user_values = UserValues(column, clusters, label.bounds(conventions))
+        low, high = user_values.interval(confidence)
+        mean = user_values.mean
+        if of_label.round is not None and "mean" in of_label.round and math.isfinite(mean):
+            mean = round(mean, of_label.round["mean"])
         metrics[text] = {
             "mean": or_none(mean),
             "ci_low": or_none(low),
             "ci_high": or_none(high),
-            "n_users": found_mean.n_defined,
-            "n_undefined": max(each["n_undefined"] for each in found),
+            "n_users": user_values.n_defined,
+            "n_undefined": max(each["n_undefined"] for each in summaries),
         }
         if values.unit_mean is not None:
-            metrics[text]["n_requests"] = int(found_mean.defined.sum())
-    panel = {text: _definitions(text, every) for text in every[0].summary.get("panel", {})}
-    first = every[0]
+            metrics[text]["n_requests"] = int(user_values.defined.sum())
+    first = results[0]
+    panel = {text: _definitions(text, results) for text in first.summary.get("panel", {})}
     summary = {**first.summary, "metrics": metrics, "panel": panel}
-    return ModelResult(first.values, first.panel, first.lists, summary, first.quality, trainings)
+    return ModelResult(first.values, first.panel, first.lists, summary, first.quality, replicates)
 
 
-def _definitions(text: str, trainings: Iterable[ModelResult]) -> dict[str, Any]:
-    """The means of a label under each definition of the panel, over the trainings."""
-    found = [each.summary["panel"][text]["definitions"] for each in trainings]
+def _definitions(text: str, replicates: Iterable[ModelResult]) -> dict[str, Any]:
+    """Return the means of a label under each definition of the panel, over replicates."""
+    definitions = [each.summary["panel"][text]["definitions"] for each in replicates]
     return {
         "definitions": [
             {"column": same[0]["column"], "mean": _mean([each.get("mean") for each in same])}
-            for same in zip(*found, strict=True)
+            for same in zip(*definitions, strict=True)
         ]
     }
 
 
 def _mean(means: list[float | None]) -> float | None:
-    """The mean, rounded once, so that of equal ones it is each of them; None where one of them does not exist."""
+    """Return the exact mean, so that the mean of equal numbers is that number; None if one is None."""
     known = [np.array([mean]) for mean in means if mean is not None]
     return float(mean_of(known, len(known))[0]) if len(known) == len(means) else None

@@ -1,4 +1,4 @@
-"""Models that were trained several times: each mean and each difference over new users and new trainings."""
+"""Compute means and differences of models with replicates, over new users and new trainings."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ from concord.metrics_core.stats.replicates import (
 )
 from concord.metrics_core.stats.verdict import difference_standard_error, interval_verdict
 
-_NOBODY = VarianceEstimate(0.0, 2)  # users are not drawn anew
+_FIXED_USERS = VarianceEstimate(0.0, 2)
 
 
 def replicates(
@@ -45,51 +45,53 @@ def replicates(
     config = evidence.config
     if not config.replicates:
         return None, []
-    told: list[ReplicatedScore] = []
-    found: list[ReplicatedDifference] = []
+    replicated_scores: list[ReplicatedScore] = []
+    differences: list[ReplicatedDifference] = []
     outlying: list[OutlyingTraining] = []
     nested = False
     for label in config.labels:  # the values of one label are held at a time
-        of_label = _OfLabel(label, config, _trained(evidence, label))
-        told += of_label.scores([each for each in scores if each.label == str(label)])
+        of_label = _ReplicatedLabel(label, config, _trained(evidence, label))
+        replicated_scores += of_label.scores([each for each in scores if each.label == str(label)])
         of_pairs = [each for each in pairs if each.label == str(label)]
-        found += of_label.pairs(of_pairs)
+        differences += of_label.pairs(of_pairs)
         outlying += of_label.outlying(digits(of_pairs))
         nested = nested or of_label.nested
     over_trainings = Replicates(
         models=config.replicates,
         paired=config.paired_replicates,
         nested=nested,
-        scores=tuple(told),
-        pairs=tuple(_judged(config, found, pairs)),
+        scores=tuple(replicated_scores),
+        pairs=tuple(_with_verdicts(config, differences, pairs)),
     )
     return over_trainings, list(training_warnings(outlying))
 
 
 def _trained(evidence: ComparisonInput, label: Label) -> dict[str, ReplicateValues]:
-    """Model -> users' values in each training; a number over all users is as the value of a single user."""
+    """Return model -> users' values in each replicate; a value over all users counts as that of one user."""
     config, aligned = evidence.config, evidence.aligned
-    if _over_all(label, config):
+    if _is_over_all(label, config):
         means = {m: [e.mean(str(label)) for e in each.each] for m, each in evidence.models.items()}
         return {
             m: ReplicateValues(np.array([[or_nan(v)] for v in of_model]))
             for m, of_model in means.items()
         }
     undefined = label.conventions(config.conventions).undefined
-    whose = aligned.clusters_for(label, config.conventions)
+    clusters = aligned.clusters_for(label, config.conventions)
     return {
-        m: ReplicateValues(aligned.by_replicate(m, str(label), undefined), whose)
+        m: ReplicateValues(aligned.by_replicate(m, str(label), undefined), clusters)
         for m in evidence.models
     }
 
 
-def _over_all(label: Label, config: ComparisonConfig) -> bool:
-    """Is it a number over all users, which no user has a value of?"""
+def _is_over_all(label: Label, config: ComparisonConfig) -> bool:
+    """True if the label has one value over all users."""
     return label.metric.of_catalogue or is_pooled(label, config.conventions)
 
 
 @dataclass(frozen=True)
-class _OfLabel:
+class _ReplicatedLabel:
+    """The values of a label in each replicate of each model."""
+
     label: Label
     config: ComparisonConfig
     trained: Mapping[str, ReplicateValues]
@@ -102,15 +104,15 @@ class _OfLabel:
 
     @property
     def over_users(self) -> bool:
-        return not _over_all(self.label, self.config)
+        return not _is_over_all(self.label, self.config)
 
     def scores(self, scores: Sequence[Score]) -> Iterator[ReplicatedScore]:
         for score in scores:
             trained = self.trained[score.model]
             if trained.n > 1:
                 users = self._users(trained.standard_error, score.n_users, trained)
-                found = ReplicateEstimate(or_nan(score.mean), users, (trained.variance_of_mean,))
-                low, high = found.interval(self.config.confidence)
+                mean = ReplicateEstimate(or_nan(score.mean), users, (trained.variance_of_mean,))
+                low, high = mean.interval(self.config.confidence)
                 yield ReplicatedScore(
                     label=score.label,
                     model=score.model,
@@ -126,11 +128,11 @@ class _OfLabel:
             if max(a.n, b.n) > 1:
                 yield self._pair(pair, a, b)
 
-    def outlying(self, places: int) -> Iterator[OutlyingTraining]:
-        """Trainings far from the others of their model on a primary label, in `places` digits.
+    def outlying(self, digits: int) -> Iterator[OutlyingTraining]:
+        """Yield the replicates that are far from the others of their model on a primary label.
 
-        A training that fails has a worse mean, so that side is looked at alone. Where trainings are paired, what seeds
-        or folds share cancels in the difference to the baseline, whose training may be the one that failed.
+        A training that fails has a worse mean, so only that side is tested. If replicates are paired, what seeds or
+        folds share cancels in the difference to the baseline, whose training may be the one that failed.
         """
         label, baseline = str(self.label), self.config.baseline
         if label not in self.config.primary or not self.over_users:
@@ -142,20 +144,20 @@ class _OfLabel:
                 continue
             if paired:
                 trained = trained.minus(self.trained[baseline])
-            place = find_outlier(
+            position = find_outlier(
                 trained.means, (1, -1) if paired else (worse,), trained.residual_variance_of_mean
             )
-            if place is not None:
-                others = [mean for other, mean in enumerate(trained.means) if other != place]
+            if position is not None:
+                others = [mean for other, mean in enumerate(trained.means) if other != position]
                 yield OutlyingTraining(
                     label=label,
                     model=model,
-                    lists=list(lists.values())[place],
+                    lists=list(lists.values())[position],
                     baseline=baseline if paired else None,
-                    value=trained.means[place],
+                    value=trained.means[position],
                     low=min(others),
                     high=max(others),
-                    digits=places,
+                    digits=digits,
                 )
 
     def _paired(self, a: str, b: str) -> bool:
@@ -168,13 +170,13 @@ class _OfLabel:
         gaps = [a.minus(b)] if paired else [each for each in (a, b) if each.n > 1]
         difference = or_nan(pair.difference)
         error = difference_standard_error(pair, self.config.confidence)
-        found = ReplicateEstimate(
+        estimate = ReplicateEstimate(
             difference,
             self._users(error, pair.n_users, *gaps),
             tuple(each.variance_of_mean for each in gaps),
         )
-        low, high = found.interval(self.config.confidence)
-        seen = order_reversals(a, b, difference, paired=paired)
+        low, high = estimate.interval(self.config.confidence)
+        reversals = order_reversals(a, b, difference, paired=paired)
         is_open = low <= 0 <= high
         return ReplicatedDifference(
             label=pair.label,
@@ -185,70 +187,74 @@ class _OfLabel:
             trainings_a=a.n,
             trainings_b=b.n,
             over_users=self.over_users,
-            trainings_df=or_none(found.replicate_variance.n - 1),
+            trainings_df=or_none(estimate.replicate_variance.n - 1),
             difference=pair.difference,
             ci_low=or_none(low),
             ci_high=or_none(high),
-            p=or_none(found.p),
+            p=or_none(estimate.p),
             p_adjusted=None,
             verdict="no_interval",
-            share=or_none(found.replicate_share),
-            turned=seen.count,
-            of=seen.n_pairs,
-            chance=or_none(seen.probability),
-            users_needed=users_needed(found, self.config.confidence) if is_open else None,
-            trainings_needed=replicates_needed(found, self.config.confidence) if is_open else None,
+            share=or_none(estimate.replicate_share),
+            turned=reversals.count,
+            of=reversals.n_pairs,
+            chance=or_none(reversals.probability),
+            users_needed=users_needed(estimate, self.config.confidence) if is_open else None,
+            trainings_needed=replicates_needed(estimate, self.config.confidence)
+            if is_open
+            else None,
         )
 
     def _users(
         self, error: float | None, n_users: int, *trained: ReplicateValues
     ) -> VarianceEstimate:
-        """The users' part, from the standard error over users; none where they are fixed, or nested in trainings."""
+        """Return the variance due to users; none if users are fixed or nested in replicates."""
         if not self.over_users or any(each.is_nested for each in trained):
-            return _NOBODY
+            return _FIXED_USERS
         return VarianceEstimate(or_nan(error) ** 2, n_users)
 
 
-def _untested(pair: ReplicatedDifference) -> ReplicatedDifference:
-    """The pair of a model that lacks the lists of most users."""
-    return replace(
-        pair,
-        ci_low=None,
-        ci_high=None,
-        p=None,
-        share=None,
-        chance=None,
-        users_needed=None,
-        trainings_needed=None,
-        verdict="not_comparable",
-    )
-
-
-def _judged(
-    config: ComparisonConfig, found: Sequence[ReplicatedDifference], pairs: Sequence[Difference]
+def _with_verdicts(
+    config: ComparisonConfig,
+    differences: Sequence[ReplicatedDifference],
+    pairs: Sequence[Difference],
 ) -> Iterator[ReplicatedDifference]:
-    """With adjusted p values (Holm over the primary ones, Benjamini-Hochberg over the others) and verdicts."""
-    known = {(pair.label, pair.a, pair.b): pair for pair in pairs}
-    found = [
-        _untested(each) if known[each.label, each.a, each.b].verdict == "not_comparable" else each
-        for each in found
-    ]
-    primary = np.array([each.primary for each in found], dtype=bool)
-    p = np.array([or_nan(each.p) for each in found], dtype=np.float64)
+    """Yield differences with verdicts and adjusted p-values: by Holm if primary, else by Benjamini and Hochberg."""
+    over_users = {(pair.label, pair.a, pair.b): pair for pair in pairs}
+    primary = np.array([each.primary for each in differences], dtype=bool)
+    p = np.array(
+        [
+            math.nan
+            if over_users[each.label, each.a, each.b].verdict == "not_comparable"
+            else or_nan(each.p)
+            for each in differences
+        ],
+        dtype=np.float64,
+    )
     labels = {str(label): label for label in config.labels}
-    for each, p_adjusted in zip(found, adjust(p, primary).tolist(), strict=True):
-        pair = known[each.label, each.a, each.b]
-        sign = 1 if labels[each.label].metric.higher_is_better else -1
-        if each.ci_low is None or each.ci_high is None:
-            untested = pair.ci_low is None
-            yield replace(each, verdict=pair.verdict) if untested else each
-            continue
-        low, high = sorted((sign * each.ci_low, sign * each.ci_high))
-        said = interval_verdict(
-            sign * or_nan(each.difference),
-            low,
-            high,
-            significant=p_adjusted < config.alpha,
-            min_effect=or_nan(pair.min_effect),
-        )
-        yield replace(each, p_adjusted=or_none(p_adjusted), verdict=said)
+    for each, p_adjusted in zip(differences, adjust(p, primary).tolist(), strict=True):
+        pair = over_users[each.label, each.a, each.b]
+        if pair.verdict == "not_comparable":
+            yield replace(
+                each,
+                ci_low=None,
+                ci_high=None,
+                p=None,
+                share=None,
+                chance=None,
+                users_needed=None,
+                trainings_needed=None,
+                verdict="not_comparable",
+            )
+        elif each.ci_low is None or each.ci_high is None:
+            yield replace(each, verdict=pair.verdict) if pair.ci_low is None else each
+        else:
+            sign = 1 if labels[each.label].metric.higher_is_better else -1
+            low, high = sorted((sign * each.ci_low, sign * each.ci_high))
+            verdict = interval_verdict(
+                sign * or_nan(each.difference),
+                low,
+                high,
+                significant=p_adjusted < config.alpha,
+                min_effect=or_nan(pair.min_effect),
+            )
+            yield replace(each, p_adjusted=or_none(p_adjusted), verdict=verdict)
