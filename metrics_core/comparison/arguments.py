@@ -119,9 +119,11 @@ def parse_list_arguments(
     """Return the parsed arguments, with what is wrong with them."""
     parsed = ListArguments(tables=tables)
     parsed.labels = parsed.parse(parse_labels, metrics, default=[])
-    chosen = parsed.parse(parse_conventions, conventions, default=None)
-    if chosen is not None:
-        parsed.conventions = with_own_metrics(chosen, (label.name for label in parsed.labels))
+    parsed_conventions = parsed.parse(parse_conventions, conventions, default=None)
+    if parsed_conventions is not None:
+        parsed.conventions = with_own_metrics(
+            parsed_conventions, (label.name for label in parsed.labels)
+        )
         if unit is not None:
             parsed.parse(refuse_unit, unit, parsed.conventions, default=None)
         if parsed.labels:

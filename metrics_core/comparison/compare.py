@@ -132,8 +132,8 @@ def compare(
         problems=parsed.problems,
     )
     if config.gate is not None and not challengers_of(config, models):
-        what = f"there is no model beside the baseline, {baseline}, to decide on"
-        raise refuse("gate", what, "name another model, or leave out `gate`")
+        problem = f"there is no model beside the baseline, {baseline}, to decide on"
+        raise refuse("gate", problem, "name another model, or leave out `gate`")
     panels = panels_of(config.labels, config.primary if panel else (), config.conventions)
     results, ground = evaluate_models(
         config,

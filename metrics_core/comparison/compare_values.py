@@ -158,11 +158,11 @@ def values_as_given() -> None:
 
 def _label(name: str, bounds: Bounds, higher_is_better: bool) -> Label:
     """The label of a metric that need not be in the catalogue; `@10` at its end is a cutoff."""
-    found = _CUTOFF.fullmatch(name)
-    cut = found is not None and int(found["k"]) <= MAX_K
+    match = _CUTOFF.fullmatch(name)
+    has_cutoff = match is not None and int(match["k"]) <= MAX_K
     low, high = bounds
     metric = Metric(
-        found["stem"] if found and cut else name,
+        match["stem"] if match and has_cutoff else name,
         values_as_given,
         "another tool",
         low=float(low),
@@ -170,7 +170,7 @@ def _label(name: str, bounds: Bounds, higher_is_better: bool) -> Label:
         family=OF_VALUES,
         higher_is_better=higher_is_better,
     )
-    return Label(metric, int(found["k"]) if found and cut else None, ())
+    return Label(metric, int(match["k"]) if match and has_cutoff else None, ())
 
 
 def _evaluated(tables: ValueTables, model: str, config: ComparisonConfig) -> ModelResult:
@@ -187,8 +187,8 @@ def _evaluated(tables: ValueTables, model: str, config: ComparisonConfig) -> Mod
         "users": {"evaluated": len(tables.users), "missing": missing},
         "versions": dict(program_versions()),
     }
-    nothing = pl.DataFrame()
-    return ModelResult(values=table, panel=nothing, lists=nothing, summary=summary, quality={})
+    empty = pl.DataFrame()
+    return ModelResult(values=table, panel=empty, lists=empty, summary=summary, quality={})
 
 
 def _no_ground() -> EvaluationData:
@@ -203,8 +203,8 @@ def _connecting(files: Iterable[Path]) -> AbstractContextManager[DuckDBPyConnect
 
 def _value_problems(values: Any) -> Iterator[Problem]:
     if not isinstance(values, Mapping) or not values:
-        what = "must be a dict that maps a model's name to its users' values"
-        yield Problem("values", what, "write {'bm25': values, 'dense': values}")
+        problem = "must be a dict that maps a model's name to its users' values"
+        yield Problem("values", problem, "write {'bm25': values, 'dense': values}")
         return
     yield from model_problems(values, "values")
 
@@ -219,9 +219,9 @@ def _dict_problems(*, higher_is_better: Any, bounds: Any) -> Iterator[Problem]:
 
 def _primary_problems(tables: ValueTables, primary: Any) -> Iterator[Problem]:
     if primary is None and len(tables.metrics) > 1:
-        what = f"is missing, and there are {len(tables.metrics)} metrics"
+        problem = f"is missing, and there are {len(tables.metrics)} metrics"
         fix = f"name those that decide, such as primary=[{tables.metrics[0]!r}]"
-        yield Problem("primary", what, fix)
+        yield Problem("primary", problem, fix)
     for name in primary if is_list_of_text(primary) else ():
         if name in tables.users and name not in tables.metrics:
             fix = "write {metric: {user: value}}, not {user: {metric: value}}"

@@ -118,11 +118,11 @@ class ComparisonConfig(EvaluationConfig):
         InputError
             The configuration is invalid; all problems at once.
         """
-        found = [
+        own_problems = [
             replace(each, location=arguments.get(each.where, each.location))
             for each in self.problems(models, lists=lists, folds=folds, tables=tables)
         ]
-        raise_problems(dict.fromkeys([*problems, *found]))
+        raise_problems(dict.fromkeys([*problems, *own_problems]))
         return replace(self, primary=[spelled_as(p, self._by_name) for p in self.primary])
 
     def problems(
@@ -156,8 +156,8 @@ class ComparisonConfig(EvaluationConfig):
             if label not in self._by_name:
                 yield not_evaluated("primary", label, self._by_name, self.settings)
             elif self._by_name[label].metric.of_catalogue:
-                what = f"{label} is one number over all users, so there is nothing to test"
-                yield Problem("primary", what, "name a metric that has a value for each user")
+                problem = f"{label} is one number over all users, so there is nothing to test"
+                yield Problem("primary", problem, "name a metric that has a value for each user")
             if primary.count(label) > 1:
                 yield Problem("primary", f"names {label} more than once", "name each label once")
 
@@ -177,8 +177,8 @@ class ComparisonConfig(EvaluationConfig):
 
     def without(self, labels: Container[str]) -> "ComparisonConfig":
         """Return the configuration without some labels."""
-        left = [label for label in self.labels if str(label) not in labels]
-        return replace(self, labels=left, primary=[x for x in self.primary if x not in labels])
+        rest = [label for label in self.labels if str(label) not in labels]
+        return replace(self, labels=rest, primary=[x for x in self.primary if x not in labels])
 
 
 def value_problems(values: Mapping[str, Any]) -> Iterator[Problem]:
@@ -233,8 +233,8 @@ _RULES = {
 def model_problems(models: Any, argument: str = "models") -> Iterator[Problem]:
     """Yield what is wrong with a dict of models and their names."""
     if not isinstance(models, Mapping) or not models:
-        what = "must be a dict that maps a model's name to its recommendations"
-        yield Problem(argument, what, "write {'als': recommendations, 'ease': recommendations}")
+        problem = "must be a dict that maps a model's name to its recommendations"
+        yield Problem(argument, problem, "write {'als': recommendations, 'ease': recommendations}")
         return
     for name in models:
         is_name = isinstance(name, str) and name.isprintable() and name.strip()

@@ -37,26 +37,28 @@ def decide(
     Guardrails are not adjusted for their number: all have to hold, so that more of them make it harder to pass, not
     easier. `undecided_passes` is about guardrails alone; a success metric is better or it is not.
     """
-    tried = {
+    successes_of = {
         model: successes(success, confidence=confidence) for model, (_, success) in models.items()
     }
-    decided = tuple(
+    decisions = tuple(
         ModelDecision(
             model,
-            _outcome(guardrails, tried[model], against=against, undecided_passes=undecided_passes),
+            _outcome(
+                guardrails, successes_of[model], against=against, undecided_passes=undecided_passes
+            ),
             tuple(guardrails),
-            tuple(tried[model]),
+            tuple(successes_of[model]),
         )
         for model, (guardrails, _) in models.items()
     )
-    outcome = _worst(each.outcome for each in decided) if decided else "undecided"
+    outcome = _worst(each.outcome for each in decisions) if decisions else "undecided"
     return Decision(
         against=against,
         reference=reference,
         confidence=confidence,
         undecided_passes=undecided_passes,
         outcome=outcome,
-        models=decided,
+        models=decisions,
     )
 
 
@@ -144,16 +146,15 @@ def _outcome(
     against: Kind,
     undecided_passes: bool,
 ) -> Outcome:
-    found = _worst(each.outcome for each in guardrails)
+    outcome = _worst(each.outcome for each in guardrails)
     if not all(each.is_comparable for each in (*guardrails, *success)):
-        return "worse" if found == "worse" else "undecided"  # whatever is let pass
-    if found == "undecided" and undecided_passes:
-        found = "pass"
-    as_it_was = against == "revision" and all(each.identical for each in success)
-    shown = as_it_was or any(each.better for each in success) or not success
-    return "undecided" if found == "pass" and not shown else found
+        return "worse" if outcome == "worse" else "undecided"  # whatever is let pass
+    if outcome == "undecided" and undecided_passes:
+        outcome = "pass"
+    is_unchanged = against == "revision" and all(each.identical for each in success)
+    has_gain = is_unchanged or any(each.better for each in success) or not success
+    return "undecided" if outcome == "pass" and not has_gain else outcome
 
 
 def _worst(outcomes: Iterable[Outcome]) -> Outcome:
-    found = set(outcomes)
-    return next((outcome for outcome in _WORST_FIRST if outcome in found), "pass")
+    return min(outcomes, key=_WORST_FIRST.index, default="pass")

@@ -115,8 +115,8 @@ def spelling_problems(location: Location, margins: Iterable[str]) -> Iterator[Pr
         spellings.setdefault(canonical_label(text), []).append(text)
     for label, texts in spellings.items():
         if len(texts) > 1:
-            what = f"names {label} as {' and '.join(map(repr, texts))}"
-            yield Problem(location, what, "name each label once")
+            problem = f"names {label} as {' and '.join(map(repr, texts))}"
+            yield Problem(location, problem, "name each label once")
 
 
 def gate_problems(
@@ -127,8 +127,8 @@ def gate_problems(
 ) -> Iterator[Problem]:
     """Yield unknown labels, segments and models, and labels that a gate cannot decide on."""
     if not gate.labels:
-        what = "names nothing that must not get worse, and nothing that must get better"
-        yield Problem("gate", what, "name a guardrail, such as `guardrails: {nDCG@10: 2%}`")
+        problem = "names nothing that must not get worse, and nothing that must get better"
+        yield Problem("gate", problem, "name a guardrail, such as `guardrails: {nDCG@10: 2%}`")
     labels = {str(label): label for label in config.labels}
     if len(set(gate.success)) < len(gate.success):
         yield Problem(("gate", "success"), "names a label more than once", "name each label once")
@@ -140,25 +140,25 @@ def gate_problems(
         known = {*segments}
         fix = nearest(name, known) if known else f"add it to {config.settings.segments}"
         yield Problem(("gate", "segments"), f"{name!r} is not a segmentation", fix)
-    named: list[tuple[Location, str, Segmentation | None]] = [
+    entries: list[tuple[Location, str, Segmentation | None]] = [
         (("gate", key), text, None)
         for key in ("guardrails", "success")
         for text in getattr(gate, key)
     ]
-    named += [
+    entries += [
         (("gate", "segments", name), text, segments[name])
         for name, margins in gate.segments.items()
         if name in segments
         for text in margins
     ]
-    for location, text, segmentation in named if labels else ():
+    for location, text, segmentation in entries if labels else ():
         if text not in labels:
             yield not_evaluated(location, text, labels, config.settings)
         elif is_pooled(labels[text], config.conventions):
-            what = (
+            problem = (
                 f"{text} is pooled over users under these conventions, so that it has no interval"
             )
-            yield Problem(location, what, "name a metric that has a value for each user")
+            yield Problem(location, problem, "name a metric that has a value for each user")
         elif segmentation is not None:
             yield from _segment_problems(location, labels[text], segmentation)
 
@@ -168,11 +168,11 @@ def _segment_problems(
 ) -> Iterator[Problem]:
     if not isinstance(segmentation, ByPopularity):
         if label.metric.of_catalogue:
-            what = f"{label} is one number over all users, which groups of users do not have"
-            yield Problem(location, what, "name a metric that has a value for each user")
+            problem = f"{label} is one number over all users, which groups of users do not have"
+            yield Problem(location, problem, "name a metric that has a value for each user")
     elif segmentation.by == "recommended_item":
-        what = "groups recommended items, of which more or fewer is neither better nor worse"
-        yield Problem(location, what, "name a segmentation of users, or of relevant items")
+        problem = "groups recommended items, of which more or fewer is neither better nor worse"
+        yield Problem(location, problem, "name a segmentation of users, or of relevant items")
     elif label.stem != "R" or label.k is None:
-        what = f"{label} is not known for groups of relevant items"
-        yield Problem(location, what, "name R@k, such as R@10")
+        problem = f"{label} is not known for groups of relevant items"
+        yield Problem(location, problem, "name R@k, such as R@10")

@@ -28,7 +28,7 @@ _NOT_TESTED = {"no_interval", "not_comparable"}
 
 
 def metrics_of(config: ComparisonConfig) -> Iterator[Metric]:
-    """What the reader must know of every label, in report order."""
+    """Yield the metric of every label, in report order."""
     for label in config.labels:
         yield Metric(
             label=str(label),
@@ -45,9 +45,9 @@ def metrics_of(config: ComparisonConfig) -> Iterator[Metric]:
 
 
 def scores(evidence: ComparisonInput, differences: Sequence[Difference]) -> Iterator[Score]:
-    """One a label and model, from the summaries; models with the best mean share `best`.
+    """Yield one score per label and model, from the summaries; models with the best mean share `best`.
 
-    A model that lacks the lists of most users is none of the best, unless all do.
+    A model that is not compared cannot be the best.
     """
     config, models = evidence.config, evidence.models
     tests = {(pair.label, frozenset((pair.a, pair.b))): pair for pair in differences}
@@ -79,9 +79,9 @@ def _best(label: Label, means: Mapping[str, float | None]) -> list[str]:
 def _none_is_better(
     label: Label, model: str, against_best: Sequence[Difference], alpha: float
 ) -> bool | None:
-    """Is there one of the best that is not significantly better? None where nothing can be tested.
+    """True if one of the best models is not significantly better; None if nothing can be tested.
 
-    Significantly worse it can be, too: means are over each model's users, a test is over those whom both have.
+    It may be significantly worse: means are over each model's users, a test is over users whom both models have.
     """
     if not against_best or any(pair.verdict in _NOT_TESTED for pair in against_best):
         return None
@@ -99,9 +99,9 @@ def _ahead(label: Label, model: str, pair: Difference) -> bool:
 
 
 def best_chances(evidence: ComparisonInput) -> Iterator[BestChance]:
-    """One a primary label and model, over the users whom all models have; models of equal mean share a resample.
+    """Yield one probability per primary label and model, over the users whom all models have.
 
-    Models that are not compared, as they lack the lists of most users, have no probability, unless all do.
+    Models of equal mean share a resample; models that are not compared have no probability.
     """
     config, aligned = evidence.config, evidence.aligned
     models = evidence.compared
@@ -122,15 +122,15 @@ def best_chances(evidence: ComparisonInput) -> Iterator[BestChance]:
 
 
 def _columns(aligned: AlignedValues, models: Sequence[str], label: Label, undefined: str) -> Floats:
-    """(users, models), one model after the other: they are not held twice."""
+    """Return the values, shape (n_users, n_models), filled one model at a time to save memory."""
     columns = np.empty((len(aligned.users), len(models)))
-    for place, model in enumerate(models):
-        columns[:, place] = aligned.column(model, str(label), undefined)
+    for position, model in enumerate(models):
+        columns[:, position] = aligned.column(model, str(label), undefined)
     return columns
 
 
 def tradeoffs(config: ComparisonConfig, models: Models) -> list[Tradeoff]:
-    """One a label beyond accuracy at the main cutoff, or without a cutoff."""
+    """Return one trade-off per beyond-accuracy label at the main cutoff or without a cutoff."""
     y = config.primary_labels[0]
     return [
         _tradeoff(x, y, models)
@@ -156,18 +156,20 @@ def _tradeoff(x: Label, y: Label, models: Models) -> Tradeoff:
 def _beaten(
     at: tuple[float, float], points: Mapping[str, tuple[float, float]], x: Label, y: Label
 ) -> bool:
-    """Is another model at least as good on both and better on one?"""
+    """True if another model is at least as good on both labels and better on one."""
     signs = [1 if label.metric.higher_is_better else -1 for label in (x, y)]
-    mine = [sign * value for sign, value in zip(signs, at, strict=True)]
+    model_values = [sign * value for sign, value in zip(signs, at, strict=True)]
     others = [[s * v for s, v in zip(signs, other, strict=True)] for other in points.values()]
-    return any(o != mine and o[0] >= mine[0] and o[1] >= mine[1] for o in others)
+    return any(
+        o != model_values and o[0] >= model_values[0] and o[1] >= model_values[1] for o in others
+    )
 
 
 PERCENTILES = np.arange(101)
 
 
 def distributions(config: ComparisonConfig, aligned: AlignedValues) -> Iterator[Distribution]:
-    """One a primary label and challenger."""
+    """Yield one distribution per primary label and model other than the baseline."""
     for label in config.primary_labels:
         values = aligned.values(str(label), label.conventions(config.conventions).undefined)
         for model in values:
@@ -184,7 +186,7 @@ def _of_pair(label: str, a: str, b: str, gaps: Floats) -> Distribution:
 
 
 def _percentiles(gaps: Floats) -> tuple[float, ...]:
-    """Values that occur, so that no machine's rounding enters; nothing where nobody differs."""
+    """Return percentiles that are values of the data, so that they need no rounding; empty if no user differs."""
     if not len(gaps):
         return ()
     return tuple(np.percentile(gaps, PERCENTILES, method="inverted_cdf").tolist())

@@ -31,9 +31,11 @@ def effect_by_label(effects: Effects, labels: Collection[str]) -> dict[str, Effe
     """Return label -> its minimum relevant difference."""
     if not isinstance(effects, Mapping):
         effects = {DEFAULT: effects}
-    named = {spelled_as(text, labels): effect for text, effect in effects.items()}
-    chosen = {label: named[label] if label in named else named[DEFAULT] for label in labels}
-    return {label: e if isinstance(e, str) else float(e) for label, e in chosen.items()}
+    effect_of = {spelled_as(text, labels): effect for text, effect in effects.items()}
+    by_label = {
+        label: effect_of[label] if label in effect_of else effect_of[DEFAULT] for label in labels
+    }
+    return {label: e if isinstance(e, str) else float(e) for label, e in by_label.items()}
 
 
 def spelled_as(text: str, labels: Collection[str]) -> str:
@@ -58,22 +60,22 @@ def effect_problems(
         elif not isinstance(effects, str):
             yield from unreachable_problems(effects, [labels[p] for p in primary if p in labels])
         return
-    named = {}
+    effect_of = {}
     for text, effect in effects.items():
         location = ("min_effect", text)
         if not isinstance(text, str):
             fix = "write a label such as 'nDCG@10'"
             yield Problem("min_effect", f"has the key {format_value(text)}", fix)
             continue
-        named[spelled_as(text, labels)] = effect
+        effect_of[spelled_as(text, labels)] = effect
         if not is_effect(effect):
             yield Problem(location, f"is {format_value(effect)}", EFFECT_FIX)
     if not labels:
         return
-    for label in sorted(named.keys() - labels.keys() - {DEFAULT}):
+    for label in sorted(effect_of.keys() - labels.keys() - {DEFAULT}):
         yield not_evaluated("min_effect", label, labels, settings)
-    missing = [label for label in labels if label not in named]
-    if missing and DEFAULT not in named:
+    missing = [label for label in labels if label not in effect_of]
+    if missing and DEFAULT not in effect_of:
         more = f" and {len(missing) - 1} more labels" if len(missing) > 1 else ""
         fix = f"add `{DEFAULT}:` for the labels that it does not name"
         yield Problem("min_effect", f"has no value for {missing[0]}{more}", fix)
@@ -86,11 +88,11 @@ def unreachable_problems(
     for label in labels:
         low, high = label.metric.range
         if effect >= high - low:
-            what = (
+            problem = (
                 f"is {effect:g}, and no two values of {label} are further apart than {high - low:g}"
             )
             fix = f"write {effect:g}% for a share of the baseline, or a smaller number"
-            yield Problem(location, what, fix)
+            yield Problem(location, problem, fix)
             return
 
 

@@ -43,8 +43,8 @@ def evaluate_models(
         Column names of tables; of models with replicates by the name of the model, too.
     """
     roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ("truth", *side_data)}}
-    named = check_columns(settings_by_list(columns or {}, config.replicates), roles)
-    loader = TableLoader(config, parse_policies(input or {}), named, unit)
+    column_names = check_columns(settings_by_list(columns or {}, config.replicates), roles)
+    loader = TableLoader(config, parse_policies(input or {}), column_names, unit)
     dataset = load_dataset(loader, truths, side_data)
     folds = {} if NO_FOLD in truths else config.replicates
     fold_of = {name: fold for of_model in folds.values() for fold, name in of_model.items()}

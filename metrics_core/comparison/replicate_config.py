@@ -60,19 +60,21 @@ def replicate_problems(
     for model, numbered in replicates.items():
         location, names = (REPLICATES, model), list(numbered.values())
         if missing := [name for name in names if name not in lists]:
-            what = f"names {listed(missing)}, and there are no such lists"
-            yield Problem(location, what, "name lists of `models`")
+            problem = f"names {listed(missing)}, and there are no such lists"
+            yield Problem(location, problem, "name lists of `models`")
         if len(names) < MIN_REPLICATES:
-            what = f"has {in_words(len(names), 'replicate')}: {listed(names) if names else 'none'}"
+            problem = (
+                f"has {in_words(len(names), 'replicate')}: {listed(names) if names else 'none'}"
+            )
             fix = "name two at least, or leave the model out of `replicates`"
-            yield Problem(location, what, fix)
+            yield Problem(location, problem, fix)
         if model in lists:
-            what = "is the name of lists, too"
-            yield Problem(location, what, "give the model a name of its own")
+            problem = "is the name of lists, too"
+            yield Problem(location, problem, "give the model a name of its own")
         for name in names:
             if owner.setdefault(name, model) != model or names.count(name) > 1:
-                what = f"names {name}, which is a replicate already"
-                yield Problem(location, what, "name each replicate once")
+                problem = f"names {name}, which is a replicate already"
+                yield Problem(location, problem, "name each replicate once")
     if paired and replicates:
         yield from _pairing_problems(replicates)
 
@@ -81,12 +83,12 @@ def _pairing_problems(replicates: ReplicateNames) -> Iterator[Problem]:
     first, *others = replicates
     for model in others:
         if list(replicates[model]) != list(replicates[first]):
-            what = (
+            problem = (
                 f"has the replicates {listed(list(replicates[model]) or ['none'])}, and {first} has "
                 f"{listed(list(replicates[first]) or ['none'])}: they cannot be paired"
             )
             fix = "number the same seeds or folds alike, or do not pair them"
-            yield Problem((REPLICATES, model), what, fix)
+            yield Problem((REPLICATES, model), problem, fix)
 
 
 def settings_by_list(settings: Mapping[str, T], replicates: ReplicateNames) -> dict[str, T]:
@@ -112,21 +114,21 @@ def split_replicates(models: Mapping[Any, Any]) -> tuple[dict[str, Any], Replica
     replicates: dict[str, dict[str, str]] = {}
     problems = []
     for model, value in models.items():
-        named = {model: value}
+        by_name = {model: value}
         if isinstance(value, Mapping) and list(value) == [REPLICATES]:
             numbered, fix = value[REPLICATES], "write {1: lists, 2: lists}"
             if not isinstance(numbered, Mapping):
                 problems.append(Problem((REPLICATES, model), f"is {format_value(numbered)}", fix))
                 continue
             replicates[model] = sort_by_number({str(n): f"{model}-{n}" for n in numbered})
-            named = {f"{model}-{n}": data for n, data in numbered.items()}
-            if len(named) < len(numbered):
-                what = f"has a number twice: {listed(list(map(repr, numbered)))}"
-                problems.append(Problem((REPLICATES, model), what, "give each its own number"))
-        if taken := sorted(named.keys() & lists.keys(), key=str):
-            what = f"{listed(taken)} is the name of other lists, too"
-            problems.append(Problem(str(model), what, "give one of them another name"))
-        lists |= named
+            by_name = {f"{model}-{n}": data for n, data in numbered.items()}
+            if len(by_name) < len(numbered):
+                problem = f"has a number twice: {listed(list(map(repr, numbered)))}"
+                problems.append(Problem((REPLICATES, model), problem, "give each its own number"))
+        if duplicates := sorted(by_name.keys() & lists.keys(), key=str):
+            problem = f"{listed(duplicates)} is the name of other lists, too"
+            problems.append(Problem(str(model), problem, "give one of them another name"))
+        lists |= by_name
     raise_problems(problems)
     return lists, replicates
 
@@ -143,8 +145,8 @@ def parse_truths(truth: Any) -> dict[str, Any]:
         return {NO_FOLD: truth}
     folds = {str(number): each for number, each in truth[REPLICATES].items()}
     if len(folds) < len(truth[REPLICATES]):
-        what = f"has a number twice: {listed(list(map(repr, truth[REPLICATES])))}"
-        raise refuse(("truth", REPLICATES), what, "give each fold its own number")
+        problem = f"has a number twice: {listed(list(map(repr, truth[REPLICATES])))}"
+        raise refuse(("truth", REPLICATES), problem, "give each fold its own number")
     return sort_by_number(folds)
 
 
@@ -167,10 +169,10 @@ def fold_problems(
         numbers = list(replicates.get(model, ()))
         if numbers != expected:
             has = f"the replicates {listed(numbers)}" if numbers else "one replicate"
-            what = f"has {has}, and the truth has the folds {listed(expected)}"
+            problem = f"has {has}, and the truth has the folds {listed(expected)}"
             fix = "give it one replicate a fold, numbered as the folds are"
-            yield Problem((REPLICATES, model), what, fix)
+            yield Problem((REPLICATES, model), problem, fix)
     if not paired:
-        what = "is false, and each fold has a truth of its own"
+        problem = "is false, and each fold has a truth of its own"
         fix = "set it to true: models are compared fold by fold"
-        yield Problem("paired_replicates", what, fix)
+        yield Problem("paired_replicates", problem, fix)

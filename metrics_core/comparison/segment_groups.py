@@ -96,7 +96,7 @@ UNKNOWN = "not known"
 
 @dataclass(frozen=True)
 class UserGroups:
-    """`of_user` numbers the group of each user."""
+    """Groups of users; `of_user` is the number of each user's group."""
 
     question: str
     names: list[str]
@@ -115,11 +115,12 @@ class UserGroups:
 def user_groups(
     evidence: ComparisonInput, name: str, segmentation: ByActivity | ByColumn
 ) -> UserGroups:
-    """The groups of the users who are compared; nobody is left out.
+    """Return the groups of the compared users; every user has one.
 
     Raises
     ------
-    InputError : there is no such column, its values are too many, or no numbers where edges cut them
+    InputError
+        The column is missing, has too many values, or has texts that edges cannot cut.
     """
     ground, users = evidence.ground, evidence.aligned.user_ids
     if isinstance(segmentation, ByActivity):
@@ -132,7 +133,7 @@ def user_groups(
 def refuse_unknown_column(
     settings: SettingNames, known: Table, name: str, segmentation: ByColumn
 ) -> None:
-    """Raises an InputError where the users' table lacks the column."""
+    """Raise an InputError if the users' table lacks the column."""
     columns = [column for column in schema_of(known) if column != "user"]
     if segmentation.column not in columns:
         raise refuse(
@@ -142,12 +143,12 @@ def refuse_unknown_column(
 
 def _by_activity(train: Table, segmentation: ByActivity, users: pl.Series) -> UserGroups:
     counts = scan(train).group_by(pl.col("user").cast(pl.String)).len().collect()
-    found = _joined(users, counts)["len"].fill_null(0).to_numpy()
+    n_interactions = _joined(users, counts)["len"].fill_null(0).to_numpy()
     names = up_to(segmentation.edges)
     return UserGroups(
         "Does it depend on how much is known of a user? Users by interactions in train.",
         names,
-        np.searchsorted(segmentation.edges, found, side="left"),
+        np.searchsorted(segmentation.edges, n_interactions, side="left"),
     )
 
 
@@ -166,37 +167,38 @@ def _by_column(
     texts = values.cast(pl.String).fill_null(UNKNOWN)
     names = sorted(texts.unique().to_list(), key=lambda text: (text == UNKNOWN, text))
     if len(names) > MOST_VALUES:
-        what = f"{column!r} has {len(names):,} different values, too many for groups"
-        raise refuse(where, what, "cut a number with `edges:`, or write a coarser column")
-    place = {text: number for number, text in enumerate(names)}
-    return UserGroups(question, names, np.array([place[text] for text in texts.to_list()]))
+        problem = f"{column!r} has {len(names):,} different values, too many for groups"
+        raise refuse(where, problem, "cut a number with `edges:`, or write a coarser column")
+    group_number = {text: number for number, text in enumerate(names)}
+    numbers = np.array([group_number[text] for text in texts.to_list()])
+    return UserGroups(question, names, numbers)
 
 
 def _cut(where: str, question: str, values: pl.Series, edges: Sequence[float]) -> UserGroups:
     numbers = values.cast(pl.Float64, strict=False)
     wrong = values.filter(numbers.is_null() & values.is_not_null())
     if len(wrong):
-        what = f"{wrong[0]!r} is no number, so `edges` cannot cut it"
-        raise refuse(where, what, "remove `edges:`, or mend the column")
+        problem = f"{wrong[0]!r} is no number, so `edges` cannot cut it"
+        raise refuse(where, problem, "remove `edges:`, or mend the column")
     ends = [_exactly(edge) for edge in edges]
     names = [f"up to {ends[0]}"]
     names += [f"over {low} to {high}" for low, high in pairwise(ends)]
     names += [f"over {ends[-1]}"]
     missing = numbers.is_null() | numbers.is_nan()
-    places = np.searchsorted(edges, numbers.fill_null(0).to_numpy(), side="left")
-    places[missing.to_numpy()] = len(names)
-    return UserGroups(question, [*names, *[UNKNOWN][: int(missing.any())]], places)
+    group_numbers = np.searchsorted(edges, numbers.fill_null(0).to_numpy(), side="left")
+    group_numbers[missing.to_numpy()] = len(names)
+    return UserGroups(question, [*names, *[UNKNOWN][: int(missing.any())]], group_numbers)
 
 
 def _exactly(edge: float) -> str:
-    """The shortest text that gives the number back, whole numbers in full: groups are told apart by their names."""
+    """Return the shortest text that gives the number back: groups have different names."""
     return str(int(edge)) if edge.is_integer() else repr(edge)
 
 
 def _joined(users: pl.Series, known: pl.DataFrame) -> pl.DataFrame:
-    """What is known of each user, in the users' order; ids of different types meet as decimal text."""
-    asked = users.cast(pl.String).to_frame("user")
-    return asked.join(known, on="user", how="left", maintain_order="left")
+    """Return the rows of `known` in the users' order; ids of different types are compared as decimal text."""
+    ids = users.cast(pl.String).to_frame("user")
+    return ids.join(known, on="user", how="left", maintain_order="left")
 
 
 GROUPS = ("head", "middle", "tail", "cold")
@@ -220,20 +222,20 @@ WHERE shown.position <= $k GROUP BY ALL
 
 
 def item_groups(evidence: ComparisonInput, segmentation: ByPopularity, k: int) -> Grouped:
-    """R@k of the truth items of each group, or the share of the top k that each group has."""
+    """Return R@k of the relevant items of each group, or the share of the top k that each group has."""
     single = lists_of(evidence.models)
     with _connected(evidence, single, segmentation) as connection:
         grouping = _Grouping(connection, evidence, segmentation.by, parse(f"R@{k}"), k)
         of_lists = {name: grouping.of_lists(number) for number, name in enumerate(single)}
     label = parse(f"R@{k}") if segmentation.by == "truth_item" else None
     users = evidence.aligned.users.cast(pl.String).to_frame("user")
-    placed = {
+    aligned = {
         m: users.join(f, on="user", how="left", maintain_order="left") for m, f in of_lists.items()
     }
     values: dict[str, Mapping[str, Floats]] = {
         group: {
             model: mean_of_defined(
-                [placed[name][group].fill_null(np.nan).to_numpy() for name in names]
+                [aligned[name][group].fill_null(np.nan).to_numpy() for name in names]
             )
             for model, names in _names(evidence.models).items()
         }
@@ -250,12 +252,12 @@ def item_groups(evidence: ComparisonInput, segmentation: ByPopularity, k: int) -
 
 
 def _names(models: Models) -> dict[str, list[str]]:
-    """Model -> names of its lists."""
-    return {model: list(found.trainings or [model]) for model, found in models.items()}
+    """Return model -> names of its lists."""
+    return {model: list(result.trainings or [model]) for model, result in models.items()}
 
 
 def _occurs(values: Floats, *, shares: bool) -> bool:
-    """Does anybody want an item of this group, or is one shown?"""
+    """True if an item of this group is recommended (`shares`), or relevant to a user."""
     return bool((values > 0).any() if shares else (~np.isnan(values)).any())
 
 
@@ -279,7 +281,7 @@ def _connected(
 
 @dataclass(frozen=True)
 class _Grouping:
-    """One question on the groups; `recall` is R@k."""
+    """Computes the values of groups of items; `recall` is R@k."""
 
     connection: DuckDBPyConnection
     evidence: ComparisonInput
@@ -288,7 +290,7 @@ class _Grouping:
     k: int
 
     def of_lists(self, number: int) -> pl.DataFrame:
-        """User as text, then a column a group; null where nothing is known."""
+        """Return user as text, then a column per group; null if the user has no value."""
         conventions = self.evidence.config.conventions
         lists = self.connection.view(f"lists_of_{number}")
         if "ranking" in lists.columns:
@@ -296,54 +298,54 @@ class _Grouping:
         if self.by == "recommended_item":
             lists.create_view("lists", replace=True)
             return self._shares()
-        whole = conventions.candidates is not None  # a sampled rank below k counts too
-        if not whole and self.recall.conventions(conventions).ties != "average":
+        needs_whole_list = conventions.candidates is not None  # a sampled rank below k counts too
+        if not needs_whole_list and self.recall.conventions(conventions).ties != "average":
             lists = lists.filter(f"rank <= {self.k}")  # else items tied with the k-th count too
         lists.create_view("lists", replace=True)
         self.connection.view(f"truth_of_{number}").create_view("truth", replace=True)
-        found, *others = (self._recall(place, group) for place, group in enumerate(GROUPS))
+        frame, *others = (self._recall(number, group) for number, group in enumerate(GROUPS))
         for other in others:
-            found = found.join(other, on="user", how="full", coalesce=True)
-        return found
+            frame = frame.join(other, on="user", how="full", coalesce=True)
+        return frame
 
     @cached_property
     def _task(self) -> Task:
-        """Recall is a mean over users, however sums are normalised: the weights are those of the group's items alone."""
+        """The evaluation of recall; its weights are those of the group's items, so `normalised` is left out."""
         ground, pinned = self.evidence.ground, self.evidence.config.conventions
-        asked = {k: v for k, v in (pinned.propensity or {}).items() if k != "normalised"}
-        task = Task([self.recall], replace(pinned, propensity=asked or None), only_known=True)
+        propensity = {k: v for k, v in (pinned.propensity or {}).items() if k != "normalised"}
+        task = Task([self.recall], replace(pinned, propensity=propensity or None), only_known=True)
         return Background(ground.train, ground.items).with_item_columns(task)
 
     def _shares(self) -> pl.DataFrame:
-        """The share of each user's top k that goes to items of each group."""
+        """Return the share of each user's top k that items of each group have."""
         shares = (
-            f"count(*) FILTER (coalesce(popularity.group_number, 3) = {place}) / count(*) AS {group}"
-            for place, group in enumerate(GROUPS)
+            f"count(*) FILTER (coalesce(popularity.group_number, 3) = {number}) / count(*) AS {group}"
+            for number, group in enumerate(GROUPS)
         )
         query = _SHARES.format(columns=", ".join(shares), lists=with_positions("lists"))
         return pl.DataFrame(self.connection.sql(query, params={"k": self.k}).to_arrow_table())
 
-    def _recall(self, place: int, group: str) -> pl.DataFrame:
-        """R@k by the pinned conventions, as if the truth held the relevant items of one group only."""
+    def _recall(self, number: int, group: str) -> pl.DataFrame:
+        """Return R@k as if the ground truth held the relevant items of one group only."""
         conventions = self.evidence.config.conventions
-        least = self.recall.conventions(conventions).relevance_threshold
-        relevant = "" if least is None else f" AND grade >= {least!r}"
-        kept = f"""SELECT truth.* FROM truth LEFT JOIN popularity ON popularity.item = CAST(truth.item AS VARCHAR)
-                   WHERE coalesce(popularity.group_number, 3) = {place}{relevant}"""
+        threshold = self.recall.conventions(conventions).relevance_threshold
+        relevant = "" if threshold is None else f" AND grade >= {threshold!r}"
+        truth_query = f"""SELECT truth.* FROM truth LEFT JOIN popularity ON popularity.item = CAST(truth.item AS VARCHAR)
+                   WHERE coalesce(popularity.group_number, 3) = {number}{relevant}"""
         texts = _differing(self.connection)
-        with self.evidence.ground.connecting([]) as alone:
-            for name, query in (("lists", "SELECT * FROM lists"), ("truth", kept)):
+        with self.evidence.ground.connecting([]) as partition:
+            for name, query in (("lists", "SELECT * FROM lists"), ("truth", truth_query)):
                 casts = ", ".join(f"CAST({c} AS VARCHAR) AS {c}" for c in texts)
-                chosen = f"SELECT * REPLACE ({casts}) FROM ({query})" if texts else query
-                alone.register(name, self.connection.sql(chosen).to_arrow_table())
-            alone.sql("SELECT user FROM truth").create_view("known")
-            values = evaluate_partition(alone, self._task).values
+                select = f"SELECT * REPLACE ({casts}) FROM ({query})" if texts else query
+                partition.register(name, self.connection.sql(select).to_arrow_table())
+            partition.sql("SELECT user FROM truth").create_view("known")
+            values = evaluate_partition(partition, self._task).values
         columns = (pl.col("user").cast(pl.String), pl.col(str(self.recall)).alias(group))
         return values.select(columns)
 
 
 def _differing(connection: DuckDBPyConnection) -> list[str]:
-    """The id columns that must be compared by their text, because the files' types differ."""
+    """Return the id columns whose types differ between the files, so that their texts are compared."""
     types = [
         dict(
             connection.execute(f"SELECT column_name, column_type FROM (DESCRIBE {name})").fetchall()

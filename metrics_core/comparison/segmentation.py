@@ -77,7 +77,7 @@ SHARE_RANGE = (1e-12, 1 - 1e-12)
 Segmentation = ByActivity | ByColumn | ByPopularity
 
 
-def parse_segments(given: Any) -> dict[str, Segmentation]:
+def parse_segments(descriptions: Any) -> dict[str, Segmentation]:
     """Return the segmentations that dicts describe, such as {"by": "activity", "edges": [0, 20]}.
 
     Raises
@@ -85,11 +85,11 @@ def parse_segments(given: Any) -> dict[str, Segmentation]:
     InputError
         A segmentation is invalid; all problems at once.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(descriptions, Mapping):
         fix = "write a dict such as {'activity': {'by': 'activity', 'edges': [0, 20]}}"
-        raise refuse("segments", f"is {given!r}", fix)
+        raise refuse("segments", f"is {descriptions!r}", fix)
     segments, problems = {}, []
-    for name, value in given.items():
+    for name, value in descriptions.items():
         segmentation = _segmentation(value)
         if segmentation is None:
             by = value.get("by") if isinstance(value, Mapping) else None
@@ -148,12 +148,12 @@ def segment_problems(
         location = ("segments", name)
         if segmentation.table not in tables:
             missing, fix = settings.missing_table(segmentation.table)
-            what = f"needs {segmentation.table}, {missing}"
-            yield Problem(location, what, f"{fix}, or remove the entry")
+            problem = f"needs {segmentation.table}, {missing}"
+            yield Problem(location, problem, f"{fix}, or remove the entry")
         ends = list(segmentation.ends)
         if any(low >= high for low, high in pairwise(ends)):
-            what = f"{ends} is not in increasing order"
-            yield Problem(location, what, "write each end once, smallest first")
+            problem = f"{ends} is not in increasing order"
+            yield Problem(location, problem, "write each end once, smallest first")
 
 
 def unknown_column(column: str, known: Sequence[str]) -> tuple[str, str]:

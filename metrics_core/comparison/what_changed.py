@@ -26,7 +26,7 @@ def what_changed(
     """
     names = former_names(then.lists, now.lists, renamed or {})
     yield from models_changed(then.lists, now.lists, renamed or {})
-    if other := [m for m, was in names.items() if _mark(then, was) != _mark(now, m)]:
+    if other := [m for m, was in names.items() if _content_id(then, was) != _content_id(now, m)]:
         yield InputChange("lists", f"other lists: {listed(other)}")
     if _truths(then) != _truths(now):
         yield InputChange("truth", "another truth")
@@ -60,12 +60,12 @@ def models_changed(
         yield InputChange("models", f"renamed: {listed(others)}")
 
 
-def _mark(comparison: Comparison, table: str) -> str | None:
+def _content_id(comparison: Comparison, table: str) -> str | None:
     return content_id(comparison.quality.get(table, {}))
 
 
 def _truths(comparison: Comparison) -> dict[str, str | None]:
-    """By what the truth is known, or that of each fold."""
+    """Return fold -> content id of its ground truth."""
     quality = comparison.quality.get("truth", {})
     return {
         fold: content_id(each) for fold, each in quality.get("folds", {NO_FOLD: quality}).items()
@@ -80,7 +80,7 @@ def _conventions(then: Comparison, now: Comparison) -> Iterator[tuple[str, str, 
 
 
 def _convention_texts(comparison: Comparison) -> dict[str, str]:
-    """Convention -> value; `gain of nDCG` for what single metrics have otherwise."""
+    """Return convention -> value; `gain of nDCG` for an override of one metric."""
     general = {knob.name: _plain(knob.value) for knob in comparison.conventions.knobs}
     special: Mapping[str, Mapping[str, Any]] = comparison.conventions.overrides
     return general | {

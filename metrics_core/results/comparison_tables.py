@@ -52,7 +52,7 @@ def exports(comparison: Comparison) -> dict[str, pl.DataFrame]:
 
     `trainings` and `retrained` are there only where models were trained several times.
     """
-    made = {
+    makers = {
         "distributions": _distributions,
         "tradeoffs": _tradeoffs,
         "segments": _segments,
@@ -71,7 +71,7 @@ def exports(comparison: Comparison) -> dict[str, pl.DataFrame]:
         "inputs": frame_of(InputFile, comparison.provenance.inputs),
         **{
             name: pl.DataFrame(list(rows(comparison)), schema=dict(_TABLES[name]))
-            for name, rows in made.items()
+            for name, rows in makers.items()
         },
         "gaps": _gaps(comparison),
         **_replicates(comparison),
@@ -155,8 +155,8 @@ def _panel_presets(comparison: Comparison) -> Iterator[Row]:
     """One row a primary label and preset: the definition that gives its values, or why it has none."""
     for entry in comparison.panel:
         for definition in entry.definitions:
-            told = zip(definition.presets, definition.stands_for, strict=True)
-            for preset, stands_for in told:
+            rows = zip(definition.presets, definition.stands_for, strict=True)
+            for preset, stands_for in rows:
                 yield {
                     "label": entry.metric,
                     "preset": preset,

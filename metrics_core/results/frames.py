@@ -15,9 +15,9 @@ def frame_of(kind: type[Any], rows: Iterable[Any]) -> "pl.DataFrame":
     import polars as pl  # 0.1 s that only those who want frames spend
 
     schema = schema_of(kind)  # type: ignore[arg-type] # a class can be hashed
-    found = pl.DataFrame([vars(row) for row in rows], schema=schema)
-    left_out = (field.name for field in fields(kind) if field.metadata)
-    return found.drop(name for name in left_out if found[name].is_null().all())
+    frame = pl.DataFrame([vars(row) for row in rows], schema=schema)
+    optional = (field.name for field in fields(kind) if field.metadata)
+    return frame.drop(name for name in optional if frame[name].is_null().all())
 
 
 @cache

@@ -49,11 +49,11 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
         for path in _SENTENCES:
             content = _without(content, path)
         content = _with_warning_codes(content)
-    if odd := [name for name in FILE_KEYS if name in content]:
-        raise refuse(where, f"{odd[0]}: Unexpected keyword argument", _AGAIN)
+    if field_names := [name for name in FILE_KEYS if name in content]:
+        raise refuse(where, f"{field_names[0]}: Unexpected keyword argument", _AGAIN)
     fields_of = {key: name for name, key in FILE_KEYS.items()}
-    given = {fields_of.get(key, key): part for key, part in content.items() if key not in _SKIPPED}
-    found: Comparison = _validated(Comparison, given, where)
+    values = {fields_of.get(key, key): part for key, part in content.items() if key not in _SKIPPED}
+    found: Comparison = _validated(Comparison, values, where)
     return found
 
 
@@ -69,13 +69,13 @@ _SENTENCES = (  # of schemas 4 and 5; they are made from the numbers
 
 def _without(part: Any, path: tuple[str, ...]) -> Any:
     """Return a part of the content without the key at `path`; what has another shape is left for the validation."""
-    key, *rest = path
+    key, *inner = path
     if key == _EACH:
-        return [_without(each, tuple(rest)) for each in part] if isinstance(part, list) else part
+        return [_without(each, tuple(inner)) for each in part] if isinstance(part, list) else part
     if not isinstance(part, Mapping) or key not in part:
         return part
-    if rest:
-        return {**part, key: _without(part[key], tuple(rest))}
+    if inner:
+        return {**part, key: _without(part[key], tuple(inner))}
     return {name: value for name, value in part.items() if name != key}
 
 
@@ -96,12 +96,12 @@ def _with_warning_codes(content: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**content, "warnings": coded}
 
 
-def _validated(kind: type, given: Mapping[str, Any], where: str) -> Any:
+def _validated(kind: type, values: Mapping[str, Any], where: str) -> Any:
     with extra_named():
         from pydantic import ValidationError  # 0.1 s that only a reader spends
 
     try:
-        return _adapter(kind).validate_python(given, extra="forbid")
+        return _adapter(kind).validate_python(values, extra="forbid")
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(FILE_KEYS.get(str(part), str(part)) for part in first["loc"])
@@ -117,8 +117,8 @@ def read_cases(path: Path) -> Cases:
     """Return the error analysis of a file; raise as `read_comparison`."""
     content = load_json(path, _AGAIN)
     _refuse_another_version(content, str(path), _READ_CASES)
-    given = {key: part for key, part in content.items() if key != "schema"}
-    found: Cases = _validated(Cases, given, str(path))
+    values = {key: part for key, part in content.items() if key != "schema"}
+    found: Cases = _validated(Cases, values, str(path))
     return found
 
 
