@@ -1,4 +1,4 @@
-"""`compare`: the lists of several models and one truth in, a Comparison out."""
+"""Compare the recommendations of several models."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -50,48 +50,80 @@ def compare(
     paired_replicates: bool = False,
     unit: Sequence[str] = (),
 ) -> Comparison:
-    """Every model against every other, on the same users, under the same conventions.
+    """Compare models on the same users, under the same conventions.
 
-    The stage `compare` of the pipeline computes the same: the same tables give the same Comparison.
+    Every model is compared with the baseline and, on primary metrics, with every other model.
 
     Parameters
     ----------
-    models      : name -> lists, as `evaluate` takes them: frames, paths or dicts; {"replicates": {1: lists, 2: lists}}
-                  of a model that was trained several times, with other seeds or on other folds
-    truth       : as `evaluate` takes it; its column `time` is read where `columns` names it.
-                  {"replicates": {1: truth, 2: truth}}: of folds, by which replicate 1, 2 … of every model is judged
-    metrics     : labels such as "nDCG@10"
-    baseline    : the model that all others are compared with
-    conventions : `concord.preset(name)`, the name of a preset, or a dict
-    primary     : the labels that decide, the most important first; else the first of `metrics`. Their p values are
-                  adjusted together, over all pairs of models
-    min_effect  : the smallest difference that matters: a number, a share of the baseline's mean such as "2%", or one
-                  a label with `default` for the others
-    train       : `user`, `item` [, `time`]: what the models learned from
-    items       : the catalogue: `item` [, `categories` | `vector`] [, `title`] [, `group` where `columns` names it]
-    users       : `user`, and columns that `segments` name. Under a propensity its users are evaluated, all of them and
-                  no others: see docs/how-to/exposure-bias.md
-    segments    : name -> {"by": "activity", "edges": [0, 20]}: users by interactions in train;
-                  {"by": "user", "column": "country"}: users by a column, with `edges` a number that is cut there;
-                  of both, "compare_gaps": True tests the gap between best and worst group against the baseline's;
-                  {"by": "truth_item", "shares": [0.5, 0.8]} or {"by": "recommended_item", …}: items by popularity
-    gate        : what must not get worse and what must get better, as `gate:` of params.yaml has it:
-                  {"guardrails": {"nDCG@10": "2%"}, "segments": {"activity": {"nDCG@10": "5%"}}, "success": ["R@20"]};
-                  the decision is `gate` of the result
-    columns     : what tables call their columns: {"truth": {"user": "user_id"}, "als": {"score": "prediction"}}
-    input       : what tables may hold beside the usual, such as {"negative_grade": "zero"}
-    confidence  : of all intervals and tests
-    adjustment  : of the primary p values: "holm", or "max_t": joint sign flips
-    wilcoxon    : give its p values too; no verdict rests on them
-    resamples   : of bootstrap, sign flips and list swaps, which begin at `seed`
-    max_missing_lists : share of the evaluated users without a list, above which a model is not compared
-    panel       : tell the primary labels under the definitions of all presets too
-    paired_replicates : is replicate 1 of all models the same seed or fold, so that they are compared one by one?
-    unit        : of requests: the columns of lists and truth that name one, the user's first, as `evaluate` takes them
+    models : dict
+        Name -> recommendations as `evaluate` takes them: frames, paths or dicts. A model that was trained several times,
+        with other seeds or on other folds, is {"replicates": {1: lists, 2: lists}}.
+    truth : DataFrame, path or dict
+        Ground truth as `evaluate` takes it; its column `time` is read if `columns` names it. For folds
+        {"replicates": {1: truth, 2: truth}}, with which replicates 1, 2 … of every model are evaluated.
+    metrics : sequence of str
+        Labels such as "nDCG@10".
+    baseline : str
+        The model that all others are compared with.
+    conventions : str, Conventions or dict
+        The name of a preset, `concord.preset(name)`, or a dict.
+    primary : sequence of str, optional
+        The labels that decide, the most important first; by default the first of `metrics`. Their p-values are adjusted
+        together, over all pairs of models.
+    min_effect : float, str or dict, default 0
+        Minimum relevant difference: a number, a share of the baseline's mean such as "2%", or one per label, with
+        `default` for the others.
+    train : DataFrame or path, optional
+        Training data: `user`, `item` [, `time`].
+    items : DataFrame or path, optional
+        The catalogue: `item` [, `categories` | `vector`] [, `title`] [, `group` if `columns` names it].
+    users : DataFrame or path, optional
+        `user`, and columns that `segments` name. Under a propensity exactly these users are evaluated, see
+        docs/how-to/exposure-bias.md.
+    segments : dict, optional
+        Name -> {"by": "activity", "edges": [0, 20]}: users by interactions in train;
+        {"by": "user", "column": "country"}: users by a column, with `edges` a number that is cut there;
+        {"by": "truth_item", "shares": [0.5, 0.8]} or {"by": "recommended_item", …}: items by popularity.
+        With "compare_gaps": True the gap between best and worst group of users is tested against the baseline's.
+    gate : dict, optional
+        What must not get worse and what must get better, as `gate:` of params.yaml has it:
+        {"guardrails": {"nDCG@10": "2%"}, "segments": {"activity": {"nDCG@10": "5%"}}, "success": ["R@20"]}.
+        The decision is `gate` of the result.
+    columns : dict, optional
+        Column names of tables: {"truth": {"user": "user_id"}, "als": {"score": "prediction"}}.
+    input : dict, optional
+        What tables may contain besides the usual, such as {"negative_grade": "zero"}.
+    title : str
+        Title of the report.
+    confidence : float, default 0.95
+        Of all intervals and tests.
+    adjustment : {"holm", "max_t"}
+        Of the primary p-values; "max_t" are joint sign flips.
+    wilcoxon : bool, default False
+        True to compute p-values of Wilcoxon's test too; no verdict depends on them.
+    resamples, seed : int
+        Number of bootstrap resamples, sign flips and list swaps, and the seed that they start at.
+    max_missing_lists : float
+        Share of the evaluated users without a list, above which a model is not compared.
+    panel : bool, default True
+        True to compute the primary labels under the definitions of all presets too.
+    paired_replicates : bool, default False
+        True if replicate 1 of all models is the same seed or fold, so that replicates are compared one by one.
+    unit : sequence of str, optional
+        Columns of lists and truth that name a request, the user's first, as `evaluate` takes them.
+
+    Returns
+    -------
+    Comparison
+        Leaderboard, differences, verdicts, segments, warnings and the gate's decision. The pipeline's stage `compare`
+        computes the same from the same tables.
 
     Raises
     ------
-    ValueError : what is wrong, where, and what to do; nothing is dropped or filled silently
+    InputError
+        The data or arguments are invalid; all problems at once, each with what to do. Nothing is dropped or filled
+        silently.
     """
     tables = {"train": train, "items": items, "users": users}
     parsed = parse_list_arguments(

@@ -1,4 +1,4 @@
-"""`compare_values`: users' values of any metric of any tool in, a Comparison out."""
+"""Compare models by values per user that another tool computed."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -73,23 +73,34 @@ def compare_values(
 
     Parameters
     ----------
-    values           : model -> a polars, pandas or pyarrow frame with a column `user` and a column of numbers for each
-                       metric, or a dict {metric: {user: value}}. A user may be a topic or a query. NaN or None: the
-                       user does not count. All models have the same metrics
-    baseline         : the model that all others are compared with
-    primary          : the metrics that decide, the most important first; needed where there are several metrics. Their
-                       p values are adjusted together, over all pairs of models
-    min_effect       : the smallest difference that matters: a number, a share of the baseline's mean such as "2%", or
-                       one a metric with `default` for the others
-    higher_is_better : metric -> False where the lowest value is the best, such as {"RMSE": False}; else True
-    bounds           : metric -> (lowest, highest) value that it can have, where you know them, such as {"AP": (0, 1)};
-                       a value outside is refused
-    title            : of the report
-    confidence       : of all intervals and tests
-    adjustment       : of the primary p values: "holm", or "max_t": joint sign flips
-    wilcoxon         : give its p values too; no verdict rests on them
-    resamples        : of bootstrap and sign flips, which begin at `seed`
-    max_missing_lists : share of the users without a value, above which a model is not compared
+    values : dict
+        Model -> a polars, pandas or pyarrow frame with a column `user` and a column of numbers for each metric, or a dict
+        {metric: {user: value}}. A user may be a topic or a query. NaN or None: the user does not count. All models have
+        the same metrics.
+    baseline : str
+        The model that all others are compared with.
+    primary : sequence of str, optional
+        The metrics that decide, the most important first; required if there are several metrics. Their p-values are
+        adjusted together, over all pairs of models.
+    min_effect : float, str or dict, default 0
+        Minimum relevant difference: a number, a share of the baseline's mean such as "2%", or one per metric, with
+        `default` for the others.
+    higher_is_better : dict, optional
+        Metric -> False if the lowest value is the best, such as {"RMSE": False}.
+    bounds : dict, optional
+        Metric -> (lowest, highest) possible value, such as {"AP": (0, 1)}; a value outside is refused.
+    title : str
+        Title of the report.
+    confidence : float, default 0.95
+        Of all intervals and tests.
+    adjustment : {"holm", "max_t"}
+        Of the primary p-values; "max_t" are joint sign flips.
+    wilcoxon : bool, default False
+        True to compute p-values of Wilcoxon's test too; no verdict depends on them.
+    resamples, seed : int
+        Number of bootstrap resamples and sign flips, and the seed that they start at.
+    max_missing_lists : float
+        Share of the users without a value, above which a model is not compared.
 
     Returns
     -------
@@ -157,7 +168,7 @@ def values_as_given() -> None:
 
 
 def _label(name: str, bounds: Bounds, higher_is_better: bool) -> Label:
-    """The label of a metric that need not be in the catalogue; `@10` at its end is a cutoff."""
+    """Return the label of a metric that need not be in the catalogue; `@10` at its end is a cutoff."""
     match = _CUTOFF.fullmatch(name)
     has_cutoff = match is not None and int(match["k"]) <= MAX_K
     low, high = bounds
@@ -174,7 +185,7 @@ def _label(name: str, bounds: Bounds, higher_is_better: bool) -> Label:
 
 
 def _evaluated(tables: ValueTables, model: str, config: ComparisonConfig) -> ModelResult:
-    """The results of a model as `compare` reads them, without lists."""
+    """Return the results of a model as `compare` reads them, without lists."""
     table, missing = tables.tables[model], tables.missing(model)
     summaries = {
         str(label): summarise(

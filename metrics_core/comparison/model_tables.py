@@ -14,11 +14,6 @@ from concord.metrics_core.evaluation.panel import Panel
 from concord.metrics_core.files import NO_FOLD
 
 
-def given_tables(side_data: Mapping[str, Data | None]) -> list[str]:
-    """Return the names of the tables that are given."""
-    return [name for name, table in side_data.items() if table is not None]
-
-
 def evaluate_models(
     config: ComparisonConfig,
     lists: Mapping[str, Data],
