@@ -1,4 +1,4 @@
-"""What a gate decides of what was measured: a non-inferiority test a guardrail, and one success metric that is better."""
+"""Decide a gate: a non-inferiority test per guardrail, and at least one success metric that is better."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -30,12 +30,11 @@ def decide(
     confidence: float,
     undecided_passes: bool,
 ) -> Decision:
-    """The decision on every model, of its guardrails and its success metrics: the worst of the guardrails', and
-    `undecided` where there are success metrics and none is better; a model that is as it was at a revision has nothing
-    to be better at.
+    """Return the decision on every model, from its guardrails and its success metrics.
 
-    Guardrails are not adjusted for their number: all have to hold, so that more of them make it harder to pass, not
-    easier. `undecided_passes` is about guardrails alone; a success metric is better or it is not.
+    The outcome of a model is the worst of its guardrails, and `undecided` if there are success metrics and none is
+    better, unless the model is unchanged since a revision. Guardrails are not adjusted for their number: all must hold,
+    so more of them make it harder to pass, not easier. `undecided_passes` concerns guardrails alone.
     """
     successes_of = {
         model: successes(success, confidence=confidence) for model, (_, success) in models.items()
@@ -63,7 +62,7 @@ def decide(
 
 
 def joined(decision: Decision, new: Decision) -> Decision:
-    """The decision on the models of both; those that are new to a revision keep their own reference."""
+    """Return the decision on the models of both; models that are new to a revision keep their own reference."""
     added = (replace(each, reference=new.reference) for each in new.models)
     models = (*decision.models, *added)
     outcome = _worst(each.outcome for each in models)
@@ -82,28 +81,26 @@ def guarded(
     margin: float | None,
     test: MarginTest | None = None,
 ) -> Guardrail:
-    """The guardrail of what was measured.
+    """Return the guardrail of a measured difference.
 
-    pass      : the lower end of the interval of the gain lies above -margin, or no user's value or list differs
-    worse     : its upper end lies below -margin
-    undecided : neither, or there is no interval, or it would pass, but a user has a value with the reference alone
+    `pass` if the lower end of the interval of the gain is above -margin, or no user's value or list differs; `worse` if
+    its upper end is below -margin; `undecided` otherwise, also if it would pass but a user has a value with the reference
+    alone.
 
     Parameters
     ----------
-    test : where few users differ: it has to show of -margin what the interval shows
+    test : MarginTest, optional
+        Test that must confirm the interval if few users differ.
     """
     outcome = _guarded(measured, margin, test)
-    return Guardrail(
-        **vars(measured),
-        asked=str(asked),
-        margin=margin,
-        outcome=outcome,
-    )
+    return Guardrail(**vars(measured), asked=str(asked), margin=margin, outcome=outcome)
 
 
 def successes(measured: Sequence[Measured], *, confidence: float) -> list[Success]:
-    """One a success metric: better where it gained, its p, by Holm over these metrics, is below 1 - confidence, and
-    every user with a value with the reference has one with the model.
+    """Return the success metrics with p-values adjusted by Holm.
+
+    A metric is better if it gained, its adjusted p-value is below 1 - confidence, and every user with a value with the
+    reference has one with the model.
     """
     p = np.array([np.nan if each.p is None else each.p for each in measured], dtype=np.float64)
     return [
@@ -117,7 +114,7 @@ def successes(measured: Sequence[Measured], *, confidence: float) -> list[Succes
 
 
 def _gained(measured: Measured) -> bool:
-    """True if there is a gain, and its interval says so too where p is that of sign flips."""
+    """True if there is a gain; if p is that of sign flips, if its whole interval is a gain."""
     end = measured.gain_low if measured.test == "sign_flips" else measured.gain
     return (end or 0.0) > 0
 

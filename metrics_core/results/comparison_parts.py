@@ -1,7 +1,7 @@
-"""The parts of a comparison. Field by field they are the objects of comparison.json, in this order.
+"""Parts of a comparison. Their fields are the keys of comparison.json, in this order.
 
-Means and differences have the unit of their metric, shares and probabilities lie in [0, 1]; None stands for a number
-that does not exist, null in JSON.
+Means and differences have the unit of their metric, shares and probabilities lie in [0, 1]. None (null in JSON) is a
+number that does not exist.
 """
 
 import math
@@ -42,10 +42,16 @@ MIRROR: Mapping[Verdict, Verdict] = {
 
 @dataclass(frozen=True)
 class Metric:
-    """A label that was evaluated: `stem` is its name without the cutoff, such as `RBP(p=0.8)`.
+    """A label that was evaluated.
 
-    min_effect : the smallest difference that matters, as it was asked for: `0.005`, or `2%` of the baseline's mean
-    family     : `accuracy` | `agreement` | `beyond` | `own` | `values`: given, and not computed from lists
+    Attributes
+    ----------
+    stem : str
+        The label without its cutoff, such as `RBP(p=0.8)`.
+    min_effect : str
+        Minimum relevant difference as written: `0.005`, or `2%` of the baseline's mean.
+    family : {'accuracy', 'agreement', 'beyond', 'own', 'values'}
+        `values` were given and not computed from lists.
     """
 
     label: str
@@ -61,15 +67,20 @@ class Metric:
 
     @property
     def share(self) -> float | None:
-        """The smallest difference that matters, where it is a share of the baseline's mean."""
+        """The minimum relevant difference as a share of the baseline's mean; None if it is a number."""
         return float(self.min_effect[:-1]) / 100 if self.min_effect.endswith("%") else None
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What a value is of, where it is no user: a request, which these columns name, the user's first.
+    """The evaluated unit if it is a request and not a user.
 
-    mean : is a mean over `requests`, all alike, or over `users`, of each user's mean?
+    Attributes
+    ----------
+    columns : tuple of str
+        Columns that name a request, the user's first.
+    mean : {'requests', 'users'}
+        What a mean runs over: all requests, or the mean of each user.
     """
 
     columns: tuple[str, ...]
@@ -80,9 +91,14 @@ class Unit:
 class Score:
     """A row of the leaderboard: the mean of a model over its users, with its interval.
 
-    n_requests                    : of these users, where values are those of requests, as `n_undefined` then is
-    best                          : has no model a better mean? Models of equal mean share it
-    indistinguishable_from_best   : is no best model significantly better? None where nothing was tested
+    Attributes
+    ----------
+    best : bool
+        True if no model has a better mean.
+    indistinguishable_from_best : bool or None
+        True if not every best model is significantly better; None if nothing was tested.
+    n_requests : int or None
+        Requests of these users, if the unit is a request; `n_undefined` then counts requests too.
     """
 
     model: str
@@ -101,14 +117,22 @@ class Score:
 class Difference:
     """Model a minus model b on a label, over the users who have a value with both.
 
-    relative             : the difference as a share of b's mean
-    effect_size          : the difference in standard deviations of users' differences
-    better, equal, worse : shares of these users
-    n_nonzero            : users with different values; for a number over all users, with different lists
-    caution              : does the interval rest on few of them?
-    p, p_adjusted        : of the paired t test (`test: t`), of sign flips where few users differ (`sign_flips`) or of
-                           swapping lists (`swap`)
-    adjustment           : `holm` or `max_t` for primary labels, `bh` for others
+    Attributes
+    ----------
+    relative : float or None
+        The difference as a share of b's mean.
+    effect_size : float or None
+        The difference in standard deviations of users' differences.
+    better, equal, worse : float or None
+        Shares of these users.
+    n_nonzero : int
+        Users with different values, or with different lists for a metric with one value over all users.
+    caution : bool
+        True if the interval depends on few of them.
+    p, p_adjusted : float or None
+        Of the paired t test (`test: t`), of sign flips if few users differ (`sign_flips`), or of swapping lists (`swap`).
+    adjustment : str
+        `holm` or `max_t` for primary labels, `bh` for others.
     """
 
     label: str
@@ -138,7 +162,7 @@ class Difference:
     verdict: Verdict
 
     def mirrored(self) -> "Difference":
-        """The same, told from b's side: b minus a."""
+        """Return the difference b minus a."""
         gained, mean = negated(self.difference), self.mean_a
         return replace(
             self,
@@ -160,20 +184,28 @@ class Difference:
 
 
 def negated(number: float | None) -> float | None:
-    """Without a minus at 0."""
+    """Return the negative number; 0 keeps its sign."""
     return None if number is None else 0.0 - number
 
 
 @dataclass(frozen=True)
 class Definition:
-    """A primary metric as one or several presets define it; names of models are the keys.
+    """A primary metric as one or several presets define it; dicts map a model's name to a value.
 
-    says             : the conventions that differ from the pinned ones, in words
-    stands_for       : what each of `presets` stands for
-    top_two_hold     : does no model pass the first two as pinned?
-    flips            : pairs (a, b): a stood above b as pinned, and stands below it here
-    verdicts         : against the baseline
-    verdicts_changed : the models whose verdict is another than as pinned
+    Attributes
+    ----------
+    says : str
+        The conventions that differ from those of the comparison.
+    stands_for : tuple of str
+        What each of `presets` stands for.
+    top_two_hold : bool
+        True if no model overtakes the first two.
+    flips : tuple of pairs
+        (a, b): a ranks above b under the comparison's conventions, and below b here.
+    verdicts : dict
+        Against the baseline.
+    verdicts_changed : tuple of str
+        The models with another verdict than under the comparison's conventions.
     """
 
     name: str
@@ -208,7 +240,7 @@ class PanelEntry:
 
 @dataclass(frozen=True)
 class Distribution:
-    """How users' differences are spread: `quantiles` are the percentiles 0 to 100 of those that are not 0."""
+    """Distribution of users' differences: `quantiles` are the percentiles 0 to 100 of those that are not 0."""
 
     label: str
     a: str
@@ -230,7 +262,7 @@ class BestChance:
 
 @dataclass(frozen=True)
 class Point:
-    """A model in a trade-off; `pareto`: no other model is at least as good on both and better on one."""
+    """A model in a trade-off; `pareto` is True if no other model is at least as good on both and better on one."""
 
     model: str
     x: float
@@ -261,8 +293,12 @@ class Segment:
 class SegmentCell:
     """A model in a group; the difference is that to the baseline, None for the baseline itself.
 
-    p_adjusted : by Benjamini and Hochberg over the cells of the segmentation
-    turns      : is the difference significant, with another sign than over all users?
+    Attributes
+    ----------
+    p_adjusted : float or None
+        By Benjamini and Hochberg over the cells of the segmentation.
+    turns : bool
+        True if the difference is significant and has another sign than over all users.
     """
 
     label: str
@@ -285,10 +321,12 @@ class SegmentCell:
 class Gap:
     """Largest minus smallest mean of a group of enough users, of one model; the interval is by bootstrap.
 
-    Where gaps are compared:
-
-    ratio      : smallest mean / largest mean
-    difference : this gap - that of the baseline, with its interval by bootstrap, and p values; None for the baseline
+    Attributes
+    ----------
+    ratio : float or None
+        Smallest mean / largest mean, if gaps are compared.
+    difference, diff_low, diff_high, p, p_adjusted : float or None
+        This gap minus that of the baseline, with its bootstrap interval and p-values, if gaps are compared.
     """
 
     label: str
@@ -310,8 +348,12 @@ class Gap:
 class Segmentation:
     """The models in each group of users or items.
 
-    kind          : `user`, `truth_item` or `recommended_item`
-    fewest_in_gap : users of a group that a gap may be taken from
+    Attributes
+    ----------
+    kind : {'user', 'truth_item', 'recommended_item'}
+        What is grouped.
+    fewest_in_gap : int
+        Smallest number of users of a group that a gap is computed from.
     """
 
     name: str
@@ -367,7 +409,7 @@ class DataWarning:
 
 @dataclass(frozen=True)
 class PinnedKnob:
-    """A convention with its value, in words; `changes` names the evaluated metrics that it can change."""
+    """A convention with its value and meaning; `changes` names the evaluated metrics that it can change."""
 
     name: str
     value: Any
@@ -390,7 +432,7 @@ TRUTH, TRUTH_OF_FOLD = "truth", "truth of fold "  # roles; the latter is followe
 
 @dataclass(frozen=True)
 class InputFile:
-    """A table that the comparison rests on; one that was held in memory has no hash, one in an object store an etag in `quality`."""
+    """A table of the comparison; without a hash if it was in memory or in an object store (`quality` has its etag)."""
 
     role: str
     path: str
@@ -399,7 +441,7 @@ class InputFile:
 
 @dataclass(frozen=True)
 class Provenance:
-    """The tables that everything rests on, and the programs that made the numbers: name -> version."""
+    """The tables of a comparison, and the versions of the programs that computed it."""
 
     inputs: tuple[InputFile, ...]
     versions: Mapping[str, str]
@@ -407,15 +449,15 @@ class Provenance:
 
     @property
     def truths(self) -> tuple[InputFile, ...]:
-        """The truth, or that of each fold."""
+        """The ground truth, or that of each fold."""
         return tuple(x for x in self.inputs if x.role == TRUTH or x.role.startswith(TRUTH_OF_FOLD))
 
 
 def or_none(number: float) -> float | None:
-    """JSON has no NaN: a number that does not exist is None."""
+    """Return the number; None if it is NaN or infinite, which JSON does not have."""
     return number if math.isfinite(number) else None
 
 
 def or_nan(number: float | None) -> float:
-    """The way back, for arithmetic."""
+    """Return the number; NaN if it is None."""
     return math.nan if number is None else number

@@ -23,13 +23,20 @@ MIN_EFFECT = "min_effect"
 
 @dataclass(frozen=True)
 class Gate:
-    """What is asked, labels in the spelling of those that are evaluated.
+    """The rules of a gate; labels in the spelling of results.
 
-    guardrails       : label -> by how much its mean over all users may be worse than the reference's
-    segments         : segmentation -> label -> the same in each of its segments
-    success          : labels of which at least one must be better; () where nothing has to be
-    undecided_passes : do guardrails that stay undecided let a model pass?
-    models           : who must pass; () for all
+    Attributes
+    ----------
+    guardrails : dict
+        Label -> margin by which its mean over all users may be worse than the reference's.
+    segments : dict
+        Segmentation -> label -> the same in each of its segments.
+    success : tuple of str
+        Labels of which at least one must be better; may be empty.
+    undecided_passes : bool
+        True if undecided guardrails let a model pass.
+    models : tuple of str
+        Models that must pass; empty for all.
     """
 
     guardrails: Mapping[str, Margin] = field(default_factory=dict)
@@ -40,25 +47,35 @@ class Gate:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Every label that it names, over all users or in segments, each once."""
-        inside = (label for of_labels in self.segments.values() for label in of_labels)
-        return tuple(dict.fromkeys([*self.guardrails, *inside, *self.success]))
+        """Every label of the gate once."""
+        in_segments = (label for of_labels in self.segments.values() for label in of_labels)
+        return tuple(dict.fromkeys([*self.guardrails, *in_segments, *self.success]))
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Model minus reference on a label, over the users who have a value with both; None where a number does not exist.
+    """Model minus reference on a label, over the users who have a value with both; None if a number does not exist.
 
-    segmentation, segment : None over all users
-    ci_low, ci_high       : at the gate's confidence, two-sided
-    n_nonzero             : users with different values; of a number over all users, with different lists
-    n_lost                : users with a value with the reference and none with the model; requests, where these are the unit
-    n_requests            : of these users, that have a value with both, where requests are the unit
-    n_unlisted            : users without a list of either, where they are too many for a comparison
-    departed              : True if the reference has the label under other conventions or code of an own metric
-    test                  : `t`; `sign_flips` where few users differ; `jackknife` of a number over all users; `none` where
-                            there can be no interval
-    p                     : of no difference, two-sided: paired t, sign flips, or swapping lists
+    Attributes
+    ----------
+    segmentation, segment : str or None
+        None over all users.
+    ci_low, ci_high : float or None
+        Two-sided, at the gate's confidence.
+    n_nonzero : int
+        Users with different values, or with different lists for a metric with one value over all users.
+    n_lost : int
+        Users (or requests, if these are the unit) with a value with the reference and none with the model.
+    test : {'t', 'sign_flips', 'jackknife', 'none'}
+        `sign_flips` if few users differ, `jackknife` for a metric with one value over all users, `none` without interval.
+    p : float or None
+        Two-sided, of no difference: paired t, sign flips, or swapping lists.
+    n_requests : int or None
+        Requests of these users with a value with both, if requests are the unit.
+    n_unlisted : int or None
+        Users without a list of either, if they are too many for a comparison.
+    departed : bool or None
+        True if the reference has the label under other conventions or code of a custom metric.
     """
 
     label: str
@@ -81,7 +98,7 @@ class Measured:
 
     @property
     def identical(self) -> bool:
-        """Has every user the same value, or the same list, with both?"""
+        """True if every user has the same value, or the same list, with both."""
         same = self.n_nonzero == 0 and self.difference == 0 and not self.n_lost
         return same and self.n_users > 0 and self.n_unlisted is None
 
@@ -116,9 +133,14 @@ def _turned(number: float | None, *, upwards: bool) -> float | None:
 class Guardrail(Measured):
     """A metric that must not be worse than the reference by `margin` or more.
 
-    asked  : the margin as it was asked for: `0.005`, `2%`, `min_effect`
-    margin : as a number; None if it is a share of a mean that does not exist
-    revision, departure : the revision that lacks the label, or has it under what these words say
+    Attributes
+    ----------
+    asked : str
+        The margin as written: `0.005`, `2%`, `min_effect`.
+    margin : float or None
+        As a number; None if it is a share of a mean that does not exist.
+    revision, departure : str or None
+        The revision that lacks the label, or has it under other conventions, which `departure` names.
     """
 
     asked: str
@@ -129,7 +151,7 @@ class Guardrail(Measured):
 
     @cached_property
     def why(self) -> str:
-        """What the outcome rests on, in words."""
+        """The reason for the outcome, in words."""
         return " ".join(render_sentences("guardrail", self))
 
 
@@ -143,9 +165,12 @@ class Success(Measured):
 
 @dataclass(frozen=True)
 class ModelDecision:
-    """What is decided of one model: `outcome` is that of the gate, guardrails keep their own.
+    """The decision on one model.
 
-    reference : the baseline, if the model is held against it and others against a revision
+    Attributes
+    ----------
+    reference : str or None
+        The baseline, if this model is compared with it and others with a revision.
     """
 
     model: str
@@ -155,7 +180,7 @@ class ModelDecision:
     reference: str | None = field(default=None, metadata=OMIT_IF_NONE)
 
     def guardrails_that(self, outcome: Outcome) -> list[Guardrail]:
-        """Those with this outcome, as they were asked for."""
+        """Return the guardrails with this outcome."""
         return [each for each in self.guardrails if each.outcome == outcome]
 
     @property
@@ -166,10 +191,14 @@ class ModelDecision:
 
 @dataclass(frozen=True)
 class UnmatchedModels:
-    """Models that a revision has and the project lacks, while the project has others: perhaps the same by other names.
+    """Models that vanished since a revision while others are new: perhaps they were renamed.
 
-    example : the setting that says so of the first two
-    rules   : the values of `gate.new_models` that lead to a decision
+    Attributes
+    ----------
+    example : str
+        The setting that states this for the first two.
+    rules : tuple of str
+        The values of `gate.new_models` that lead to a decision.
     """
 
     vanished: tuple[str, ...]

@@ -18,11 +18,16 @@ FEWEST_TRAININGS = 3
 
 @dataclass(frozen=True)
 class ReplicatedScore:
-    """A model on a label, over its trainings; the mean itself stands in the leaderboard.
+    """A model on a label, over its replicates; its mean is in the leaderboard.
 
-    means           : of each training, in their order
-    sd_trainings    : the standard deviation between trainings alone, without what chance of users adds to their means
-    ci_low, ci_high : for the mean over new users and new trainings; None with fewer than 3 trainings
+    Attributes
+    ----------
+    means : tuple of float or None
+        Of each replicate, in their order.
+    sd_trainings : float or None
+        Standard deviation between replicates, without the variance that the sample of users adds.
+    ci_low, ci_high : float or None
+        Of the mean over new users and new trainings; None with fewer than 3 replicates.
     """
 
     label: str
@@ -35,18 +40,26 @@ class ReplicatedScore:
 
 @dataclass(frozen=True)
 class ReplicatedDifference:
-    """Model a minus model b on a label, over new users and new trainings; the interval over users alone is elsewhere.
+    """Model a minus model b on a label, over new users and new trainings.
 
-    trainings_a, trainings_b : how many; one: the model is taken as it is
-    trainings_df     : degrees of freedom of what trainings add to the variance; users have one less than they are
-    over_users       : does the interval cover new users, too? Not for a number over all users
-    share            : of the variance of the difference, the share that is due to trainings
-    turned, of       : in how many of so many pairs of single trainings the order is another than over all of them
-    chance           : that the order is another with one new training of each on these users, by the t
-                       distribution of a prediction; None where no training differs from another
-    users_needed     : so many would keep the interval off 0, were difference and spreads as they are; None where it
-                       does so already, or no number would
-    trainings_needed : the same of the trainings of each model that was trained more than once
+    Attributes
+    ----------
+    trainings_a, trainings_b : int
+        Replicates of each model; with one, the model is fixed.
+    trainings_df : float or None
+        Degrees of freedom of the variance between replicates.
+    over_users : bool
+        True if the interval covers new users too; False for a metric with one value over all users.
+    share : float or None
+        Share of the variance of the difference that is due to replicates.
+    turned, of : int
+        Pairs of single replicates whose order differs from that over all replicates, and all such pairs.
+    chance : float or None
+        Probability of another order with one new training of each model on these users (t distribution of a
+        prediction); None if replicates do not differ.
+    users_needed, trainings_needed : int or None
+        Users, or replicates of each model with replicates, with which the interval would exclude 0; None if it does so
+        already, or no number is enough.
     """
 
     label: str
@@ -72,7 +85,7 @@ class ReplicatedDifference:
     trainings_needed: int | None
 
     def mirrored(self) -> "ReplicatedDifference":
-        """The same, told from b's side: b minus a."""
+        """Return the difference b minus a."""
         return replace(
             self,
             a=self.b,
@@ -88,13 +101,20 @@ class ReplicatedDifference:
 
 @dataclass(frozen=True)
 class Replicates:
-    """Models that were trained several times.
+    """Models with replicates.
 
-    models   : model -> number of the training -> name of its lists
-    paired   : is the same number the same seed or fold in all models?
-    nested   : has each training users of its own?
-    scores   : one a label and model that was trained several times
-    pairs    : one a label and pair of which at least one was
+    Attributes
+    ----------
+    models : dict
+        Model -> number of the replicate -> name of its lists.
+    paired : bool
+        True if the same number is the same seed or fold in all models.
+    nested : bool
+        True if each replicate has its own users.
+    scores : tuple of ReplicatedScore
+        One per label and model with replicates.
+    pairs : tuple of ReplicatedDifference
+        One per label and pair of models of which at least one has replicates.
     """
 
     models: Mapping[str, Mapping[str, str]]
@@ -104,7 +124,7 @@ class Replicates:
     pairs: tuple[ReplicatedDifference, ...]
 
     def score(self, model: str, label: str) -> ReplicatedScore | None:
-        """None for a model that was trained once."""
+        """Return the score of a model; None if it has no replicates."""
         return self._scores.get((model, label))
 
     @cached_property
