@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from concord.metrics_core.comparison.aligned import Aligned, align
+from concord.metrics_core.comparison.aligned import AlignedValues, align
 from concord.metrics_core.comparison.min_effect import Effect, absolute
 from concord.metrics_core.conventions.conventions import UnitMean
 from concord.metrics_core.data.frames import table_from_frame
@@ -274,7 +274,7 @@ def from_values(
     """
     tables = {model: _values_frame(model, value) for model, value in values.items()}
     labels = _check_labels(tables, labels)
-    aligned = align({m: [table] for m, table in tables.items()}, mean=_unit_mean(values))
+    aligned = align({m: [table] for m, table in tables.items()}, unit_mean=_unit_mean(values))
     every_pair = model_pairs(list(tables), baseline)
     differences = {
         label: paired_tests(
@@ -301,12 +301,12 @@ def from_values(
                 )
 
 
-def _clusters(aligned: Aligned, label: str, values: PerUserValues) -> Clusters | None:
+def _clusters(aligned: AlignedValues, label: str, values: PerUserValues) -> Clusters | None:
     """Return the clusters of a label; only results of `evaluate` have conventions that define weights."""
     first = next(iter(values.values()))
     if not isinstance(first, Evaluation):
         return aligned.clusters
-    return aligned.whose(parse(label), first.conventions)
+    return aligned.clusters_for(parse(label), first.conventions)
 
 
 def _unit_mean(values: PerUserValues) -> UnitMean | None:
