@@ -150,6 +150,7 @@ def _refuse(number: str) -> NoReturn:
     raise ValueError(msg)
 
 
+TABLES = ("train", "items", "users", "metrics")  # files beside recommendations and ground truth
 NO_FOLD = ""  # in the place of a fold: one truth for all lists
 
 

@@ -31,6 +31,7 @@ from concord.metrics_core.errors import (
     raise_problems,
 )
 from concord.metrics_core.evaluation.config import EvaluationConfig
+from concord.metrics_core.files import TABLES
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.gate import Gate
@@ -41,7 +42,7 @@ ABOVE_CONFIDENCE, MAX_CONFIDENCE = 0.5, 0.9999
 MIN_RESAMPLES, MAX_RESAMPLES = 99, 1_000_000
 MAX_SEED = 2**63 - 1
 MAX_MISSING_LISTS = 0.5  # share of the evaluated users
-TRUTH, TABLES = "truth", ("train", "items", "users", "metrics")
+TRUTH = "truth"
 RESERVED_NAMES = frozenset({TRUTH, *TABLES})  # a model has none of these names
 NO_ALIASES: Mapping[str, str] = {}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.errors import refuse
-from concord.pipeline.params.paths import repository
+from concord.pipeline.params.repository import repository
 
 _FOLDER_SUFFIX = ".dir"  # of the hash of a folder, whose file lists its files
 FindFile = Callable[[str], Path | None]  # hash -> the file; None if it is missing

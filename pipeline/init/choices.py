@@ -31,7 +31,7 @@ from concord.pipeline.init.tables import (
     longest_list,
     value_range,
 )
-from concord.pipeline.params.paths import repository
+from concord.pipeline.params.repository import repository
 from concord.pipeline.running.connections import isolated_connection
 
 

@@ -22,7 +22,7 @@ from concord.pipeline.init.tables import (
     role_in_path,
 )
 from concord.pipeline.params.checks import is_model_name
-from concord.pipeline.params.paths import is_concord_project, repository
+from concord.pipeline.params.repository import is_concord_project, repository
 
 
 class Outs(NamedTuple):

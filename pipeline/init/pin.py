@@ -10,8 +10,8 @@ from concord.metrics_core.conventions.presets import differs_in_scale
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.pipeline.params.model import PARAMS
-from concord.pipeline.params.paths import run_hint
 from concord.pipeline.params.read import check_params
+from concord.pipeline.params.repository import run_hint
 from concord.pipeline.params.yaml_files import load_yaml
 from concord.pipeline.running.outputs import atomic_write
 from concord.pipeline.terminal.arguments import preset_named

@@ -33,7 +33,7 @@ from concord.pipeline.init.tables import Role, Table, named_table
 from concord.pipeline.init.upgrade import upgraded_texts
 from concord.pipeline.params.checks import model_name_problems
 from concord.pipeline.params.model import PARAMS
-from concord.pipeline.params.paths import is_concord_project, repository
+from concord.pipeline.params.repository import is_concord_project, repository
 from concord.pipeline.running.outputs import write_text
 from concord.pipeline.terminal.parser import COMMAND_LINE
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from concord.metrics_core.files import is_remote
 from concord.pipeline.init.discovery import outs_below, stage_of
 from concord.pipeline.params.model import Params, RunIdFile
-from concord.pipeline.params.paths import input_paths, repository
+from concord.pipeline.params.paths import input_paths
+from concord.pipeline.params.repository import repository
 from concord.pipeline.params.yaml_files import load_yaml
 
 TEMPLATES = Path(__file__).parent / "templates"

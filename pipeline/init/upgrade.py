@@ -12,7 +12,7 @@ from concord.pipeline.init.choices import NEEDS
 from concord.pipeline.init.messages import relative
 from concord.pipeline.init.render import dvc_yaml, flow, params_yaml, run_id_files
 from concord.pipeline.params.model import PARAMS
-from concord.pipeline.params.paths import is_concord_project, run_hint
+from concord.pipeline.params.repository import is_concord_project, run_hint
 from concord.pipeline.params.yaml_files import read_yaml
 
 _USER_KEYS = {"segments", "background", "models", "gate"}  # sections whose keys the user chooses

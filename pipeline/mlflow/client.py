@@ -17,7 +17,7 @@ from traceback import walk_tb
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 from urllib.parse import unquote
 
-from concord.pipeline.params.paths import PARAMS, original_project
+from concord.pipeline.params.repository import PARAMS, original_project
 from concord.pipeline.running.failures import without_credentials
 from concord.pipeline.running.signals import without_garbage_collection
 

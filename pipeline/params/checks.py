@@ -10,7 +10,6 @@ from typing import Any
 
 from concord.metrics_core.comparison.config import (
     RESERVED_NAMES,
-    TABLES,
     TRUTH,
     baseline_problems,
     value_problems,
@@ -29,6 +28,7 @@ from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import mean_findings
 from concord.metrics_core.errors import InputError, ParamsKeys, Problem, in_words
 from concord.metrics_core.evaluation.score import uncomputable
+from concord.metrics_core.files import TABLES
 from concord.metrics_core.metrics.custom_metric import split_file_label
 from concord.metrics_core.metrics.label import Label, expand, parse, similar_label
 from concord.metrics_core.metrics.scope import idle_overrides

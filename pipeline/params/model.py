@@ -46,7 +46,7 @@ from concord.metrics_core.errors import ParamsKeys, refuse
 from concord.metrics_core.metrics.label import MAX_K, Label, expand, metric_name, with_own_metrics
 from concord.metrics_core.results.gate import Gate as GateConfig
 from concord.metrics_core.results.gate import Margin
-from concord.pipeline.params.paths import PARAMS as PARAMS
+from concord.pipeline.params.repository import PARAMS as PARAMS
 
 Format = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "trec"]
 Order = Literal["rank", "score", "file"]

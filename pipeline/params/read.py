@@ -19,7 +19,8 @@ from concord.pipeline.params.checks import (
     section_problems,
 )
 from concord.pipeline.params.model import PARAMS, TAGS, Params
-from concord.pipeline.params.paths import check_inside, place_problems, result_problems, run_hint
+from concord.pipeline.params.paths import check_inside, place_problems, result_problems
+from concord.pipeline.params.repository import run_hint
 from concord.pipeline.params.yaml_files import read_yaml
 
 

@@ -13,7 +13,7 @@ from ruamel.yaml.constructor import DuplicateKeyError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from concord.metrics_core.errors import InputError, Problem, refuse
-from concord.pipeline.params.paths import run_hint
+from concord.pipeline.params.repository import run_hint
 
 BYTES = 1_000_000
 DEPTH = 30

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.metrics_core.comparison.config import TABLES
 from concord.metrics_core.errors import InputError, Problem, in_words
-from concord.metrics_core.files import load_json
+from concord.metrics_core.files import TABLES, load_json
 from concord.pipeline.params.model import MODEL_NAME, Params, Results
 from concord.pipeline.params.result_files import ModelFiles
 from concord.pipeline.running.failures import explain_disk_errors, refuse_unwritable

@@ -12,7 +12,7 @@ from concord.pipeline.dvc.study import Project, read_comparisons
 from concord.pipeline.init.choices import RunIdLocation, RunStore
 from concord.pipeline.init.messages import read_text
 from concord.pipeline.init.tables import inspect_file, named_table
-from concord.pipeline.params.paths import is_concord_project
+from concord.pipeline.params.repository import is_concord_project
 from tests.pipeline.refusals import refusal_of
 
 SPECIAL: dict[str, Callable[[Path], None]] = {
