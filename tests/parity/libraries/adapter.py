@@ -50,7 +50,7 @@ class Case:
     def with_ids(self, kind: Callable[[Id], Id]) -> "Case":
         """Return the case with ids of another type, such as `str` for a library that takes only text."""
         lists = {kind(u): [(kind(i), score) for i, score in rows] for u, rows in self.lists.items()}
-        truth = {kind(u): {kind(i): g for i, g in items.items()} for u, items in self.truth.items()}
+        truth = {kind(u): {kind(i): g for i, g in held.items()} for u, held in self.truth.items()}
         return replace(self, lists=lists, truth=truth)
 
 

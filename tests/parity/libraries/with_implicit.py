@@ -36,8 +36,8 @@ def measure(case):
         means = ranking_metrics_at_k(
             model, csr_matrix(shape), truth, K=k, show_progress=False, num_threads=1
         )
-        for name, expected in NAMES.items():
-            yield Value("implicit", f"{name}@{k}", None, means[expected])
+        for name, theirs in NAMES.items():
+            yield Value("implicit", f"{name}@{k}", None, means[theirs])
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ def measure(case):
     case = case.with_ids(str)
     numbers = {user: str(n) for n, user in enumerate(sorted({*case.truth, *case.lists}), 1)}
     users = {number: user for user, number in numbers.items()}  # gdeval needs numbers as topics
-    qrels = {numbers[u]: {i: int(g) for i, g in items.items()} for u, items in case.truth.items()}
+    qrels = {numbers[u]: {i: int(g) for i, g in held.items()} for u, held in case.truth.items()}
     lists = {numbers[user]: dict(rows) for user, rows in case.lists.items()}
-    for preset, name, expected in labels(case.ks):
-        metric = ir_measures.parse_measure(expected)
+    for preset, name, theirs in labels(case.ks):
+        metric = ir_measures.parse_measure(theirs)
         try:
             rows = list(ir_measures.iter_calc([metric], qrels, lists))
             mean = ir_measures.calc_aggregate([metric], qrels, lists)[metric]

@@ -18,9 +18,7 @@ def measure(case):
     qrels = {u: {i: int(g) for i, g in grades.items()} for u, grades in case.truth.items()}
     lists = {user: dict(rows) for user, rows in case.lists.items() if rows}
     results = pytrec_eval.RelevanceEvaluator(qrels, measures).evaluate(lists)
-    labels = {
-        f"{actual}@{k}": f"{expected}_{k}" for actual, expected in AT_K.items() for k in case.ks
-    }
+    labels = {f"{ours}@{k}": f"{theirs}_{k}" for ours, theirs in AT_K.items() for k in case.ks}
     for label, name in (labels | WHOLE).items():
         users = {user: values[name] for user, values in results.items()}
         mean = pytrec_eval.compute_aggregated_measure(name, list(users.values()))

@@ -25,14 +25,14 @@ def measure(case):
     case = case.with_ids(str)
     qrels = Qrels({u: {i: int(g) for i, g in grades.items()} for u, grades in case.truth.items()})
     lists = {user: dict(rows) for user, rows in case.lists.items() if rows}
-    metrics = [("ranx", outcome, observed_value) for outcome, observed_value in WHOLE.items()]
+    metrics = [("ranx", ours, theirs) for ours, theirs in WHOLE.items()]
     for preset, names in (("ranx", AT_K), ("ranx_burges", BURGES)):
-        for actual, expected in names.items():
-            metrics += [(preset, label(actual, k), label(expected, k)) for k in [*case.ks, None]]
-    for preset, actual, expected in metrics:
+        for ours, theirs in names.items():
+            metrics += [(preset, label(ours, k), label(theirs, k)) for k in [*case.ks, None]]
+    for preset, ours, theirs in metrics:
         answers = Run(lists)
-        mean = evaluate(qrels, answers, expected, make_comparable=True, save_results_in_run=True)
-        yield Value(preset, actual, answers.scores[expected], mean)
+        mean = evaluate(qrels, answers, theirs, make_comparable=True, save_results_in_run=True)
+        yield Value(preset, ours, answers.scores[theirs], mean)
 
 
 if __name__ == "__main__":

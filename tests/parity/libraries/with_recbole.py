@@ -31,14 +31,14 @@ def measure(case):
     data = collector.get_data_struct()
     evaluator = Evaluator(config)
     means = evaluator.evaluate(data)
-    for name, expected in NAMES.items():
-        metric = evaluator.metric_class[expected]
+    for name, theirs in NAMES.items():
+        metric = evaluator.metric_class[theirs]
         hits, lengths = metric.used_info(data)
         takes_lengths = metric.metric_info.__code__.co_argcount == 3
         matrix = metric.metric_info(hits, lengths) if takes_lengths else metric.metric_info(hits)
         for k in case.ks:
             users = dict(zip(truth, matrix[:, k - 1], strict=True))
-            yield Value("recbole", f"{name}@{k}", users, means[f"{expected}@{k}"])
+            yield Value("recbole", f"{name}@{k}", users, means[f"{theirs}@{k}"])
 
 
 if __name__ == "__main__":

@@ -38,9 +38,9 @@ def beyond(case, recommended, truth):
     """Yield the metrics that read the train and the catalogue."""
     train = pairs(case.train)
     catalogue = list(case.categories)
-    categories = sorted({each for values in case.categories.values() for each in values})
+    categories = sorted({each for held in case.categories.values() for each in held})
     features = pd.DataFrame(
-        [[float(each in values) for each in categories] for values in case.categories.values()],
+        [[float(each in held) for each in categories] for held in case.categories.values()],
         index=catalogue,
         columns=categories,
     )
@@ -60,7 +60,7 @@ def beyond(case, recommended, truth):
 
 def pairs(items):
     """Return a frame of users and items."""
-    rows = [(user, item) for user, items in items.items() for item in items]
+    rows = [(user, item) for user, held in items.items() for item in held]
     return pd.DataFrame(rows, columns=["user_id", "item_id"])
 
 

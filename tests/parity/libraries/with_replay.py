@@ -30,7 +30,7 @@ def measure(case):
 
 def pairs(items):
     """Return a frame of users and items."""
-    rows = [(user, item) for user, items in items.items() for item in items]
+    rows = [(user, item) for user, held in items.items() for item in held]
     return pl.DataFrame(rows, schema=["query_id", "item_id"], orient="row")
 
 

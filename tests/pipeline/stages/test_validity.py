@@ -212,7 +212,6 @@ LONG = {"10": 0, "100": 25, "200": 50}
         ({"als": {"shorter": {"10": 4}}}, {}, "short_lists", "notice", ("als",), "4 % of the users (als)"),
         ({"als": {"shorter": LONG}}, {"ks": (10, 100, 200)}, "short_lists", "notice", ("als",), "Lists end before rank 100 for up to 25"),
         ({}, {"grades": {"1": 1, "2": 3, "3.5": 1, "5": 2}}, "all_relevant", "notice", (), "from 1 to 5, reaches `relevance_threshold: 1`"),
-        ({}, {"grades": {"0.5": 1, "2": 3, "3.5": 1, "5": 2}}, "low_threshold", "notice", (), "`relevance_threshold: 1` nearly every rating counts"),
         ({}, {"grades": {"0": 9, "1": 5}}, "few_judged", "notice", (), "20 %"),
     ],
 )  # fmt: skip
@@ -232,6 +231,16 @@ def test_warning_has_kind_severity_models_and_share(
     assert (warnings[kind].severity, warnings[kind].models) == (severity, who)
     assert words in _sentence(warnings[kind])
     assert warnings[kind].fix
+
+
+def test_threshold_that_nearly_every_rating_reaches_is_a_warning(tmp_path: Path) -> None:
+    grades = {"0.5": 1, "2": 3, "3.5": 1, "5": 2}
+
+    warnings = _warnings(_params(tmp_path, grades=grades), pop={}, als={})
+
+    assert "all_relevant" not in warnings
+    words = "`relevance_threshold: 1` nearly every rating counts"
+    assert words in _sentence(warnings["low_threshold"])
 
 
 @pytest.mark.parametrize(
