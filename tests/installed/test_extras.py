@@ -18,7 +18,7 @@ COMMANDS = ("validate", "init", "leaderboard", "metrics", "diff HEAD", "gate", "
 HELP = ("--help", "--version", "gate --help")
 CORE = ("duckdb", "numpy", "polars", "pyarrow", "scipy")
 PANDAS = ("pandas", "dateutil", "six", "pytz", "tzdata")
-EVALUATE_ONCE = ROOT / "tests" / "pipeline" / "tracking" / "evaluator" / "evaluate_once.py"
+EVALUATE_ONCE = ROOT / "tests" / "pipeline" / "mlflow" / "evaluator" / "evaluate_once.py"
 FRAMES = """
 import sys
 import pandas as pd
