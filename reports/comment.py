@@ -133,7 +133,7 @@ def _rules(comment: Comment, max_rows: int) -> str:
         return ""
     rows = [(each.name, each.then, each.now) for each in since.rules]
     title = (
-        f"**This changes what is asked of it**, in params.yaml since {sentence(since.revision)}:"
+        f"**This changes the rules of the gate**, in params.yaml since {sentence(since.revision)}:"
     )
     return f"{title}\n\n{table('Key;Before;After', rows, max_rows)}"
 
@@ -151,7 +151,7 @@ def _changes(comment: Comment, max_rows: int) -> str:
         return ""
     parts = [f"### Since {cell(since.revision)}"]
     if since.mismatches:
-        parts.append(f"The numbers are no comparison:\n\n{bullets(since.mismatches, max_rows)}")
+        parts.append(f"The numbers cannot be compared:\n\n{bullets(since.mismatches, max_rows)}")
     changes = [each for each in since.changes if each.primary]
     same = [each for each in changes if each.verdict == "identical"]
     different = [each for each in changes if each.verdict != "identical"]
@@ -314,7 +314,7 @@ def _footer(comment: Comment, _: int) -> str:
 
 _SECTIONS: Mapping[str, Callable[[Comment, int], str]] = {
     "the decision": _decision,
-    "what is asked": _rules,
+    "the rules of the gate": _rules,
     "warnings": _warnings,
     "changes": _changes,
     "segments": _segments,

@@ -7,10 +7,9 @@ from string import ascii_lowercase
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text import numbers
 from concord.reports.text.summary import confidence, how_adjusted, means_over
-from concord.reports.text.tables import main_labels
+from concord.reports.text.tables import MANY_MODELS, main_labels
 
 _MAX_COLUMNS = 8
-_MANY_MODELS = 12  # from here on a dagger for the baseline stands for letters of every model
 _BETTER = {"better", "better_below_threshold"}
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -66,7 +65,8 @@ def escaped(text: str) -> str:
 
 
 def _has_many_models(comparison: Comparison) -> bool:
-    return len(comparison.ranked) >= _MANY_MODELS
+    """Return True if a dagger for the baseline replaces the letters of all models."""
+    return len(comparison.ranked) >= MANY_MODELS
 
 
 def _letters(comparison: Comparison) -> dict[str, str]:

@@ -230,7 +230,7 @@ def _with_effects(
 
 
 def _run_checks(evidence: ComparisonInput, tables: AuditTables) -> Iterator[Checked]:
-    """Yield every check; one that is not made affects nobody."""
+    """Yield every check with the users that it affects; none if the check is not made."""
     yield from _time_checks(evidence, tables)
     known = find_rows(tables, TRUTH_IN_TRAIN)
     yield _check(known, tables, truth_in_train_warning(known.rows, known.of_rows, known.users))

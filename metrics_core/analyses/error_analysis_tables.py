@@ -20,7 +20,7 @@ from concord.metrics_core.data.relations import (
 from concord.metrics_core.data.units import user_sql
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.metrics.elementary import powers
-from concord.metrics_core.metrics.judged import Bools, Floats, Ints
+from concord.metrics_core.metrics.judged import Bools, Floats, Ints, ratio_or_nan
 from concord.metrics_core.metrics.label import Label
 
 
@@ -64,7 +64,7 @@ def jaccard(lists: SharedItems) -> Floats:
     """
     both = np.bincount(lists.user, minlength=lists.n_users)
     either = lists.length_a + lists.length_b - both
-    return np.divide(both, either, out=np.full(lists.n_users, np.nan), where=either > 0)
+    return ratio_or_nan(both, either)
 
 
 def rank_biased_overlap(lists: SharedItems, p: float) -> Floats:

@@ -145,7 +145,7 @@ def explain(
             user = unit_id(user)
         inputs.keep_user(user)
         data = _UserData(
-            user, connection, lambda other: inputs.rank(other.rankings), conventions, inputs
+            user, connection, lambda pinned: inputs.rank(pinned.rankings), conventions, inputs
         )
         result = _explain(data, label, conventions, other)
     print(result.summary)
@@ -229,7 +229,7 @@ def _explain(
         label,
         label.conventions(conventions),
         label.conventions(versus),
-        lambda other: data.value(label, label.conventions(other)),
+        lambda definition: data.value(label, label.conventions(definition)),
     )
     return ExplanationDiff(derivation, _derive(data, label, versus), path)
 

@@ -1,1 +1,1 @@
-"""What a comparison is: its types, their JSON, their tables. Computed above, read by whoever shows it."""
+"""Comparison of models: configuration, differences, segments, gate and warnings."""

@@ -27,7 +27,7 @@ COVERS_TRAININGS = (
 
 COVERS_VALUES = (
     "The intervals say what to expect for other users like these, given these models as they are; "
-    "they do not cover retraining, another split or another time. How the metrics are computed, another tool decided."
+    "they do not cover retraining, another split or another time. Another tool computed the metrics."
 )
 
 

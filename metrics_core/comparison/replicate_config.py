@@ -1,4 +1,4 @@
-"""ReplicateNames and folds of models: how they are named and paired, and what is wrong with them."""
+"""Replicates and folds of models: parse, name and validate them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from numbers import Number

@@ -179,7 +179,7 @@ def _cut(where: str, question: str, values: pl.Series, edges: Sequence[float]) -
     wrong = values.filter(numbers.is_null() & values.is_not_null())
     if len(wrong):
         problem = f"{wrong[0]!r} is no number, so `edges` cannot cut it"
-        raise refuse(where, problem, "remove `edges:`, or mend the column")
+        raise refuse(where, problem, "remove `edges:`, or fix the column")
     ends = [_exactly(edge) for edge in edges]
     names = [f"up to {ends[0]}"]
     names += [f"over {low} to {high}" for low, high in pairwise(ends)]

@@ -1,7 +1,7 @@
 """Users' values that a caller holds: frames or dicts in, one checked table for each model out."""
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -11,7 +11,7 @@ import polars as pl
 
 from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.data.frames import ids_table, table_from_frame
-from concord.metrics_core.errors import InputError, Problem, in_words, refuse
+from concord.metrics_core.errors import InputError, Problem, in_words, raise_problems, refuse
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT
 from concord.metrics_core.metrics.label import MAX_LENGTH
 from concord.metrics_core.metrics.metric import Bounds
@@ -49,10 +49,14 @@ def load_values(values: Mapping[str, Any]) -> ValueTables:
     InputError : a table that cannot be read, ids or values that are invalid, or a metric that a model lacks
     """
     frames = {model: _frame(given, f"values[{model!r}]") for model, given in values.items()}
-    _raise(problem for model, frame in frames.items() for problem in _id_problems(model, frame))
+    raise_problems(
+        problem for model, frame in frames.items() for problem in _id_problems(model, frame)
+    )
     metrics = tuple(name for name in next(iter(frames.values())).columns if name != USER)
-    _raise(_metric_problems(frames, metrics))
-    _raise(problem for model, frame in frames.items() for problem in _value_problems(model, frame))
+    raise_problems(_metric_problems(frames, metrics))
+    raise_problems(
+        problem for model, frame in frames.items() for problem in _value_problems(model, frame)
+    )
     tables = {
         model: frame.select(
             pl.col(USER).cast(pl.String),
@@ -189,8 +193,3 @@ def _value_problems(model: str, frame: pl.DataFrame) -> Iterator[Problem]:
 def _no_numbers(where: str, metric: str) -> InputError:
     fix = "give numbers, and NaN or None where a user has no value; leave out columns that hold no metric"
     return refuse(where, f"{metric!r} does not hold numbers", fix)
-
-
-def _raise(found: Iterable[Problem]) -> None:
-    if problems := list(found):
-        raise InputError(problems)

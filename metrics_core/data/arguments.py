@@ -20,7 +20,7 @@ from concord.metrics_core.data.side_data import (
     TRUTH_COLUMNS,
 )
 from concord.metrics_core.data.source import check_path, detect_format
-from concord.metrics_core.errors import ArgumentNames, InputError, Problem, refuse
+from concord.metrics_core.errors import ArgumentNames, Problem, raise_problems, refuse
 from concord.metrics_core.files import is_remote
 
 Columns = Mapping[str, Mapping[str, str | None]]  # argument -> our name -> name in the table
@@ -118,6 +118,5 @@ def check_columns(given: Any, roles: Mapping[str, str] = ROLES) -> Columns:
                 problems.append(
                     Problem(where, f"{theirs!r} is not a column name", "write its name")
                 )
-    if problems:
-        raise InputError(problems)
+    raise_problems(problems)
     return given

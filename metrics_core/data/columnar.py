@@ -32,7 +32,14 @@ from concord.metrics_core.data.input_table import (
 from concord.metrics_core.data.numbers import as_arrow
 from concord.metrics_core.data.object_stores import has_store_failure
 from concord.metrics_core.data.table_files import Batches, Part, damaged_file_problem, open_parts
-from concord.metrics_core.errors import AT_MOST, Affected, InputError, Problem, affecting, refuse
+from concord.metrics_core.errors import (
+    AT_MOST,
+    Affected,
+    Problem,
+    affecting,
+    raise_problems,
+    refuse,
+)
 
 
 @dataclass(frozen=True)
@@ -365,8 +372,7 @@ def _kinds(file: InputTable, parts: list[Part], shape: TableLayout) -> dict[str,
                 what = f"{here}, but {types[first] or 'there'} in {parts[first].name}"
                 where = f"{part.path}: column {shape.named(name)!r}"
                 problems.append(Problem(where, what, SAME_TYPES))
-    if problems:
-        raise InputError(problems)
+    raise_problems(problems)
     return kinds
 
 

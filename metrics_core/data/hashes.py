@@ -20,7 +20,7 @@ class ContentHashes:
     Attributes
     ----------
     etag : str, optional
-        Of an object in a store, whose content is not read for it.
+        ETag of an object in a store, whose content is not read.
     delta_version : int, optional
         Version of a Delta table.
     """

@@ -8,7 +8,14 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.units import rest_sql, user_sql
-from concord.metrics_core.errors import InputError, Problem, SettingNames, in_words, refuse
+from concord.metrics_core.errors import (
+    InputError,
+    Problem,
+    SettingNames,
+    in_words,
+    raise_problems,
+    refuse,
+)
 
 _IDS = """
 CREATE OR REPLACE TEMP TABLE {id}s_matched AS
@@ -19,11 +26,11 @@ FROM (SELECT {id} AS id, TRUE AS listed, FALSE AS known FROM lists WHERE {id} IS
 GROUP BY id
 """
 _COUNTS = "SELECT count(*) FILTER (listed), count(*) FILTER (listed AND known) FROM {id}s_matched"
-# Ids that the other side lacks as they are, and has in another spelling.
+# Ids that are missing on the other side and occur there in another spelling.
 _ALIKE = """
 WITH unmatched AS (SELECT CAST(id AS VARCHAR) AS id, listed FROM {id}s_matched WHERE listed <> known)
-SELECT count(DISTINCT ours.id), min((ours.id, truth.id))
-FROM unmatched AS ours JOIN unmatched AS truth ON {ours} = {truth} WHERE ours.listed AND NOT truth.listed
+SELECT count(DISTINCT lists.id), min((lists.id, truth.id))
+FROM unmatched AS lists JOIN unmatched AS truth ON {lists} = {truth} WHERE lists.listed AND NOT truth.listed
 """
 _FORM = (
     r"regexp_replace(nfc_normalize({x}), '^(-?[0-9]+)[.]0$', '\1')"  # a table of floats leaves `.0`
@@ -105,13 +112,13 @@ class DuckDBIds:
     def lowest(self, column: str) -> tuple[Any, Any]:
         """See `IdSource`."""
         lowest = "min(id) FILTER (listed), min(id) FILTER (known)"
-        ours, theirs = only_row(self.connection, f"SELECT {lowest} FROM {column}s_matched")
-        return ours, theirs
+        listed, known = only_row(self.connection, f"SELECT {lowest} FROM {column}s_matched")
+        return listed, known
 
     def alike(self, column: str, spelling: str) -> tuple[int, Any]:
         """See `IdSource`."""
-        ours, truth = (spelling.format(x=f"{side}.id") for side in ("ours", "truth"))
-        query = _ALIKE.format(id=column, ours=ours, truth=truth)
+        lists, truth = (spelling.format(x=f"{side}.id") for side in ("lists", "truth"))
+        query = _ALIKE.format(id=column, lists=lists, truth=truth)
         count, example = only_row(self.connection, query)
         return count, example
 
@@ -127,7 +134,8 @@ def match_ids(
 
     Raises
     ------
-    InputError : as `fit_of`; where they are of requests: one that has another user in the truth
+    InputError
+        As `match_id_sets`; or, if ids are those of requests, a request has another user in the ground truth.
     """
     if of_requests:
         query = _OF_OTHERS.format(owner=user_sql("user"), rest=rest_sql("user"))
@@ -180,8 +188,7 @@ def _refuse_strangers(
     unknown = None if met.items is None else ids.unknown()
     if unknown and unknown[0] and met.unknown_items == "error":
         problems.append(_not_in_catalogue(met, unknown))
-    if problems:
-        raise InputError(problems)
+    raise_problems(problems)
     return None if unknown is None else int(unknown[0])
 
 

@@ -1,6 +1,6 @@
 """Load recommendations, ground truth and side data: checked, in order, with the content of their quality files.
 
-`Loaded.query` reads tables of the connection: it is run before another table is read.
+`SideData.query` reads tables of the connection: it is run before another table is read.
 """
 
 from collections.abc import Callable, Iterable

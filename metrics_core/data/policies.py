@@ -8,7 +8,7 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.source import Source
-from concord.metrics_core.errors import InputError, Problem, in_words, refuse
+from concord.metrics_core.errors import Problem, in_words, raise_problems, refuse
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,5 @@ def parse_policies(given: Any) -> Policies:
         for name, value in given.items()
         if name not in kinds or value not in kinds[name]
     ]
-    if problems:
-        raise InputError(problems)
+    raise_problems(problems)
     return Policies(**given)

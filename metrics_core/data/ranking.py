@@ -115,14 +115,20 @@ class ListTable:
         self.connection.execute(f"CREATE OR REPLACE TABLE {self.into} AS {query}")
 
     def problem(
-        self, affected: Affected, fix: str, condition: str, values: Mapping[str, Any], name: str
+        self,
+        affected: Affected,
+        fix: str,
+        condition: str,
+        values: Mapping[str, Any],
+        column: str | None,
     ) -> Problem:
         """Return a problem, located at the first rows of the source that meet a condition."""
         query = f"SELECT position FROM {self.rows} WHERE {condition} ORDER BY position LIMIT 2"
         found = self.connection.execute(query, dict(values)).fetchall()
         rows = " and ".join(self.source.raw.row_name(position) for (position,) in found)
         ids = ids_text(values["user"], values.get("item"))
-        return affecting(f"{self.source.file.name}: {rows}{name}{ids}", fix, affected)
+        place = f", column {column!r}" if column else ""
+        return affecting(f"{self.source.file.name}: {rows}{place}{ids}", fix, affected)
 
 
 def choose_order(source: Source, order: str | None, ties: str) -> str:
@@ -285,7 +291,7 @@ def _rank_problems(lists: ListTable) -> Iterator[Problem]:
         affected = Affected((1, number), (user, rank), rows=None, users=users, said=message)
         where = "user = $user AND rank = $value"
         values = {"user": user, "value": words["rank"]}
-        yield lists.problem(affected, fix.format(**words), where, values, ", column 'rank'")
+        yield lists.problem(affected, fix.format(**words), where, values, "rank")
 
 
 def _tie_problems(lists: ListTable, ties: Count) -> Iterator[Problem]:
@@ -299,7 +305,7 @@ def _tie_problems(lists: ListTable, ties: Count) -> Iterator[Problem]:
     fix = f"make the scores of a list differ, or {policy}"
     affected = Affected((2,), (user,), ties.rows, ties.users, message)
     where = f"user = $user AND {lists.key} = $value"
-    yield lists.problem(affected, fix, where, {"user": user, "value": key}, ", column 'score'")
+    yield lists.problem(affected, fix, where, {"user": user, "value": key}, "score")
 
 
 def _duplicate_problems(lists: ListTable, duplicates: Count) -> Iterator[Problem]:
@@ -315,7 +321,7 @@ def _duplicate_problems(lists: ListTable, duplicates: Count) -> Iterator[Problem
     fix = f"list each item once where the table is made, or {policy}"
     affected = Affected(ITEM_REPEATS, (user, item), duplicates.rows, duplicates.users, message)
     values = {"user": user, "item": item}
-    yield lists.problem(affected, fix, "user = $user AND item = $item", values, "")
+    yield lists.problem(affected, fix, "user = $user AND item = $item", values, None)
 
 
 def _apply_duplicates(lists: ListTable) -> None:

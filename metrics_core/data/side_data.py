@@ -209,7 +209,7 @@ def _name_problems(file: InputTable, read: list[str], names: list[str]) -> Itera
     """Yield mapped names that the file lacks, and names that differ only in case: DuckDB ignores case."""
     listed = f"is missing; the columns are: {', '.join(names)}"
     fix = f"change {file.settings.all_columns}"
-    for column in file.columns.values():
+    for column in dict.fromkeys(file.columns.values()):
         if column not in names:
             yield Problem(f"{file.name}: column {column!r}", listed, fix)
     yield from shared_columns(file, file.columns)

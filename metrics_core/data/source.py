@@ -20,7 +20,15 @@ from concord.metrics_core.data.paths import AnyPath, RemotePath
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.text_files import DELIMITERS, read_delimited, read_trec
 from concord.metrics_core.data.units import unit_sql
-from concord.metrics_core.errors import AT_MOST, InputError, Problem, SettingNames, in_words, refuse
+from concord.metrics_core.errors import (
+    AT_MOST,
+    InputError,
+    Problem,
+    SettingNames,
+    in_words,
+    raise_problems,
+    refuse,
+)
 from concord.metrics_core.files import STORES, is_address, redact_address, refuse_special
 
 # As a float writes them; one of more digits may be another number than was meant.
@@ -79,8 +87,7 @@ def strip_float_suffix(
         for name, text in changed.items()
         for problem in _written_both_ways(connection, text, where(name))
     ]
-    if problems:
-        raise InputError(problems)
+    raise_problems(problems)
     return tuple(
         _settled(connection, name, text, rows_of[name], unsure=name in unsure)
         for name, text in changed.items()
@@ -341,5 +348,4 @@ def _refuse_unreadable(
             Problem(f"{file.name}: {raw.row_name(position)}", wrong, "fix the line, or remove it")
             for position, wrong in connection.execute(query, {"n": AT_MOST}).fetchall()
         ]
-    if problems:
-        raise InputError(problems)
+    raise_problems(problems)

@@ -33,7 +33,7 @@ class RowCheck:
     problem : str
         May show the value as `{value}`.
     suffix : str
-        Of the column that holds the value.
+        Suffix of the column with the value to show, such as `_wrong`.
     per_value : bool
         True if `wrong` depends on nothing but the column, and costs more than finding the distinct values.
     """

@@ -196,7 +196,7 @@ def counts_content(
 ) -> Content:
     """Return the counts of a model's evaluation, as its summary has them.
 
-    validity : see `validity`; `fit` : see `fit_of`
+    validity : see `validity`; `fit` : see `match_id_sets`
     """
     task, counts = accumulator.task, accumulator.counts
     ks = task.cutoffs

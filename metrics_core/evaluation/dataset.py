@@ -26,7 +26,7 @@ from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import describe_folds
 from concord.metrics_core.data.relations import in_memory, read_column, read_frame
 from concord.metrics_core.data.side_data import read_users
-from concord.metrics_core.errors import InputError, refuse
+from concord.metrics_core.errors import InputError, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import task_of
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.evaluate_model import (
@@ -283,8 +283,7 @@ class TableLoader:
         check = err_grade_problems if self.allows_none_relevant else grade_problems
         highest: Any = judgements["grade"].max()
         labels = self.config.labels
-        if problems := list(check(highest, labels, conventions, table.name, table.settings)):
-            raise InputError(problems)
+        raise_problems(check(highest, labels, conventions, table.name, table.settings))
         return GroundTruth(judgements, quality, _known_users(judgements, truth))
 
     def users(self, users: Any) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""`evaluate`: recommendations and ground truth in; means, users' values and warnings out."""
+"""`evaluate`: the metrics of one model, with warnings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -86,36 +86,53 @@ def evaluate(
     input: Mapping[str, Any] | None = None,
     unit: Sequence[str] = (),
 ) -> Evaluation:
-    """Every metric for every user, under the conventions given.
+    """Compute every metric for every user under the given conventions.
 
-    Tables are polars, pandas or pyarrow frames, whatever else speaks Arrow, paths of files (parquet, arrow, csv, tsv,
-    jsonl, TREC), or dicts; or Spark DataFrames: then `per_user` is one too, see docs/how-to/spark.md. They are read and checked as the pipeline reads and checks its files.
+    Tables are polars, pandas or pyarrow frames, other Arrow tables, paths of files (parquet, arrow, csv, tsv, jsonl,
+    TREC) or dicts. With Spark DataFrames `per_user` of the result is one too, see docs/how-to/spark.md. The pipeline
+    reads and checks its files in the same way.
 
     Parameters
     ----------
-    recs        : `user`, `item` and `rank` (1, 2, 3 …) and/or `score`; or {user: [item, …]}, best first;
-                  or {user: {item: score}}
-    truth       : `user`, `item` [, `grade`]; or {user: {item: grade}} or {user: [item, …]}
-    metrics     : labels such as "nDCG@10", "RBP(p=0.8)@20"; without @k the whole list counts. One's own metrics by their
-                  names, see `concord.metric`, or with their file: "./my_metrics.py:revenue@10"
-    conventions : `concord.preset(name)`, the name of a preset, or a dict: `preset` and the conventions that differ
-    users       : who is evaluated; else the users of the truth, and as the policies say those of the lists. Under a
-                  propensity those of the lists always count: see docs/how-to/exposure-bias.md
-    train       : `user`, `item`: what the models learned from; or {user: [item, …]}
-    items       : the catalogue: `item` [, `categories`: list of text, or text with `|` between them, or `vector`:
-                  list of numbers] and the numbers that metrics of one's own read, each named in `columns`, such as
-                  {"items": {"price": "price"}}; and if it is named, {"items": {"group": "provider"}}, the group whose
-                  share of attention AWRF and EEL measure; or {item: [category, …]} or {item: [number, …]}
-    columns     : what tables call their columns, such as {"recs": {"user": "userId"}}; {"truth": {"grade": None}}:
-                  every row counts alike
-    input       : what tables may hold beside the usual, such as {"negative_grade": "zero"}: the policies of `input`
-                  in params.yaml
-    unit        : of requests: the columns of lists and truth that name one, the user's first: ["user", "session"]; the
-                  conventions then say `unit_mean`. Frames and files, not dicts; see docs/how-to/sessions.md
+    recs : DataFrame, path or dict
+        Recommendations: `user`, `item` and `rank` (1, 2, 3 …) and/or `score`; or {user: [item, …]}, best first; or
+        {user: {item: score}}.
+    truth : DataFrame, path or dict
+        Ground truth: `user`, `item` [, `grade`]; or {user: {item: grade}} or {user: [item, …]}.
+    metrics : sequence of str
+        Labels such as "nDCG@10", "RBP(p=0.8)@20"; without @k the whole list counts. Own metrics by their names, see
+        `concord.metric`, or with their file: "./my_metrics.py:revenue@10".
+    conventions : str, Conventions or dict
+        The name of a preset, `concord.preset(name)`, or a dict of `preset` and the conventions that differ.
+    users : sequence, optional
+        Users to evaluate; by default those of the ground truth and, depending on the policies, those of the lists.
+        Under a propensity those of the lists always count, see docs/how-to/exposure-bias.md.
+    train : DataFrame, path or dict, optional
+        Training data: `user`, `item`; or {user: [item, …]}.
+    items : DataFrame, path or dict, optional
+        The catalogue: `item` [, `categories`: list of text, or text with `|` between them, or `vector`: list of
+        numbers]; or {item: [category, …]} or {item: [number, …]}. `columns` names the numbers that own metrics read,
+        such as {"items": {"price": "price"}}, and the group whose share of attention AWRF and EEL measure, such as
+        {"items": {"group": "provider"}}.
+    columns : dict, optional
+        Column names of tables, such as {"recs": {"user": "userId"}}. With {"truth": {"grade": None}} all rows have the
+        same grade.
+    input : dict, optional
+        Policies for unusual content, such as {"negative_grade": "zero"}, as `input` of params.yaml.
+    unit : sequence of str, optional
+        Columns of lists and ground truth that name a request, the user's first, such as ["user", "session"]; the
+        conventions then set `unit_mean`. For frames and files, see docs/how-to/sessions.md.
+
+    Returns
+    -------
+    Evaluation
+        Means with confidence intervals, values per user, and warnings.
 
     Raises
     ------
-    ValueError : what is wrong, where, and what to do; nothing is dropped or filled silently
+    ValueError
+        The data or arguments are invalid; the message says where, what, and what to do. Nothing is dropped or filled
+        silently.
     """
     labels = parse_labels(metrics)
     pinned = with_own_metrics(parse_conventions(conventions), (label.name for label in labels))
@@ -167,7 +184,7 @@ def evaluate(
 def refuse_unread_columns(
     columns: Columns | None, labels: Sequence[Label], pinned: Conventions
 ) -> None:
-    """Refuse a column of numbers that no metric and no convention reads: it may be meant for another."""
+    """Raise if no metric and no convention reads a named column of numbers: the name may be misspelled."""
     item_columns = columns.get("items") if isinstance(columns, Mapping) else None
     read = {name for label in labels for name in label.metric.columns}
     if (pinned.propensity or {}).get("column") == "items":
@@ -180,7 +197,7 @@ def refuse_unread_columns(
 
 
 def parse_conventions(conventions: ConventionsLike) -> Conventions:
-    """The conventions that are meant; refused where an override would change nothing."""
+    """Return the conventions; raise if an override changes nothing."""
     pinned = resolve_conventions(conventions)
     if idle := idle_overrides(pinned):
         raise ConventionError(idle)

@@ -85,7 +85,7 @@ class ValueStore(ValueSink, Protocol):
 
 
 def check_ids(data: ModelData, met: IdMatchContext, *, of_requests: bool) -> Content:
-    """Return what the ids of the lists have in common with those of ground truth and catalogue; see `fit_of`."""
+    """Return what the ids of the lists have in common with those of ground truth and catalogue; see `match_id_sets`."""
     tables = {"lists": data.lists, "truth": data.truth}
     if data.items is not None:
         tables["items"] = data.items

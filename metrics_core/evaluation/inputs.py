@@ -18,7 +18,7 @@ from concord.metrics_core.data.relations import only_row, share_id_types
 from concord.metrics_core.data.side_data import read_items, read_train, read_users
 from concord.metrics_core.data.source import Source
 from concord.metrics_core.data.units import mean_findings, unit_findings
-from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import Catalogue, catalogue_of, with_item_columns
 
@@ -141,8 +141,7 @@ def refuse_unit(unit: Sequence[str], conventions: Conventions) -> None:
     problems = [("unit", *each) for each in (unit_findings(unit) if unit else ())]
     mean_problems = mean_findings(unit, conventions.unit_mean)
     problems += [("conventions: unit_mean", *each) for each in mean_problems]
-    if problems:
-        raise InputError(Problem(*each) for each in problems)
+    raise_problems(Problem(*each) for each in problems)
 
 
 def _load_truth(

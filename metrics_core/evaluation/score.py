@@ -157,7 +157,7 @@ def _without_target(label: Label, conventions: Conventions) -> str:
     if "fairness_target" not in label.metric.conventions or conventions.fairness_target is not None:
         return ""
     allowed = CONVENTION["fairness_target"].allowed()
-    return f"which share should a group have? Set the convention fairness_target: {allowed}"
+    return f"needs the share that each group should have. Set the convention fairness_target: {allowed}"
 
 
 SUMS = ("P", "Hit", "CG", "DCG", "RBP")  # where nothing divides them by a user's weights

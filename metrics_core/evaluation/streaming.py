@@ -144,7 +144,7 @@ def _between(frame: pl.DataFrame, low: Any, high: Any) -> pl.DataFrame:
 
 
 def _ranges(rows: Iterator[ListBatch]) -> Iterator[tuple[ListBatch, Any, Any]]:
-    """Each with the user at which its range begins and the one before which it ends; nobody is between two ranges."""
+    """Yield each batch with its first user, and the first user of the next batch."""
     low, lists = None, next(rows, None)
     while lists is not None:
         after = next(rows, None)

@@ -114,7 +114,7 @@ def bpref(lists: Judged, k: int | None, *, relevance_threshold: float | None) ->
     user = lists.hit_user[counted]
     most = np.minimum(n_relevant, n_other)[user]
     above = np.minimum(above[counted], n_relevant[user])
-    lost = np.divide(above, most, out=np.zeros(len(user)), where=most > 0)
+    lost = ratio_or_zero(above, most)
     return ratio_or_zero(per_user(user, 1.0 - lost, lists.n_users), n_relevant)
 
 

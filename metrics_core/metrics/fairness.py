@@ -142,9 +142,9 @@ def loss(listed: Listed, k: int | None, *, discount: Mapping[str, float]) -> Flo
 
     0 is the exposure of ideal lists. For example, the catalogue is one item of group x, relevant for user u, and one of
     group y, relevant for v, and k = 1. If each user gets the relevant item, e = t and EEL = 0 for both. If each gets the
-    other, u has e = (0, 1) and t = (1, 0) for x and y, so EEL = (0 - 1)^2 + (1 - 0)^2 = 2, and v likewise. Shares of attention make cutoffs
-    comparable: the numbers of the paper, in which attention is not divided by its sum, are larger by the square of that
-    sum. Undefined as EED.
+    other, u has e = (0, 1) and t = (1, 0) for x and y, so EEL = (0 - 1)^2 + (1 - 0)^2 = 2, and v likewise. Shares of
+    attention make cutoffs comparable: the numbers of the paper, in which attention is not divided by its sum, are larger
+    by the square of that sum. Undefined as EED.
 
     References
     ----------

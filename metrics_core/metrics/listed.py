@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from concord.metrics_core.metrics.judged import Bools, Floats, Ints, per_user
+from concord.metrics_core.metrics.judged import Bools, Floats, Ints, per_user, ratio_or_zero
 from concord.metrics_core.metrics.user_sums import UserSums
 
 
@@ -106,8 +106,8 @@ class Listed:
     row_*        : (rows,) user number, rank and item number of each listed item, by user and rank
     row_relevant : (rows,) True if the item is relevant for this user
     history_*    : (train rows,) user number and item number of the users' interactions in train, by user and item
-    relevant_*     : (relevant rows,) user number and item number of the relevant items that the catalogue has, by user and
-                   item; empty where the items have no groups
+    relevant_*   : (relevant rows,) user number and item number of the relevant items in the catalogue, by user and item;
+                   empty if items have no groups
     """
 
     n_users: int
@@ -179,4 +179,4 @@ def _sum_of_features(features: list[Floats]) -> Floats:
 
 def _scaled_features(features: list[Floats], whole: Floats) -> list[Floats]:
     """Return each feature / whole; 0 where whole is 0."""
-    return [np.divide(f, whole, out=np.zeros_like(f), where=whole > 0) for f in features]
+    return [ratio_or_zero(feature, whole) for feature in features]

@@ -50,22 +50,22 @@ class BaseResult:
         return render(self, "html")
 
 
-def plain(value: Any) -> Any:
-    """Return dataclasses, mappings and frames as dicts and lists; NaN becomes None.
+def plain(value: Any, *, keep_nan: bool = False) -> Any:
+    """Return dataclasses, mappings and frames as dicts and lists; NaN becomes None unless it is kept.
 
     Unlike `dataclasses.asdict` it does not copy every value, and leaves out fields that are marked `OMIT_IF_NONE`.
     """
     if is_dataclass(value) and not isinstance(value, type):
         items = ((field, getattr(value, field.name)) for field in fields(value))
         return {
-            field.name: plain(item)
+            field.name: plain(item, keep_nan=keep_nan)
             for field, item in items
             if item is not None or not field.metadata
         }
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): plain(item, keep_nan=keep_nan) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and math.isnan(value):
+        return [plain(item, keep_nan=keep_nan) for item in value]
+    if isinstance(value, float) and math.isnan(value) and not keep_nan:
         return None
     return value.to_dicts() if hasattr(value, "to_dicts") else value

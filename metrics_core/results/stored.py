@@ -8,6 +8,7 @@ from typing import Any
 
 from concord.metrics_core.errors import extra_named, refuse
 from concord.metrics_core.files import load_json
+from concord.metrics_core.results.base import plain
 from concord.metrics_core.results.comparison import FILE_KEYS, Comparison
 from concord.metrics_core.results.error_analysis import Cases
 
@@ -20,17 +21,18 @@ _SKIPPED = {"schema", "examples"}  # keys that are not read; older files have `e
 
 def to_content(comparison: Comparison) -> dict[str, Any]:
     """Return the content of comparison.json."""
-    return {"schema": SCHEMA, **comparison.to_dict()}
+    content = plain(comparison, keep_nan=True)  # a NaN is a bug, which `_text` refuses
+    return {"schema": SCHEMA} | {FILE_KEYS.get(name, name): part for name, part in content.items()}
 
 
 def to_json(comparison: Comparison) -> str:
-    """The text of comparison.json; NaN and infinity have no place in it."""
+    """Return the text of comparison.json; raise ValueError for NaN and infinity."""
     return _text(to_content(comparison))
 
 
 def cases_to_json(cases: Cases) -> str:
     """Return the text of cases.json."""
-    return _text({"schema": SCHEMA, **cases.to_dict()})
+    return _text({"schema": SCHEMA, **plain(cases, keep_nan=True)})
 
 
 def _text(content: dict[str, Any]) -> str:

@@ -40,7 +40,7 @@ def digits(numbers: Iterable[WithInterval]) -> int:
 
 
 def number(value: float | None, digits: int) -> str:
-    """Without a minus where nothing is left after rounding; `no mean` where there is no number."""
+    """Return the number as text, without a minus if it rounds to 0; `no mean` for None."""
     if value is None:
         return "no mean"
     text = f"{abs(value):.{digits}f}"
@@ -48,7 +48,7 @@ def number(value: float | None, digits: int) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text in one line of characters that can be printed: a log of CI obeys a line that begins with `::`."""
+    """Return the text on one line of printable characters: a CI log executes lines that begin with `::`."""
     return "".join(map(_printable, text))
 
 
@@ -59,12 +59,12 @@ def _printable(character: str) -> str:
 
 
 def exact(value: float) -> str:
-    """A threshold, as short as it is."""
+    """Return a threshold with at most three significant digits."""
     return f"{value:.3g}"
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`, `a, b, c, d, e, f and 3 more`; `last` is the word before the last one."""
+    """Return `a`, `a and b`, `a, b and c`, `a, b, c, d, e, f and 3 more`; `last` is the word before the last one."""
     shown = list(names[:AT_MOST])
     if len(names) > AT_MOST:
         shown.append(f"{len(names) - AT_MOST} more")
@@ -72,11 +72,11 @@ def listed(names: Sequence[str], last: str = "and") -> str:
 
 
 def are(names: Sequence[str]) -> str:
-    """`is` of one, `are` of several."""
+    """Return `is` for one name, `are` for several."""
     return "is" if len(names) == 1 else "are"
 
 
 def percent(share: float) -> str:
-    """One decimal, more for small shares: something is never told as 0."""
+    """Return a share in percent: one decimal, more for small shares, so that none but 0 is shown as 0."""
     written = f"{100 * share:.1f}" if share >= 0.01 else f"{100 * share:.2g}"  # noqa: PLR2004
     return f"{written.removesuffix('.0')}{PERCENT}"

@@ -62,8 +62,8 @@ def decide_gate(
     """
     config = params.comparison_config
     if config.gate is None:
-        fix = f"write what it asks, such as `{_example(config)}`"
-        raise refuse(f"{PARAMS}: gate", "asks nothing", fix)
+        fix = f"write one, such as `{_example(config)}`"
+        raise refuse(f"{PARAMS}: gate", "is missing", fix)
     gate = config.gate
     if undecided_passes is not None:
         gate = replace(gate, undecided_passes=undecided_passes)

@@ -9,6 +9,7 @@ from concord.metrics_core.comparison.min_effect import PERCENT
 from concord.metrics_core.comparison.replicate_config import ReplicateNames, model_names
 from concord.metrics_core.comparison.what_changed import former_names, models_changed, what_changed
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.errors import InputError, in_words, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.metrics.label import Label, parse
@@ -197,19 +198,19 @@ def compare_states(then: State, now: State, find: FindFile) -> StateChanges:
     try:
         results = {model: _model_result(now, model, find) for model in others}
         former_results = {model: _model_result(then, was, find) for model, was in others.items()}
+        known = {model: each for model, each in results.items() if each is not None}
+        known_then = {model: each for model, each in former_results.items() if each is not None}
+        missing = [model for model in others if model not in known or model not in known_then]
+        config = None if missing else _primary_config(now, known[next(iter(others))])
     except InputError as error:
         problem = error.problems[0]
         reason = f"users' values cannot be read: one file {problem.what}; {problem.fix}"
         return reason, same, ()
-    known = {model: each for model, each in results.items() if each is not None}
-    known_then = {model: each for model, each in former_results.items() if each is not None}
-    if missing := [model for model in others if model not in known or model not in known_then]:
+    except ConventionError:
+        return "its conventions are those of another version of Concord", same, ()
+    if config is None:
         return f"users' values of {', '.join(missing)} are not in DVC's cache", same, ()
     before = RevisionResults(then.commit.short, {}, list(others.values()), known_then)
-    try:
-        config = _primary_config(now, known[next(iter(others))])
-    except InputError:
-        return "its conventions are those of another version of Concord", same, ()
     mismatch = find_mismatch(config, known, before)
     all_models = f"{', '.join(others)} had "  # left out, as it concerns all of them
     reasons = [each.what.partition(": ")[0].removeprefix(all_models) for each in mismatch.truth]
@@ -266,7 +267,7 @@ def _primary_config(state: State, result: ModelResult) -> ComparisonConfig:
 
     Raises
     ------
-    InputError
+    ConventionError
         The conventions are those of another version.
     """
     comparison = state.comparison
@@ -286,9 +287,8 @@ def _primary_config(state: State, result: ModelResult) -> ComparisonConfig:
 
 
 ListHashes = frozenset[str | None]
-Decision = tuple[
-    ListHashes, ListHashes, str, str
-]  # of a model, of the baseline, label, conventions
+# Hashes of the lists of a model and of the baseline, label, conventions.
+ListDecision = tuple[ListHashes, ListHashes, str, str]
 
 
 def count_reuse(every_state: Sequence[State], confidence: float) -> Reuse | None:
@@ -296,7 +296,7 @@ def count_reuse(every_state: Sequence[State], confidence: float) -> Reuse | None
     truth = every_state[-1].lock.truth if every_state else None
     if truth is None:
         return None
-    decisions: set[Decision] = set()
+    decisions: set[ListDecision] = set()
     n_comparisons = 0
     for state in every_state:
         if state.lock.truth == truth:
@@ -314,7 +314,7 @@ def count_reuse(every_state: Sequence[State], confidence: float) -> Reuse | None
     )
 
 
-def _decisions(lock: DvcLock) -> Iterator[Decision]:
+def _decisions(lock: DvcLock) -> Iterator[ListDecision]:
     """Yield the decisions by dvc.lock alone, so that those without results count too."""
     params = lock.comparison_params
     baseline = _list_hashes(lock, params.replicates, params.baseline or "")
@@ -345,5 +345,5 @@ def _reuse_sentence(n_comparisons: int, n_decisions: int, chance: float) -> str:
         return f"{risk}. The more often a truth decides, the more its winners owe to it: keep another one for the last word."
     return (
         f"{risk}; and more, if lists were made of what won here. A winner's lead on this truth is no longer evidence by "
-        "itself: decide on a truth that has not been asked yet (other users, or a later time), and take that for the next ones."
+        "itself: decide on a truth that has not been used yet (other users, or a later time), and take that for the next ones."
     )

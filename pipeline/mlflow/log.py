@@ -87,9 +87,8 @@ def read_receipt(params: Params) -> Json | None:
     return content if {"logged", "tracking_uri", "comparison"} <= set(content) else None
 
 
-MODEL_RUN_TAG = (
-    "concord.run."  # + the model: on the run of the comparison, the id of the model's run
-)
+# Followed by the model: a tag of the comparison's run that holds the id of the model's run.
+MODEL_RUN_TAG = "concord.run."
 
 
 def main() -> str:

@@ -1,7 +1,7 @@
 """Files that the stages write: those of one model, and the data that all models are evaluated on."""
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from concord.pipeline.params.model import Params, Results
@@ -21,7 +21,7 @@ class ModelFiles:
     @classmethod
     def of_model(cls, results: Results, model: str) -> "ModelFiles":
         """Return the files of a model in the folders of results."""
-        return ModelFiles(
+        return cls(
             lists=Path(results.lists) / f"{model}.parquet",
             quality=Path(results.quality) / f"{model}.json",
             per_user=Path(results.per_user) / f"{model}.parquet",
@@ -31,7 +31,7 @@ class ModelFiles:
         )
 
     def __iter__(self) -> Iterator[Path]:
-        return iter(astuple(self))
+        return iter(vars(self).values())
 
 
 def truth_file(params: Params, fold: str | None = None) -> Path:

@@ -58,19 +58,19 @@ def read_evaluations(
         Problem(
             str(path), "there is no such file", f"run `dvc repro`: it loads and evaluates {model}"
         )
-        for model, of_model in files.items()
-        for path in (of_model.per_user, of_model.summary, of_model.quality)
+        for model, paths in files.items()
+        for path in (paths.per_user, paths.summary, paths.quality)
         if not path.is_file()
     )
     results = {
         model: ModelResult(
-            of_model.per_user,
-            of_model.panel,
-            of_model.lists,
-            load_json(of_model.summary, RERUN_FIX),
-            load_json(of_model.quality, RERUN_FIX),
+            paths.per_user,
+            paths.panel,
+            paths.lists,
+            load_json(paths.summary, RERUN_FIX),
+            load_json(paths.quality, RERUN_FIX),
         )
-        for model, of_model in files.items()
+        for model, paths in files.items()
     }
     departures = {
         model: _departures(params.pinned, files[model].per_user, result, config.labels)

@@ -46,9 +46,8 @@ from concord.pipeline.running.outputs import (
 )
 from concord.pipeline.running.stage import model_argument, named_argument
 
-_State = Mapping[
-    str, tuple[int, ...] | tuple[int, str]
-]  # name -> size, then time and inode, or ETag
+# Name of a file -> size, then time and inode, or ETag.
+_State = Mapping[str, tuple[int, ...] | tuple[int, str]]
 
 
 @contextmanager

@@ -39,8 +39,8 @@ def print_leaderboard(
         if at and max_lines is None:
             terminal.print()
         _print_head(terminal, (label, *head), widths)
-        for of_model in _first(models, comparison.baseline, n_models):
-            for row in of_model:
+        for model_rows in _first(models, comparison.baseline, n_models):
+            for row in model_rows:
                 _print_row(terminal, row, widths)
     _print_counts(terminal, len(comparison.models) - n_models, len(labels) - len(printed))
 
@@ -131,7 +131,7 @@ def _widths(
     """
     rows: list[Sequence[Text]] = [
         *heads,
-        *(row for block in blocks for of_model in block for row in of_model),
+        *(row for block in blocks for model_rows in block for row in model_rows),
     ]
     columns = [[cell.plain for cell in column] for column in zip(*rows, strict=True)]
     fixed = [max(map(cell_len, column)) for column in columns[:-1]]

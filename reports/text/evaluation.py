@@ -23,7 +23,8 @@ def describe(evaluation: Evaluation) -> Iterator[Block]:
     n_columns = len(_HEADER) - (not has_undefined)
     yield TextTable(_HEADER[:n_columns], [row[:n_columns] for row in rows])
     for warning in evaluation.warnings:
-        yield f"Warning: {warning.sentence} To fix it: {warning.fix}."
+        fix = f" To fix it: {warning.fix}." if warning.fix else ""
+        yield f"Warning: {warning.sentence}{fix}"
 
 
 def _row(label: str, summary: MetricSummary) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from concord.metrics_core.errors import in_words
 from concord.metrics_core.results.gate import (
+    MIN_EFFECT,
     Decision,
     Guardrail,
     Measured,
@@ -13,13 +14,9 @@ from concord.metrics_core.results.gate import (
     Outcome,
     Success,
     UnmatchedModels,
-    allowed,
-    lost,
-    place,
-    unlisted,
 )
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
-from concord.metrics_core.results.words import PERCENT, are, exact, listed
+from concord.metrics_core.results.words import MINUS, PERCENT, are, exact, listed, one_line
 from concord.reports.text import numbers
 
 GLYPHS: Mapping[Outcome, str] = {"pass": "better", "worse": "worse", "undecided": "undecided"}
@@ -125,9 +122,9 @@ def _unmatched_lines(decision: Decision, unmatched: UnmatchedModels) -> Iterator
     groups = [*([_groups(decision.models)] if decision.models else []), gone]
     yield f"{decision.outcome}, against {decision.reference}: {'; '.join(groups)}."
     if decision.outcome == "worse":
-        _, deciding, other_texts = _matched_lines(decision)
+        _, deciding, what_else = _matched_lines(decision)
         yield deciding
-        yield f"{other_texts} {fix}"
+        yield f"{what_else} {fix}"
         return
     yield "A new model may be a vanished one by another name, which would be held against its former self."
     yield f"{fix} Checked: {_checked(decision.models) if decision.models else 'nothing'}."
@@ -305,8 +302,49 @@ def _lines(model: ModelDecision) -> Iterator[Line]:
         yield _line(model, success, (aim, outcome, word, reason))
 
 
-def _line(model: ModelDecision, each: Measured, other_texts: tuple[str, Outcome, str, str]) -> Line:
+def _line(model: ModelDecision, each: Measured, decided: tuple[str, Outcome, str, str]) -> Line:
     digits = _digits(each)
     difference = numbers.signed(each.difference, digits)
     interval = numbers.signed_interval(each.ci_low, each.ci_high, digits)
-    return Line(model.model, place(each), difference, interval, *other_texts)
+    return Line(model.model, place(each), difference, interval, *decided)
+
+
+def place(measured: Measured) -> str:
+    """Return `nDCG@10`, or `nDCG@10 of activity “0”`."""
+    group = "" if measured.segment is None else f" of {measured.segmentation} “{measured.segment}”"
+    return one_line(measured.label + group)
+
+
+def allowed(guardrail: Guardrail) -> str:
+    """Return the allowed loss with its origin, such as `−0.005` or `−0.0191 (5 %)`."""
+    if guardrail.margin is None:
+        return guardrail.asked
+    sign = 1 if not guardrail.higher_is_better else -1
+    margin = _exactly(sign * guardrail.margin)
+    if guardrail.asked.endswith("%"):
+        margin += f" ({guardrail.asked.removesuffix('%')}{PERCENT})"
+    elif guardrail.asked == MIN_EFFECT:
+        margin += f" ({MIN_EFFECT})"
+    return margin
+
+
+def _exactly(value: float) -> str:
+    text = exact(abs(value))
+    return f"{MINUS}{text}" if value < 0 else f"+{text}" if value > 0 else text
+
+
+def unlisted(measured: Measured) -> str:
+    """Return `29 users have no list, too many to compare`."""
+    n = measured.n_unlisted or 0
+    return f"{in_words(n, 'user')} {'has' if n == 1 else 'have'} no list, too many to compare"
+
+
+def lost(measured: Measured) -> str:
+    """Return `37 of the 40 users who have a value with the reference have none with the model`, or of requests."""
+    unit, both = "user", measured.n_users
+    if measured.n_requests is not None:
+        unit, both = "request", measured.n_requests
+    have = "has" if measured.n_lost == 1 else "have"
+    known = in_words(both + measured.n_lost, unit)
+    pronoun = "who" if unit == "user" else "that"
+    return f"{measured.n_lost:,} of the {known} {pronoun} have a value with the reference {have} none with the model"  # fmt: skip

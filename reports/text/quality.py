@@ -114,20 +114,20 @@ def _missing_users(quality: Mapping[str, Any]) -> Iterator[str]:
     users = quality.get("users")
     if not isinstance(users, Mapping):
         return
-    missing, unit, missing_thing = users.get("missing"), "user", "row"  # of given values
+    missing, unit, noun = users.get("missing"), "user", "row"  # of given values
     if not missing:
-        missing, missing_thing = users.get("without_list"), "list"
+        missing, noun = users.get("without_list"), "list"
         unit = f"evaluated {_units(quality).removesuffix('s')}"
     if missing:
         n = users["evaluated"]
         have = f"{unit} has" if missing == 1 else f"{unit}s have"
-        yield f"{count(missing)} of {count(n)} {have} no {missing_thing} ({share(missing / n)})."
+        yield f"{count(missing)} of {count(n)} {have} no {noun} ({share(missing / n)})."
 
 
 def all_present(comparison: Comparison) -> str:
     """Return what is in order if there is nothing to report."""
-    missing_thing = "a list from" if comparison.has_lists else "a row in the values of"
-    return f"every evaluated user has {missing_thing} every model"
+    noun = "a list from" if comparison.has_lists else "a row in the values of"
+    return f"every evaluated user has {noun} every model"
 
 
 def evaluated_users(comparison: Comparison) -> int | None:

@@ -49,14 +49,15 @@ def entries(comparison: Comparison) -> list[Segmentation]:
 
 def grids(comparison: Comparison, entry: Segmentation) -> list[Grid]:
     """Return a grid per label, models in the order of the leaderboard below the baseline."""
-    return [_grid(comparison, entry, label) for label in entry.labels]
+    digits = cell_digits(entry)
+    return [_grid(comparison, entry, label, digits[label]) for label in entry.labels]
 
 
-def _grid(comparison: Comparison, entry: Segmentation, label: str) -> Grid:
+def _grid(comparison: Comparison, entry: Segmentation, label: str, n_digits: int) -> Grid:
     cells = {(c.model, c.segment): c for c in entry.cells if c.label == label}
     groups = [group for group in entry.segments if any(g == group.name for _, g in cells)]
     as_shares = entry.kind == "recommended_item"
-    digits = None if as_shares else cell_digits(entry)[label]
+    digits = None if as_shares else n_digits
     lines = [
         Line(
             model,

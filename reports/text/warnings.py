@@ -16,14 +16,29 @@ _SHOWN_COLUMNS = 4  # of one warning
 
 
 def warning_texts(warning: DataWarning) -> Texts:
-    """Return what is wrong, as a sentence, and what to do; empty if that is not known."""
+    """Return what is wrong, as a sentence, and what to do.
+
+    A warning of a newer version, or with unusable details, is shown as its code and details, without a fix.
+    """
     details = warning.details
-    if "sentence" in details:  # from comparison.json of schema 6 or less
-        return details["sentence"], details["fix"]
-    if warning.code not in _TEXTS:  # from a newer Concord
-        known = listed([f"{name} {value}" for name, value in details.items()]) if details else ""
-        return f"{warning.code}: {known}" if known else warning.code, ""
-    return _TEXTS[warning.code]({**details, "models": warning.models})
+    sentence, fix = details.get("sentence"), details.get("fix")
+    if isinstance(sentence, str) and isinstance(
+        fix, str
+    ):  # from comparison.json of schema 6 or less
+        return sentence, fix
+    if warning.code in _TEXTS:
+        try:
+            return _TEXTS[warning.code]({**details, "models": warning.models})
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ):  # the file was edited
+            pass
+    known = listed([f"{name} {value}" for name, value in details.items()]) if details else ""
+    return f"{warning.code}: {known}" if known else warning.code, ""
 
 
 def _all_relevant(details: Details) -> Texts:
@@ -72,7 +87,7 @@ _OTHER_TRAIN = {
 
 def _unrelated_train(details: Details) -> Texts:
     return (
-        "No user of the truth stands in the train: is it what these models learned from?",
+        "No user of the truth occurs in the train: these models may have learned from other data.",
         _OTHER_TRAIN[details["setting"]],
     )
 
@@ -154,7 +169,7 @@ def _spelled_otherwise(details: Details) -> Texts:
 
 def _no_common_item(_: Details) -> Texts:
     return (
-        "No item of the lists stands in the truth, for any user.",
+        "No item of the lists occurs in the truth, for any user.",
         "check that both files name items by the same ids",
     )
 
@@ -253,7 +268,7 @@ def _ties_at_cutoff(details: Details) -> Texts:
 def _short_lists(details: Details) -> Texts:
     return (
         f"Lists end before rank {details['k']} for {_unit_share(details)}.",
-        "leave longer lists on disk, or choose smaller cutoffs",
+        "write longer lists, or choose smaller cutoffs",
     )
 
 

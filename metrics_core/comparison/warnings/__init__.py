@@ -1,1 +1,1 @@
-"""Signs of a doubtful evaluation, each with what to do."""
+"""Warnings about a comparison: sampled candidates, and values of other tools."""

@@ -14,7 +14,7 @@ from concord.metrics_core.data.policies import Policies, parse_policies
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.data.side_data import no_rows_left_error, read_items, read_users
 from concord.metrics_core.data.source import read_source
-from concord.metrics_core.errors import ArgumentNames, InputError, refuse
+from concord.metrics_core.errors import ArgumentNames, InputError, raise_problems, refuse
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.evaluate_model import (
     ModelData,
@@ -80,7 +80,7 @@ def evaluate_frames(
     policies: Mapping[str, Any] | None = None,
     buckets: int | None = None,
 ) -> Evaluation:
-    """See `metrics_core.evaluate.evaluate`.
+    """See `metrics_core.evaluation.evaluate.evaluate`.
 
     buckets : into how many the users are cut; None: as many as their rows need
 
@@ -109,7 +109,7 @@ class SparkInputs:
     buckets: int | None
     sides: list[SparkTable] = field(default_factory=list)
     catalogue: Catalogue | None = None
-    shelf: str | None = None
+    catalogue_name: str | None = None
 
     def add(self, name: str, data: Any) -> None:
         """Add lists, ground truth, users or train.
@@ -169,7 +169,7 @@ class SparkInputs:
             table = open_table("items", items, self.named)
             with in_memory() as connection:
                 self.catalogue = catalogue_of(read_items(connection, table)[0])
-            self.shelf = table.name
+            self.catalogue_name = table.name
         except InputError:
             self._checked(self.sides)
             raise
@@ -230,8 +230,12 @@ class SparkInputs:
                     None,
                 )
                 if needs_items:
-                    shelf = self.catalogue
-                    known = (None, None) if shelf is None else (shelf.features, shelf.groups)
+                    catalogue = self.catalogue
+                    known = (
+                        (None, None)
+                        if catalogue is None
+                        else (catalogue.features, catalogue.groups)
+                    )
                     items, numbers = numbered(results, plan.catalogue, *known)
                     task = replace(task, items=items)
                 plan = replace(plan, task=task, scores=True, numbers=numbers)
@@ -285,7 +289,11 @@ class SparkInputs:
         }
         table = tables["recs"].table
         match_context = IdMatchContext(
-            table.name, table.columns, self.shelf, self.policies.unknown_items, table.settings
+            table.name,
+            table.columns,
+            self.catalogue_name,
+            self.policies.unknown_items,
+            table.settings,
         )
         id_match = match_id_sets(SparkIds(results, text), match_context)
         if "users" in tables and not added(results.facts)["named"]:
@@ -293,8 +301,7 @@ class SparkInputs:
         settings = ArgumentNames("truth")
         labels, conventions = self.task.labels, self.task.conventions
         grade = highest(results.facts)
-        if problems := list(err_grade_problems(grade, labels, conventions, "truth", settings)):
-            raise InputError(problems)
+        raise_problems(err_grade_problems(grade, labels, conventions, "truth", settings))
         return id_match
 
 

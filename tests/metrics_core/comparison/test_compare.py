@@ -256,7 +256,7 @@ def test_shown_comparison_includes_serious_warnings() -> None:
         {"near": MODELS["near"], "strange": unrelated}, TRUTH, **{**ARGUMENTS, "baseline": "near"}
     )
 
-    warning = "Warning (strange): No item of the lists stands in the truth, for any user."
+    warning = "Warning (strange): No item of the lists occurs in the truth, for any user."
     assert warning in repr(comparison).splitlines()
     assert "Serious, strange: No item" in comparison._repr_html_()
     assert repr(comparison).startswith(

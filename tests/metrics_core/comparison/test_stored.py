@@ -71,9 +71,10 @@ def test_optional_parts_may_be_absent() -> None:
     assert from_content(written) == typed(content)
 
 
-def test_infinity_cannot_be_written() -> None:
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_nan_and_infinity_cannot_be_written(value: float) -> None:
     comparison = typed(sample.two_models())
-    broken = replace(comparison.scores[0], mean=math.inf)
+    broken = replace(comparison.scores[0], mean=value)
 
     with pytest.raises(ValueError, match="not JSON compliant"):
         to_json(replace(comparison, scores=(broken, *comparison.scores[1:])))
@@ -240,6 +241,27 @@ def test_warnings_of_an_older_schema_keep_their_text(schema: int) -> None:
 
     assert (warning.code, warning.severity, warning.models) == ("short_lists", "notice", ("als",))
     assert (warning.sentence, warning.fix) == ("Lists end.", "leave longer")
+
+
+@pytest.mark.parametrize(
+    ("code", "details"),
+    [
+        ("short_lists", {}),
+        ("short_lists", {"k": 10, "share": "half", "unit": "user", "model": "als"}),
+        ("same_file", {}),
+        ("truth_in_train", {"rows": 1, "users": 1, "of_rows": 0}),
+        ("few_judged", {"sentence": "x"}),
+    ],
+)
+def test_warning_with_unusable_details_shows_its_code(
+    code: str, details: dict[str, object]
+) -> None:
+    warning = {"code": code, "severity": "notice", "models": [], "details": details}
+
+    (read,) = from_content(sample.gated() | {"warnings": [warning]}).warnings
+
+    assert read.sentence.startswith(code)
+    assert read.fix == ""
 
 
 @pytest.mark.parametrize("warnings", [3, ["x"], [{"kind": "short_lists"}]], ids=str)

@@ -20,6 +20,7 @@ from pyarrow import feather
 
 import concord as cc
 from concord.metrics_core.conventions.validation import ConventionError
+from concord.metrics_core.errors import InputError
 from tests.inputs.bad_arguments import LISTS, TRUTH
 from tests.project import ROOT
 
@@ -332,3 +333,14 @@ def test_other_errors_keep_their_traceback(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_public_function_is_found_by_pickle() -> None:
     assert pickle.loads(pickle.dumps(cc.evaluate)) is cc.evaluate
+
+
+def test_missing_column_with_two_meanings_is_one_problem() -> None:
+    items = pl.DataFrame({"item": ["a"]})
+    names = {"items": {"title": "absent", "categories": "absent"}}
+
+    with pytest.raises(InputError) as error:
+        cc.evaluate({"u": ["a"]}, {"u": ["a"]}, metrics=["ILD@1"], conventions="standard", items=items, columns=names)  # fmt: skip
+
+    missing = [p for p in error.value.problems if p.what.startswith("is missing")]
+    assert len(missing) == 1

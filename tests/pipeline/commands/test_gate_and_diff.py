@@ -156,11 +156,11 @@ def test_coverage_and_wanted_items_are_decided_against_a_revision_too(gated: Pat
     decision = _decided(gated, "v1")
     ease, knn = (_model(decision, name)["guardrails"] for name in ("ease", "knn"))
     (covered,) = [each for each in ease if each["label"] == "Coverage@10"]
-    relevant = [each["segment"] for each in ease if each["segmentation"] == "wanted"]
+    segments = [each["segment"] for each in ease if each["segmentation"] == "wanted"]
 
     assert covered["test"] == "jackknife"
     assert covered["ci_low"] < covered["difference"] < covered["ci_high"]
-    assert relevant[:3] == ["head", "middle", "tail"]
+    assert segments[:3] == ["head", "middle", "tail"]
     assert {each["outcome"] for each in knn} == {"pass"}
 
 
@@ -205,7 +205,7 @@ def test_a_label_that_was_not_evaluated_then_is_undecided(gated: Path) -> None:
 @pytest.mark.parametrize(
     ("gate", "arguments", "words"),
     [
-        (None, (), "gate: asks nothing\n  fix: write what it asks, such as `gate: {guardrails: {nDCG@10: 2%}}`"),
+        (None, (), "gate: is missing\n  fix: write one, such as `gate: {guardrails: {nDCG@10: 2%}}`"),
         ({"segments": {"wanted": {"nDCG@10": "2%"}}}, (), "nDCG@10 is not known for groups of relevant items"),
         ({"segments": {"activity": {"Coverage@10": "2%"}}}, (), "Coverage@10 is one number over all users"),
         ({"success": ["nDCG@10", "nDCG@10"]}, (), "names a label more than once"),

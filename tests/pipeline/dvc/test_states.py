@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import polars as pl
 import pytest
 from ruamel.yaml import YAML
 
 from concord.metrics_core.errors import InputError
+from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.results.history import History, InputChange
 from concord.metrics_core.results.stored import SCHEMA
 from concord.pipeline.dvc.git import FileAtCommit, blobs_at, files_at
-from concord.pipeline.dvc.history import changed_between, count_reuse, history
+from concord.pipeline.dvc.history import changed_between, compare_states, count_reuse, history
 from concord.pipeline.dvc.history_states import State, commits, commits_since, is_shallow, states
 from concord.pipeline.dvc.lock import ComparisonParams, DvcLock
 from tests.pipeline.dvc.revisions import commit, git
@@ -290,6 +292,20 @@ def test_of_what_is_gone_git_still_knows_other_lists_another_truth_and_another_t
     )
 
 
+def test_conventions_of_another_version_are_a_reason(project: Project) -> None:
+    project.commit("c1", "l1")
+    project.commit("c2", "l2")
+    then, now = project.states()
+    summary = {"conventions": {"preset": "standard", "convention_of_tomorrow": 1}}
+    result = ModelResult(pl.DataFrame(), pl.DataFrame(), pl.DataFrame(), summary, {})
+
+    with patch("concord.pipeline.dvc.history._model_result", return_value=result):
+        reason, _, compared = compare_states(then, now, lambda _: None)
+
+    assert reason == "its conventions are those of another version of Concord"
+    assert compared == ()
+
+
 @pytest.mark.parametrize("entry", ["path: slim.csv\n            was: als", "path: als.csv"])
 def test_a_renamed_model_is_neither_removed_nor_new(project: Project, entry: str) -> None:
     project.lock("c1", "l1")
@@ -331,7 +347,7 @@ def test_reuse_note_grows_with_the_count_and_ends_with_another_truth(project: Pr
     assert message[1].sentence.startswith("1 comparison with 1 decision (")
     assert message[28] is not None
     assert "up to 50.8" in message[28].sentence
-    assert "decide on a truth that has not been asked yet" in message[28].sentence
+    assert "decide on a truth that has not been used yet" in message[28].sentence
 
 
 @pytest.fixture(scope="module")
