@@ -37,9 +37,10 @@ from concord.metrics_core.evaluation.warnings.lists import (
     evaluation_warnings,
     unit_word,
 )
+from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Unit
+from concord.metrics_core.results.comparison_parts import Unit, most_serious_first
 from concord.metrics_core.results.words import listed
 
 
@@ -58,7 +59,7 @@ def _refuse_other_users(evidence: ComparisonInput) -> None:
         return
     models_by_fold: dict[str, dict[str, list[str]]] = {}  # fold -> fingerprint of added users
     for name, result in lists_of(evidence.models).items():
-        by_users = models_by_fold.setdefault(result.quality.get("fold", ""), {})
+        by_users = models_by_fold.setdefault(result.quality.get("fold", NO_FOLD), {})
         by_users.setdefault(result.summary["propensity"]["only_in_lists"], []).append(name)
     for by_users in models_by_fold.values():
         if len(by_users) > 1:
@@ -102,7 +103,7 @@ def build_comparison(evidence: ComparisonInput) -> Comparison:
         panel=tuple(panels(config, models, comparison.pairs, evidence.aligned, evidence.unlisted)),
         tradeoffs=tuple(tradeoffs(config, models)),
         segments=tuple(segments(evidence, comparison.pairs)),
-        warnings=tuple(sorted(all_warnings, key=lambda each: each.severity != "serious")),
+        warnings=tuple(most_serious_first(all_warnings)),
         checked=tuple(checked_codes(config, lists, ground)),
         quality=quality(lists, ground),
         gate=gate_decision(evidence, comparison.pairs),
@@ -134,8 +135,8 @@ def compare_values_of(evidence: ComparisonInput) -> Comparison:
 
 def _unit(config: ComparisonConfig, ground: EvaluationData) -> Unit | None:
     """Return the unit with the columns of the ground truth as read; None if it is a user."""
-    mean, folds = config.conventions.unit_mean, ground.truth_quality.get("folds", {})
-    truth = next(iter(folds.values()), ground.truth_quality)
+    mean = config.conventions.unit_mean
+    truth = next(iter(ground.truth_qualities.values()))
     return None if mean is None else Unit(tuple(truth["unit"]), mean)
 
 

@@ -14,6 +14,7 @@ from concord.metrics_core.data.relations import (
     read_column,
 )
 from concord.metrics_core.evaluation.diagnostics import TrainOverlap, count_train_overlap
+from concord.metrics_core.files import NO_FOLD
 
 Json = Mapping[str, Any]
 
@@ -85,6 +86,11 @@ class EvaluationData:
         """Return the ground truth that the lists were evaluated on."""
         return self.folds[evaluated.quality["fold"]] if self.folds else self.truth
 
+    @property
+    def truth_qualities(self) -> Mapping[str, Json]:
+        """Fold -> what was found in its ground truth; NO_FOLD -> that of all models."""
+        return self.truth_quality.get("folds") or {NO_FOLD: self.truth_quality}
+
     def users_by_items(self, evaluated: ModelResult) -> Mapping[int, int]:
         """Return number of items -> users who have so many in the ground truth of these lists."""
         counts = read_column(self.truth_of(evaluated), "user").value_counts()["count"]
@@ -92,7 +98,7 @@ class EvaluationData:
 
     def truths_differ(self) -> bool:
         """True if the users of a ground truth do not all have the same items."""
-        truths = (self.truth_quality.get("folds") or {"": self.truth_quality}).values()
+        truths = self.truth_qualities.values()
         return any(each["rows"] < each["users"] * each["items"] for each in truths)
 
     def highest_grade(self) -> float | None:

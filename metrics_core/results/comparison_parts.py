@@ -5,7 +5,7 @@ number that does not exist.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -405,6 +405,11 @@ class DataWarning:
     def model_names(self) -> str:
         """The models that it concerns, in words."""
         return ", ".join(self.models) or "all models"
+
+
+def most_serious_first(warnings: Iterable[DataWarning]) -> list[DataWarning]:
+    """Return serious warnings before notices, else in their order."""
+    return sorted(warnings, key=lambda warning: warning.severity != "serious")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from concord.metrics_core.evaluation.model_result import Models
 from concord.metrics_core.evaluation.warnings.data import severity_of_rows
 from concord.metrics_core.metrics.catalogue import METRIC
 from concord.metrics_core.metrics.label import Label
-from concord.metrics_core.results.comparison_parts import DataWarning
+from concord.metrics_core.results.comparison_parts import DataWarning, most_serious_first
 
 # Words of metrics whose lowest value is the best in most tools.
 _ERROR_WORDS = frozenset(
@@ -32,7 +32,7 @@ def value_warnings(
         Metrics of which the caller said whether higher or lower is better.
     """
     found = [*_missing_values(models), *_unclear_directions(config, directed)]
-    return sorted(found, key=lambda warning: warning.severity != "serious")
+    return most_serious_first(found)
 
 
 def _missing_values(models: Models) -> Iterator[DataWarning]:

@@ -16,6 +16,7 @@ from concord.metrics_core.evaluation.model_result import (
     Models,
     lists_of,
 )
+from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.results.comparison_parts import DataWarning, Severity
 
 SERIOUS_SHARE = 0.01  # of rows or users, from which on a reader must know
@@ -122,7 +123,7 @@ def swapped_tables_warnings(models: Models, data: EvaluationData) -> Iterator[Da
         for lists in result.each:
             if lists.quality["has_scores"] or not _is_ungraded(lists, data):
                 continue
-            fold = lists.quality.get("fold", "")
+            fold = lists.quality.get("fold", NO_FOLD)
             if fold not in truth_of_fold:
                 truth_of_fold[fold] = Lengths.of(data.users_by_items(lists))
             truth = truth_of_fold[fold]
@@ -142,8 +143,8 @@ def swapped_tables_warnings(models: Models, data: EvaluationData) -> Iterator[Da
 
 
 def _is_ungraded(lists: ModelResult, data: EvaluationData) -> bool:
-    folds = data.truth_quality.get("folds")
-    quality = folds[lists.quality["fold"]] if folds else data.truth_quality
+    qualities = data.truth_qualities
+    quality = qualities[NO_FOLD if NO_FOLD in qualities else lists.quality["fold"]]
     return list(quality["grades"] or ()) == ["1"]
 
 
@@ -235,9 +236,8 @@ def _same_files(models: Models) -> Iterator[DataWarning]:
 
 def rewritten_id_warnings(models: Models, data: EvaluationData) -> Iterator[DataWarning]:
     """Yield a warning if ids that end in `.0` were read as whole numbers."""
-    truths = data.truth_quality.get("folds") or {"": data.truth_quality}
     tables = [
-        *((None, fold, quality) for fold, quality in truths.items()),
+        *((None, fold, quality) for fold, quality in data.truth_qualities.items()),
         *((name, "", lists.quality) for name, lists in lists_of(models).items()),
     ]
     columns = [

@@ -25,7 +25,7 @@ from concord.metrics_core.evaluation.warnings.data import (
     swapped_tables_warnings,
     train_warnings,
 )
-from concord.metrics_core.results.comparison_parts import DataWarning, Severity
+from concord.metrics_core.results.comparison_parts import DataWarning, Severity, most_serious_first
 
 _MANY_MISSING = 0.5  # of the users without a list: then a mean says more about `user_no_recs` than about the lists
 _FEW_JUDGED = 0.5  # of the top k
@@ -66,7 +66,7 @@ def evaluation_warnings(
         *_ties(config, models),
         *_short_lists(config, models),
     ]
-    return sorted(found, key=lambda warning: warning.severity != "serious")
+    return most_serious_first(found)
 
 
 def checked_codes(config: EvaluationConfig, models: Models, data: EvaluationData) -> list[str]:
