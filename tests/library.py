@@ -13,7 +13,7 @@ import concord as cc
 from concord.metrics_core.comparison.replicate_config import match_replicates
 from concord.metrics_core.metrics.label import expand
 from concord.metrics_core.results.stored import to_json
-from tests.project import change_params, copied, run_all_stages
+from tests.project import change_params, copied, copied_from, run_all_stages, run_stages
 
 COMPARISON = "results/comparison/comparison.json"
 
@@ -54,6 +54,15 @@ def assert_library_gives_the_same(project: Path) -> None:
     stored = (project / COMPARISON).read_text(encoding="utf-8")
 
     assert to_json(compared_as_pinned(project)) == stored
+
+
+def assert_same_bits(project: Path, folder: Path, changes: Mapping[str, Any], *models: str) -> None:
+    """A copy in this folder with other params gives the same bytes once its models are evaluated and compared again."""
+    copy = copied_from(project, folder)
+    change_params(copy, changes)
+    run_stages(copy, *(f"evaluate {model}" for model in models), "compare")
+
+    assert (copy / COMPARISON).read_bytes() == (project / COMPARISON).read_bytes()
 
 
 def compared_as_pinned(project: Path) -> cc.Comparison:

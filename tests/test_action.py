@@ -142,10 +142,12 @@ def run_action(
         elif any(each.returncode for each in done.values()):
             continue
         script.write_text(step["run"], encoding="utf-8")
-        conventions = {name: _filled(value, known) for name, value in step.get("env", {}).items()}
+        step_environment = {
+            name: _filled(value, known) for name, value in step.get("env", {}).items()
+        }
         at = workspace / _filled(step.get("working-directory", "."), known)
-        conventions["PATH"] = server.path(OWN_PATH)
-        done[step["name"]] = attempt(at, *BASH, str(script), **{**runner, **conventions})
+        step_environment["PATH"] = server.path(OWN_PATH)
+        done[step["name"]] = attempt(at, *BASH, str(script), **{**runner, **step_environment})
         if outputs.exists():
             known["steps.gate.outputs.comment"] = outputs.read_text().strip().partition("=")[2]
     return done

@@ -346,9 +346,9 @@ VALUES = [
 def _ids_with_unseen_ends() -> Iterator[BadInput]:
     for code in (0x3000, 0x2003, 0x200B, 0xAD, 0xFEFF, 0x202E, 0x85, 0x1F):
         id_ = f"u{chr(code)}"
-        recommended = ascii(id_)
+        escaped = ascii(id_)
         problem = (
-            f"column 'user' (user {recommended}, item 'a'): {recommended} begins or ends with an "
+            f"column 'user' (user {escaped}, item 'a'): {escaped} begins or ends with an "
             "invisible character; 1 row affected"
         )
         name = f"id_ends_with_unseen_{code:04x}"

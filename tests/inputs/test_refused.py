@@ -28,8 +28,8 @@ def test_bad_input_is_refused_alike_by_stage_and_library(bad: BadInput) -> None:
     bad.write()
     refused = bad.refused_by_stage()
 
-    recommended = refused if bad.fix is not None else refused[: len(bad.expected)]
-    assert recommended == bad.expected
+    message = refused if bad.fix is not None else refused[: len(bad.expected)]
+    assert message == bad.expected
     if not {"order", "format", "shared"} & set(bad.settings):  # which the library does not have
         assert bad.refused_by_library() == as_argument(refused, bad.table)
     if isinstance(bad.content, pa.Table):

@@ -44,12 +44,12 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory, worker_id: 
 
     def installed_wheel(folder: Path) -> None:
         venv.create(folder, symlinks=True)
-        conventions = sysconfig.get_path("purelib")
+        site_packages = sysconfig.get_path("purelib")
         packages_of = Path(sysconfig.get_path("purelib", vars={"base": str(folder)}))
         with ZipFile(wheel) as files:
             files.extractall(packages_of)
         # A line that is a path brings the packages in it, but no .pth file there, such as that of the checkout.
-        (packages_of / "tests.pth").write_text(f"{conventions}\n")
+        (packages_of / "tests.pth").write_text(f"{site_packages}\n")
         command = folder / "bin" / "concord"
         command.write_text(COMMAND.format(python=folder / "bin" / "python"))
         command.chmod(0o755)

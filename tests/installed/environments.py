@@ -51,10 +51,10 @@ def environment(
         for old in INHERITED_VARIABLES.glob(f"{name}-{'[0-9a-f]' * 12}"):
             shutil.rmtree(old)
         run("uv", "venv", "--quiet", "--python", str(python), str(folder))
-        relevant = folder / "needs.txt"
-        relevant.write_text(needs)
+        requirements = folder / "needs.txt"
+        requirements.write_text(needs)
         how = ("--constraint", str(LOCK)) if resolution == LOCKED else ("--resolution", resolution)
-        run("uv", "pip", "install", "--quiet", "--python", str(folder), "--requirement", str(relevant), *how)  # fmt: skip
+        run("uv", "pip", "install", "--quiet", "--python", str(folder), "--requirement", str(requirements), *how)  # fmt: skip
         (folder / "made").touch()
     run("uv", "pip", "install", "--quiet", "--no-deps", "--reinstall", "--python", str(folder), str(wheel))  # fmt: skip
     return folder / "bin"
@@ -65,10 +65,10 @@ def _needed(wheel: Path, extras: str) -> list[str]:
     with ZipFile(wheel) as files:
         (name,) = (n for n in files.namelist() if n.endswith(".dist-info/METADATA"))
         metadata = Metadata.from_email(files.read(name), validate=False)
-    relevant, results = [e for e in extras.split(",") if e], []
+    extra_names, results = [e for e in extras.split(",") if e], []
     for each in metadata.requires_dist or []:
         marker = each.marker
-        if marker is None or any(marker.evaluate({"extra": extra}) for extra in relevant):
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in extra_names):
             if each.name == "concord-eval":
                 results += _needed(wheel, ",".join(each.extras))
             else:

@@ -48,10 +48,10 @@ def test_the_sdist_holds_one_package_and_no_links(sdist: Path) -> None:
 
 
 def test_the_wheel_of_the_checkout_is_that_of_the_sdist(wheel: Path, tmp_path: Path) -> None:
-    conventions = wheel_of(ROOT, tmp_path)
+    from_checkout = wheel_of(ROOT, tmp_path)
 
-    assert conventions.name == wheel.name
-    assert _sha256(conventions) == _sha256(wheel)
+    assert from_checkout.name == wheel.name
+    assert _sha256(from_checkout) == _sha256(wheel)
 
 
 def _sha256(path: Path) -> str:

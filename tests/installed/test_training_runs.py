@@ -67,11 +67,11 @@ def _id(repository: Repository, model: str) -> str:
     return str(json.loads((repository.root / f"out/{model}.run.json").read_text())["run_id"])
 
 
-def _leaves(recommended: Any) -> list[dict[str, Any]]:
+def _leaves(node: Any) -> list[dict[str, Any]]:
     """All experiments, however deep they stand."""
-    if isinstance(recommended, list):
-        return [leaf for each in recommended for leaf in _leaves(each)]
-    if not isinstance(recommended, dict):
+    if isinstance(node, list):
+        return [leaf for each in node for leaf in _leaves(each)]
+    if not isinstance(node, dict):
         return []
-    conventions = [recommended] if isinstance(recommended.get("data"), dict) else []
-    return conventions + [leaf for each in recommended.values() for leaf in _leaves(each)]
+    leaves = [node] if isinstance(node.get("data"), dict) else []
+    return leaves + [leaf for each in node.values() for leaf in _leaves(each)]

@@ -84,8 +84,8 @@ def test_names_are_words_in_every_place() -> None:
         conventions=(Setting(HOSTILE, HOSTILE, HOSTILE, (HOSTILE,)),),
     )
     text = render_comment(Comment(HOSTILE, typed(content), None, (HOSTILE,), since=changed))
-    recommended = text.partition("\n")[2]  # the marker is a comment
-    page = MarkdownIt("gfm-like", {"linkify": False}).enable("table").render(recommended)
+    body = text.partition("\n")[2]  # the marker is a comment
+    page = MarkdownIt("gfm-like", {"linkify": False}).enable("table").render(body)
 
     tags = {name.rstrip("/") for name in re.findall(r"<(/?[a-z][a-z0-9]*/?)", page)}
     known = ["h2", "h3", "p", "strong", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "sub", "blockquote"]  # fmt: skip

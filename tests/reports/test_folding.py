@@ -30,14 +30,12 @@ def many() -> cc.Comparison:
 def test_best_leaders_baseline_and_requested_models_are_shown(
     many: cc.Comparison,
 ) -> None:
-    recommended = fold_models(many, ["m035"])
+    folded = fold_models(many, ["m035"])
 
     best = [f"m{n:03}" for n in range(15)]
-    assert list(recommended.models) == [*best, "m029", "m035", "m039"]
-    assert len(recommended.pairs_of("A")) == 18 * 17 / 2
-    assert fold_note(many, recommended).startswith(
-        "18 of 40 models are shown here: the best 15 on A"
-    )
+    assert list(folded.models) == [*best, "m029", "m035", "m039"]
+    assert len(folded.pairs_of("A")) == 18 * 17 / 2
+    assert fold_note(many, folded).startswith("18 of 40 models are shown here: the best 15 on A")
 
 
 def test_up_to_30_models_nothing_is_folded() -> None:

@@ -57,9 +57,9 @@ def test_a_store_that_is_opened_keeps_its_secrets(
     client = MlflowClient(tracking_uri=f"sqlite:///{project}/mlflow.db")
     (experiment,) = [e for e in client.search_experiments() if e.name == "demo"]
     runs = client.search_runs([experiment.experiment_id])
-    items = "".join(str(run.to_dictionary()) for run in runs)
+    logged = "".join(str(run.to_dictionary()) for run in runs)
     assert len(runs) == 3
-    for text in (done.stdout, done.stderr, _written(project), items, str(experiment)):
+    for text in (done.stdout, done.stderr, _written(project), logged, str(experiment)):
         assert "17.125" not in text
         assert f"?{key}" not in text
     assert b"17.125" not in (project / "mlflow.db").read_bytes()

@@ -15,7 +15,7 @@ from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.pipeline.params.model import BackgroundFile
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.stages.load import load_background
-from tests.metrics_core.comparison.tables import EMPTY_TABLE, config_for, ground_of
+from tests.metrics_core.comparison.tables import EMPTY_TABLE, config_for, evaluation_data
 from tests.pipeline.stages.load_project import loaded, loaded_truth, params_of, refusal
 
 STEMS = ["a[1]", "a*", "a?", "{a,b}", "ok'); DROP TABLE source; --", 'a"b', "$HOME", "%s {0}"]
@@ -118,7 +118,7 @@ def test_users_are_grouped_by_a_column_of_any_name(form: str, column: str) -> No
     segment = ByColumn(column)
     users = Path(params_of("-").results.data) / "users.parquet"
     model = ModelResult(pl.DataFrame({"user": ["v", "u"]}), EMPTY_TABLE, EMPTY_TABLE, {}, {})
-    evidence = ComparisonInput(config_for(["P@1"], "m"), {"m": model}, ground_of(users=users))
+    evidence = ComparisonInput(config_for(["P@1"], "m"), {"m": model}, evaluation_data(users=users))
     groups = user_groups(evidence, "any", segment)
     assert groups.names == ["x", "y"]
     assert groups.of_user.tolist() == [1, 0]

@@ -152,14 +152,14 @@ FAILURES = {  # as pyarrow 25 words them
 
 
 @pytest.mark.parametrize(
-    ("where", "message", "actual"),
+    ("where", "message", "expected"),
     [(where, *each) for where, cases in FAILURES.items() for each in cases],
 )
-def test_failures_are_reported_in_plain_words(where: str, message: str, actual: str) -> None:
+def test_failures_are_reported_in_plain_words(where: str, message: str, expected: str) -> None:
     error = OSError(f"{message} {SECRET}")
 
     assert is_store_failure(where, error)
-    assert actual in (reported := str(store_problem(where, error)))
+    assert expected in (reported := str(store_problem(where, error)))
     assert SECRET not in reported
     assert not is_store_failure("lists.csv", error)
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 
 def _described(event: str, arguments: tuple[object, ...]) -> str:
-    recommended = [os.fsdecode(a) if isinstance(a, bytes) else str(a) for a in arguments[:3]]
+    texts = [os.fsdecode(a) if isinstance(a, bytes) else str(a) for a in arguments[:3]]
     if event == "open" and len(arguments) > 2 and isinstance(arguments[2], int):
-        recommended[2:] = ["writes" if arguments[2] & (os.O_WRONLY | os.O_RDWR) else "reads"]
-    return " ".join([event, *recommended])
+        texts[2:] = ["writes" if arguments[2] & (os.O_WRONLY | os.O_RDWR) else "reads"]
+    return " ".join([event, *texts])
 
 
 def _break_at(number: int, pattern: str, do: str) -> None:

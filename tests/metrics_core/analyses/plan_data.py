@@ -46,26 +46,26 @@ def _list(rng: np.random.Generator, relevant: str, *, hits: bool) -> list[str]:
 
 def compared(**more: Any) -> cc.Comparison:
     """The models of the shop against popularity."""
-    items = tables()
+    data = tables()
     how: dict[str, Any] = {
         "metrics": METRICS,
         "primary": ["nDCG@5", "R@5"],
         "baseline": "popularity",
         "min_effect": {"nDCG@5": 0.01, "default": "2%"},
         "conventions": "standard",
-        "users": pl.DataFrame(items["users"]),
+        "users": pl.DataFrame(data["users"]),
         "items": {item: ["all"] for item in ITEMS},
         "segments": {"country": {"by": "user", "column": "country"}},
         "resamples": 99,
         "panel": False,
     }
-    return cc.compare(items["models"], items["truth"], **how | more)
+    return cc.compare(data["models"], data["truth"], **how | more)
 
 
 def per_user() -> dict[str, Any]:
     """Model -> users' values."""
-    items = tables()
+    data = tables()
     return {
-        name: cc.evaluate(lists, items["truth"], metrics=METRICS[:2], conventions="standard")
-        for name, lists in items["models"].items()
+        name: cc.evaluate(lists, data["truth"], metrics=METRICS[:2], conventions="standard")
+        for name, lists in data["models"].items()
     }

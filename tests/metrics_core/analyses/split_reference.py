@@ -30,15 +30,15 @@ def is_chosen(id_: Id, share: float, seed: int) -> bool:
 def once(rows: Iterable[Row], repeats: str) -> tuple[list[Row], Counter[str]]:
     """Rows without those that say the same, the best grade kept; with `first` a user's first time of each item."""
     best: dict[tuple[Id, Id, float], float] = {}
-    output: Counter[str] = Counter()
+    excluded: Counter[str] = Counter()
     for user, item, time, grade in rows:
-        output["duplicate"] += (user, item, time) in best
+        excluded["duplicate"] += (user, item, time) in best
         best[user, item, time] = max(grade, best.get((user, item, time), grade))
-    remaining = [(*key, grade) for key, grade in best.items()]
+    rows_left = [(*key, grade) for key, grade in best.items()]
     if repeats == "first":
-        remaining, repeated = first_times(remaining)
-        output["repeat"] += repeated
-    return remaining, output
+        rows_left, repeated = first_times(rows_left)
+        excluded["repeat"] += repeated
+    return rows_left, excluded
 
 
 def first_times(rows: Iterable[Row]) -> tuple[list[Row], int]:
@@ -54,17 +54,17 @@ def divided(
     rows: Iterable[Row], how: str, inputs: Mapping[str, Any], repeats: str = "keep"
 ) -> tuple[Sides, Counter[str]]:
     """Sides, each in order, and why the other rows stand on none."""
-    remaining, output = once(rows, repeats)
+    rows_left, excluded = once(rows, repeats)
     names = ("train", "truth", "history") if how == "users" else ("train", "truth")
     sides: Sides = {name: [] for name in names}
-    for row, side in zip(remaining, sides_of(remaining, how, inputs), strict=True):
+    for row, side in zip(rows_left, sides_of(rows_left, how, inputs), strict=True):
         if side == "gap":
-            output["gap"] += 1
+            excluded["gap"] += 1
         else:
             sides[side].append(row)
     sides["truth"], again = first_times(sides["truth"])
-    output["repeat_in_truth"] += again
-    return {side: in_order(each) for side, each in sides.items()}, output
+    excluded["repeat_in_truth"] += again
+    return {side: in_order(each) for side, each in sides.items()}, excluded
 
 
 def sides_of(rows: list[Row], how: str, inputs: Mapping[str, Any]) -> list[str]:
@@ -84,13 +84,13 @@ def sides_of(rows: list[Row], how: str, inputs: Mapping[str, Any]) -> list[str]:
     last = inputs.get("last", 1)
     results = []
     for row in rows:
-        conventions = of_user[row[0]]
-        is_last = len(conventions) > last and row in conventions[-last:]
-        items = how == "users" and is_chosen(row[0], inputs["share"], inputs.get("seed", 0))
-        if how == "users" and not items:
+        user_rows = of_user[row[0]]
+        is_last = len(user_rows) > last and row in user_rows[-last:]
+        is_test_user = how == "users" and is_chosen(row[0], inputs["share"], inputs.get("seed", 0))
+        if how == "users" and not is_test_user:
             results.append("train")
         else:
-            results.append("truth" if is_last else "history" if items else "train")
+            results.append("truth" if is_last else "history" if is_test_user else "train")
     return results
 
 

@@ -76,14 +76,14 @@ def test_a_label_is_set_against_the_one_that_decides(compared: cc.Comparison) ->
     """half -> deep: R@1 -1/2, R@2 +1/2. Its lift is -1: only R@1 has the right sign, in one of two experiments."""
     inputs = _frame(("half", "deep", -1.0), ("none", "both", 2.0))
     row = _row(cc.calibrate(inputs, compared), "R@1")
-    conventions = _row(cc.calibrate(inputs, compared), "R@2")
+    reference_row = _row(cc.calibrate(inputs, compared), "R@2")
 
     assert (row["agree"], row["n"]) == (2, 2)
     assert (row["only_this"], row["only_reference"], row["p_reference"]) == (1, 0, 1.0)
     assert (
-        conventions["only_this"],
-        conventions["only_reference"],
-        conventions["p_reference"],
+        reference_row["only_this"],
+        reference_row["only_reference"],
+        reference_row["p_reference"],
     ) == (0, 0, None)
 
 

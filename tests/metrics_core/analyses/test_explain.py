@@ -137,7 +137,7 @@ FROM_4 = cc.preset("standard", relevance_threshold=4, err_max_grade=5)
 
 
 @pytest.mark.parametrize(
-    ("label", "actual", "versus", "changed"),
+    ("label", "conventions", "versus", "changed"),
     [
         # a preset keeps the scale of the data: none makes an item of one star a hit
         *((label, FROM_4, "standard", False) for label in ("P@2", "nDCG@2", "ERR@2")),
@@ -147,16 +147,16 @@ FROM_4 = cc.preset("standard", relevance_threshold=4, err_max_grade=5)
     ],
 )
 def test_versus_a_preset_keeps_the_relevance_threshold(
-    label: str, actual: cc.Conventions, versus: Any, changed: bool
+    label: str, conventions: cc.Conventions, versus: Any, changed: bool
 ) -> None:
     """The list has an item of one star and one of five."""
     lists, truth = {"u": ["a", "b"]}, {"u": {"a": 1, "b": 5}}
-    both = cc.explain(lists, truth, user="u", metric=label, conventions=actual, versus=versus)
+    both = cc.explain(lists, truth, user="u", metric=label, conventions=conventions, versus=versus)
 
     assert (both.ours.value == both.theirs.value) is not changed
     assert ("relevance_threshold" in both.path.changed) is changed
     assert both.path.decisive == (("relevance_threshold",) if changed else ())
-    assert actual != FROM_4 or tuple(path_sentences(both.path)) == (
+    assert conventions != FROM_4 or tuple(path_sentences(both.path)) == (
         "nothing: the two define this metric alike",
     )
 

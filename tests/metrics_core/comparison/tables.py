@@ -76,7 +76,7 @@ def _summary(config: ComparisonConfig, text: str, column: pl.Series) -> dict[str
     }
 
 
-def ground_of(**tables: Any) -> EvaluationData:
+def evaluation_data(**tables: Any) -> EvaluationData:
     """The data behind all models: truth, train, items, users and what was found in the truth, as far as they matter."""
     known: dict[str, Any] = {
         "truth": EMPTY_TABLE,
@@ -98,7 +98,7 @@ def evidence_of(values: Mapping[str, Values], **settings: Any) -> ComparisonInpu
     """Of models with values by label; the first is the baseline."""
     config = config_for(list(next(iter(values.values()))), next(iter(values)), **settings)
     models = {model: evaluated_of(config, of_labels) for model, of_labels in values.items()}
-    return ComparisonInput(config, models, ground_of())
+    return ComparisonInput(config, models, evaluation_data())
 
 
 def comparison_of(values: Mapping[str, Values], **settings: Any) -> Comparison:

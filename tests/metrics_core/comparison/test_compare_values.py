@@ -215,9 +215,9 @@ def test_users_without_values_of_a_model_are_a_warning() -> None:
 
 @pytest.mark.parametrize("empty", [math.nan, None])
 def test_a_user_without_a_value_does_not_count(empty: float | None) -> None:
-    items: dict[str, Any] = {**HIGH, "t3": empty}
+    values: dict[str, Any] = {**HIGH, "t3": empty}
 
-    comparison = cc.compare_values({"dense": {"AP": items}, "bm25": {"AP": LOW}}, baseline="bm25")
+    comparison = cc.compare_values({"dense": {"AP": values}, "bm25": {"AP": LOW}}, baseline="bm25")
 
     score = comparison.score("dense", "AP")
     assert (score.n_users, score.n_undefined) == (59, 1)
@@ -309,10 +309,10 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
 @pytest.mark.parametrize("id", REFUSED)
 def test_invalid_values_are_refused_in_plain_words(id: str) -> None:
     values, options, message = REFUSED[id]
-    items = {"a": values} if id in {"path", "number"} else values
+    models = {"a": values} if id in {"path", "number"} else values
 
     with pytest.raises(cc.InputError) as refused:
-        cc.compare_values(items, **{"baseline": "a", **options})
+        cc.compare_values(models, **{"baseline": "a", **options})
 
     assert message in str(refused.value)
 

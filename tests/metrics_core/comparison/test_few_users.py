@@ -23,9 +23,9 @@ def by_user(values: list[float]) -> dict[str, dict[int, float]]:
     return {"m": dict(enumerate(values))}
 
 
-def difference(actual: list[float], outcome: list[float]) -> Difference:
+def difference(a: list[float], b: list[float]) -> Difference:
     comparison = concord.compare_values(
-        {"a": by_user(actual), "b": by_user(outcome)}, baseline="b", bounds={"m": (0, 1)}
+        {"a": by_user(a), "b": by_user(b)}, baseline="b", bounds={"m": (0, 1)}
     )
     row = comparison.difference("a", "b", "m")
     assert row is not None

@@ -65,7 +65,7 @@ def test_a_guardrail_is_decided_by_the_ends_of_its_interval(
 
 
 @pytest.mark.parametrize(
-    ("actual", "margin", "outcome", "why"),
+    ("measurement", "margin", "outcome", "why"),
     [
         (measured(difference=0.0, n_nonzero=0), 0.0, "pass", "every user has the same with both"),
         (measured(difference=-0.1, n_nonzero=9), 0.001, "undecided", "only 9 users of 1,000 differ, too few for an interval"),
@@ -79,9 +79,9 @@ def test_a_guardrail_is_decided_by_the_ends_of_its_interval(
     ],
 )  # fmt: skip
 def test_a_lack_of_evidence_is_no_pass(
-    actual: Measured, margin: float | None, outcome: str, why: str
+    measurement: Measured, margin: float | None, outcome: str, why: str
 ) -> None:
-    guardrail = guarded(actual, "2%", margin)
+    guardrail = guarded(measurement, "2%", margin)
 
     assert (guardrail.outcome, guardrail.why) == (outcome, why)
 

@@ -13,8 +13,13 @@ from scipy.stats import t as student
 import concord as cc
 from concord.metrics_core.data.units import split_unit_id, unit_id, users_of_units
 from concord.metrics_core.results.stored import read_comparison
-from tests.library import COMPARISON, assert_library_gives_the_same, evaluated_project
-from tests.project import change_params, copied_from, params_refusal, run, run_stages
+from tests.library import (
+    COMPARISON,
+    assert_library_gives_the_same,
+    assert_same_bits,
+    evaluated_project,
+)
+from tests.project import params_refusal, run
 
 UNIT = ["user", "session"]
 N_USERS, N_ITEMS, K = 60, 40, 10
@@ -209,11 +214,9 @@ def test_the_train_knows_the_users_of_requests() -> None:
     known = lists("als").filter(pl.col("rank") <= K / 2).select("user", "item").unique()
     comparison = compared("requests", train=known)
     sentences = {each.code: each.sentence for each in comparison.warnings}
-    recommended = (
-        lists("als").join(known, on=["user", "item"], how="semi").height / lists("als").height
-    )
+    share = lists("als").join(known, on=["user", "item"], how="semi").height / lists("als").height
 
-    assert f"up to {100 * recommended:.3g}" in sentences["train_items_recommended"]
+    assert f"up to {100 * share:.3g}" in sentences["train_items_recommended"]
     assert "unrelated_train" not in sentences
 
 
@@ -425,12 +428,8 @@ def test_stages_give_what_the_library_gives(project: Path) -> None:
 @pytest.mark.whole
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_engines_give_the_same_bits(project: Path, tmp_path: Path, engine: str) -> None:
-    copy = copied_from(project, tmp_path)
-
-    change_params(copy, {"evaluation.engine": engine, "evaluation.rows_per_partition": 5_000_000})
-    run_stages(copy, *(f"evaluate {model}" for model in SKILLS), "compare")
-
-    assert (copy / COMPARISON).read_bytes() == (project / COMPARISON).read_bytes()
+    changes = {"evaluation.engine": engine, "evaluation.rows_per_partition": 5_000_000}
+    assert_same_bits(project, tmp_path, changes, *SKILLS)
 
 
 @pytest.mark.whole

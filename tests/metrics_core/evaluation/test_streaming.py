@@ -22,10 +22,10 @@ grades = st.dictionaries(
 )
 
 
-def lists_of(actual: dict[int, list[int]], as_id: Callable[[int], Any]) -> pl.DataFrame:
+def lists_of(lists: dict[int, list[int]], as_id: Callable[[int], Any]) -> pl.DataFrame:
     results = [
         (as_id(user), as_id(item), rank)
-        for user, items in sorted(actual.items(), key=lambda pair: as_id(pair[0]))
+        for user, items in sorted(lists.items(), key=lambda pair: as_id(pair[0]))
         for rank, item in enumerate(items, 1)
     ]
     kind = pl.Int64 if as_id is int else pl.String

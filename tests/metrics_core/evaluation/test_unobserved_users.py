@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from tests.library import COMPARISON, assert_library_gives_the_same, evaluated_project
-from tests.project import change_params, copied_from, run_stages
+from tests.library import assert_library_gives_the_same, assert_same_bits, evaluated_project
 
 N = 200
 ALL_USERS = [f"u{n:03d}" for n in range(N)]
@@ -203,8 +202,5 @@ def test_stages_give_what_the_library_gives(project: Path) -> None:
 @pytest.mark.whole
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_engines_give_the_same_bits(project: Path, tmp_path: Path, engine: str) -> None:
-    copy = copied_from(project, tmp_path)
-    change_params(copy, {"evaluation.engine": engine, "evaluation.rows_per_partition": 60})
-    run_stages(copy, "evaluate one", "evaluate two", "compare")
-
-    assert (copy / COMPARISON).read_bytes() == (project / COMPARISON).read_bytes()
+    changes = {"evaluation.engine": engine, "evaluation.rows_per_partition": 60}
+    assert_same_bits(project, tmp_path, changes, "one", "two")

@@ -13,9 +13,9 @@ LISTS = {user: [f"i{(user + n) % 30}" for n in range(12)] for user in USERS}
 TRUTH = {user: {f"i{(user + 3) % 30}": 1, f"i{(user + 20) % 30}": 1} for user in USERS}
 
 
-def rows(actual: dict[Any, Any], **columns: Any) -> pl.DataFrame:
+def rows(lists: dict[Any, Any], **columns: Any) -> pl.DataFrame:
     """A row for each user and item, with further columns of one value."""
-    results = [(user, item) for user, items in actual.items() for item in items]
+    results = [(user, item) for user, items in lists.items() for item in items]
     return pl.DataFrame(results, ["user", "item"], orient="row").with_columns(
         **{name: pl.lit(value) for name, value in columns.items()}
     )

@@ -43,8 +43,8 @@ class World:
 
 
 def user_coverage(world: World, user: str, k: int | None, *, user_coverage_kind: str) -> float:
-    relevant = k if user_coverage_kind == "full" and k is not None else 1
-    return 1.0 if len(world.lists[user]) >= relevant else 0.0
+    required = k if user_coverage_kind == "full" and k is not None else 1
+    return 1.0 if len(world.lists[user]) >= required else 0.0
 
 
 def novelty(
@@ -199,19 +199,23 @@ def _rise_over_popularity(world: World, user: str, rank: int, item: int) -> floa
     n = len(world.catalogue)
     if n == 0:
         return math.nan
-    conventions = world.train_users(item)
+    n_train_users = world.train_users(item)
     more_popular = {
-        users for other in range(world.n_items) if (users := world.train_users(other)) > conventions
+        users
+        for other in range(world.n_items)
+        if (users := world.train_users(other)) > n_train_users
     }
-    pu = (n + 1 - (len(more_popular) + 1)) / n if conventions > 0 else 0.0
+    pu = (n + 1 - (len(more_popular) + 1)) / n if n_train_users > 0 else 0.0
     return max((n + 1 - rank) / n - pu, 0.0)
 
 
 def _distance_to_history(world: World, user: str, rank: int, item: int) -> float:
     if world.features is None:
         return math.nan
-    conventions = world.features[item]
-    return _mean([cosine_distance(conventions, world.features[old]) for old in world.history(user)])
+    item_features = world.features[item]
+    return _mean(
+        [cosine_distance(item_features, world.features[old]) for old in world.history(user)]
+    )
 
 
 def _pearson(a: Sequence[float], b: Sequence[float]) -> float:

@@ -214,8 +214,8 @@ _CONCERNING = {name for name in VALUES if set(reference.METRICS) & set(changed_b
 @st.composite
 def _overrides(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
     """Nothing, or one knob that one metric has otherwise."""
-    conventions = sorted(_CONCERNING - set(POOLED) - {"gain", "ideal", "relevance_threshold"})
-    name = draw(st.none() | st.sampled_from(conventions))
+    names = sorted(_CONCERNING - set(POOLED) - {"gain", "ideal", "relevance_threshold"})
+    name = draw(st.none() | st.sampled_from(names))
     if name is None or name == "round":
         return {}
     metric = draw(st.sampled_from([m for m in reference.METRICS if m in changed_by(name)]))

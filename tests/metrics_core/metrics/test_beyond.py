@@ -286,15 +286,15 @@ def worlds(draw: st.DrawFn, *, numbers: st.SearchStrategy[float] = BINARY) -> Wo
     vector = st.lists(numbers, min_size=depth, max_size=depth)
     vectors = st.lists(vector, min_size=n_items, max_size=n_items)
     known = draw(st.none() | vectors | vectors)
-    conventions = st.sampled_from(USERS)
+    user = st.sampled_from(USERS)
     distinct = st.lists(item, unique=True, max_size=6)
     return World(
         n_items=n_items,
         train=draw(st.dictionaries(st.sampled_from((*USERS, "other")), distinct)),
         catalogue=draw(st.sets(item)),
         features=None if known is None else dict(enumerate(known)),
-        lists=draw(st.dictionaries(conventions, distinct)),
-        relevant=draw(st.dictionaries(conventions, st.sets(item))),
+        lists=draw(st.dictionaries(user, distinct)),
+        relevant=draw(st.dictionaries(user, st.sets(item))),
     )
 
 

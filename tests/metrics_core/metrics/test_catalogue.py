@@ -39,7 +39,7 @@ def test_a_wrong_label_is_refused_with_what_is_wrong(text: str, message: str) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "actual"),
+    ("text", "expected"),
     [
         ("recall@20", "R@20"),
         ("map(rel=2)@100", "AP(rel=2)@100"),
@@ -60,10 +60,10 @@ def test_a_wrong_label_is_refused_with_what_is_wrong(text: str, message: str) ->
         ("mrr@0", "RR"),
     ],
 )
-def test_other_spellings_are_refused_with_the_label_that_is_meant(text: str, actual: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(f"did you mean {actual!r}?")):
+def test_other_spellings_are_refused_with_the_label_that_is_meant(text: str, expected: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"did you mean {expected!r}?")):
         parse(text)
-    assert parse(actual)
+    assert parse(expected)
 
 
 @pytest.mark.parametrize("text", ["banana", "@10", "10", "P@1.5", "P@-1", "PP@5", "(rel=2)"])

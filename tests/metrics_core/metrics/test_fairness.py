@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import concord as cc
 from concord.metrics_core.results.comparison_tables import exports
 from concord.metrics_core.results.stored import to_json
-from tests.library import COMPARISON, assert_library_gives_the_same, evaluated_project
+from tests.library import assert_library_gives_the_same, assert_same_bits, evaluated_project
 from tests.parity.cases import groups
 from tests.parity.measure import stored
-from tests.project import change_params, copied_from, run, run_stages
+from tests.project import run
 
 ITEMS = pl.DataFrame({"item": list("abcdef"), "maker": ["x", "x", "x", "y", "y", None]})
 COLUMNS = {"items": {"group": "maker"}}
@@ -116,24 +116,24 @@ def reference(
     groups, attention = sorted(set(maker.values())), [p**i for i in range(k)]
 
     def shares(recommended: Sequence[str]) -> dict[str, float]:
-        observed_value = dict.fromkeys(groups, 0.0)
+        exposure = dict.fromkeys(groups, 0.0)
         for weight, item in zip(attention, recommended, strict=False):
-            observed_value[maker[item]] += weight
-        return observed_value
+            exposure[maker[item]] += weight
+        return exposure
 
     awrf: dict[str, dict[str, float]] = {}
     for user, items in lists.items():
         actual = shares(items)
         targets = {"catalogue": CATALOGUE, "uniform": "", "relevant": relevant[user]}
         awrf[user] = {}
-        for name, outcome in targets.items():
-            n = len(outcome) or len(groups)
-            aim = {g: sum(maker[i] == g for i in outcome) / n if outcome else 1 / n for g in groups}
+        for name, target in targets.items():
+            n = len(target) or len(groups)
+            aim = {g: sum(maker[i] == g for i in target) / n if target else 1 / n for g in groups}
             separate = sum(abs(actual[g] / sum(actual.values()) - aim[g]) for g in groups)
             awrf[user][name] = 1 - separate / 2
     exposed = {}
     for user, items in lists.items():
-        e = {g: observed_value / sum(attention) for g, observed_value in shares(items).items()}
+        e = {g: share / sum(attention) for g, share in shares(items).items()}
         liked, ideal = relevant[user], dict.fromkeys(groups, 0.0)
         best = [order for order in permutations(CATALOGUE) if set(order[: len(liked)]) == liked]
         for order in best:
@@ -192,7 +192,7 @@ def test_ideal_lists_have_no_loss_and_the_target_is_one() -> None:
 @pytest.mark.parametrize(
     ("metric", "settings", "inputs", "message"),
     [
-        ("AWRF@2", {"fairness_target": None}, {}, "AWRF@2: which share should a group have? Set the convention fairness_target"),
+        ("AWRF@2", {"fairness_target": None}, {}, "AWRF@2: needs the share that each group should have. Set the convention fairness_target"),
         ("AWRF@2", {}, {"columns": {}}, "AWRF@2: needs items with the column `group` named"),
         ("EEL@2", {}, {"items": None, "columns": {}}, "EEL@2: needs items with the column `group` named"),
         ("EEL", {}, {}, "EEL needs a cutoff, such as EEL@10"),
@@ -449,8 +449,4 @@ def test_stages_give_what_the_library_gives(project: Path) -> None:
 
 @pytest.mark.whole
 def test_all_users_at_once_give_the_bits_of_ranges(project: Path, tmp_path: Path) -> None:
-    copy = copied_from(project, tmp_path)
-    change_params(copy, {"evaluation.engine": "polars"})
-    run_stages(copy, "evaluate even", "evaluate popular", "compare")
-
-    assert (copy / COMPARISON).read_bytes() == (project / COMPARISON).read_bytes()
+    assert_same_bits(project, tmp_path, {"evaluation.engine": "polars"}, "even", "popular")

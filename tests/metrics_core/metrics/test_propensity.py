@@ -18,8 +18,8 @@ import concord as cc
 from concord.metrics_core.comparison.aligned import align
 from concord.metrics_core.metrics.label import expand
 from concord.metrics_core.results.comparison_parts import or_nan
-from tests.library import COMPARISON, assert_library_gives_the_same, evaluated_project
-from tests.project import change_params, copied_from, run, run_all_stages, run_stages
+from tests.library import assert_library_gives_the_same, assert_same_bits, evaluated_project
+from tests.project import change_params, copied_from, run, run_all_stages
 
 TRUTH = {"u": {"a": 1, "c": 1, "b": 0}, "v": {"b": 2, "a": 1}}
 TRAIN = {"w1": ["a", "b"], "w2": ["a", "b"], "w3": ["a"], "w4": ["a", "c"]}
@@ -291,8 +291,8 @@ def jackknifed(above: Sequence[float], below: Sequence[float]) -> tuple[float, f
 def t_of(below: Sequence[float], squares: Sequence[float]) -> float:
     """The 97.5 % point of t on (tr Ω)² / tr Ω² degrees of freedom, Ω the covariances of the jackknife's errors."""
     b, q = np.array(below), np.array(squares)
-    conventions = np.diag(q) - (np.outer(q, b) + np.outer(b, q)) / b.sum()
-    covariance = (conventions + np.outer(b, b) * q.sum() / b.sum() ** 2) / np.outer(
+    centred = np.diag(q) - (np.outer(q, b) + np.outer(b, q)) / b.sum()
+    covariance = (centred + np.outer(b, b) * q.sum() / b.sum() ** 2) / np.outer(
         b.sum() - b, b.sum() - b
     )
     return float(t.ppf(0.975, np.trace(covariance) ** 2 / np.sum(covariance * covariance)))
@@ -487,11 +487,8 @@ def test_stages_give_what_the_library_gives(project: Path) -> None:
 @pytest.mark.whole
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
 def test_engines_give_the_same_bits(project: Path, tmp_path: Path, engine: str) -> None:
-    copy = copied_from(project, tmp_path)
-    change_params(copy, {"evaluation.engine": engine, "evaluation.rows_per_partition": 150})
-    run_stages(copy, "evaluate popular", "evaluate niche", "compare")
-
-    assert (copy / COMPARISON).read_bytes() == (project / COMPARISON).read_bytes()
+    changes = {"evaluation.engine": engine, "evaluation.rows_per_partition": 150}
+    assert_same_bits(project, tmp_path, changes, "popular", "niche")
 
 
 @pytest.mark.whole

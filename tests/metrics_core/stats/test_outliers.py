@@ -22,8 +22,8 @@ def test_the_published_critical_values(count: int, critical: float) -> None:
 def _with_ratio(count: int, ratio: float) -> list[float]:
     """One value at -1, the others about 1 / (n - 1), as far apart as makes (mean - lowest) / s this ratio."""
     centre = 1 / (count - 1)
-    relevant = (count - 1) / ratio**2  # the sum of squares about the mean, which is 0
-    separate = math.sqrt((relevant - 1 - (count - 1) * centre**2) / 2)
+    sum_of_squares = (count - 1) / ratio**2  # about the mean, which is 0
+    separate = math.sqrt((sum_of_squares - 1 - (count - 1) * centre**2) / 2)
     return [-1.0, centre - separate, centre + separate, *[centre] * (count - 3)]
 
 

@@ -107,10 +107,8 @@ AGREEMENT = [
 def test_sign_flips_have_to_agree_with_the_interval(
     gains: list[float], min_effect: float, expected: str
 ) -> None:
-    actual, outcome = np.array(gains), np.zeros(len(gains))
-    forth, back = paired_tests(
-        {"a": actual, "b": outcome}, [("a", "b"), ("b", "a")], confidence=0.95
-    )
+    a, b = np.array(gains), np.zeros(len(gains))
+    forth, back = paired_tests({"a": a, "b": b}, [("a", "b"), ("b", "a")], confidence=0.95)
 
     assert _verdict(forth, forth.p, min_effect) == expected
     assert _verdict(back, back.p, min_effect, higher_is_better=False) == expected

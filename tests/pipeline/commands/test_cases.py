@@ -16,18 +16,18 @@ from tests.pipeline.stages.compare_project import params_of, write_evaluation
 
 @pytest.fixture
 def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
-    path = params_of(tmp_path, ["als", "ease"], metrics=["R", "RR", "Coverage"], ks=[2])
+    params = params_of(tmp_path, ["als", "ease"], metrics=["R", "RR", "Coverage"], ks=[2])
     write_evaluation(
-        path, "als", {"R@2": [0.0, 1.0, 0.5], "RR@2": [1.0, 0.0, 0.0], "Coverage@2": [1.0] * 3}
+        params, "als", {"R@2": [0.0, 1.0, 0.5], "RR@2": [1.0, 0.0, 0.0], "Coverage@2": [1.0] * 3}
     )
     write_evaluation(
-        path, "ease", {"R@2": [1.0, 1.0, 1.0], "RR@2": [0.5, 0.5, 0.0], "Coverage@2": [1.0] * 3}
+        params, "ease", {"R@2": [1.0, 1.0, 1.0], "RR@2": [0.5, 0.5, 0.0], "Coverage@2": [1.0] * 3}
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
-    monkeypatch.setattr("concord.pipeline.params.read.read_params", lambda: path)
+    monkeypatch.setattr("concord.pipeline.params.read.read_params", lambda: params)
     monkeypatch.setattr("concord.pipeline.dvc.current_results.warn_if_stale", lambda _: None)
-    return path
+    return params
 
 
 def _run(*arguments: str) -> None:

@@ -33,9 +33,9 @@ def project(revisions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def _as_it_was(project: Path) -> Iterator[None]:
     files = [*(project / ".dvc/cache").rglob("*"), *(project / "results").rglob("*")]
-    actual = {file: file.read_bytes() for file in files if file.is_file()}
+    before = {file: file.read_bytes() for file in files if file.is_file()}
     yield
-    for file, content in actual.items():
+    for file, content in before.items():
         if not file.is_file() or file.read_bytes() != content:
             file.unlink(missing_ok=True)
             file.write_bytes(content)

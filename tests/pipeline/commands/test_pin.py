@@ -85,10 +85,10 @@ def test_line_ends_lists_spaces_and_quotes_stay_as_they_were_written(start: Star
 
     pin("wikipedia_exp")
 
-    relevant = _changed(text, "preset: standard", "preset: wikipedia_exp")
-    relevant = _changed(relevant, "ties: item_asc", "ties: given")
-    relevant = _changed(relevant, "duplicates: error", "duplicates: keep")
-    assert _now() == _changed(relevant, '"linear"', '"exp2"')
+    expected = _changed(text, "preset: standard", "preset: wikipedia_exp")
+    expected = _changed(expected, "ties: item_asc", "ties: given")
+    expected = _changed(expected, "duplicates: error", "duplicates: keep")
+    assert _now() == _changed(expected, '"linear"', '"exp2"')
 
 
 def test_a_file_without_a_last_line_end_gets_none(start: Start) -> None:

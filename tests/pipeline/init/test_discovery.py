@@ -10,7 +10,7 @@ import pytest
 from mlflow import MlflowClient
 
 from concord.metrics_core.errors import InputError
-from concord.pipeline.init import discovery as discovery
+from concord.pipeline.init import discovery
 from concord.pipeline.init.choices import RunIdLocation, TrainingRuns, training_runs
 from concord.pipeline.init.discovery import Discovery, discover, name_models, outs_below
 from concord.pipeline.init.tables import Table, TableFile, as_table, guess_role, inspect_file
@@ -140,10 +140,12 @@ def test_tables_are_found_and_others_are_left_alone_with_a_reason(
     tmp_path: Path, name: str
 ) -> None:
     files, expected, remaining = DISCOVERIES[name]
-    path = discovered(root := repository(tmp_path, files))
+    observed = discovered(root := repository(tmp_path, files))
 
-    assert paths(path, root) == expected
-    assert [f"{each.path.relative_to(root)}: {each.reason}" for each in path.skipped] == remaining
+    assert paths(observed, root) == expected
+    assert [
+        f"{each.path.relative_to(root)}: {each.reason}" for each in observed.skipped
+    ] == remaining
 
 
 @pytest.mark.parametrize(
@@ -295,10 +297,10 @@ def test_the_store_of_the_training_is_found_where_its_stages_run(
     for marker, at in {"ROOT": root, "ABOVE": tmp_path}.items():
         environment, uri = (text.replace(marker, str(at)) for text in (environment, uri))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", environment)
-    position = {"als": RunIdLocation(local / "run.txt", None, ID)}
+    linked = {"als": RunIdLocation(local / "run.txt", None, ID)}
 
     assert trained(local) == TrainingRuns(
-        uri, *([{}, position] if "other" in store else [position, {}])
+        uri, *([{}, linked] if "other" in store else [linked, {}])
     )
 
 
@@ -306,9 +308,9 @@ def test_runs_in_files_are_found(tmp_path: Path) -> None:
     stages = "stages:\n  train: {cmd: x, outs: [als.csv, run.txt]}\n"
     root = repository(tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "run.txt": ID})
     write(root, {f"mlruns/0/{ID}/meta.yaml": "lifecycle_stage: active\n"})
-    comparison = trained(root)
+    training = trained(root)
 
-    assert (comparison.uri, list(comparison.runs), comparison.unknown) == (
+    assert (training.uri, list(training.runs), training.unknown) == (
         "file:../mlruns",
         ["als"],
         {},
@@ -327,9 +329,9 @@ def test_active_mlflow_runs_are_read_and_deleted_ones_are_not(tmp_path: Path) ->
     stage = "{cmd: x, outs: [NAME.csv, NAME.run.json]}"
     stages = "".join(f"  {name}: {stage.replace('NAME', name)}\n" for name in ("als", "bpr"))
     write(root, {"dvc.yaml": f"stages:\n{stages}", **files})
-    comparison = trained(root)
+    training = trained(root)
 
-    assert (list(comparison.runs), list(comparison.unknown)) == (["als"], ["bpr"])
+    assert (list(training.runs), list(training.unknown)) == (["als"], ["bpr"])
 
 
 @pytest.mark.parametrize("server", ["", "http://tracking:5000"])
@@ -365,7 +367,7 @@ RATINGS = ("userId", "movieId", "rating", "timestamp")
 
 
 @pytest.mark.parametrize(
-    ("path", "columns", "role", "actual"),
+    ("path", "columns", "role", "expected"),
     [
         ("data/test.csv", RATINGS, "truth", {"user": "userId", "item": "movieId", "grade": "rating", "time": "timestamp"}),
         ("data/train.csv", RATINGS, "train", {"user": "userId", "item": "movieId", "time": "timestamp"}),
@@ -393,14 +395,14 @@ RATINGS = ("userId", "movieId", "rating", "timestamp")
     ],
 )  # fmt: skip
 def test_a_table_is_taken_for(
-    path: str, columns: tuple[str, ...], role: str | None, actual: dict[str, str]
+    path: str, columns: tuple[str, ...], role: str | None, expected: dict[str, str]
 ) -> None:
     observed = TableFile(Path(path), "csv", columns)
     result = guess_role(observed, path)
 
     assert result == role
     if result is not None:
-        assert as_table(observed, result).columns == actual
+        assert as_table(observed, result).columns == expected
 
 
 @pytest.mark.parametrize(

@@ -48,10 +48,10 @@ LATER = (  # keys that the older file lacks
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An evaluation that an older Concord made, edited since and committed."""
-    actual = repository(tmp_path / "a repository", USUAL)
-    monkeypatch.chdir(actual)
+    root = repository(tmp_path / "a repository", USUAL)
+    monkeypatch.chdir(root)
     init("evaluation", None, (), dry_run=False, force=False)
-    path = actual / "evaluation/params.yaml"
+    path = root / "evaluation/params.yaml"
     text = path.read_text().replace(f"concord: {version('concord-eval')}", "concord: 0.1.0")
     for before, after in EDITS.items():
         assert before in text
@@ -60,8 +60,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         assert line in text
         text = text.replace(line, "")
     path.write_text(text)
-    commit(actual)
-    return actual
+    commit(root)
+    return root
 
 
 def content(root: Path) -> dict[str, Any]:
@@ -151,13 +151,13 @@ def test_an_edited_dvc_yaml_is_shown_before_it_is_replaced_and_git_has_it(
 @pytest.mark.parametrize("state", ["committed", "changed", "missing"])
 def test_plot_template_is_replaced_unless_it_was_edited(root: Path, state: str) -> None:
     path = root / ".dvc/plots/model_lines.json"
-    relevant = path.read_text()
+    original = path.read_text()
     path.write_text("{}\n")
     commit(root) if state == "committed" else None
     path.unlink() if state == "missing" else None
     upgrade("evaluation", dry_run=False)
 
-    assert path.read_text() == ("{}\n" if state == "changed" else relevant)
+    assert path.read_text() == ("{}\n" if state == "changed" else original)
 
 
 def test_files_that_git_ignores_or_does_not_know_are_not_committed(root: Path) -> None:

@@ -78,11 +78,11 @@ def test_an_interrupted_run_is_completed_with_one_point_a_step(
     project: Path, client: MlflowClient, step: str
 ) -> None:
     interrupted = client_interrupted_at(step, f"sqlite:///{project}/mlflow.db")
-    position = RunLocation(experiment_id(interrupted, "demo", (project / "mlruns").as_uri()))
+    location = RunLocation(experiment_id(interrupted, "demo", (project / "mlruns").as_uri()))
     als = evaluation_runs(params_of(project)).models[1]
     runs = Runs(interrupted, {})
     with pytest.raises(KeyboardInterrupt):
-        runs.finish(runs.begin(als, position), als)
+        runs.finish(runs.begin(als, location), als)
     (begun,) = runs_of(client)["als"]
     log(params_of(project))
 

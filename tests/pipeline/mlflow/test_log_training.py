@@ -75,13 +75,13 @@ def test_a_later_evaluation_shows_even_where_its_number_is_smaller(
     client: MlflowClient, trained: str, project: Path
 ) -> None:
     params = _params(project, trained, "metrics")
-    recommended = []
+    logged = []
     for value in (0.40, 0.31, 0.40):
         write_json(project / "results/metrics/als.json", {**MEANS["als"], "nDCG@10": value})
         log(params)
-        recommended.append(client.get_run(trained).data.metrics["accuracy/ndcg_at_10"])
+        logged.append(client.get_run(trained).data.metrics["accuracy/ndcg_at_10"])
 
-    assert recommended == [0.40, 0.31, 0.40]
+    assert logged == [0.40, 0.31, 0.40]
 
 
 @pytest.mark.parametrize("step", ["log_batch", "log_inputs", "log_artifact"])

@@ -67,9 +67,9 @@ def test_files_of_killed_processes_are_removed_and_files_in_use_are_not(
     gone = subprocess.Popen(["true"])
     gone.wait()
     with spill_folder() as mine:
-        conventions = Path(mine)
-        stale = conventions.with_name(conventions.name.replace(str(os.getpid()), str(gone.pid)))
-        elsewhere = conventions.with_name("concord-duckdb-another-host-999999999-x")
+        own_folder = Path(mine)
+        stale = own_folder.with_name(own_folder.name.replace(str(os.getpid()), str(gone.pid)))
+        elsewhere = own_folder.with_name("concord-duckdb-another-host-999999999-x")
         for folder in (stale, elsewhere):
             folder.mkdir()
             (folder / "spilled").touch()
@@ -86,8 +86,8 @@ def test_files_of_killed_processes_are_removed_and_files_in_use_are_not(
         remaining = {path.name for path in tmp_path.iterdir()}
         ended.wait()
 
-    assert remaining == {conventions.name, elsewhere.name, parts[0].name, ".theirs.part"}
-    assert not conventions.exists()
+    assert remaining == {own_folder.name, elsewhere.name, parts[0].name, ".theirs.part"}
+    assert not own_folder.exists()
 
 
 @pytest.mark.fault(14, "a full disk for spilling is named with its folder, limit and what to raise")
@@ -104,10 +104,8 @@ def test_a_spill_beyond_its_bound_names_the_bound_and_what_to_do(
         connection.execute(MANY)
 
     message = error_message(error.value)
-    position = (
-        f"{tempfile.gettempdir()}: DuckDB's temporary files would take more than CONCORD_SPILL"
-    )
-    assert message.startswith(f"{position} allows (2MB)")
+    limit = f"{tempfile.gettempdir()}: DuckDB's temporary files would take more than CONCORD_SPILL"
+    assert message.startswith(f"{limit} allows (2MB)")
     assert message.endswith("fix: raise it, or raise CONCORD_MEMORY (it is 40MB)")
 
 

@@ -110,7 +110,7 @@ def compared(params: Params) -> dict[str, Any]:
     return content
 
 
-def evidence_of(params: Params) -> ComparisonInput:
+def comparison_input(params: Params) -> ComparisonInput:
     """What the stage finds on disk."""
     lists, config = read_evaluations(params, params.comparison_config, ())
     return ComparisonInput(config, lists, evaluation_data(params))

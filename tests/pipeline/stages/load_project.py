@@ -117,11 +117,11 @@ def _csv(rows: Sequence[Row], separator: str) -> str:
 def _nested(rows: Sequence[Row]) -> str:
     lines = []
     for user in dict.fromkeys(row[0] for row in rows):
-        conventions = sorted((row for row in rows if row[0] == user), key=lambda row: row[2])
+        user_rows = sorted((row for row in rows if row[0] == user), key=lambda row: row[2])
         content = {
             "user": user,
-            "items": [row[1] for row in conventions],
-            "scores": [row[3] for row in conventions],
+            "items": [row[1] for row in user_rows],
+            "scores": [row[3] for row in user_rows],
         }
         lines.append(json.dumps(content))
     return "\n".join(lines) + "\n"

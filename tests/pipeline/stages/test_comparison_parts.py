@@ -63,13 +63,13 @@ def test_the_front_holds_those_whom_no_other_beats_on_both(tmp_path: Path) -> No
     names = ("nDCG@2", "ARP@2", "Novelty@2")
     models = {m: {name: [mean] * 20 for name, mean in zip(names, items, strict=True)} for m, items in means.items()}  # fmt: skip
 
-    path = {row["x"]: row for row in compared(evaluated(tmp_path, models))["tradeoffs"]}
+    tradeoffs = {row["x"]: row for row in compared(evaluated(tmp_path, models))["tradeoffs"]}
 
-    assert path["ARP@2"]["x_higher_is_better"] is False
+    assert tradeoffs["ARP@2"]["x_higher_is_better"] is False
     for label in ("ARP@2", "Novelty@2"):
-        front = {point["model"] for point in path[label]["points"] if point["pareto"]}
+        front = {point["model"] for point in tradeoffs[label]["points"] if point["pareto"]}
         assert front == {"good", "broad"}
-    assert path["Novelty@2"]["points"][0] == {
+    assert tradeoffs["Novelty@2"]["points"][0] == {
         "model": "pop",
         "x": 1.0,
         "y": pytest.approx(0.1),
@@ -293,9 +293,9 @@ def _swapped(
 def test_differences_are_those_of_the_evaluations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = _swapped(tmp_path, monkeypatch, text=False)
-    rows = {(d["label"], d["a"]): d for d in path["differences"] if d["test"] == "swap"}
-    means = {(row["label"], row["model"]): row["mean"] for row in path["leaderboard"]}
+    content = _swapped(tmp_path, monkeypatch, text=False)
+    rows = {(d["label"], d["a"]): d for d in content["differences"] if d["test"] == "swap"}
+    means = {(row["label"], row["model"]): row["mean"] for row in content["leaderboard"]}
 
     assert set(rows) == {(label, model) for label in OVER_ALL for model in ("als", "knn")}
     for (label, model), row in rows.items():
@@ -329,12 +329,12 @@ def test_names_that_sql_confuses_are_models_like_any_other(
     plain, confusing = tmp_path / "plain", tmp_path / "confusing"
     plain.mkdir()
     confusing.mkdir()
-    items = {
+    contents = {
         folder: _swapped(folder, monkeypatch, models=models)
         for folder, models in ((plain, THREE), (confusing, ("lists", "als", "ALS")))
     }
     numbers = [
-        [(row["label"], row["difference"], row["p"]) for row in items[folder]["differences"]]
+        [(row["label"], row["difference"], row["p"]) for row in contents[folder]["differences"]]
         for folder in (plain, confusing)
     ]
     assert numbers[0] == numbers[1]

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 import concord as cc
 from concord.metrics_core.results.stored import read_comparison
-from tests.library import COMPARISON, assert_library_gives_the_same
+from tests.library import COMPARISON, assert_library_gives_the_same, assert_same_bits
 from tests.metrics_core.data.test_units import train
 from tests.project import (
     change_params,
@@ -22,7 +22,6 @@ from tests.project import (
     params_refusal,
     run,
     run_all_stages,
-    run_stages,
     stages_to_run,
 )
 
@@ -194,12 +193,8 @@ def test_stages_give_what_the_library_gives(project: Path) -> None:
 def test_engines_evaluate_by_the_truth_of_the_fold(
     project: Path, tmp_path: Path, engine: str
 ) -> None:
-    copy = copied_from(project, tmp_path)
-
-    change_params(copy, {"evaluation.engine": engine})
-    run_stages(copy, *(f"evaluate {m}-{f}" for m in SKILLS for f in FOLDS), "compare")
-
-    assert (copy / COMPARISON).read_bytes() == (project / COMPARISON).read_bytes()
+    models = [f"{model}-{fold}" for model in SKILLS for fold in FOLDS]
+    assert_same_bits(project, tmp_path, {"evaluation.engine": engine}, *models)
 
 
 @pytest.mark.whole

@@ -46,9 +46,9 @@ def _with_items(params: Params) -> Params:
 
 
 def test_matched_ids_are_counted(tmp_path: Path) -> None:
-    path = _matched(tmp_path, [("u", "a"), ("v", "b")], [("u", "a"), ("w", "c")], ["a", "b", "c"])
+    fit = _matched(tmp_path, [("u", "a"), ("v", "b")], [("u", "a"), ("w", "c")], ["a", "b", "c"])
 
-    assert path == {
+    assert fit == {
         "users": {"listed": 2, "known": 1, "alike": 0},
         "items": {"listed": 2, "known": 1, "alike": 0},
         "unknown_items": 0,
@@ -100,9 +100,9 @@ def test_items_that_the_catalogue_lacks(tmp_path: Path) -> None:
 
 def test_items_missing_from_the_catalogue_are_a_warning_if_kept(tmp_path: Path) -> None:
     lists, truth = [("u", "a"), ("u", "z"), ("v", "z")], [("u", "a")]
-    path = _matched(tmp_path, lists, truth, ["a", "b"], unknown_items="keep")
+    fit = _matched(tmp_path, lists, truth, ["a", "b"], unknown_items="keep")
 
-    warnings = _warnings(pop={"fit": path}, als={"fit": path | {"unknown_items": 0}})
+    warnings = _warnings(pop={"fit": fit}, als={"fit": fit | {"unknown_items": 0}})
 
     assert warnings["not_in_catalogue"].models == ("pop",)
     assert "2 rows" in warnings["not_in_catalogue"].sentence.replace("\N{NO-BREAK SPACE}", " ")
@@ -121,11 +121,11 @@ def _warnings(**models: dict[str, Any]) -> dict[str, DataWarning]:
 
 @pytest.mark.bad_input(33, "warning with the number of ids")
 def test_ids_in_another_case_or_with_zeros_are_a_warning(tmp_path: Path) -> None:
-    path = _matched(tmp_path, [("u", "A1"), ("u", "007"), ("u", "b")], [("u", "a1"), ("u", "7")])
-    assert path["items"] == {"listed": 3, "known": 0, "alike": 2}
+    fit = _matched(tmp_path, [("u", "A1"), ("u", "007"), ("u", "b")], [("u", "a1"), ("u", "7")])
+    assert fit["items"] == {"listed": 3, "known": 0, "alike": 2}
 
     warnings = _warnings(
-        pop={"fit": _matched(tmp_path, [("u", "b")], [("u", "b")])}, als={"fit": path}
+        pop={"fit": _matched(tmp_path, [("u", "b")], [("u", "b")])}, als={"fit": fit}
     )
 
     assert warnings["spelled_otherwise"].models == ("als",)

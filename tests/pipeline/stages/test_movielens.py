@@ -61,15 +61,15 @@ def _means(project: Path, name: str) -> dict[str, float]:
 @pytest.mark.parametrize("name", FILES)
 def test_means_equal_pytrec_eval(movielens_project: Path, name: str) -> None:
     cuts = ",".join(map(str, KS))
-    actual = {"P": "P", "R": "recall", "AP": "map_cut", "Hit": "success"}
+    measures = {"P": "P", "R": "recall", "AP": "map_cut", "Hit": "success"}
     at_8 = pytrec_eval.RelevanceEvaluator(
-        _qrels(), {f"{word}.{cuts}" for word in actual.values()} | {"Rprec"}, relevance_level=8
+        _qrels(), {f"{word}.{cuts}" for word in measures.values()} | {"Rprec"}, relevance_level=8
     ).evaluate(_run_of(name))
     graded = pytrec_eval.RelevanceEvaluator(_qrels(), {f"ndcg_cut.{cuts}"}).evaluate(_run_of(name))
     n = len(_qrels())  # users without a list count as 0
     expected = {
-        f"{outcome}@{k}": sum(user[f"{word}_{k}"] for user in at_8.values()) / n
-        for outcome, word in actual.items()
+        f"{metric}@{k}": sum(user[f"{word}_{k}"] for user in at_8.values()) / n
+        for metric, word in measures.items()
         for k in KS
     }
     expected |= {f"nDCG@{k}": sum(u[f"ndcg_cut_{k}"] for u in graded.values()) / n for k in KS}

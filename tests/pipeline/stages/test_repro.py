@@ -57,11 +57,11 @@ def project(quick: Path, tmp_path: Path) -> Path:
 def test_the_last_that_the_stages_say_is_the_leaderboard(demo: Path) -> None:
     output = demo.with_name("said.txt").read_text(encoding="utf-8")
     last = output.partition("to look: ")[2].splitlines()[1:]
-    recommended = [
+    leaderboard = [
         line for line in run(demo, "concord", "leaderboard", COLUMNS="80").splitlines() if line
     ]
 
-    assert last[:12] == recommended[:12]
+    assert last[:12] == leaderboard[:12]
     assert last[12:14] == [
         "1 serious warning: `concord leaderboard`, or the report",
         "Updating lock file 'dvc.lock'",

@@ -15,7 +15,7 @@ from concord.metrics_core.comparison.segments import segments
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.comparison_parts import Segment, Segmentation
 from concord.pipeline.params.model import BackgroundFile, Params
-from tests.pipeline.stages.compare_project import evidence_of, params_of, write_evaluation
+from tests.pipeline.stages.compare_project import comparison_input, params_of, write_evaluation
 
 USERS = [f"u{n:03}" for n in range(90)]
 
@@ -33,7 +33,7 @@ def _params(root: Path, segments: dict[str, Any], **settings: Any) -> Params:
 def _segments(params: Params, values: dict[str, list[float]]) -> list[Segmentation]:
     for model, column in values.items():
         write_evaluation(params, model, {"nDCG@2": column, "R@2": column}, users=USERS)
-    evidence = evidence_of(params)
+    evidence = comparison_input(params)
     return list(segments(evidence, differences(evidence)))
 
 
@@ -182,7 +182,7 @@ def test_items_by_popularity_on_both_sides(tmp_path: Path, key: str) -> None:
     _lists(params, "pop", ["hit", "mid"])
     _lists(params, "als", ["new", "rare"])
 
-    (entry,) = segments(evidence_of(params), [])
+    (entry,) = segments(comparison_input(params), [])
 
     results = {(c.segment, c.model): c.mean for c in entry.cells}
     shares = {"truth_item": 1.0, "recommended_item": 0.5}[key]
@@ -203,7 +203,7 @@ def test_places_close_up_where_later_copies_are_null(tmp_path: Path) -> None:
         frame = pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
         frame.write_parquet(Path(params.results.lists) / f"{model}.parquet")
 
-    (entry,) = segments(evidence_of(params), [])
+    (entry,) = segments(comparison_input(params), [])
 
     # the top 2 are `hit` and `new`
     assert {(c.segment, c.mean) for c in entry.cells} == {("head", 0.5), ("cold", 0.5)}
@@ -229,7 +229,7 @@ def test_recall_of_a_group_is_that_of_the_library_on_its_items(tmp_path: Path) -
     for model in ("pop", "als"):
         frame.write_parquet(Path(params.results.lists) / f"{model}.parquet")
 
-    (entry,) = segments(evidence_of(params), [])
+    (entry,) = segments(comparison_input(params), [])
 
     # 78 interactions: the head ends where those before an item reach 31.2, the middle at 54.6
     before = {item: sum(range(12 - n + 1, 13)) for n, item in enumerate(items)}

@@ -40,7 +40,7 @@ COLUMNS = {
 
 
 def validity(folder: Path, ks: list[int], **rows: Rows) -> dict[str, Any]:
-    """Return what is told of lists, truth and train; rows hold the first columns of their table, or all."""
+    """Return the validity counts of lists, truth and train; rows hold the first columns of their table, or all."""
     tables = {n: _write(folder, n, items, COLUMNS[n][: len(items[0])]) for n, items in rows.items()}
     conventions = preset("standard", relevance_threshold=1)
     task = Task([parse(f"P@{k}") for k in ks], conventions)
@@ -61,10 +61,10 @@ def validity(folder: Path, ks: list[int], **rows: Rows) -> dict[str, Any]:
         return scoring.validity(counted, signs, ks)
 
 
-def _ranked(**items: str) -> list[tuple[str, str, int]]:
+def _ranked(**lists: str) -> list[tuple[str, str, int]]:
     """Return rows of lists whose items are letters."""
     return [
-        (user, item, rank) for user, items in items.items() for rank, item in enumerate(items, 1)
+        (user, item, rank) for user, items in lists.items() for rank, item in enumerate(items, 1)
     ]
 
 
@@ -73,12 +73,12 @@ def test_places_with_items_of_the_train_are_counted_up_to_each_cutoff(tmp_path: 
     truth = [("a", "q", 1.0), ("b", "q", 1.0)]
     train = [("a", "x"), ("a", "z"), ("b", "y")]
 
-    path = validity(tmp_path, [1, 2, 3], lists=lists, truth=truth, train=train)["by_cutoff"]
+    by_cutoff = validity(tmp_path, [1, 2, 3], lists=lists, truth=truth, train=train)["by_cutoff"]
 
     # a: x (rank 1) and z (rank 3); b: y (rank 2); the stranger is unknown to the truth
-    assert [path[k]["shown"] for k in "123"] == [2, 4, 6]
-    assert [path[k]["in_train"] for k in "123"] == [1, 2, 3]
-    assert [path[k]["future"] for k in "123"] == [None] * 3
+    assert [by_cutoff[k]["shown"] for k in "123"] == [2, 4, 6]
+    assert [by_cutoff[k]["in_train"] for k in "123"] == [1, 2, 3]
+    assert [by_cutoff[k]["future"] for k in "123"] == [None] * 3
 
 
 def test_items_that_begin_after_the_truth_of_a_user_are_of_the_future(tmp_path: Path) -> None:
@@ -86,34 +86,34 @@ def test_items_that_begin_after_the_truth_of_a_user_are_of_the_future(tmp_path: 
     truth = [("a", "q", 1.0, 10.0), ("a", "r", 1.0, 20.0), ("b", "q", 1.0, 40.0)]
     train = [("c", "o", 5.0), ("c", "n", 30.0)]
 
-    path = validity(tmp_path, [1, 2], lists=lists, truth=truth, train=train)["by_cutoff"]
+    by_cutoff = validity(tmp_path, [1, 2], lists=lists, truth=truth, train=train)["by_cutoff"]
 
     # `n`, for a, whose truth ends at 20
-    assert [path[k]["future"] for k in "12"] == [0, 1]
+    assert [by_cutoff[k]["future"] for k in "12"] == [0, 1]
 
 
 def test_scores_that_tie_across_the_cutoff_are_counted(tmp_path: Path) -> None:
     lists = [(*row, score) for row, score in zip(_ranked(a="xyz", b="xyz"), [3.0, 2.0, 2.0] * 2, strict=True)]  # fmt: skip
 
-    path = validity(tmp_path, [1, 2, 3], lists=lists, truth=[("a", "x", 1.0)])["by_cutoff"]
+    by_cutoff = validity(tmp_path, [1, 2, 3], lists=lists, truth=[("a", "x", 1.0)])["by_cutoff"]
 
-    assert [path[k]["tied"] for k in "123"] == [0, 1, 0]
+    assert [by_cutoff[k]["tied"] for k in "123"] == [0, 1, 0]
 
 
 def test_ids_of_different_types_meet_as_text(tmp_path: Path) -> None:
-    path = validity(tmp_path, [1], lists=[("1", "10", 1)], truth=[(1, 11, 1.0)], train=[(1, 10)])
+    counts = validity(tmp_path, [1], lists=[("1", "10", 1)], truth=[(1, 11, 1.0)], train=[(1, 10)])
 
-    assert path["by_cutoff"]["1"]["in_train"] == 1
+    assert counts["by_cutoff"]["1"]["in_train"] == 1
 
 
 def test_users_have_a_fingerprint_that_no_order_changes(tmp_path: Path) -> None:
     truth = [("a", "x", 1.0), ("b", "x", 1.0)]
-    path = [
+    fingerprints = [
         validity(tmp_path, [1], lists=_ranked(**lists), truth=truth)["users"]
         for lists in ({"a": "x", "b": "y"}, {"b": "x", "a": "x"}, {"a": "x"})
     ]
 
-    assert path[0] == path[1] != path[2]
+    assert fingerprints[0] == fingerprints[1] != fingerprints[2]
 
 
 def _full(**counts: int) -> dict[str, int]:

@@ -99,8 +99,8 @@ def test_means_intervals_and_differences_are_those_of_the_comparison() -> None:
     _, _, line = _printed(comparison)
 
     expected = (score.mean, score.ci_low, score.ci_high, pair.difference, pair.ci_low, pair.ci_high)
-    recommended = [float(text.replace("−", "-")) for text in _numbers([line])]
-    assert recommended == pytest.approx(expected, abs=0.0006)
+    numbers = [float(text.replace("−", "-")) for text in _numbers([line])]
+    assert numbers == pytest.approx(expected, abs=0.0006)
 
 
 @pytest.mark.parametrize(

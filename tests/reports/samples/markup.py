@@ -48,6 +48,6 @@ class Markup(HTMLParser):
 
     def lines(self) -> str:
         """Return what a reader sees: a line a block or row of a table, and what the marks of charts tell."""
-        recommended = re.sub(r"[^\S\n\xa0]+", " ", "".join(self._shown))
-        lines = (line.strip(" |") for line in recommended.split("\n"))
+        text = re.sub(r"[^\S\n\xa0]+", " ", "".join(self._shown))
+        lines = (line.strip(" |") for line in text.split("\n"))
         return "\n".join(line for line in lines if line) + "\n"
