@@ -1,36 +1,43 @@
-"""Errors: what is wrong with a table, an argument or a key of params.yaml, where, and how to fix it."""
+"""Errors: what is wrong with a table, an argument or a key of params.yaml, where, and the fix."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-AT_MOST = 20  # problems named in one message
+MAX_PROBLEMS = 20  # problems that one message names
 
 
 @dataclass(frozen=True)
-class Affected:
-    """Of which rows a problem tells, so that those of the parts of a table add up to that of the whole.
+class AffectedRows:
+    """Rows that have a problem; those of the parts of a table can be merged.
 
-    rule        : the check that found it; checks are told in this order
-    first       : what the first of its rows is first by
-    rows, users : how many there are; None: the problem does not say it
-    said        : what is wrong, without these counts
+    Attributes
+    ----------
+    rule : tuple of int
+        The check that failed; problems are reported in the order of their rules.
+    first : tuple
+        Sort key of the first affected row.
+    rows, users : int, optional
+        Number of affected rows and users; None if the problem does not name it.
+    message : str
+        What is wrong, without these counts.
     """
 
     rule: tuple[int, ...]
     first: tuple[Any, ...]
     rows: int | None
     users: int | None
-    said: str
+    message: str
 
     @property
-    def what(self) -> str:
-        """What is wrong, and of how many rows or users."""
+    def message_with_counts(self) -> str:
         counts = ((self.rows, "row"), (self.users, "user"))
-        told = " of ".join(in_words(number, noun) for number, noun in counts if number is not None)
-        return f"{self.said}; {told} affected" if told else self.said
+        text = " of ".join(
+            format_count(number, noun) for number, noun in counts if number is not None
+        )
+        return f"{self.message}; {text} affected" if text else self.message
 
 
 Location = str | tuple[Any, ...]
@@ -43,19 +50,20 @@ class Problem:
     Attributes
     ----------
     location : str or tuple
-        A file, a table or an argument; a tuple holds the keys that lead to a setting, such as ("gate", "success").
-    what : str
+        A file, a table or an argument; a tuple holds the keys that lead to a setting, such as
+        ("gate", "success").
+    message : str
         What is wrong with the value.
     fix : str
         What to change.
-    affected : Affected, optional
-        Its rows, if the parts of a table may each have some.
+    affected : AffectedRows, optional
+        The rows with this problem, if the parts of a table may each have some.
     """
 
     location: Location
-    what: str
+    message: str
     fix: str
-    affected: Affected | None = field(default=None, compare=False, repr=False)
+    affected: AffectedRows | None = field(default=None, compare=False, repr=False)
 
     @property
     def where(self) -> str:
@@ -64,109 +72,123 @@ class Problem:
         return keys if isinstance(keys, str) else ".".join(map(str, keys))
 
     def __str__(self) -> str:
-        return f"{_plain(self.where)}: {_plain(self.what)}\n  fix: {_plain(self.fix)}"
+        return (
+            f"{_printable(self.where)}: {_printable(self.message)}\n  fix: {_printable(self.fix)}"
+        )
 
 
-def _plain(text: str) -> str:
-    """Names come from files: what is no printable character is shown by its code, so that no terminal obeys it."""
+def _printable(text: str) -> str:
+    """Return the text with control characters escaped: names from files may hold terminal codes."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 class InputError(ValueError):
-    """Input or params.yaml that Concord refuses; carries every problem that was found."""
+    """Invalid input or params.yaml; carries every problem that was found."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
-        shown = [str(problem) for problem in self.problems[:AT_MOST]]
-        if len(self.problems) > AT_MOST:
-            shown.append(f"… and {len(self.problems) - AT_MOST} more problems")
+        shown = [str(problem) for problem in self.problems[:MAX_PROBLEMS]]
+        if len(self.problems) > MAX_PROBLEMS:
+            shown.append(f"… and {len(self.problems) - MAX_PROBLEMS} more problems")
         super().__init__("\n".join(shown))
 
 
-def affecting(location: Location, fix: str, affected: Affected) -> Problem:
-    """Return a problem that says how many rows or users it has."""
-    return Problem(location, affected.what, fix, affected)
+def problem_with_counts(location: Location, fix: str, affected: AffectedRows) -> Problem:
+    """Return a problem whose message says how many rows or users are affected."""
+    return Problem(location, affected.message_with_counts, fix, affected)
 
 
-def in_words(number: int, noun: str) -> str:
-    """`1 row`, `1,204 rows`."""
+def format_count(number: int, noun: str) -> str:
+    """Return text such as `1 row` or `1,204 rows`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def refuse(location: Location, what: str, fix: str) -> InputError:
+def refuse(location: Location, message: str, fix: str) -> InputError:
     """Return an InputError with a single problem."""
-    return InputError([Problem(location, what, fix)])
+    return InputError([Problem(location, message, fix)])
 
 
 def raise_problems(problems: Iterable[Problem]) -> None:
     """Raise an InputError if there are problems."""
-    if found := list(problems):
-        raise InputError(found)
+    if listed := list(problems):
+        raise InputError(listed)
 
 
 @dataclass(frozen=True)
 class Refusal:
     """Why the users of a partition are not scored.
 
-    said    : in words; may show {users}, {first!r}, {highest:g} and {grades}
-    at      : which of the computations refused: the earlier one is told
-    users   : how many users are refused; `first`: the first of them
-    highest : the highest grade that is refused; `grades`: all that are refused
+    Attributes
+    ----------
+    template : str
+        The message; may contain {users}, {first!r}, {highest:g} and {grades}.
+    order : tuple of int
+        Position of the computation that failed; the earliest failure is reported.
+    users : int
+        Number of affected users.
+    first : Any
+        The first affected user.
+    highest : float
+        The highest grade that is not allowed.
+    grades : tuple of float
+        All grades that are not allowed.
     """
 
-    said: str
-    at: tuple[int, ...] = ()
+    template: str
+    order: tuple[int, ...] = ()
     users: int = 0
     first: Any = None
     highest: float = 0.0
     grades: tuple[float, ...] = ()
 
     def __str__(self) -> str:
-        shown = {"users": self.users, "first": self.first, "highest": self.highest}
-        return self.said.format(**shown, grades=list(self.grades))
-
-    def as_dict(self) -> dict[str, Any]:
-        """What `Refusal(**…)` takes."""
-        return asdict(self)
+        return self.template.format(
+            users=self.users, first=self.first, highest=self.highest, grades=list(self.grades)
+        )
 
 
 class ScoringError(ValueError):
-    """Lists and truth that the conventions refuse."""
+    """Recommendations or ground truth that the conventions do not allow."""
 
     def __init__(self, refusal: Refusal) -> None:
         self.refusal = refusal
         super().__init__(str(refusal))
 
-    def inside(self, *outer: int) -> "ScoringError":
-        """The same, of a computation that is part of others."""
-        return ScoringError(replace(self.refusal, at=(*outer, *self.refusal.at)))
+    def nested_in(self, *outer: int) -> "ScoringError":
+        """Return this error with the positions of the enclosing computations."""
+        return ScoringError(replace(self.refusal, order=(*outer, *self.refusal.order)))
 
 
-def literal(text: str) -> str:
-    """A text as `Refusal.said` has it, where it shows nothing."""
+def escape_template(text: str) -> str:
+    """Return a text as `Refusal.template` that has no fields."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def first_of(refusals: Iterable[Refusal]) -> Refusal:
-    """The refusal that all users at once would meet, from those of partitions."""
-    found = list(refusals)
-    at = min(tuple(each.at) for each in found)
-    told = sorted((each for each in found if tuple(each.at) == at), key=lambda each: each.said)
-    firsts = [each.first for each in told if each.first is not None]
+def merge_refusals(refusals: Iterable[Refusal]) -> Refusal:
+    """Return the refusal that all users together would meet, from those of partitions."""
+    candidates = list(refusals)
+    order = min(refusal.order for refusal in candidates)
+    merged = sorted((r for r in candidates if r.order == order), key=lambda r: r.template)
+    firsts = [refusal.first for refusal in merged if refusal.first is not None]
     return replace(
-        told[0],
-        users=sum(each.users for each in told),
+        merged[0],
+        users=sum(refusal.users for refusal in merged),
         first=min(firsts, default=None),
-        highest=max(each.highest for each in told),
-        grades=tuple(sorted({grade for each in told for grade in each.grades})),
+        highest=max(refusal.highest for refusal in merged),
+        grades=tuple(sorted({grade for refusal in merged for grade in refusal.grades})),
     )
 
 
 @dataclass(frozen=True)
 class ArgumentNames:
-    """Names of settings in messages, as arguments of a function; `name` is that of the table.
+    """Names of settings in messages, written as arguments of a function.
 
     `ParamsKeys` has the same members.
+
+    Attributes
+    ----------
+    name : str
+        The argument that holds the table.
     """
 
     name: str
@@ -183,27 +205,30 @@ class ArgumentNames:
     def all_columns(self) -> str:
         return f"`columns={{'{self.name}': …}}`"
 
-    def columns(self, ours: str, theirs: str = "…") -> str:
-        name = "None" if theirs == "null" else f"'{theirs}'"
-        return f"`columns={{'{self.name}': {{'{ours}': {name}}}}}`"
+    def columns(self, column: str, source_name: str = "…") -> str:
+        value = "None" if source_name == "null" else f"'{source_name}'"
+        return f"`columns={{'{self.name}': {{'{column}': {value}}}}}`"
 
-    def format(self, form: str = "") -> str:
-        return f"the ending .{form}" if form else "the ending of its name"
+    def format(self, name: str = "") -> str:
+        return f"the ending .{name}" if name else "the ending of its name"
 
-    def requests(self, columns: Sequence[str]) -> str:
+    def sessions(self, columns: Sequence[str]) -> str:
         return f"`unit={['user', *columns]}` and `unit_mean='requests'` of the conventions"
 
     @property
     def order(self) -> str:
-        column = self.columns("score")
-        return f"add a column 'rank' (1 is best) or 'score' (the highest is best), or name yours: {column}"
+        return (
+            "add a column 'rank' (1 is best) or 'score' (the highest is best), "
+            f"or name yours: {self.columns('score')}"
+        )
 
     def other_order(self, *, has_score: bool) -> str:
-        return f"give each user one list{', or leave out the ranks, so that scores decide' if has_score else ''}"
+        scores = ", or leave out the ranks, so that scores decide" if has_score else ""
+        return f"give each user one list{scores}"
 
     def input(self, policy: str, value: str = "") -> str:
-        shown = f"'{value}'" if value else "…"
-        return f"`input={{'{policy}': {shown}}}`"
+        value_text = f"'{value}'" if value else "…"
+        return f"`input={{'{policy}': {value_text}}}`"
 
     def conventions(self, name: str, values: str) -> str:
         return f"set `{name}` of the conventions to {values}"
@@ -217,9 +242,14 @@ class ArgumentNames:
 
 @dataclass(frozen=True)
 class ParamsKeys:
-    """Names of settings in messages, as keys of params.yaml; `name` is that of the table, such as `models.als`.
+    """Names of settings in messages, written as keys of params.yaml.
 
-    shared : columns whose names the table takes from `data.columns`
+    Attributes
+    ----------
+    name : str
+        Key of the table, such as `models.als`.
+    shared : frozenset of str
+        Columns whose names the table takes from `data.columns`.
     """
 
     name: str
@@ -228,7 +258,7 @@ class ParamsKeys:
     segments: ClassVar = "`segments:`"
     unit: ClassVar = "`data.unit`"
     train: ClassVar = "background"
-    order: ClassVar = "set `order: file` if the rows stand in rank order"
+    order: ClassVar = "set `order: file` if the rows are in rank order"
 
     @property
     def path(self) -> str:
@@ -238,14 +268,14 @@ class ParamsKeys:
     def all_columns(self) -> str:
         return f"`{self.name}.columns`"
 
-    def columns(self, ours: str, theirs: str = "…") -> str:
-        key = "data" if ours in self.shared else self.name
-        return f"`{key}.columns: {{{ours}: {theirs}}}`"
+    def columns(self, column: str, source_name: str = "…") -> str:
+        key = "data" if column in self.shared else self.name
+        return f"`{key}.columns: {{{column}: {source_name}}}`"
 
-    def format(self, form: str = "") -> str:
-        return f"`{self.name}.format{form and f': {form}'}`"
+    def format(self, name: str = "") -> str:
+        return f"`{self.name}.format{name and f': {name}'}`"
 
-    def requests(self, columns: Sequence[str]) -> str:
+    def sessions(self, columns: Sequence[str]) -> str:
         unit = ", ".join(name if name.isidentifier() else json.dumps(name) for name in columns)
         return f"`data.unit: [user, {unit}]` and `conventions.unit_mean: requests`"
 
@@ -284,8 +314,8 @@ EXTRAS = {  # package that is imported -> extra that installs it
 }
 
 
-def missing_extra(error: ImportError) -> InputError | None:
-    """The refusal that names the extra; None where another package is missing."""
+def missing_extra_error(error: ImportError) -> InputError | None:
+    """Return the error that names the extra to install; None if another package is missing."""
     package = (error.name or "").partition(".")[0]
     if not isinstance(error, ModuleNotFoundError) or package not in EXTRAS:
         return None
@@ -294,16 +324,17 @@ def missing_extra(error: ImportError) -> InputError | None:
 
 
 @contextmanager
-def extra_named() -> Iterator[None]:
-    """Imports inside the block that lack an extra are refused with its name.
+def report_missing_extra() -> Iterator[None]:
+    """Raise failed imports of the block as an InputError that names the extra to install.
 
     Raises
     ------
-    InputError : a package of an extra is not installed
+    InputError
+        If a package of an extra is not installed.
     """
     try:
         yield
     except ModuleNotFoundError as error:
-        if refusal := missing_extra(error):
+        if refusal := missing_extra_error(error):
             raise refusal from None
         raise

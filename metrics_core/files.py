@@ -1,4 +1,4 @@
-"""Files and addresses: regular files, JSON files, objects in a store, and what identifies their content."""
+"""Regular files, JSON files, addresses of objects in a store, and content ids of tables."""
 
 import json
 import math
@@ -19,19 +19,24 @@ STORES = {  # scheme -> store
     "abfss": "az",
     "azure": "az",  # as DVC calls it
 }
-_OF_HADOOP = ("s3a", "s3n")  # what Hadoop calls S3
+_HADOOP_SCHEMES = ("s3a", "s3n")  # Hadoop's names of S3
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/", re.IGNORECASE)  # a Path keeps one slash of s3://
 _ACCOUNT = re.compile(r"([a-z0-9-]+)@([a-z0-9]+)\.dfs\.core\.windows\.net", re.IGNORECASE)
-_ELSEWHERE = "take them out: credentials and endpoints come from the environment"
+_REMOVE = "remove them: credentials and endpoints come from the environment"
 
 
 @dataclass(frozen=True)
 class Address:
     """Parts of an address of an object store.
 
-    bucket  : or container
-    key     : of the object, or of the folder, as it is: nothing in it is decoded
-    account : of Azure, where the address names it
+    Attributes
+    ----------
+    bucket : str
+        Bucket or container.
+    key : str
+        Key of the object or folder, not decoded.
+    account : str, optional
+        Azure account, if the address names it.
     """
 
     scheme: str
@@ -49,14 +54,14 @@ class Address:
 
 
 def is_address(text: str) -> bool:
-    """True if a text begins as an address of any kind."""
+    """True if a text starts with the scheme of an address."""
     return _ADDRESS.match(text) is not None
 
 
 def is_remote(text: str) -> bool:
-    """True for an address of an object store, also with Hadoop's schemes, which `parse_address` rejects."""
-    found = _ADDRESS.match(text)
-    return found is not None and found[1].lower() in (*STORES, *_OF_HADOOP)
+    """True for an address of a store, also with Hadoop's schemes, which `parse_address` rejects."""
+    match = _ADDRESS.match(text)
+    return match is not None and match[1].lower() in (*STORES, *_HADOOP_SCHEMES)
 
 
 def parse_address(text: str) -> Address:
@@ -64,33 +69,36 @@ def parse_address(text: str) -> Address:
 
     Raises
     ------
-    InputError : it holds a user, a password, a query or a fragment, which are not repeated, names no object, or has
-        a scheme of Hadoop's
+    InputError
+        If the address names no object, has a scheme of Hadoop's, or contains a user, a password, a
+        query or a fragment (which the message does not repeat).
     """
     scheme, rest = text.split(":", 1)
     scheme = scheme.lower()
     host, _, key = rest.lstrip("/").partition("/")
-    where = redact_address(text)
+    redacted = redact_address(text)
     account = None
-    if STORES.get(scheme) == "az" and (found := _ACCOUNT.fullmatch(host)):
-        host, account = found.groups()
+    if STORES.get(scheme) == "az" and (match := _ACCOUNT.fullmatch(host)):
+        host, account = match.groups()
     if "@" in host or ":" in host:
-        raise refuse(where, "holds a user, a password or a port", _ELSEWHERE)
+        raise refuse(redacted, "contains a user, a password or a port", _REMOVE)
     if "?" in rest or "#" in rest:
-        raise refuse(where, "holds a query (?…) or a fragment (#…)", _ELSEWHERE)
-    if scheme in _OF_HADOOP:
-        what = f"begins with {scheme}://, as Hadoop calls S3"
-        raise refuse(where, what, f"write s3://{host}/{key}")
+        raise refuse(redacted, "contains a query (?…) or a fragment (#…)", _REMOVE)
+    if scheme in _HADOOP_SCHEMES:
+        message = f"starts with {scheme}://, which is Hadoop's name of S3"
+        raise refuse(redacted, message, f"write s3://{host}/{key}")
     parts = key.strip("/").split("/")
     if not host or parts == [""]:
-        raise refuse(where, "names no object", f"write {scheme}://bucket/folder/file.parquet")
+        raise refuse(redacted, "names no object", f"write {scheme}://bucket/folder/file.parquet")
     if {"", ".", ".."} & set(parts):
-        raise refuse(f"{scheme}://{host}/{key}", "holds `//`, `.` or `..`", "write the whole key")
+        raise refuse(
+            f"{scheme}://{host}/{key}", "contains `//`, `.` or `..`", "write the whole key"
+        )
     return Address(scheme, host, "/".join(parts), account)
 
 
 def redact_address(text: str) -> str:
-    """Return an address without parts that may be secret: before an `@`, in a query or after a `:`."""
+    """Return an address without secrets, which may be before an `@`, in a query or after a `:`."""
     scheme, rest = text.split(":", 1)
     if not set("@?#:") & set(rest):
         return text
@@ -98,32 +106,32 @@ def redact_address(text: str) -> str:
     return f"{scheme.lower()}://{host}/…"
 
 
-_WHAT = "is a pipe, a socket or a device, which cannot be read twice"
-
-
 def open_file(path: Path, fix: str, *, encoding: str | None = None) -> IO[Any]:
     """Open a file to read its bytes, or its text with line ends as they are.
 
     Raises
     ------
-    InputError : it is a pipe, a socket or a device; `fix` says what to do
+    InputError
+        If it is a pipe, a socket or a device; `fix` says what to do.
     """
     refuse_special(path, fix)
     return path.open("rb") if encoding is None else path.open(encoding=encoding, newline="")
 
 
 def refuse_special(path: Path, fix: str) -> None:
-    """Refuse a pipe, a socket or a device: opening it may wait and reading it may go on for ever."""
+    """Raise for a pipe, a socket or a device, whose reading may never end."""
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise refuse(str(path), _WHAT, fix)
+        message = "is a pipe, a socket or a device, which cannot be read twice"
+        raise refuse(str(path), message, fix)
 
 
 def load_json(path: Path, fix: str) -> dict[str, Any]:
-    """Return the object that a file holds.
+    """Return the JSON object in a file.
 
     Raises
     ------
-    InputError : there is no such file, or it is damaged; `fix` says what makes it again
+    InputError
+        If the file does not exist or is damaged; `fix` says how to create it again.
     """
     try:
         with open_file(path, fix) as file:
@@ -131,44 +139,42 @@ def load_json(path: Path, fix: str) -> dict[str, Any]:
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise refuse(str(path), "there is no such file", fix) from None
     try:
-        content = json.loads(text.decode("utf-8"), parse_float=_finite, parse_constant=_refuse)
+        content = json.loads(
+            text.decode("utf-8"), parse_float=_finite, parse_constant=_raise_not_finite
+        )
     except (ValueError, RecursionError) as error:
-        raise refuse(str(path), f"is damaged, no valid JSON: {error}", fix) from None
+        raise refuse(str(path), f"is damaged: it is not valid JSON ({error})", fix) from None
     if not isinstance(content, dict):
-        raise refuse(str(path), "is damaged: it holds no JSON object", fix)
+        raise refuse(str(path), "is damaged: it is not a JSON object", fix)
     return content
 
 
 def _finite(text: str) -> float:
     number = float(text)
-    return number if math.isfinite(number) else _refuse(text)
+    return number if math.isfinite(number) else _raise_not_finite(text)
 
 
-def _refuse(number: str) -> NoReturn:
-    """Raise for a number that JSON does not have, or that a float cannot hold."""
+def _raise_not_finite(number: str) -> NoReturn:
     msg = f"{number} is not a finite number"
     raise ValueError(msg)
 
 
 TABLES = ("train", "items", "users", "metrics")  # files beside recommendations and ground truth
-NO_FOLD = ""  # in the place of a fold: one truth for all lists
+NO_FOLD = ""  # fold name if there is one ground truth for all recommendations
 
 
-def content_ids(found: Mapping[str, Any]) -> dict[str, Any]:
+def content_ids(quality: Mapping[str, Any]) -> dict[str, Any]:
     """Return path and hashes of a table from its quality file."""
-    return {
-        key: found[key]
-        for key in ("path", "sha256", "md5", "etag")
-        if key in found or key != "etag"
-    }
+    etag = {"etag": quality["etag"]} if "etag" in quality else {}
+    return {key: quality[key] for key in ("path", "sha256", "md5")} | etag
 
 
-def content_id(known: Mapping[str, Any]) -> str | None:
+def content_id(hashes: Mapping[str, Any]) -> str | None:
     """Return the content id: SHA-256, else etag; None for a table in memory."""
-    return known.get("sha256") or known.get("etag")
+    return hashes.get("sha256") or hashes.get("etag")
 
 
-def content_id_text(known: Mapping[str, Any], characters: int) -> str:
+def content_id_text(hashes: Mapping[str, Any], n_characters: int) -> str:
     """Return text such as `sha256 0123456789ab…`."""
-    name = "sha256" if known.get("sha256") else "etag"
-    return f"{name} {(content_id(known) or '')[:characters]}…"
+    name = "sha256" if hashes.get("sha256") else "etag"
+    return f"{name} {(content_id(hashes) or '')[:n_characters]}…"

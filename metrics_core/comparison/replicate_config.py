@@ -5,7 +5,7 @@ from numbers import Number
 from typing import Any, TypeVar
 
 from concord.metrics_core.conventions.convention import format_value
-from concord.metrics_core.errors import Problem, in_words, raise_problems, refuse
+from concord.metrics_core.errors import Problem, format_count, raise_problems, refuse
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.results.words import listed
 
@@ -64,7 +64,7 @@ def replicate_problems(
             yield Problem(location, problem, "name lists of `models`")
         if len(names) < MIN_REPLICATES:
             problem = (
-                f"has {in_words(len(names), 'replicate')}: {listed(names) if names else 'none'}"
+                f"has {format_count(len(names), 'replicate')}: {listed(names) if names else 'none'}"
             )
             fix = "name two at least, or leave the model out of `replicates`"
             yield Problem(location, problem, fix)

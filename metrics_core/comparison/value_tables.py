@@ -11,7 +11,7 @@ import polars as pl
 
 from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.data.frames import ids_table, table_from_frame
-from concord.metrics_core.errors import InputError, Problem, in_words, raise_problems, refuse
+from concord.metrics_core.errors import InputError, Problem, format_count, raise_problems, refuse
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT
 from concord.metrics_core.metrics.label import MAX_LENGTH
 from concord.metrics_core.metrics.metric import Bounds
@@ -104,7 +104,7 @@ def _outside(tables: ValueTables, metric: str, bounds: Bounds) -> Iterator[Probl
         if found.height:
             user, value = found[USER][0], found[metric][0]
             what = f"{metric} of user {user!r} is {value:g}, and its bounds are {low:g} to {high:g}"
-            more = f"; {in_words(found.height, 'value')} affected"
+            more = f"; {format_count(found.height, 'value')} affected"
             yield Problem(f"values[{model!r}]", what + more, "correct the values or the bounds")
 
 
@@ -146,10 +146,10 @@ def _id_problems(model: str, frame: pl.DataFrame) -> Iterator[Problem]:
     elif not (users.dtype.is_integer() or users.dtype in {pl.String, pl.Categorical, pl.Enum}):
         yield Problem(f"{where}: column 'user'", f"is of type {users.dtype}", _IDS)
     elif nulls := users.null_count():
-        yield Problem(f"{where}: column 'user'", f"is empty in {in_words(nulls, 'row')}", _IDS)
+        yield Problem(f"{where}: column 'user'", f"is empty in {format_count(nulls, 'row')}", _IDS)
     elif twice := frame.height - users.n_unique():
         first = users.filter(users.is_duplicated())[0]
-        what = f"user {first!r} occurs more than once; {in_words(twice, 'row')} too many"
+        what = f"user {first!r} occurs more than once; {format_count(twice, 'row')} too many"
         yield Problem(where, what, "give each user one row")
 
 
@@ -186,7 +186,7 @@ def _value_problems(model: str, frame: pl.DataFrame) -> Iterator[Problem]:
             yield from _no_numbers(where, column.name).problems
         elif kind.is_float() and (infinite := column.is_infinite().fill_null(value=False)).any():
             user = frame[USER].filter(infinite)[0]
-            what = f"{column.name} of user {user!r} is infinite; {in_words(int(infinite.sum()), 'value')} affected"
+            what = f"{column.name} of user {user!r} is infinite; {format_count(int(infinite.sum()), 'value')} affected"
             yield Problem(where, what, "write NaN where a user has no value")
 
 

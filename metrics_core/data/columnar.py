@@ -33,10 +33,10 @@ from concord.metrics_core.data.numbers import as_arrow
 from concord.metrics_core.data.object_stores import has_store_failure
 from concord.metrics_core.data.table_files import Batches, Part, damaged_file_problem, open_parts
 from concord.metrics_core.errors import (
-    AT_MOST,
-    Affected,
+    MAX_PROBLEMS,
+    AffectedRows,
     Problem,
-    affecting,
+    problem_with_counts,
     raise_problems,
     refuse,
 )
@@ -327,12 +327,12 @@ def _wrong_lists(
     name = file.row_name or row_number
     fix = "write one list a user, and lists of scores, ranks and grades as long as it"
     return [
-        affecting(
+        problem_with_counts(
             f"{part.path}: {name(before + row)}",
             fix,
-            Affected((-1,), (name(before + row),), None, None, what),
+            AffectedRows((-1,), (name(before + row),), None, None, what),
         )
-        for row, what in islice(wrong_lists(shape, batch), AT_MOST)
+        for row, what in islice(wrong_lists(shape, batch), MAX_PROBLEMS)
     ]
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from concord.metrics_core.data.object_stores import delta_options
 from concord.metrics_core.data.paths import AnyPath, RemotePath
-from concord.metrics_core.errors import missing_extra, refuse
+from concord.metrics_core.errors import missing_extra_error, refuse
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -59,7 +59,7 @@ def _open_table(path: AnyPath) -> "DeltaTable":
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
     except ModuleNotFoundError as error:
-        if refusal := missing_extra(error):
+        if refusal := missing_extra_error(error):
             problem = "is a Delta Lake table: its log says which rows are current"
             fix = f"{refusal.problems[0].fix}; or {_AS_PARQUET}"
             raise refuse(str(path), problem, fix) from None

@@ -12,7 +12,7 @@ from concord.metrics_core.errors import (
     InputError,
     Problem,
     SettingNames,
-    in_words,
+    format_count,
     raise_problems,
     refuse,
 )
@@ -142,7 +142,7 @@ def match_ids(
         count, first = only_row(connection, query)
         if count:
             rest, here, there = first
-            what = f"{in_words(count, 'request')}, such as {rest!r}, belongs to user {here!r} here and to user {there!r} in the ground truth"  # fmt: skip
+            what = f"{format_count(count, 'request')}, such as {rest!r}, belongs to user {here!r} here and to user {there!r} in the ground truth"  # fmt: skip
             raise refuse(met.where("user"), what, "name the same user in both, or correct the ids of requests")  # fmt: skip
     return match_id_sets(DuckDBIds(connection), met)
 
@@ -206,7 +206,7 @@ def _column_problems(
             )
         else:
             form, fix = "in one Unicode form", "normalise all ids the same way (NFC)"
-        what = f"{in_words(number, 'id')} would match the ground truth {form}: {here!a} here, {there!a} there"
+        what = f"{format_count(number, 'id')} would match the ground truth {form}: {here!a} here, {there!a} there"
         yield Problem(met.where(column), what, fix)
     elif column == "user":
         here, there = ids.lowest(column)
@@ -218,7 +218,7 @@ def _column_problems(
 def _not_in_catalogue(met: IdMatchContext, found: tuple[Any, ...]) -> Problem:
     rows, users, items, (user, item) = found
     what = (
-        f"{in_words(items, 'item')} in {in_words(rows, 'row')} of {in_words(users, 'user')} not in "
+        f"{format_count(items, 'item')} in {format_count(rows, 'row')} of {format_count(users, 'user')} not in "
         f"{met.items}, such as {item!r} (user {user!r})"
     )
     setting = met.settings.input("unknown_items", "keep")

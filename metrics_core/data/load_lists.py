@@ -74,7 +74,7 @@ def unit_hint(connection: DuckDBPyConnection, source: Source) -> str:
     names = " and ".join(map(repr, unit))
     verb = "tells" if len(unit) == 1 else "tell"
     where = "the truth" if "rank" in source.file.may_have else "the lists"
-    setting = source.file.settings.requests(unit)
+    setting = source.file.settings.sessions(unit)
     return f"if {names} {verb} the requests of a user apart, in {where} as well, set {setting}"
 
 

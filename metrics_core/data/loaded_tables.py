@@ -37,7 +37,7 @@ from concord.metrics_core.data.sorted_reader import (
     read_sorted,
 )
 from concord.metrics_core.data.source import Progress, Source, no_progress, stream_source
-from concord.metrics_core.errors import InputError, in_words
+from concord.metrics_core.errors import InputError, format_count
 
 AT_A_TIME = 131_072  # rows
 Sink = Callable[[pa.Schema, Iterable[ListBatch]], None]
@@ -198,7 +198,7 @@ def load_train(
     times = ", min(time) AS time, max(time) AS last" if "time" in source.columns else ""
     query = f"SELECT user, item{times} FROM source GROUP BY user, item ORDER BY user, item"
     (again,) = only_row(connection, "SELECT count(*) - count(DISTINCT (user, item)) FROM source")
-    note = f"{in_words(again, 'row')} of a user and item that stand there before: each pair counts once"
+    note = f"{format_count(again, 'row')} of a user and item that stand there before: each pair counts once"
     notes = [*source.notes, *([note] if again else [])]
     return SideData(query, describe(connection, source) | {"repeated": again, "notes": notes})
 

@@ -51,7 +51,7 @@ def is_store_failure(where: str, error: Exception) -> bool:
 
 def has_store_failure(problems: Collection[Problem]) -> bool:
     """True if a problem is that of a store: reading on would wait for it again."""
-    return any(each.what.startswith(_UNREAD) for each in problems)
+    return any(each.message.startswith(_UNREAD) for each in problems)
 
 
 _UNREAD = "could not be read to its end"

@@ -8,7 +8,7 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.source import Source
-from concord.metrics_core.errors import Problem, in_words, raise_problems, refuse
+from concord.metrics_core.errors import Problem, format_count, raise_problems, refuse
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def no_policy_changes(source: Source, policies: Policies) -> PolicyChanges:
 def policy_notes(changed: PolicyChanges) -> list[str]:
     """Return notes such as `3 rows of 2 users: a negative grade; `input.negative_grade: zero` was applied`."""
     return [
-        f"{in_words(found['rows'], 'row')} of {in_words(found['users'], 'user')}: {_WORDS[name]}; "
+        f"{format_count(found['rows'], 'row')} of {format_count(found['users'], 'user')}: {_WORDS[name]}; "
         f"`input.{name}: {found['policy']}` was applied"
         for name, found in changed.items()
         if found["rows"]

@@ -13,7 +13,7 @@ from concord.metrics_core.data.list_batches import ListStatistics
 from concord.metrics_core.data.policies import PolicyChanges, policy_notes
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.source import Source
-from concord.metrics_core.errors import in_words
+from concord.metrics_core.errors import format_count
 
 SHOWN = 20  # distinct grades that are counted one by one
 
@@ -74,8 +74,8 @@ def describe_folds(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 def size_text(quality: dict[str, Any]) -> str:
     """Return `120,000 rows, 1,192 users`, or requests."""
-    counted = [in_words(quality["rows"], "row")]
-    counted += [in_words(quality["users"], unit_name(quality))] if "users" in quality else []
+    counted = [format_count(quality["rows"], "row")]
+    counted += [format_count(quality["users"], unit_name(quality))] if "users" in quality else []
     return ", ".join(counted)
 
 
@@ -117,7 +117,7 @@ def describe_truth(
     if "grade" not in source.columns:
         notes = [f"there is no column {source.file.theirs('grade')!r}: every row has grade 1"]
     if len(grades) > SHOWN:
-        notes = [in_words(len(grades), "different grade")]
+        notes = [format_count(len(grades), "different grade")]
     counted = {repr(grade).removesuffix(".0"): count for grade, count in grades}
     return {
         **describe_ids(source, statistics.n_users, statistics.n_items),
@@ -163,13 +163,13 @@ def _notes(content: dict[str, Any]) -> Iterator[str]:
         policy = repeated["policy"]
         yield f"{_of_users(repeated)} repeat an item of the same list; `duplicates: {policy}` was applied"
     if disagreeing:
-        users = in_words(disagreeing, "user")
+        users = format_count(disagreeing, "user")
         yield f"ranks and scores disagree in the lists of {users}; the ranks decided"
     if content["infinite_scores"]:
-        yield f"{in_words(content['infinite_scores'], 'infinite score')}"
+        yield f"{format_count(content['infinite_scores'], 'infinite score')}"
     if not content["rows"]:
         yield "the file holds no list; `input.empty_lists: keep` let it pass"
 
 
 def _of_users(count: dict[str, Any]) -> str:
-    return f"{in_words(count['rows'], 'row')} of {in_words(count['users'], 'user')}"
+    return f"{format_count(count['rows'], 'row')} of {format_count(count['users'], 'user')}"

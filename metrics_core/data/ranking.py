@@ -20,9 +20,15 @@ from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.source import Source
 from concord.metrics_core.data.value_checks import ids_text
-from concord.metrics_core.errors import Affected, InputError, Problem, affecting, refuse
+from concord.metrics_core.errors import (
+    AffectedRows,
+    InputError,
+    Problem,
+    problem_with_counts,
+    refuse,
+)
 
-RANK_REPEATS, ITEM_REPEATS = (1, 1), (3,)  # the rules of `Affected`
+RANK_REPEATS, ITEM_REPEATS = (1, 1), (3,)  # the rules of `AffectedRows`
 LARGEST_FLOAT32 = 3.4028234663852886e38
 ROWS = 1 << 20  # a batch
 _TIE_BREAK = {
@@ -116,7 +122,7 @@ class ListTable:
 
     def problem(
         self,
-        affected: Affected,
+        affected: AffectedRows,
         fix: str,
         condition: str,
         values: Mapping[str, Any],
@@ -128,7 +134,7 @@ class ListTable:
         rows = " and ".join(self.source.raw.row_name(position) for (position,) in found)
         ids = ids_text(values["user"], values.get("item"))
         place = f", column {column!r}" if column else ""
-        return affecting(f"{self.source.file.name}: {rows}{place}{ids}", fix, affected)
+        return problem_with_counts(f"{self.source.file.name}: {rows}{place}{ids}", fix, affected)
 
 
 def choose_order(source: Source, order: str | None, ties: str) -> str:
@@ -288,7 +294,7 @@ def _rank_problems(lists: ListTable) -> Iterator[Problem]:
         users, (user, rank, above) = only_row(lists.connection, query)
         words |= {"rank": rank + base - 1, "above": (above or 0) + base - 1}  # as in the file
         message = problem.format(**words)
-        affected = Affected((1, number), (user, rank), rows=None, users=users, said=message)
+        affected = AffectedRows((1, number), (user, rank), rows=None, users=users, message=message)
         where = "user = $user AND rank = $value"
         values = {"user": user, "value": words["rank"]}
         yield lists.problem(affected, fix.format(**words), where, values, "rank")
@@ -303,7 +309,7 @@ def _tie_problems(lists: ListTable, ties: Count) -> Iterator[Problem]:
     message = f"score {key!r} occurs more than once in the list"
     policy = lists.source.file.settings.conventions("ties", "another policy")
     fix = f"make the scores of a list differ, or {policy}"
-    affected = Affected((2,), (user,), ties.rows, ties.users, message)
+    affected = AffectedRows((2,), (user,), ties.rows, ties.users, message)
     where = f"user = $user AND {lists.key} = $value"
     yield lists.problem(affected, fix, where, {"user": user, "value": key}, "score")
 
@@ -319,7 +325,7 @@ def _duplicate_problems(lists: ListTable, duplicates: Count) -> Iterator[Problem
     message = "the item occurs more than once in the list"
     policy = lists.source.file.settings.conventions("duplicates", "keep, first or drop")
     fix = f"list each item once where the table is made, or {policy}"
-    affected = Affected(ITEM_REPEATS, (user, item), duplicates.rows, duplicates.users, message)
+    affected = AffectedRows(ITEM_REPEATS, (user, item), duplicates.rows, duplicates.users, message)
     values = {"user": user, "item": item}
     yield lists.problem(affected, fix, "user = $user AND item = $item", values, None)
 

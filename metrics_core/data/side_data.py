@@ -24,7 +24,7 @@ from concord.metrics_core.data.value_checks import (
     valid_rows,
     value_problems,
 )
-from concord.metrics_core.errors import InputError, Problem, in_words, raise_problems, refuse
+from concord.metrics_core.errors import InputError, Problem, format_count, raise_problems, refuse
 
 SEPARATOR = "|"  # of categories, in text
 TRAIN_COLUMNS = (("user", "item"), ("time",))  # required, optional
@@ -180,7 +180,9 @@ def read_table(
     count, repeated, rows_text = repeated_rows(connection, source, rows, (key,))
     if count:
         where = f"{file.name}: {' and '.join(rows_text)}"
-        problem = f"{key} {repeated[0]!r} occurs more than once; {in_words(count, 'row')} affected"
+        problem = (
+            f"{key} {repeated[0]!r} occurs more than once; {format_count(count, 'row')} affected"
+        )
         problems.append(Problem(where, problem, f"keep one row for each {key}"))
     raise_problems(problems)
     query = f"SELECT {key} FROM source ORDER BY position"
@@ -287,7 +289,7 @@ def _list_problems(where: str, frame: pl.DataFrame, name: str) -> Iterator[Probl
 
 def _item_problem(where: str, wrong: pl.DataFrame, problem: str, fix: str) -> Iterator[Problem]:
     if not wrong.is_empty():
-        items = in_words(wrong["item"].n_unique(), "item")
+        items = format_count(wrong["item"].n_unique(), "item")
         yield Problem(f"{where} (item {wrong['item'][0]!r})", f"{problem}; {items} affected", fix)
 
 

@@ -21,11 +21,11 @@ from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.text_files import DELIMITERS, read_delimited, read_trec
 from concord.metrics_core.data.units import unit_sql
 from concord.metrics_core.errors import (
-    AT_MOST,
+    MAX_PROBLEMS,
     InputError,
     Problem,
     SettingNames,
-    in_words,
+    format_count,
     raise_problems,
     refuse,
 )
@@ -52,7 +52,7 @@ class RewrittenIds:
     @property
     def note(self) -> str:
         """Text of the change."""
-        rows, read = in_words(self.rows, "row"), self.example[:-2]
+        rows, read = format_count(self.rows, "row"), self.example[:-2]
         return (
             f"{rows}: {self.column} {self.example!r} and the like are read as {read!r} and the like"
         )
@@ -103,7 +103,7 @@ def _written_both_ways(connection: DuckDBPyConnection, text: str, where: str) ->
     query = _BOTH.format(text=text, is_whole=is_float_id_sql("id"))
     count, example = only_row(connection, query)
     if count:
-        more = f", and {in_words(count - 1, 'id')} more in both forms" if count > 1 else ""
+        more = f", and {format_count(count - 1, 'id')} more in both forms" if count > 1 else ""
         yield Problem(
             where,
             f"holds both {example!r} and {example[:-2]!r}{more}; whole numbers are read without `.0`, "
@@ -346,6 +346,6 @@ def _refuse_unreadable(
         query = "SELECT position, line_wrong FROM source WHERE line_wrong IS NOT NULL ORDER BY ALL LIMIT $n"
         problems += [
             Problem(f"{file.name}: {raw.row_name(position)}", wrong, "fix the line, or remove it")
-            for position, wrong in connection.execute(query, {"n": AT_MOST}).fetchall()
+            for position, wrong in connection.execute(query, {"n": MAX_PROBLEMS}).fetchall()
         ]
     raise_problems(problems)

@@ -20,7 +20,7 @@ from concord.metrics_core.data.input_table import InputTable, RawRows
 from concord.metrics_core.data.numbers import as_arrow
 from concord.metrics_core.data.object_stores import is_store_failure, store_problem
 from concord.metrics_core.data.paths import AnyPath, open_sequential
-from concord.metrics_core.errors import AT_MOST, InputError, Problem, refuse
+from concord.metrics_core.errors import MAX_PROBLEMS, InputError, Problem, refuse
 
 BLOCK = 1 << 22  # bytes of CSV that are read at a time; a row may be as long
 LONGEST = 1 << 24  # the same for files that are read line by line
@@ -169,7 +169,7 @@ def unreadable(path: AnyPath, error: Exception) -> list[Problem]:
                 problems.append(
                     Problem(f"{path}: line {number:,}", f"byte 0x{byte:02x} is not UTF-8", fix)
                 )
-                if len(problems) == AT_MOST:
+                if len(problems) == MAX_PROBLEMS:
                     break
     return problems or [
         Problem(str(path), f"cannot be read: {message}", "write or copy the file again")
@@ -241,7 +241,7 @@ def _ragged_lines(path: AnyPath, delimiter: str, width: int) -> list[Problem]:
         for row, line in _rows(path, delimiter)
         if row and len(row) != width
     ]
-    return problems[:AT_MOST] or [
+    return problems[:MAX_PROBLEMS] or [
         Problem(str(path), f"has rows of more or fewer values than its {width} columns", fix)
     ]
 

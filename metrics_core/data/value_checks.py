@@ -10,7 +10,7 @@ from concord.metrics_core.data.parse_values import EXACT, HOLDS, is_beyond
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.source import Source
-from concord.metrics_core.errors import Affected, Problem, affecting
+from concord.metrics_core.errors import AffectedRows, Problem, problem_with_counts
 
 SPACE = "' ' || chr(9) || chr(160)"  # blank, tab, no-break space
 # Control characters, spaces of other widths, marks without a width.
@@ -19,7 +19,7 @@ INVISIBLE = (
     r"\x{2000}-\x{200F}\x{2028}-\x{202F}\x{205F}-\x{206F}\x{2800}\x{3000}\x{3164}\x{FEFF}\x{FFA0}"
 )
 DROP = "drop the row where the table is made"
-JUDGEMENT_REPEATS = (4,)  # the rule of `Affected`
+JUDGEMENT_REPEATS = (4,)  # the rule of `AffectedRows`
 
 
 @dataclass(frozen=True)
@@ -168,8 +168,8 @@ def value_problems(
             row, name = source.raw.row_name(position), source.file.theirs(check.column)
             where = f"{source.file.name}: {row}, column {name!r}{ids_text(user, item)}"
             message = check.problem.format(value=value)
-            affected = Affected((0, number), (row,), rows=count, users=None, said=message)
-            problems.append(affecting(where, check.fix, affected))
+            affected = AffectedRows((0, number), (row,), rows=count, users=None, message=message)
+            problems.append(problem_with_counts(where, check.fix, affected))
     return problems
 
 
@@ -205,11 +205,11 @@ def repeated_judgements(connection: DuckDBPyConnection, source: Source, rows: st
     if not count:
         return []
     message = "the item is judged more than once for the user"
-    affected = Affected(JUDGEMENT_REPEATS, names, rows=count, users=None, said=message)
+    affected = AffectedRows(JUDGEMENT_REPEATS, names, rows=count, users=None, message=message)
     setting = source.file.settings.input("repeated_grade")
     fix = f"keep one row for each user and item, or set {setting} to first or highest"
     where = f"{source.file.name}: {' and '.join(names)}{ids_text(*ids)}"
-    return [affecting(where, fix, affected)]
+    return [problem_with_counts(where, fix, affected)]
 
 
 def repeated_rows(

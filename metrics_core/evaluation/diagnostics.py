@@ -12,7 +12,7 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.relations import create_view, only_row, registered_only
 from concord.metrics_core.data.units import user_sql
-from concord.metrics_core.errors import in_words
+from concord.metrics_core.errors import format_count
 from concord.metrics_core.metrics.judged import Floats, Judged, per_user
 from concord.metrics_core.stats.exact_sums import exact_parts
 
@@ -346,7 +346,7 @@ class WeightCounts:
             It is below `fewest` of the convention.
         """
         if self.effective < propensity["fewest"]:
-            rows = in_words(self.rows, "relevant row")
+            rows = format_count(self.rows, "relevant row")
             msg = (
                 f"propensity: {rows} with these weights are worth {self.effective:.1f} of equal weight, and `fewest` asks "
                 f"for {propensity['fewest']:g}; raise `clip`, lower the exponent, or give more data"

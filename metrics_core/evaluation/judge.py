@@ -13,7 +13,7 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Ranking
-from concord.metrics_core.errors import in_words
+from concord.metrics_core.errors import format_count
 from concord.metrics_core.metrics.judged import Floats, Judged
 
 # A user number follows the order of the ids; the lists are counted once and joined once, with few rows.
@@ -132,7 +132,7 @@ def _refuse_missing_numbers(connection: DuckDBPyConnection, numbered: Mapping[st
         query = f"SELECT {counted} FROM truth{_SHELF} WHERE {each} IS NULL"
         n_missing, first = connection.execute(query).fetchall()[0]
         if n_missing:
-            items = in_words(n_missing, "item")
+            items = format_count(n_missing, "item")
             msg = f"{name}: the catalogue has no number of {items} of the truth, first {first!r}; complete it"
             raise ValueError(msg)
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Conventions, Ranking
-from concord.metrics_core.errors import Refusal, ScoringError, literal
+from concord.metrics_core.errors import Refusal, ScoringError, escape_template
 from concord.metrics_core.evaluation.diagnostics import (
     FOUND,
     KNOWN,
@@ -236,12 +236,12 @@ def _scored(
             for column in score(judged, per_user, task.conventions, whole):
                 columns[str(column.label)] = column
         except ScoringError as error:
-            raise error.inside(number, 1) from error
+            raise error.nested_in(number, 1) from error
         for position, definition in enumerate(definitions):
             try:
                 (column,) = score(judged, [definition.label], definition.conventions, whole)
             except ScoringError as error:
-                raise error.inside(number, 2, position) from error
+                raise error.nested_in(number, 2, position) from error
             columns[definition.column] = column
         for label in labels:
             if label.metric.of_catalogue:
@@ -253,7 +253,7 @@ def _scored(
 def _refuse_uncorrected(label: Label, conventions: Conventions, number: int) -> None:
     """Raise if a number over all users cannot be corrected for sampled candidates."""
     if why := uncomputable(label, conventions):
-        raise ScoringError(Refusal(literal(f"{label}: {why}"), (number, 3)))
+        raise ScoringError(Refusal(escape_template(f"{label}: {why}"), (number, 3)))
 
 
 def _refuse_high_grades(

@@ -7,7 +7,7 @@ import numpy as np
 
 from concord.metrics_core.conventions.conventions import Candidates, Conventions
 from concord.metrics_core.conventions.registry import CONVENTION, WEIGHTED_METRICS
-from concord.metrics_core.errors import InputError, Refusal, ScoringError, literal
+from concord.metrics_core.errors import InputError, Refusal, ScoringError, escape_template
 from concord.metrics_core.evaluation.sampled_candidates import UNBIASED, corrected, not_corrected
 from concord.metrics_core.metrics import accuracy
 from concord.metrics_core.metrics.agreement import judged_only
@@ -64,15 +64,15 @@ def score(
     for number, label in enumerate(labels):
         label_conventions = label.conventions(conventions)
         if why := uncomputable(label, conventions):
-            raise ScoringError(Refusal(literal(f"{label}: {why}"), (number,)))
+            raise ScoringError(Refusal(escape_template(f"{label}: {why}"), (number,)))
         try:
             columns.append(_column(judged, label, label_conventions, whole))
         except ScoringError as error:
-            raise error.inside(number) from None
+            raise error.nested_in(number) from None
         except InputError:  # of an own metric
             raise
         except ValueError as error:
-            raise ScoringError(Refusal(literal(str(error)), (number,))) from error
+            raise ScoringError(Refusal(escape_template(str(error)), (number,))) from error
     return columns
 
 

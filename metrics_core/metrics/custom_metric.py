@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from concord.metrics_core.conventions.registry import CONVENTION
-from concord.metrics_core.errors import InputError, Problem, in_words, raise_problems, refuse
+from concord.metrics_core.errors import InputError, Problem, format_count, raise_problems, refuse
 from concord.metrics_core.files import open_file
 from concord.metrics_core.metrics.catalogue import METRIC
 from concord.metrics_core.metrics.code_digest import code_digest
@@ -321,7 +321,9 @@ def _with_checks(function: Function, low: float, high: float) -> Callable[..., F
             raise refused(f"gives values of type {result.dtype}", fix)
         users = np.asarray(np.ma.filled(result.astype(np.float64), np.nan))
         if users.shape != (lists.n_users,):
-            problem = f"gives values of shape {users.shape} for {in_words(lists.n_users, 'user')}"
+            problem = (
+                f"gives values of shape {users.shape} for {format_count(lists.n_users, 'user')}"
+            )
             raise refused(
                 problem, "return one a user: `lists.total(…)`, or NaN where there is none"
             )

@@ -84,7 +84,7 @@ def ideal_dcg(
     try:
         user, rank, row_gains = _best_first(lists, k, gain, ideal, relevance_threshold)
     except ScoringError as error:  # after the gains of the list itself
-        raise error.inside(1) from None
+        raise error.nested_in(1) from None
     weight = discounts(discount, int(rank.max(initial=0)))
     if k is not None and ideal != "truth":
         weight[k + 1 :] = 0.0  # adds nothing, and is cheaper than leaving rows out

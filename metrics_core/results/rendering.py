@@ -4,7 +4,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from concord.metrics_core.errors import extra_named
+from concord.metrics_core.errors import report_missing_extra
 
 
 def render(result: Any, form: Literal["text", "html", "markdown"]) -> str:
@@ -57,7 +57,7 @@ def render_document(result: Any, kind: str, path: str | Path | None = None, **op
         A package that renders it is not installed.
     """
     module, function = _DOCUMENTS[kind]
-    with extra_named():
+    with report_missing_extra():
         document = str(getattr(import_module(module), function)(result, **options))
     if path is not None:
         Path(path).write_text(document, encoding="utf-8", newline="\n")

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from concord.metrics_core.errors import extra_named, refuse
+from concord.metrics_core.errors import refuse, report_missing_extra
 from concord.metrics_core.files import load_json
 from concord.metrics_core.results.base import plain
 from concord.metrics_core.results.comparison import FILE_KEYS, Comparison
@@ -99,7 +99,7 @@ def _with_warning_codes(content: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _validated(kind: type, values: Mapping[str, Any], where: str) -> Any:
-    with extra_named():
+    with report_missing_extra():
         from pydantic import ValidationError  # 0.1 s that only a reader spends
 
     try:

@@ -66,7 +66,8 @@ def _revision_comparisons(
             comparisons[revision] = comparison_at(revision)
         except InputError as error:
             problems += [
-                Problem(location, f"{each.where}: {each.what}", each.fix) for each in error.problems
+                Problem(location, f"{each.where}: {each.message}", each.fix)
+                for each in error.problems
             ]
     if problems:
         raise InputError(problems)

@@ -143,10 +143,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _run(parsed: argparse.Namespace, errors: int | None = None) -> NoReturn:
     """Run the command and leave the process."""
-    from concord.metrics_core.errors import InputError, extra_named
+    from concord.metrics_core.errors import InputError, report_missing_extra
 
     try:
-        with extra_named():
+        with report_missing_extra():
             from concord.pipeline.running.stage import leave
     except InputError as error:
         print(error, file=sys.stderr)

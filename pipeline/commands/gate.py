@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the decision against the baseline or a revision; return its exit code."""
-    from concord.metrics_core.errors import in_words
+    from concord.metrics_core.errors import format_count
     from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
     from concord.pipeline.dvc.gate import decide_gate
     from concord.pipeline.params.read import read_params
@@ -29,7 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
     result = decide_gate(params, arguments.revision)
     warn_if_stale(params)
     if serious := len(load_comparison(params).serious):
-        LOG.warning("%s about these results: see the report", in_words(serious, "serious warning"))
+        LOG.warning(
+            "%s about these results: see the report", format_count(serious, "serious warning")
+        )
     code = EXIT_CODES[result.decision.outcome]
     if arguments.json:
         content = {"exit_code": code, "notes": result.notes, **result.decision.to_dict()}

@@ -43,7 +43,7 @@ def is_last_stage(stage: str) -> bool:
 
 def after_repro() -> None:
     """Print the last lines of `dvc repro`: the primary metrics, as many as fit."""
-    from concord.metrics_core.errors import in_words
+    from concord.metrics_core.errors import format_count
     from concord.pipeline.dvc.current_results import load_comparison
     from concord.pipeline.params.read import read_params
     from concord.pipeline.terminal.leaderboard import COMMAND, print_leaderboard
@@ -53,4 +53,4 @@ def after_repro() -> None:
     terminal = console()
     print_leaderboard(terminal, comparison, comparison.primary, MAX_LINES)
     if serious := len(comparison.serious):
-        terminal.print(f"{in_words(serious, 'serious warning')}: `{COMMAND}`, or the report")
+        terminal.print(f"{format_count(serious, 'serious warning')}: `{COMMAND}`, or the report")

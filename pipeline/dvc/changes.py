@@ -68,7 +68,7 @@ def diff(
         mismatch = find_mismatch(config, evaluations, before)
         if not anyway:
             raise_problems(mismatch.refusals(labels))
-        notes = [problem.what for problem in mismatch.truth]
+        notes = [problem.message for problem in mismatch.truth]
         notes += mismatch.differences() if anyway else mismatch.notes()
         notes += version_warnings(evaluations, before)
         notes += one_sided_notes(config, compared, before, every_model=not models)

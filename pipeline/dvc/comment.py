@@ -64,7 +64,7 @@ def comment_content(params: Params, revision: str | None, undecided: str | None)
 
 
 def _reasons(error: InputError) -> tuple[str, ...]:
-    return tuple(f"{each.where}: {each.what}; {each.fix}" for each in error.problems)
+    return tuple(f"{each.where}: {each.message}; {each.fix}" for each in error.problems)
 
 
 def _has_params(revision: str) -> bool:
@@ -96,7 +96,7 @@ def changes_since(params: Params, revision: str) -> RevisionChanges:
     with_lists = any(isinstance(each, ByPopularity) for each in config.segments.values())
     with load_revision(revision, params, config, list(models), with_lists=with_lists) as before:
         mismatch = find_mismatch(config, models, before)
-        refusals = tuple(problem.what for problem in mismatch.refusals(config.primary))
+        refusals = tuple(problem.message for problem in mismatch.refusals(config.primary))
         comparable = config.without(mismatch.labels)
         worse: list[Change] = []
         if not refusals:

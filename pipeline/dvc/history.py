@@ -10,7 +10,7 @@ from concord.metrics_core.comparison.replicate_config import ReplicateNames, mod
 from concord.metrics_core.comparison.what_changed import former_names, models_changed, what_changed
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.validation import ConventionError
-from concord.metrics_core.errors import InputError, in_words, refuse
+from concord.metrics_core.errors import InputError, format_count, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.results.comparison import Comparison
@@ -90,7 +90,7 @@ def _notes(states_shown: Sequence[State]) -> Iterator[str]:
     lost = [state for state in states_shown if state.content_id and state.comparison is None]
     if lost:
         yield (
-            f"{in_words(len(lost), 'revision')} cannot be read in full: means and verdicts are those of "
+            f"{format_count(len(lost), 'revision')} cannot be read in full: means and verdicts are those of "
             "primary.json in git; `dvc fetch --all-commits` brings back what a remote has"
         )
     if is_shallow():
@@ -204,7 +204,7 @@ def compare_states(then: State, now: State, find: FindFile) -> StateChanges:
         config = None if missing else _primary_config(now, known[next(iter(others))])
     except InputError as error:
         problem = error.problems[0]
-        reason = f"users' values cannot be read: one file {problem.what}; {problem.fix}"
+        reason = f"users' values cannot be read: one file {problem.message}; {problem.fix}"
         return reason, same, ()
     except ConventionError:
         return "its conventions are those of another version of Concord", same, ()
@@ -213,7 +213,7 @@ def compare_states(then: State, now: State, find: FindFile) -> StateChanges:
     before = RevisionResults(then.commit.short, {}, list(others.values()), known_then)
     mismatch = find_mismatch(config, known, before)
     all_models = f"{', '.join(others)} had "  # left out, as it concerns all of them
-    reasons = [each.what.partition(": ")[0].removeprefix(all_models) for each in mismatch.truth]
+    reasons = [each.message.partition(": ")[0].removeprefix(all_models) for each in mismatch.truth]
     reasons += [each.partition(": ")[0] for each in mismatch.differences()]
     unknown = [label for label in now.comparison.primary if label not in config.primary]
     reasons += [f"{label} is no longer a metric" for label in unknown]
@@ -331,7 +331,7 @@ def _list_hashes(lock: DvcLock, replicates: ReplicateNames, model: str) -> ListH
 
 def _reuse_sentence(n_comparisons: int, n_decisions: int, chance: float) -> str:
     counts = (
-        f"{in_words(n_comparisons, 'comparison')} with {in_words(n_decisions, 'decision')} (a model's lists "
+        f"{format_count(n_comparisons, 'comparison')} with {format_count(n_decisions, 'decision')} (a model's lists "
         "against the baseline's, on a primary metric) rest on this truth"
     )
     severity = reuse_severity(chance)

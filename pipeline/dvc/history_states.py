@@ -152,7 +152,7 @@ def _read_comparison(find: FindFile, folder_hash: str) -> tuple[Comparison | Non
         path = None if md5 is None else find(md5)
     except InputError as error:
         problem = error.problems[0]
-        return None, f"its comparison cannot be read: it {problem.what}; {problem.fix}"
+        return None, f"its comparison cannot be read: it {problem.message}; {problem.fix}"
     except (ValueError, KeyError, TypeError):
         return None, damaged
     if path is None:
@@ -160,7 +160,7 @@ def _read_comparison(find: FindFile, folder_hash: str) -> tuple[Comparison | Non
     try:
         return read_comparison(path), ""
     except InputError as error:
-        return None, f"its comparison cannot be read: it {error.problems[0].what}"
+        return None, f"its comparison cannot be read: it {error.problems[0].message}"
     except (OSError, ValueError, KeyError, TypeError):
         return None, damaged
 

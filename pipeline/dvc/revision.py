@@ -358,5 +358,5 @@ def comparison_at(revision: str, folder: Path = Path()) -> Comparison:
         except InputError as error:
             fix = "evaluate it again with this Concord, or name another revision"
             raise InputError(
-                Problem(f"{path} of {revision}", problem.what, fix) for problem in error.problems
+                Problem(f"{path} of {revision}", problem.message, fix) for problem in error.problems
             ) from None

@@ -16,7 +16,7 @@ from concord.metrics_core.comparison.segment_groups import refuse_unknown_column
 from concord.metrics_core.comparison.segmentation import ByColumn
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.conventions.validation import ConventionError
-from concord.metrics_core.errors import InputError, ParamsKeys, Problem, in_words
+from concord.metrics_core.errors import InputError, ParamsKeys, Problem, format_count
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import (
     catalogue_of,
@@ -180,7 +180,7 @@ def _load(params: Params, name: str, load_it: Load) -> tuple[Problem, ...]:
         with isolated_connection() as connection:
             summary = load_it(connection)
     except InputError as error:
-        print(f"{name}: {in_words(len(error.problems), 'problem')}", flush=True)
+        print(f"{name}: {format_count(len(error.problems), 'problem')}", flush=True)
         return error.problems
     folder = params.results.data if name in params.background else params.results.quality
     quality = json.loads((Path(folder) / f"{name}.json").read_text(encoding="utf-8"))
@@ -220,7 +220,7 @@ def _check_ids(params: Params, model: str) -> None:
     for kind in ("users", "items"):
         listed, known, similar = (matches[kind][name] for name in ("listed", "known", "alike"))
         if similar:
-            ids = in_words(similar, kind.removesuffix("s"))
+            ids = format_count(similar, kind.removesuffix("s"))
             print(f"{model}: warning: {ids} would match the ground truth but for capitals or leading zeros", flush=True)  # fmt: skip
         if listed and not known:
             print(f"{model}: warning: none of its {kind} occurs in the ground truth", flush=True)

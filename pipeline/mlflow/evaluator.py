@@ -28,7 +28,7 @@ from mlflow.models.evaluation.artifacts import (
 from concord.metrics_core.comparison.compare import compare
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import resolve_conventions
-from concord.metrics_core.errors import AT_MOST, Problem, raise_problems, refuse
+from concord.metrics_core.errors import MAX_PROBLEMS, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.evaluate import evaluate
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.evaluation import Evaluation
@@ -166,7 +166,7 @@ def _cells(column: Any, name: str, users: list[Hashable], *, grades: bool) -> Ce
             kinds = "a list, or a dict of item and grade" if grades else "a list, best item first"
             fix = f"write {kinds}; an empty one for a user with nothing"
             problems.append(Problem(f"data: column {name!r}, row {row}", problem, fix))
-            if len(problems) == AT_MOST:
+            if len(problems) == MAX_PROBLEMS:
                 break
     raise_problems(problems)
     return cells

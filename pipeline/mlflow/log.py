@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from concord.metrics_core.errors import InputError, in_words, refuse
+from concord.metrics_core.errors import InputError, format_count, refuse
 from concord.metrics_core.files import load_json
 from concord.pipeline.mlflow.client import (
     LOG_AGAIN,
@@ -118,7 +118,7 @@ def log(params: Params) -> str:
         (Path(params.results.mlflow) / "runs.json").unlink(missing_ok=True)
         _write_receipt(params, evaluation, error)
         return "nothing logged"
-    return in_words(len(evaluation.models), "model")
+    return format_count(len(evaluation.models), "model")
 
 
 def log_again() -> None:

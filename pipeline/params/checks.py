@@ -26,7 +26,7 @@ from concord.metrics_core.conventions.presets import (
 )
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import mean_findings
-from concord.metrics_core.errors import InputError, ParamsKeys, Problem, in_words
+from concord.metrics_core.errors import InputError, ParamsKeys, Problem, format_count
 from concord.metrics_core.evaluation.score import uncomputable
 from concord.metrics_core.files import TABLES
 from concord.metrics_core.metrics.custom_metric import split_file_label
@@ -250,7 +250,7 @@ def _case_problems(params: Params) -> Iterator[Problem]:
         yield Problem(location, f"{models[0]!r} is named twice", "name another model")
     elif models and len(models) != 2:  # noqa: PLR2004
         fix = "name two models, such as [als, ease]"
-        yield Problem(location, f"names {in_words(len(models), 'model')}", fix)
+        yield Problem(location, f"names {format_count(len(models), 'model')}", fix)
 
 
 def _pattern_problems(params: Params) -> Iterator[Problem]:

@@ -138,7 +138,7 @@ def _path_problems(keys: Keys, path: str) -> Iterator[Problem]:
             parse_address(path)
         except InputError as error:  # which repeats no secret
             for each in error.problems:
-                yield Problem(keys, f"{each.where} {each.what}", each.fix)
+                yield Problem(keys, f"{each.where} {each.message}", each.fix)
 
 
 def _unusable_reasons(folder: str, target: Path, root: Path) -> Iterator[str]:

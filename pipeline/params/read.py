@@ -80,7 +80,7 @@ def _own_metric_problems(params: Params, folder: Path) -> Iterator[Problem]:
     except InputError as error:
         for each in error.problems:
             location = ("background", "metrics", "path")
-            yield Problem(location, f"{each.where}: {each.what}", each.fix)
+            yield Problem(location, f"{each.where}: {each.message}", each.fix)
     else:
         set_metric_file(file)
 

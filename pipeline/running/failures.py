@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from concord.metrics_core.errors import InputError, Problem, missing_extra
+from concord.metrics_core.errors import InputError, Problem, missing_extra_error
 
 # A password may hold `/` (SQLAlchemy takes it as it is); digits after the colon are a port.
 _USER = re.compile(r"//(?:[^/\s'\"<>]*|[^/@\s'\"<>]*:(?!\d+/)[^\s'\"<>]*)@")
@@ -154,7 +154,7 @@ def error_message(error: BaseException) -> str:
 
 def _with_missing_extra(error: BaseException) -> BaseException:
     """Return the error that names the extra to install, if an import failed."""
-    return (isinstance(error, ImportError) and missing_extra(error)) or error
+    return (isinstance(error, ImportError) and missing_extra_error(error)) or error
 
 
 def _spill_message(message: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.metrics_core.errors import InputError, Problem, in_words
+from concord.metrics_core.errors import InputError, Problem, format_count
 from concord.metrics_core.files import TABLES, load_json
 from concord.pipeline.params.model import MODEL_NAME, Params, Results
 from concord.pipeline.params.result_files import ModelFiles
@@ -207,7 +207,7 @@ def _remove_results(name: str, *paths: Path) -> None:
     for path in removed:
         path.unlink(missing_ok=True)
     if removed:
-        files = in_words(len(removed), "result file")
+        files = format_count(len(removed), "result file")
         print_line(f"removed {files} of {name}, which params.yaml no longer names")
 
 

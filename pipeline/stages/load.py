@@ -31,7 +31,7 @@ from concord.metrics_core.data.quality import describe_folds, size_text
 from concord.metrics_core.data.side_data import ITEMS_COLUMNS, TRAIN_COLUMNS, TRUTH_COLUMNS
 from concord.metrics_core.data.source import check_path, detect_format
 from concord.metrics_core.data.table_files import files_in
-from concord.metrics_core.errors import ParamsKeys, in_words, refuse
+from concord.metrics_core.errors import ParamsKeys, format_count, refuse
 from concord.metrics_core.files import NO_FOLD
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile
 from concord.pipeline.params.paths import check_inside
@@ -271,7 +271,7 @@ def _load_metrics(params: Params) -> str:
         lines = file.read_text(encoding="utf-8").splitlines()
     write_parquet(data / "metrics.parquet", pl.DataFrame({"line": lines}))
     write_json(data / "metrics.json", quality | {"rows": len(lines)})
-    return in_words(len(lines), "line")
+    return format_count(len(lines), "line")
 
 
 def main_truth() -> str:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from concord.metrics_core.data.relations import create_view, file_paths
 from concord.metrics_core.data.units import ESCAPED, FIRST
-from concord.metrics_core.errors import extra_named
+from concord.metrics_core.errors import report_missing_extra
 from concord.metrics_core.evaluation.evaluate_model import ModelData
 from concord.metrics_core.evaluation.partition import Part, Task
 from concord.metrics_core.evaluation.side_data import with_items
@@ -71,7 +71,7 @@ def execute_on_spark(data: ModelData, task: Task, rows_per_partition: int) -> Ge
 def _session() -> "SparkSession":
     """Return the active session, or that of spark-submit, SPARK_REMOTE or spark-defaults, or a local one."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    with extra_named():
+    with report_missing_extra():
         from pyspark.sql import SparkSession
 
     return SparkSession.builder.getOrCreate()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from concord.metrics_core.errors import in_words
+from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.audit import (
     MIN_SET_SIZE,
     MIN_USERS,
@@ -66,9 +66,9 @@ _NO_TIMES = "train or truth has no times"
 def describe(audit: Audit) -> Iterator[Block]:
     """Yield the table of checks, the findings, what could not be checked, and notes."""
     made_checks = [check for check in audit.checks if check.count.made]
-    users = in_words(audit.n_users, "user")
+    users = format_count(audit.n_users, "user")
     yield Heading(
-        f"{len(audit.findings)} of {in_words(len(made_checks), 'check')} found something, {users}"
+        f"{len(audit.findings)} of {format_count(len(made_checks), 'check')} found something, {users}"
     )
     labels = list(dict.fromkeys(each.label for check in made_checks for each in check.effects))
     header = ("check", "rows", "users", "items", *labels)
@@ -202,14 +202,14 @@ def _about_notice(check: AuditCheck) -> tuple[str, str]:
             "train on what happened before the truth, with one split time for all users",
         )
     if check.name == "cold_users":
-        users = in_words(count.users or 0, "user")
+        users = format_count(count.users or 0, "user")
         share = _percent_of(count.users, count.of_users)
         sentence = (
             f"{users} of the truth ({share}) have no row in train: a model knows nothing of them."
         )
         return sentence, "evaluate them apart, as a segment by activity with the edge 0"
     rows, verb = _rows(check, "the truth"), _verb(count.rows, "holds", "hold")
-    items, share = in_words(count.items or 0, "item"), _percent_of(count.items, count.of_items)
+    items, share = format_count(count.items or 0, "item"), _percent_of(count.items, count.of_items)
     sentence = (
         f"{rows} {verb} {items}, {share} of its items, that train lacks: no model that learns from train alone finds "
         "them."
@@ -219,11 +219,13 @@ def _about_notice(check: AuditCheck) -> tuple[str, str]:
 
 def _about_copies(check: AuditCheck, copies: Copies) -> tuple[str, str]:
     kind = _kind(check)
-    pairs = ", ".join(f"{_SIGNS[sign]}: {in_words(n, 'pair')}" for sign, n in copies.pairs.items())
+    pairs = ", ".join(
+        f"{_SIGNS[sign]}: {format_count(n, 'pair')}" for sign, n in copies.pairs.items()
+    )
     signs = f"{pairs}; of sets, those of at least {MIN_SET_SIZE}"
     if not copies.n_ids:
         return f"No {kind}s look like copies: {signs}.", ""
-    copies_found = f"{in_words(copies.n_ids, kind)} look like copies of others ({signs})"
+    copies_found = f"{format_count(copies.n_ids, kind)} look like copies of others ({signs})"
     if not check.count.rows:
         fix = f"if these {kind}s are the same, give them one id"
         return f"{copies_found}; no row of the truth leaks through them.", fix
@@ -247,7 +249,7 @@ def _about_drift(check: AuditCheck) -> tuple[str, str]:
         f"{by_chance}."
     )
     if count.rows:
-        items = in_words(count.items or 0, "item")
+        items = format_count(count.items or 0, "item")
         sentence += f" {items} took at least {RISEN_FACTOR} times their share of train."
     fix = "train on recent rows, and let popularity be counted up to the split"
     return sentence, fix if count.severity else ""
@@ -260,7 +262,7 @@ def _kind(check: AuditCheck) -> str:
 def _rows(check: AuditCheck, table: str) -> str:
     """Return `2 rows of the truth (1 %)`."""
     share = _percent_of(check.count.rows, check.count.of_rows)
-    return f"{in_words(check.count.rows or 0, 'row')} of {table} ({share})"
+    return f"{format_count(check.count.rows or 0, 'row')} of {table} ({share})"
 
 
 def _percent_of(n: int | None, total: int | None) -> str:
@@ -305,10 +307,10 @@ def _effect_sentence(
     known = [each for each in effects if each.shift is not None]
     if n_left < MIN_USERS or not known:
         affected = f"all but {n_left:,} of" if n_left else "all of"
-        users = in_words(n_users, "user")
+        users = format_count(n_users, "user")
         return f"{affected} {users} are affected, so nothing can be said without them"
     most = max(known, key=lambda each: abs(each.shift or 0.0))
-    without = f"without {n_users - n_left:,} of {in_words(n_users, 'user')},"
+    without = f"without {n_users - n_left:,} of {format_count(n_users, 'user')},"
     if not most.shift:
         return f"{without} no mean changes"
     means = f"from {number(most.mean, _DIGITS)} to {number(most.mean_without, _DIGITS)}"
@@ -331,7 +333,9 @@ def _order_clause(audit: Audit, label: str, reversals: Sequence[Reversal]) -> st
     certainty = "neither interval contains 0" if pair.sure else "the intervals do not settle it"
     n_more = len(reversals) - 1
     more = (
-        f"; {in_words(n_more, 'other pair')} {_verb(n_more, 'changes', 'change')}" if n_more else ""
+        f"; {format_count(n_more, 'other pair')} {_verb(n_more, 'changes', 'change')}"
+        if n_more
+        else ""
     )
     return (
         f"the ranking of the models changes: {leader} is ahead of {other} with them ({with_all}) "

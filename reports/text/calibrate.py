@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from concord.metrics_core.errors import in_words
+from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.calibration import (
     MIN_FOR_TAU,
     PINNED,
@@ -34,7 +34,7 @@ _REASONS = {
 def describe(calibration: Calibration) -> Iterator[Block]:
     """Yield the number of experiments, then table and sentences of each online metric."""
     compared, skipped = len(calibration.experiments), calibration.skipped
-    yield Heading(f"{compared} of {in_words(compared + len(skipped), 'experiment')} compared")
+    yield Heading(f"{compared} of {format_count(compared + len(skipped), 'experiment')} compared")
     yield from (f"skipped: {each.experiment}: {_REASONS[each.reason]}" for each in skipped)
     for online in calibration.online:
         yield ""
@@ -69,7 +69,7 @@ def _sentences(calibration: Calibration, online: OnlineMetric) -> Iterator[str]:
     if best is None or not best.n:
         yield "No experiment has a settled online sign and an offline difference, so signs cannot be compared."
         return
-    experiments, labels = in_words(best.n, "experiment"), len(online.agreements)
+    experiments, labels = format_count(best.n, "experiment"), len(online.agreements)
     yield (
         f"{best.label} ({best.definition}) agreed with the sign of {online.name} in "
         f"{best.agree} of {experiments} ({_percent(best.low)} to {_percent(best.high)})."
@@ -94,11 +94,11 @@ def _sentences(calibration: Calibration, online: OnlineMetric) -> Iterator[str]:
         )
     if best.n_unsettled:
         yield (
-            f"{in_words(best.n_unsettled, 'experiment')} whose online interval contains 0 did not count for signs; "
+            f"{format_count(best.n_unsettled, 'experiment')} whose online interval contains 0 did not count for signs; "
             f"{best.agree_unsettled} of them agree."
         )
     if best.n_zero:
-        yield f"{in_words(best.n_zero, 'experiment')} with a difference of exactly 0 did not count for signs."
+        yield f"{format_count(best.n_zero, 'experiment')} with a difference of exactly 0 did not count for signs."
     if best.n_ranked < MIN_FOR_TAU:
         yield f"With fewer than {MIN_FOR_TAU} experiments there is no interval of tau."
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from concord.metrics_core.errors import in_words
+from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, TextTable
@@ -13,7 +13,7 @@ HEADER = ("mean", "interval", "difference", "interval", "verdict")
 
 def describe(comparison: Comparison) -> Iterator[Block]:
     """Yield what was compared, the verdicts, the serious warnings and the leaderboards."""
-    models, metrics = in_words(len(comparison.models), "model"), ", ".join(comparison.primary)
+    models, metrics = format_count(len(comparison.models), "model"), ", ".join(comparison.primary)
     yield f"{models} on {metrics}; the baseline is {comparison.baseline}"
     yield from comparison.verdicts
     for warning in comparison.serious:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from concord.metrics_core.errors import in_words
+from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.evaluation import Evaluation, MetricSummary
 from concord.metrics_core.results.words import number
 from concord.reports.text.blocks import Block, TextTable
@@ -14,9 +14,9 @@ _HEADER = ("metric", "mean", "95 % interval", "users", "undefined")
 
 def describe(evaluation: Evaluation) -> Iterator[Block]:
     """Yield who was evaluated, the means, and each warning."""
-    users = in_words(evaluation.n_users, "user")
+    users = format_count(evaluation.n_users, "user")
     n_requests = evaluation.values.n_requests
-    units = users if n_requests is None else f"{in_words(n_requests, 'request')} of {users}"
+    units = users if n_requests is None else f"{format_count(n_requests, 'request')} of {users}"
     yield f"{units}, conventions {evaluation.conventions.preset}"
     rows = [_row(label, each) for label, each in evaluation.summaries.items()]
     has_undefined = any(each.n_undefined for each in evaluation.summaries.values())

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from concord.metrics_core.errors import in_words
+from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.gate import (
     MIN_EFFECT,
     Decision,
@@ -73,7 +73,7 @@ def _without_interval(measured: Measured) -> str:
 
 
 def _differing(measured: Measured) -> str:
-    return f"only {in_words(measured.n_nonzero, 'user')} of {measured.n_users:,} differ"
+    return f"only {format_count(measured.n_nonzero, 'user')} of {measured.n_users:,} differ"
 
 
 def describe(decision: Decision) -> Iterator[str]:
@@ -208,7 +208,7 @@ def _what_else(
     also = f"Also {outcome}: {_models_by_metric(deciding[1:])}. " if deciding[1:] else ""
     if outcome == "worse":
         n = sum(len(model.guardrails_that("undecided")) for model in models)
-        undecided = f"Undecided: {in_words(n, 'guardrail')}. " if n else ""
+        undecided = f"Undecided: {format_count(n, 'guardrail')}. " if n else ""
         return f"{also}{undecided}A loss that is wanted needs a wider margin in `gate:`."
     if outcome == "undecided":
         return f"{also}{_more_users(deciding)}"
@@ -248,9 +248,9 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
 def _checked(models: Sequence[ModelDecision]) -> str:
     guardrails = sum(len(each.guardrails) for each in models)
     successes = sum(len(each.success) for each in models)
-    parts = [in_words(guardrails, "guardrail")] if guardrails else []
-    parts += [in_words(successes, "success metric")] if successes else []
-    return f"{' and '.join(parts)} of {in_words(len(models), 'model')}"
+    parts = [format_count(guardrails, "guardrail")] if guardrails else []
+    parts += [format_count(successes, "success metric")] if successes else []
+    return f"{' and '.join(parts)} of {format_count(len(models), 'model')}"
 
 
 @dataclass(frozen=True)
@@ -336,7 +336,7 @@ def _exactly(value: float) -> str:
 def unlisted(measured: Measured) -> str:
     """Return `29 users have no list, too many to compare`."""
     n = measured.n_unlisted or 0
-    return f"{in_words(n, 'user')} {'has' if n == 1 else 'have'} no list, too many to compare"
+    return f"{format_count(n, 'user')} {'has' if n == 1 else 'have'} no list, too many to compare"
 
 
 def lost(measured: Measured) -> str:
@@ -345,6 +345,6 @@ def lost(measured: Measured) -> str:
     if measured.n_requests is not None:
         unit, both = "request", measured.n_requests
     have = "has" if measured.n_lost == 1 else "have"
-    known = in_words(both + measured.n_lost, unit)
+    known = format_count(both + measured.n_lost, unit)
     pronoun = "who" if unit == "user" else "that"
     return f"{measured.n_lost:,} of the {known} {pronoun} have a value with the reference {have} none with the model"  # fmt: skip

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from concord.metrics_core.errors import in_words
+from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.history import WORKING_TREE, Change, History, Revision, Standing
 from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, TextTable
@@ -125,7 +125,7 @@ def headline(history: History) -> str:
 
 def extent(history: History) -> str:
     """Return such as `4 revisions of the comparison since 2026-11-23`."""
-    revisions = in_words(len(history.revisions), "revision")
+    revisions = format_count(len(history.revisions), "revision")
     first = history.revisions[0].date
     return f"{revisions} of the comparison" + (f" since {first}" if first else "")
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from concord.metrics_core.errors import in_words
+from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.plan import (
     Plan,
     PlannedDifference,
@@ -55,7 +55,7 @@ def _title(differences: Sequence[PlannedDifference]) -> str:
     if first.label is None:
         return ""
     segmentation = "" if first.segmentation is None else f" by {first.segmentation}"
-    users = "" if _users_differ(differences) else f", {in_words(first.n_users, 'user')}"
+    users = "" if _users_differ(differences) else f", {format_count(first.n_users, 'user')}"
     return one_line(f"{first.label} against {first.baseline}{segmentation}{users}")
 
 
@@ -149,10 +149,10 @@ def _seed_sentences(differences: Sequence[PlannedDifference]) -> Iterator[str]:
         yield "seeds for: how many seeds of each model find it with these users."
         effect_of_model = f"{_effect(each)} of {each.model or 'a model'}"
         if each.users_needed is None:
-            seeds = in_words(each.seeds, "seed")
+            seeds = format_count(each.seeds, "seed")
             yield f"No number of users finds {effect_of_model} with {seeds}: seeds alone vary too much."
         if each.seeds_needed is None:
-            users = in_words(each.n_users, "user")
+            users = format_count(each.n_users, "user")
             yield f"No number of seeds finds {effect_of_model} with {users}: users alone vary too much."
 
 
@@ -163,7 +163,7 @@ def gate_sentences(plan: Plan) -> Iterator[str]:
         yield _hardest_sentence(plan)
     open_guardrails = [each for each in guardrails if each.outlook != "shown"]
     if open_guardrails and plan.undecided_passes:
-        share = f"{len(open_guardrails):,} of {in_words(len(guardrails), 'guardrail')}"
+        share = f"{len(open_guardrails):,} of {format_count(len(guardrails), 'guardrail')}"
         yield f"Undecided guardrails let a model pass here, so {share} give little protection."
     if gains := list(_gains(plan.success)):
         yield f"Success is found with {percent(plan.power)} power from these gains on: {listed(gains)}."
@@ -180,7 +180,7 @@ def _hardest_sentence(plan: Plan) -> str:
         reason = _reason(hardest_first(seldom)[0])
         return f"This gate often leaves {equally_good} undecided: {reason}."
     if unknown := sum(each.outlook == "unknown" for each in plan.guardrails):
-        share = f"{unknown:,} of {in_words(len(plan.guardrails), 'guardrail')}"
+        share = f"{unknown:,} of {format_count(len(plan.guardrails), 'guardrail')}"
         return (
             f"Nothing can be said of {share}: too few users differ there. The others can be shown."
         )
@@ -233,7 +233,7 @@ def _gains(success: Sequence[PlannedSuccess]) -> Iterator[str]:
         easiest = min(known, key=lambda each: each.smallest or 0.0)
         gain = f"{exact(easiest.smallest or 0.0)} of {one_line(label)}"
         if easiest.effect is not None and easiest.users_needed is not None:
-            users = in_words(easiest.users_needed, "user")
+            users = format_count(easiest.users_needed, "user")
             gain += f" ({exact(easiest.effect)} takes {users})"
         yield gain
 
@@ -251,7 +251,7 @@ def _gate_table(plan: Plan) -> Iterator[Block]:
     if len(rows) > MAX_GUARDRAILS:
         yield f"… {len(rows) - MAX_GUARDRAILS:,} more"
     if others := len({_guardrail_name(each) for each in plan.guardrails} - {*hardest}):
-        yield f"These users can show {in_words(others, 'other guardrail')}."
+        yield f"These users can show {format_count(others, 'other guardrail')}."
 
 
 def _guardrail_row(guardrail: PlannedGuardrail) -> tuple[str, ...]:

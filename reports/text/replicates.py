@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from concord.metrics_core.errors import in_words
+from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.replicates import (
@@ -80,7 +80,7 @@ def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
     if pair.p_adjusted is not None and pair.p_adjusted >= 1 - comparison.confidence:
         pairs = comparison.replicates.pairs if comparison.replicates else ()
         n_tests = sum(each.p is not None and each.primary for each in pairs)
-        but = f"not once corrected for {in_words(n_tests, 'comparison')}"
+        but = f"not once corrected for {format_count(n_tests, 'comparison')}"
         answer = f"not surely: {best} stays ahead of {rival} taken alone, but {but}."
     return f"{answer} {evidence}"
 

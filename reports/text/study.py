@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from concord.metrics_core.errors import in_words
+from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.study import Answer, Cell, FriedmanTest, Pair, Study, Way
 from concord.metrics_core.results.words import listed
 from concord.metrics_core.stats import data_sets as rank_tests
@@ -152,7 +152,7 @@ def similar_groups(study: Study, label: str) -> list[tuple[str, ...]]:
 def signed_rank_sentence(study: Study, label: str) -> str:
     """Return how many pairs the signed-rank tests find different, or that they cannot find any."""
     pairs = study.pairs_of(label)
-    n, n_pairs = len(study.datasets), in_words(len(pairs), "pair")
+    n, n_pairs = len(study.datasets), format_count(len(pairs), "pair")
     smallest = rank_tests.smallest_signed_rank_p(n) * len(pairs)
     if smallest < 1 - study.confidence:
         n_different = sum(pair.told_apart for pair in pairs)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from concord.metrics_core.errors import in_words
+from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import (
     Difference,
@@ -248,7 +248,7 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
     undecided = sum(pair.verdict == "undecided" for pair in pairs)
     if undecided:
         yield (
-            f"Of {in_words(len(pairs), 'comparison')} on primary metrics {undecided} {'is' if undecided == 1 else 'are'} "
+            f"Of {format_count(len(pairs), 'comparison')} on primary metrics {undecided} {'is' if undecided == 1 else 'are'} "
             "undecided: these users do not settle which model is better."
         )
     few = [_with_count(pair) for pair in pairs if pair.caution]
@@ -260,7 +260,7 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
 
 
 def _with_count(pair: Difference) -> str:
-    return f"{pair.a} against {pair.b} on {pair.label} ({in_words(pair.n_nonzero, 'user')})"
+    return f"{pair.a} against {pair.b} on {pair.label} ({format_count(pair.n_nonzero, 'user')})"
 
 
 def _different_users(comparison: Comparison) -> Iterator[str]:
@@ -340,7 +340,7 @@ def _undecided_reason(gap: Difference, comparison: Comparison) -> str:
         return "not decided, as the interval includes 0"
     tests = sum(pair.p is not None for pair in comparison.primary_pairs)
     how = "by joint sign flips of" if gap.adjustment == "max_t" else "once corrected for"
-    return f"not significant {how} {in_words(tests, 'comparison')}"
+    return f"not significant {how} {format_count(tests, 'comparison')}"
 
 
 def _too_few_reason(gap: Difference, comparison: Comparison) -> str:
@@ -350,6 +350,6 @@ def _too_few_reason(gap: Difference, comparison: Comparison) -> str:
     tests = sum(pair.p is not None or pair is gap for pair in comparison.primary_pairs)
     multiplied = tests if gap.adjustment == "holm" else 1
     needed = min_differing_for((1 - comparison.confidence) / max(multiplied, 1))
-    among = f" among {in_words(tests, 'comparison')}" if multiplied > 1 else ""
-    only = f"only {in_words(gap.n_nonzero, 'user')} {have} different values"
+    among = f" among {format_count(tests, 'comparison')}" if multiplied > 1 else ""
+    only = f"only {format_count(gap.n_nonzero, 'user')} {have} different values"
     return f"{only}; a significant result{among} needs at least {needed}"

@@ -6,7 +6,7 @@ A warning is built in `metrics_core` with a code and the numbers and names that 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from concord.metrics_core.errors import in_words
+from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.metrics_core.results.words import are, listed, number, percent
 
@@ -72,7 +72,7 @@ def _swapped_tables(details: Details) -> Texts:
     shortest, median, longest = (details[name] for name in ("shortest", "median", "longest"))
     lengths = f"{shortest:g} to {longest:g} items, most of them {median:g} or fewer"
     return (
-        f"Every user has {in_words(details['truth_length'], 'item')} in the truth, without grades, and the lists have "
+        f"Every user has {format_count(details['truth_length'], 'item')} in the truth, without grades, and the lists have "
         f"{'one item each' if longest == 1 else lengths}, without scores: the truth looks like ranked lists, and the "
         "lists look like a truth.",
         "check that lists and truth were not given in each other's place",
@@ -94,7 +94,7 @@ def _unrelated_train(details: Details) -> Texts:
 
 def _truth_in_train(details: Details) -> Texts:
     return (
-        f"{_truth_rows(details)} of {in_words(details['users'], 'user')} stand in the "
+        f"{_truth_rows(details)} of {format_count(details['users'], 'user')} stand in the "
         "train too: models that leave out what users know cannot find them, others have learned the answer.",
         "split so that a pair of user and item is in one of the two",
     )
@@ -102,14 +102,14 @@ def _truth_in_train(details: Details) -> Texts:
 
 def _items_born_after(details: Details) -> Texts:
     verb = "holds" if details["rows"] == 1 else "hold"
-    held = f"{_truth_rows(details)} {verb} {in_words(details['items'], 'item')}"
+    held = f"{_truth_rows(details)} {verb} {format_count(details['items'], 'item')}"
     return _born_after(held, "item")
 
 
 def _users_born_after(details: Details) -> Texts:
     verb = "is" if details["rows"] == 1 else "are"
     return _born_after(
-        f"{_truth_rows(details)} {verb} of {in_words(details['users'], 'user')}", "user"
+        f"{_truth_rows(details)} {verb} of {format_count(details['users'], 'user')}", "user"
     )
 
 
@@ -122,12 +122,12 @@ def _born_after(held: str, kind: str) -> Texts:
 
 def _truth_rows(details: Details) -> str:
     rows = details["rows"]
-    return f"{in_words(rows, 'row')} of the truth ({percent(rows / details['of_rows'])})"
+    return f"{format_count(rows, 'row')} of the truth ({percent(rows / details['of_rows'])})"
 
 
 def _truth_before_train(details: Details) -> Texts:
     return (
-        f"The truth of {in_words(details['users'], 'user')} begins before their train ends: the split is not by time.",
+        f"The truth of {format_count(details['users'], 'user')} begins before their train ends: the split is not by time.",
         "split by time where the model will meet the future",
     )
 
@@ -135,11 +135,11 @@ def _truth_before_train(details: Details) -> Texts:
 def _ids_rewritten(details: Details) -> Texts:
     columns, example = details["columns"], details["example"]
     places = [
-        f"{each['column']} in {in_words(each['rows'], 'row')} of {_table(each)}"
+        f"{each['column']} in {format_count(each['rows'], 'row')} of {_table(each)}"
         for each in columns[:_SHOWN_COLUMNS]
     ]
     if len(columns) > _SHOWN_COLUMNS:
-        places.append(in_words(len(columns) - _SHOWN_COLUMNS, "more column"))
+        places.append(format_count(len(columns) - _SHOWN_COLUMNS, "more column"))
     return (
         f"Ids that end in `.0` are read as whole numbers, such as {example!r} as {example[:-2]!r}: {listed(places)}.",
         "write these ids as whole numbers in all tables",
@@ -161,7 +161,7 @@ def _same_file(details: Details) -> Texts:
 
 def _spelled_otherwise(details: Details) -> Texts:
     return (
-        f"Up to {in_words(details['ids'], details['kind'])} of the lists ({details['model']}) would match the truth "
+        f"Up to {format_count(details['ids'], details['kind'])} of the lists ({details['model']}) would match the truth "
         "but for capitals or leading zeros; as they are, they do not.",
         "write ids alike in all files",
     )
@@ -176,7 +176,7 @@ def _no_common_item(_: Details) -> Texts:
 
 def _not_in_catalogue(details: Details) -> Texts:
     return (
-        f"Up to {in_words(details['rows'], 'row')} of the lists ({details['model']}) hold items that the catalogue lacks; "
+        f"Up to {format_count(details['rows'], 'row')} of the lists ({details['model']}) hold items that the catalogue lacks; "
         f"{details['setting']} let them pass. Coverage and Gini of the catalogue leave them out.",
         "add them to the catalogue, or leave them out of the lists",
     )
@@ -195,7 +195,7 @@ def _sampled_corrected(details: Details) -> Texts:
 
 def _sampled_candidates(details: Details) -> Texts:
     return (
-        f"Every list has {in_words(details['length'], 'item')} of {details['n_items']:,} and holds every relevant item of "
+        f"Every list has {format_count(details['length'], 'item')} of {details['n_items']:,} and holds every relevant item of "
         "its user: the candidates look sampled, and metrics on samples can put models in another order than metrics on "
         "all items.",
         "rank all items of the catalogue, or declare them: conventions.candidates corrects what can be corrected",
@@ -282,7 +282,7 @@ def _user_sets_differ(details: Details) -> Texts:
 
 def _values_missing(details: Details) -> Texts:
     n_users, missing = details["n_users"], details["without_values"]
-    each = [f"{model} has no values of {in_words(n, 'user')}" for model, n in missing.items()]
+    each = [f"{model} has no values of {format_count(n, 'user')}" for model, n in missing.items()]
     share = f" ({percent(max(missing.values()) / n_users)})" if len(missing) == 1 else ""
     return (
         f"Not all models have values of the same users: of {n_users:,}, {listed(each)}{share}. "
@@ -294,11 +294,13 @@ def _values_missing(details: Details) -> Texts:
 def _lists_missing(details: Details) -> Texts:
     missing, models, unit = (details[name] for name in ("without_list", "models", "unit"))
     most = max(missing, key=missing.__getitem__)
-    some = in_words(missing[most], unit)
+    some = format_count(missing[most], unit)
     if len(set(missing.values())) == 1:
         who = f"{listed(models)} {'has' if len(models) == 1 else 'have'} none for {some}"
     else:
-        who = f"{in_words(len(models), 'model')}, most of all {most}, have none for up to {some}"
+        who = (
+            f"{format_count(len(models), 'model')}, most of all {most}, have none for up to {some}"
+        )
     return (
         f"Not all models have lists for the same {unit}s: {who} ({percent(missing[most] / details['n_users'])}), and "
         f"`user_no_recs: {details['user_no_recs']}` decides what they count.",
@@ -309,7 +311,7 @@ def _lists_missing(details: Details) -> Texts:
 def _few_lists(details: Details) -> Texts:
     missing, n_users, unit = details["without_list"], details["n_users"], details["unit"]
     return (
-        f"{in_words(missing, unit)} of {n_users:,} in the truth ({percent(missing / n_users)}) have no list, "
+        f"{format_count(missing, unit)} of {n_users:,} in the truth ({percent(missing / n_users)}) have no list, "
         f"and `user_no_recs: {details['user_no_recs']}` decides what they count.",
         f"make lists for all {unit}s of the truth, or take the others out of the truth",
     )
@@ -329,7 +331,7 @@ def _propensity(details: Details) -> Texts:
     n_clipped = details["clipped"]
     clipped = f"; {n_clipped:,} of them count as `clip`" if n_clipped else ""
     return (
-        f"Hits count by the inverse of their propensities: {in_words(details['rows'], 'relevant row')} are worth "
+        f"Hits count by the inverse of their propensities: {format_count(details['rows'], 'relevant row')} are worth "
         f"{details['effective']:,.1f} of equal weight, and the heaviest has {percent(details['largest'])} of all "
         f"weight{clipped}.",
         "where few rows decide, raise `conventions.propensity.clip`, at the price of some bias",

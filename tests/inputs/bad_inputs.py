@@ -198,7 +198,7 @@ COLUMNS = [
              "line 3: has 5 values, not the 6 of `user Q0 item rank score tag`", LINE,
              file="a.run", page=9),
     Bad("neither_rank_nor_score", "user,item\nu,a\n", "lists: there are neither ranks nor scores",
-        "set `order: file` if the rows stand in rank order", page=19),
+        "set `order: file` if the rows are in rank order", page=19),
     Bad("order_by_missing_score", f"{LISTS}u,a,1\n",
         "lists: there is no score to order them by", "choose another `order`",
         settings={"order": "score"}),

@@ -162,7 +162,7 @@ def as_argument(message: str, table: str) -> str:
             r"`\1` of the conventions to \2",
         ),
         (r"`data\.unit: \[user, (\w+)\]`", r"`unit=['user', '\1']`"),
-        ("set `order: file` if the rows stand in rank order", ADD_AN_ORDER),
+        ("set `order: file` if the rows are in rank order", ADD_AN_ORDER),
         ("set `order: score` or `order: file`", f"{ONE_LIST_A_USER}, {OR_SCORES}"),
         ("set `order: file`", ONE_LIST_A_USER),
     ):

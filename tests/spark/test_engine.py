@@ -162,7 +162,7 @@ def test_an_own_metric_that_raises_is_reported_once_with_its_file(
 
     (problem,) = refused.value.problems
     assert problem.where == str(code)
-    assert problem.what == "f raises ZeroDivisionError: division by zero, line 5"
+    assert problem.message == "f raises ZeroDivisionError: division by zero, line 5"
 
 
 def test_groups_of_items(spark: "SparkSession", tmp_path: Path) -> None:

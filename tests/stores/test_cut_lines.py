@@ -194,7 +194,9 @@ def test_secrets_in_an_address_are_refused_and_not_repeated(s3: Store, address: 
         concord.evaluate(address, {"u": ["1"]}, metrics=["P@5"], conventions="standard")
     for message in (refusal(address, allow_outside=True), refusal(address), str(library.value)):
         if not address.startswith("https"):
-            assert "holds a user, a password or a port" in message or "holds a query" in message
+            assert (
+                "contains a user, a password or a port" in message or "contains a query" in message
+            )
             assert "credentials and endpoints come from the environment" in message
         assert SECRET not in message
         assert KEY not in message

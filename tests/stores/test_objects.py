@@ -197,7 +197,7 @@ def test_parts_that_are_removed_between_listing_and_hashing_are_not_left_out(
         hash_content(folder)
     (problem,) = refused.value.problems
     assert problem.where == str(listed[1])
-    assert problem.what == "was removed while it was read"
+    assert problem.message == "was removed while it was read"
 
 
 @pytest.mark.parametrize(

@@ -60,10 +60,10 @@ def test_parts_of_an_address_are_parsed(
         ("s3://bucket", "names no object"),
         ("s3://", "names no object"),
         ("gs://bucket/", "names no object"),
-        ("s3://bucket/a/../b.csv", "holds `//`, `.` or `..`"),
-        ("s3://bucket/a//b.csv", "holds `//`, `.` or `..`"),
-        ("s3://localhost:9000/b.csv", "holds a user, a password or a port"),
-        ("abfs://c@acc.example.org/k.csv", "holds a user, a password or a port"),
+        ("s3://bucket/a/../b.csv", "contains `//`, `.` or `..`"),
+        ("s3://bucket/a//b.csv", "contains `//`, `.` or `..`"),
+        ("s3://localhost:9000/b.csv", "contains a user, a password or a port"),
+        ("abfs://c@acc.example.org/k.csv", "contains a user, a password or a port"),
     ],
 )
 def test_invalid_object_address_is_refused(text: str, message: str) -> None:
@@ -77,7 +77,7 @@ def test_schemes_of_hadoop_are_refused_with_what_to_write(scheme: str) -> None:
         parse_path(f"{scheme}://bucket/a folder/lists.csv")
 
     (problem,) = refused.value.problems
-    assert problem.what == f"begins with {scheme.lower()}://, as Hadoop calls S3"
+    assert problem.message == f"starts with {scheme.lower()}://, which is Hadoop's name of S3"
     assert problem.fix == "write s3://bucket/a folder/lists.csv"
 
 
@@ -174,7 +174,7 @@ def test_damaged_file_is_not_a_failure_of_the_store() -> None:
 def _loaded(path: str, **results: str) -> list[tuple[Any, ...]]:
     params = params_of(path)
     params = params.model_copy(update={"results": params.results.model_copy(update=results)})
-    return [(each.location, each.what, each.fix) for each in place_problems(params, Path.cwd())]
+    return [(each.location, each.message, each.fix) for each in place_problems(params, Path.cwd())]
 
 
 @pytest.mark.parametrize("address", ["s3://b/lists.csv", "gs://b/lists.csv", "az://b/lists.csv"])
@@ -193,7 +193,7 @@ def test_secrets_are_found_when_params_are_read() -> None:
     result = _loaded(f"s3://{KEY}:{SECRET}@b/lists.csv")
 
     assert [keys for keys, _, _ in result] == [("data", "truth", "path"), ("models", "m", "path")]
-    assert "holds a user, a password or a port" in result[0][1]
+    assert "contains a user, a password or a port" in result[0][1]
     assert SECRET not in str(result)
     assert KEY not in str(result)
 

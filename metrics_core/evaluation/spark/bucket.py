@@ -15,12 +15,12 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.relations import connect, share_id_types
 from concord.metrics_core.errors import (
-    Affected,
+    AffectedRows,
     InputError,
     Problem,
     Refusal,
     ScoringError,
-    first_of,
+    merge_refusals,
 )
 from concord.metrics_core.evaluation.diagnostics import COLUMNS as WEIGHTS
 from concord.metrics_core.evaluation.diagnostics import FOUND, KNOWN, LISTED, RELEVANT, list_kinds
@@ -108,18 +108,24 @@ def _problem(content: Mapping[str, Any]) -> Problem:
     location, affected_content = content["location"], content["affected"]
     where = location if isinstance(location, str) else tuple(location)
     if affected_content is None:
-        return Problem(where, content["what"], content["fix"])
+        return Problem(where, content["message"], content["fix"])
     rule, first = tuple(affected_content["rule"]), tuple(affected_content["first"])
-    affected = Affected(
-        rule, first, affected_content["rows"], affected_content["users"], affected_content["said"]
+    affected = AffectedRows(
+        rule,
+        first,
+        affected_content["rows"],
+        affected_content["users"],
+        affected_content["message"],
     )
-    return Problem(where, content["what"], content["fix"], affected)
+    return Problem(where, content["message"], content["fix"], affected)
 
 
 def _refusal(content: Mapping[str, Any] | None) -> Refusal | None:
     if content is None:
         return None
-    return Refusal(**{**content, "at": tuple(content["at"]), "grades": tuple(content["grades"])})
+    return Refusal(
+        **{**content, "order": tuple(content["order"]), "grades": tuple(content["grades"])}
+    )
 
 
 def row_mark(origin: int) -> str:
@@ -145,7 +151,7 @@ def raise_refusals(facts: Sequence[Facts]) -> None:
     if problems := [p for each in facts for p in each.problems.get(OWN_METRICS, [])]:
         raise InputError(merged(problems))
     if refusals := [each.refusal for each in facts if each.refusal is not None]:
-        raise ScoringError(first_of(refusals))
+        raise ScoringError(merge_refusals(refusals))
 
 
 def merged(problems: Iterable[Problem]) -> list[Problem]:
@@ -155,21 +161,21 @@ def merged(problems: Iterable[Problem]) -> list[Problem]:
     unread = [(a.first, each) for a, each in affecting if a.rule == (-1,)]
     if unread:  # then nothing else of the table is judged
         return [each for _, each in sorted(unread, key=lambda row: row[0])]
-    of_rule: dict[tuple[int, ...], list[tuple[Affected, Problem]]] = {}
+    of_rule: dict[tuple[int, ...], list[tuple[AffectedRows, Problem]]] = {}
     for affected, each in affecting:
         of_rule.setdefault(affected.rule, []).append((affected, each))
     summed = [_summed(of_rule[rule]) for rule in sorted(of_rule)]
     return [*summed, *dict.fromkeys(each for each in every if each.affected is None)]
 
 
-def _summed(affected_problems: Sequence[tuple[Affected, Problem]]) -> Problem:
+def _summed(affected_problems: Sequence[tuple[AffectedRows, Problem]]) -> Problem:
     affected, problem = min(affected_problems, key=lambda row: row[0].first)
     rows, users = (
         None if number is None else sum(getattr(each, name) for each, _ in affected_problems)
         for name, number in (("rows", affected.rows), ("users", affected.users))
     )
     whole = replace(affected, rows=rows, users=users)
-    return replace(problem, what=whole.what, affected=whole)
+    return replace(problem, message=whole.message_with_counts, affected=whole)
 
 
 def added(facts: Sequence[Facts]) -> dict[str, int]:

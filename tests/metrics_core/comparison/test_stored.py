@@ -90,7 +90,7 @@ def test_another_schema_is_refused(tmp_path: Path, schema: object) -> None:
 
     (problem,) = caught.value.problems
     assert problem.where == str(path)
-    assert problem.what == f"has schema {schema}, and this version reads {SCHEMA}"
+    assert problem.message == f"has schema {schema}, and this version reads {SCHEMA}"
     newer = isinstance(schema, int) and schema > SCHEMA
     assert problem.fix == (f"update Concord, or {AGAIN}" if newer else AGAIN)
 
@@ -105,8 +105,8 @@ def test_a_file_from_before_replicates_is_read_without_its_example_users() -> No
 @pytest.mark.parametrize(
     ("file", "problem"),
     [
-        *((text, "is damaged: it holds no JSON object") for text in (b"[]", b'["schema"]', b"3", b'"schema"', b"null")),
-        *((text, "is damaged, no valid JSON: ") for text in (b"", b"{", b'{"schema": 3,}', b'{"schema": 3} {}', b"schema: 3", b'{"schema": 3, "title": "\xff"}', b'{"schema": 1e999}', b'{"schema": NaN}', b'{"a": ' + b"1" * 5000 + b"}", b'{"a":' * 99_999)),
+        *((text, "is damaged: it is not a JSON object") for text in (b"[]", b'["schema"]', b"3", b'"schema"', b"null")),
+        *((text, "is damaged: it is not valid JSON") for text in (b"", b"{", b'{"schema": 3,}', b'{"schema": 3} {}', b"schema: 3", b'{"schema": 3, "title": "\xff"}', b'{"schema": 1e999}', b'{"schema": NaN}', b'{"a": ' + b"1" * 5000 + b"}", b'{"a":' * 99_999)),
         (b"{}", f"has schema None, and this version reads {SCHEMA}"),
         (None, "there is no such file"),
     ],
@@ -172,8 +172,8 @@ def test_a_missing_unknown_or_invalid_key_is_named(
 
     (problem,) = refused.value.problems
     assert problem.where == "that file"
-    assert problem.what.startswith(".".join(map(str, path)) + after)
-    assert value is not MISSING or "required" in problem.what.lower()
+    assert problem.message.startswith(".".join(map(str, path)) + after)
+    assert value is not MISSING or "required" in problem.message.lower()
     assert problem.fix == AGAIN
 
 

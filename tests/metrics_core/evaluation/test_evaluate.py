@@ -342,5 +342,5 @@ def test_missing_column_with_two_meanings_is_one_problem() -> None:
     with pytest.raises(InputError) as error:
         cc.evaluate({"u": ["a"]}, {"u": ["a"]}, metrics=["ILD@1"], conventions="standard", items=items, columns=names)  # fmt: skip
 
-    missing = [p for p in error.value.problems if p.what.startswith("is missing")]
+    missing = [p for p in error.value.problems if p.message.startswith("is missing")]
     assert len(missing) == 1

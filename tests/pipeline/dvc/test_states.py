@@ -133,7 +133,7 @@ def test_a_commit_that_left_the_comparison_as_it_was_is_no_row(project: Project)
     [
         (json.dumps({"schema": 3}), "has schema 3"),
         (json.dumps({"schema": SCHEMA}), "cannot be read"),
-        ('{"schema": 4', "is damaged, no valid JSON"),
+        ('{"schema": 4', "is damaged: it is not valid JSON"),
         (None, "its results are not in DVC's cache"),
     ],
 )

@@ -35,7 +35,7 @@ def _refused(folder: Path, *changes: tuple[str, str]) -> list[str]:
     with pytest.raises(InputError) as refused:
         read_params(path)
     return [
-        f"{problem.where.partition(', ')[2]}: {problem.what} | {problem.fix}"
+        f"{problem.where.partition(', ')[2]}: {problem.message} | {problem.fix}"
         for problem in refused.value.problems
     ]
 
