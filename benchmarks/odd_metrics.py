@@ -17,13 +17,13 @@ from tests.in_process import run_concord
 from tests.pipeline.params.params_content import params_content
 
 ARRAYS = (
-    *(f"lists.{name}" for name in ("n_relevant", "weight", "hit_number", "truth_rank", "tied_ranks")),
+    *(f"lists.{name}" for name in ("n_relevant", "relevant_weight", "hit_number", "truth_rank", "tied_ranks")),
     *(f"lists.{name}" for name in ("users", "known", "n_listed", "hit_user", "hit_rank", "hit_grade")),
-    *(f"lists.{name}" for name in ("hit_first", "truth_user", "truth_grade", "unweighed.hit_grade")),
+    *(f"lists.{name}" for name in ("hit_first", "truth_user", "truth_grade", "unweighted.hit_grade")),
     "lists.hit_column('price')", "lists.truth_column('price')", "lists.columns['price'][0]",
     "lists.cutoff(None)", "lists.length(None)", "lists.reachable(None)", "lists.within(k)", "lists.chance_within(k)",
     "lists.relevant(2.0, 'all').n_relevant", "lists.relevant(None, 'retrieved').truth_grade",
-    "lists.once(type(lists).count, k)", "lists.total(lists.hit_grade, k)",
+    "lists.cached(type(lists).count, k)", "lists.total(lists.hit_grade, k)",
 )  # fmt: skip
 WRITES = (
     "x[:] = 0", "x[x == 0] = 1", "x.fill(1)", "x.sort()", "x += 1", "x *= 0", "np.copyto(x, x[::-1])", "np.add.at(x, 0, 1)",

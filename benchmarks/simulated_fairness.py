@@ -8,8 +8,9 @@ import numpy as np
 from benchmarks.simulated import Floats, mean_of_pair, pair
 from benchmarks.tabulated import rate, rng_of, table_of
 from concord.metrics_core.metrics import fairness
+from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.metrics.judged import Ints
-from concord.metrics_core.metrics.listed import Items, Listed
+from concord.metrics_core.metrics.ranked_lists import RankedLists
 from concord.metrics_core.stats.bootstrap import bootstrap_p, percentile_interval, weighted_means
 from concord.metrics_core.stats.paired_test import paired_tests
 
@@ -148,7 +149,7 @@ def _values(
 ) -> dict[str, Floats]:
     """(users,) values of each metric of a model that leans so much towards the larger group."""
     shown = _drawn(rng, users, K, lean).ravel()
-    listed = Listed(
+    listed = RankedLists(
         n_users=users,
         n_listed=np.full(users, K),
         row_user=np.repeat(np.arange(users), K),

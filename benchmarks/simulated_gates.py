@@ -9,7 +9,7 @@ from benchmarks.simulated import DEPTH, Floats, lists, mean_of_pair, pair, skewe
 from benchmarks.tabulated import Row, rate, rng_of, table_of
 from concord.metrics_core.comparison.gate import guarded
 from concord.metrics_core.metrics.exposure import coverage
-from concord.metrics_core.metrics.listed import Items
+from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.gate import Measured, Outcome
 from concord.metrics_core.stats.paired_test import UserValues, paired_test
@@ -70,7 +70,7 @@ def as_good() -> list[str]:
     ]
 
 
-def of_catalogue() -> list[str]:
+def is_aggregate() -> list[str]:
     """Coverage, whose interval is the jackknife's; the true difference is that of the means of many runs."""
     rows: list[Row] = []
     for n, runs in ((100, 1_000), (300, 500), (1_000, 300)):
@@ -102,7 +102,7 @@ def of_catalogue() -> list[str]:
     ]
 
 
-PARTS = (at_the_margin, as_good, of_catalogue)
+PARTS = (at_the_margin, as_good, is_aggregate)
 
 
 def _skewed(rng: np.random.Generator, users: int) -> tuple[Floats, Floats]:

@@ -20,7 +20,7 @@ from concord.metrics_core.evaluation.panel import differing, panel
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.metrics.metric import Metric
-from concord.metrics_core.metrics.scope import changed_by
+from concord.metrics_core.metrics.scope import affected_metrics
 from concord.metrics_core.results.stored import json_schema
 from concord.pipeline.dvc.study import study_schema
 from docs.errata import ERRATA, Erratum
@@ -119,12 +119,12 @@ def metric_page(metric: Metric) -> str:
         f"- written as `{label}`" + ("" if metric.takes_k else "; it takes no cutoff"),
         f"- range under `standard`: {low} to {'∞' if high == 'inf' else high}; {_better(metric)} is better",
         f"- family: {metric.family}"
-        + ("; one number over all users" if metric.of_catalogue else ""),
+        + ("; one number over all users" if metric.is_aggregate else ""),
     ]
     if metric.needs:
         lines.append(f"- needs {', '.join(NEEDS[need] for need in metric.needs)}")
     if metric.family != "beyond":
-        averages = "gives the expected value" if metric.expects_ties else "is refused"
+        averages = "gives the expected value" if metric.averages_ties else "is refused"
         lines.append(f"- `ties: average` {averages}")
         only = _label(metric, "judged_only=true")
         lines.append(f"- on judged items only, each of them once: `{only}`")
@@ -139,12 +139,12 @@ def _copies(metric: Metric) -> str:
     """What `duplicates: keep` means for the metric."""
     if metric.counts_copies:
         return "`duplicates: keep` counts each copy of an item"
-    once = "an item counts once a list" if metric.of_catalogue else "later copies are misses"
+    once = "an item counts once a list" if metric.is_aggregate else "later copies are misses"
     return f"`duplicates: keep` counts first copies only: {once}"
 
 
 def _label(metric: Metric, more: str = "") -> str:
-    inside = [f"{each.name}={each.example:g}" for each in metric.takes]
+    inside = [f"{each.name}={each.example:g}" for each in metric.parameters]
     inside += [more] if more else []
     stem = metric.name + (f"({','.join(inside)})" if inside else "")
     return f"{stem}@5" if metric.takes_k else stem
@@ -163,9 +163,9 @@ def _prose(body: str) -> list[str]:
 
 def _convention_table(metric: Metric) -> list[str]:
     rows = [
-        f"| `{each.name}` | {_value(getattr(STANDARD, each.name))} | {_cell(each.allowed())} | {_cell(each.meaning)} |"
+        f"| `{each.name}` | {_value(getattr(STANDARD, each.name))} | {_cell(each.allowed_values())} | {_cell(each.meaning)} |"
         for each in CONVENTIONS
-        if metric.name in changed_by(each.name) and not each.describes_data
+        if metric.name in affected_metrics(each.name) and not each.describes_data
     ]
     head = ["## Conventions that change it\n", "| convention | standard | values | meaning |"]
     return [*head, "|---|---|---|---|", *rows, ""]
@@ -208,7 +208,7 @@ def conventions_page() -> str:
         lines += [f"## `{each.name}`\n", f"{each.meaning}\n", *_values(each)]
         if each.name in NOTES:
             lines.append(f"{NOTES[each.name]}\n")
-        lines.append(f"Changes {_in_short(changed_by(each.name))}.\n")
+        lines.append(f"Changes {_in_short(affected_metrics(each.name))}.\n")
     return _text(lines)
 
 

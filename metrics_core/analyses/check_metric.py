@@ -50,7 +50,7 @@ def check_metric(
     ValueError
         There is no such metric, or it is one of the catalogue.
     """
-    label = parse(metric, cut_later=True)
+    label = parse(metric, allow_missing_cutoff=True)
     if label.metric.family != FAMILY:
         problem = "is in the catalogue, whose tests check it"
         raise refuse(f"metric {label.name}", problem, "name a metric of your own")
@@ -75,7 +75,7 @@ class _Cases:
     def __init__(self, label: Label, conventions: Conventions, rng: np.random.Generator) -> None:
         self.conventions, self.rng = conventions, rng
         self.k = int(rng.integers(1, MAX_K + 1)) if label.metric.takes_k else None
-        self.label = label if self.k is None else label.at(self.k)
+        self.label = label if self.k is None else label.with_cutoff(self.k)
         self.threshold = conventions.relevance_threshold or 0.0
         columns = {name: rng.uniform(0.1, 10.0, len(_ITEMS)) for name in label.metric.columns}
         self.items = pl.DataFrame({"item": _ITEMS, **columns})

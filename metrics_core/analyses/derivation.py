@@ -19,12 +19,12 @@ from concord.metrics_core.metrics.agreement import judged_only
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.metric import Metric
-from concord.metrics_core.metrics.steps import OneUser, Steps, format_number, format_sum
+from concord.metrics_core.metrics.steps import DerivationInput, Steps, format_number, format_sum
 
 _FIRST = 4  # corrected values that are written out
 
 
-def read_user(judged: Judged, label: Label, conventions: Conventions) -> OneUser:
+def read_user(judged: Judged, label: Label, conventions: Conventions) -> DerivationInput:
     """Return what a label reads of the only user of `judged`, under the label's conventions."""
     cases = [case for case, users in user_cases(judged, label, conventions).items() if users[0]]
     policies = user_policies(label, conventions)
@@ -32,7 +32,7 @@ def read_user(judged: Judged, label: Label, conventions: Conventions) -> OneUser
     read = judged_only(judged) if label.judged_only else judged
     lists = read.relevant(conventions.relevance_threshold, conventions.truth_visible)
     every = read.relevant(None, conventions.truth_visible)
-    return OneUser(every, lists, label.name, label.k, label.parameters, conventions, policy)
+    return DerivationInput(every, lists, label.name, label.k, label.parameters, conventions, policy)
 
 
 def _policy(case: str, policy: str, conventions: Conventions) -> str:
@@ -56,7 +56,7 @@ def select_user(judged: Judged, number: int) -> Judged:
     )
 
 
-def steps(one: OneUser, label: Label) -> Steps:
+def steps(one: DerivationInput, label: Label) -> Steps:
     """Return the steps of one user's value, or the policy that replaces the formula."""
     if one.policy:
         return Steps(lines=(one.policy,))
@@ -70,7 +70,7 @@ def steps(one: OneUser, label: Label) -> Steps:
     return of_metric if one.lists.weights is None else _weighted(one, of_metric, label)
 
 
-def _weighted(one: OneUser, unweighted: Steps, label: Label) -> Steps:
+def _weighted(one: DerivationInput, unweighted: Steps, label: Label) -> Steps:
     """Return the steps with the weight of each hit before them and the divisor after them."""
     of_hits, of_truth = one.lists.weights or ((), ())
     ranks = zip(one.lists.hit_rank.tolist(), of_hits, strict=True)
@@ -81,12 +81,12 @@ def _weighted(one: OneUser, unweighted: Steps, label: Label) -> Steps:
         else unweighted.lines
     )
     if normalised(label, one.conventions) and label.name != "R":
-        total = f"{format_sum([*map(format_number, of_truth)])} = {format_number(float(one.lists.weight[0]))}"
+        total = f"{format_sum([*map(format_number, of_truth)])} = {format_number(float(one.lists.relevant_weight[0]))}"
         lines = (*lines, f"divided by the weights of all relevant items: {total}")
     return Steps(unweighted.terms, lines)
 
 
-def _corrected(one: OneUser, label: Label, candidates: Candidates) -> Steps:
+def _corrected(one: DerivationInput, label: Label, candidates: Candidates) -> Steps:
     m, everything = candidates.negatives, candidates.catalogue
     (rank,) = sampled_ranks(one.lists, label, candidates).tolist()
     grade = float(one.lists.truth_grade[0])
@@ -110,7 +110,7 @@ def _corrected(one: OneUser, label: Label, candidates: Candidates) -> Steps:
     )
 
 
-def _averaged(one: OneUser) -> Steps:
+def _averaged(one: DerivationInput) -> Steps:
     chances = one.lists.chance_within(one.k)
     ranks = zip(one.lists.hit_rank.tolist(), one.lists.tied_ranks.tolist(), chances, strict=True)
     terms = {
@@ -122,7 +122,7 @@ def _averaged(one: OneUser) -> Steps:
     return Steps(terms, ("the expected value over all orders of equal scores",))
 
 
-def _own_metric_steps(one: OneUser, metric: Metric) -> Steps:
+def _own_metric_steps(one: DerivationInput, metric: Metric) -> Steps:
     """Return the steps of a user-defined metric: its value at the rank of each hit, and the columns that it reads."""
     top = one.lists.within(one.k)
     arguments = metric.arguments(one.conventions)

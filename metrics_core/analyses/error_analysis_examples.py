@@ -18,7 +18,7 @@ from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import Background
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints
 from concord.metrics_core.metrics.label import Label
-from concord.metrics_core.metrics.steps import OneUser
+from concord.metrics_core.metrics.steps import DerivationInput
 from concord.metrics_core.results.comparison_parts import or_none
 from concord.metrics_core.results.error_analysis import (
     ExampleUser,
@@ -63,7 +63,7 @@ class PairValues:
 
     def threshold(self, label: Label) -> float | None:
         """Return the smallest relevant grade; None if every grade is relevant or the metric does not need relevance."""
-        if not label.metric.asks_relevance:
+        if not label.metric.uses_relevance:
             return None
         return label.conventions(self.conventions).relevance_threshold
 
@@ -204,11 +204,11 @@ def compute_reasons(
     }
 
 
-def _reason(one: OneUser, label: Label) -> str:
+def _reason(one: DerivationInput, label: Label) -> str:
     return one.policy or "; ".join([_hits(one), *steps(one, label).lines[-1:]])
 
 
-def _hits(one: OneUser) -> str:
+def _hits(one: DerivationInput) -> str:
     if not one.ranks:
         return "no hit" if one.k is None else f"no hit in the top {one.k}"
     ranks = ", ".join(map(str, one.ranks[:MAX_RANKS]))

@@ -26,7 +26,7 @@ from concord.metrics_core.evaluation.listing import listed, number_items
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.evaluation.side_data import NONE, Background, refuse_missing
 from concord.metrics_core.metrics.label import Label, parse_supported
-from concord.metrics_core.metrics.scope import changed_by
+from concord.metrics_core.metrics.scope import affected_metrics
 from concord.metrics_core.metrics.steps import Steps
 from concord.metrics_core.results.explain import (
     ConventionPath,
@@ -294,7 +294,7 @@ def _path(label: Label, start: Conventions, end: Conventions, compute: Compute) 
     values = {
         name: (getattr(start, name), getattr(end, name))
         for name in [*start.preset_values(), "candidates"]
-        if label.name in changed_by(name)
+        if label.name in affected_metrics(name)
     }
     changed = {name: pair for name, pair in values.items() if pair[0] != pair[1]}
     before, after = compute(start), compute(end)

@@ -23,7 +23,7 @@ from concord.metrics_core.evaluation.panel import Definition, differing, panel
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.evaluation.score import why_not
 from concord.metrics_core.metrics.label import Label, parse_supported
-from concord.metrics_core.metrics.scope import changed_by
+from concord.metrics_core.metrics.scope import affected_metrics
 from concord.metrics_core.results.reconcile import ConventionMatch, Reconciliation
 
 MAX_THRESHOLDS = 10  # relevance thresholds that are tried
@@ -231,7 +231,7 @@ def _other_values(
     """Return the other values of every convention that the label depends on."""
     choices = {}
     for each in PRESET_CONVENTIONS:
-        if each.sets_ranking or label.name not in changed_by(each.name):
+        if each.sets_ranking or label.name not in affected_metrics(each.name):
             continue
         values = [*each.values, *_MORE_VALUES.get(each.name, ())]
         if each.name == "relevance_threshold":

@@ -19,7 +19,7 @@ from concord.metrics_core.analyses.split_methods import (
     options_of,
 )
 from concord.metrics_core.analyses.split_rows import split_rows
-from concord.metrics_core.conventions.validation import nearest
+from concord.metrics_core.conventions.validation import suggest
 from concord.metrics_core.data.arguments import INTERACTIONS, Columns, check_columns, open_table
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.relations import in_memory
@@ -135,7 +135,7 @@ def _problems(method: str, options: Mapping[str, Any], repeats: str) -> Iterator
     if repeats not in REPEATS:
         yield Problem("repeats", f"is {repeats!r}", f"choose one of: {', '.join(REPEATS)}")
     if not isinstance(method, str) or method not in METHODS:
-        fix = nearest(str(method), set(METHODS))
+        fix = suggest(str(method), set(METHODS))
         yield Problem("method", f"{method!r} is not a split method", fix)
         return
     known = options_of(method)

@@ -18,7 +18,7 @@ from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, absol
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.errors import Problem, raise_problems, refuse
-from concord.metrics_core.metrics.label import canonical_label, did_you_mean
+from concord.metrics_core.metrics.label import canonical_label, suggest_label
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.study import (
     Aggregation,
@@ -258,7 +258,7 @@ def _choose_labels(comparisons: Comparisons, primary: Sequence[str] | None) -> t
         raise refuse("primary", "names no label", fix)
     labels = dict.fromkeys(_spelled(text) for text in primary)
     problems = [
-        Problem(f"primary: {text}", f"was not evaluated in {listed(missing)}", did_you_mean(text, everywhere))
+        Problem(f"primary: {text}", f"was not evaluated in {listed(missing)}", suggest_label(text, everywhere))
         for text in labels
         if (missing := [name for name, c in comparisons.items() if text not in c.labels])
     ]  # fmt: skip

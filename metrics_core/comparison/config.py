@@ -156,7 +156,7 @@ class ComparisonConfig(EvaluationConfig):
         for label in dict.fromkeys(primary):
             if label not in self._by_name:
                 yield not_evaluated("primary", label, self._by_name, self.settings)
-            elif self._by_name[label].metric.of_catalogue:
+            elif self._by_name[label].metric.is_aggregate:
                 problem = f"{label} is one number over all users, so there is nothing to test"
                 yield Problem("primary", problem, "name a metric that has a value for each user")
             if primary.count(label) > 1:

@@ -19,9 +19,9 @@ from concord.metrics_core.data.relations import create_view, file_paths, read_fr
 from concord.metrics_core.evaluation.judge import fetch
 from concord.metrics_core.evaluation.listing import number_items
 from concord.metrics_core.evaluation.model_result import EvaluationData, Models
+from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, is_pooled
-from concord.metrics_core.metrics.listed import Items
 from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
 from concord.metrics_core.stats.adjustment import adjust, max_t
 from concord.metrics_core.stats.clusters import Clusters
@@ -107,7 +107,7 @@ def _lists_of(
     others = [model for model in models if model != config.baseline and model in once]
     groups: dict[tuple[int | None, int], dict[str, Measure]] = {}
     for label in labels:
-        if label.metric.of_catalogue:
+        if label.metric.is_aggregate:
             arguments = label.metric.arguments(label.conventions(conventions))
             key = label.k, label.ranking_number(conventions)
             groups.setdefault(key, {})[str(label)] = partial(label.metric.function, **arguments)
@@ -204,7 +204,7 @@ def _test_users(evidence: ComparisonInput) -> Iterator[_PairTest]:
     conventions = config.conventions
     all_pairs = model_pairs(list(models), config.baseline)
     for label in config.labels:
-        if label.metric.of_catalogue:
+        if label.metric.is_aggregate:
             continue
         text = str(label)
         is_complete = text in config.primary or len(models) < MANY_MODELS
@@ -261,7 +261,7 @@ def _test_lists(evidence: ComparisonInput) -> Iterator[_PairTest]:
     config, models = evidence.config, evidence.models
     tests = swap_results(evidence)
     for label in config.labels:
-        for model in models if label.metric.of_catalogue else ():
+        for model in models if label.metric.is_aggregate else ():
             if model == config.baseline:
                 continue
             text = str(label)

@@ -10,7 +10,7 @@ from concord.metrics_core.comparison.min_effect import (
 )
 from concord.metrics_core.comparison.segmentation import ByPopularity, Segmentation
 from concord.metrics_core.conventions.convention import format_value
-from concord.metrics_core.conventions.validation import nearest
+from concord.metrics_core.conventions.validation import suggest
 from concord.metrics_core.errors import Location, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.metrics.label import Label, canonical_label, is_pooled
@@ -74,7 +74,7 @@ def _shape_problems(gate: Mapping[Any, Any]) -> Iterator[Problem]:
     for key in gate:
         if key not in KEYS:
             yield Problem(
-                "gate", f"{format_value(key)} is not a key of a gate", nearest(str(key), {*KEYS})
+                "gate", f"{format_value(key)} is not a key of a gate", suggest(str(key), {*KEYS})
             )
     yield from _margin_problems(("gate", "guardrails"), gate.get("guardrails") or {})
     segments = gate.get("segments") or {}
@@ -134,11 +134,11 @@ def gate_problems(
         yield Problem(("gate", "success"), "names a label more than once", "name each label once")
     for model in gate.models:
         if model not in models:
-            fix = nearest(model, {*models})
+            fix = suggest(model, {*models})
             yield Problem(("gate", "models"), f"{model!r} is not among the models", fix)
     for name in [name for name in gate.segments if name not in segments]:
         known = {*segments}
-        fix = nearest(name, known) if known else f"add it to {config.settings.segments}"
+        fix = suggest(name, known) if known else f"add it to {config.settings.segments}"
         yield Problem(("gate", "segments"), f"{name!r} is not a segmentation", fix)
     entries: list[tuple[Location, str, Segmentation | None]] = [
         (("gate", key), text, None)
@@ -167,7 +167,7 @@ def _segment_problems(
     location: Location, label: Label, segmentation: Segmentation
 ) -> Iterator[Problem]:
     if not isinstance(segmentation, ByPopularity):
-        if label.metric.of_catalogue:
+        if label.metric.is_aggregate:
             problem = f"{label} is one number over all users, which groups of users do not have"
             yield Problem(location, problem, "name a metric that has a value for each user")
     elif segmentation.by == "recommended_item":

@@ -114,7 +114,7 @@ def _over_all_users(
     for label in labels:
         text, upwards = str(label), label.metric.higher_is_better
         columns: dict[str, UserValues] = {}
-        if not label.metric.of_catalogue:
+        if not label.metric.is_aggregate:
             clusters = aligned.clusters_for(label, config.conventions)
             bounds = label.bounds(config.conventions)
             undefined = label.conventions(config.conventions).undefined

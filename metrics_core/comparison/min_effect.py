@@ -6,7 +6,7 @@ from typing import Any
 
 from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.errors import Location, Problem, SettingNames
-from concord.metrics_core.metrics.label import Label, canonical_label, did_you_mean
+from concord.metrics_core.metrics.label import Label, canonical_label, suggest_label
 
 Effect = float | str
 Effects = Effect | Mapping[str, Effect]
@@ -100,5 +100,5 @@ def not_evaluated(
     location: Location, label: str, labels: Collection[str], settings: SettingNames
 ) -> Problem:
     """Return the problem of a label that is not evaluated, with the label that may be meant."""
-    fix = f"{did_you_mean(label, labels)} (or add it to {settings.metrics})"
+    fix = f"{suggest_label(label, labels)} (or add it to {settings.metrics})"
     return Problem(location, f"{label!r} is not evaluated", fix)

@@ -6,7 +6,7 @@ from typing import Any
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.conventions.registry import CONVENTIONS
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
-from concord.metrics_core.metrics.scope import changed_by
+from concord.metrics_core.metrics.scope import affected_metrics
 from concord.metrics_core.results.comparison_parts import (
     TRUTH,
     TRUTH_OF_FOLD,
@@ -54,7 +54,7 @@ def conventions(config: ComparisonConfig) -> PinnedConventions:
                 each.name,
                 value,
                 f"{each.meaning} Here: {meaning}." if meaning else each.meaning,
-                tuple(name for name in changed_by(each.name) if name in evaluated),
+                tuple(name for name in affected_metrics(each.name) if name in evaluated),
             )
         )
     overrides = pinned.as_dict()["overrides"]

@@ -46,7 +46,7 @@ def replicated(
     for label in labels:
         text, of_label = str(label), label.conventions(conventions)
         summaries = [each.summary["metrics"][text] for each in results]
-        if label.metric.of_catalogue or is_pooled(label, conventions):
+        if label.metric.is_aggregate or is_pooled(label, conventions):
             mean_over_replicates = _mean([each.mean(text) for each in results])
             metrics[text] = {
                 **summaries[0],

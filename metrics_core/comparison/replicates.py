@@ -85,7 +85,7 @@ def _trained(evidence: ComparisonInput, label: Label) -> dict[str, ReplicateValu
 
 def _is_over_all(label: Label, config: ComparisonConfig) -> bool:
     """True if the label has one value over all users."""
-    return label.metric.of_catalogue or is_pooled(label, config.conventions)
+    return label.metric.is_aggregate or is_pooled(label, config.conventions)
 
 
 @dataclass(frozen=True)

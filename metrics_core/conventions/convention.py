@@ -90,7 +90,7 @@ class Convention:
     sets_scale: bool = False
     describes_data: bool = False
 
-    def allowed(self) -> str:
+    def allowed_values(self) -> str:
         """Return all values, for a message."""
         return " | ".join([*self.values, *([self.form] if self.form else [])])
 
@@ -112,7 +112,11 @@ class Convention:
             yield from self._mapping_problems(value, location)
         elif not ((isinstance(value, str) and value in self.values) or self.accepts(value)):
             limit = f"; numbers go up to {LARGEST:,.0f}" if _is_too_large(value) else ""
-            yield location, f"is {format_value(value)}", f"choose one of: {self.allowed()}{limit}"
+            yield (
+                location,
+                f"is {format_value(value)}",
+                f"choose one of: {self.allowed_values()}{limit}",
+            )
 
     def _mapping_problems(self, value: Value, location: str) -> Iterator[Problem]:
         if not isinstance(value, Mapping):

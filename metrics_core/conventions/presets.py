@@ -8,7 +8,7 @@ from concord.metrics_core.conventions.convention import Problem, is_number
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.preset_table import PRESETS, STANDARD
 from concord.metrics_core.conventions.registry import CONVENTION, DATA_CONVENTIONS
-from concord.metrics_core.conventions.validation import ConventionError, nearest
+from concord.metrics_core.conventions.validation import ConventionError, suggest
 
 CUSTOM = "custom"  # the name of conventions without a preset
 ConventionsLike = Conventions | str | Mapping[str, Any]
@@ -140,11 +140,11 @@ def preset_problems(name: Any) -> list[Problem]:
     """Return what is wrong with the name of a preset."""
     if not isinstance(name, str) or name == CUSTOM or name in PRESETS:
         return []
-    return [("preset", f"{name!r} is not a preset", nearest(name, {*PRESETS, CUSTOM}))]
+    return [("preset", f"{name!r} is not a preset", suggest(name, {*PRESETS, CUSTOM}))]
 
 
 def _refuse_unknown(name: str) -> None:
     if name not in PRESETS:
         raise ConventionError(
-            [("preset", f"{name!r} is not a preset", nearest(name, set(PRESETS)))]
+            [("preset", f"{name!r} is not a preset", suggest(name, set(PRESETS)))]
         )

@@ -23,7 +23,7 @@ class ConventionError(ValueError):
         )
 
 
-def nearest(word: str, words: Iterable[str]) -> str:
+def suggest(word: str, words: Iterable[str]) -> str:
     """Return a hint that names the most similar of the known words, or all of them."""
     known = sorted(words)
     other_case = [each for each in known if each.casefold() == word.casefold()]
@@ -37,9 +37,9 @@ def key_problems(
     """Yield the unknown and the missing keys."""
     for key in mapping:
         if key not in known:
-            yield str(key), "is not a convention", nearest(str(key), known)
+            yield str(key), "is not a convention", suggest(str(key), known)
     for name in sorted(known - set(mapping) - set(optional)):
-        allowed = f" ({CONVENTION[name].allowed()})" if name in CONVENTION else ""
+        allowed = f" ({CONVENTION[name].allowed_values()})" if name in CONVENTION else ""
         yield name, "is missing", f"add `{name}: …`{allowed}"
 
 
@@ -75,4 +75,4 @@ def _override_problems(overrides: Value) -> Iterator[Problem]:
             if name in known:
                 yield from CONVENTION[name].problems(value, location)
             else:
-                yield location, "is not a convention", nearest(str(name), known)
+                yield location, "is not a convention", suggest(str(name), known)

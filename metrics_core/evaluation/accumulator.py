@@ -142,7 +142,7 @@ class EvaluationAccumulator:
                 clusters=None if clusters is None or counted is None else clusters.select(counted),
             )
         for label in self.task.labels:
-            if label.metric.of_catalogue:
+            if label.metric.is_aggregate:
                 exposure = self.exposures[str(label)]
                 summaries[str(label)] = summarise_catalogue(label, exposure, pinned, n_users)
         labels = {name: summaries[name] for name in map(str, self.task.labels)}

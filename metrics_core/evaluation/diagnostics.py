@@ -13,7 +13,7 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.data.relations import create_view, only_row, registered_only
 from concord.metrics_core.data.units import user_sql
 from concord.metrics_core.errors import format_count
-from concord.metrics_core.metrics.judged import Floats, Judged, per_user
+from concord.metrics_core.metrics.judged import Floats, Judged, sum_by_user
 from concord.metrics_core.stats.exact_sums import exact_parts
 
 KNOWN = "#known"  # is the user in the truth, or named?
@@ -284,7 +284,7 @@ def weight_columns(lists: Judged, clip: float) -> dict[str, Floats]:
     np.maximum.at(largest, lists.truth_user, weight)
 
     def added(values: Floats) -> Floats:
-        return per_user(lists.truth_user, values, lists.n_users)
+        return sum_by_user(lists.truth_user, values, lists.n_users)
 
     clipped = np.where(weight >= 1.0 / clip, 1.0, 0.0)
     columns = (added(weight), added(weight * weight), largest, added(clipped))

@@ -112,7 +112,7 @@ def judge(
         truth_user=truth["number"],
         truth_grade=truth["grade"],
         hit_tied=np.column_stack([hits["tie_first"], hits["tie_last"]]) if averaged else None,
-        truth_place=truth["place"] if place_column else None,
+        truth_position=truth["place"] if place_column else None,
         columns=columns,
         weights=_weights(*columns[PROPENSITY], clip=propensity["clip"]) if propensity else None,
     )

@@ -14,8 +14,9 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.judge import fetch
+from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.metrics.judged import Floats, Ints, Judged, position_in_user
-from concord.metrics_core.metrics.listed import Items, Listed
+from concord.metrics_core.metrics.ranked_lists import RankedLists
 
 Features = Mapping[str, Sequence[float]]  # by the item's id as text
 Groups = Mapping[str, str]  # as well
@@ -137,7 +138,7 @@ def listed(
     number: int,
     threshold: float | None,
     of_requests: bool = False,
-) -> Listed:
+) -> RankedLists:
     """Return the whole lists of one partition; `number` is that of the ranking, if `lists` has several.
 
     of_requests : True if lists are those of requests; the train has their users
@@ -161,7 +162,7 @@ def listed(
             f"relevant_{name}": relevant_items[column][known] for name, column in _COLUMNS.items()
         }
     connection.unregister("listed_users")
-    return Listed(
+    return RankedLists(
         n_users=judged.n_users,
         n_listed=np.bincount(rows["number"], minlength=judged.n_users),
         row_user=rows["number"],

@@ -13,7 +13,7 @@ from concord.metrics_core.conventions.presets import defines, preset, presets, w
 from concord.metrics_core.conventions.registry import CONVENTION, CONVENTIONS
 from concord.metrics_core.evaluation.score import why_not
 from concord.metrics_core.metrics.label import Label
-from concord.metrics_core.metrics.scope import changed_by
+from concord.metrics_core.metrics.scope import affected_metrics
 
 GIVEN_ORDER = "truth_given_order_at_k"
 UNWEIGHED = "unweighed"  # as pinned, but for the propensity
@@ -71,7 +71,7 @@ def panel(label: Label, pinned: Conventions) -> Panel:
         Definition(label, number, tuple(names), per_preset[names[0]] if number else pinned)
         for number, names in enumerate(preset_groups)
     ]
-    if pinned.propensity is not None and not label.metric.of_list:
+    if pinned.propensity is not None and not label.metric.describes_list:
         plain = replace(pinned, propensity=None)
         definitions.append(Definition(label, len(definitions), (UNWEIGHED,), plain))
     return Panel(tuple(definitions), left_out)
@@ -84,7 +84,7 @@ def differing(label: Label, definition: Conventions, pinned: Conventions) -> dic
         each.name: getattr(defined_here, each.name)
         for each in CONVENTIONS
         if getattr(defined_here, each.name) != getattr(pinned_here, each.name)
-        and label.name in changed_by(each.name)
+        and label.name in affected_metrics(each.name)
     }
 
 
@@ -110,6 +110,6 @@ def _content(label: Label, conventions: Conventions) -> str:
     relevant = {
         name: value
         for name, value in values.items()
-        if label.name in changed_by(name) and not CONVENTION[name].sets_ranking
+        if label.name in affected_metrics(name) and not CONVENTION[name].sets_ranking
     }
     return json.dumps(relevant, sort_keys=True, default=str)

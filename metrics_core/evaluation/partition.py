@@ -27,10 +27,11 @@ from concord.metrics_core.evaluation.judge import PROPENSITY, judge
 from concord.metrics_core.evaluation.listing import listed
 from concord.metrics_core.evaluation.panel import Definition
 from concord.metrics_core.evaluation.score import Column, mean_weight, score, uncomputable
-from concord.metrics_core.metrics.exposure import Exposure, expose
+from concord.metrics_core.metrics.exposure import Exposure, count_exposure
+from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.metrics.label import Label
-from concord.metrics_core.metrics.listed import Items, Listed
+from concord.metrics_core.metrics.ranked_lists import RankedLists
 
 Some = TypeVar("Some")
 
@@ -89,7 +90,7 @@ class Task:
     @property
     def per_user(self) -> list[Label]:
         """The labels that have a value for each user."""
-        return [label for label in self.labels if not label.metric.of_catalogue]
+        return [label for label in self.labels if not label.metric.is_aggregate]
 
     @property
     def columns(self) -> dict[str, tuple[Label, Conventions]]:
@@ -205,7 +206,7 @@ def score_partition(
         *(pl.Series(judged_at(k), replace(judged, weights=None).count(k)) for k in task.cutoffs),
         *_weights(relevant, task.conventions),
         *(
-            pl.Series(name, judged.relevant(least, "all").weight.astype(np.float64))
+            pl.Series(name, judged.relevant(least, "all").relevant_weight.astype(np.float64))
             for name, least in task.mean_weights.items()
         ),
         *(series for name, column in columns.items() for series in _parts(name, column)),
@@ -230,7 +231,7 @@ def _scored(
         labels = [label for label in task.labels if task.ranking_of(label) == ranking]
         definitions = [d for d in task.definitions if task.ranking_of(d.label) == ranking]
         whole = _whole(connection, task, judged, number)
-        per_user = [label for label in labels if not label.metric.of_catalogue]
+        per_user = [label for label in labels if not label.metric.is_aggregate]
         _refuse_high_grades(judged, per_user, task.conventions, number)
         try:
             for column in score(judged, per_user, task.conventions, whole):
@@ -244,9 +245,9 @@ def _scored(
                 raise error.nested_in(number, 2, position) from error
             columns[definition.column] = column
         for label in labels:
-            if label.metric.of_catalogue:
+            if label.metric.is_aggregate:
                 _refuse_uncorrected(label, task.conventions, number)
-                exposures[str(label)] = expose(whole(None), label.k)
+                exposures[str(label)] = count_exposure(whole(None), label.k)
     return {name: columns[name] for name in task.columns}, exposures
 
 
@@ -275,9 +276,9 @@ def _refuse_high_grades(
 
 def _whole(
     connection: DuckDBPyConnection | None, task: Task, judged: Judged, number: int
-) -> Callable[[float | None], Listed]:
+) -> Callable[[float | None], RankedLists]:
     @cache
-    def whole(threshold: float | None) -> Listed:
+    def whole(threshold: float | None) -> RankedLists:
         if task.items is None or connection is None:
             msg = "metrics beyond accuracy need `train` or `items`"
             raise ValueError(msg)

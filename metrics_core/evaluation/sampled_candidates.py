@@ -332,7 +332,7 @@ def of_full_ranks(
         hit_first=np.ones(len(ranks), dtype=bool),
         truth_user=each,
         truth_grade=grades,
-        truth_place=np.ones(len(ranks), dtype=np.int64),
+        truth_position=np.ones(len(ranks), dtype=np.int64),
     )
     values: Floats = label.metric.function(
         lists, label.k, **label.metric.arguments(conventions), **label.parameters

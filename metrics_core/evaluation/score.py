@@ -13,7 +13,7 @@ from concord.metrics_core.metrics import accuracy
 from concord.metrics_core.metrics.agreement import judged_only
 from concord.metrics_core.metrics.judged import Bools, Floats, Judged
 from concord.metrics_core.metrics.label import Label, is_pooled
-from concord.metrics_core.metrics.listed import Listed
+from concord.metrics_core.metrics.ranked_lists import RankedLists
 from concord.metrics_core.stats.exact_sums import round_decimals
 
 Cases = dict[str, Bools]
@@ -43,7 +43,7 @@ class Column:
 
 
 Whole = Callable[
-    [float | None], Listed
+    [float | None], RankedLists
 ]  # the whole lists, with what is relevant from this threshold on
 
 
@@ -78,10 +78,10 @@ def score(
 
 def _column(judged: Judged, label: Label, conventions: Conventions, whole: Whole | None) -> Column:
     metric = label.metric
-    judged = judged.unweighed if conventions.propensity is None else judged
+    judged = judged.unweighted if conventions.propensity is None else judged
     rows = judged_only(judged) if label.judged_only else judged
     lists = rows.relevant(conventions.relevance_threshold, conventions.truth_visible)
-    read: Judged | Listed = lists
+    read: Judged | RankedLists = lists
     if metric.reads_judged:
         read = rows.relevant(None, conventions.truth_visible)
     elif whole is not None and metric.family == "beyond":
@@ -99,7 +99,7 @@ def _column(judged: Judged, label: Label, conventions: Conventions, whole: Whole
         )
     if normalised(label, conventions) and label.name != "R":  # recall divides by itself
         with np.errstate(invalid="ignore"):
-            values = values / lists.weight
+            values = values / lists.relevant_weight
     cases, policies = (
         user_cases(judged, label, conventions),
         user_policies(label, conventions),
@@ -109,7 +109,7 @@ def _column(judged: Judged, label: Label, conventions: Conventions, whole: Whole
     if conventions.round is not None and "user" in conventions.round:
         values = round_decimals(values, conventions.round["user"])
     dropped = [users for case, users in cases.items() if policies[case] == "drop"]
-    if metric.of_list and conventions.user_recs_only == "drop":
+    if metric.describes_list and conventions.user_recs_only == "drop":
         dropped.append(~lists.known)
     left_out = np.logical_or.reduce([np.zeros(lists.n_users, dtype=bool), *dropped])
     return Column(label, values, left_out, _parts(lists, label, conventions, cases))
@@ -118,7 +118,7 @@ def _column(judged: Judged, label: Label, conventions: Conventions, whole: Whole
 def uncomputable(label: Label, conventions: Conventions) -> str:
     """Return why a label has no value under the pinned conventions, whatever the data; empty if it has one."""
     label_conventions = label.conventions(conventions)
-    if label.metric.of_catalogue:  # which reads no order of equal scores
+    if label.metric.is_aggregate:  # which reads no order of equal scores
         return not_corrected(label, label_conventions) or not_weighed(label, label_conventions)
     return why_not(label, label_conventions) or _of_other_rows(
         label, label_conventions, conventions
@@ -144,7 +144,7 @@ def why_not(label: Label, conventions: Conventions) -> str:
     if conventions.ties != "average":
         return ""
     names = [name for name, value in _WITHOUT_EXPECTATION.items() if arguments.get(name) == value]
-    if label.metric.expects_ties and not names:
+    if label.metric.averages_ties and not names:
         return ""
     why = f" with {names[0]}: {arguments[names[0]]}" if names else ""
     return (
@@ -156,7 +156,7 @@ def why_not(label: Label, conventions: Conventions) -> str:
 def _without_target(label: Label, conventions: Conventions) -> str:
     if "fairness_target" not in label.metric.conventions or conventions.fairness_target is not None:
         return ""
-    allowed = CONVENTION["fairness_target"].allowed()
+    allowed = CONVENTION["fairness_target"].allowed_values()
     return f"needs the share that each group should have. Set the convention fairness_target: {allowed}"
 
 
@@ -172,7 +172,7 @@ def normalised(label: Label, conventions: Conventions) -> str:
     Yang, Cui, Xuan, Wang, Belongie & Estrin (2018), RecSys, 279-287.  doi:10.1145/3240323.3240355  (per_user)
     Swaminathan & Joachims (2015), NeurIPS 28, 3231-3239.  (over_all)
     """
-    if label.metric.of_list:
+    if label.metric.describes_list:
         return ""
     return (conventions.propensity or {}).get("normalised", "")
 
@@ -194,7 +194,7 @@ def user_policies(label: Label, conventions: Conventions) -> dict[str, str]:
     list a user follows `user_no_recs` in sums, whether something was observed or not.
     """
     policies = {case: str(getattr(conventions, case)) for case in CASES_OF_USERS}
-    if conventions.propensity is None or label.metric.of_list:
+    if conventions.propensity is None or label.metric.describes_list:
         return policies
     is_sum = is_weighed_sum(label, conventions)
     unobserved = dict.fromkeys(CASES_OF_USERS[1:], "zero" if is_sum else "drop")
@@ -220,7 +220,7 @@ def not_weighed(label: Label, conventions: Conventions) -> str:
     """Return why a metric cannot weight hits by propensities; empty if it can, or reads no ground truth."""
     reads_no_truth = label.name == "AWRF" and conventions.fairness_target != "relevant"
     counts_alike = label.metric.reads_relevant and not reads_no_truth
-    if conventions.propensity is None or (label.metric.of_list and not counts_alike):
+    if conventions.propensity is None or (label.metric.describes_list and not counts_alike):
         return ""
     if conventions.candidates is not None:
         return "`propensity` and `candidates` correct for different things, and nothing is known of both at once"
@@ -236,7 +236,7 @@ def not_weighed(label: Label, conventions: Conventions) -> str:
 
 def _of_other_rows(label: Label, label_conventions: Conventions, pinned: Conventions) -> str:
     """Return why weights cannot be counted for a metric; empty if they can."""
-    if label_conventions.propensity is None or label.metric.of_list or label_conventions.relevance_threshold == pinned.relevance_threshold:  # fmt: skip
+    if label_conventions.propensity is None or label.metric.describes_list or label_conventions.relevance_threshold == pinned.relevance_threshold:  # fmt: skip
         return ""
     return (
         f"`propensity.fewest` counts the rows of relevance_threshold: {pinned.relevance_threshold}, and this metric has "
@@ -281,9 +281,9 @@ def user_cases(judged: Judged, label: Label, conventions: Conventions) -> Cases:
 
     They are found in the lists before `judged_only` removes items.
     """
-    if label.metric.of_list:
+    if label.metric.describes_list:
         return {}
-    threshold = conventions.relevance_threshold if label.metric.asks_relevance else None
+    threshold = conventions.relevance_threshold if label.metric.uses_relevance else None
     lists = judged.relevant(threshold, conventions.truth_visible)
     listed, relevant = lists.n_listed > 0, lists.n_relevant > 0
     return {

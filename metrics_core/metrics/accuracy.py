@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from concord.metrics_core.metrics import expected
+from concord.metrics_core.metrics import tie_expectations
 from concord.metrics_core.metrics.discounting import discounts, gains, ideal_dcg, ideal_order
 from concord.metrics_core.metrics.elementary import exp2
 from concord.metrics_core.metrics.judged import (
@@ -20,11 +20,11 @@ from concord.metrics_core.metrics.judged import (
     Floats,
     Ints,
     Judged,
-    per_user,
     product_before,
     ratio_or_zero,
+    sum_by_user,
 )
-from concord.metrics_core.metrics.steps import OneUser, Steps, format_number, format_sum
+from concord.metrics_core.metrics.steps import DerivationInput, Steps, format_number, format_sum
 
 
 def precision(lists: Judged, k: int | None, *, precision_denominator: str) -> Floats:
@@ -41,7 +41,7 @@ def precision_divisor(lists: Judged, k: int | None, precision_denominator: str) 
     }[precision_denominator]
 
 
-def precision_steps(one: OneUser) -> Steps:
+def precision_steps(one: DerivationInput) -> Steps:
     """Return the steps of P."""
     divisor = precision_divisor(one.lists, one.k, one.conventions.precision_denominator)[0]
     return _ratio(one, "P", int(divisor), one.conventions.precision_denominator)
@@ -49,14 +49,14 @@ def precision_steps(one: OneUser) -> Steps:
 
 def recall(lists: Judged, k: int | None, *, recall_denominator: str) -> Floats:
     """R@k = hits in the top k / relevant items."""
-    divisor = {"relevant": lists.weight, "min_k_relevant": lists.reachable(k)}
+    divisor = {"relevant": lists.relevant_weight, "min_k_relevant": lists.reachable(k)}
     return ratio_or_zero(lists.count(k), divisor[recall_denominator])
 
 
-def recall_steps(one: OneUser) -> Steps:
+def recall_steps(one: DerivationInput) -> Steps:
     """Return the steps of R."""
     capped = one.conventions.recall_denominator == "min_k_relevant"
-    divisor = one.reachable if capped else one.lists.weight[0].item()
+    divisor = one.reachable if capped else one.lists.relevant_weight[0].item()
     return _ratio(one, "R", divisor, one.conventions.recall_denominator)
 
 
@@ -69,7 +69,7 @@ def f1(
     return ratio_or_zero(2.0 * p * r, p + r)
 
 
-def f1_steps(one: OneUser) -> Steps:
+def f1_steps(one: DerivationInput) -> Steps:
     """Return the steps of F1."""
     conventions = one.conventions
     p = precision(one.lists, one.k, precision_denominator=conventions.precision_denominator)[0]
@@ -85,12 +85,12 @@ def f1_steps(one: OneUser) -> Steps:
 def hit(lists: Judged, k: int | None, *, hit_kind: str) -> Floats:
     """Hit@k = 1 if the top k holds a relevant item, else 0; as a count: the hits in the top k."""
     if lists.hit_tied is not None and hit_kind == "indicator":
-        return expected.any_hit(lists, k)
+        return tie_expectations.any_hit(lists, k)
     hits = lists.count(k).astype(np.float64)
     return hits if hit_kind == "count" else np.minimum(hits, 1.0)
 
 
-def hit_steps(one: OneUser) -> Steps:
+def hit_steps(one: DerivationInput) -> Steps:
     """Return the steps of Hit."""
     kind = (
         "the number of hits"
@@ -111,7 +111,7 @@ def average_precision(
     Buckley & Voorhees (2000), SIGIR, 33-40.  doi:10.1145/345508.345543
     """
     if lists.hit_tied is not None:
-        total = expected.average_precision_sum(lists, k)
+        total = tie_expectations.average_precision_sum(lists, k)
     elif ap_sum_over == "hits":
         total = lists.total(lists.hit_number / lists.hit_rank, k)
     else:
@@ -131,7 +131,7 @@ def average_precision(
     return ratio_or_zero(total, divisor)
 
 
-def average_precision_steps(one: OneUser) -> Steps:
+def average_precision_steps(one: DerivationInput) -> Steps:
     """Return the steps of AP."""
     ranks = one.ranks
     divisor = {
@@ -158,12 +158,12 @@ def reciprocal_rank(lists: Judged, k: int | None, *, rr_cutoff: str) -> Floats:
     """
     depth = None if rr_cutoff == "none" else k
     if lists.hit_tied is not None:
-        return expected.reciprocal_rank(lists, depth)
+        return tie_expectations.reciprocal_rank(lists, depth)
     first = (lists.hit_number == 1) & lists.within(depth)
-    return per_user(lists.hit_user[first], 1.0 / lists.hit_rank[first], lists.n_users)
+    return sum_by_user(lists.hit_user[first], 1.0 / lists.hit_rank[first], lists.n_users)
 
 
-def reciprocal_rank_steps(one: OneUser) -> Steps:
+def reciprocal_rank_steps(one: DerivationInput) -> Steps:
     """Return the steps of RR."""
     ranks = one.lists.hit_rank[
         one.lists.within(None if one.conventions.rr_cutoff == "none" else one.k)
@@ -186,10 +186,12 @@ def cumulated_gain(
     ----------
     Järvelin & Kekäläinen (2000), SIGIR, 41-48.  doi:10.1145/345508.345545
     """
-    return lists.exact_total(lists.weighed(gains(lists.hit_grade, gain, relevance_threshold)), k)
+    return lists.exact_total(
+        lists.apply_weights(gains(lists.hit_grade, gain, relevance_threshold)), k
+    )
 
 
-def cumulated_gain_steps(one: OneUser) -> Steps:
+def cumulated_gain_steps(one: DerivationInput) -> Steps:
     """Return the steps of CG."""
     hit_gains = _gains_in_top(one, one.conventions.gain)
     terms = dict(zip(one.ranks, map(format_number, hit_gains), strict=True))
@@ -210,11 +212,11 @@ def dcg(
     ----------
     Järvelin & Kekäläinen (2002), TOIS 20(4), 422-446.  doi:10.1145/582415.582418
     """
-    hit_gains = lists.weighed(gains(lists.hit_grade, gain, relevance_threshold))
+    hit_gains = lists.apply_weights(gains(lists.hit_grade, gain, relevance_threshold))
     return lists.discounted(hit_gains, lambda depth: discounts(discount, depth), k)
 
 
-def dcg_steps(one: OneUser) -> Steps:
+def dcg_steps(one: DerivationInput) -> Steps:
     """Return the steps of DCG."""
     terms, total = _discounted(one, one.conventions.gain, one.conventions.discount)
     return Steps(terms, (f"DCG = {total}",))
@@ -237,18 +239,18 @@ def ndcg(
     Burges et al. (2005), ICML, 89-96.  doi:10.1145/1102351.1102363  (gain exp2, discount log 2)
     """
     threshold = relevance_threshold
-    dcg_at_k = lists.once(dcg, k, gain=gain, discount=discount, relevance_threshold=threshold)
-    ideal_at_k = lists.once(
+    dcg_at_k = lists.cached(dcg, k, gain=gain, discount=discount, relevance_threshold=threshold)
+    ideal_at_k = lists.cached(
         ideal_dcg, k, gain=gain, discount=discount, ideal=ideal, relevance_threshold=threshold
     )
     if ideal in {"truth_at_k", "truth"}:  # 0 only where there is no gain
         any_gain = ideal_at_k > 0
     else:
-        any_gain = lists.once(_any_gain, gain=gain, relevance_threshold=threshold)
+        any_gain = lists.cached(_any_gain, gain=gain, relevance_threshold=threshold)
     return np.where(any_gain, ratio_or_zero(dcg_at_k, ideal_at_k), np.nan)
 
 
-def ndcg_steps(one: OneUser) -> Steps:
+def ndcg_steps(one: DerivationInput) -> Steps:
     """Return the steps of nDCG."""
     conventions = one.conventions
     terms, total = _discounted(one, conventions.gain, conventions.discount)
@@ -283,10 +285,10 @@ def r_precision(lists: Judged, k: int | None) -> Floats:
     Buckley & Voorhees (2000), SIGIR, 33-40.  doi:10.1145/345508.345543
     """
     in_top_r = lists.chance_within(lists.n_relevant[lists.hit_user])
-    return ratio_or_zero(per_user(lists.hit_user, in_top_r, lists.n_users), lists.n_relevant)
+    return ratio_or_zero(sum_by_user(lists.hit_user, in_top_r, lists.n_users), lists.n_relevant)
 
 
-def r_precision_steps(one: OneUser) -> Steps:
+def r_precision_steps(one: DerivationInput) -> Steps:
     """Return the steps of Rprec."""
     r = one.n_relevant
     hits = {rank: "hit" for rank in one.lists.hit_rank.tolist() if rank <= r}
@@ -302,7 +304,7 @@ def rank_biased_precision(
     ----------
     Moffat & Zobel (2008), TOIS 27(1), 2.  doi:10.1145/1416950.1416952
     """
-    hit_gains = lists.weighed(gains(lists.hit_grade, rbp_gain, None))
+    hit_gains = lists.apply_weights(gains(lists.hit_grade, rbp_gain, None))
     total = lists.discounted(hit_gains, lambda depth: discounts({"geometric": p}, depth), k)
     if rbp_norm == "one_minus_p":
         return (1.0 - p) * total
@@ -313,7 +315,7 @@ def rank_biased_precision(
     return ratio_or_zero(total, weights[last])
 
 
-def rank_biased_precision_steps(one: OneUser) -> Steps:
+def rank_biased_precision_steps(one: DerivationInput) -> Steps:
     """Return the steps of RBP."""
     p = one.parameters["p"]
     terms, total = _discounted(one, one.conventions.rbp_gain, {"geometric": p})
@@ -345,7 +347,7 @@ def expected_reciprocal_rank(lists: Judged, k: int | None, *, err_max_grade: flo
     return lists.total(satisfied * still_looking / lists.hit_rank, k)
 
 
-def expected_reciprocal_rank_steps(one: OneUser) -> Steps:
+def expected_reciprocal_rank_steps(one: DerivationInput) -> Steps:
     """Return the steps of ERR."""
     looking, terms = 1.0, {}
     top = one.lists.within(one.k)
@@ -370,7 +372,7 @@ def _harmonic(last: Ints) -> Floats:
     return np.cumsum(np.concatenate([[0.0], 1.0 / np.arange(1, int(last.max(initial=0)) + 1)]))
 
 
-def _ratio(one: OneUser, name: str, divisor: float, denominator: str) -> Steps:
+def _ratio(one: DerivationInput, name: str, divisor: float, denominator: str) -> Steps:
     hits = dict.fromkeys(one.ranks, "hit")
     if one.lists.weights is not None:
         counted = f"{format_number(float(one.lists.count(one.k)[0]))} / {format_number(divisor)}"
@@ -379,7 +381,7 @@ def _ratio(one: OneUser, name: str, divisor: float, denominator: str) -> Steps:
 
 
 def _discounted(
-    one: OneUser, gain: Any, discount: Mapping[str, float]
+    one: DerivationInput, gain: Any, discount: Mapping[str, float]
 ) -> tuple[dict[int, str], str]:
     """Return the text of each term of a discounted sum, by rank, and that of the sum."""
     hit_gains = _gains_in_top(one, gain)
@@ -395,7 +397,7 @@ def _discounted(
     return terms, f"{format_sum(list(map(format_number, products)))} = {total}"
 
 
-def _gains_in_top(one: OneUser, gain: Any) -> Floats:
+def _gains_in_top(one: DerivationInput, gain: Any) -> Floats:
     """Return the gains of the hits in the top k, times their weights."""
     hit_gains = gains(one.lists.hit_grade, gain, one.conventions.relevance_threshold)
-    return one.lists.weighed(hit_gains)[one.lists.within(one.k)]
+    return one.lists.apply_weights(hit_gains)[one.lists.within(one.k)]

@@ -17,12 +17,12 @@ from concord.metrics_core.metrics.judged import (
     Ints,
     Judged,
     differs_from_previous,
-    per_user,
     position_in_user,
     ratio_or_nan,
     ratio_or_zero,
+    sum_by_user,
 )
-from concord.metrics_core.metrics.steps import OneUser, Steps, format_number, format_sum
+from concord.metrics_core.metrics.steps import DerivationInput, Steps, format_number, format_sum
 
 
 def spearman(lists: Judged, k: int | None) -> Floats:
@@ -40,9 +40,9 @@ def spearman(lists: Judged, k: int | None) -> Floats:
     n = np.bincount(items.user, minlength=lists.n_users)
     middle = ((n + 1) / 2)[items.user]
     position, graded = items.position - middle, by_grade - middle
-    together = per_user(items.user, position * graded, lists.n_users)
-    spread = per_user(items.user, position**2, lists.n_users)
-    spread_of_grades = per_user(items.user, graded**2, lists.n_users)
+    together = sum_by_user(items.user, position * graded, lists.n_users)
+    spread = sum_by_user(items.user, position**2, lists.n_users)
+    spread_of_grades = sum_by_user(items.user, graded**2, lists.n_users)
     return ratio_or_nan(together, np.sqrt(spread * spread_of_grades))
 
 
@@ -75,7 +75,7 @@ def concordant_pairs(lists: Judged, k: int | None) -> Floats:
     return ratio_or_nan(concordant, concordant + discordant)
 
 
-def agreement_steps(one: OneUser) -> Steps:
+def agreement_steps(one: DerivationInput) -> Steps:
     """Return the steps of Spearman, Kendall and FCP."""
     top = one.judged.within(one.k) & one.judged.hit_first
     ranks, grades = one.judged.hit_rank[top].tolist(), one.judged.hit_grade[top].tolist()
@@ -115,10 +115,10 @@ def bpref(lists: Judged, k: int | None, *, relevance_threshold: float | None) ->
     most = np.minimum(n_relevant, n_other)[user]
     above = np.minimum(above[counted], n_relevant[user])
     lost = ratio_or_zero(above, most)
-    return ratio_or_zero(per_user(user, 1.0 - lost, lists.n_users), n_relevant)
+    return ratio_or_zero(sum_by_user(user, 1.0 - lost, lists.n_users), n_relevant)
 
 
-def bpref_steps(one: OneUser) -> Steps:
+def bpref_steps(one: DerivationInput) -> Steps:
     """Return the steps of Bpref."""
     judged = one.judged
     relevant = _relevant(judged.hit_grade, one.conventions.relevance_threshold)
@@ -164,11 +164,11 @@ def half_life_utility(
     best_first = discounts(weight, int(relevant.truth_rank.max(initial=0)))[relevant.truth_rank]
     utilities = np.maximum(relevant.truth_grade - hlu_neutral, 0.0)
     return ratio_or_nan(
-        utility, per_user(relevant.truth_user, utilities * best_first, relevant.n_users)
+        utility, sum_by_user(relevant.truth_user, utilities * best_first, relevant.n_users)
     )
 
 
-def half_life_utility_steps(one: OneUser) -> Steps:
+def half_life_utility_steps(one: DerivationInput) -> Steps:
     """Return the steps of HLU."""
     halflife, neutral = one.parameters["halflife"], one.conventions.hlu_neutral
     top = one.lists.within(one.k) & one.lists.hit_first
@@ -207,11 +207,11 @@ def auc(lists: Judged, k: int | None, *, relevance_threshold: float | None) -> F
     user = relevant.hit_user[top]
     below = (n - hits)[user] - (relevant.hit_rank[top] - relevant.hit_number[top])
     return ratio_or_nan(
-        per_user(user, below.astype(np.float64), relevant.n_users), hits * (n - hits)
+        sum_by_user(user, below.astype(np.float64), relevant.n_users), hits * (n - hits)
     )
 
 
-def auc_steps(one: OneUser) -> Steps:
+def auc_steps(one: DerivationInput) -> Steps:
     """Return the steps of AUC."""
     firsts = one.lists.keep(one.lists.hit_first, np.zeros(len(one.lists.truth_grade), dtype=bool))
     ranks = firsts.hit_rank[firsts.within(one.k)].tolist()
@@ -234,7 +234,7 @@ def judged_share(lists: Judged, k: int | None) -> Floats:
     return ratio_or_zero(lists.keep(lists.hit_first, _all(lists)).count(k), lists.length(k))
 
 
-def judged_share_steps(one: OneUser) -> Steps:
+def judged_share_steps(one: DerivationInput) -> Steps:
     """Return the steps of Judged."""
     known = one.judged.hit_rank[one.judged.within(one.k) & one.judged.hit_first].tolist()
     line = f"Judged = {len(known)} / {one.length}  (judged / items in the list)"

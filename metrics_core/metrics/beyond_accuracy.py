@@ -14,17 +14,17 @@ from concord.metrics_core.metrics.judged import (
     Floats,
     Ints,
     differs_from_previous,
-    per_user,
     position_in_user,
     ratio_or_nan,
+    sum_by_user,
 )
-from concord.metrics_core.metrics.listed import Listed
+from concord.metrics_core.metrics.ranked_lists import RankedLists
 from concord.metrics_core.metrics.user_sums import UserSums
 
 _ONES = np.array([n.bit_count() for n in range(256)], dtype=np.uint8)  # of each byte
 
 
-def user_coverage(listed: Listed, k: int | None, *, user_coverage_kind: str) -> Floats:
+def user_coverage(listed: RankedLists, k: int | None, *, user_coverage_kind: str) -> Floats:
     """UserCoverage@k = 1 if the list holds an item, else 0; as full: 1 if it holds at least k items.
 
     The one metric that a user without list enters with 0.
@@ -38,7 +38,12 @@ def user_coverage(listed: Listed, k: int | None, *, user_coverage_kind: str) -> 
 
 
 def novelty(
-    listed: Listed, k: int | None, *, novelty_population: str, novelty_norm: str, cold_item: str
+    listed: RankedLists,
+    k: int | None,
+    *,
+    novelty_population: str,
+    novelty_norm: str,
+    cold_item: str,
 ) -> Floats:
     """Novelty@k = mean over the top k of log2(train users / train users of the item).
 
@@ -63,7 +68,7 @@ def novelty(
     return ratio_or_nan(mean, np.full(listed.n_users, log2(items.n_train_users)))
 
 
-def average_popularity(listed: Listed, k: int | None) -> Floats:
+def average_popularity(listed: RankedLists, k: int | None) -> Floats:
     """ARP@k = mean over the top k of the train users of the item.
 
     References
@@ -73,7 +78,7 @@ def average_popularity(listed: Listed, k: int | None) -> Floats:
     return listed.mean(listed.items.users[listed.row_item].astype(np.float64), k)
 
 
-def long_tail(listed: Listed, k: int | None, *, longtail_head: float) -> Floats:
+def long_tail(listed: RankedLists, k: int | None, *, longtail_head: float) -> Floats:
     """LongTail@k = items of the top k in the tail / items of the top k.
 
     The head are the fewest most popular items that together hold the share `longtail_head` of the train; of equally
@@ -87,7 +92,7 @@ def long_tail(listed: Listed, k: int | None, *, longtail_head: float) -> Floats:
     return listed.mean(tail[listed.row_item].astype(np.float64), k)
 
 
-def intra_list_diversity(listed: Listed, k: int | None, *, ild_distance: str) -> Floats:
+def intra_list_diversity(listed: RankedLists, k: int | None, *, ild_distance: str) -> Floats:
     """ILD@k = mean over the pairs of items in the top k of the distance of their features.
 
     The distance is 1 - cosine similarity, 1 - common / united categories, or the number of categories that only one
@@ -111,7 +116,7 @@ def intra_list_diversity(listed: Listed, k: int | None, *, ild_distance: str) ->
     return _category_distances_of_pairs(listed, k, ild_distance).mean(pairs)
 
 
-def serendipity(listed: Listed, k: int | None, *, serendipity_kind: str) -> Floats:
+def serendipity(listed: RankedLists, k: int | None, *, serendipity_kind: str) -> Floats:
     """Serendipity@k = mean over the top k of surprise x relevant (0 or 1).
 
     By popularity, the surprise is max(p - pu, 0), with p = (n + 1 - rank) / n, pu = (n + 1 - popularity rank) / n,
@@ -128,7 +133,7 @@ def serendipity(listed: Listed, k: int | None, *, serendipity_kind: str) -> Floa
     return listed.mean(of_kind[serendipity_kind](listed) * listed.row_relevant, k)
 
 
-def calibration(listed: Listed, k: int | None, *, calibration_alpha: float) -> Floats:
+def calibration(listed: RankedLists, k: int | None, *, calibration_alpha: float) -> Floats:
     """Calibration@k = sum over the categories of p x ln(p / ((1 - a) q + a p)), a = calibration_alpha.
 
     p and q are the distributions of the categories in the user's history and in the top k: each item counts 1,
@@ -148,7 +153,7 @@ def calibration(listed: Listed, k: int | None, *, calibration_alpha: float) -> F
     user, item = _top(listed, k)
     counted = listed.items.has_features
     n_before = listed.history_total(counted[listed.history_item])
-    n_now = per_user(user, counted[item], listed.n_users)
+    n_now = sum_by_user(user, counted[item], listed.n_users)
     divergence = np.zeros(listed.n_users)
     for category in listed.items.category_shares:
         p = ratio_or_nan(listed.history_total(category[listed.history_item]), n_before)
@@ -158,7 +163,7 @@ def calibration(listed: Listed, k: int | None, *, calibration_alpha: float) -> F
     return np.maximum(divergence, 0.0)  # below 0 by rounding only
 
 
-def popularity_correlation(listed: Listed, k: int | None) -> Floats:
+def popularity_correlation(listed: RankedLists, k: int | None) -> Floats:
     """PopCorr@k = Spearman correlation of place and popularity in the top k: 1 lists the popular items first.
 
     Equally popular items share the mean of their positions. Undefined under two items, and where all are equally
@@ -179,9 +184,9 @@ def popularity_correlation(listed: Listed, k: int | None) -> Floats:
         user[popular_first], users_of_item[popular_first], listed.n_users
     )
     by_popularity -= middle
-    together = per_user(user, position * by_popularity, listed.n_users)
-    spread = per_user(user, position**2, listed.n_users)
-    spread_of_popularity = per_user(user, by_popularity**2, listed.n_users)
+    together = sum_by_user(user, position * by_popularity, listed.n_users)
+    spread = sum_by_user(user, position**2, listed.n_users)
+    spread_of_popularity = sum_by_user(user, by_popularity**2, listed.n_users)
     return ratio_or_nan(together, np.sqrt(spread * spread_of_popularity))
 
 
@@ -193,7 +198,7 @@ def _twice_mean_position(user: Ints, value: Ints, n_users: int) -> Ints:
     return np.repeat(2 * position[starts] + size - 1, size)
 
 
-def _rise_over_popularity(listed: Listed) -> Floats:
+def _rise_over_popularity(listed: RankedLists) -> Floats:
     """Return (rows,) max(p - pu, 0) of each listed item; NaN if the catalogue is empty."""
     items, n = listed.items, np.count_nonzero(listed.items.in_catalogue)
     if n == 0:
@@ -203,7 +208,7 @@ def _rise_over_popularity(listed: Listed) -> Floats:
     return np.maximum(p - pu[listed.row_item], 0.0)
 
 
-def _distance_to_history(listed: Listed) -> Floats:
+def _distance_to_history(listed: RankedLists) -> Floats:
     """Return (rows,) 1 - mean cosine similarity to the user's history; NaN without history or features."""
     if listed.items.features is None:
         return np.full(len(listed.row_item), np.nan)
@@ -215,7 +220,7 @@ def _distance_to_history(listed: Listed) -> Floats:
     return 1.0 - similarity
 
 
-def _cosine_similarity_of_pairs(listed: Listed, k: int | None) -> Floats:
+def _cosine_similarity_of_pairs(listed: RankedLists, k: int | None) -> Floats:
     """Return (users,) the sum over the pairs of the top k.
 
     |sum of directions|^2 holds each pair twice and each item once.
@@ -224,11 +229,11 @@ def _cosine_similarity_of_pairs(listed: Listed, k: int | None) -> Floats:
     squared = np.zeros(listed.n_users)
     for feature in listed.items.directions:
         squared += UserSums.from_values(user, feature[item], listed.n_users).total() ** 2
-    itself = per_user(user, listed.items.has_features[item], listed.n_users)
+    itself = sum_by_user(user, listed.items.has_features[item], listed.n_users)
     return (squared - itself) / 2
 
 
-def _category_distances_of_pairs(listed: Listed, k: int | None, distance: str) -> UserSums:
+def _category_distances_of_pairs(listed: RankedLists, k: int | None, distance: str) -> UserSums:
     """Return sums over the pairs of the top k: first those one rank apart, then two, …"""
     user, item = _top(listed, k)
     categories = listed.items.category_bits[:, item]
@@ -250,7 +255,7 @@ def _count_bits(bytes_: NDArray[np.uint8]) -> Floats:
     return _ONES[bytes_].sum(axis=0, dtype=np.float64)
 
 
-def _top(listed: Listed, k: int | None) -> tuple[Ints, Ints]:
+def _top(listed: RankedLists, k: int | None) -> tuple[Ints, Ints]:
     """Return (rows of the top k,) user and item."""
     top = listed.within(k)
     return listed.row_user[top], listed.row_item[top]

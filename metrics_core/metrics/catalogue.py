@@ -12,7 +12,7 @@ INFINITE = float("inf")
 def _beyond_accuracy(
     name: str, function: Callable[..., Any], source: str, **properties: Any
 ) -> Metric:
-    return Metric(name, function, source, family="beyond", of_list=True, **properties)
+    return Metric(name, function, source, family="beyond", describes_list=True, **properties)
 
 
 CATALOGUE: tuple[Metric, ...] = (
@@ -22,7 +22,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "van Rijsbergen 1979",
         aliases="precision prec",
         steps=accuracy.precision_steps,
-        expects_ties=True,
+        averages_ties=True,
     ),
     Metric(
         "R",
@@ -30,7 +30,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "van Rijsbergen 1979",
         aliases="recall rec sensitivity",
         steps=accuracy.recall_steps,
-        expects_ties=True,
+        averages_ties=True,
     ),
     Metric(
         "F1",
@@ -38,7 +38,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "van Rijsbergen 1979",
         aliases="f fscore f1score fmeasure f1measure",
         steps=accuracy.f1_steps,
-        expects_ties=True,
+        averages_ties=True,
     ),
     Metric(
         "Hit",
@@ -46,7 +46,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Deshpande & Karypis 2004",
         aliases="hits hr hitrate hitratio success",
         steps=accuracy.hit_steps,
-        expects_ties=True,
+        averages_ties=True,
     ),
     Metric(
         "AP",
@@ -54,7 +54,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Buckley & Voorhees 2000",
         aliases="map averageprecision avgprecision avgprec meanaverageprecision",
         steps=accuracy.average_precision_steps,
-        expects_ties=True,
+        averages_ties=True,
     ),
     Metric(
         "RR",
@@ -62,7 +62,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Kantor & Voorhees 2000",
         aliases="mrr reciprocalrank reciprank meanreciprocalrank",
         steps=accuracy.reciprocal_rank_steps,
-        expects_ties=True,
+        averages_ties=True,
         counts_copies=False,
     ),
     Metric(
@@ -72,7 +72,7 @@ CATALOGUE: tuple[Metric, ...] = (
         aliases="cumulativegain cumulatedgain",
         steps=accuracy.cumulated_gain_steps,
         high=INFINITE,
-        expects_ties=True,
+        averages_ties=True,
     ),
     Metric(
         "DCG",
@@ -81,7 +81,7 @@ CATALOGUE: tuple[Metric, ...] = (
         aliases="discountedcumulativegain discountedcumulatedgain",
         steps=accuracy.dcg_steps,
         high=INFINITE,
-        expects_ties=True,
+        averages_ties=True,
     ),
     Metric(
         "nDCG",
@@ -89,7 +89,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Järvelin & Kekäläinen 2002",
         aliases="normalizeddcg normaliseddcg normalizeddiscountedcumulativegain normaliseddiscountedcumulativegain",
         steps=accuracy.ndcg_steps,
-        expects_ties=True,
+        averages_ties=True,
     ),
     Metric(
         "Rprec",
@@ -98,7 +98,7 @@ CATALOGUE: tuple[Metric, ...] = (
         aliases="rprecision",
         steps=accuracy.r_precision_steps,
         takes_k=False,
-        expects_ties=True,
+        averages_ties=True,
     ),
     Metric(
         "RBP",
@@ -106,8 +106,8 @@ CATALOGUE: tuple[Metric, ...] = (
         "Moffat & Zobel 2008",
         aliases="rankbiasedprecision",
         steps=accuracy.rank_biased_precision_steps,
-        takes=(Parameter("p", 0.0, 1.0, example=0.8),),
-        expects_ties=True,
+        parameters=(Parameter("p", 0.0, 1.0, example=0.8),),
+        averages_ties=True,
     ),
     Metric(
         "ERR",
@@ -131,7 +131,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Breese et al. 1998",
         aliases="halflifeutility halflife rscore",
         steps=agreement.half_life_utility_steps,
-        takes=(Parameter("halflife", 1.0, INFINITE, example=5),),
+        parameters=(Parameter("halflife", 1.0, INFINITE, example=5),),
         reads_judged=True,
         counts_copies=False,
     ),
@@ -162,7 +162,7 @@ CATALOGUE: tuple[Metric, ...] = (
         family="agreement",
         low=-1.0,
         reads_judged=True,
-        of_list=True,
+        describes_list=True,
         counts_copies=False,
     ),
     Metric(
@@ -174,7 +174,7 @@ CATALOGUE: tuple[Metric, ...] = (
         family="agreement",
         low=-1.0,
         reads_judged=True,
-        of_list=True,
+        describes_list=True,
         counts_copies=False,
     ),
     Metric(
@@ -185,7 +185,7 @@ CATALOGUE: tuple[Metric, ...] = (
         steps=agreement.agreement_steps,
         family="agreement",
         reads_judged=True,
-        of_list=True,
+        describes_list=True,
         counts_copies=False,
     ),
     _beyond_accuracy(
@@ -193,7 +193,7 @@ CATALOGUE: tuple[Metric, ...] = (
         exposure.coverage,
         "Ge et al. 2010",
         aliases="catalogcoverage cataloguecoverage itemcoverage cov",
-        of_catalogue=True,
+        is_aggregate=True,
         counts_copies=False,
     ),
     _beyond_accuracy(
@@ -231,7 +231,7 @@ CATALOGUE: tuple[Metric, ...] = (
         exposure.gini,
         "Fleder & Hosanagar 2009",
         aliases="giniindex ginicoefficient",
-        of_catalogue=True,
+        is_aggregate=True,
         counts_copies=False,
         higher_is_better=False,
     ),
@@ -240,7 +240,7 @@ CATALOGUE: tuple[Metric, ...] = (
         exposure.entropy,
         "Shannon 1948",
         aliases="shannon shannonentropy",
-        of_catalogue=True,
+        is_aggregate=True,
         high=INFINITE,
         counts_copies=False,
     ),
@@ -265,7 +265,7 @@ CATALOGUE: tuple[Metric, ...] = (
         exposure.personalization,
         "Zhou et al. 2010",
         aliases="personalisation interlistdiversity",
-        of_catalogue=True,
+        is_aggregate=True,
         counts_copies=False,
         needs=("k",),
     ),

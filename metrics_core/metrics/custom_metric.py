@@ -309,7 +309,7 @@ def _with_checks(function: Function, low: float, high: float) -> Callable[..., F
     def values(lists: Judged, k: int | None, **conventions: Any) -> Floats:
         try:
             with np.errstate():  # which it may set
-                result = np.asanyarray(function(lists.copied(), k, **deepcopy(conventions)))
+                result = np.asanyarray(function(lists.copy(), k, **deepcopy(conventions)))
         except KeyboardInterrupt:
             raise
         except BaseException as error:

@@ -8,7 +8,7 @@ import numpy as np
 
 from concord.metrics_core.errors import Refusal, ScoringError
 from concord.metrics_core.metrics.elementary import exp2, ln, log2, powers
-from concord.metrics_core.metrics.judged import Floats, Ints, Judged, per_user, position_in_user
+from concord.metrics_core.metrics.judged import Floats, Ints, Judged, position_in_user, sum_by_user
 
 BINARY = 2  # log2 is exact at powers of two
 
@@ -91,7 +91,7 @@ def ideal_dcg(
     contribution = row_gains * weight[rank]
     if ideal == "truth_at_min_k_len":
         contribution[rank > lists.n_listed[user]] = 0.0
-    return per_user(user, contribution, lists.n_users)
+    return sum_by_user(user, contribution, lists.n_users)
 
 
 def ideal_order(
@@ -141,13 +141,13 @@ def _best_first(
 
 
 def _in_given_order(lists: Judged, row_gains: Floats) -> tuple[Ints, Ints, Floats]:
-    if lists.truth_place is None:
+    if lists.truth_position is None:
         msg = (
             "ideal truth_given_order_at_k needs the truth in the order in which it was given; "
             "with truth_visible: retrieved, or without that order, choose truth_at_k"
         )
         raise ValueError(msg)
-    order = np.lexsort((lists.truth_place, lists.truth_user))
+    order = np.lexsort((lists.truth_position, lists.truth_user))
     user = lists.truth_user[order]
     return user, position_in_user(user, lists.n_users), row_gains[order]
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from concord.metrics_core.metrics.elementary import ln, log2
+from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.metrics.judged import Ints
-from concord.metrics_core.metrics.listed import Items, Listed
+from concord.metrics_core.metrics.ranked_lists import RankedLists
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Exposure:
         return Exposure(counts, self.n_users + other.n_users, self.k, self.items)
 
 
-def expose(listed: Listed, k: int | None) -> Exposure:
+def count_exposure(listed: RankedLists, k: int | None) -> Exposure:
     """Count the users whose top k holds each item; a copy of an item in the same list does not count again."""
     item = listed.row_item[listed.within(k) & listed.row_first]
     counts = np.bincount(item, minlength=listed.items.n_items)

@@ -9,16 +9,17 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from concord.metrics_core.metrics.discounting import discounts
-from concord.metrics_core.metrics.judged import Floats, Ints, per_user, ratio_or_nan
-from concord.metrics_core.metrics.listed import Items, Listed
-from concord.metrics_core.metrics.steps import OneUser, Steps, format_number, format_sum
+from concord.metrics_core.metrics.items import Items
+from concord.metrics_core.metrics.judged import Floats, Ints, ratio_or_nan, sum_by_user
+from concord.metrics_core.metrics.ranked_lists import RankedLists
+from concord.metrics_core.metrics.steps import DerivationInput, Steps, format_number, format_sum
 
 NO_GROUP = "without a group"
 _FORMS = {"EED": "{e}^2", "EER": "{e} × {t}", "EEL": "({e} - {t})^2"}
 
 
 def attention_fairness(
-    listed: Listed, k: int | None, *, discount: Mapping[str, float], fairness_target: str
+    listed: RankedLists, k: int | None, *, discount: Mapping[str, float], fairness_target: str
 ) -> Floats:
     """AWRF@k = 1 - sum over the groups of |a - t| / 2, a: share of the attention to the top k, t: target share.
 
@@ -43,7 +44,7 @@ def attention_fairness(
     return np.maximum(1.0 - distance / 2, 0.0)  # below 0 by rounding only
 
 
-def attention_steps(one: OneUser) -> Steps:
+def attention_steps(one: DerivationInput) -> Steps:
     """Return the steps of AWRF."""
     listed, k, discount = one.listed, one.k, one.conventions.discount
     fairness_target = one.conventions.fairness_target
@@ -74,7 +75,7 @@ def attention_steps(one: OneUser) -> Steps:
 
 
 def attention_shares(
-    listed: Listed, k: int | None, discount: Mapping[str, float]
+    listed: RankedLists, k: int | None, discount: Mapping[str, float]
 ) -> Iterator[Floats]:
     """Yield (users,) the share of the attention to the top k, of each group and of the items without one."""
     weight = discounts(discount, int(listed.row_rank.max(initial=0)))[listed.row_rank]
@@ -84,7 +85,7 @@ def attention_shares(
         yield ratio_or_nan(listed.total(np.where(group == number, weight, 0.0), k), total)
 
 
-def target_shares(listed: Listed, fairness_target: str) -> Iterator[Floats]:
+def target_shares(listed: RankedLists, fairness_target: str) -> Iterator[Floats]:
     """Yield (users,) the target share of each group, and of the items without one."""
     n_groups, users = len(listed.items.groups), listed.n_users
     if fairness_target == "relevant":
@@ -92,7 +93,7 @@ def target_shares(listed: Listed, fairness_target: str) -> Iterator[Floats]:
         n_relevant = np.bincount(listed.relevant_user, minlength=users)
         for number in range(n_groups + 1):
             is_in_group = np.where(group == number, 1.0, 0.0)
-            yield ratio_or_nan(per_user(listed.relevant_user, is_in_group, users), n_relevant)
+            yield ratio_or_nan(sum_by_user(listed.relevant_user, is_in_group, users), n_relevant)
     elif fairness_target == "uniform":
         yield from (np.full(users, 1 / n_groups) for _ in range(n_groups))
         yield np.zeros(users)
@@ -111,7 +112,7 @@ def _group_of(items: Items) -> Ints:
     return items.group
 
 
-def disparity(listed: Listed, k: int | None, *, discount: Mapping[str, float]) -> Floats:
+def disparity(listed: RankedLists, k: int | None, *, discount: Mapping[str, float]) -> Floats:
     """EED@k = sum over the groups of e^2, e: the group's share of the attention that a top k can give.
 
     The attention to a rank without an item goes to no group. Attention that is spread evenly over the groups has the
@@ -124,7 +125,7 @@ def disparity(listed: Listed, k: int | None, *, discount: Mapping[str, float]) -
     return _sum_over_groups(listed, k, discount, lambda e, _: e * e)
 
 
-def relevance(listed: Listed, k: int | None, *, discount: Mapping[str, float]) -> Floats:
+def relevance(listed: RankedLists, k: int | None, *, discount: Mapping[str, float]) -> Floats:
     """EER@k = sum over the groups of e × t, e as in EED, t: the same share in ideal lists.
 
     An ideal list of a user has the relevant items first, in every order alike, then all others of the catalogue, in every
@@ -137,7 +138,7 @@ def relevance(listed: Listed, k: int | None, *, discount: Mapping[str, float]) -
     return _sum_over_groups(listed, k, discount, lambda e, t: e * t)
 
 
-def loss(listed: Listed, k: int | None, *, discount: Mapping[str, float]) -> Floats:
+def loss(listed: RankedLists, k: int | None, *, discount: Mapping[str, float]) -> Floats:
     """EEL@k = sum over the groups of (e - t)^2 = EED - 2 × EER + sum of t^2; e as in EED, t as in EER.
 
     0 is the exposure of ideal lists. For example, the catalogue is one item of group x, relevant for user u, and one of
@@ -153,7 +154,7 @@ def loss(listed: Listed, k: int | None, *, discount: Mapping[str, float]) -> Flo
     return _sum_over_groups(listed, k, discount, lambda e, t: (e - t) * (e - t))
 
 
-def exposure_steps(one: OneUser) -> Steps:
+def exposure_steps(one: DerivationInput) -> Steps:
     """Return the steps of EED, EER or EEL."""
     listed, k, metric = one.listed, one.k, one.metric
     assert listed is not None
@@ -174,7 +175,7 @@ def exposure_steps(one: OneUser) -> Steps:
 
 
 def _sum_over_groups(
-    listed: Listed,
+    listed: RankedLists,
     k: int | None,
     discount: Mapping[str, float],
     term: Callable[[Floats, Floats], Floats],
@@ -189,7 +190,7 @@ def _sum_over_groups(
 
 
 def exposure_shares(
-    listed: Listed, k: int | None, discount: Mapping[str, float]
+    listed: RankedLists, k: int | None, discount: Mapping[str, float]
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield (users,) the share of the attention that a top k can give, and in ideal lists, of each group and of other items.
 
@@ -216,16 +217,16 @@ def exposure_shares(
         )
 
 
-def _group_names(listed: Listed) -> tuple[str, ...]:
+def _group_names(listed: RankedLists) -> tuple[str, ...]:
     return (*listed.items.groups, NO_GROUP)
 
 
-def _groups_in_top(listed: Listed, k: int | None) -> Ints:
+def _groups_in_top(listed: RankedLists, k: int | None) -> Ints:
     """Return (rows of the top k,) number of each item's group."""
     return _group_of(listed.items)[listed.row_item[listed.within(k)]]
 
 
-def _attention_terms(listed: Listed, k: int | None, weight: Floats) -> dict[int, str]:
+def _attention_terms(listed: RankedLists, k: int | None, weight: Floats) -> dict[int, str]:
     """Return rank -> group of the item, and the attention to the rank."""
     names, ranks = _group_names(listed), listed.row_rank[listed.within(k)].tolist()
     groups = _groups_in_top(listed, k).tolist()

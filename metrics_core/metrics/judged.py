@@ -38,7 +38,7 @@ class Judged:
         User number and grade of each row of the ground truth, by user, best grade first.
     hit_tied : (hits, 2) array of int, optional
         First and last rank of the items with the hit's score; None if ties are not averaged.
-    truth_place : (truth rows,) array of int, optional
+    truth_position : (truth rows,) array of int, optional
         Position of the row in the ground truth as given; None if no convention reads it.
     columns : mapping of str to (array, array)
         Numbers of the catalogue by column, of the hits and of the rows of the ground truth.
@@ -56,7 +56,7 @@ class Judged:
     truth_user: Ints
     truth_grade: Floats
     hit_tied: Ints | None = None
-    truth_place: Ints | None = None
+    truth_position: Ints | None = None
     columns: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict)
     weights: tuple[Floats, Floats] | None = None
 
@@ -64,14 +64,14 @@ class Judged:
         for each in fields(self):
             _map_arrays(getattr(self, each.name), read_only)
 
-    def copied(self) -> "Judged":
+    def copy(self) -> "Judged":
         """Return the same lists with copied arrays, for code that may write to them."""
         return replace(
             self,
             **{each.name: _map_arrays(getattr(self, each.name), np.copy) for each in fields(self)},
         )
 
-    def weighed(self, gain: Floats) -> Floats:
+    def apply_weights(self, gain: Floats) -> Floats:
         """Return (hits,) the gain of each hit times its weight."""
         return gain if self.weights is None else gain * self.weights[0]
 
@@ -84,7 +84,7 @@ class Judged:
         return self.columns[name][1]
 
     @cached_property
-    def unweighed(self) -> "Judged":
+    def unweighted(self) -> "Judged":
         """The same lists with all weights 1."""
         return self if self.weights is None else replace(self, weights=None)
 
@@ -112,7 +112,7 @@ class Judged:
                 lists,
                 truth_user=user[best_first],
                 truth_grade=grade[best_first],
-                truth_place=None,
+                truth_position=None,
                 columns={
                     name: (of_hits, of_hits[lists.hit_first][best_first])
                     for name, (of_hits, _) in lists.columns.items()
@@ -123,7 +123,7 @@ class Judged:
             )
         return lists
 
-    def once(
+    def cached(
         self, make: Callable[..., NDArray[Any]], *arguments: Any, **options: Any
     ) -> NDArray[Any]:
         """Return `make(self, *arguments, **options)`, (users,), computed once: definitions of a metric share its parts."""
@@ -147,7 +147,7 @@ class Judged:
             hit_tied=None if self.hit_tied is None else self.hit_tied[hit],
             truth_user=self.truth_user[truth],
             truth_grade=self.truth_grade[truth],
-            truth_place=None if self.truth_place is None else self.truth_place[truth],
+            truth_position=None if self.truth_position is None else self.truth_position[truth],
             columns={name: (a[hit], b[truth]) for name, (a, b) in self.columns.items()},
             weights=None
             if self.weights is None
@@ -165,7 +165,7 @@ class Judged:
         return read_only(np.bincount(self.truth_user, minlength=self.n_users))
 
     @cached_property
-    def weight(self) -> Ints | Floats:
+    def relevant_weight(self) -> Ints | Floats:
         """(users,) sum of the weights of the relevant items; without weights their number."""
         if self.weights is None:
             return self.n_relevant
@@ -202,15 +202,15 @@ class Judged:
     def count(self, k: int | None) -> Ints | Floats:
         """Return (users,) the weighted number of hits in the top k; its expected value if ties are averaged."""
         if self.hit_tied is not None or self.weights is not None:
-            return self.exact_total(self.weighed(np.ones(len(self.hit_rank))), k)
+            return self.exact_total(self.apply_weights(np.ones(len(self.hit_rank))), k)
         return np.bincount(self.hit_user[self.within(k)], minlength=self.n_users)
 
     def total(self, values: Floats, k: int | None) -> Floats:
         """Return (users,) the sum of a value per hit over the top k, added in rank order."""
         if self.hit_tied is not None:
-            return per_user(self.hit_user, values * self.chance_within(k), self.n_users)
+            return sum_by_user(self.hit_user, values * self.chance_within(k), self.n_users)
         top = self.within(k)
-        return per_user(self.hit_user[top], values[top], self.n_users)
+        return sum_by_user(self.hit_user[top], values[top], self.n_users)
 
     def exact_total(self, values: Floats, k: int | None) -> Floats:
         """Return `total`, but exact and rounded once, so that the order of the hits changes no bit."""
@@ -229,7 +229,7 @@ class Judged:
         up_to = np.cumsum(weights(int(last.max(initial=0))))
         end = last if k is None else np.minimum(last, k)
         within = np.where(end >= first, up_to[end] - up_to[np.minimum(first - 1, end)], 0.0)
-        return per_user(self.hit_user, values * within / (last - first + 1), self.n_users)
+        return sum_by_user(self.hit_user, values * within / (last - first + 1), self.n_users)
 
     def chance_within(self, k: int | Ints | None) -> Floats:
         """Return (hits,) the share of the hit's possible ranks that lie in the top k."""
@@ -262,7 +262,7 @@ def _map_arrays(value: Any, change: Callable[[NDArray[Any]], NDArray[Any]]) -> A
     return value
 
 
-def per_user(user: Ints, values: Floats, n_users: int) -> Floats:
+def sum_by_user(user: Ints, values: Floats, n_users: int) -> Floats:
     """Return (users,) sums of values, each user's added in the given order."""
     return np.bincount(user, weights=values, minlength=n_users).astype(np.float64, copy=False)
 

@@ -64,7 +64,7 @@ class Label:
     def __str__(self) -> str:
         return self.stem if self.k is None else f"{self.stem}@{self.k}"
 
-    def at(self, k: int) -> "Label":
+    def with_cutoff(self, k: int) -> "Label":
         """Return the same label at cutoff k."""
         return Label(self.metric, k, self.arguments)
 
@@ -103,14 +103,14 @@ class Label:
         return JUDGED_ONLY in dict(self.arguments)
 
 
-def parse(text: str, *, cut_later: bool = False) -> Label:
+def parse(text: str, *, allow_missing_cutoff: bool = False) -> Label:
     """Return the label for a text such as `nDCG@10` or `RBP(p=0.8)@20`.
 
     Parameters
     ----------
     text : str
         Name, parameters in brackets and cutoff.
-    cut_later : bool, default False
+    allow_missing_cutoff : bool, default False
         Whether cutoffs follow, so that a metric that needs one may lack it here.
 
     Raises
@@ -130,7 +130,7 @@ def parse(text: str, *, cut_later: bool = False) -> Label:
         if metric_name(text) not in names:
             msg = f"metric {text!r}: {file} has no such metric; it has {', '.join(names)}"
             raise ValueError(msg)
-        return parse(text, cut_later=cut_later)
+        return parse(text, allow_missing_cutoff=allow_missing_cutoff)
     match = _LABEL.match(text.replace(" ", ""))
     if match is None:
         hint = _hint(text) or "such as nDCG@10 or RBP(p=0.8)@20"
@@ -143,15 +143,15 @@ def parse(text: str, *, cut_later: bool = False) -> Label:
         msg = f"metric {text!r}: {match['name']!r} is not in the catalogue; {hint}"
         raise ValueError(msg)
     k = None if match["k"] is None else int(match["k"])
-    if problem := _cutoff_problem(metric, k, cut_later=cut_later):
+    if problem := _cutoff_problem(metric, k, allow_missing_cutoff=allow_missing_cutoff):
         msg = f"metric {text!r}: {problem}"
         raise ValueError(msg)
     return Label(metric, k, _arguments(text, metric, match["args"] or ""))
 
 
-def _cutoff_problem(metric: Metric, k: int | None, *, cut_later: bool) -> str:
+def _cutoff_problem(metric: Metric, k: int | None, *, allow_missing_cutoff: bool) -> str:
     if k is None:
-        needs_k = "k" in metric.needs and not cut_later
+        needs_k = "k" in metric.needs and not allow_missing_cutoff
         return f"{metric.name} needs a cutoff, such as {metric.name}@10" if needs_k else ""
     if not metric.takes_k:
         return f"{metric.name} takes no cutoff"
@@ -163,7 +163,7 @@ def _cutoff_problem(metric: Metric, k: int | None, *, cut_later: bool) -> str:
 def _arguments(text: str, metric: Metric, inside: str) -> tuple[tuple[str, float], ...]:
     arguments: dict[str, float] = {}
     common = {"rel"} if metric.family == "beyond" else _COMMON_PARAMETERS  # those read whole lists
-    allowed = {*common, *metric.parameters}
+    allowed = {*common, *metric.parameter_names}
     for part in filter(None, inside.split(",")):
         name, _, value = part.partition("=")
         is_flag = name == JUDGED_ONLY
@@ -172,7 +172,7 @@ def _arguments(text: str, metric: Metric, inside: str) -> tuple[tuple[str, float
             msg = f"metric {text!r}: {part!r} is no parameter of {metric.name}; it takes {', '.join(sorted(allowed))}"
             raise ValueError(msg)
         arguments[name] = float(number)
-    for name, low, high, example in metric.takes:
+    for name, low, high, example in metric.parameters:
         if not low < arguments.get(name, low) < high:
             msg = f"metric {text!r}: needs {name} between {low:g} and {high:g}, such as {metric.name}({name}={example:g})"
             raise ValueError(msg)
@@ -208,12 +208,12 @@ def expand(metrics: Iterable[str], ks: Iterable[int]) -> list[Label]:
     problems: list[str] = []
     for text in metrics:
         try:
-            label = parse(text, cut_later=True)
+            label = parse(text, allow_missing_cutoff=True)
         except ValueError as error:
             problems.append(str(error))
             continue
         has_cutoff = label.k is not None or not label.metric.takes_k
-        labels += [label] if has_cutoff else [label.at(k) for k in cutoffs]
+        labels += [label] if has_cutoff else [label.with_cutoff(k) for k in cutoffs]
     if duplicates := sorted(str(label) for label, n in Counter(labels).items() if n > 1):
         problems.append(
             f"metrics: {', '.join(duplicates)} is named more than once; name each metric once"
@@ -256,7 +256,7 @@ def _hint(text: str) -> str:
     if label is None:
         return ""
     try:
-        parse(label, cut_later=True)
+        parse(label, allow_missing_cutoff=True)
     except ValueError:
         label = re.sub(r"\(.*\)", "", label)  # the parameters are those of another metric
     return f"did you mean {label!r}?"
@@ -282,13 +282,13 @@ def similar_label(text: str) -> str | None:
     if name is None:
         return None
     metric = METRIC[name]
-    example = ",".join(f"{each.name}={each.example:g}" for each in metric.takes)
+    example = ",".join(f"{each.name}={each.example:g}" for each in metric.parameters)
     inside = inside or (f"({example})" if example else "")
     k = cut["k"].strip("k").lstrip("0") if cut and metric.takes_k else ""
     return metric.name + inside + (f"@{k}" if k else "")
 
 
-def did_you_mean(text: str, labels: Collection[str]) -> str:
+def suggest_label(text: str, labels: Collection[str]) -> str:
     """Return a hint that names the label that is probably meant, or its other cutoffs, or the nearest; else all."""
     label = similar_label(text)
     if label in labels:

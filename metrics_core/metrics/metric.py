@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 from concord.metrics_core.conventions.convention import Scope
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import CONVENTION
-from concord.metrics_core.metrics.steps import OneUser, Steps
+from concord.metrics_core.metrics.steps import DerivationInput, Steps
 
 Bounds = tuple[float, float]  # lowest and highest value of a metric
 UNBOUNDED: Bounds = (-math.inf, math.inf)
@@ -31,21 +31,23 @@ class Metric:
     """One metric: its function, where it comes from and how to read its values."""
 
     name: str
-    function: Callable[..., Any]  # (users,) Floats; of an `of_catalogue` metric one float
+    function: Callable[..., Any]  # (users,) Floats; of an `is_aggregate` metric one float
     source: str
-    steps: Callable[[OneUser], Steps] | None = None  # of a derivation
+    steps: Callable[[DerivationInput], Steps] | None = None  # of a derivation
     aliases: str = ""  # other spellings: lower case, letters and digits only
     high: float = 1.0  # the upper end of its range under `standard`
     low: float = 0.0
     family: str = "accuracy"
     higher_is_better: bool = True
-    takes: tuple[Parameter, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
     takes_k: bool = True
-    expects_ties: bool = False  # has an expected value under `ties: average`
+    averages_ties: bool = False  # has an expected value under `ties: average`
     counts_copies: bool = True  # under `duplicates: keep`; else a copy counts as a miss, or not
     reads_judged: bool = False  # reads all judged rows, whatever their grade
-    of_list: bool = False  # describes the list: undefined without one, whatever the user policies
-    of_catalogue: bool = False  # one number over all users, from the items that they are shown
+    describes_list: bool = (
+        False  # describes the list: undefined without one, whatever the user policies
+    )
+    is_aggregate: bool = False  # one number over all users, from the items that they are shown
     reads_relevant: bool = False  # beyond accuracy: reads which items are relevant
     needs: tuple[str, ...] = ()  # beside lists and truth: train, items, features, groups, k
     columns: tuple[str, ...] = ()  # numbers of the catalogue that it reads, such as a price
@@ -56,9 +58,9 @@ class Metric:
         return self.low, self.high
 
     @property
-    def parameters(self) -> tuple[str, ...]:
+    def parameter_names(self) -> tuple[str, ...]:
         """The names of the parameters that its label must have."""
-        return tuple(each.name for each in self.takes)
+        return tuple(each.name for each in self.parameters)
 
     @cached_property
     def conventions(self) -> tuple[str, ...]:
@@ -75,14 +77,18 @@ class Metric:
     def is_in_scope(self, scope: Scope) -> bool:
         """True if a convention of this scope can change its values, whatever its function takes."""
         if scope == "relevance":
-            return self.asks_relevance or self.reads_relevant
-        per_scope = {"every": True, "truth": not self.of_list, "users": not self.of_catalogue}
+            return self.uses_relevance or self.reads_relevant
+        per_scope = {
+            "every": True,
+            "truth": not self.describes_list,
+            "users": not self.is_aggregate,
+        }
         return per_scope.get(scope, False)
 
     @property
-    def asks_relevance(self) -> bool:
+    def uses_relevance(self) -> bool:
         """True if it distinguishes relevant items from others."""
-        return not self.of_list and (
+        return not self.describes_list and (
             not self.reads_judged or "relevance_threshold" in self.conventions
         )
 

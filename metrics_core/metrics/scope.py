@@ -7,7 +7,7 @@ from typing import Any
 from concord.metrics_core.conventions.convention import Problem
 from concord.metrics_core.conventions.conventions import ANY_CUTOFF, OPTIONAL, Conventions
 from concord.metrics_core.conventions.registry import CONVENTION, CONVENTIONS
-from concord.metrics_core.conventions.validation import nearest
+from concord.metrics_core.conventions.validation import suggest
 from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC
 from concord.metrics_core.metrics.custom_metric import FAMILY, find_own_metric, known_metrics
 from concord.metrics_core.metrics.label import Label, similar_metric
@@ -16,7 +16,7 @@ from concord.metrics_core.metrics.metric import Metric
 CODE = "code"
 
 
-def changed_by(convention: str) -> list[str]:
+def affected_metrics(convention: str) -> list[str]:
     """Return the metrics whose values a convention can change."""
     return [m.name for m in (*CATALOGUE, *known_metrics()) if depends_on(m, convention)]
 
@@ -42,13 +42,13 @@ def idle_overrides(conventions: Conventions) -> list[Problem]:
             cut = ANY_CUTOFF if key.casefold().endswith(ANY_CUTOFF) else ""
             name = similar_metric(key.removesuffix(cut))
             name = f"{name}{cut}" if f"{name}{cut}" in known else name
-            fix = f"did you mean {name!r}?" if name else nearest(key, known)
+            fix = f"did you mean {name!r}?" if name else suggest(key, known)
             problems.append((location, f"{key!r} is no metric", fix))
             continue
         metric = known[key]
         for convention in values:
             if not depends_on(metric, convention):
-                fix = f"remove it; {convention} concerns {', '.join(changed_by(convention))}"
+                fix = f"remove it; {convention} concerns {', '.join(affected_metrics(convention))}"
                 problems.append((f"{location}.{convention}", f"does not change {metric.name}", fix))
     return problems
 
@@ -82,13 +82,13 @@ def label_content(label: Label, conventions: Mapping[str, Any]) -> dict[str, Any
     return content
 
 
-def plain(conventions: Conventions) -> dict[str, Any]:
+def as_plain_data(conventions: Conventions) -> dict[str, Any]:
     """Return conventions as a summary has them."""
     content: dict[str, Any] = json.loads(json.dumps(conventions.as_dict()))
     return content
 
 
-def departure(label: Label, then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+def describe_changes(label: Label, then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Return how a label's conventions or code differ, as `other conventions: gain was 'linear' and is 'exp2'`; empty if they do not."""
     if then == now:
         return ""
@@ -99,7 +99,7 @@ def departure(label: Label, then: Mapping[str, Any], now: Mapping[str, Any]) -> 
     return " and ".join([*code, *([f"other conventions: {changes}"] if changes else [])])
 
 
-def by_reason(departed: Mapping[str, str]) -> dict[str, str]:
+def group_by_reason(departed: Mapping[str, str]) -> dict[str, str]:
     """Return how labels differ -> the labels, as `nDCG@5, nDCG@10`."""
     labels: dict[str, list[str]] = {}
     for label, why in departed.items():

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.judged import Judged
-from concord.metrics_core.metrics.listed import Listed
+from concord.metrics_core.metrics.ranked_lists import RankedLists
 
 MAX_TERMS = 20  # of a sum that are written out
 
@@ -19,7 +19,7 @@ class Steps:
 
 
 @dataclass(frozen=True)
-class OneUser:
+class DerivationInput:
     """Lists of one user, as a derivation reads them.
 
     judged      : all judged items
@@ -37,7 +37,7 @@ class OneUser:
     parameters: Mapping[str, float]
     conventions: Conventions
     policy: str = ""
-    listed: Listed | None = None
+    listed: RankedLists | None = None
 
     @property
     def ranks(self) -> list[int]:

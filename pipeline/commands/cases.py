@@ -65,7 +65,7 @@ def _labels(config: "ComparisonConfig", metric: str | None) -> list[str]:
     if metric is None:
         return list(config.primary)
     label = evaluated_label(metric, list(map(str, config.labels)))
-    if parse(label).metric.of_catalogue:
+    if parse(label).metric.is_aggregate:
         problem = f"{label} is one number over all users"
         raise refuse(
             f"{COMMAND_LINE}: --metric", problem, "name a metric that has a value for each user"

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     params = read_params()
     label = label_named(arguments.metric)
     _, truth = model_files(params, model)
-    if label.metric.of_catalogue:
+    if label.metric.is_aggregate:
         problem = f"{label} is one number over all users, which reconcile cannot search"
         fix = "name a metric that has a value for each user, such as nDCG@10"
         raise refuse(COMMAND_LINE, problem, fix)

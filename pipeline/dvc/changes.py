@@ -16,7 +16,7 @@ from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.files import content_id, content_id_text
 from concord.metrics_core.metrics.label import Label, is_pooled, parse
-from concord.metrics_core.metrics.scope import by_reason, departure, plain
+from concord.metrics_core.metrics.scope import as_plain_data, describe_changes, group_by_reason
 from concord.metrics_core.results.comparison_parts import or_nan, or_none
 from concord.metrics_core.results.history import Change
 from concord.metrics_core.stats.adjustment import adjust
@@ -75,7 +75,7 @@ def diff(
         comparable = config if anyway else config.without(mismatch.labels)
         every_change = changes(comparable, evaluations, before)
     compared_labels = {each.label for each in every_change}
-    if others := [x for x in labels if x not in compared_labels and parse(x).metric.of_catalogue]:
+    if others := [x for x in labels if x not in compared_labels and parse(x).metric.is_aggregate]:
         note = "no value per user, only one number over all users; `concord gate` compares it"
         notes.append(f"{note}: {', '.join(others)}")
     return RevisionDiff(
@@ -107,7 +107,7 @@ class RevisionMismatch:
 
     def differences(self) -> list[str]:
         """Return one sentence per reason, with the labels that it concerns."""
-        return [f"{labels} had {reason}" for reason, labels in by_reason(self.labels).items()]
+        return [f"{labels} had {reason}" for reason, labels in group_by_reason(self.labels).items()]
 
     def notes(self) -> list[str]:
         """Return the labels that are left out."""
@@ -120,10 +120,10 @@ def find_mismatch(
     """Return the models with another ground truth and the labels with other conventions or code."""
     truths: dict[str, list[str]] = {}
     labels: dict[str, str] = {}
-    conventions = plain(config.conventions)
+    conventions = as_plain_data(config.conventions)
     for model, then in before.evaluations.items():
         for label in config.labels:
-            reason = departure(label, then.summary["conventions"], conventions)
+            reason = describe_changes(label, then.summary["conventions"], conventions)
             if reason and str(label) in then.summary["metrics"]:
                 labels[str(label)] = reason
         ids_then, ids_now = _truth_ids(then), _truth_ids(models[model])

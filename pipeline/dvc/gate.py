@@ -230,7 +230,7 @@ def _not_measured(label: str, segmentation: str | None, mismatch: RevisionMismat
 
 def _reads_lists(config: ComparisonConfig, gate: Gate) -> bool:
     """True if the gate has a number over all users or a segmentation by popularity."""
-    over_all = any(parse(label).metric.of_catalogue for label in gate.labels)
+    over_all = any(parse(label).metric.is_aggregate for label in gate.labels)
     return over_all or any(
         isinstance(config.segments[name], ByPopularity) for name in gate.segments
     )

@@ -121,7 +121,7 @@ def _yaml(value: Any) -> str:
 
 def _comment(key: str) -> str:
     """Return the allowed values as a comment."""
-    return f" # {CONVENTION[key].allowed()}" if key in CONVENTION else ""
+    return f" # {CONVENTION[key].allowed_values()}" if key in CONVENTION else ""
 
 
 def _write(text: str) -> list[Problem]:

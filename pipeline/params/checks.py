@@ -199,7 +199,7 @@ def _undeclared_problems(params: Params) -> Iterator[Problem]:
 def _metric_problems(metrics: Sequence[Any]) -> Iterator[Problem]:
     for text in metrics:
         try:
-            parse(text, cut_later=True)
+            parse(text, allow_missing_cutoff=True)
         except ValueError as error:
             yield Problem(_METRICS, str(error), "`concord metrics` lists the metrics")
 

@@ -62,7 +62,7 @@ def compare(params: Params) -> str:
 
 def _labels_read(config: ComparisonConfig) -> int:
     """Return about how often values of labels are read: once for differences, again for primary labels."""
-    per_user = [label for label in config.labels if not label.metric.of_catalogue]
+    per_user = [label for label in config.labels if not label.metric.is_aggregate]
     panels = panels_of(config.labels, config.primary, config.conventions) if config.panel else {}
     again = len(config.primary) * (1 + len(config.segments))
     return len(per_user) + again + sum(len(panel.definitions) for panel in panels.values())

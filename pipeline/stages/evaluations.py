@@ -20,7 +20,7 @@ from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.files import content_id, content_id_text, load_json
 from concord.metrics_core.metrics.label import Label, canonical_label
-from concord.metrics_core.metrics.scope import by_reason, departure, plain
+from concord.metrics_core.metrics.scope import as_plain_data, describe_changes, group_by_reason
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.error_analysis import Cases
 from concord.pipeline.params.model import PARAMS, Params
@@ -86,7 +86,7 @@ def read_evaluations(
     ]
     raise_problems([*problems, *_truth_problems(results)])
     left_out = {label: reason for each in departures.values() for label, reason in each.items()}
-    for reason, labels in by_reason(left_out).items():
+    for reason, labels in group_by_reason(left_out).items():
         LOG.warning("warning: left out: %s, evaluated with %s; run `dvc repro`", labels, reason)
     return results, config.without(left_out)
 
@@ -117,7 +117,7 @@ def _departures(
             departures |= {
                 str(label): reason
                 for label in labels
-                if (reason := departure(label, evaluated, plain(conventions)))
+                if (reason := describe_changes(label, evaluated, as_plain_data(conventions)))
             }
     return departures
 
@@ -126,7 +126,7 @@ def _departure_problems(
     per_user: Path, model: str, departures: Mapping[str, str], required: Collection[str]
 ) -> Iterator[Problem]:
     refused = {label: reason for label, reason in departures.items() if label in required}
-    for reason, labels in by_reason(refused).items():
+    for reason, labels in group_by_reason(refused).items():
         problem = f"{labels} of {model} was evaluated with {reason}"
         yield Problem(str(per_user), problem, f"run `dvc repro evaluate@{model}`")
 
@@ -137,7 +137,7 @@ def _missing_labels(
     columns = set(pq.read_schema(per_user).names)
     primary = {canonical_label(text) for text in params.comparison.primary}
     for label in labels:
-        has_values = str(label) in columns or label.metric.of_catalogue
+        has_values = str(label) in columns or label.metric.is_aggregate
         if not has_values or str(label) not in result.summary["metrics"]:
             key = "comparison.primary" if str(label) in primary else "evaluation"
             problem = f"has no {label}, which {key} in {PARAMS} names"

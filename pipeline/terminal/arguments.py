@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import preset, presets
-from concord.metrics_core.conventions.validation import nearest
+from concord.metrics_core.conventions.validation import suggest
 from concord.metrics_core.errors import InputError, refuse
-from concord.metrics_core.metrics.label import Label, canonical_label, did_you_mean, parse
+from concord.metrics_core.metrics.label import Label, canonical_label, parse, suggest_label
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.result_files import ModelFiles, truth_file
@@ -46,7 +46,7 @@ def evaluated_label(text: str, evaluated: Collection[str]) -> str:
     """Return a label as the results spell it; raise an InputError with the one that may be meant."""
     label = canonical_label(text)
     if label not in evaluated:
-        raise refuse(COMMAND_LINE, f"{text!r} is not evaluated", did_you_mean(text, evaluated))
+        raise refuse(COMMAND_LINE, f"{text!r} is not evaluated", suggest_label(text, evaluated))
     return label
 
 
@@ -63,7 +63,7 @@ def preset_named(name: str) -> Conventions:
     if name == PARAMS.name:
         return read_params().pinned
     if name not in presets():
-        fix = nearest(name, {*presets(), PARAMS.name})
+        fix = suggest(name, {*presets(), PARAMS.name})
         raise refuse(COMMAND_LINE, f"{name!r} is not a preset", fix)
     return preset(name)
 

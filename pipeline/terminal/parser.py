@@ -51,16 +51,16 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{Problem(COMMAND_LINE, *self._problem_and_fix(message))}\n")
 
     def _problem_and_fix(self, message: str) -> tuple[str, str]:
-        from concord.metrics_core.conventions.validation import nearest
+        from concord.metrics_core.conventions.validation import suggest
 
         if choice := re.search(r"invalid choice: (.*) \(choose from", message, re.DOTALL):
             known = {name for action in self._actions for name in action.choices or ()}
             kind = "command" if self.prog == PROGRAM else "stage"
-            return f"{choice[1]} is not a {kind}", nearest(choice[1].strip("'\""), known)
+            return f"{choice[1]} is not a {kind}", suggest(choice[1].strip("'\""), known)
         options = {each for each in self._option_string_actions if each.startswith("--")}
         written = [each.partition("=")[0] for each in self._words if re.match("--.", each)]
         if unknown := [each for each in written if each not in options]:
-            return f"`{self.prog}` has no option {unknown[0]}", nearest(unknown[0], options)
+            return f"`{self.prog}` has no option {unknown[0]}", suggest(unknown[0], options)
         text = message.replace("the following arguments are required:", "needs")
         return f"`{self.prog}` {text}", f"write `{self.short_usage}`"
 

@@ -7,7 +7,7 @@ from concord.metrics_core.conventions.presets import with_data_conventions
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC
 from concord.metrics_core.metrics.metric import Metric
-from concord.metrics_core.metrics.scope import changed_by, override_keys
+from concord.metrics_core.metrics.scope import affected_metrics, override_keys
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.terminal.arguments import preset_named
 from concord.pipeline.terminal.table import console, print_table
@@ -53,14 +53,14 @@ def _overrides(a: Conventions, b: Conventions) -> list[tuple[str, str, str, str]
 
 def _changed_metrics(name: str, a: Conventions, b: Conventions) -> str:
     """Return the metrics that the convention can change, without those whose overrides agree."""
-    metrics = changed_by(name)
+    metrics = affected_metrics(name)
     agreeing = [each for metric in metrics for each in _agreeing(METRIC[metric], name, a, b)]
     if agreeing == metrics:
         return "no metric"
     text = ", ".join(metrics)
     if len(metrics) == len(CATALOGUE):
         text = "every metric"
-    elif metrics == [metric.name for metric in CATALOGUE if not metric.of_list]:
+    elif metrics == [metric.name for metric in CATALOGUE if not metric.describes_list]:
         text = "every metric of relevance"
     return f"{text} but {', '.join(agreeing)}" if agreeing else text
 

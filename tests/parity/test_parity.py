@@ -152,7 +152,7 @@ def _long(result: cc.Evaluation, name: str) -> pl.DataFrame:
     labels = accumulator.task.labels
     results = [
         result[str(label)]
-        if label.metric.of_catalogue
+        if label.metric.is_aggregate
         else summarise_column(values, str(label), label, conventions, confidence=0.95).mean
         for label in labels
     ]

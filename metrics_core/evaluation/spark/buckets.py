@@ -29,7 +29,7 @@ from concord.metrics_core.evaluation.spark.bucket import (
     value_columns,
 )
 from concord.metrics_core.metrics.exposure import Exposure
-from concord.metrics_core.metrics.listed import Items
+from concord.metrics_core.metrics.items import Items
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -259,7 +259,7 @@ def numbered(
 def exposures_of(results: BucketResults) -> Mapping[str, Exposure]:
     """Return the exposures of each label over all users."""
     task = results.plan.task
-    labels = [label for label in task.labels if label.metric.of_catalogue]
+    labels = [label for label in task.labels if label.metric.is_aggregate]
     if not labels or task.items is None:
         return {}
     ids = pl.from_arrow(results.ids.where("of LIKE 'exposure %'").toArrow())

@@ -125,7 +125,7 @@ class SparkValues:
         task = self._task
         return {
             str(label): summarise_catalogue(label, self.exposures[str(label)], task.conventions)
-            if label.metric.of_catalogue
+            if label.metric.is_aggregate
             else self._summary(label, squares[str(label)])
             for label in task.labels
         }

@@ -53,7 +53,7 @@ def test_judged_lists_are_freed_at_once() -> None:
         truth_grade=np.array([1.0]),
     )
     assert judged.relevant(1.0, "all") is judged
-    judged.relevant(1.0, "retrieved").once(Judged.count, 1)
+    judged.relevant(1.0, "retrieved").cached(Judged.count, 1)
     reference = weakref.ref(judged)
     gc.disable()
     try:

@@ -143,7 +143,7 @@ def test_labels_without_a_correction_are_refused(
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 def test_every_metric_is_corrected_or_refused_or_free_of_bias(metric: Metric) -> None:
-    label = Label(metric, None, tuple((name, 2.0) for name in metric.parameters))
+    label = Label(metric, None, tuple((name, 2.0) for name in metric.parameter_names))
     known = metric.name in (*CORRECTED_METRICS, UNBIASED)
 
     assert known == (not_corrected(label, conventions()) == "")

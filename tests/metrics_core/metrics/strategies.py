@@ -16,7 +16,7 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC
 from concord.metrics_core.metrics.metric import Metric
-from concord.metrics_core.metrics.scope import changed_by, override_keys
+from concord.metrics_core.metrics.scope import affected_metrics, override_keys
 from tests.metrics_core.metrics import reference
 
 Labels = dict[str, tuple[str, int | None, dict[str, float]]]  # label: (name, k, parameters)
@@ -55,7 +55,7 @@ FORMS: Mapping[str, tuple[Any, ...]] = {
 VALUES: dict[str, tuple[Any, ...]] = {
     knob.name: (*knob.values, *FORMS.get(knob.name, ())) for knob in PRESET_CONVENTIONS
 }
-WITHOUT_EXPECTATION = [metric.name for metric in CATALOGUE if not metric.expects_ties]
+WITHOUT_EXPECTATION = [metric.name for metric in CATALOGUE if not metric.averages_ties]
 MOST_TIED = 4  # 24 orders
 POOLED = {"precision_aggregate": "micro", "f1_aggregate": "of_means"}
 
@@ -85,7 +85,7 @@ LABELS = _labels()
 
 def label_of(metric: Metric, k: int | None = None, *, judged_only: bool = False) -> str:
     """Return a metric's label with the parameters that it needs, cut at k if it takes a cutoff."""
-    inside = [{"p": "p=0.8", "halflife": "halflife=5"}[name] for name in metric.parameters]
+    inside = [{"p": "p=0.8", "halflife": "halflife=5"}[name] for name in metric.parameter_names]
     inside += ["judged_only=true"] if judged_only else []
     cutoff = f"@{k}" if k is not None and metric.takes_k else ""
     return metric.name + (f"({','.join(inside)})" if inside else "") + cutoff
@@ -208,7 +208,7 @@ def conventions(draw: st.DrawFn) -> Conventions:
     return possible(cc.preset("standard", **knobs, overrides=draw(_overrides())))
 
 
-_CONCERNING = {name for name in VALUES if set(reference.METRICS) & set(changed_by(name))}
+_CONCERNING = {name for name in VALUES if set(reference.METRICS) & set(affected_metrics(name))}
 
 
 @st.composite
@@ -218,7 +218,7 @@ def _overrides(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
     name = draw(st.none() | st.sampled_from(names))
     if name is None or name == "round":
         return {}
-    metric = draw(st.sampled_from([m for m in reference.METRICS if m in changed_by(name)]))
+    metric = draw(st.sampled_from([m for m in reference.METRICS if m in affected_metrics(name)]))
     changed = {name: draw(st.sampled_from([v for v in VALUES[name] if v != "error"]))}
     key = draw(st.sampled_from(override_keys(METRIC[metric])))
     return {key: changed}

@@ -9,7 +9,7 @@ from hypothesis import given
 import concord as cc
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import defines
-from concord.metrics_core.metrics.scope import changed_by
+from concord.metrics_core.metrics.scope import affected_metrics
 from tests.metrics_core.metrics import reference
 from tests.metrics_core.metrics.strategies import (
     LABELS,
@@ -53,7 +53,7 @@ def _differences(case: Case, pinned: Conventions, labels: Labels = LABELS) -> li
 
 def _changed(knob: str) -> Labels:
     """Return the labels that a convention changes; test_properties shows that the others stay as they are."""
-    names = changed_by(knob)
+    names = affected_metrics(knob)
     return {label: parts for label, parts in LABELS.items() if parts[0] in names}
 
 

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from concord.metrics_core.metrics import beyond_accuracy, exposure
-from concord.metrics_core.metrics.exposure import Exposure, expose
-from concord.metrics_core.metrics.listed import Items, Listed
+from concord.metrics_core.metrics.exposure import Exposure, count_exposure
+from concord.metrics_core.metrics.items import Items
+from concord.metrics_core.metrics.ranked_lists import RankedLists
 from tests.metrics_core.metrics import reference_beyond as reference
 from tests.metrics_core.metrics.reference_beyond import World
 
@@ -198,7 +199,7 @@ def _items(world: World) -> Items:
     )
 
 
-def _listed(world: World) -> Listed:
+def _listed(world: World) -> RankedLists:
     users = list(world.lists)
     rows = [
         (number, rank, item, item in world.relevant.get(user, set()))
@@ -208,7 +209,7 @@ def _listed(world: World) -> Listed:
     before = [(number, item) for number, user in enumerate(users) for item in world.history(user)]
     table = np.array(rows, dtype=np.int64).reshape(-1, 4)
     history = np.array(before, dtype=np.int64).reshape(-1, 2)
-    return Listed(
+    return RankedLists(
         n_users=len(users),
         n_listed=np.array([len(world.lists[user]) for user in users], dtype=np.int64),
         row_user=table[:, 0],
@@ -237,7 +238,9 @@ def test_worked_example(example: tuple[Any, ...]) -> None:
 def test_worked_example_over_all_users(
     changes: dict[str, Any], metric: str, knobs: Knobs, *, k: int | None, expected: float
 ) -> None:
-    value = getattr(exposure, metric)(expose(_listed(replace(WORLD, **changes)), k), **knobs)
+    value = getattr(exposure, metric)(
+        count_exposure(_listed(replace(WORLD, **changes)), k), **knobs
+    )
 
     assert value == approx(expected, rel=1e-14, abs=1e-15, nan_ok=True)
 
@@ -327,7 +330,7 @@ def test_cosines_of_vectors_equal_their_definitions(world: World) -> None:
 @given(world=worlds())
 def test_every_metric_over_all_users_equals_its_definition(world: World) -> None:
     for (metric, knobs), k in product(OVER_USERS, CUTOFFS):
-        actual = getattr(exposure, metric)(expose(_listed(world), k), **knobs)
+        actual = getattr(exposure, metric)(count_exposure(_listed(world), k), **knobs)
         expected = getattr(reference, metric)(world, k, **knobs)
         assert actual == approx(expected, rel=1e-12, abs=1e-12, nan_ok=True), (metric, knobs, k)
 
@@ -346,8 +349,8 @@ def test_partitions_give_the_same_bits(world: World, cut: int) -> None:
         separate = np.concatenate([kernel(part, k, **knobs) for part in parts])
         assert separate.tobytes() == kernel(whole, k, **knobs).tobytes()
     for k in CUTOFFS:
-        added = expose(parts[0], k) + expose(parts[1], k)
-        together = expose(whole, k)
+        added = count_exposure(parts[0], k) + count_exposure(parts[1], k)
+        together = count_exposure(whole, k)
         assert added.counts.tolist() == together.counts.tolist()
         assert added.n_users == together.n_users
 
@@ -355,8 +358,8 @@ def test_partitions_give_the_same_bits(world: World, cut: int) -> None:
 def test_a_copy_in_a_list_counts_once_in_the_exposure() -> None:
     listed = _listed(replace(WORLD, lists={"ann": [1, 0, 1], "bob": [1]}))
 
-    assert expose(listed, 3).counts.tolist() == [1, 2, 0, 0, 0, 0]
-    assert expose(listed, 1).counts.tolist() == [0, 2, 0, 0, 0, 0]
+    assert count_exposure(listed, 3).counts.tolist() == [1, 2, 0, 0, 0, 0]
+    assert count_exposure(listed, 1).counts.tolist() == [0, 2, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("n_categories", [3, 5, 6])
@@ -398,7 +401,7 @@ def test_exposures_of_different_cutoffs_do_not_add_up() -> None:
     listed = _listed(WORLD)
 
     with pytest.raises(ValueError, match="same cutoff"):
-        expose(listed, 1) + expose(listed, 2)
+        count_exposure(listed, 1) + count_exposure(listed, 2)
 
 
 def test_the_sums_of_an_exposure_stay_whole_numbers_at_a_hundred_million_users() -> None:

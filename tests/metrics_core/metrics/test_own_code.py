@@ -21,7 +21,7 @@ CONVENTIONS = cc.preset("standard", user_empty_truth="one", ideal="truth_at_k")
 WRITES = {
     "cached": "n = lists.n_relevant; n[n == 0] = 1",
     "unlocked": "n = lists.n_relevant; n.setflags(write=True); n[:] = 9",
-    "weights": "lists.weight[:] = 5",
+    "weights": "lists.relevant_weight[:] = 5",
     "places": "lists.hit_number[:] = 1; lists.truth_rank[:] = 1",
     "ties": "lists.tied_ranks[:] = 1; lists.hit_rank[:] = 1",
     "lengths": "lists.length(None)[:] = 1",
@@ -30,7 +30,7 @@ WRITES = {
     "attributes": "object.__setattr__(lists, 'hit_grade', lists.hit_grade * 0)",
     "dictionary": "lists.__dict__['n_relevant'] = lists.n_listed",
     "views": "lists.relevant(2.0, 'all').__dict__['n_relevant'] = lists.n_listed; lists._views.clear()",
-    "shared": "lists.once(lambda each: each.n_listed * 1)[:] = 7",
+    "shared": "lists.cached(lambda each: each.n_listed * 1)[:] = 7",
     "floating point": "np.seterr(all='raise')",
 }
 

@@ -15,7 +15,7 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.registry import CONVENTION, PRESET_CONVENTIONS
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.metric import Metric
-from concord.metrics_core.metrics.scope import changed_by
+from concord.metrics_core.metrics.scope import affected_metrics
 from tests.metrics_core.metrics.strategies import (
     GRADES,
     TEXT_ITEMS,
@@ -182,7 +182,7 @@ def test_every_keyword_only_argument_is_a_known_knob_or_parameter(metric: Metric
     selected = inspect.signature(metric.function).parameters.values()
     keyword_only = [p for p in selected if p.kind is p.KEYWORD_ONLY]
 
-    assert {p.name for p in keyword_only} <= set(CONVENTION) | set(metric.parameters)
+    assert {p.name for p in keyword_only} <= set(CONVENTION) | set(metric.parameter_names)
     assert all(p.default is p.empty for p in keyword_only)  # a convention is pinned, never presumed
 
 
@@ -212,7 +212,7 @@ def before() -> dict[str, list[Any]]:
 
 
 CHANGES = {
-    each.name: set(changed_by(each.name)) & {metric.name for metric in EVERY}
+    each.name: set(affected_metrics(each.name)) & {metric.name for metric in EVERY}
     for each in PRESET_CONVENTIONS
 }
 

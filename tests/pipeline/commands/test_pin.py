@@ -136,7 +136,7 @@ def test_missing_conventions_are_added_in_order_with_what_they_allow(
     pin("standard")
 
     new = [line for line in _now().splitlines() if line.startswith(without)]
-    ties = f"  ties: item_asc # {CONVENTION['ties'].allowed()}"
+    ties = f"  ties: item_asc # {CONVENTION['ties'].allowed_values()}"
     assert new == [ties, "  hlu_norm: ideal # ideal | none", "  overrides: {}"]
     assert [
         line for line in _now().splitlines(keepends=True) if line.rstrip() not in new

@@ -209,6 +209,10 @@ def test_no_two_labels_share_a_name_and_mlflow_takes_them_all(labels: list[Label
     assert all(TAKEN_BY_MLFLOW.match(key) for key in keys)
 
 
-@given(st.lists(_labels(), min_size=2, max_size=40, unique_by=lambda label: _identity(label.at(1))))
+@given(
+    st.lists(
+        _labels(), min_size=2, max_size=40, unique_by=lambda label: _identity(label.with_cutoff(1))
+    )
+)
 def test_no_two_curves_share_a_name(labels: list[Label]) -> None:
     assert len({curve_key(label) for label in labels}) == len(labels)

@@ -18,9 +18,9 @@ from concord.metrics_core.metrics.judged import (
     Ints,
     Judged,
     differs_from_previous,
-    per_user,
     position_in_user,
     product_before,
+    sum_by_user,
 )
 
 
@@ -74,7 +74,7 @@ def _chance_of_first_hit(ranks: _Ranks) -> Floats:
 
 def _within(ranks: _Ranks, values: Floats, k: int | None, n_users: int) -> Floats:
     top = np.ones(len(ranks.rank), dtype=bool) if k is None else ranks.rank <= k
-    return per_user(ranks.user[top], values[top], n_users)
+    return sum_by_user(ranks.user[top], values[top], n_users)
 
 
 def _ranks(lists: Judged) -> _Ranks:
