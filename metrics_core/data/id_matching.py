@@ -159,16 +159,27 @@ def match_id_sets(ids: IdSource, met: IdMatchContext) -> dict[str, Any]:
         catalogue lacks, where the policy is `error`
     """
     met_ids = {column: ids.counted(column) for column in ("user", "item")}
-    unknown = _refuse_strangers(ids, met, met_ids)
-    found = {
+    strange = [column for column, (listed, known) in met_ids.items() if listed > known]
+    texts = [column for column in strange if ids.kind(column) == "VARCHAR"]
+    problems = [
+        problem
+        for column in strange
+        for problem in _column_problems(ids, met, column, *met_ids[column], is_text=column in texts)
+    ]
+    unknown = None if met.items is None else ids.unknown()
+    if unknown and unknown[0] and met.unknown_items == "error":
+        problems.append(_not_in_catalogue(met, unknown))
+    raise_problems(problems)
+    found: dict[str, Any] = {
         f"{column}s": {
             "listed": listed,
             "known": known,
-            "alike": int(ids.alike(column, _WRITTEN)[0]) if listed > known else 0,
+            # An integer has one spelling.
+            "alike": int(ids.alike(column, _WRITTEN)[0]) if column in texts else 0,
         }
         for column, (listed, known) in met_ids.items()
     }
-    return found | {"unknown_items": unknown}
+    return found | {"unknown_items": None if unknown is None else int(unknown[0])}
 
 
 def unknown_users_error() -> InputError:
@@ -177,26 +188,10 @@ def unknown_users_error() -> InputError:
     return refuse("users", what, "name users of the data, as they are written there")
 
 
-def _refuse_strangers(
-    ids: IdSource, met: IdMatchContext, met_ids: Mapping[str, tuple[int, int]]
-) -> int | None:
-    """Return the number of rows with items that are missing in the catalogue; None without a catalogue."""
-    strange = {column: of for column, of in met_ids.items() if of[0] > of[1]}
-    problems = [
-        p for column in strange for p in _column_problems(ids, met, column, *strange[column])
-    ]
-    unknown = None if met.items is None else ids.unknown()
-    if unknown and unknown[0] and met.unknown_items == "error":
-        problems.append(_not_in_catalogue(met, unknown))
-    raise_problems(problems)
-    return None if unknown is None else int(unknown[0])
-
-
 def _column_problems(
-    ids: IdSource, met: IdMatchContext, column: str, listed: int, known: int
+    ids: IdSource, met: IdMatchContext, column: str, listed: int, known: int, *, is_text: bool
 ) -> Iterator[Problem]:
-    as_text = ids.kind(column) == "VARCHAR"
-    number, twins = ids.alike(column, _FORM) if as_text else (0, None)
+    number, twins = ids.alike(column, _FORM) if is_text else (0, None)
     if twins:
         here, there = twins
         if here.removesuffix(".0") == there.removesuffix(".0"):

@@ -73,7 +73,10 @@ def in_memory() -> Iterator[DuckDBPyConnection]:
 
 @contextmanager
 def registered_only() -> Iterator[DuckDBPyConnection]:
-    """Open a connection that reads no file and makes no table: what is registered is gone with the block."""
+    """Open a connection that reads no file; what is registered or temporary is gone with the block.
+
+    A table or view that is not temporary would stay: `in_memory` has a schema for these.
+    """
     with _database(os.getpid()).cursor() as connection:
         yield connection
 
@@ -131,17 +134,22 @@ def share_id_types(connection: DuckDBPyConnection, relations: Mapping[str, str])
         }
         for relation in relations.values()
     }
+    columns = _columns_of_one_type(kinds)
     for view, relation in relations.items():
-        cast = ", ".join(
-            f"CAST({column} AS VARCHAR) AS {column}"
-            for column in _IDS
-            if column in kinds[relation]
-            and len({kind[column] for kind in kinds.values() if column in kind}) > 1
-        )
-        columns = f"* REPLACE ({cast})" if cast else "*"
-        connection.execute(
-            f"CREATE OR REPLACE TEMP VIEW {view} AS SELECT {columns} FROM {relation}"
-        )
+        query = f"SELECT {columns[relation]} FROM {relation}"
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {query}")
+
+
+def _columns_of_one_type(kinds: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return {relation: SQL of its columns}; kinds : relation -> {column: type}."""
+    mixed = [
+        name for name in _IDS if len({kind[name] for kind in kinds.values() if name in kind}) > 1
+    ]
+    columns = {}
+    for relation, kind in kinds.items():
+        casts = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in mixed if name in kind)
+        columns[relation] = f"* REPLACE ({casts})" if casts else "*"
+    return columns
 
 
 Table = Path | pl.DataFrame
@@ -189,12 +197,12 @@ def create_id_views(connection: DuckDBPyConnection, tables: Mapping[str, Table])
 
     `lists` has a score, null where the table has none, and of several rankings the first.
     """
+    schemas = {name: schema_of(table) for name, table in tables.items()}
+    columns = _columns_of_one_type(schemas)
     for name, table in tables.items():
         create_view(connection, f"{name}_table", table)
-        chosen = "*"
-        if name == "lists" and "score" not in schema_of(table):
-            chosen = "*, NULL::DOUBLE AS score"
-        first = " WHERE ranking = 0" if name == "lists" and "ranking" in schema_of(table) else ""
-        query = f"SELECT {chosen} FROM {name}_table{first}"
-        connection.execute(f"CREATE VIEW {name}_file AS {query}")
-    share_id_types(connection, {name: f"{name}_file" for name in tables})
+        of_lists = schemas[name] if name == "lists" else {"score": None}
+        score = "" if "score" in of_lists else ", NULL::DOUBLE AS score"
+        first = " WHERE ranking = 0" if "ranking" in of_lists else ""
+        query = f"SELECT {columns[name]}{score} FROM {name}_table{first}"
+        connection.execute(f"CREATE TEMP VIEW {name} AS {query}")

@@ -24,7 +24,7 @@ from concord.metrics_core.data.loaded_tables import (
 from concord.metrics_core.data.paths import parse_path
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import describe_folds
-from concord.metrics_core.data.relations import in_memory, read_column, read_frame
+from concord.metrics_core.data.relations import in_memory, read_column, read_frame, registered_only
 from concord.metrics_core.data.side_data import read_users
 from concord.metrics_core.errors import InputError, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import task_of
@@ -162,7 +162,7 @@ class Dataset:
             train=data.train,
             items=data.items,
             users=users,
-            connect=data.connecting,
+            connect=lambda _: registered_only(),
         )
         catalogue = self.tables["items"][0].name if "items" in self.tables else None
         unknown_items = loader.policies.unknown_items

@@ -123,15 +123,16 @@ def count_list_signs(
     has_scores: bool,
     ks: Sequence[int],
     of_requests: bool = False,
+    has_all_items: bool = False,
 ) -> ListSigns:
     """Return the counts of the views `lists`, `truth` and, if there is one, `train`, over the users of the ground truth.
 
+    has_all_items : True if each place of a list is known to have an item
     of_requests : True if lists and ground truth are those of requests; the train has their users
     """
     deepest = {"deepest": max(ks, default=0)}
-    n_missing = only_row(connection, _COUNT_MISSING)[0]
     signs = ListSigns()
-    if n_missing:
+    if not has_all_items and only_row(connection, _COUNT_MISSING)[0]:
         signs.missing.update(dict(connection.execute(_MISSES, deepest).fetchall()))
     if has_train:
         timed = _times(connection)
@@ -186,9 +187,11 @@ def _times(connection: DuckDBPyConnection) -> bool:
     """Create the views `begins` (of items) and `ends` (of users); return True if there are times."""
     timed = all("time" in connection.view(name).columns for name in ("truth", "train"))
     last, first = ("max(time)", "min(time)") if timed else ("NULL::DOUBLE", "NULL::DOUBLE")
-    connection.execute(f"CREATE VIEW ends AS SELECT user, {last} AS ended FROM truth GROUP BY user")
     connection.execute(
-        f"CREATE VIEW begins AS SELECT item, {first} AS began FROM train GROUP BY item"
+        f"CREATE TEMP VIEW ends AS SELECT user, {last} AS ended FROM truth GROUP BY user"
+    )
+    connection.execute(
+        f"CREATE TEMP VIEW begins AS SELECT item, {first} AS began FROM train GROUP BY item"
     )
     return timed
 

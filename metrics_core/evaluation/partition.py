@@ -138,7 +138,7 @@ class Part:
     """What a partition gives: `values` of its users, and by label what its lists show of the items.
 
     signs  : counts of its lists, where an executor has to count them because it does not keep the lists
-    counts : of users and lists, where they are counted already and there are no values
+    counts : of users and lists, where an executor has counted them
     """
 
     values: pl.DataFrame
@@ -316,11 +316,6 @@ def _parts(name: str, column: Column) -> list[pl.Series]:
     ]
 
 
-def without_list(values: pl.DataFrame) -> int:
-    """Return the number of users of the ground truth without a list."""
-    return int((values[KNOWN] & (values[LISTED] == 0)).sum())
-
-
 JUDGED_UNITS = (
     2**20
 )  # per judged item: averaged ties give fractions of items, which add up exactly in these units
@@ -331,17 +326,17 @@ def count_users(values: pl.DataFrame, task: Task) -> dict[str, int]:
 
     `judged@k` is in units of 1 / JUDGED_UNITS of an item.
     """
-    known, listed, relevant = values[KNOWN], values[LISTED], values[RELEVANT]
+    known, listed, relevant = (values[name].to_numpy() for name in (KNOWN, LISTED, RELEVANT))
     counts = {
         "in_truth": known.sum(),
         "in_lists": (listed > 0).sum(),
-        "without_list": without_list(values),
+        "without_list": (known & (listed == 0)).sum(),
         "without_relevant": (known & (relevant == 0)).sum(),
         "only_in_lists": (~known & (listed > 0)).sum(),
     }
     for k in task.cutoffs:
         counts[f"shorter_than@{k}"] = (known & (listed > 0) & (listed < k)).sum()
-        counts[f"listed@{k}"] = listed.filter(known).clip(upper_bound=k).sum()
+        counts[f"listed@{k}"] = np.minimum(listed[known], k).sum()
         counts[f"judged@{k}"] = (values[judged_at(k)] * JUDGED_UNITS).round().sum()
     return {name: int(count) for name, count in counts.items()}
 

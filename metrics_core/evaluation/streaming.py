@@ -12,11 +12,13 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.list_batches import ListBatch, list_batch
 from concord.metrics_core.data.relations import registered_only
-from concord.metrics_core.evaluation.diagnostics import ListSigns, count_list_signs
+from concord.metrics_core.evaluation.diagnostics import ListSigns, count_list_signs, list_kinds
 from concord.metrics_core.evaluation.evaluate_model import ModelData
 from concord.metrics_core.evaluation.partition import (
     Part,
+    PartCounts,
     Task,
+    count_users,
     judge_partition,
     one_ahead,
     score_partition,
@@ -117,6 +119,7 @@ class StreamingEvaluator:
             has_train=False,
             has_scores="score" in lists.schema.names,
             ks=self.task.cutoffs,
+            has_all_items=not lists.column("item").null_count,
         )
         return judge_partition(connection, self.task), signs
 
@@ -124,9 +127,13 @@ class StreamingEvaluator:
         if self.is_refused:
             return
         try:
-            self.parts.append(replace(score_partition(ranked, self.task), signs=signs))
+            part = score_partition(ranked, self.task)
         except ValueError:
             self.parts, self.is_refused = [], True
+            return
+        # No fingerprint of the users: only comparisons read it.
+        counts = PartCounts(count_users(part.values, self.task), list_kinds(part.values))
+        self.parts.append(replace(part, signs=signs, counts=counts))
 
 
 def _with_text_ids(table: pa.Table, columns: Sequence[str]) -> pa.Table:
