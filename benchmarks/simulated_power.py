@@ -15,10 +15,10 @@ from concord.metrics_core.stats.mean_interval import t_quantile
 from concord.metrics_core.stats.paired_test import PairedTest, UserValues, paired_test
 from concord.metrics_core.stats.power import (
     Claim,
+    claim_power,
     difference_claim,
     equivalence_claim,
     non_inferiority_claim,
-    power_of,
     seeds_needed,
     superiority_claim,
     users_needed,
@@ -200,7 +200,7 @@ def over_trainings() -> list[str]:
         normal = _normal_seeds(effect, spread, users)
         cells = [f"{of_trainings}"]
         for seeds in (right, normal):
-            told = power_of(difference_claim(ALPHA), effect, spread, users=users, seeds=seeds)
+            told = claim_power(difference_claim(ALPHA), effect, spread, users=users, seeds=seeds)
             cells += [f"{seeds}", f"{told:.1%}", _over_trainings(spread, effect, users, seeds)]
         rows.append(tuple(cells))
     return [

@@ -40,8 +40,8 @@ from concord.metrics_core.results.plan import (
 from concord.metrics_core.stats.power import (
     MIN_COUNT,
     Claim,
+    claim_power,
     difference_claim,
-    power_of,
     smallest_effect,
 )
 
@@ -261,7 +261,7 @@ def _power_curve(plan: Plan, difference: PlannedDifference, users: tuple[int, ..
     def powers(claim: Claim) -> tuple[float, ...]:
         if effect is None:
             return ()
-        return tuple(power_of(claim, effect, variance, users=n, seeds=seeds) for n in users)
+        return tuple(claim_power(claim, effect, variance, users=n, seeds=seeds) for n in users)
 
     def smallest(claim: Claim) -> tuple[float, ...]:
         effects = (

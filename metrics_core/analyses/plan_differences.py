@@ -26,9 +26,9 @@ from concord.metrics_core.stats.paired_test import paired_tests
 from concord.metrics_core.stats.power import (
     MIN_COUNT,
     Claim,
+    claim_power,
     difference_claim,
     equivalence_claim,
-    power_of,
     seeds_needed,
     smallest_effect,
     superiority_claim,
@@ -104,7 +104,7 @@ def plan_difference(
     def power(claim: Claim) -> float | None:
         if variance is None or effect is None:
             return None
-        return power_of(claim, effect, variance, users=n_users, seeds=seeds)
+        return claim_power(claim, effect, variance, users=n_users, seeds=seeds)
 
     def users(claim: Claim, effect: float | None) -> int | None:
         if variance is None or effect is None:

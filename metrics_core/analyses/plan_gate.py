@@ -12,9 +12,9 @@ from concord.metrics_core.results.plan import (
     VarianceComponents,
 )
 from concord.metrics_core.stats.power import (
+    claim_power,
     difference_claim,
     non_inferiority_claim,
-    power_of,
     smallest_effect,
     users_needed,
 )
@@ -40,7 +40,7 @@ def _plan_guardrail(
         )
     if variance is not None and margin is not None:
         claim = non_inferiority_claim(margin, alpha)
-        probability = power_of(claim, 0.0, variance, users=n_users)
+        probability = claim_power(claim, 0.0, variance, users=n_users)
         needed = users_needed(claim, 0.0, variance, power=power) if margin > 0 else None
         needed = needed and max(needed, min_users(n_users, guardrail.n_nonzero))
     half_width = None

@@ -13,7 +13,7 @@ from concord.metrics_core.results.comparison_parts import MIRROR, Verdict, negat
 # Simulated coverage of the 95 % interval (benchmarks/SIMULATIONS.md), where effects of trainings are roughly symmetric:
 # 0.95 to 0.97 from 3 trainings on; with 2 down to 0.91, though up to five times as wide as with known variances, since
 # t on one degree of freedom is 12.7.
-FEWEST_TRAININGS = 3
+MIN_INTERVAL_REPLICATES = 3
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Statistics of per-user values: intervals, paired tests, adjustment, replicates, power, tests over data sets."""
+"""Statistics of per-user values: intervals, paired tests, multiple testing, replicates, power."""

@@ -1,4 +1,4 @@
-"""Multiple testing: adjusted p-values, and the probability of false winners if a test set is reused."""
+"""Multiple testing: adjusted p-values, and the risk of a false winner on a reused test set."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -13,77 +13,96 @@ from concord.metrics_core.stats.tolerance import differences
 
 
 def holm(p: Floats) -> Floats:
-    """Return p_(i) = max_{j <= i} (m - j + 1) p_(j), Holm's adjusted p-values; they bound the probability of any false finding.
+    """Return Holm's adjusted p-values, p_(i) = max_{j <= i} (m - j + 1) p_(j).
+
+    They control the family-wise error rate. NaN stays NaN and is not counted.
 
     References
     ----------
     Holm (1979), Scandinavian Journal of Statistics 6(2), 65-70.
     """
-    return _adjust_defined(
-        p, lambda rising: np.maximum.accumulate(rising * np.arange(len(rising), 0, -1.0))
-    )
+
+    def step_down(ascending: Floats) -> Floats:
+        return np.maximum.accumulate(ascending * np.arange(len(ascending), 0, -1.0))
+
+    return _adjust_defined(p, step_down)
 
 
 def benjamini_hochberg(p: Floats) -> Floats:
-    """Return p_(i) = min_{j >= i} m p_(j) / j, which bound the expected share of false findings.
+    """Return Benjamini and Hochberg's adjusted p-values, p_(i) = min_{j >= i} m p_(j) / j.
+
+    They control the false discovery rate. NaN stays NaN and is not counted.
 
     References
     ----------
     Benjamini & Hochberg (1995), Journal of the Royal Statistical Society B 57(1), 289-300.
     """
 
-    def step_up(rising: Floats) -> Floats:
-        scaled = rising * (len(rising) / np.arange(1, len(rising) + 1))
+    def step_up(ascending: Floats) -> Floats:
+        scaled = ascending * (len(ascending) / np.arange(1, len(ascending) + 1))
         return np.minimum.accumulate(scaled[::-1])[::-1]
 
     return _adjust_defined(p, step_up)
 
 
 def adjust(p: Floats, primary: Bools) -> Floats:
-    """Return p-values adjusted by Holm for the primary comparisons and by Benjamini-Hochberg for the others."""
+    """Return adjusted p-values: `holm` for the primary tests, `benjamini_hochberg` for others."""
     adjusted = np.empty_like(p)
     adjusted[primary] = holm(p[primary])
     adjusted[~primary] = benjamini_hochberg(p[~primary])
     return adjusted
 
 
-def _adjust_defined(p: Floats, adjust_rising: Callable[[Floats], Floats]) -> Floats:
-    """Apply an adjustment of rising p-values to those that are not NaN."""
+def _adjust_defined(p: Floats, adjust_ascending: Callable[[Floats], Floats]) -> Floats:
+    """Apply an adjustment of ascending p-values to those that are not NaN."""
     order = np.argsort(p, kind="stable")[: np.count_nonzero(~np.isnan(p))]  # NaN comes last
     adjusted = np.full(len(p), np.nan)
-    adjusted[order] = np.minimum(adjust_rising(p[order]), 1.0)
+    adjusted[order] = np.minimum(adjust_ascending(p[order]), 1.0)
     return adjusted
 
 
-_RESAMPLES = 64  # at a time; a multiple of 8
-_USERS = 1 << 14  # whose signs are unpacked at a time
+_RESAMPLE_BLOCK = 64  # a multiple of 8
+_USER_BLOCK = 1 << 14
 _MAX_VALUES = 1 << 23  # differences in memory: 64 MB
 Pair = tuple[Floats, Floats]
 
 
 def max_t(pairs: Sequence[Pair], *, resamples: int, seed: int) -> Floats:
-    """Return (tests,) step-down max-T adjusted p-values, which bound the probability of any false finding.
+    """Return the step-down max-T adjusted p-values of paired sign-flip tests.
 
-    A resample flips the sign of a user's differences in all tests at once. The statistic is |t|; p of the i-th largest
-    is (1 + count) / (1 + resamples), where count is the number of resamples in which the largest |t| of it and of the
-    smaller ones reaches it, and at least the p of the larger ones. Correlated comparisons, such as metrics and pairs
-    of models, are corrected less than by Holm.
+    They control the family-wise error rate. Correlated tests, such as those of several metrics on
+    the same users, are corrected less than by `holm`.
 
-    Tests are held in memory in batches, the least extreme first, so that only the largest |t| so far is kept per
-    resample. All sums are exact: the batches change no bit.
+    A resample flips the sign of a user's differences in all tests at once. The statistic is |t|.
+    The p-value of the i-th largest |t| is (1 + count) / (1 + resamples), and at least that of the
+    larger ones. `count` is the number of resamples in which the largest |t| of this test and of
+    the less extreme ones reaches the observed |t|.
 
     Parameters
     ----------
     pairs : sequence of ((users,) float64, (users,) float64)
-        Values of a and b in each test, the same users in all; NaN for users who do not count. In each test the values of
-        two or more users differ.
-    resamples, seed : int
-        Number of resamples, and the seed of their signs.
+        Values of a and b in each test, the same users in all; NaN for users who do not count.
+        In each test the values of two or more users differ.
+    resamples : int
+        Number of resamples.
+    seed : int
+        Seed of the random signs.
+
+    Returns
+    -------
+    (tests,) float64
+        Adjusted p-values.
+
+    Notes
+    -----
+    Tests are resampled in batches, the least extreme first, so that memory holds only the largest
+    |t| so far of each resample. All sums are exact, so the batches change no bit.
 
     References
     ----------
-    Westfall & Young (1993), Resampling-Based Multiple Testing, Wiley, algorithm 4.1 (step-down max T); for retrieval:
-    Boytsov, Belova & Westfall (2013), SIGIR, 403-412.  doi:10.1145/2484028.2484034
+    Westfall & Young (1993), Resampling-Based Multiple Testing, Wiley, algorithm 4.1.
+    Boytsov, Belova & Westfall (2013), SIGIR, 403-412 (in retrieval).
+    doi:10.1145/2484028.2484034
     """
     if not pairs:
         return np.zeros(0)
@@ -93,18 +112,18 @@ def max_t(pairs: Sequence[Pair], *, resamples: int, seed: int) -> Floats:
     count = np.zeros(len(pairs))
     largest = np.full(resamples, -np.inf)
     for batch in _batches(order[::-1], tests.n_users):
-        drawn = tests.select(batch).resampled(resamples, seed)
-        drawn[:, 0] = np.maximum(drawn[:, 0], largest)
-        reached = np.maximum.accumulate(drawn, axis=1)
-        count[batch] = (reached >= observed[batch]).sum(axis=0)
-        largest = reached[:, -1]
+        resampled = tests.select(batch).resampled(resamples, seed)
+        resampled[:, 0] = np.maximum(resampled[:, 0], largest)
+        maxima = np.maximum.accumulate(resampled, axis=1)
+        count[batch] = (maxima >= observed[batch]).sum(axis=0)
+        largest = maxima[:, -1]
     adjusted = np.empty(len(pairs))
     adjusted[order] = np.maximum.accumulate((1 + count[order]) / (1 + resamples))
     return adjusted
 
 
 def _batches(order: Ints, n_users: int) -> Iterator[Ints]:
-    """Yield the tests in this order, as many at a time as fit the memory."""
+    """Yield the tests in this order, in batches that fit in memory."""
     n = max(_MAX_VALUES // n_users, 1)
     for start in range(0, len(order), n):
         yield order[start : start + n]
@@ -112,9 +131,12 @@ def _batches(order: Ints, n_users: int) -> Iterator[Ints]:
 
 @dataclass(frozen=True)
 class _SignFlipTests:
-    """Paired tests whose users' signs are flipped.
+    """Paired sign-flip tests.
 
-    n, sums, squares : (tests,) number of users, sum of their differences, sum of the squares
+    Attributes
+    ----------
+    n, sums, squares : (tests,)
+        Number of users, sum of their differences, and sum of the squared differences.
     """
 
     pairs: Sequence[Pair]
@@ -127,8 +149,8 @@ class _SignFlipTests:
         n = np.array([np.count_nonzero(~np.isnan(a - b)) for a, b in pairs])
         sums, squares = np.empty(len(pairs)), np.empty(len(pairs))
         for test, pair in enumerate(pairs):
-            gaps = _grid_differences(pair)
-            sums[test], squares[test] = np.add.reduce(gaps), np.add.reduce(gaps * gaps)
+            diff = _grid_differences(pair)
+            sums[test], squares[test] = np.add.reduce(diff), np.add.reduce(diff * diff)
         return cls(pairs, n, sums, squares)
 
     @property
@@ -147,54 +169,60 @@ class _SignFlipTests:
 
     def resampled(self, resamples: int, seed: int) -> Floats:
         """Return (resamples, tests) |t|, each user with one random sign in all tests."""
-        gaps = np.empty((self.n_users, len(self.pairs)))
+        diff = np.empty((self.n_users, len(self.pairs)))
         for test, pair in enumerate(self.pairs):
-            gaps[:, test] = _grid_differences(pair)
-        drawn = np.empty((resamples, len(self.pairs)))
+            diff[:, test] = _grid_differences(pair)
+        statistics = np.empty((resamples, len(self.pairs)))
         for start, packed in _signs(self.n_users, resamples, seed):
-            n = min(_RESAMPLES, resamples - start)
+            n = min(_RESAMPLE_BLOCK, resamples - start)
             positive = np.zeros((n, len(self.pairs)))
-            for user in range(0, self.n_users, _USERS):
-                users = slice(user, user + _USERS)
+            for user in range(0, self.n_users, _USER_BLOCK):
+                users = slice(user, user + _USER_BLOCK)
                 bits = np.unpackbits(packed[:, users], axis=0)[:n]
-                positive += bits.astype(np.float64) @ gaps[users]
-            drawn[start : start + n] = self.statistic(2 * positive - self.sums)
-        return drawn
+                positive += bits.astype(np.float64) @ diff[users]
+            statistics[start : start + n] = self.statistic(2 * positive - self.sums)
+        return statistics
 
 
 def _grid_differences(pair: Pair) -> Floats:
-    """Return (users,) differences on a grid on which their sums are exact; 0 for users who do not count."""
-    gaps = np.nan_to_num(differences(*pair))
-    return round_to_grid(gaps[:, np.newaxis], max_weight=1)[:, 0]
+    """Return (users,) differences whose sums are exact; 0 for users who do not count."""
+    diff = np.nan_to_num(differences(*pair))
+    return round_to_grid(diff[:, np.newaxis], max_weight=1)[:, 0]
 
 
 def _signs(n_users: int, resamples: int, seed: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the first of each 64 resamples, and their signs as bits, 1 for kept and 0 for flipped."""
+    """Yield the first resample of each block, and the block's signs as bits: 0 flips a sign."""
     random = np.random.Generator(np.random.PCG64(seed))
-    for start in range(0, resamples, _RESAMPLES):
-        yield start, random.integers(0, 256, (_RESAMPLES // 8, n_users), dtype=np.uint8)
+    for start in range(0, resamples, _RESAMPLE_BLOCK):
+        yield start, random.integers(0, 256, (_RESAMPLE_BLOCK // 8, n_users), dtype=np.uint8)
 
 
 NOTICE_FROM, SERIOUS_FROM = 0.1, 0.5  # smallest probability of each severity
 
 
 def chance_of_false_winner(comparisons: int, alpha: float) -> float:
-    """Return 1 - (1 - alpha / 2)^m, the largest probability that one of m comparisons calls a useless model better.
+    """Return 1 - (1 - alpha / 2)^m, a bound for the probability of a false winner.
 
-    A comparison of useless models finds any difference with probability at most alpha, whatever the number of models
-    and metrics (Holm), and half of that in favour of a model. For normal means with non-negative correlations,
-    independence is the worst case (Slepian). This holds for differences to one baseline, which they share. If each model
-    is compared with the one before, neighbours are negatively correlated, and only m alpha / 2 is a bound. None of this
-    holds for models that were chosen by earlier results on this test set.
+    A false winner is a model that is called better although no model differs from the baseline.
+    A comparison finds any difference between equal models with probability at most alpha (Holm),
+    and half of these are in favour of a model.
+
+    The bound holds for m comparisons with one baseline: their mean differences are positively
+    correlated, and independence is the worst case (Slepian). If each model is compared with the
+    previous one, only m alpha / 2 is a bound. Neither holds for models that were selected by
+    earlier results on this test set (Dwork et al.).
 
     References
     ----------
-    Slepian (1962), Bell System Technical Journal 41(2), 463-501.  doi:10.1002/j.1538-7305.1962.tb02419.x
-    Dwork et al. (2015), Science 349(6248), 636-638, on models chosen that way.  doi:10.1126/science.aaa9375
+    Slepian (1962), Bell System Technical Journal 41(2), 463-501.
+    doi:10.1002/j.1538-7305.1962.tb02419.x
+    Dwork et al. (2015), Science 349(6248), 636-638.  doi:10.1126/science.aaa9375
     """
     return 1 - math.prod([1 - alpha / 2] * comparisons)
 
 
-def reuse_severity(chance: float) -> Severity | None:
-    """Return "notice" from 0.1 on, "serious" from 0.5 on, else None."""
-    return "serious" if chance >= SERIOUS_FROM else "notice" if chance >= NOTICE_FROM else None
+def reuse_severity(probability: float) -> Severity | None:
+    """Return the severity of a probability of false winners; None below 0.1."""
+    if probability >= SERIOUS_FROM:
+        return "serious"
+    return "notice" if probability >= NOTICE_FROM else None

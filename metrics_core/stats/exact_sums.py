@@ -17,11 +17,24 @@ _MAX_PARTS = 6  # of a value
 
 
 def round_to_grid(values: Floats, max_weight: int) -> Floats:
-    """Return (rows, columns) values rounded to multiples of a power of two, one per column.
+    """Round each column to multiples of a power of two, so that weighted sums of it are exact.
 
-    It is the finest for which no sum over rows of weight x value, with whole weights up to `max_weight`, needs more
-    than 53 bits, so that each such sum is exact. The rounding error is below max_weight x rows x largest value / 2^53:
-    1e-10 for 138,000 rows, values up to 1 and weights up to 9.
+    The step is the smallest for which Σ weight x value over the rows, with integer weights up to
+    `max_weight`, needs at most 53 bits. The rounding error of a value is below
+    max_weight x rows x largest value / 2^53: 1e-10 for 138,000 rows, values up to 1 and weights
+    up to 9.
+
+    Parameters
+    ----------
+    values : (rows, columns) float64
+        Values without NaN.
+    max_weight : int
+        Largest weight of a row in a sum.
+
+    Returns
+    -------
+    (rows, columns) float64
+        Rounded values.
     """
     largest = np.abs(values).max(axis=0, initial=0.0)
     bound = log2(np.where(largest > 0, largest, 1.0)) + log2(max_weight * max(len(values), 1))
@@ -30,25 +43,25 @@ def round_to_grid(values: Floats, max_weight: int) -> Floats:
 
 
 def round_decimals(values: Floats, digits: int) -> Floats:
-    """Return (n,) values rounded as by Python's `round`, to 22 digits at most."""
+    """Return (n,) values as rounded by Python's `round`; `digits` is at most 22."""
     shift = float(f"1e{digits}")
     with np.errstate(over="ignore", invalid="ignore"):  # NaN and infinity go to `round`
         scaled = values * shift
         result = np.asarray(np.rint(scaled) / shift)
         is_safe = np.abs(scaled) < _MAX_SCALED
         is_safe &= np.abs(scaled - np.floor(scaled) - 0.5) > _TIE_MARGIN
-    others = np.flatnonzero(~is_safe)
-    result[others] = [round(value, digits) for value in values[others].tolist()]
+    unsafe = np.flatnonzero(~is_safe)
+    result[unsafe] = [round(value, digits) for value in values[unsafe].tolist()]
     return result
 
 
 def exact_sum(values: Floats) -> float:
-    """Return the sum of (n,) float64, rounded once, as by `math.fsum`."""
+    """Return the sum of (n,) values, rounded once; equal to `math.fsum`."""
     return math.fsum(_parts(values))
 
 
 def exact_mean(values: Floats) -> float:
-    """Return the exact sum of (n,) float64, rounded once, divided by n; NaN without values."""
+    """Return `exact_sum` of (n,) values, divided by n; NaN without values."""
     return exact_sum(values) / len(values) if len(values) else math.nan
 
 
@@ -58,12 +71,15 @@ def exact_sum_of_blocks(blocks: Iterable[Floats]) -> float:
 
 
 def exact_parts(values: Floats) -> list[float]:
-    """Return a few numbers with exactly the sum of the values; parts of partitions can be added."""
+    """Return a few numbers that have exactly the sum of the values.
+
+    Parts of several arrays can be concatenated.
+    """
     return compress_sum(list(_parts(values)))
 
 
 def compress_sum(numbers: Sequence[float]) -> list[float]:
-    """Return a few numbers with exactly the sum of many: the rounded sum, its error, the error of that, …"""
+    """Return a few numbers that have exactly the sum of many: the rounded sum, its error, …"""
     parts: list[float] = []
     while part := math.fsum([*numbers, *(-each for each in parts)]):
         parts.append(part)
@@ -73,13 +89,15 @@ def compress_sum(numbers: Sequence[float]) -> list[float]:
 
 
 def _parts(values: Floats) -> Iterator[float]:
-    """Yield numbers with exactly the sum of the values, a few per block.
+    """Yield numbers that have exactly the sum of the values, a few per block.
 
-    In each block the leading bits of all values are added without error, then the next bits, until the remainder is 0.
+    In each block the leading bits of all values are added without error, then the next bits,
+    until the remainder is 0.
 
     References
     ----------
-    Rump, Ogita & Oishi (2008), SIAM Journal on Scientific Computing 31(1), 189-224.  doi:10.1137/050645671
+    Rump, Ogita & Oishi (2008), SIAM Journal on Scientific Computing 31(1), 189-224.
+    doi:10.1137/050645671
     """
     for first in range(0, len(values), BLOCK_SIZE):
         yield from _block_parts(values[first : first + BLOCK_SIZE])
@@ -93,7 +111,7 @@ def _block_parts(values: Floats) -> Iterator[float]:
     _, exponent = math.frexp(largest)
     bits = len(values).bit_length() + 1
     for _ in range(_MAX_PARTS):
-        # Leading parts are multiples of one power of two, and their sum is below 2^53 of it.
+        # Leading parts are multiples of one power of two, and their sum is below 2^53 times it.
         shift = exponent + bits
         if not (math.isfinite(largest) and abs(shift) < _MAX_EXPONENT):
             break

@@ -1,4 +1,4 @@
-"""Confidence intervals of a mean over users: t, Clopper-Pearson, and those of equal or few values."""
+"""Confidence intervals of a mean over users: Student's t, Clopper-Pearson, small samples."""
 
 import math
 from collections.abc import Sequence
@@ -32,11 +32,16 @@ NO_INTERVAL = (math.nan, math.nan)
 
 @dataclass(frozen=True)
 class ValueSpread:
-    """Count and extremes of values; those of partitions can be added.
+    """Count and extremes of values; those of several partitions can be added.
 
-    n               : number of values
-    n_low, n_high   : number of values at the lower and at the upper bound of the metric
-    lowest, highest : smallest and largest value; inf and -inf without values
+    Attributes
+    ----------
+    n : int
+        Number of values.
+    n_low, n_high : int
+        Number of values at the lower and at the upper bound of the metric.
+    lowest, highest : float
+        Smallest and largest value; inf and -inf without values.
     """
 
     n: int
@@ -66,11 +71,14 @@ class ValueSpread:
 def mean_interval(
     values: Floats, confidence: float, bounds: Bounds = UNBOUNDED
 ) -> tuple[float, float]:
-    """Return the confidence interval of the mean of (users,) values; see `interval_from_sums`."""
-    known = values[~np.isnan(values)]
-    mean = exact_mean(known)
-    spread = ValueSpread.from_values(known, bounds)
-    return interval_from_sums(spread, mean, squared_deviations(known, mean), confidence, bounds)
+    """Return the confidence interval of the mean of (users,) values that are not NaN.
+
+    See `interval_from_sums`.
+    """
+    defined = values[~np.isnan(values)]
+    mean = exact_mean(defined)
+    spread = ValueSpread.from_values(defined, bounds)
+    return interval_from_sums(spread, mean, squared_deviations(defined, mean), confidence, bounds)
 
 
 def interval_from_sums(
@@ -78,25 +86,25 @@ def interval_from_sums(
 ) -> tuple[float, float]:
     """Return the confidence interval of a mean.
 
-    - values that are all 0 or 1 (the bounds of the metric): Clopper & Pearson (1934, Biometrika 26, 404-413);
-    - values that all equal v: [L v + (1 - L) low, L v + (1 - L) high], where L = (α / 2)^(1 / n) is Clopper and
-      Pearson's lower limit of the share of users with this value;
-    - other bounded values of fewer than 50 users: mean ± t · s / √n of the values and of one more value at each bound,
-      cut at the bounds;
-    - otherwise mean ± t · s / √n with n - 1 degrees of freedom.
+    - Values that all are bounds of the metric (0 or 1): `clopper_pearson`.
+    - Values that all equal v: [L v + (1 - L) low, L v + (1 - L) high], where L = (α / 2)^(1 / n)
+      is Clopper and Pearson's lower limit of the share of users with this value.
+    - Other bounded values of fewer than 50 users: mean ± t · s / √n of the values and of one more
+      value at each bound, clipped to the bounds.
+    - Otherwise: mean ± t · s / √n with n - 1 degrees of freedom.
 
     Parameters
     ----------
     spread : ValueSpread
-        Number of the values, and their extremes.
+        Count and extremes of the values.
     mean : float
-        Their mean.
+        Mean of the values.
     squares : sequence of float
-        Numbers with the sum of the squared deviations from the mean.
+        Numbers whose sum is the sum of squared deviations from the mean.
     confidence : float
         Level of the interval.
     bounds : (float, float)
-        Bounds of the metric, infinite without; values outside count as unbounded.
+        Bounds of the metric; infinite if it has none. Values outside count as unbounded.
 
     Returns
     -------
@@ -111,9 +119,9 @@ def interval_from_sums(
         ends = clopper_pearson(spread.n_high, n, confidence)
         return low + (high - low) * ends[0], low + (high - low) * ends[1]
     if spread.lowest == spread.highest:
-        return (
-            equal_values_interval(spread.lowest, n, confidence, bounds) if bounded else NO_INTERVAL
-        )
+        if not bounded:
+            return NO_INTERVAL
+        return equal_values_interval(spread.lowest, n, confidence, bounds)
     if bounded and n < SMALL_SAMPLE:
         ends = _with_pseudo_values(n, mean, math.fsum(squares), confidence, bounds)
         return max(ends[0], low), min(ends[1], high)
@@ -122,7 +130,7 @@ def interval_from_sums(
 
 
 def squared_deviations(values: Floats, mean: float) -> list[float]:
-    """Return numbers with exactly the sum of (value - mean)², each of which is rounded once."""
+    """Return a few numbers that have exactly the sum of the rounded (value - mean)²."""
     deviation = values - mean
     return exact_parts(deviation * deviation)
 
@@ -130,17 +138,18 @@ def squared_deviations(values: Floats, mean: float) -> list[float]:
 def equal_values_interval(
     value: float, n: int, confidence: float, bounds: Bounds
 ) -> tuple[float, float]:
-    """Return the interval of the mean of n equal values of a bounded metric; see `interval_from_sums`."""
+    """Return the interval of the mean of n equal bounded values; see `interval_from_sums`."""
     share = float(exp2(log2((1 - confidence) / 2) / n))
     low, high = (share * value + (1 - share) * bound for bound in bounds)
     return low, high
 
 
 def clopper_pearson(hits: int, n: int, confidence: float) -> tuple[float, float]:
-    """Return Clopper and Pearson's interval of the share hits / n; NaN for n = 0.
+    """Return the Clopper-Pearson interval of the proportion hits / n; NaN for n = 0.
 
-    low solves P(X >= hits) = (1 - confidence) / 2 for X ~ B(n, p), high P(X <= hits) = (1 - confidence) / 2. Its
-    coverage is at least nominal for every n; for hits = n it is ((1 - confidence) / 2)^(1/n) to 1.
+    For X ~ B(n, p), `low` is the p with P(X >= hits) = (1 - confidence) / 2, and `high` is that
+    with P(X <= hits) = (1 - confidence) / 2. The coverage is at least nominal for every n. For
+    hits = n the interval is ((1 - confidence) / 2)^(1/n) to 1.
 
     References
     ----------
@@ -159,9 +168,10 @@ def clopper_pearson(hits: int, n: int, confidence: float) -> tuple[float, float]
 def _with_pseudo_values(
     n: int, mean: float, squares: float, confidence: float, bounds: Bounds
 ) -> tuple[float, float]:
+    """Return mean ± t · s / √n of the n values and of one more value at each bound."""
     low, high = bounds
-    wider = n + 2
-    centre = (n * mean + low + high) / wider
-    total = squares + n * (mean - centre) ** 2 + (low - centre) ** 2 + (high - centre) ** 2
-    half = t_quantile(wider, confidence) * math.sqrt(total / (wider - 1) / wider)
+    total = n + 2
+    centre = (n * mean + low + high) / total
+    squares = squares + n * (mean - centre) ** 2 + (low - centre) ** 2 + (high - centre) ** 2
+    half = t_quantile(total, confidence) * math.sqrt(squares / (total - 1) / total)
     return centre - half, centre + half

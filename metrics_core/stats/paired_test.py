@@ -1,4 +1,4 @@
-"""Paired tests of two models on the same users: mean difference, interval, p-value, shares of wins."""
+"""Paired tests of two models on the same users: mean difference, interval, p-value."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -27,14 +27,32 @@ TestKind = Literal["t", "sign_flips", "swap", "none"]
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Model a against model b on the users for whom both have a value; NaN where a number does not exist.
+    """Model a against model b on the users for whom both have a value; NaN for what is undefined.
 
-    above, equal, below : shares of users by the sign of a - b
-    n_nonzero           : users with different values; for a number over all users, with different lists
-    test                : the test that `p` is of
-    standard_error      : of the difference
-    flips               : sign flips of the differences if few users differ; None if many do
-    is_comparable       : False if one of the models lacks the lists of most users: no interval and no test
+    Attributes
+    ----------
+    mean_a, mean_b, difference : float
+        Means over these users, and mean_a - mean_b.
+    n_users : int
+        Number of these users.
+    n_nonzero : int
+        Users with different values; for a metric over all users, users with different lists.
+    above, equal, below : float
+        Shares of users with a > b, a = b and a < b.
+    ci_low, ci_high : float
+        Confidence interval of the difference.
+    effect_size : float
+        Cohen's d_z: the difference in standard deviations of the users' differences.
+    p : float
+        Two-sided p-value of `test`.
+    test : {"t", "sign_flips", "swap", "none"}
+        Kind of the test.
+    standard_error : float
+        Standard error of the difference.
+    flips : SignFlips or None
+        Sign-flip test of the differences if fewer than 30 users differ.
+    is_comparable : bool
+        False if a model lacks the lists of most users; then there is no interval and no test.
     """
 
     mean_a: float
@@ -56,31 +74,31 @@ class PairedTest:
 
     @property
     def smallest_p(self) -> float:
-        """Smallest p-value that this number of differing users can give."""
+        """Smallest p-value that is possible with this number of differing users."""
         return smallest_p(self.n_nonzero) if self.test == "sign_flips" else 0.0
 
     def margin_test(self, *, higher_is_better: bool, alpha: float) -> MarginTest | None:
-        """Return sign flips of the gains of a against margins, each side at alpha / 2; None if many users differ."""
+        """Return one-sided sign-flip tests of a's gain at alpha / 2; None if many users differ."""
         if self.flips is None:
             return None
         return MarginTest(self.flips if higher_is_better else self.flips.negated, alpha / 2)
 
     @property
     def relative(self) -> float:
-        """Difference / mean_b; NaN unless mean_b is above 0."""
+        """Difference / mean_b; NaN if mean_b <= 0."""
         return self.difference / self.mean_b if self.mean_b > 0 else math.nan
 
     @property
     def caution(self) -> bool:
-        """True if there is an interval, and it rests on few differing users.
+        """True if there is an interval, but fewer than 30 users differ.
 
-        Simulated coverage of a nominal 95 % t interval of a sparse difference: about 0.73 with 2 users who differ, 0.81
-        with 6, 0.92 with 20, 0.96 with 100.
+        Simulated coverage of a nominal 95 % t interval of a sparse difference: about 0.73 with 2
+        users who differ, 0.81 with 6, 0.92 with 20, 0.96 with 100.
         """
         return not math.isnan(self.ci_low) and self.n_nonzero < MIN_T_TEST_USERS
 
     def with_means(self, mean_a: float, mean_b: float) -> "PairedTest":
-        """Return the difference of two means that are pooled over users, without interval and test."""
+        """Return the difference of two means over all users, without interval and test."""
         return PairedTest(
             mean_a=mean_a,
             mean_b=mean_b,
@@ -100,9 +118,14 @@ class PairedTest:
 class UserValues:
     """Values of one metric and model, with their mean and its interval.
 
-    values   : (users,) float64, NaN for a user who does not count; (units,) with `clusters`
-    clusters : user and weight of each value, unless each is of another user and all count once
-    bounds   : lowest and highest value of the metric
+    Attributes
+    ----------
+    values : (users,) float64
+        NaN for a user who does not count; one value per unit if `clusters` is set.
+    clusters : Clusters or None
+        User and weight of each value; None if each user has one value and weight 1.
+    bounds : (float, float)
+        Lowest and highest value of the metric.
     """
 
     values: Floats
@@ -111,17 +134,17 @@ class UserValues:
 
     @cached_property
     def defined(self) -> Bools:
-        """(users,) True for those who count."""
+        """(users,) True for each value that is not NaN."""
         return ~np.isnan(self.values)
 
     @cached_property
     def n_defined(self) -> int:
-        """Number of users who count."""
+        """Number of users with a value."""
         return int(self.defined.sum()) if self.clusters is None else self._ratio.n
 
     @cached_property
     def mean(self) -> float:
-        """Mean over all users, or units, that count."""
+        """Mean over all users, or units, with a value."""
         return exact_mean(self.values[self.defined]) if self.clusters is None else self._ratio.value
 
     def interval(self, confidence: float) -> tuple[float, float]:
@@ -137,7 +160,7 @@ class UserValues:
 
     @property
     def by_user(self) -> Floats:
-        """(users,) values with the same mean and the same variance of the mean."""
+        """(users,) One value per user, with the same mean and the same variance of the mean."""
         return self.values if self.clusters is None else self.clusters.linearised(self.values)
 
 
@@ -161,11 +184,16 @@ def paired_tests(
     confidence : float
         Level of the intervals, such as 0.95.
     clusters : Clusters, optional
-        User and weight of each value, unless each is of another user and all count once.
+        User and weight of each value; by default each user has one value and weight 1.
     bounds : (float, float)
         Lowest and highest value of the metric.
     unlisted : collection of str
         Models that lack the lists of most users; their pairs are not tested.
+
+    Returns
+    -------
+    list of PairedTest
+        One per pair, in the same order.
     """
     columns = {model: UserValues(column, clusters, bounds) for model, column in values.items()}
     tests = [paired_test(columns[a], columns[b], confidence=confidence) for a, b in pairs]
@@ -176,17 +204,18 @@ def paired_tests(
 
 
 def paired_test(a: UserValues, b: UserValues, *, confidence: float) -> PairedTest:
-    """Return mean(a - b) ± t · sd(a - b) / √n over the users for whom both have a value, with its p-value.
+    """Return mean(a - b) ± t · sd(a - b) / √n over the users for whom both have a value.
 
-    p is that of the t test if 30 or more users differ, else that of `SignFlips`; if too few differ for any outcome to
-    be significant, there is neither p nor interval. All sums are exact, so the order of the users changes no bit.
-    With clusters, the standard error is that of `RatioEstimate`.
+    The p-value is that of the t test if 30 or more users differ, else that of `SignFlips`. If so
+    few users differ that no outcome could be significant, there is neither p-value nor interval.
+    With clusters, the standard error is that of `RatioEstimate`. All sums are exact, so the order
+    of the users changes no bit.
     """
     if a.clusters is not None:
         return _clustered_test(a, b, a.clusters, confidence)
-    gaps, n = _nonzero_differences(a.values, b.values, scale_of(a.bounds))
-    n_nonzero = sum(map(len, gaps))
-    above = sum(int(np.count_nonzero(block > 0)) for block in gaps)
+    blocks, n = _nonzero_differences(a.values, b.values, scale_of(a.bounds))
+    n_nonzero = sum(map(len, blocks))
+    above = sum(int(np.count_nonzero(block > 0)) for block in blocks)
     mean_a, mean_b = a.mean, b.mean
     if not n == a.n_defined == b.n_defined:
         both = a.defined & b.defined
@@ -196,7 +225,7 @@ def paired_test(a: UserValues, b: UserValues, *, confidence: float) -> PairedTes
     result = PairedTest(
         mean_a=mean_a,
         mean_b=mean_b,
-        difference=exact_sum_of_blocks(gaps) / n if n else math.nan,
+        difference=exact_sum_of_blocks(blocks) / n if n else math.nan,
         n_users=n,
         n_nonzero=n_nonzero,
         above=_share(above, n),
@@ -205,28 +234,31 @@ def paired_test(a: UserValues, b: UserValues, *, confidence: float) -> PairedTes
     )
     if n_nonzero < min_differing_for(1 - confidence):
         return result
-    known = [block for block in gaps if len(block)]
-    lowest, highest = min(map(np.min, known)), max(map(np.max, known))
+    blocks = [block for block in blocks if len(block)]
+    lowest, highest = min(map(np.min, blocks)), max(map(np.max, blocks))
     if n_nonzero == n and _are_equal(lowest, highest, a.bounds):
         result = _with_equal_differences(result, confidence, a.bounds)
     else:
-        error = _standard_deviation(known, result) / math.sqrt(n)
+        error = _standard_deviation(blocks, result) / math.sqrt(n)
         result = _with_interval(result, error, n, confidence, a.bounds)
     if n_nonzero >= MIN_T_TEST_USERS:
         return result
     return _with_sign_flips(
-        result, SignFlips(np.concatenate(known), np.ones(n_nonzero), np.ones(n - n_nonzero))
+        result, SignFlips(np.concatenate(blocks), np.ones(n_nonzero), np.ones(n - n_nonzero))
     )
 
 
 def _clustered_test(
     a: UserValues, b: UserValues, clusters: Clusters, confidence: float
 ) -> PairedTest:
-    """Return the test over the units for which both have a value; a user is above 0 if their weighted differences are."""
+    """Return the test over the units for which both have a value.
+
+    Shares of users are by the sign of the weighted sum of a user's differences.
+    """
     scale = scale_of(a.bounds)
-    gap = differences(a.values, b.values, scale)
-    missing = np.isnan(gap)
-    ratio = clusters.ratio(gap)
+    diff = differences(a.values, b.values, scale)
+    missing = np.isnan(diff)
+    ratio = clusters.ratio(diff)
     sums = np.where(is_close(ratio.numerator, np.zeros(ratio.n), scale), 0.0, ratio.numerator)
     n, above, below = ratio.n, int((sums > 0).sum()), int((sums < 0).sum())
     mean_a, mean_b = (
@@ -264,25 +296,25 @@ def _with_sign_flips(result: PairedTest, flips: SignFlips) -> PairedTest:
 
 
 def _nonzero_differences(a: Floats, b: Floats, scale: float) -> tuple[list[Floats], int]:
-    """Return the differences other than 0, in blocks that fit the cache, and the number of users with a value in both."""
+    """Return blocks of the differences other than 0, and the number of users with both values."""
     blocks, n = [], 0
     for first in range(0, len(a), BLOCK_SIZE):
         block_a, block_b = a[first : first + BLOCK_SIZE], b[first : first + BLOCK_SIZE]
         both = ~np.isnan(block_a - block_b)
         n += int(np.count_nonzero(both))
         differs = both & (block_a != block_b)
-        gap = differences(np.compress(differs, block_a), np.compress(differs, block_b), scale)
-        blocks.append(gap if gap.all() else gap[gap != 0])
+        diff = differences(np.compress(differs, block_a), np.compress(differs, block_b), scale)
+        blocks.append(diff if diff.all() else diff[diff != 0])
     return blocks, n
 
 
 def _are_equal(lowest: float, highest: float, bounds: Bounds) -> bool:
-    """True if all differences are the same: the rounding of the mean must not look like a spread."""
+    """True if all differences are equal up to rounding, which is no variance."""
     return difference(highest, lowest, scale_of(bounds)) == 0
 
 
 def _with_equal_differences(result: PairedTest, confidence: float, bounds: Bounds) -> PairedTest:
-    """Return the result if all users differ by the same: p = 2^(1 - n), and an interval if the metric has bounds."""
+    """Add p = 2^(1 - n), and an interval if the metric is bounded; all differences are equal."""
     n, width = result.n_users, bounds[1] - bounds[0]
     p = math.ldexp(1.0, 1 - n)
     if not math.isfinite(width) or abs(result.difference) > width:
@@ -294,7 +326,7 @@ def _with_equal_differences(result: PairedTest, confidence: float, bounds: Bound
 def _with_interval(
     result: PairedTest, standard_error: float, n: float, confidence: float, bounds: Bounds
 ) -> PairedTest:
-    """Return the result with the t interval on n - 1 degrees of freedom, cut at the metric's bounds, effect size and p."""
+    """Add effect size, p-value and t interval with n - 1 degrees of freedom, clipped to bounds."""
     mean, width = result.difference, bounds[1] - bounds[0]
     half = t_quantile(n, confidence) * standard_error
     low, high = mean - half, mean + half
@@ -310,10 +342,10 @@ def _with_interval(
     )
 
 
-def _standard_deviation(gaps: Sequence[Floats], result: PairedTest) -> float:
-    """Return sd(a - b) over n users; those not in `gaps` differ by 0."""
+def _standard_deviation(blocks: Sequence[Floats], result: PairedTest) -> float:
+    """Return sd(a - b) over all users; those not in the blocks differ by 0."""
     n, mean = result.n_users, result.difference
-    squares = exact_sum_of_blocks((block - mean) * (block - mean) for block in gaps)
+    squares = exact_sum_of_blocks((block - mean) * (block - mean) for block in blocks)
     return math.sqrt((squares + (n - result.n_nonzero) * mean * mean) / (n - 1))
 
 
@@ -322,10 +354,12 @@ def _share(count: int, n: int) -> float:
 
 
 def wilcoxon(a: Floats, b: Floats) -> float:
-    """Return the two-sided p-value of Wilcoxon's signed ranks of a - b, over the users who differ.
+    """Return the two-sided p-value of Wilcoxon's signed-rank test of a - b; NaN if all are equal.
 
-    It tests whether the differences are symmetric about 0. If many users gain a little and few lose much, it is
-    significant although the means are equal: in 98 to 100 % of the cases simulated in benchmarks/SIMULATIONS.md.
+    Users without a difference are left out. The null hypothesis is that the differences are
+    symmetric about 0. If many users gain a little and few lose much, the test is significant
+    although the means are equal: in 98 to 100 % of the cases that benchmarks/SIMULATIONS.md
+    simulates.
 
     References
     ----------
@@ -333,6 +367,6 @@ def wilcoxon(a: Floats, b: Floats) -> float:
     """
     from scipy import stats  # slow to import (0.7 s)
 
-    gaps = differences(a, b)
-    gaps = np.sort(gaps[~np.isnan(gaps) & (gaps != 0)])
-    return float(stats.wilcoxon(gaps).pvalue) if len(gaps) else float("nan")
+    diff = differences(a, b)
+    diff = np.sort(diff[~np.isnan(diff) & (diff != 0)])
+    return float(stats.wilcoxon(diff).pvalue) if len(diff) else math.nan

@@ -1,6 +1,6 @@
-"""Power of claims about a mean difference, and the number of users and replicates that a claim needs.
+"""Power of claims about a mean difference, and the sample size that a claim needs.
 
-The claims are those of verdicts and of the gate, so that a plan follows the same rules as a decision.
+The claims are those of verdicts and of the gate, so a plan follows the same rules as a decision.
 """
 
 import math
@@ -17,18 +17,23 @@ from concord.metrics_core.results.plan import VarianceComponents
 MIN_COUNT = 2  # users, or replicates: a variance needs two
 MAX_USERS = 10**12
 MAX_SEEDS = 1_000
-_HALVINGS = 50
+_BISECTIONS = 50
 _LN2 = 0.6931471805599453
 _MAX_DEVIATE = 8.0  # standard normal: the probability beyond it is negligible
-_POINTS_OF_TWO, _POINTS_OF_ONE = 81, 321  # quantiles per variance, if two vary or one
+_POINTS_IF_BOTH_VARY, _POINTS_IF_ONE_VARIES = 81, 321  # quantiles per variance
 
 
 @dataclass(frozen=True)
 class Claim:
     """Bounds that the intervals of a difference must exclude.
 
-    above : (bound, alpha): the lower end of each two-sided 1 - alpha interval is above its bound
-    below : (bound, alpha): the upper end is below its bound; None without such a bound
+    Attributes
+    ----------
+    above : tuple of (float, float)
+        Pairs (bound, alpha): the lower end of each two-sided 1 - alpha interval is above its
+        bound.
+    below : (float, float) or None
+        Pair (bound, alpha): the upper end is below this bound.
     """
 
     above: tuple[tuple[float, float], ...]
@@ -36,31 +41,34 @@ class Claim:
 
     @property
     def bound(self) -> float:
-        """Bound that the true difference must exceed for any number of users to be enough."""
+        """Highest of the lower bounds, which the true difference must exceed."""
         return max(bound for bound, _ in self.above)
 
 
 def difference_claim(alpha: float) -> Claim:
-    """Return the claim that a > b: one side of the two-sided test at alpha."""
+    """Return the claim that a > b, by a two-sided test at alpha."""
     return Claim(((0.0, alpha),))
 
 
 def superiority_claim(min_effect: float, alpha: float, alpha_adjusted: float) -> Claim:
-    """Return the claim of the verdict `better`: significant after adjustment, and the interval is above `min_effect`."""
+    """Return the claim of the verdict `better`.
+
+    The difference is significant after adjustment, and its interval is above `min_effect`.
+    """
     return Claim(((0.0, alpha_adjusted), (min_effect, alpha)))
 
 
 def equivalence_claim(min_effect: float, alpha: float) -> Claim:
-    """Return the claim of the verdict `equivalent`, which is not adjusted: the interval is within ± `min_effect`."""
+    """Return the claim of the verdict `equivalent`: the interval is within ± `min_effect`."""
     return Claim(((-min_effect, alpha),), (min_effect, alpha))
 
 
 def non_inferiority_claim(margin: float, alpha: float) -> Claim:
-    """Return the claim of a guardrail that passes: the lower end of the interval of the gain is above -margin."""
+    """Return the claim of a guardrail that passes: the interval of the gain is above -margin."""
     return Claim(((-margin, alpha),))
 
 
-def power_of(
+def claim_power(
     claim: Claim,
     effect: float,
     variance: VarianceComponents,
@@ -68,11 +76,13 @@ def power_of(
     users: int,
     seeds: int | None = None,
 ) -> float:
-    """Return P(the intervals show the claim) if the true difference is `effect`.
+    """Return P(the intervals support the claim), given that the true difference is `effect`.
 
-    D is normal with mean `effect` and variance a + b; a = s_users² / n, b = (s_seeds² + s_residual² / n) / R, and
-    half² = t²(n - 1) · a · χ²(n - 1) / (n - 1) + t²(R - 1) · b · χ²(R - 1) / (R - 1). Without replicates b = 0 and
-    a = (s_users² + s_residual²) / n, and the power of a single bound is that of a noncentral t.
+    The observed difference D is normal with mean `effect` and variance a + b, where
+    a = s_users² / n and b = (s_seeds² + s_residual² / n) / R. The half-width of its interval is
+    half² = t²(n - 1) · a · χ²(n - 1) / (n - 1) + t²(R - 1) · b · χ²(R - 1) / (R - 1).
+    Without replicates, b = 0 and a = (s_users² + s_residual²) / n, and the power for a single
+    bound is that of a noncentral t test.
 
     Parameters
     ----------
@@ -82,13 +92,20 @@ def power_of(
         True difference.
     variance : VarianceComponents
         Standard deviations of users, replicates and residuals.
-    users, seeds : int
-        Number of users, and of replicates of each model; None for a claim about the given lists only.
+    users : int
+        Number n of users.
+    seeds : int, optional
+        Number R of replicates of each model. By default the claim is about the given lists only.
+
+    Returns
+    -------
+    float
+        Power; 0 for fewer than two users or replicates.
 
     References
     ----------
-    Johnson & Welch (1940), Biometrika 31(3/4), 362-389 (noncentral t); Phillips (1990), Journal of Pharmacokinetics
-    and Biopharmaceutics 18(2), 137-144 (both ends of an interval).
+    Johnson & Welch (1940), Biometrika 31(3/4), 362-389: noncentral t.
+    Phillips (1990), Journal of Pharmacokinetics and Biopharmaceutics 18(2), 137-144: equivalence.
     """
     if users < MIN_COUNT or (seeds is not None and seeds < MIN_COUNT):
         return 0.0
@@ -103,7 +120,7 @@ def power_of(
 def mean_variances(
     variance: VarianceComponents, users: int, seeds: int | None
 ) -> tuple[float, float]:
-    """Return the variance of the mean difference due to users, and that due to replicates."""
+    """Return the variances of the mean difference due to users and due to replicates."""
     if seeds is None:
         return variance.sd_one_seed * variance.sd_one_seed / users, 0.0
     residual = variance.sd_residual * variance.sd_residual / users
@@ -112,13 +129,13 @@ def mean_variances(
 
 
 def _is_true_without_variance(claim: Claim, difference: float) -> bool:
-    """True if a difference without variance is within the bounds of the claim."""
+    """True if the claim holds for a difference without variance."""
     is_below = claim.below is None or difference < claim.below[0]
     return difference > claim.bound and is_below
 
 
 def _power_of_one_bound(claim: Claim, effect: float, error: float, users: int) -> float:
-    """Return P(T > t) of a noncentral t with n - 1 degrees of freedom and noncentrality (effect - bound) / error."""
+    """Return P(T > t), T with n - 1 df and noncentrality (effect - bound) / error."""
     from scipy.special import nctdtr, stdtrit
 
     ((bound, alpha),) = claim.above
@@ -131,22 +148,27 @@ def _power_of_one_bound(claim: Claim, effect: float, error: float, users: int) -
 def _power_of_all_bounds(
     claim: Claim, effect: float, user_part: tuple[float, int], seed_part: tuple[float, int]
 ) -> float:
-    """Return E[P(lower bound < D < upper bound)] over the estimates of both variances, given as (variance, count)."""
+    """Return E[P(lower bound < D < upper bound)] over the estimates of both variances.
+
+    Each variance is a pair (variance, count).
+    """
     from scipy.special import ndtr
 
-    both = user_part[0] > 0 and seed_part[0] > 0
-    points = _POINTS_OF_TWO if both else _POINTS_OF_ONE
+    both_vary = user_part[0] > 0 and seed_part[0] > 0
+    points = _POINTS_IF_BOTH_VARY if both_vary else _POINTS_IF_ONE_VARIES
     user_estimates, user_weights = _variance_quantiles(*user_part, points)
     seed_estimates, seed_weights = _variance_quantiles(*seed_part, points)
     parts = [user_estimates[:, None], seed_estimates[None, :]]
     weights = user_weights[:, None] * seed_weights[None, :]
     counts = user_part[1], seed_part[1]
     error = math.sqrt(user_part[0] + seed_part[0])
-    low = np.maximum.reduce([bound + _half(parts, counts, alpha) for bound, alpha in claim.above])
+    low = np.maximum.reduce(
+        [bound + _half_width(parts, counts, alpha) for bound, alpha in claim.above]
+    )
     probability = ndtr((effect - low) / error)
     if claim.below is not None:
         bound, alpha = claim.below
-        high = bound - _half(parts, counts, alpha)
+        high = bound - _half_width(parts, counts, alpha)
         probability = np.maximum(probability - ndtr((effect - high) / error), 0.0)
     return math.fsum((weights * probability).ravel())
 
@@ -176,12 +198,12 @@ def _deviates(points: int) -> tuple[Floats, Floats]:
     return deviates, densities / math.fsum(densities)
 
 
-def _half(parts: list[Floats], counts: tuple[int, int], alpha: float) -> Floats:
-    """Return half the width of the interval: each part of the variance with the t of its own degrees of freedom."""
+def _half_width(parts: list[Floats], counts: tuple[int, int], alpha: float) -> Floats:
+    """Return √(Σ t² · part), where t has the degrees of freedom of its part of the variance."""
     from scipy.special import stdtrit
 
-    reached = [float(stdtrit(count - 1, 1 - alpha / 2)) for count in counts]
-    half: Floats = np.sqrt(sum(t * t * part for t, part in zip(reached, parts, strict=True)))
+    quantiles = [float(stdtrit(count - 1, 1 - alpha / 2)) for count in counts]
+    half: Floats = np.sqrt(sum(t * t * part for t, part in zip(quantiles, parts, strict=True)))
     return half
 
 
@@ -193,9 +215,9 @@ def users_needed(
     power: float,
     seeds: int | None = None,
 ) -> int | None:
-    """Return the number of users with whom the claim has this power; None if no number is enough."""
+    """Return the number of users that gives the claim this power; None if no number is enough."""
     return smallest_count(
-        lambda users: power_of(claim, effect, variance, users=users, seeds=seeds) >= power,
+        lambda users: claim_power(claim, effect, variance, users=users, seeds=seeds) >= power,
         MIN_COUNT,
         MAX_USERS,
     )
@@ -204,9 +226,12 @@ def users_needed(
 def seeds_needed(
     claim: Claim, effect: float, variance: VarianceComponents, *, power: float, users: int
 ) -> int | None:
-    """Return the number of replicates of each model with which the claim has this power; None if 1,000 are too few."""
+    """Return the number of replicates of each model that gives the claim this power.
+
+    None if 1,000 are too few.
+    """
     return smallest_count(
-        lambda seeds: power_of(claim, effect, variance, users=users, seeds=seeds) >= power,
+        lambda seeds: claim_power(claim, effect, variance, users=users, seeds=seeds) >= power,
         MIN_COUNT,
         MAX_SEEDS,
     )
@@ -220,9 +245,11 @@ def smallest_effect(
     users: int,
     seeds: int | None = None,
 ) -> float | None:
-    """Return the smallest true difference with this power (MDE); None for fewer than two users or replicates.
+    """Return the minimum detectable effect: the smallest true difference with this power.
 
-    For `difference_claim` it is also the smallest margin within which an equally good model is shown to be no worse.
+    None for fewer than two users or replicates, and for a claim with an upper bound. For
+    `difference_claim` it is also the smallest margin with this power in a non-inferiority test of
+    an equally good model.
     """
     is_too_few = users < MIN_COUNT or (seeds is not None and seeds < MIN_COUNT)
     if is_too_few or claim.below is not None:
@@ -233,25 +260,28 @@ def smallest_effect(
         return low
 
     def has_power(effect: float) -> bool:
-        return power_of(claim, effect, variance, users=users, seeds=seeds) >= power
+        return claim_power(claim, effect, variance, users=users, seeds=seeds) >= power
 
     high = low + step
     while not has_power(high):
         step *= 2
         high = low + step
-    for _ in range(_HALVINGS):
+    for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         low, high = (low, middle) if has_power(middle) else (middle, high)
     return high
 
 
-def smallest_count(is_enough: Callable[[int], bool], least: int, most: int) -> int | None:
-    """Return the smallest count that is enough, given that larger ones are; None if `most` is not enough."""
-    if not is_enough(most):
+def smallest_count(is_enough: Callable[[int], bool], lowest: int, highest: int) -> int | None:
+    """Return the smallest count from `lowest` to `highest` that is enough; None if none is.
+
+    A count above one that is enough must be enough, too.
+    """
+    if not is_enough(highest):
         return None
-    low, high = least - 1, least
+    low, high = lowest - 1, lowest
     while not is_enough(high):
-        low, high = high, min(2 * high, most)
+        low, high = high, min(2 * high, highest)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if is_enough(middle) else (middle, high)

@@ -1,4 +1,4 @@
-"""Metrics over all users, such as coverage: randomisation tests that swap lists, and jackknife intervals."""
+"""Randomisation tests and jackknife intervals of metrics over all users, such as coverage."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -15,17 +15,21 @@ from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.stats.mean_interval import t_quantile
 from concord.metrics_core.stats.tolerance import difference
 
-_BLOCK = 64  # resamples at a time; a multiple of 8
+_RESAMPLE_BLOCK = 64  # a multiple of 8
 Measure = Callable[[Exposure], float]
-_Counts = tuple[Ints, int, Ints, int]  # of each item and of lists, of a and then of b
+_Counts = tuple[Ints, int, Ints, int]  # count of each item and of lists: of a, then of b
 
 
 @dataclass(frozen=True)
 class RecommendedItems:
     """Top-k items of one model: one row per list and item, each item once per list.
 
-    user, item : (rows,) numbers of lists and items, common to both models
-    owner      : (lists,) number of each list's user if a list is of a session; None if it is of a user
+    Attributes
+    ----------
+    user, item : (rows,) int64
+        Numbers of lists and of items, common to both models.
+    owner : (lists,) int64 or None
+        Number of each list's user if the unit is a session; None if each user has one list.
     """
 
     user: Ints
@@ -33,16 +37,22 @@ class RecommendedItems:
     owner: Ints | None = None
 
     def owner_of(self, lists: Ints) -> Ints:
-        """Return the users of lists."""
+        """Return the number of each list's user."""
         return lists if self.owner is None else self.owner[lists]
 
 
 @dataclass(frozen=True)
 class SwapTest:
-    """Difference a - b of one measure and its p-value, NaN if the lists of fewer than 10 users differ.
+    """Difference a - b of one measure and its p-value.
 
-    n_users   : users with a list from either model
-    n_nonzero : users whose lists differ
+    Attributes
+    ----------
+    n_users : int
+        Users with a list of either model.
+    n_nonzero : int
+        Users whose lists differ.
+    p : float
+        NaN if the lists of fewer than 10 users differ.
     """
 
     difference: float
@@ -63,29 +73,51 @@ def swap_tests(
 ) -> dict[str, SwapTest]:
     """Return p = (1 + #(|resampled difference| >= |observed|)) / (1 + resamples) of each measure.
 
-    A resample swaps the lists of each user between the models with probability 1/2, all lists of a user together; a
-    missing list is swapped too. Differences that are equal but for rounding count as equal. Counts are whole numbers, so
-    the result does not depend on the order of rows or on the number of threads.
+    A resample swaps the lists of each user between the models with probability 1/2: all lists of
+    a user together, and missing lists, too. Differences that are equal up to rounding count as
+    equal. The test counts in integers, so the result does not depend on the order of rows or on
+    the number of threads.
+
+    Parameters
+    ----------
+    a, b : RecommendedItems
+        Recommendations of both models.
+    measures : mapping of str to callable
+        Measures of the exposure of the items.
+    items : Items
+        Items of the catalogue.
+    k : int or None
+        Length of the lists.
+    resamples : int
+        Number of resamples.
+    seed : int
+        Seed of the random swaps.
+
+    Returns
+    -------
+    dict of str to SwapTest
+        One test per measure.
 
     References
     ----------
-    Fisher's randomisation; for retrieval: Smucker, Allan & Carterette (2007), CIKM, 623-632.
+    Fisher (1935), The Design of Experiments, section 21.
+    Smucker, Allan & Carterette (2007), CIKM, 623-632 (in retrieval).
     doi:10.1145/1321440.1321528
     """
     pair = _SwapCounts.from_lists(a, b, count_items(a, b, items))
     n_differing = pair.n_differing
     has_test = n_differing >= MIN_DIFFERING_USERS
 
-    def gap(measure: Measure, counts: _Counts) -> float:
+    def statistic(measure: Measure, counts: _Counts) -> float:
         counts_a, lists_a, counts_b, lists_b = counts
         exposure_a = Exposure(counts_a, lists_a, k, items)
         return difference(measure(exposure_a), measure(Exposure(counts_b, lists_b, k, items)))
 
-    observed = {name: gap(measure, pair.observed()) for name, measure in measures.items()}
+    observed = {name: statistic(measure, pair.observed()) for name, measure in measures.items()}
     extreme = dict.fromkeys(measures, 0)
     for counts in pair.swapped(resamples, seed) if has_test else ():
         for name, measure in measures.items():
-            extreme[name] += _reaches(gap(measure, counts), observed[name])
+            extreme[name] += _is_extreme(statistic(measure, counts), observed[name])
     results = {}
     for name, value in observed.items():
         p = (1 + extreme[name]) / (1 + resamples)
@@ -100,18 +132,23 @@ def count_items(a: RecommendedItems, b: RecommendedItems, items: Items) -> int:
     return max(items.n_items, int(highest) + 1)
 
 
-def _reaches(gap: float, observed: float) -> bool:
-    """True if a difference is as large as the observed one, up to rounding."""
-    return abs(gap) >= abs(observed) or difference(abs(gap), abs(observed)) == 0
+def _is_extreme(statistic: float, observed: float) -> bool:
+    """True if |statistic| >= |observed| up to rounding."""
+    return abs(statistic) >= abs(observed) or difference(abs(statistic), abs(observed)) == 0
 
 
 @dataclass(frozen=True)
 class _SwapCounts:
-    """Counts of both models, and the change of those of a by the swap of each pair of differing lists.
+    """Item and list counts of both models, and how each swap of two differing lists changes them.
 
-    owner : (differing,) user of each pair of lists that differ
-    moves : (items, differing) 1 for an item of b alone, -1 for an item of a alone
-    gains : (differing,) 1 for a list from b alone, -1 for a list from a alone
+    Attributes
+    ----------
+    owner : (differing,)
+        User of each pair of lists that differ.
+    item_changes : scipy.sparse.csc_array of shape (items, differing)
+        Change of `counts_a` by a swap: 1 for an item of b only, -1 for an item of a only.
+    list_changes : (differing,)
+        Change of `lists_a` by a swap: 1 if only b has a list, -1 if only a has one.
     """
 
     counts_a: Ints
@@ -120,8 +157,8 @@ class _SwapCounts:
     lists_b: int
     n_users: int
     owner: Ints
-    moves: Any  # a scipy.sparse.csc_array
-    gains: Ints
+    item_changes: Any
+    list_changes: Ints
 
     @classmethod
     def from_lists(cls, a: RecommendedItems, b: RecommendedItems, n_items: int) -> "_SwapCounts":
@@ -130,9 +167,9 @@ class _SwapCounts:
         only_a, only_b = _set_difference(keys_a, keys_b), _set_difference(keys_b, keys_a)
         from scipy import sparse
 
-        moved = np.concatenate([only_b, only_a])
+        keys = np.concatenate([only_b, only_a])
         sign = np.repeat(np.array([1, -1], dtype=np.int32), [len(only_b), len(only_a)])
-        list_number = moved // n_items
+        list_number = keys // n_items
         differs = np.bincount(list_number, minlength=n_lists) > 0
         differing, column = np.flatnonzero(differs), (np.cumsum(differs) - 1)[list_number]
         has_a, has_b = (np.bincount(s.user, minlength=n_lists) > 0 for s in (a, b))
@@ -143,7 +180,7 @@ class _SwapCounts:
             int(has_b.sum()),
             len(np.unique(a.owner_of(np.flatnonzero(has_a | has_b)))),
             a.owner_of(differing),
-            sparse.csc_array((sign, (moved % n_items, column)), shape=(n_items, len(differing))),
+            sparse.csc_array((sign, (keys % n_items, column)), shape=(n_items, len(differing))),
             has_b[differing].astype(np.int64) - has_a[differing].astype(np.int64),
         )
 
@@ -158,16 +195,16 @@ class _SwapCounts:
     def swapped(self, resamples: int, seed: int) -> Iterator[_Counts]:
         """Yield the counts after the swaps of each resample."""
         for bits in _swap_blocks(self.owner, resamples, seed):
-            moved = self.moves @ bits
-            gained = self.gains @ bits
+            item_changes = self.item_changes @ bits
+            list_changes = self.list_changes @ bits
             for n in range(bits.shape[1]):
-                change, lists = moved[:, n].astype(np.int64), int(gained[n])
-                counts_a, counts_b = self.counts_a + change, self.counts_b - change
+                items, lists = item_changes[:, n].astype(np.int64), int(list_changes[n])
+                counts_a, counts_b = self.counts_a + items, self.counts_b - items
                 yield counts_a, self.lists_a + lists, counts_b, self.lists_b - lists
 
 
 def _set_difference(keys: Ints, others: Ints) -> Ints:
-    """Return the sorted keys that are not among the sorted others."""
+    """Return the keys that are not among the others; both are sorted."""
     if not len(others):
         return keys
     nearest = others[np.searchsorted(others, keys).clip(max=len(others) - 1)]
@@ -175,16 +212,16 @@ def _set_difference(keys: Ints, others: Ints) -> Ints:
 
 
 def _swap_blocks(users: Ints, resamples: int, seed: int) -> Iterator[NDArray[np.int32]]:
-    """Yield (users, resamples) swaps as 0 and 1, which depend on the seed and on the user's number only."""
+    """Yield blocks of (users, resamples) swaps, 1 to swap, by seed and number of the user only."""
     random = np.random.Generator(np.random.PCG64(seed))
     n_users = 1 + int(users.max(initial=-1))
-    for start in range(0, resamples, _BLOCK):
-        drawn = random.integers(0, 256, (n_users, _BLOCK // 8), dtype=np.uint8)[users]
-        n = min(_BLOCK, resamples - start)
+    for start in range(0, resamples, _RESAMPLE_BLOCK):
+        drawn = random.integers(0, 256, (n_users, _RESAMPLE_BLOCK // 8), dtype=np.uint8)[users]
+        n = min(_RESAMPLE_BLOCK, resamples - start)
         yield np.unpackbits(drawn, axis=1)[:, :n].astype(np.int32)
 
 
-GROUPS = 100  # of users; at most one per user
+MAX_GROUPS = 100
 
 
 def jackknife_intervals(
@@ -196,41 +233,61 @@ def jackknife_intervals(
     k: int | None,
     confidence: float,
 ) -> dict[str, tuple[float, float]]:
-    """Return (a - b) ± t · √((G - 1) / G · Σ (d₋g - mean)²) of each measure; d₋g is a - b without the users of group g.
+    """Return the interval (a - b) ± t · √((G - 1) / G · Σ (d₋g - mean)²) of each measure.
 
-    All lists of a user are in the same group, so the interval is paired. NaN for fewer than 10 groups.
+    d₋g is a - b without the users of group g. There are up to 100 groups, and t has G - 1 degrees
+    of freedom. All lists of a user, of both models, are in one group, so the interval is paired.
+
+    Parameters
+    ----------
+    a, b : RecommendedItems
+        Recommendations of both models.
+    measures : mapping of str to callable
+        Measures of the exposure of the items.
+    items : Items
+        Items of the catalogue.
+    k : int or None
+        Length of the lists.
+    confidence : float
+        Level of the intervals.
+
+    Returns
+    -------
+    dict of str to (float, float)
+        Ends of each measure's interval; NaN for fewer than 10 users.
 
     References
     ----------
     Efron & Stein (1981), Annals of Statistics 9(3), 586-596.  doi:10.1214/aos/1176345462
     """
     users = np.unique(np.concatenate([a.owner_of(a.user), b.owner_of(b.user)]))
-    groups = min(GROUPS, len(users))
+    groups = min(MAX_GROUPS, len(users))
     if groups < MIN_DIFFERING_USERS:
         return dict.fromkeys(measures, (math.nan, math.nan))
     n_items = count_items(a, b, items)
     sides = [_GroupCounts(side, users, groups, n_items) for side in (a, b)]
 
-    def gap(measure: Measure, group: int | None) -> float:
+    def statistic(measure: Measure, group: int | None) -> float:
         value_a, value_b = (measure(Exposure(*side.without(group), k, items)) for side in sides)
         return value_a - value_b
 
-    factor = t_quantile(groups, confidence)
+    quantile = t_quantile(groups, confidence)
     intervals = {}
     for name, measure in measures.items():
-        whole = gap(measure, None)
-        half = factor * _jackknife_error(np.array([gap(measure, group) for group in range(groups)]))
-        intervals[name] = (whole - half, whole + half)
+        estimate = statistic(measure, None)
+        replicates = np.array([statistic(measure, group) for group in range(groups)])
+        half = quantile * _jackknife_error(replicates)
+        intervals[name] = (estimate - half, estimate + half)
     return intervals
 
 
-def _jackknife_error(gaps: Floats) -> float:
-    n, mean = len(gaps), math.fsum(gaps) / len(gaps)
-    return math.sqrt((n - 1) / n * math.fsum((gaps - mean) ** 2))
+def _jackknife_error(replicates: Floats) -> float:
+    n, mean = len(replicates), math.fsum(replicates) / len(replicates)
+    return math.sqrt((n - 1) / n * math.fsum((replicates - mean) ** 2))
 
 
 class _GroupCounts:
-    """Counts of one model's items and users without a group of users; groups are by the users' numbers."""
+    """Counts of one model's items and users, with or without a group of users."""
 
     def __init__(self, model: RecommendedItems, users: Ints, groups: int, n_items: int) -> None:
         group = np.searchsorted(users, model.owner_of(model.user)) % groups
@@ -242,7 +299,7 @@ class _GroupCounts:
         self._counts = np.bincount(model.item, minlength=n_items)
 
     def without(self, group: int | None) -> tuple[Ints, int]:
-        """Return the counts and the number of users without a group; with all groups for None."""
+        """Return item counts and number of users without a group; None leaves no group out."""
         n_users = int(self._n_users.sum())
         if group is None:
             return self._counts, n_users

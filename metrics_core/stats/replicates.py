@@ -1,4 +1,4 @@
-"""Replicates (several trainings of a model): outliers, intervals over users and trainings, and how many are needed."""
+"""Replicates (several trainings of a model): outliers, intervals over users and replicates."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.metrics.user_sums import mean_of
-from concord.metrics_core.results.replicates import FEWEST_TRAININGS
+from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.exact_sums import exact_mean, exact_sum
 from concord.metrics_core.stats.mean_interval import t_quantile, t_test_p
@@ -19,23 +19,29 @@ from concord.metrics_core.stats.tolerance import difference, differences
 
 MIN_FOR_OUTLIER = 3  # values: the variance of the others needs two
 OUTLIER_ALPHA = 0.05  # probability of a false alarm for one model on one metric
-_EQUAL_WITHIN = 1e-9  # relative difference of equal means after rounding
-_HALVINGS = 60  # of the range of p: below any digit that is shown
+_RELATIVE_TOLERANCE = 1e-9  # of means that are equal up to rounding
+_BISECTIONS = 60  # more than any digit of p that is shown needs
 
 
 def find_outlier(
     values: Sequence[float], sides: Sequence[int], min_variance: float = 0.0
 ) -> int | None:
-    """Return the index of the value that is an outlier at `OUTLIER_ALPHA`; None if there is none.
+    """Return the index of the outlier among the values; None if there is none.
 
     Parameters
     ----------
     values : sequence of float
-        One per replicate.
+        One value per replicate.
     sides : sequence of int
-        1 to look for one far below the others, -1 for one far above; both share the level.
+        1 to test the lowest value, -1 to test the highest. The level `OUTLIER_ALPHA` is divided
+        between the sides.
     min_variance : float
         See `grubbs_p`.
+
+    Returns
+    -------
+    int or None
+        Index of the outlier.
     """
     for sign in sides:
         signed = [sign * value for value in values]
@@ -45,18 +51,24 @@ def find_outlier(
 
 
 def grubbs_p(values: Sequence[float], min_variance: float = 0.0) -> float:
-    """Return the p-value of the lowest of R values by Grubbs's one-sided test; 1 for fewer than 3.
+    """Return the p-value of Grubbs's one-sided test that the lowest of R values is an outlier.
 
-    t = (mean of the others - lowest) / √(s² (1 + 1/(R - 1))), with s² of the others, has a t distribution with R - 2
-    degrees of freedom, and p is R times its tail. The other values are assumed to be normal.
+    t = (mean of the others - lowest) / √(s² (1 + 1/(R - 1))), where s² is the variance of the
+    others, has a t distribution with R - 2 degrees of freedom if all values are normal. The
+    p-value is R times its tail.
 
     Parameters
     ----------
     values : sequence of float
-        One per replicate.
+        One value per replicate.
     min_variance : float
-        Smallest variance assumed for the others, such as that of sampling users; without it, a third value next to two
-        that happen to be equal would always be an outlier.
+        Lower bound for s², such as the variance due to the sample of users. Without it, a third
+        value next to two that happen to be equal would always be an outlier.
+
+    Returns
+    -------
+    float
+        At most 1; 1 for fewer than three values.
 
     References
     ----------
@@ -66,7 +78,7 @@ def grubbs_p(values: Sequence[float], min_variance: float = 0.0) -> float:
     if count < MIN_FOR_OUTLIER or not all(map(math.isfinite, values)):
         return 1.0
     lowest, *others = sorted(values)
-    if others[-1] - lowest <= _EQUAL_WITHIN * max(abs(lowest), abs(others[-1])):
+    if others[-1] - lowest <= _RELATIVE_TOLERANCE * max(abs(lowest), abs(others[-1])):
         return 1.0
     mean = math.fsum(others) / len(others)
     spread = math.fsum((each - mean) ** 2 for each in others) / (len(others) - 1)
@@ -79,21 +91,26 @@ def grubbs_p(values: Sequence[float], min_variance: float = 0.0) -> float:
 
 @dataclass(frozen=True)
 class VarianceEstimate:
-    """One part of the variance of a mean (of users, or of replicates), estimated with n - 1 degrees of freedom."""
+    """A component of the variance of a mean, estimated with n - 1 degrees of freedom."""
 
     variance: float
     n: float
 
     def half_width(self, confidence: float) -> float:
-        """Return half the t interval due to this part alone."""
+        """Return the half-width of the t interval due to this component alone."""
         return t_quantile(self.n, confidence) * math.sqrt(self.variance) if self.variance else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class ReplicateValues:
-    """(replicates, users) values of one model, or differences of two; NaN where a user does not count.
+    """Values of one model's replicates, or differences of two models.
 
-    clusters : user and weight of each value, unless each is of another user and all count once
+    Attributes
+    ----------
+    values : (replicates, users) float64
+        NaN where a user does not count.
+    clusters : Clusters or None
+        User and weight of each value; None if each user has one value and weight 1.
     """
 
     values: Floats
@@ -105,7 +122,7 @@ class ReplicateValues:
         return len(self.values)
 
     def minus(self, other: "ReplicateValues") -> "ReplicateValues":
-        """Return the differences, replicate by replicate."""
+        """Return the differences of replicates with the same index."""
         return ReplicateValues(differences(self.values, other.values), self.clusters)
 
     @cached_property
@@ -114,7 +131,10 @@ class ReplicateValues:
 
     @cached_property
     def _user_values(self) -> list[Floats]:
-        """(users,) values per replicate that vary as its mean: of rows that count in all, or in each if nested."""
+        """(users,) values of each replicate with its mean and the variance of its mean.
+
+        Rows that count in all replicates; if nested, rows that count in this one.
+        """
         if self.clusters is None:
             return list(self.values)
         rows = self.values if self.is_nested else np.where(self._complete, self.values, np.nan)
@@ -122,28 +142,28 @@ class ReplicateValues:
 
     @cached_property
     def _crossed_values(self) -> list[Floats]:
-        """Values per replicate of the users who count in all."""
+        """Values of each replicate, of the users who count in all replicates."""
         complete = ~np.isnan(self._user_values).any(axis=0)
         has_all_users = bool(complete.all())
         return [row if has_all_users else row[complete] for row in self._user_values]
 
     @cached_property
     def is_nested(self) -> bool:
-        """True if most users count in some of the replicates only, as if each fold has its own users."""
+        """True if most users lack a value in some replicate, such as users of other folds."""
         n_counted = int((~np.isnan(self.values)).any(axis=0).sum())
         return 2 * int(self._complete.sum()) < n_counted
 
     @cached_property
     def means(self) -> tuple[float, ...]:
-        """Mean of each replicate, over the users of all of them; if nested, over its own users."""
+        """Mean of each replicate, over users who count in all; if nested, over its own users."""
         if self.is_nested:
             return tuple(exact_mean(row[~np.isnan(row)]) for row in self._user_values)
         return tuple(map(exact_mean, self._crossed_values))
 
     @cached_property
     def residual_variance(self) -> float:
-        """MS_residual of values = user + replicate + residual; 0 if it is unknown."""
-        if self.n < 2 or self.is_nested:  # noqa: PLR2004 - no spread of one
+        """MS_residual of the model value = user + replicate + residual; 0 if it is unknown."""
+        if self.n < 2 or self.is_nested:  # noqa: PLR2004 - one replicate has no variance
             return 0.0
         n_users = len(self._crossed_values[0])
         if n_users < 2:  # noqa: PLR2004
@@ -158,7 +178,7 @@ class ReplicateValues:
 
     @property
     def residual_variance_of_mean(self) -> float:
-        """Variance of the mean of one replicate due to residuals; NaN without users, 0 if nested."""
+        """Variance of a replicate's mean due to residuals; NaN without users, 0 if nested."""
         if self.is_nested:
             return 0.0
         n_users = len(self._crossed_values[0])
@@ -166,28 +186,29 @@ class ReplicateValues:
 
     @cached_property
     def variance_of_means(self) -> float:
-        """Sample variance of the means of the replicates; 0 if they differ by rounding only."""
+        """Sample variance of the means of the replicates; 0 if they are equal up to rounding."""
         is_equal = difference(max(self.means), min(self.means)) == 0
         return 0.0 if is_equal else variance(self.means)
 
     @property
     def standard_error(self) -> float:
-        """Standard error over users of the mean over all replicates; NaN for fewer than two users."""
+        """Standard error, over users, of the mean over all replicates; NaN for one user."""
         user_means = mean_of_defined(list(self.values))
         if self.clusters is not None:
             return self.clusters.ratio(user_means).standard_error
-        known = user_means[~np.isnan(user_means)]
-        if len(known) < 2:  # noqa: PLR2004 - one has no spread
+        defined = user_means[~np.isnan(user_means)]
+        n = len(defined)
+        if n < 2:  # noqa: PLR2004 - one user has no variance
             return math.nan
-        deviation = known - exact_mean(known)
-        return math.sqrt(exact_sum(deviation * deviation) / (len(known) - 1) / len(known))
+        deviation = defined - exact_mean(defined)
+        return math.sqrt(exact_sum(deviation * deviation) / (n - 1) / n)
 
     @cached_property
     def replicate_variance(self) -> float:
         """Variance between replicates, at least 0.
 
-        Crossed: (MS_replicates - MS_residual) / users, by the analysis of variance. Nested: the variance of the means,
-        which includes that of the users.
+        Crossed: (MS_replicates - MS_residual) / users, by analysis of variance. Nested: the
+        variance of the means, which includes that of the users.
         """
         if self.n < 2:  # noqa: PLR2004
             return 0.0
@@ -196,24 +217,30 @@ class ReplicateValues:
 
     @property
     def variance_of_mean(self) -> VarianceEstimate:
-        """Variance of the mean over all replicates that is due to replicates."""
+        """Variance of the mean over all replicates, due to replicates."""
         return VarianceEstimate(self.replicate_variance / self.n, self.n)
 
     @property
     def prediction_variance(self) -> VarianceEstimate:
-        """Variance of the mean of one new replicate on these users minus the mean over these: s² (1 + 1/R).
+        """Variance of the prediction error of a new replicate's mean: s² (1 + 1/R).
 
-        s² is `variance_of_means`: a new replicate has residuals too.
+        s² is `variance_of_means`, because a new replicate has residuals, too.
         """
         return VarianceEstimate(self.variance_of_means * (1 + 1 / self.n), self.n)
 
 
 @dataclass(frozen=True)
 class ReplicateEstimate:
-    """A mean, or a difference of two, over new users and new replicates.
+    """A mean, or a difference of two means, with its variance over new users and new replicates.
 
-    users      : variance due to users; 0 if that of the replicates includes it (nested), or if users are fixed
-    replicates : variance due to the replicates of each model that has several; of both together if they are paired
+    Attributes
+    ----------
+    difference : float
+        The mean or difference.
+    users : VarianceEstimate
+        Variance due to users; 0 if users are fixed, or if nested replicates include it.
+    replicates : tuple of VarianceEstimate
+        Variance due to the replicates of each model with several; one for both models if paired.
     """
 
     difference: float
@@ -223,7 +250,7 @@ class ReplicateEstimate:
     @property
     def has_too_few_replicates(self) -> bool:
         """True if a model has too few replicates for an interval."""
-        return any(part.n < FEWEST_TRAININGS for part in self.replicates)
+        return any(part.n < MIN_INTERVAL_REPLICATES for part in self.replicates)
 
     @cached_property
     def replicate_variance(self) -> VarianceEstimate:
@@ -237,13 +264,13 @@ class ReplicateEstimate:
         return self.replicate_variance.variance / total if total > 0 else math.nan
 
     def half_width(self, confidence: float) -> float:
-        """Return √(h_users² + h_replicates²), half the interval, with h the half width due to each part alone.
+        """Return √(h_users² + h_replicates²), where h is the half-width due to one component alone.
 
-        Exact if users alone, or the replicates of one model alone, vary.
+        The interval is exact if only users vary, or only the replicates of one model.
 
         References
         ----------
-        Zou & Donner (2008), Statistics in Medicine 27(10), 1693-1702: variance estimates recovered from intervals.
+        Zou & Donner (2008), Statistics in Medicine 27(10), 1693-1702 (MOVER).
         """
         users = self.users.half_width(confidence)
         replicates = self.replicate_variance.half_width(confidence)
@@ -264,7 +291,7 @@ class ReplicateEstimate:
         if distance == 0:
             return 1.0
         low, high = 0.0, 1.0
-        for _ in range(_HALVINGS):
+        for _ in range(_BISECTIONS):
             middle = (low + high) / 2
             is_below = self.half_width(1 - middle) > distance
             low, high = (middle, high) if is_below else (low, middle)
@@ -286,17 +313,17 @@ def welch_sum(parts: Sequence[VarianceEstimate]) -> VarianceEstimate:
 
 
 def mean_of_rows(rows: Sequence[Floats]) -> Floats:
-    """Return (users,) the mean of each user, rounded once, so that the mean of equal rows is the row."""
+    """Return (users,) means over the rows, rounded once: the mean of equal rows is the row."""
     return mean_of(rows, len(rows))
 
 
 def mean_of_defined(rows: Sequence[Floats]) -> Floats:
-    """Return (users,) the mean of each user over the rows that are not NaN; NaN if all are."""
+    """Return (users,) means over the rows that are not NaN; NaN if all are."""
     missing = [np.isnan(row) for row in rows]
     if not any(bool(each.any()) for each in missing):
         return mean_of_rows(rows)
-    known = [np.where(is_missing, 0.0, row) for is_missing, row in zip(missing, rows, strict=True)]
-    return mean_of(known, len(rows) - np.sum(missing, axis=0))
+    defined = [np.where(nan, 0.0, row) for nan, row in zip(missing, rows, strict=True)]
+    return mean_of(defined, len(rows) - np.sum(missing, axis=0))
 
 
 def variance(values: Sequence[float]) -> float:
@@ -309,10 +336,17 @@ def variance(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class OrderReversals:
-    """Number of pairs of single replicates in which the order of the models differs from that of their means.
+    """Pairs of single replicates whose order differs from that of the models' means.
 
-    probability : of a reversal with one new replicate of each model on these users, by the t distribution of a
-                  prediction; NaN if no replicate differs from another
+    Attributes
+    ----------
+    count : int
+        Number of reversed pairs.
+    n_pairs : int
+        Number of all pairs.
+    probability : float
+        Predicted probability of a reversal with one new replicate of each model on these users;
+        NaN if all replicates are equal.
     """
 
     count: int
@@ -323,18 +357,34 @@ class OrderReversals:
 def order_reversals(
     a: ReplicateValues, b: ReplicateValues, difference: float, *, paired: bool
 ) -> OrderReversals:
-    """Compare each replicate of a with each of b; with the same seed or fold if they are paired.
+    """Count the reversals among pairs of replicates, and predict their probability.
 
-    One new replicate differs from the mean over R of them by s √(1 + 1/R), with the degrees of freedom of s. A model
-    with one replicate is taken as it is. All true differences are assumed to be equally likely beforehand.
+    The prediction is a tail of the t distribution: a new replicate deviates from the mean of R
+    replicates by s √(1 + 1/R), with the degrees of freedom of s. A model with one replicate is
+    taken as fixed. The prior of the true difference is uniform.
+
+    Parameters
+    ----------
+    a, b : ReplicateValues
+        Replicates of both models.
+    difference : float
+        Difference of the models' means.
+    paired : bool
+        Compare replicates with the same index (seed or fold) instead of all pairs.
+
+    Returns
+    -------
+    OrderReversals
+        Number of reversals and their predicted probability.
     """
-    gaps = list(_single_differences(a, b, paired=paired))
+    diffs = list(_single_differences(a, b, paired=paired))
     varying = [a.minus(b)] if paired else [each for each in (a, b) if each.n > 1]
     prediction = welch_sum([each.prediction_variance for each in varying])
     probability = math.nan
     if prediction.variance > 0 and math.isfinite(difference):
         probability = t_test_p(prediction.n, difference / math.sqrt(prediction.variance)) / 2
-    return OrderReversals(sum(gap * difference < 0 for gap in gaps), len(gaps), probability)
+    count = sum(diff * difference < 0 for diff in diffs)
+    return OrderReversals(count, len(diffs), probability)
 
 
 def _single_differences(a: ReplicateValues, b: ReplicateValues, *, paired: bool) -> Iterator[float]:
@@ -347,9 +397,9 @@ def _single_differences(a: ReplicateValues, b: ReplicateValues, *, paired: bool)
 def users_needed(
     estimate: ReplicateEstimate, confidence: float, max_users: int = 10**9
 ) -> int | None:
-    """Return the number of users whose interval would exclude 0, all else being equal; None if no number would.
+    """Return the number of users with which the interval would exclude 0; None if no number would.
 
-    The number of replicates stays as it is: if they alone vary too much, no number of users is enough.
+    The number of replicates is fixed. If their variance is too large, no number of users is enough.
     """
     users = estimate.users
 
@@ -363,9 +413,9 @@ def users_needed(
 def replicates_needed(
     estimate: ReplicateEstimate, confidence: float, max_replicates: int = 1000
 ) -> int | None:
-    """Return the number of replicates of each model that has several, for an interval without 0; None if no number is enough.
+    """Return the number of replicates with which the interval would exclude 0; None if none would.
 
-    The number of users stays as it is, and so does the variance due to them.
+    It is the number for each model that has several. The number of users is fixed.
     """
 
     def excludes_zero(n: int) -> bool:
@@ -374,4 +424,4 @@ def replicates_needed(
         )
         return replace(estimate, replicates=parts).half_width(confidence) < abs(estimate.difference)
 
-    return smallest_count(excludes_zero, FEWEST_TRAININGS, max_replicates)
+    return smallest_count(excludes_zero, MIN_INTERVAL_REPLICATES, max_replicates)

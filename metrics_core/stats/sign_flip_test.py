@@ -1,7 +1,4 @@
-"""Sign-flip tests: p-values of the differences of few users, without a normal approximation.
-
-Signs are drawn once for all metrics and pairs of models.
-"""
+"""Sign-flip tests of the differences of few users, without a normal approximation."""
 
 import math
 from dataclasses import dataclass
@@ -14,18 +11,18 @@ from concord.metrics_core.results.limits import MIN_T_TEST_USERS
 from concord.metrics_core.stats.exact_sums import round_to_grid
 
 DRAWS = 100_000
-MAX_EXACT_USERS = 16  # up to this number, every combination of signs is counted
+MAX_EXACT_USERS = 16  # up to this number, all combinations of signs are enumerated
 _MAX_WEIGHTS = 200  # distinct weights of users without a difference
-_ROUNDING = 1e-9  # sums this close, as a share of the sum of all absolute values, count as equal
+_TOLERANCE = 1e-9  # of equal sums, relative to the sum of all absolute values
 
 
 @dataclass(frozen=True, eq=False)
 class SignFlips:
-    """Sign-flip test of the mean of the differences of independent users.
+    """Sign-flip test (paired permutation test) of the mean difference of independent users.
 
-    If each difference is as likely to be d as -d, all combinations of signs are equally likely. p is the share of
-    combinations whose sum is at least as extreme as the observed one: of all 2ⁿ up to 16 users, else (1 + count) /
-    (1 + 100,000) of seeded draws. Exact for differences that are symmetric about the tested mean only.
+    If the differences are symmetric about 0, all combinations of their signs are equally likely.
+    The p-value is the share of combinations whose sum is at least as extreme as the observed one:
+    of all 2ⁿ combinations up to 16 users, else (1 + count) / (1 + 100,000) of seeded draws.
 
     Parameters
     ----------
@@ -38,7 +35,8 @@ class SignFlips:
 
     References
     ----------
-    Fisher (1935), The Design of Experiments, section 21; Smucker, Allan & Carterette (2007), CIKM, 623-632.
+    Fisher (1935), The Design of Experiments, section 21.
+    Smucker, Allan & Carterette (2007), CIKM, 623-632 (in retrieval).
     doi:10.1145/1321440.1321528
     """
 
@@ -48,34 +46,35 @@ class SignFlips:
 
     @cached_property
     def p(self) -> float:
-        """Two-sided p-value of a mean of 0; users without a difference change no sum."""
-        return _share_reached(self.differing, (), two_sided=True)
+        """Two-sided p-value of the null hypothesis mean = 0."""
+        return _sign_flip_p(self.differing, (), two_sided=True)
 
     def p_above(self, margin: float) -> float:
-        """Return the one-sided p-value of a mean of at most `margin`; NaN if users have too many distinct weights."""
+        """Return the one-sided p-value of the null hypothesis mean <= margin.
+
+        NaN if users without a difference have more than 200 distinct weights.
+        """
         if margin == 0:
-            return _share_reached(self.differing, (), two_sided=False)
+            return _sign_flip_p(self.differing, (), two_sided=False)
         weights, counts = np.unique(self.equal, return_counts=True)
         if len(weights) > _MAX_WEIGHTS:
             return math.nan
         groups = zip((-margin * weights).tolist(), counts.tolist(), strict=True)
-        return _share_reached(
-            self.differing - margin * self.weights, tuple(groups), two_sided=False
-        )
+        return _sign_flip_p(self.differing - margin * self.weights, tuple(groups), two_sided=False)
 
     def p_below(self, margin: float) -> float:
-        """Return the one-sided p-value of a mean of at least `margin`."""
+        """Return the one-sided p-value of the null hypothesis mean >= margin."""
         return self.negated.p_above(-margin)
 
     @property
     def negated(self) -> "SignFlips":
-        """Sign flips of b - a."""
+        """The test of b - a."""
         return SignFlips(-self.differing, self.weights, self.equal)
 
 
 @dataclass(frozen=True)
 class MarginTest:
-    """One-sided sign-flip tests of gains against margins, at one level."""
+    """One-sided sign-flip tests of a gain against margins, at one level."""
 
     flips: SignFlips
     level: float
@@ -90,49 +89,48 @@ class MarginTest:
 
 
 def smallest_p(n_differing: int) -> float:
-    """Return the smallest two-sided p-value that sign flips of n users can give: 2^(1 - n), or that of the draws."""
+    """Return the smallest possible two-sided p-value: 2^(1 - n), at least that of the draws."""
     p = math.ldexp(1.0, 1 - n_differing)
     return p if n_differing <= MAX_EXACT_USERS else max(p, 1 / (1 + DRAWS))
 
 
-def _share_reached(
+def _sign_flip_p(
     values: Floats, groups: tuple[tuple[float, int], ...], *, two_sided: bool
 ) -> float:
-    """Return p of the sum of `values` and of groups (value, count) of equal values under random signs."""
+    """Return the p-value of the sum of values and of groups (value, count) of equal values."""
     count = len(values) + sum(n for _, n in groups)
-    exact = count <= MAX_EXACT_USERS
-    if exact:
+    is_exact = count <= MAX_EXACT_USERS
+    if is_exact:
         values = np.concatenate([values, *(np.full(n, value) for value, n in groups)])
         groups = ()
     joined = np.concatenate([values, [value for value, _ in groups]])
     joined = round_to_grid(joined[:, np.newaxis], max_weight=max(count, 1))[:, 0]
     values, group_values = joined[: len(values)], joined[len(values) :]
-    sizes = np.sort(np.abs(values))  # the draws do not depend on the order of users or of models
-    sums, observed, size = _signs(len(values), exact) @ sizes, values.sum(), sizes.sum()
+    # Sorted sizes: the result does not depend on the order of users or of models.
+    sizes = np.sort(np.abs(values))
+    signs = _all_signs(len(values)) if is_exact else _drawn_signs()[:, : len(values)]
+    sums, observed, size = signs @ sizes, values.sum(), sizes.sum()
     for group, (value, (_, n)) in enumerate(zip(group_values, groups, strict=True)):
         sums = sums + value * _sums_of_signs(n, group)
         observed, size = observed + n * value, size + n * abs(value)
     if two_sided:
         sums, observed = np.abs(sums), abs(observed)
-    reached = int(np.count_nonzero(sums >= observed - _ROUNDING * size))
-    return reached / len(sums) if exact else (1 + reached) / (1 + len(sums))
-
-
-def _signs(n_users: int, exact: bool) -> Floats:
-    """Return (combinations, users) of 1 and -1: all 2ⁿ, or 100,000 draws that are the same for every metric and pair."""
-    return _combinations(n_users) if exact else _draws()[:, :n_users]
+    n_extreme = int(np.count_nonzero(sums >= observed - _TOLERANCE * size))
+    return n_extreme / len(sums) if is_exact else (1 + n_extreme) / (1 + len(sums))
 
 
 @cache
-def _combinations(n_users: int) -> Floats:
+def _all_signs(n_users: int) -> Floats:
+    """Return (combinations, users) signs: all 2ⁿ combinations."""
     combination = np.arange(1 << n_users, dtype=np.uint32)[:, np.newaxis]
     return np.where((combination >> np.arange(n_users, dtype=np.uint32)) & 1, 1.0, -1.0)
 
 
 @cache
-def _draws() -> Floats:
+def _drawn_signs() -> Floats:
+    """Return (draws, users) random signs, the same for all metrics and pairs of models."""
     random = np.random.Generator(np.random.PCG64(0))
-    shape = (MIN_T_TEST_USERS, DRAWS)  # in memory user by user, so that few users are read at once
+    shape = (MIN_T_TEST_USERS, DRAWS)  # user by user in memory, so that few users are contiguous
     return np.where(random.integers(0, 2, shape, dtype=np.uint8), 1.0, -1.0).T
 
 

@@ -1,4 +1,4 @@
-"""When two values count as equal: one tolerance for every test, share, gate and sentence."""
+"""Equality of values up to rounding, with one tolerance for all tests, shares and gates."""
 
 import numpy as np
 
@@ -16,14 +16,14 @@ def scale_of(bounds: Bounds) -> float:
 
 
 def is_close(a: Floats, b: Floats, scale: float = 1.0) -> Bools:
-    """Return where |a - b| <= max(1e-9 max(|a|, |b|), 1e-12 scale); False where a value is NaN."""
+    """True where |a - b| <= max(1e-9 max(|a|, |b|), 1e-12 scale); False where a value is NaN."""
     with np.errstate(invalid="ignore"):
         limit = np.maximum(RELATIVE * np.maximum(np.abs(a), np.abs(b)), ABSOLUTE * scale)
         return np.asarray(np.abs(a - b) <= limit)
 
 
 def differences(a: Floats, b: Floats, scale: float = 1.0) -> Floats:
-    """Return a - b, exactly 0 where the values are close and NaN where one is missing.
+    """Return a - b, exactly 0 where the values are close, NaN where one of them is NaN.
 
     Examples
     --------

@@ -22,52 +22,57 @@ def verdict(
 ) -> Verdict:
     """Return the verdict on a against b.
 
-    better                  : significant, and the interval is above `min_effect`
-    equivalent              : the interval is within ± `min_effect`; takes precedence over the next
-    better_below_threshold  : significant and above 0, but the interval reaches below `min_effect`
-    better_without_interval : significant, without an interval: a number over all users, or equal differences of an
-                              unbounded metric
-    too_few_users           : no outcome of these users could be significant
-    undecided               : none of these, nor their mirror images
-    not_comparable          : a model lacks the lists of most users; takes precedence over all others
+    - `not_comparable`: a model lacks the lists of most users. Takes precedence over all others.
+    - `better`: significant, and the interval is above `min_effect`.
+    - `equivalent`: the interval is within ± `min_effect`. Takes precedence over the next.
+    - `better_below_threshold`: significant and above 0, but the interval reaches below
+      `min_effect`.
+    - `better_without_interval`: significant, but without an interval: a metric over all users, or
+      equal differences of an unbounded metric.
+    - `too_few_users`: no outcome of these users could be significant.
+    - `undecided`: none of these, nor their mirror images.
 
-    If fewer than 30 users differ, sign flips against the margin have to agree with the interval.
+    If fewer than 30 users differ, sign-flip tests against the margin must agree with the interval.
 
     Parameters
     ----------
     pair : PairedTest
         Test of a against b.
     p_adjusted : float
-        Its adjusted p-value.
-    alpha, min_effect : float
-        Level of the test, and the minimum relevant difference.
+        Adjusted p-value of the test.
+    alpha : float
+        Level of the test.
+    min_effect : float
+        Minimum relevant difference.
     higher_is_better : bool
         Direction of the metric.
     tests : int
-        Number of tests in the family of Holm's correction, which multiplies the smallest p by it; else 1.
+        Number of tests in the family if p-values are adjusted by Holm's method, else 1.
+
+    Returns
+    -------
+    Verdict
+        Verdict from a's side.
     """
-    if (fixed := _without_test(pair)) is not None:
-        return fixed
+    if (untested := _without_test(pair)) is not None:
+        return untested
     is_significant = p_adjusted < alpha
+    # Holm's method multiplies the smallest p-value by the number of tests.
     if _has_too_few_users(pair, alpha / max(tests, 1)) and not is_significant:
         return "too_few_users"
     sign = 1 if higher_is_better else -1
     gain, (low, high) = sign * pair.difference, sorted((sign * pair.ci_low, sign * pair.ci_high))
     if math.isnan(pair.ci_low):
         return _without_interval(gain, significant=is_significant)
-    by_interval = interval_verdict(
-        gain, low, high, significant=is_significant, min_effect=min_effect
-    )
+    candidate = interval_verdict(gain, low, high, significant=is_significant, min_effect=min_effect)
     test = pair.margin_test(higher_is_better=higher_is_better, alpha=alpha)
-    return (
-        by_interval
-        if test is None
-        else _confirmed_by_sign_flips(by_interval, test, (low, high), min_effect)
-    )
+    if test is None:
+        return candidate
+    return _confirmed_by_sign_flips(candidate, test, (low, high), min_effect)
 
 
 def _without_test(pair: PairedTest) -> Verdict | None:
-    """Return the verdict if nothing was tested; None if something was."""
+    """Return the verdict of a pair that was not tested; None if it was."""
     if not pair.is_comparable:
         return "not_comparable"
     if pair.test == "none":
@@ -76,7 +81,7 @@ def _without_test(pair: PairedTest) -> Verdict | None:
 
 
 def _has_too_few_users(pair: PairedTest, level: float) -> bool:
-    """True if no outcome of these users could be significant at a level."""
+    """True if no outcome of these users could be significant at this level."""
     if pair.test == "swap":
         return pair.n_nonzero < MIN_DIFFERING_USERS
     return math.isnan(pair.p) or pair.smallest_p > level
@@ -89,23 +94,38 @@ def _without_interval(gain: float, *, significant: bool) -> Verdict:
 
 
 def _confirmed_by_sign_flips(
-    by_interval: Verdict, test: MarginTest, interval: tuple[float, float], min_effect: float
+    candidate: Verdict, test: MarginTest, interval: tuple[float, float], min_effect: float
 ) -> Verdict:
-    """Return the verdict of the interval if one-sided sign flips of the gains agree, else a weaker one."""
-    if by_interval == "better":
-        return by_interval if test.is_above(min_effect) else "better_below_threshold"
-    if by_interval == "worse":
-        return by_interval if test.is_below(-min_effect) else "worse_below_threshold"
-    if by_interval == "equivalent":
+    """Return the interval's verdict if one-sided sign-flip tests agree, else a weaker one."""
+    if candidate == "better":
+        return candidate if test.is_above(min_effect) else "better_below_threshold"
+    if candidate == "worse":
+        return candidate if test.is_below(-min_effect) else "worse_below_threshold"
+    if candidate == "equivalent":
         is_within = test.is_above(-min_effect) and test.is_below(min_effect)
-        return by_interval if is_within else "undecided"
-    return "undecided" if interval[0] <= 0 <= interval[1] else by_interval
+        return candidate if is_within else "undecided"
+    return "undecided" if interval[0] <= 0 <= interval[1] else candidate
 
 
 def interval_verdict(
     gain: float, low: float, high: float, *, significant: bool, min_effect: float
 ) -> Verdict:
-    """Return the verdict on a gain (above 0: better) from its interval and the significance of its adjusted test."""
+    """Return the verdict on a gain (above 0 is better) from its interval and significance.
+
+    Parameters
+    ----------
+    gain, low, high : float
+        Difference in the direction of the metric, and its interval.
+    significant : bool
+        True if the adjusted p-value is below the level.
+    min_effect : float
+        Minimum relevant difference.
+
+    Returns
+    -------
+    Verdict
+        One of `better`, `better_below_threshold`, `equivalent`, `undecided` and their mirrors.
+    """
     if significant and low > min_effect:
         return "better"
     if significant and high < -min_effect:
@@ -118,16 +138,16 @@ def interval_verdict(
 
 
 def model_pairs(models: Sequence[str], baseline: str) -> list[tuple[str, str]]:
-    """Return each model against the baseline, then all other pairs, in the given order."""
+    """Return the pairs of each model and the baseline, then all other pairs."""
     others = [model for model in models if model != baseline]
     return [(model, baseline) for model in others] + list(combinations(others, 2))
 
 
 def difference_standard_error(pair: Difference, confidence: float) -> float | None:
-    """Return |difference| / (effect size √n), or (high - low) / 2 / t(n - 1) if the difference is 0.
+    """Return the standard error: |difference / effect size| / √n, or half-width / t if that is 0.
 
-    None without an interval, and if all users differ by the same: a difference without variance would outweigh every
-    other data set.
+    None without an interval, and if all users' differences are equal: a difference without
+    variance would outweigh all other data sets.
     """
     if pair.ci_low is None or pair.ci_high is None or pair.effect_size is None:
         return None

@@ -20,7 +20,7 @@ from concord.metrics_core.data.input_table import InputTable, resolve_columns
 from concord.metrics_core.data.load_lists import are_session_names, possible_units
 from concord.metrics_core.errors import ParamsKeys
 from concord.metrics_core.evaluation.warnings.data import HIGHEST_STARS, least_liked
-from concord.metrics_core.results.replicates import FEWEST_TRAININGS
+from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
 from concord.metrics_core.results.words import listed
 from concord.pipeline.init.discovery import Discovery
 from concord.pipeline.init.tables import (
@@ -342,7 +342,7 @@ def _replicates(models: Iterable[str]) -> dict[str, list[str]]:
         stem, _, number = name.rpartition("-")
         if stem and number.isdecimal():
             groups.setdefault(stem, []).append(name)
-    return {stem: names for stem, names in groups.items() if len(names) >= FEWEST_TRAININGS}
+    return {stem: names for stem, names in groups.items() if len(names) >= MIN_INTERVAL_REPLICATES}
 
 
 def _assumptions(content: Content, truth: Table) -> Iterator[str]:

@@ -7,7 +7,7 @@ from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.replicates import (
-    FEWEST_TRAININGS,
+    MIN_INTERVAL_REPLICATES,
     ReplicatedDifference,
     Replicates,
 )
@@ -68,8 +68,10 @@ def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
     if pair.ci_low is None or pair.ci_high is None:
         few = min(n for n in (pair.trainings_a, pair.trainings_b) if n > 1)
         why = "there is no interval"
-        if few < FEWEST_TRAININGS:
-            why = f"{few} trainings are too few for an interval (at least {FEWEST_TRAININGS})"
+        if few < MIN_INTERVAL_REPLICATES:
+            why = (
+                f"{few} trainings are too few for an interval (at least {MIN_INTERVAL_REPLICATES})"
+            )
         return f"unknown: {why}. {evidence}"
     evidence = f"Over {'new users and ' if pair.over_users else ''}new trainings {evidence}"
     if pair.difference == 0:
@@ -193,7 +195,7 @@ def interval_over_trainings(comparison: Comparison, model: str, label: str) -> s
 
 
 def _no_interval(n: int) -> str:
-    return "too few for an interval" if n < FEWEST_TRAININGS else numbers.MISSING
+    return "too few for an interval" if n < MIN_INTERVAL_REPLICATES else numbers.MISSING
 
 
 def rows(comparison: Comparison, label: str) -> list[Row]:
@@ -235,7 +237,7 @@ def _short_remedy(pair: ReplicatedDifference) -> str:
     if ways:
         return " or ".join(ways)
     if pair.ci_low is None or pair.ci_high is None:
-        return f"{FEWEST_TRAININGS} trainings, for an interval"
+        return f"{MIN_INTERVAL_REPLICATES} trainings, for an interval"
     return "neither alone" if pair.ci_low <= 0 <= pair.ci_high else "settled"
 
 
@@ -289,10 +291,12 @@ def lede(comparison: Comparison) -> str:
         welch = ", by the formula of Welch where both models were trained several times"
         welch = "" if replicates.paired else welch
         sentences.append(f"Degrees of freedom (df): users − 1, and trainings − 1{welch}.")
-    few = [model for model, lists in replicates.models.items() if len(lists) < FEWEST_TRAININGS]
+    few = [
+        model for model, lists in replicates.models.items() if len(lists) < MIN_INTERVAL_REPLICATES
+    ]
     if few:
         sentences.append(
             f"{listed(few)} {'was' if len(few) == 1 else 'were'} trained twice: too few for an interval over new "
-            f"trainings, which takes {FEWEST_TRAININGS}."
+            f"trainings, which takes {MIN_INTERVAL_REPLICATES}."
         )
     return " ".join(sentences)

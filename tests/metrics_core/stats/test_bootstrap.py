@@ -45,7 +45,7 @@ def test_however_users_and_resamples_are_cut_the_bits_are_the_same(
     values[::7, 1] = NAN
     whole = weighted_means(values, resamples=131, seed=3)
 
-    monkeypatch.setattr(bootstrap, "_USERS", 37)
+    monkeypatch.setattr(bootstrap, "_USER_BLOCK", 37)
     for drawn in (1, 7 * users):  # two resamples at a time, six
         monkeypatch.setattr(bootstrap, "_MAX_DRAWN", drawn)
         assert np.array_equal(weighted_means(values, resamples=131, seed=3), whole)

@@ -10,7 +10,7 @@ from scipy.stats import t as student
 from concord.metrics_core.metrics.exposure import Exposure, coverage, gini
 from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.stats.randomization_test import (
-    GROUPS,
+    MAX_GROUPS,
     RecommendedItems,
     jackknife_intervals,
 )
@@ -54,21 +54,23 @@ def test_leaving_groups_out_is_what_recomputing_without_them_gives() -> None:
     )
     b = RecommendedItems(b.user[20:], b.item[20:])  # ten users have no list with b
     gaps = []
-    for group in range(GROUPS):
+    for group in range(MAX_GROUPS):
         values = []
         for recommended in (a, b):
-            remaining = recommended.user % GROUPS != group
+            remaining = recommended.user % MAX_GROUPS != group
             counts = np.bincount(recommended.item[remaining], minlength=n_items)
             exposure = Exposure(
                 counts, len(set(recommended.user[remaining].tolist())), 2, _items(n_items)
             )
             values.append(MEASURES["Gini@2"](exposure))
         gaps.append(values[0] - values[1])
-    error = math.sqrt((GROUPS - 1) / GROUPS * sum((gap - np.mean(gaps)) ** 2 for gap in gaps))
+    error = math.sqrt(
+        (MAX_GROUPS - 1) / MAX_GROUPS * sum((gap - np.mean(gaps)) ** 2 for gap in gaps)
+    )
 
     low, high = _intervals(a, b, n_items)["Gini@2"]
 
-    assert (high - low) / 2 == pytest.approx(student.ppf(0.975, GROUPS - 1) * error)
+    assert (high - low) / 2 == pytest.approx(student.ppf(0.975, MAX_GROUPS - 1) * error)
 
 
 def test_turned_round_it_is_mirrored_and_alike_it_is_nothing() -> None:

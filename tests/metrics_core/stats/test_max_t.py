@@ -108,7 +108,7 @@ def test_division_into_blocks_changes_no_bit_and_bounds_the_memory(
     at_once = max_t(pairs, resamples=199, seed=2)
 
     monkeypatch.setattr(module, "_MAX_VALUES", 7 * len(gaps))
-    monkeypatch.setattr(module, "_USERS", 300)
+    monkeypatch.setattr(module, "_USER_BLOCK", 300)
     tracemalloc.start()
     in_blocks = max_t(pairs, resamples=199, seed=2)
     _, peak = tracemalloc.get_traced_memory()

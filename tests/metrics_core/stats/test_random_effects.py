@@ -1,4 +1,4 @@
-"""The mean over data sets: on paper, a published example, statsmodels' numbers, a plain search, a slow reference."""
+"""Random effects over data sets, against hand calculation, a published example and statsmodels."""
 
 import math
 
@@ -9,33 +9,34 @@ from scipy.stats import t as student
 
 from concord.metrics_core.stats.data_sets import paule_mandel, random_effects
 
-# Colditz et al. (1994), as `dat.bcg` of R's metafor: tuberculosis with and without vaccine in 13 trials
-# (cases and others vaccinated, cases and others not), as logarithms of the risk ratio.
+# Colditz et al. (1994), as `dat.bcg` of R's metafor: tuberculosis with and without vaccine in 13
+# trials (cases and others vaccinated, cases and others not). Y is the log risk ratio.
 BCG = (
-    (4, 119, 11, 128), (6, 300, 29, 274), (3, 228, 11, 209), (62, 13536, 248, 12619), (33, 5036, 47, 5761),
-    (180, 1361, 372, 1079), (8, 2537, 10, 619), (505, 87886, 499, 87892), (29, 7470, 45, 7232),
-    (17, 1699, 65, 1600), (186, 50448, 141, 27197), (5, 2493, 3, 2338), (27, 16886, 29, 17825),
+    (4, 119, 11, 128), (6, 300, 29, 274), (3, 228, 11, 209), (62, 13536, 248, 12619),
+    (33, 5036, 47, 5761), (180, 1361, 372, 1079), (8, 2537, 10, 619), (505, 87886, 499, 87892),
+    (29, 7470, 45, 7232), (17, 1699, 65, 1600), (186, 50448, 141, 27197), (5, 2493, 3, 2338),
+    (27, 16886, 29, 17825),
 )  # fmt: skip
 Y = [math.log(a / (a + b)) - math.log(c / (c + d)) for a, b, c, d in BCG]
 S = [math.sqrt(1 / a - 1 / (a + b) + 1 / c - 1 / (c + d)) for a, b, c, d in BCG]
 
 
-def test_equal_errors_on_paper() -> None:
+def test_equal_errors_by_hand() -> None:
     result = random_effects([0.0, 0.3, 0.6], [0.1, 0.1, 0.1], confidence=0.95)
 
-    # Equal weights: mu = 0.3. Σ (y - mu)² / (0.01 + tau²) = 0.18 / (0.01 + tau²) = 2, so tau² = 0.08.
+    # Equal weights: mu = 0.3. Σ (y - mu)² / (0.01 + tau²) = 0.18 / (0.01 + tau²) = 2: tau² = 0.08.
     assert result.mu == pytest.approx(0.3)
     assert result.tau2 == pytest.approx(0.08)
-    # se² = (0.09 + 0.08 + 0.01 …): Σ w (y - mu)² / (2 Σ w) = 2 / (2 · 3 / 0.09) = 0.03; t on 2 degrees is 4.303
+    # se² = Σ w (y - mu)² / (2 Σ w) = 2 / (2 · 3 / 0.09) = 0.03; t with 2 df is 4.303
     assert result.standard_error == pytest.approx(math.sqrt(0.03))
     assert result.ci_high - result.mu == pytest.approx(4.302653 * math.sqrt(0.03), rel=1e-6)
-    # B = 0.08 / 0.09: 0 is drawn to (1 - 8/9) · 0.3
+    # B = 0.08 / 0.09: 0 is shrunk to (1 - 8/9) · 0.3
     assert result.shrunk[0][0] == pytest.approx(0.3 / 9)
-    # another data set: t on 1 degree is 12.706
+    # prediction interval: t with 1 df is 12.706
     assert result.predicted[1] - 0.3 == pytest.approx(12.70620 * math.sqrt(0.08 + 0.03), rel=1e-6)
 
 
-def test_data_sets_that_agree_have_no_spread_and_are_one() -> None:
+def test_similar_data_sets_have_no_variance_and_equal_shrunk_estimates() -> None:
     result = random_effects([0.10, 0.11, 0.12], [0.1, 0.2, 0.1], confidence=0.95)
 
     assert result.tau2 == 0
@@ -46,7 +47,7 @@ def test_data_sets_that_agree_have_no_spread_and_are_one() -> None:
 @pytest.mark.parametrize(
     "differences", [[0.0100, 0.0102, 0.0098], [0.1] * 3, [0.13 - 0.10, 0.23 - 0.20, 0.53 - 0.50]]
 )
-def test_differences_that_agree_by_chance_are_no_surer_than_their_errors(
+def test_interval_of_equal_differences_is_as_wide_as_their_standard_errors(
     differences: list[float],
 ) -> None:
     result = random_effects(differences, [0.2] * 3, confidence=0.95)
@@ -57,10 +58,10 @@ def test_differences_that_agree_by_chance_are_no_surer_than_their_errors(
 
 
 def _slow(y: list[float], s: list[float]) -> tuple[float, float, float]:
-    """(mu, low, high), the formulas as printed: tau² by a scan in ever finer steps, t's quantile by adding up its density."""
+    """Return (mu, low, high) by the printed formulas, tau² by a scan in ever finer steps."""
     k = len(y)
 
-    def at(tau2: float) -> tuple[float, float, float]:
+    def estimates(tau2: float) -> tuple[float, float, float]:
         w = [1 / (each * each + tau2) for each in s]
         mu = sum(a * b for a, b in zip(w, y, strict=True)) / sum(w)
         return mu, sum(a * (b - mu) ** 2 for a, b in zip(w, y, strict=True)) / (k - 1), sum(w)
@@ -68,23 +69,23 @@ def _slow(y: list[float], s: list[float]) -> tuple[float, float, float]:
     tau2 = 0.0
     for digit in range(16):
         step = 10.0 ** (1 - digit)
-        while at(tau2 + step)[1] >= 1:
+        while estimates(tau2 + step)[1] >= 1:
             tau2 += step
-    mu, q, total = at(tau2)
+    mu, q, total = estimates(tau2)
     half = _t_quantile(k - 1) * math.sqrt(max(1.0, q) / total)
     return mu, mu - half, mu + half
 
 
 def _t_quantile(df: int) -> float:
-    """The t with 47.5 % between 0 and it, by trapezia."""
+    """Return the 97.5 % point of t by the trapezoidal rule over its density."""
     scale = math.gamma((df + 1) / 2) / math.gamma(df / 2) / math.sqrt(df * math.pi)
-    step, x, area, before = 1e-4, 0.0, 0.0, scale
+    step, x, area, previous = 1e-4, 0.0, 0.0, scale
     while area < 0.475:
         x += step
         density = scale * (1 + x * x / df) ** (-(df + 1) / 2)
-        area += step * (before + density) / 2
-        before = density
-    return x - step * (area - 0.475) / (step * before)
+        area += step * (previous + density) / 2
+        previous = density
+    return x - step * (area - 0.475) / (step * previous)
 
 
 @pytest.mark.parametrize(
@@ -104,11 +105,11 @@ def test_the_interval_equals_a_slow_reference(
     assert (result.mu, result.ci_low, result.ci_high) == pytest.approx(_slow(differences, errors))
 
 
-def test_the_published_trials_of_the_vaccine() -> None:
+def test_published_vaccine_trials_equal_statsmodels() -> None:
     result = random_effects(Y, S, confidence=0.95)
 
-    # statsmodels 0.15.0: combine_effects(y, v, method_re="iterated", use_t=True): tau2, mean_effect_re,
-    # sd_eff_w_re_hksj, conf_int()[3]. metafor prints tau² 0.3181 for method="PM".
+    # statsmodels 0.15.0: combine_effects(y, v, method_re="iterated", use_t=True): tau2,
+    # mean_effect_re, sd_eff_w_re_hksj, conf_int()[3]. metafor prints tau² 0.3181 for method="PM".
     assert result.tau2 == pytest.approx(0.31806845220382035)
     assert result.mu == pytest.approx(-0.7149681534933371)
     assert result.standard_error == pytest.approx(0.1808921915375987)
@@ -118,19 +119,19 @@ def test_the_published_trials_of_the_vaccine() -> None:
 
 @settings(max_examples=30)
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(0.01, 1)), min_size=3, max_size=8))
-def test_tau_squared_is_where_the_spread_is_as_expected(points: list[tuple[float, float]]) -> None:
+def test_tau_squared_solves_its_equation(points: list[tuple[float, float]]) -> None:
     y, s = [p[0] for p in points], [p[1] for p in points]
     tau2 = paule_mandel(y, [each**2 for each in s])
     w = [1 / (each**2 + tau2) for each in s]
     mu = sum(a * b for a, b in zip(w, y, strict=True)) / sum(w)
-    spread = sum(a * (b - mu) ** 2 for a, b in zip(w, y, strict=True))
+    squares = sum(a * (b - mu) ** 2 for a, b in zip(w, y, strict=True))
 
     if tau2 > 0:
-        assert spread == pytest.approx(len(y) - 1, rel=1e-6)
+        assert squares == pytest.approx(len(y) - 1, rel=1e-6)
     else:
-        assert spread <= len(y) - 1 + 1e-9
+        assert squares <= len(y) - 1 + 1e-9
 
 
 def test_two_data_sets_are_too_few() -> None:
-    with pytest.raises(ValueError, match="needs 3 data sets, got 2"):
+    with pytest.raises(ValueError, match="need 3 data sets or more, got 2"):
         random_effects([0.1, 0.2], [0.1, 0.1], confidence=0.95)
