@@ -137,7 +137,7 @@ LOADING = {"load-truth", "load-background", "load"}
 EVERY = {*LOADING, "evaluate", "compare", "report", "log"}
 RUN_AGAIN = {  # a changed file -> the stages that run their code again
     "metrics_core/metrics/accuracy.py": {"evaluate", "compare", "log"},
-    "metrics_core/conventions/presets.py": EVERY - {"report"},
+    "metrics_core/conventions/presets.py": EVERY,
     "metrics_core/errors.py": EVERY,
     "metrics_core/data/ranking.py": {*LOADING, "evaluate", "compare"},
     "metrics_core/comparison/differences.py": {"compare"},

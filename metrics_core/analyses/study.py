@@ -186,7 +186,7 @@ def _conventions(comparison: Comparison) -> dict[str, Any]:
         for metric, changed in pinned.overrides.items()
         for name, value in changed.items()
     }
-    return {knob.name: knob.value for knob in pinned.knobs} | overrides
+    return {each.name: each.value for each in pinned.values} | overrides
 
 
 def _value_text(conventions: Mapping[str, Any], name: str) -> str:
@@ -206,9 +206,9 @@ def _grade_conventions(
     """Yield the conventions of grades that change these labels and differ between data sets."""
     metrics = {each.metric(label).name for each in comparisons.values() for label in labels}
     changes = {
-        knob.name: {*knob.changes}
+        convention.name: {*convention.changes}
         for comparison in comparisons.values()
-        for knob in comparison.conventions.knobs
+        for convention in comparison.conventions.values
     }
     names = {name for comparison in comparisons.values() for name in _conventions(comparison)}
     for name in sorted(names):

@@ -16,9 +16,6 @@ from concord.metrics_core.comparison.leaderboard import (
 )
 from concord.metrics_core.comparison.panel import panels
 from concord.metrics_core.comparison.provenance import (
-    COVERS,
-    COVERS_TRAININGS,
-    COVERS_VALUES,
     conventions,
     provenance,
     quality,
@@ -109,7 +106,6 @@ def build_comparison(evidence: ComparisonInput) -> Comparison:
         gate=gate_decision(evidence, comparison.pairs),
         conventions=conventions(config),
         provenance=provenance(config, lists),
-        covers=COVERS_TRAININGS if config.replicates else COVERS,
         replicates=over_replicates,
         unit=_unit(config, ground),
     )
@@ -157,5 +153,4 @@ def build_value_comparison(evidence: ComparisonInput, stated: Collection[str]) -
         checked=("user_sets_differ",) if len(models) > 1 else (),
         quality={model: {"users": each.summary["users"]} for model, each in models.items()},
         provenance=value_provenance(models),
-        covers=COVERS_VALUES,
     )

@@ -2,16 +2,14 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from concord.metrics_core.comparison.aligned import AlignedValues, align
-from concord.metrics_core.comparison.config import Adjustment, ComparisonConfig
+from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.min_effect import absolute
-from concord.metrics_core.conventions.presets import describe
 from concord.metrics_core.evaluation.model_result import Models
-from concord.metrics_core.evaluation.panel import UNWEIGHED, Definition, differing, panel
+from concord.metrics_core.evaluation.panel import Definition, differing, panel
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results import comparison_parts as parts
@@ -23,7 +21,6 @@ from concord.metrics_core.stats.verdict import model_pairs, verdict
 
 PINNED = "as pinned"
 TOP = 2
-_UNWEIGHED = "As pinned, but that all relevant items count alike, whatever their propensities."
 
 
 @dataclass(frozen=True)
@@ -70,13 +67,8 @@ def _entry(inputs: _PanelInput, label: Label) -> PanelEntry:
         values = inputs.aligned.values(definition.column, undefined)
         verdicts = _verdicts(inputs, definition, values, means, inputs.aligned)
         rows.append(_definition(config, definition, means, verdicts, pinned))
-    merged = _merge(rows)
-    return PanelEntry(
-        text,
-        _sentence(merged, len(inputs.models), config.adjustment),
-        tuple(merged),
-        tuple(LeftOut(name, why) for name, why in definitions.left_out.items()),
-    )
+    left_out = tuple(LeftOut(name, why) for name, why in definitions.left_out.items())
+    return PanelEntry(text, tuple(_merge(rows)), left_out)
 
 
 def _means(inputs: _PanelInput, definition: Definition) -> dict[str, float | None]:
@@ -143,12 +135,10 @@ def _definition(
     pinned_ranks, pinned_verdicts = (
         (ranks, verdicts) if pinned is None else (pinned.ranks, pinned.verdicts)
     )
-    changed = differing(definition.label, definition.conventions, config.conventions)
     return parts.Definition(
         name=PINNED if pinned is None else definition.presets[0],
         presets=tuple(definition.presets),
-        says="; ".join(_in_words(name, value) for name, value in changed.items()),
-        stands_for=tuple(map(_stands_for, definition.presets)),
+        changed=differing(definition.label, definition.conventions, config.conventions),
         values=values,
         ranks=ranks,
         top_two_hold=_top_two_hold(pinned_ranks, ranks),
@@ -156,15 +146,6 @@ def _definition(
         verdicts=verdicts,
         verdicts_changed=tuple(m for m in verdicts if verdicts[m] != pinned_verdicts.get(m)),
     )
-
-
-def _stands_for(name: str) -> str:
-    return _UNWEIGHED if name == UNWEIGHED else describe(name)
-
-
-def _in_words(name: str, value: Any) -> str:
-    text = ", ".join(f"{n} {v:g}" for n, v in value.items()) if isinstance(value, dict) else value
-    return f"{name}: {'null' if text is None else text}"
 
 
 def _ranks(values: Mapping[str, float | None], *, higher_is_better: bool) -> dict[str, int | None]:
@@ -208,22 +189,7 @@ def _merge(definitions: Sequence[parts.Definition]) -> list[parts.Definition]:
     for each in definitions:
         key = repr((each.values, each.verdicts))
         if key in merged:
-            presets = merged[key].presets + each.presets
-            stands_for = merged[key].stands_for + each.stands_for
-            merged[key] = replace(merged[key], presets=presets, stands_for=stands_for)
+            merged[key] = replace(merged[key], presets=merged[key].presets + each.presets)
         else:
             merged[key] = each
     return list(merged.values())
-
-
-def _sentence(
-    definitions: Sequence[parts.Definition], n_models: int, adjustment: Adjustment
-) -> str:
-    total = len(definitions)
-    hold = sum(each.top_two_hold for each in definitions)
-    firm = sum(not each.verdicts_changed for each in definitions)
-    if n_models < TOP:
-        return f"{total} definitions, one model: there is no order to change."
-    order = f"The order of the top two holds under {hold} of {total} definitions"
-    by = "" if adjustment == "holm" else ", here by Holm's correction"
-    return f"{order}; all verdicts against the baseline{by} hold under {firm} of {total}."

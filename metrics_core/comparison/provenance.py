@@ -11,23 +11,9 @@ from concord.metrics_core.results.comparison_parts import (
     TRUTH,
     TRUTH_OF_FOLD,
     InputFile,
+    PinnedConvention,
     PinnedConventions,
-    PinnedKnob,
     Provenance,
-)
-
-COVERS = (
-    "The intervals say what to expect for other users like these, given these fixed lists; "
-    "they do not cover retraining, another split or another time."
-)
-COVERS_TRAININGS = (
-    "The intervals say what to expect for other users like these, given these fixed lists. Those over new trainings cover "
-    "retraining, too; none covers another split or another time."
-)
-
-COVERS_VALUES = (
-    "The intervals say what to expect for other users like these, given these models as they are; "
-    "they do not cover retraining, another split or another time. Another tool computed the metrics."
 )
 
 
@@ -41,24 +27,19 @@ def quality(models: Models, ground: EvaluationData) -> dict[str, Any]:
 
 
 def conventions(config: ComparisonConfig) -> PinnedConventions:
-    """Return every convention with its value, its meaning and the evaluated metrics that it can change."""
+    """Return every convention with its value and the evaluated metrics that it can change."""
     pinned, evaluated = config.conventions, {label.name for label in config.labels}
-    rows = []
-    for each in CONVENTIONS:
-        value = getattr(pinned, each.name)
-        if each.describes_data and value is None:
-            continue
-        meaning = each.explain(value)
-        rows.append(
-            PinnedKnob(
-                each.name,
-                value,
-                f"{each.meaning} Here: {meaning}." if meaning else each.meaning,
-                tuple(name for name in affected_metrics(each.name) if name in evaluated),
-            )
+    values = tuple(
+        PinnedConvention(
+            each.name,
+            value,
+            tuple(name for name in affected_metrics(each.name) if name in evaluated),
         )
+        for each in CONVENTIONS
+        if (value := getattr(pinned, each.name)) is not None or not each.describes_data
+    )
     overrides = pinned.as_dict()["overrides"]
-    return PinnedConventions(pinned.preset, pinned.fingerprint, tuple(rows), overrides)
+    return PinnedConventions(pinned.preset, pinned.fingerprint, values, overrides)
 
 
 def provenance(config: ComparisonConfig, models: Models) -> Provenance:

@@ -81,7 +81,7 @@ def _conventions(then: Comparison, now: Comparison) -> Iterator[tuple[str, str, 
 
 def _convention_texts(comparison: Comparison) -> dict[str, str]:
     """Return convention -> value; `gain of nDCG` for an override of one metric."""
-    general = {knob.name: _plain(knob.value) for knob in comparison.conventions.knobs}
+    general = {each.name: _plain(each.value) for each in comparison.conventions.values}
     special: Mapping[str, Mapping[str, Any]] = comparison.conventions.overrides
     return general | {
         f"{name} of {metric}": _plain(value)

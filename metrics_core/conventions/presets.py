@@ -10,6 +10,7 @@ from concord.metrics_core.conventions.preset_table import PRESETS, STANDARD
 from concord.metrics_core.conventions.registry import CONVENTION, DATA_CONVENTIONS
 from concord.metrics_core.conventions.validation import ConventionError, suggest
 
+UNWEIGHED = "unweighed"  # definition of a panel: as pinned, but without the propensity
 CUSTOM = "custom"  # the name of conventions without a preset
 ConventionsLike = Conventions | str | Mapping[str, Any]
 

@@ -9,14 +9,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.presets import defines, preset, presets, with_data_conventions
+from concord.metrics_core.conventions.presets import (
+    UNWEIGHED,
+    defines,
+    preset,
+    presets,
+    with_data_conventions,
+)
 from concord.metrics_core.conventions.registry import CONVENTION, CONVENTIONS
 from concord.metrics_core.evaluation.score import why_not
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.scope import affected_metrics
 
 GIVEN_ORDER = "truth_given_order_at_k"
-UNWEIGHED = "unweighed"  # as pinned, but for the propensity
 
 
 @dataclass(frozen=True)

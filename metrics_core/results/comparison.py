@@ -94,8 +94,6 @@ class Comparison(BaseResult):
         What the gate decides on every model against the baseline; None without a gate.
     quality : dict
         Name of lists, or `truth` -> findings in this table. Must not be changed.
-    covers : str
-        What the intervals cover, and what they do not.
     replicates : Replicates or None
         Models with replicates; None if every model was trained once.
     unit : Unit or None
@@ -122,7 +120,6 @@ class Comparison(BaseResult):
     quality: Mapping[str, Any] = field(default_factory=dict)
     conventions: PinnedConventions = NO_CONVENTIONS
     provenance: Provenance = NO_PROVENANCE
-    covers: str = ""
     replicates: Replicates | None = None
     unit: Unit | None = field(default=None, metadata=OMIT_IF_NONE)
 
@@ -166,6 +163,11 @@ class Comparison(BaseResult):
     def replicate_answers(self) -> tuple[str, ...]:
         """Sentences on whether the order would hold after retraining; empty if each model was trained once."""
         return render_sentences("replicates", self)
+
+    @property
+    def covers(self) -> str:
+        """What the intervals cover, and what they do not."""
+        return render_sentences("covers", self)[0]
 
     @property
     def has_lists(self) -> bool:

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from concord.metrics_core.conventions.preset_table import PRESETS
+from concord.metrics_core.conventions.presets import UNWEIGHED
+from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.results.base import OMIT_IF_NONE
 from concord.metrics_core.results.rendering import render_sentences
 
@@ -194,10 +197,8 @@ class Definition:
 
     Attributes
     ----------
-    says : str
-        The conventions that differ from those of the comparison.
-    stands_for : tuple of str
-        What each of `presets` stands for.
+    changed : dict
+        Convention -> value, for those that differ from the comparison's.
     top_two_hold : bool
         True if no model overtakes the first two.
     flips : tuple of pairs
@@ -210,14 +211,35 @@ class Definition:
 
     name: str
     presets: tuple[str, ...]
-    says: str
-    stands_for: tuple[str, ...]
+    changed: Mapping[str, Any]
     values: Mapping[str, float | None]
     ranks: Mapping[str, int | None]
     top_two_hold: bool
     flips: tuple[tuple[str, str], ...]
     verdicts: Mapping[str, Verdict]
     verdicts_changed: tuple[str, ...]
+
+    @property
+    def changed_text(self) -> str:
+        """The changed conventions as in params.yaml, such as `gain: exp2; ideal: full_k`."""
+        return "; ".join(f"{name}: {_in_words(value)}" for name, value in self.changed.items())
+
+    @property
+    def meanings(self) -> tuple[str, ...]:
+        """What each of `presets` stands for; empty for a preset that this version does not have."""
+        return tuple(_preset_meaning(name) for name in self.presets)
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {number:g}" for name, number in value.items())
+    return "null" if value is None else str(value)
+
+
+def _preset_meaning(name: str) -> str:
+    if name == UNWEIGHED:
+        return "As pinned, but that all relevant items count alike, whatever their propensities."
+    return PRESETS[name].sentence if name in PRESETS else ""
 
 
 @dataclass(frozen=True)
@@ -233,7 +255,6 @@ class PanelEntry:
     """The convention panel of one primary label: the pinned definition first."""
 
     metric: str
-    sentence: str
     definitions: tuple[Definition, ...]
     left_out: tuple[LeftOut, ...]
 
@@ -413,13 +434,21 @@ def most_serious_first(warnings: Iterable[DataWarning]) -> list[DataWarning]:
 
 
 @dataclass(frozen=True)
-class PinnedKnob:
-    """A convention with its value and meaning; `changes` names the evaluated metrics that it can change."""
+class PinnedConvention:
+    """A convention and its value; `changes` names the evaluated metrics that it can change."""
 
     name: str
     value: Any
-    sentence: str
     changes: tuple[str, ...]
+
+    @property
+    def meaning(self) -> str:
+        """What the convention decides, and what its value means; empty if this version does not have it."""
+        if self.name not in CONVENTION:
+            return ""
+        convention = CONVENTION[self.name]
+        meaning = convention.explain(self.value)
+        return f"{convention.meaning} Here: {meaning}." if meaning else convention.meaning
 
 
 @dataclass(frozen=True)
@@ -428,7 +457,7 @@ class PinnedConventions:
 
     preset: str
     fingerprint: str
-    knobs: tuple[PinnedKnob, ...]
+    values: tuple[PinnedConvention, ...]
     overrides: Mapping[str, Mapping[str, Any]]
 
 

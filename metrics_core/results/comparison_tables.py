@@ -142,7 +142,7 @@ def _panel(comparison: Comparison) -> Iterator[Row]:
                 yield {
                     "label": entry.metric,
                     "definition": definition.name,
-                    "says": definition.says,
+                    "says": definition.changed_text,
                     "top_two_hold": definition.top_two_hold,
                     "model": model,
                     "value": value,
@@ -155,13 +155,13 @@ def _panel_presets(comparison: Comparison) -> Iterator[Row]:
     """One row a primary label and preset: the definition that gives its values, or why it has none."""
     for entry in comparison.panel:
         for definition in entry.definitions:
-            rows = zip(definition.presets, definition.stands_for, strict=True)
-            for preset, stands_for in rows:
+            rows = zip(definition.presets, definition.meanings, strict=True)
+            for preset, meaning in rows:
                 yield {
                     "label": entry.metric,
                     "preset": preset,
                     "definition": definition.name,
-                    "stands_for": stands_for,
+                    "stands_for": meaning,
                 }
         for left_out in entry.left_out:
             yield {"label": entry.metric, "preset": left_out.preset, "left_out": left_out.why}
@@ -193,12 +193,12 @@ def _leaves(content: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 def _conventions(comparison: Comparison) -> Iterator[Row]:
     """One row a convention; those that are overridden for one metric name it."""
-    for knob in comparison.conventions.knobs:
+    for each in comparison.conventions.values:
         yield {
-            "convention": knob.name,
-            "value": _written(knob.value),
-            "meaning": knob.sentence,
-            "changes": ", ".join(knob.changes),
+            "convention": each.name,
+            "value": _written(each.value),
+            "meaning": each.meaning,
+            "changes": ", ".join(each.changes),
         }
     for metric, changed in comparison.conventions.overrides.items():
         for name, value in changed.items():

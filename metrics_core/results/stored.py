@@ -1,7 +1,7 @@
 """comparison.json, and cases.json beside it: a Comparison and Cases as JSON, with a version; read back as the same."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ from concord.metrics_core.results.comparison import FILE_KEYS, Comparison
 from concord.metrics_core.results.error_analysis import Cases
 
 CASES = "cases.json"
-SCHEMA = 7
-_READ = (4, 5, 6, SCHEMA)  # 4 has no replicates; 4 and 5 hold sentences, 6 those of warnings
-_READ_CASES = (6, SCHEMA)
+SCHEMA = 8
+_READ = (4, 5, 6, 7, SCHEMA)  # 4 has no replicates; 4 and 5 hold sentences, 6 those of warnings,
+# 7 those of the panel and the conventions
+_READ_CASES = (6, 7, SCHEMA)
 _SKIPPED = {"schema", "examples"}  # keys that are not read; older files have `examples`
 
 
@@ -50,7 +51,7 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
     if content["schema"] < SCHEMA:
         for path in _SENTENCES:
             content = _without(content, path)
-        content = _with_warning_codes(content)
+        content = _with_values(_with_warning_codes(content))
     if field_names := [name for name in FILE_KEYS if name in content]:
         raise refuse(where, f"{field_names[0]}: Unexpected keyword argument", _AGAIN)
     fields_of = {key: name for name, key in FILE_KEYS.items()}
@@ -60,7 +61,11 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
 
 
 _EACH = "*"  # of a list
-_SENTENCES = (  # of schemas 4 and 5; they are made from the numbers
+_SENTENCES = (  # of older schemas; they are made from the numbers
+    ("covers",),
+    ("panel", _EACH, "sentence"),
+    ("panel", _EACH, "definitions", _EACH, "stands_for"),
+    ("conventions", "knobs", _EACH, "sentence"),
     ("verdicts",),
     ("replicates", "answers"),
     ("segments", _EACH, "flags"),
@@ -69,16 +74,46 @@ _SENTENCES = (  # of schemas 4 and 5; they are made from the numbers
 )
 
 
-def _without(part: Any, path: tuple[str, ...]) -> Any:
-    """Return a part of the content without the key at `path`; what has another shape is left for the validation."""
-    key, *inner = path
-    if key == _EACH:
-        return [_without(each, tuple(inner)) for each in part] if isinstance(part, list) else part
-    if not isinstance(part, Mapping) or key not in part:
+def _with_values(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the content with conventions under `values`, and changes of definitions as dicts."""
+    content = _changed(content, ("conventions",), lambda part: _renamed(part, "knobs", "values"))
+    definitions = ("panel", _EACH, "definitions", _EACH)
+    return dict(_changed(content, definitions, _with_changed_conventions))
+
+
+def _with_changed_conventions(definition: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a definition with {"gain": "exp2", "ideal": "full_k"} for `gain: exp2; ideal: full_k`."""
+    says = definition.get("says")
+    if not isinstance(says, str):
+        return definition
+    changed = dict(pair.split(": ", 1) for pair in says.split("; ") if ": " in pair)
+    return {**_renamed(definition, "says", "changed"), "changed": changed}
+
+
+def _without(content: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:
+    """Return the content without the key at `path`."""
+    *outer, removed = path
+    return _changed(
+        content, tuple(outer), lambda part: {k: v for k, v in part.items() if k != removed}
+    )
+
+
+def _renamed(part: Mapping[str, Any], old: str, new: str) -> Mapping[str, Any]:
+    return {new if key == old else key: value for key, value in part.items()}
+
+
+def _changed(part: Any, path: tuple[str, ...], change: Callable[[Mapping[str, Any]], Any]) -> Any:
+    """Return the content with the mappings at `path` changed; what has another shape is left for the validation."""
+    if path and path[0] == _EACH:
+        return (
+            [_changed(each, path[1:], change) for each in part] if isinstance(part, list) else part
+        )
+    if not isinstance(part, Mapping):
         return part
-    if inner:
-        return {**part, key: _without(part[key], tuple(inner))}
-    return {name: value for name, value in part.items() if name != key}
+    if not path:
+        return change(part)
+    key = path[0]
+    return {**part, key: _changed(part[key], path[1:], change)} if key in part else part
 
 
 def _with_warning_codes(content: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -54,15 +54,15 @@ class Line:
     """A definition with its first few flips (now above, now below) and changes; `more_…` counts the others."""
 
     names: list[str]
-    says: str
+    changes: str
     top_two_hold: bool
     without_value: bool
     cells: list[Cell]
     top: str
     flips: list[tuple[str, str]]
     more_flips: int
-    changes: list[Change]
-    more_changes: int
+    verdict_changes: list[Change]
+    more_verdict_changes: int
 
 
 def entries(comparison: Comparison) -> list[Entry]:
@@ -74,7 +74,9 @@ def names_and_meanings(panel: Sequence[Entry]) -> dict[str, str]:
     """Return what the names of the definitions stand for, if the comparison has it."""
     definitions = (definition for entry in panel for definition in entry.definitions)
     return dict(
-        sorted(pair for d in definitions for pair in zip(d.presets, d.stands_for, strict=False))
+        sorted(
+            pair for d in definitions for pair in zip(d.presets, d.meanings, strict=True) if pair[1]
+        )
     )
 
 
@@ -83,10 +85,24 @@ def _entry(comparison: Comparison, row: PanelEntry) -> Entry:
     ranked = _by_rank(pinned.ranks, comparison.ranked)
     return Entry(
         metric=row.metric,
-        sentence=row.sentence,
+        sentence=_sentence(comparison, row.definitions),
         models=ranked if len(ranked) < MANY_MODELS else ranked[:_MODELS_OF_MANY],
         definitions=[pinned, *sorted(others, key=lambda each: _distance(each, pinned))],
         left_out=row.left_out,
+    )
+
+
+def _sentence(comparison: Comparison, definitions: Sequence[Definition]) -> str:
+    total = len(definitions)
+    hold = sum(each.top_two_hold for each in definitions)
+    firm = sum(not each.verdicts_changed for each in definitions)
+    if len(comparison.models) == 1:
+        return f"{total} definitions, one model: there is no order to change."
+    uses_holm = all(pair.adjustment != "max_t" for pair in comparison.primary_pairs)
+    by = "" if uses_holm else ", here by Holm's correction"
+    return (
+        f"The order of the top two holds under {hold} of {total} definitions; "
+        f"all verdicts against the baseline{by} hold under {firm} of {total}."
     )
 
 
@@ -114,15 +130,15 @@ def _line(entry: Entry, definition: Definition, digits: int) -> Line:
     top = _by_rank(definition.ranks, as_pinned)[:2]
     return Line(
         names=names_of(definition),
-        says=definition.says,
+        changes=definition.changed_text,
         top_two_hold=definition.top_two_hold,
         without_value=any(definition.ranks[model] is None for model in entry.models),
         cells=[_cell(entry, definition, model, digits) for model in entry.models],
         top=", ".join(f"{model} {number(definition.values[model], digits)}" for model in top),
         flips=[(now_above, now_below) for now_below, now_above in flips[:_MAX_CHANGES]],
         more_flips=max(0, len(flips) - _MAX_CHANGES),
-        changes=[_change(entry, definition, model) for model in changed[:_MAX_CHANGES]],
-        more_changes=max(0, len(changed) - _MAX_CHANGES),
+        verdict_changes=[_change(entry, definition, model) for model in changed[:_MAX_CHANGES]],
+        more_verdict_changes=max(0, len(changed) - _MAX_CHANGES),
     )
 
 

@@ -56,6 +56,23 @@ def confidence(comparison: Comparison) -> str:
     return exact(100 * comparison.confidence) + PERCENT
 
 
+def covers(comparison: Comparison) -> tuple[str]:
+    """Return what the intervals cover, and what they do not."""
+    if not comparison.has_lists:
+        return (
+            "The intervals say what to expect for other users like these, given these models as they "
+            "are; they do not cover retraining, another split or another time. Another tool computed "
+            "the metrics.",
+        )
+    fixed = "The intervals say what to expect for other users like these, given these fixed lists"
+    if comparison.replicates is None:
+        return (f"{fixed}; they do not cover retraining, another split or another time.",)
+    return (
+        f"{fixed}. Those over new trainings cover retraining, too; none covers another split or "
+        "another time.",
+    )
+
+
 def how_sure(comparison: Comparison) -> str:
     """Return what intervals and p-values rest on, in two or three sentences."""
     rows = comparison.primary_pairs

@@ -41,11 +41,11 @@ def test_a_definition_without_values_is_the_farthest() -> None:
     assert _first(comparison).definitions[-1].values == empty
 
 
-def test_names_without_a_stored_meaning_are_not_explained() -> None:
+def test_unknown_presets_are_not_explained() -> None:
     silent = sample.five_models()
     for entry in silent["panel"]:
         for definition in entry["definitions"]:
-            definition["stands_for"] = []
+            definition["presets"] = ["future"]
     assert names_and_meanings(entries(typed(silent))) == {}
 
 
@@ -112,3 +112,19 @@ def test_the_narrow_chart_runs_downwards() -> None:
     frame = Frame(definitions=7, lowest=5, upright=True)
     assert frame.position(1, 1)["y"] > frame.position(0, 1)["y"]
     assert frame.position(0, 2)["x"] > frame.position(0, 1)["x"]
+
+
+@pytest.mark.parametrize("adjustment", ["holm", "max_t"])
+def test_sentence_names_the_correction_if_it_differs(adjustment: str) -> None:
+    content = sample.five_models()
+    for pair in content["differences"]:
+        if pair["primary"]:
+            pair["adjustment"] = adjustment
+
+    sentence = _first(typed(content)).sentence
+
+    assert ("here by Holm's correction" in sentence) is (adjustment == "max_t")
+
+
+def test_one_model_has_no_order() -> None:
+    assert "one model: there is no order to change" in _first(typed(sample.one_model())).sentence

@@ -296,7 +296,7 @@ def test_cases_json_is_read_back_as_the_same(tmp_path: Path) -> None:
     file.write_text(cases_to_json(cases), encoding="utf-8")
 
     assert read_cases(file) == cases
-    for damage, message in (('"schema": 7', "has schema 1"), ('"title"', "Field required")):
-        file.write_text(cases_to_json(cases).replace(damage, {'"schema": 7': '"schema": 1'}.get(damage, '"name"'), 1))  # fmt: skip
+    for damage, message in (('"schema": 8', "has schema 1"), ('"title"', "Field required")):
+        file.write_text(cases_to_json(cases).replace(damage, {'"schema": 8': '"schema": 1'}.get(damage, '"name"'), 1))  # fmt: skip
         with pytest.raises(InputError, match=message):
             read_cases(file)

@@ -58,7 +58,7 @@ def test_optional_parts_may_be_absent() -> None:
     content = sample.five_models()
     parts = (
         "panel", "distributions", "best", "tradeoffs", "segments", "warnings", "checked",
-        "gate", "quality", "conventions", "provenance", "covers",
+        "gate", "quality", "conventions", "provenance",
     )  # fmt: skip
     for part in parts:
         del content[part]
@@ -80,7 +80,7 @@ def test_nan_and_infinity_cannot_be_written(value: float) -> None:
         to_json(replace(comparison, scores=(broken, *comparison.scores[1:])))
 
 
-@pytest.mark.parametrize("schema", [SCHEMA - 4, SCHEMA + 1, None, "3", str(SCHEMA)])
+@pytest.mark.parametrize("schema", [3, SCHEMA + 1, None, "3", str(SCHEMA)])
 def test_another_schema_is_refused(tmp_path: Path, schema: object) -> None:
     path = tmp_path / "comparison.json"
     path.write_text(json.dumps(sample.two_models() | {"schema": schema}), encoding="utf-8")
@@ -128,9 +128,9 @@ def test_a_file_that_holds_no_comparison_is_refused(
 REMOVED: list[tuple[str | int, ...]] = [
     ("title",), ("baseline",), ("primary",), ("confidence",), ("models",), ("metrics",), ("ks",), ("leaderboard",),
     ("differences",), ("metrics", 0, "min_effect"), ("leaderboard", 1, "n_users"), ("differences", 2, "verdict"),
-    ("panel", 0, "definitions", 1, "ranks"), ("panel", 0, "definitions", 1, "stands_for"),
+    ("panel", 0, "definitions", 1, "ranks"), ("panel", 0, "definitions", 1, "changed"),
     ("segments", 0, "cells", 3, "turns"),
-    ("conventions", "knobs", 0, "value"),
+    ("conventions", "values", 0, "value"),
     ("provenance", "inputs", 0, "sha256"), ("warnings", 0, "models"),
 ]  # fmt: skip
 UNKNOWN: list[tuple[str | int, ...]] = [
@@ -231,6 +231,27 @@ def test_sentences_of_an_older_schema_are_not_read() -> None:
     content["segments"] = [each | {"flags": ["On nDCG@10, …"]} for each in content["segments"]]
 
     assert from_content(content) == typed(sample.gated())
+
+
+def test_conventions_of_an_older_schema_are_read() -> None:
+    content = sample.two_models() | {"schema": 7, "covers": "The intervals …"}
+    conventions = dict(content["conventions"])
+    conventions["knobs"] = [each | {"sentence": "Meaning."} for each in conventions.pop("values")]
+    expected = typed(sample.two_models())
+    panel = []
+    for entry, typed_entry in zip(content["panel"], expected.panel, strict=True):
+        definitions = [dict(each) for each in entry["definitions"]]
+        for each, definition in zip(definitions, typed_entry.definitions, strict=True):
+            del each["changed"]
+            each |= {"says": definition.changed_text, "stands_for": list(definition.meanings)}
+        panel.append(entry | {"sentence": "The order holds.", "definitions": definitions})
+
+    read = from_content(content | {"conventions": conventions, "panel": panel})
+
+    assert (read.conventions, read.covers) == (expected.conventions, expected.covers)
+    assert [[d.changed_text for d in entry.definitions] for entry in read.panel] == [
+        [d.changed_text for d in entry.definitions] for entry in expected.panel
+    ]
 
 
 @pytest.mark.parametrize("schema", [4, 5, 6])

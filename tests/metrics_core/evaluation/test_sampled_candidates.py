@@ -338,6 +338,6 @@ def test_the_panel_corrects_every_definition_and_the_report_names_the_convention
     (panel,) = comparison.panel
     assert len(panel.definitions) >= 1
     assert all((value or 1.0) < 0.5 for d in panel.definitions for value in d.values.values())
-    knob = {each.name: each for each in comparison.conventions.knobs}["candidates"]
-    assert knob.value == {"negatives": 4, "catalogue": 30, "sampling": "uniform"}
-    assert knob.changes == ("DCG", "nDCG")
+    convention = {each.name: each for each in comparison.conventions.values}["candidates"]
+    assert convention.value == {"negatives": 4, "catalogue": 30, "sampling": "uniform"}
+    assert convention.changes == ("DCG", "nDCG")

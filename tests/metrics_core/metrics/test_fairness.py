@@ -298,8 +298,12 @@ def test_a_comparison_tests_what_evaluate_says() -> None:
     assert tested["EEL@5"].n_users == 56
     assert tested["AWRF@5"].test == "t"
     assert tested["EEL@5"].ci_low is not None
-    knob = comparison.conventions.knobs[-1]
-    assert (knob.name, knob.value, knob.changes) == ("fairness_target", "catalogue", ("AWRF",))
+    convention = comparison.conventions.values[-1]
+    assert (convention.name, convention.value, convention.changes) == (
+        "fairness_target",
+        "catalogue",
+        ("AWRF",),
+    )
 
 
 def test_a_model_with_replicates_has_the_mean_of_its_trainings() -> None:

@@ -232,7 +232,7 @@ def test_a_comparison_says_on_how_few_rows_it_rests() -> None:
     assert f"4 relevant rows are worth {effective:.1f} of equal weight" in warning.sentence
     assert f"the heaviest has {200 / sum(weights):.1f}" in warning.sentence
     assert "1 of them count as `clip`" in warning.sentence
-    assert comparison.conventions.knobs[-1].name == "propensity"
+    assert comparison.conventions.values[-1].name == "propensity"
 
 
 def test_dcg_and_ndcg_may_disagree() -> None:
@@ -382,7 +382,7 @@ def test_panel_has_the_unweighted_value_too() -> None:
     plain = cc.compare(lists, truth, conventions="standard", **how)
 
     (other,) = (each for each in weighed.panel[0].definitions if each.name == "unweighed")
-    assert other.says == "propensity: null"
+    assert other.changed == {"propensity": None}
     assert other.values == plain.panel[0].definitions[0].values
     assert other.verdicts == plain.panel[0].definitions[0].verdicts
     assert other.values != weighed.panel[0].definitions[0].values

@@ -69,12 +69,12 @@ def hostile_names() -> Content:
     content = renamed(gated(), names | {"activity": HOSTILE[2], "0 to 5": HOSTILE[1]})
     content["title"] = HOSTILE[0]
     content["quality"]["popularity"]["notes"] = list(HOSTILE)
-    content["covers"] = HOSTILE[1]
     for warning, text in zip(content["warnings"], HOSTILE, strict=False):
         warning["details"] = {"sentence": text, "fix": f"`{text}`"}
     entry = content["panel"][0]
-    entry["sentence"] = HOSTILE[0]
-    entry["definitions"][1].update(name=HOSTILE[0], presets=list(HOSTILE), says=HOSTILE[2])
+    entry["definitions"][1].update(
+        name=HOSTILE[0], presets=list(HOSTILE), changed={HOSTILE[1]: HOSTILE[2]}
+    )
     entry["left_out"] = [{"preset": HOSTILE[1], "why": HOSTILE[0]}]
     return content
 
