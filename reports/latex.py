@@ -111,14 +111,16 @@ def _caption(comparison: Comparison) -> str:
     ]
     if rows:
         meaning = (
-            f"A dagger marks a mean that is significantly better than that of {comparison.baseline}, the baseline,"
+            "A dagger marks a mean that is significantly better than that of "
+            f"{comparison.baseline}, the baseline,"
             if _has_many_models(comparison)
             else "Letters at a mean name the models that it is significantly better than,"
         )
         sentences += [
-            f"{meaning} on {', '.join(comparison.primary)}"
-            f" ({_tests(comparison)}, {how_adjusted(comparison)}, {confidence(comparison)} confidence,"
-            f" {numbers.count(users[0]) if len(users) == 1 else 'up to ' + numbers.count(users[-1])} users).",
+            f"{meaning} on {', '.join(comparison.primary)} ({_tests(comparison)}, "
+            f"{how_adjusted(comparison)}, {confidence(comparison)} confidence, "
+            f"{numbers.count(users[0]) if len(users) == 1 else 'up to ' + numbers.count(users[-1])} "
+            "users).",
         ]
     if comparison.has_lists:
         sentences.append(f"Conventions: {conventions.preset}, {conventions.fingerprint}.")

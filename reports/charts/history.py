@@ -77,7 +77,10 @@ def _point(revision: Revision, standing: Standing, digits: int) -> Row:
     mean = number(standing.mean, digits)
     ends = interval(standing.ci_low, standing.ci_high, digits)
     word = f", {VERDICTS[standing.verdict].word}" if standing.verdict else ""
-    hover = f"{written.revision_name(revision)}, {standing.model}: {mean}{f' ({ends})' if ends else ''}{word}"
+    hover = (
+        f"{written.revision_name(revision)}, {standing.model}: "
+        f"{mean}{f' ({ends})' if ends else ''}{word}"
+    )
     return {
         "model": standing.model,
         "mean": standing.mean,

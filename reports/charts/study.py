@@ -217,7 +217,10 @@ def _model_row(model: str) -> Row:
 
 def _dataset_row(each: ShrunkDifference, decimals: int) -> Row:
     span = signed_interval(each.shrunk_low, each.shrunk_high, decimals)
-    plain = f"{each.model} on {each.dataset}: shrunk {signed(each.shrunk, decimals)} ({span}), observed {signed(each.difference, decimals)}"  # fmt: skip
+    plain = (
+        f"{each.model} on {each.dataset}: shrunk {signed(each.shrunk, decimals)} ({span}), "
+        f"observed {signed(each.difference, decimals)}"
+    )  # fmt: skip
     return {
         "kind": "dataset",
         "name": each.dataset,
@@ -235,7 +238,10 @@ def _dataset_row(each: ShrunkDifference, decimals: int) -> Row:
 def _mean_row(pair: Pair, decimals: int) -> Row:
     verdict = VERDICTS[pair.verdict]
     span = signed_interval(pair.ci_low, pair.ci_high, decimals)
-    plain = f"{pair.a}, mean over data sets: {signed(pair.difference, decimals)} ({span}), {verdict.word}"  # fmt: skip
+    plain = (
+        f"{pair.a}, mean over data sets: {signed(pair.difference, decimals)} ({span}), "
+        f"{verdict.word}"
+    )  # fmt: skip
     return {
         "kind": "mean",
         "name": "all data sets",

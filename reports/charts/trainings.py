@@ -55,7 +55,10 @@ def training_chart(comparison: Comparison, label: str, *, narrow: bool) -> Marku
         users_only = text(rows, "users_only", 11, "ink-faint", tagged=True, align="left", dy=15)
         layers.append(users_only.encode(x=x_at(width + 88), y=y))
     size = width, len(rows) * (66 if narrow else 48)
-    title = f"{label}: difference of each model to {comparison.baseline}, over users only and over new trainings"
+    title = (
+        f"{label}: difference of each model to {comparison.baseline}, over users only and over new "
+        "trainings"
+    )
     return picture(layers, size, margins, title, "; ".join(row["plain"] for row in rows))
 
 

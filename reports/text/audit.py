@@ -34,14 +34,25 @@ _SOURCES: Mapping[str, str] = {
     "popularity_drift": "Sun 2023; Lin 1991",
 }
 _EXAMPLES: Mapping[str, str] = {
-    "truth_before_train": "user {user}: train has item {item} at {train_time}, the user's truth begins at {truth_time}",
-    "train_after_truth": "train has item {item} of user {user} at {train_time}, the truth begins at {truth_time}",
+    "truth_before_train": (
+        "user {user}: train has item {item} at {train_time}, the user's truth begins at "
+        "{truth_time}"
+    ),
+    "train_after_truth": (
+        "train has item {item} of user {user} at {train_time}, the truth begins at {truth_time}"
+    ),
     "future_items": (
         "a list of user {user} holds item {item}, which train first has at {train_time}, "
         "after the user's last row of the truth at {truth_time}"
     ),
-    "items_born_after": "item {item} is in the truth of user {user} at {truth_time}, and in train from {train_time} on",
-    "users_born_after": "user {user} is in the truth (item {item}) at {truth_time}, and in train from {train_time} on",
+    "items_born_after": (
+        "item {item} is in the truth of user {user} at {truth_time}, and in train from "
+        "{train_time} on"
+    ),
+    "users_born_after": (
+        "user {user} is in the truth (item {item}) at {truth_time}, and in train from {train_time} "
+        "on"
+    ),
     "truth_in_train": "user {user}, item {item}: in train and in the truth",
     "item_copies": "user {user}: the truth has item {item}, train has its copy {copy}",
     "user_copies": "user {user}: the truth has item {item}, train has it of {copy}, who is a copy",
@@ -55,10 +66,12 @@ _SIGNS = {
     "items": "nearly the same items in train",
 }
 _NOTES = (
-    "The change of a mean shows what the affected users contribute to it. They may differ from the others in more than a "
-    "leak: what the models would reach without it takes another split and another training.",
-    "Touched users and others are different people, so a change has the interval of two independent means (Welch's). Two "
-    "models are compared on the same users, by paired t intervals. No interval is corrected for the number of checks.",
+    "The change of a mean shows what the affected users contribute to it. They may differ from "
+    "the others in more than a leak: what the models would reach without it takes another split "
+    "and another training.",
+    "Touched users and others are different people, so a change has the interval of two "
+    "independent means (Welch's). Two models are compared on the same users, by paired t "
+    "intervals. No interval is corrected for the number of checks.",
 )
 _NO_TIMES = "train or truth has no times"
 
@@ -68,7 +81,8 @@ def describe(audit: Audit) -> Iterator[Block]:
     made_checks = [check for check in audit.checks if check.count.made]
     users = format_count(audit.n_users, "user")
     yield Heading(
-        f"{len(audit.findings)} of {format_count(len(made_checks), 'check')} found something, {users}"
+        f"{len(audit.findings)} of {format_count(len(made_checks), 'check')} found something, "
+        f"{users}"
     )
     labels = list(dict.fromkeys(each.label for check in made_checks for each in check.effects))
     header = ("check", "rows", "users", "items", *labels)
@@ -76,8 +90,9 @@ def describe(audit: Audit) -> Iterator[Block]:
     if labels:
         yield ""
         yield (
-            "Under a metric: how much a mean changes without these users, of the model that changes most. "
-            "reversal: the ranking of the models changes, too; reversal?: the intervals do not settle whether it does."
+            "Under a metric: how much a mean changes without these users, of the model that "
+            "changes most. reversal: the ranking of the models changes, too; reversal?: the "
+            "intervals do not settle whether it does."
         )
     for check in audit.findings:
         yield ""
@@ -194,8 +209,9 @@ def _about_notice(check: AuditCheck) -> tuple[str, str]:
     if check.train_share_after is not None:
         rows, verb = _rows(check, "train"), _verb(count.rows, "is", "are")
         sentence = (
-            f"{rows} {verb} later than the first row of the truth. When the truth of the median user begins, "
-            f"{percent(check.train_share_after)} of train is still to come: models learned from what happened after it."
+            f"{rows} {verb} later than the first row of the truth. When the truth of the median "
+            f"user begins, {percent(check.train_share_after)} of train is still to come: models "
+            "learned from what happened after it."
         )
         return (
             sentence,
@@ -211,8 +227,8 @@ def _about_notice(check: AuditCheck) -> tuple[str, str]:
     rows, verb = _rows(check, "the truth"), _verb(count.rows, "holds", "hold")
     items, share = format_count(count.items or 0, "item"), _percent_of(count.items, count.of_items)
     sentence = (
-        f"{rows} {verb} {items}, {share} of its items, that train lacks: no model that learns from train alone finds "
-        "them."
+        f"{rows} {verb} {items}, {share} of its items, that train lacks: no model that learns from "
+        "train alone finds them."
     )
     return sentence, "read means as lower bounds, or give models what is known of new items"
 
@@ -245,8 +261,8 @@ def _about_drift(check: AuditCheck) -> tuple[str, str]:
     if count.bits_by_chance is not None:
         by_chance = f"; divided at random, these rows would have {count.bits_by_chance:.3f}"
     sentence = (
-        f"The items' shares in the truth are {count.bits:.3f} bits from those in train (0: alike, 1: no item in common)"
-        f"{by_chance}."
+        f"The items' shares in the truth are {count.bits:.3f} bits from those in train (0: alike, "
+        f"1: no item in common){by_chance}."
     )
     if count.rows:
         items = format_count(count.items or 0, "item")

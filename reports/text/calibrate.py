@@ -67,7 +67,10 @@ def _cells(row: Agreement) -> tuple[str, ...]:
 def _sentences(calibration: Calibration, online: OnlineMetric) -> Iterator[str]:
     best = online.agreements[0] if online.agreements else None
     if best is None or not best.n:
-        yield "No experiment has a settled online sign and an offline difference, so signs cannot be compared."
+        yield (
+            "No experiment has a settled online sign and an offline difference, so signs cannot be "
+            "compared."
+        )
         return
     experiments, labels = format_count(best.n, "experiment"), len(online.agreements)
     yield (
@@ -75,30 +78,36 @@ def _sentences(calibration: Calibration, online: OnlineMetric) -> Iterator[str]:
         f"{best.agree} of {experiments} ({_percent(best.low)} to {_percent(best.high)})."
     )
     if online.n_as_good:
-        yield f"{online.n_as_good} more did exactly as well: these experiments cannot separate them."
+        yield (
+            f"{online.n_as_good} more did exactly as well: these experiments cannot separate them."
+        )
     yield (
-        f"With {experiments} even perfect agreement leaves {_percent(online.perfect_low)} to 100 %; to tell "
-        f"{_percent(SHARE_TO_FIND)} from 50 % takes {calibration.experiments_needed} experiments "
-        f"(power {_percent(POWER)})."
+        f"With {experiments} even perfect agreement leaves {_percent(online.perfect_low)} to 100 "
+        f"%; to tell {_percent(SHARE_TO_FIND)} from 50 % takes {calibration.experiments_needed} "
+        f"experiments (power {_percent(POWER)})."
     )
     if best.p_sign_best is not None:
         yield (
-            f"It is the best of {labels}: if no label were related to {online.name}, the best would still agree this "
-            f"often with probability {p_value(best.p_sign_best)} (permutation); the best of {labels} independent "
-            f"coins with probability {p_value(online.p_coins)}."
+            f"It is the best of {labels}: if no label were related to {online.name}, the best "
+            f"would still agree this often with probability {p_value(best.p_sign_best)} "
+            f"(permutation); the best of {labels} independent coins with probability "
+            f"{p_value(online.p_coins)}."
         )
     if best.tau is not None and best.p_tau_best is not None:
         yield (
-            f"In order: tau {signed(best.tau, _DIGITS)}; the best of {labels} would reach it by chance with "
-            f"probability {p_value(best.p_tau_best)}."
+            f"In order: tau {signed(best.tau, _DIGITS)}; the best of {labels} would reach it by "
+            f"chance with probability {p_value(best.p_tau_best)}."
         )
     if best.n_unsettled:
         yield (
-            f"{format_count(best.n_unsettled, 'experiment')} whose online interval contains 0 did not count for signs; "
-            f"{best.agree_unsettled} of them agree."
+            f"{format_count(best.n_unsettled, 'experiment')} whose online interval contains 0 did "
+            f"not count for signs; {best.agree_unsettled} of them agree."
         )
     if best.n_zero:
-        yield f"{format_count(best.n_zero, 'experiment')} with a difference of exactly 0 did not count for signs."
+        yield (
+            f"{format_count(best.n_zero, 'experiment')} with a difference of exactly 0 did not "
+            "count for signs."
+        )
     if best.n_ranked < MIN_FOR_TAU:
         yield f"With fewer than {MIN_FOR_TAU} experiments there is no interval of tau."
 

@@ -31,8 +31,8 @@ def _cost(comparison: Comparison, model: str) -> str:
     n_segments = sum(len(entry.segments) for entry in comparison.segments)
     segments = f", in none of {n_segments} segments" if n_segments else ""
     return (
-        f"significantly worse than {comparison.baseline} on none of {len(comparison.labels)} metrics and cutoffs{segments}. "
-        "What is not significant may still be a loss."
+        f"significantly worse than {comparison.baseline} on none of {len(comparison.labels)} "
+        f"metrics and cutoffs{segments}. What is not significant may still be a loss."
     )
 
 

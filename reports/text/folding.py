@@ -37,7 +37,8 @@ def fold_note(comparison: Comparison, visible: Comparison) -> str:
     if visible is comparison:
         return ""
     return (
-        f"{len(visible.models)} of {len(comparison.models):,} models are shown here: the best {_N_BEST} on"
-        f" {comparison.primary[0]}, the leaders of the other primary metrics, {comparison.baseline}, and those that were"
-        " asked for. The leaderboard and the tables of differences hold all models, the files of the comparison all pairs."
+        f"{len(visible.models)} of {len(comparison.models):,} models are shown here: the best "
+        f"{_N_BEST} on {comparison.primary[0]}, the leaders of the other primary metrics, "
+        f"{comparison.baseline}, and those that were asked for. The leaderboard and the tables of "
+        "differences hold all models, the files of the comparison all pairs."
     )

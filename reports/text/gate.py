@@ -88,7 +88,10 @@ def _matched_lines(decision: Decision) -> Iterator[str]:
     reference, confidence = decision.reference, decision.confidence
     if not models:
         yield f"{outcome}, against {reference}: there is no model beside it to decide on."
-        yield "A gate holds models against the baseline, or against their former selves: `concord gate HEAD`."
+        yield (
+            "A gate holds models against the baseline, or against their former selves: `concord "
+            "gate HEAD`."
+        )
         yield "Checked: nothing."
         return
     yield f"{outcome}, against {reference}: {_groups(models)}."
@@ -118,7 +121,10 @@ def _unmatched_lines(decision: Decision, unmatched: UnmatchedModels) -> Iterator
     gone = f"{listed(vanished)} {are(vanished)} gone while {listed(new)} {are(new)} new"
     effects = [f"`gate.new_models: {rule}` {_RULES[rule]}" for rule in unmatched.rules]
     other = ", and ".join(effects) or "compare with the baseline: `concord gate`"
-    fix = f"Write `{example}` if {new[0]} is the former {vanished[0]}; if new models are other ones, {other}."
+    fix = (
+        f"Write `{example}` if {new[0]} is the former {vanished[0]}; if new models are other ones, "
+        f"{other}."
+    )
     groups = [*([_groups(decision.models)] if decision.models else []), gone]
     yield f"{decision.outcome}, against {decision.reference}: {'; '.join(groups)}."
     if decision.outcome == "worse":
@@ -126,7 +132,10 @@ def _unmatched_lines(decision: Decision, unmatched: UnmatchedModels) -> Iterator
         yield deciding
         yield f"{what_else} {fix}"
         return
-    yield "A new model may be a vanished one by another name, which would be held against its former self."
+    yield (
+        "A new model may be a vanished one by another name, which would be held against its former "
+        "self."
+    )
     yield f"{fix} Checked: {_checked(decision.models) if decision.models else 'nothing'}."
 
 
@@ -232,9 +241,15 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
         return "More users show smaller gains."
     first = deciding[0][1]
     if first.n_unlisted is not None:
-        return "Give every user a list, or name the share that may lack one: `max_missing_lists` of the comparison."
+        return (
+            "Give every user a list, or name the share that may lack one: `max_missing_lists` of "
+            "the comparison."
+        )
     if first.n_lost:
-        return "Give every user a list, or let those without one count as 0, `user_no_recs: zero`; `undecided: pass` lets what is undecided pass."  # fmt: skip
+        return (
+            "Give every user a list, or let those without one count as 0, `user_no_recs: zero`; "
+            "`undecided: pass` lets what is undecided pass."
+        )  # fmt: skip
     gain, low, high, margin = first.gain, first.gain_low, first.gain_high, first.margin
     if gain is None or low is None or high is None or margin is None:
         return f"More users are needed; {ways}"
@@ -242,7 +257,10 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
     if half**2 >= _MAX_TIMES * room**2:
         return f"The difference is about the margin, which no number of users decides; {ways}"
     times = max((half / room) ** 2, 1.1)
-    return f"With this difference, {times:{'.2g' if times < _MIN_WHOLE else ',.0f'}} times the users would decide it; {ways}"
+    return (
+        f"With this difference, {times:{'.2g' if times < _MIN_WHOLE else ',.0f'}} times the users "
+        f"would decide it; {ways}"
+    )
 
 
 def _checked(models: Sequence[ModelDecision]) -> str:
@@ -347,4 +365,7 @@ def lost(measured: Measured) -> str:
     have = "has" if measured.n_lost == 1 else "have"
     known = format_count(both + measured.n_lost, unit)
     pronoun = "who" if unit == "user" else "that"
-    return f"{measured.n_lost:,} of the {known} {pronoun} have a value with the reference {have} none with the model"  # fmt: skip
+    return (
+        f"{measured.n_lost:,} of the {known} {pronoun} have a value with the reference {have} none "
+        "with the model"
+    )  # fmt: skip

@@ -138,7 +138,10 @@ def _legend(plan: Plan) -> Iterator[str]:
             "differ by less."
         )
     if any(each.sd is None for each in differences):
-        yield f"{MISSING}: nothing to plan with, as too few users differ, or the mean is pooled over users."
+        yield (
+            f"{MISSING}: nothing to plan with, as too few users differ, or the mean is pooled over "
+            "users."
+        )
     yield from dict.fromkeys(_seed_sentences(differences))
 
 
@@ -150,10 +153,16 @@ def _seed_sentences(differences: Sequence[PlannedDifference]) -> Iterator[str]:
         effect_of_model = f"{_effect(each)} of {each.model or 'a model'}"
         if each.users_needed is None:
             seeds = format_count(each.seeds, "seed")
-            yield f"No number of users finds {effect_of_model} with {seeds}: seeds alone vary too much."
+            yield (
+                f"No number of users finds {effect_of_model} with {seeds}: seeds alone vary too "
+                "much."
+            )
         if each.seeds_needed is None:
             users = format_count(each.n_users, "user")
-            yield f"No number of seeds finds {effect_of_model} with {users}: users alone vary too much."
+            yield (
+                f"No number of seeds finds {effect_of_model} with {users}: users alone vary too "
+                "much."
+            )
 
 
 def gate_sentences(plan: Plan) -> Iterator[str]:
@@ -166,7 +175,10 @@ def gate_sentences(plan: Plan) -> Iterator[str]:
         share = f"{len(open_guardrails):,} of {format_count(len(guardrails), 'guardrail')}"
         yield f"Undecided guardrails let a model pass here, so {share} give little protection."
     if gains := list(_gains(plan.success)):
-        yield f"Success is found with {percent(plan.power)} power from these gains on: {listed(gains)}."
+        yield (
+            f"Success is found with {percent(plan.power)} power from these gains on: "
+            f"{listed(gains)}."
+        )
 
 
 def _hardest_sentence(plan: Plan) -> str:

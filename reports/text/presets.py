@@ -29,4 +29,6 @@ def describe(result: Conventions | PresetList) -> Iterator[Block]:
     yield TextTable(("convention", "value", "meaning"), rows)
     for each in values:
         if each.metric is not None:
-            yield f"but for {each.metric}: {each.convention}: {setting(each.value)} ({each.meaning})"
+            yield (
+                f"but for {each.metric}: {each.convention}: {setting(each.value)} ({each.meaning})"
+            )

@@ -33,11 +33,14 @@ def replicate_answers(comparison: Comparison) -> Iterator[str]:
     once = [model for model in comparison.ranked if model not in replicates.models]
     if once:
         was, them = ("was", "it") if len(once) == 1 else ("were", "them")
-        yield f"{listed(once)} {was} trained once: no interval covers what another training of {them} would change."
+        yield (
+            f"{listed(once)} {was} trained once: no interval covers what another training of "
+            f"{them} would change."
+        )
     if replicates.nested:
         yield (
-            "Each training has users of its own, as folds have: the intervals rest on the means of trainings, which "
-            "share training data, so they are rather too short than too long."
+            "Each training has users of its own, as folds have: the intervals rest on the means of "
+            "trainings, which share training data, so they are rather too short than too long."
         )
 
 
@@ -277,15 +280,16 @@ def lede(comparison: Comparison) -> str:
     replicates = comparison.replicates
     assert replicates is not None
     sentences = [
-        "The interval over users only says what other users would change, each model as it was trained. The interval "
-        "over users and new trainings says what training again would change, too. Both are of the difference of means, "
-        "over all trainings that could be: a single new training may lie outside. They take trainings to vary about as far up "
-        "as down: a failure that none of these trainings had is in no interval."
+        "The interval over users only says what other users would change, each model as it was "
+        "trained. The interval over users and new trainings says what training again would change, "
+        "too. Both are of the difference of means, over all trainings that could be: a single new "
+        "training may lie outside. They take trainings to vary about as far up as down: a failure "
+        "that none of these trainings had is in no interval."
     ]
     if replicates.nested:
         sentences.append(
-            "Each training has users of its own, so the spread of trainings holds that of users: trainings − 1 degrees "
-            "of freedom (df)."
+            "Each training has users of its own, so the spread of trainings holds that of users: "
+            "trainings − 1 degrees of freedom (df)."
         )
     else:
         welch = ", by the formula of Welch where both models were trained several times"
@@ -296,7 +300,7 @@ def lede(comparison: Comparison) -> str:
     ]
     if few:
         sentences.append(
-            f"{listed(few)} {'was' if len(few) == 1 else 'were'} trained twice: too few for an interval over new "
-            f"trainings, which takes {MIN_INTERVAL_REPLICATES}."
+            f"{listed(few)} {'was' if len(few) == 1 else 'were'} trained twice: too few for an "
+            f"interval over new trainings, which takes {MIN_INTERVAL_REPLICATES}."
         )
     return " ".join(sentences)

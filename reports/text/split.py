@@ -59,28 +59,46 @@ def manifest_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
     if few := counts.get("users_with_too_few"):
         side = "train" if method["how"] == "leave-last-out" else "history"
         most = format_count(method["last"], "interaction")
-        yield f"{format_count(few, 'user')} with at most {most} have no truth: all of theirs is in {side}"
+        yield (
+            f"{format_count(few, 'user')} with at most {most} have no truth: all of theirs is in "
+            f"{side}"
+        )
     if tied := counts.get("users_tied_at_the_cut"):
-        yield f"{format_count(tied, 'user')} took items on both sides of the cut at one time: which came last is not known"
+        yield (
+            f"{format_count(tied, 'user')} took items on both sides of the cut at one time: which "
+            "came last is not known"
+        )
     if late := counts["train_rows_from_the_first_of_truth_on"]:
         percent = 100 * late / manifest["files"]["train.parquet"]["rows"]
-        yield f"{percent:.3g} % of train happened when the truth had begun: models learn from what came after it (Ji et al. 2023); global-time does not leak"
+        yield (
+            f"{percent:.3g} % of train happened when the truth had begun: models learn from what "
+            "came after it (Ji et al. 2023); global-time does not leak"
+        )
     if users := counts["truth_users_without_history"]:
         rows = format_count(counts["truth_rows_of_these_users"], "row")
-        yield f"{format_count(users, 'user')} of the truth ({rows}) have no earlier interaction: kept"
+        yield (
+            f"{format_count(users, 'user')} of the truth ({rows}) have no earlier interaction: kept"
+        )
     if items := counts["truth_items_unknown_to_train"]:
         rows = format_count(counts["truth_rows_of_these_items"], "row")
         yield f"{format_count(items, 'item')} of the truth ({rows}) are unknown to train: kept"
     if pairs := counts["truth_pairs_taken_before"]:
-        yield f"{format_count(pairs, 'row')} of the truth are items that the user took before: models that leave out what was taken cannot hit them; `repeats` first keeps first times only"
+        yield (
+            f"{format_count(pairs, 'row')} of the truth are items that the user took before: "
+            "models that leave out what was taken cannot hit them; `repeats` first keeps first "
+            "times only"
+        )
     if tied := counts.get("items_tied_at_the_cut"):
         order = manifest["ties"].partition(": ")[2]
-        yield f"{format_count(tied, 'item')} of train are as new as the oldest in the truth: {order}"
+        yield (
+            f"{format_count(tied, 'item')} of train are as new as the oldest in the truth: {order}"
+        )
 
 
 def _hash_share_note(kind: str, share: float, counts: Mapping[str, Any]) -> str:
     held_out, total = counts[f"held_out_{kind}s"], counts[f"{kind}s"]
     return (
-        f"{held_out:,} of {format_count(total, kind)} ({100 * held_out / total:.3g} %) are held out: the share {share:g} is the chance of "
-        f"each {kind}, by a hash of seed and id; an exact share would move {kind}s from one side to the other as data grow"
+        f"{held_out:,} of {format_count(total, kind)} ({100 * held_out / total:.3g} %) are held "
+        f"out: the share {share:g} is the chance of each {kind}, by a hash of seed and id; an "
+        f"exact share would move {kind}s from one side to the other as data grow"
     )

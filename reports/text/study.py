@@ -19,7 +19,9 @@ WAY_NAMES: Mapping[Way, str] = {
 WAY_MEANINGS: Mapping[Way, str] = {
     "mean": "of the means; data sets with large values decide",
     "mean_rank": "of the ranks; the size of differences does not count",
-    "mean_relative_difference": "of the differences to the baseline, each as a share of the baseline's mean",
+    "mean_relative_difference": (
+        "of the differences to the baseline, each as a share of the baseline's mean"
+    ),
     "wins": "data sets on which no model has a better mean; a shared win is shared",
 }
 
@@ -75,19 +77,31 @@ def certainty_sentence(study: Study, answer: Answer) -> str:
             return ""
         case "same_truth":
             names = study.same_truth[0]
-            return f"Unknown: {listed(names)} have the same ground truth, so they are one data set, not {len(names)}."
+            return (
+                f"Unknown: {listed(names)} have the same ground truth, so they are one data set, "
+                f"not {len(names)}."
+            )
         case "tie":
             return f"Not sure: {winner} tie."
         case "too_few_datasets":
-            return f"Unknown: an interval over data sets needs {MIN_DATASETS} of them, and there {_are(count)}."
+            return (
+                f"Unknown: an interval over data sets needs {MIN_DATASETS} of them, and there "
+                f"{_are(count)}."
+            )
         case "sure":
-            return f"Sure for data sets like these: {winner} differs significantly from every other model."
+            return (
+                f"Sure for data sets like these: {winner} differs significantly from every other "
+                "model."
+            )
     different = (
         f"{listed(answer.behind)}, but not from {listed(others)}"
         if answer.behind
         else "no other model"
     )
-    return f"Not sure for data sets like these: over {count} of them, {winner} differs significantly from {different}."
+    return (
+        f"Not sure for data sets like these: over {count} of them, {winner} differs significantly "
+        f"from {different}."
+    )
 
 
 def notes(study: Study) -> Iterator[str]:
@@ -95,10 +109,16 @@ def notes(study: Study) -> Iterator[str]:
     for each in study.left_out:
         yield f"{each.model} is left out: it is missing in {listed(each.missing_in)}."
     for names in study.same_truth:
-        yield f"{listed(names)} have the same ground truth: intervals, tests and wins over data sets count it {len(names)} times."
+        yield (
+            f"{listed(names)} have the same ground truth: intervals, tests and wins over data sets "
+            f"count it {len(names)} times."
+        )
     if study.replicated:
         models = listed(study.replicated)
-        yield f"Intervals and tests are over users and data sets, not over replicates of {models}: those are in the report of each data set."
+        yield (
+            f"Intervals and tests are over users and data sets, not over replicates of {models}: "
+            "those are in the report of each data set."
+        )
     for convention in study.grade_conventions:
         values = "; ".join(f"{v} on {listed(names)}" for v, names in convention.values.items())
         yield f"`{convention.convention}` belongs to the grades of a data set: {values}."
@@ -159,9 +179,9 @@ def signed_rank_sentence(study: Study, label: str) -> str:
         return f"{n_different} of {n_pairs} differ significantly."
     p = numbers.p_value(min(1.0, smallest))
     return (
-        f"With {n} data sets and {n_pairs}, the smallest p that the test can reach is {p} after Holm's correction: no "
-        "pair can differ significantly by ranks, however clear it is. The differences below use the size and the error "
-        "of each data set instead."
+        f"With {n} data sets and {n_pairs}, the smallest p that the test can reach is {p} after "
+        "Holm's correction: no pair can differ significantly by ranks, however clear it is. The "
+        "differences below use the size and the error of each data set instead."
     )
 
 
@@ -185,7 +205,10 @@ def missing_test_sentence(test: FriedmanTest) -> str:
         return ""
     if test.n_models < rank_tests.MIN_MODELS:
         return f"Friedman's test needs {rank_tests.MIN_MODELS} models; there {_are(test.n_models)}."
-    return f"Friedman's test needs {rank_tests.MIN_FRIEDMAN_DATASETS} data sets; there {_are(test.n_datasets)}."
+    return (
+        f"Friedman's test needs {rank_tests.MIN_FRIEDMAN_DATASETS} data sets; there "
+        f"{_are(test.n_datasets)}."
+    )
 
 
 def _are(count: int) -> str:

@@ -96,9 +96,9 @@ def how_sure(comparison: Comparison) -> str:
     few = sum(row.test == "sign_flips" for row in rows)
     flips = f" {few} of {tests} rest on sign flips, as few users differ." if few else ""
     return (
-        f"Differences are paired, {unit}, over {users} users, with {confidence(comparison)} intervals{clustered}. "
-        f"The p values of the primary metrics are adjusted for {tests} comparison{'s' * (tests != 1)} "
-        f"({how_adjusted(comparison)}).{flips}"
+        f"Differences are paired, {unit}, over {users} users, with {confidence(comparison)} "
+        f"intervals{clustered}. The p values of the primary metrics are adjusted for {tests} "
+        f"comparison{'s' * (tests != 1)} ({how_adjusted(comparison)}).{flips}"
     )
 
 

@@ -52,7 +52,8 @@ def segment_sentences(
     for word, segments in worse.items():
         for (label, groups, _), models in _group_models(segments, {}).items():
             sentences.append(
-                f"On {label}, {listed(models)} {are(models)} {word} than {baseline} for {name} {groups}."
+                f"On {label}, {listed(models)} {are(models)} {word} than {baseline} for {name} "
+                f"{groups}."
             )
     return sentences
 
@@ -150,8 +151,8 @@ def _separation(best: str, others: list[str], label: str, comparison: Comparison
     ahead = [model for model, gap in gaps.items() if gap.verdict.startswith("better")]
     if ahead:
         yield (
-            f"On {label}, {listed(ahead)} {are(ahead)} nevertheless better than {best} on the users whom both have "
-            "values for."
+            f"On {label}, {listed(ahead)} {are(ahead)} nevertheless better than {best} on the "
+            "users whom both have values for."
         )
     close = [m for m in others if _is_close(m, label, comparison) and m not in ahead]
     if close == others:
@@ -240,7 +241,10 @@ def _agreement(comparison: Comparison) -> Iterator[str]:
         better = [label for label, verdict in verdicts.items() if verdict.startswith("better")]
         worse = [label for label, verdict in verdicts.items() if verdict.startswith("worse")]
         if better and worse:
-            yield f"{model} is better than {baseline} on {listed(better)}, but worse on {listed(worse)}."
+            yield (
+                f"{model} is better than {baseline} on {listed(better)}, but worse on "
+                f"{listed(worse)}."
+            )
 
 
 def _cautions(comparison: Comparison) -> Iterator[str]:
@@ -248,12 +252,16 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
     undecided = sum(pair.verdict == "undecided" for pair in pairs)
     if undecided:
         yield (
-            f"Of {format_count(len(pairs), 'comparison')} on primary metrics {undecided} {'is' if undecided == 1 else 'are'} "
-            "undecided: these users do not settle which model is better."
+            f"Of {format_count(len(pairs), 'comparison')} on primary metrics {undecided} "
+            f"{'is' if undecided == 1 else 'are'} undecided: these users do not settle which model "
+            "is better."
         )
     few = [_with_count(pair) for pair in pairs if pair.caution]
     if few:
-        yield f"Take with caution, as fewer than {MIN_T_TEST_USERS} users have different values: {listed(few)}."
+        yield (
+            f"Take with caution, as fewer than {MIN_T_TEST_USERS} users have different values: "
+            f"{listed(few)}."
+        )
     untested = [_with_count(pair) for pair in pairs if pair.verdict == "too_few_users"]
     if untested:
         yield f"Not tested, as too few users have different values: {listed(untested)}."
@@ -271,8 +279,8 @@ def _different_users(comparison: Comparison) -> Iterator[str]:
         partial = [gap.a for gap in gaps if _lacks_users(gap, comparison)]
         if partial:
             yield (
-                f"On {label}, {listed(partial)} and {comparison.baseline} do not have values for the same {units}: "
-                f"they are compared on the {units} {who} both have values for."
+                f"On {label}, {listed(partial)} and {comparison.baseline} do not have values for "
+                f"the same {units}: they are compared on the {units} {who} both have values for."
             )
 
 
@@ -327,7 +335,9 @@ def _reason(gap: Difference, comparison: Comparison) -> str:
         "better": f"significant{more}",
         "better_below_threshold": f"significant{less}",
         "equivalent": f"too small to matter, as the interval lies within ±{least}",
-        "better_without_interval": "significant, but without an interval: all users differ by the same",
+        "better_without_interval": (
+            "significant, but without an interval: all users differ by the same"
+        ),
         "identical": "every user has the same value with both",
         "no_interval": "not tested, as the mean is pooled over users",
         "not_comparable": "not comparable, as too many users have no list",

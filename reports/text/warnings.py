@@ -54,16 +54,17 @@ def _low_threshold(details: Details) -> Texts:
     setting = "null" if threshold is None else f"{threshold:g}"
     share = "every rating" if threshold is None else "nearly every rating"
     return (
-        f"The grades of the truth, from {details['lowest']:g} to {details['highest']:g}, look like ratings, and with "
-        f"`relevance_threshold: {setting}` {share} counts as relevant.",
-        f"set the threshold to {details['suggested']}, or to the lowest rating that says that a user liked the item",
+        f"The grades of the truth, from {details['lowest']:g} to {details['highest']:g}, look "
+        f"like ratings, and with `relevance_threshold: {setting}` {share} counts as relevant.",
+        f"set the threshold to {details['suggested']}, or to the lowest rating that says that a "
+        "user liked the item",
     )
 
 
 def _none_relevant(details: Details) -> Texts:
     return (
-        f"{details['setting']} is {details['threshold']:g}, and the highest grade in truth is {details['highest']:g}: "
-        "nobody has a relevant item.",
+        f"{details['setting']} is {details['threshold']:g}, and the highest grade in truth is "
+        f"{details['highest']:g}: nobody has a relevant item.",
         f"lower it, or name the column of the grades: {details['column_setting']}",
     )
 
@@ -72,9 +73,9 @@ def _swapped_tables(details: Details) -> Texts:
     shortest, median, longest = (details[name] for name in ("shortest", "median", "longest"))
     lengths = f"{shortest:g} to {longest:g} items, most of them {median:g} or fewer"
     return (
-        f"Every user has {format_count(details['truth_length'], 'item')} in the truth, without grades, and the lists have "
-        f"{'one item each' if longest == 1 else lengths}, without scores: the truth looks like ranked lists, and the "
-        "lists look like a truth.",
+        f"Every user has {format_count(details['truth_length'], 'item')} in the truth, without "
+        f"grades, and the lists have {'one item each' if longest == 1 else lengths}, without "
+        "scores: the truth looks like ranked lists, and the lists look like a truth.",
         "check that lists and truth were not given in each other's place",
     )
 
@@ -94,8 +95,9 @@ def _unrelated_train(details: Details) -> Texts:
 
 def _truth_in_train(details: Details) -> Texts:
     return (
-        f"{_truth_rows(details)} of {format_count(details['users'], 'user')} stand in the "
-        "train too: models that leave out what users know cannot find them, others have learned the answer.",
+        f"{_truth_rows(details)} of {format_count(details['users'], 'user')} stand in the train "
+        "too: models that leave out what users know cannot find them, others have learned the "
+        "answer.",
         "split so that a pair of user and item is in one of the two",
     )
 
@@ -127,7 +129,8 @@ def _truth_rows(details: Details) -> str:
 
 def _truth_before_train(details: Details) -> Texts:
     return (
-        f"The truth of {format_count(details['users'], 'user')} begins before their train ends: the split is not by time.",
+        f"The truth of {format_count(details['users'], 'user')} begins before their train ends: "
+        "the split is not by time.",
         "split by time where the model will meet the future",
     )
 
@@ -141,7 +144,8 @@ def _ids_rewritten(details: Details) -> Texts:
     if len(columns) > _SHOWN_COLUMNS:
         places.append(format_count(len(columns) - _SHOWN_COLUMNS, "more column"))
     return (
-        f"Ids that end in `.0` are read as whole numbers, such as {example!r} as {example[:-2]!r}: {listed(places)}.",
+        f"Ids that end in `.0` are read as whole numbers, such as {example!r} as "
+        f"{example[:-2]!r}: {listed(places)}.",
         "write these ids as whole numbers in all tables",
     )
 
@@ -161,8 +165,8 @@ def _same_file(details: Details) -> Texts:
 
 def _spelled_otherwise(details: Details) -> Texts:
     return (
-        f"Up to {format_count(details['ids'], details['kind'])} of the lists ({details['model']}) would match the truth "
-        "but for capitals or leading zeros; as they are, they do not.",
+        f"Up to {format_count(details['ids'], details['kind'])} of the lists ({details['model']}) "
+        "would match the truth but for capitals or leading zeros; as they are, they do not.",
         "write ids alike in all files",
     )
 
@@ -176,8 +180,9 @@ def _no_common_item(_: Details) -> Texts:
 
 def _not_in_catalogue(details: Details) -> Texts:
     return (
-        f"Up to {format_count(details['rows'], 'row')} of the lists ({details['model']}) hold items that the catalogue lacks; "
-        f"{details['setting']} let them pass. Coverage and Gini of the catalogue leave them out.",
+        f"Up to {format_count(details['rows'], 'row')} of the lists ({details['model']}) hold "
+        f"items that the catalogue lacks; {details['setting']} let them pass. Coverage and Gini "
+        "of the catalogue leave them out.",
         "add them to the catalogue, or leave them out of the lists",
     )
 
@@ -185,29 +190,32 @@ def _not_in_catalogue(details: Details) -> Texts:
 def _sampled_corrected(details: Details) -> Texts:
     others = details["others"]
     return (
-        f"Candidates are sampled: each list ranks the relevant item among {details['negatives']:,} of {others:,} others. "
-        f"Values are corrected, user by user, towards the metric of all {others + 1:,} items (Krichene and Rendle, 2020; "
-        f"variance weighs {details['gamma']:g}). {details['unbiased']} needs no correction; all others keep a bias that "
-        "no interval covers.",
+        "Candidates are sampled: each list ranks the relevant item among "
+        f"{details['negatives']:,} of {others:,} others. Values are corrected, user by user, "
+        f"towards the metric of all {others + 1:,} items (Krichene and Rendle, 2020; variance "
+        f"weighs {details['gamma']:g}). {details['unbiased']} needs no correction; all others "
+        "keep a bias that no interval covers.",
         "rank all items of the catalogue where you can: no correction is as good",
     )
 
 
 def _sampled_candidates(details: Details) -> Texts:
     return (
-        f"Every list has {format_count(details['length'], 'item')} of {details['n_items']:,} and holds every relevant item of "
-        "its user: the candidates look sampled, and metrics on samples can put models in another order than metrics on "
-        "all items.",
-        "rank all items of the catalogue, or declare them: conventions.candidates corrects what can be corrected",
+        f"Every list has {format_count(details['length'], 'item')} of {details['n_items']:,} and "
+        "holds every relevant item of its user: the candidates look sampled, and metrics on "
+        "samples can put models in another order than metrics on all items.",
+        "rank all items of the catalogue, or declare them: conventions.candidates corrects what "
+        "can be corrected",
     )
 
 
 def _sampled_unfit(details: Details) -> Texts:
     return (
-        f"No ranking of {details['catalogue']:,} items gives the sampled ranks of {listed(details['models'])} if "
-        f"{details['negatives']:,} negatives are drawn uniformly: corrected values of {details['label']} mean nothing "
-        "there.",
-        "see whether negatives were drawn by popularity, and whether conventions.candidates says what was done",
+        f"No ranking of {details['catalogue']:,} items gives the sampled ranks of "
+        f"{listed(details['models'])} if {details['negatives']:,} negatives are drawn uniformly: "
+        f"corrected values of {details['label']} mean nothing there.",
+        "see whether negatives were drawn by popularity, and whether conventions.candidates says "
+        "what was done",
     )
 
 
@@ -217,10 +225,12 @@ def _order_not_identifiable(details: Details) -> Texts:
     is_every_pair = len(pairs) == len(bounds) * (len(bounds) - 1) // 2
     named = "any two models" if is_every_pair and len(pairs) > 1 else _pairs(pairs)
     return (
-        f"The order of {named} at {details['label']} is not identifiable from {details['negatives']:,} sampled "
-        f"negatives: full rankings that fit these lists, at {percent(details['confidence'])} confidence for all models "
-        f"at once, have means of {listed(means)}.",
-        "rank all items, or draw far more negatives; a verdict here compares corrected values, bias included",
+        f"The order of {named} at {details['label']} is not identifiable from "
+        f"{details['negatives']:,} sampled negatives: full rankings that fit these lists, at "
+        f"{percent(details['confidence'])} confidence for all models at once, have means of "
+        f"{listed(means)}.",
+        "rank all items, or draw far more negatives; a verdict here compares corrected values, "
+        "bias included",
     )
 
 
@@ -231,15 +241,16 @@ def _pairs(pairs: Sequence[Sequence[str]]) -> str:
 def _train_items_recommended(details: Details) -> Texts:
     uneven = " Others leave them out, so the comparison is uneven." if details["uneven"] else ""
     return (
-        f"Lists hold items that their user already has in the train: up to {_top_share(details)}.{uneven}",
+        "Lists hold items that their user already has in the train: up to "
+        f"{_top_share(details)}.{uneven}",
         "leave out what users know, or let all models repeat it",
     )
 
 
 def _future_items(details: Details) -> Texts:
     return (
-        "Lists hold items that the train first has after the last row of their user in the truth: up to "
-        f"{_top_share(details)}. A model could not have known them then.",
+        "Lists hold items that the train first has after the last row of their user in the truth: "
+        f"up to {_top_share(details)}. A model could not have known them then.",
         "train on what happened before the truth, with one split time for all users",
     )
 
@@ -252,7 +263,8 @@ def _few_judged(details: Details) -> Texts:
     low, high = percent(details["lowest"]), percent(details["highest"])
     span = f"{low} ({details['lowest_model']}) to {high} ({details['highest_model']})"
     return (
-        f"Of the top {details['k']}, {high if low == high else span} is judged; what is not counts as not relevant.",
+        f"Of the top {details['k']}, {high if low == high else span} is judged; what is not "
+        "counts as not relevant.",
         "read means as lower bounds; Bpref and `judged_only` look at judged items alone",
     )
 
@@ -285,8 +297,9 @@ def _values_missing(details: Details) -> Texts:
     each = [f"{model} has no values of {format_count(n, 'user')}" for model, n in missing.items()]
     share = f" ({percent(max(missing.values()) / n_users)})" if len(missing) == 1 else ""
     return (
-        f"Not all models have values of the same users: of {n_users:,}, {listed(each)}{share}. "
-        "A mean is over the users whom its model has, a difference over the users whom both models have.",
+        f"Not all models have values of the same users: of {n_users:,}, {listed(each)}{share}. A "
+        "mean is over the users whom its model has, a difference over the users whom both models "
+        "have.",
         "give every model a row for every user; write the value that a failed user shall count",
     )
 
@@ -302,8 +315,9 @@ def _lists_missing(details: Details) -> Texts:
             f"{format_count(len(models), 'model')}, most of all {most}, have none for up to {some}"
         )
     return (
-        f"Not all models have lists for the same {unit}s: {who} ({percent(missing[most] / details['n_users'])}), and "
-        f"`user_no_recs: {details['user_no_recs']}` decides what they count.",
+        f"Not all models have lists for the same {unit}s: {who} "
+        f"({percent(missing[most] / details['n_users'])}), and `user_no_recs: "
+        f"{details['user_no_recs']}` decides what they count.",
         f"give every model a list for every {unit}",
     )
 
@@ -311,8 +325,9 @@ def _lists_missing(details: Details) -> Texts:
 def _few_lists(details: Details) -> Texts:
     missing, n_users, unit = details["without_list"], details["n_users"], details["unit"]
     return (
-        f"{format_count(missing, unit)} of {n_users:,} in the truth ({percent(missing / n_users)}) have no list, "
-        f"and `user_no_recs: {details['user_no_recs']}` decides what they count.",
+        f"{format_count(missing, unit)} of {n_users:,} in the truth "
+        f"({percent(missing / n_users)}) have no list, and `user_no_recs: "
+        f"{details['user_no_recs']}` decides what they count.",
         f"make lists for all {unit}s of the truth, or take the others out of the truth",
     )
 
@@ -321,8 +336,9 @@ def _heavy_users(details: Details) -> Texts:
     n_heavy = details["n_heavy"]
     heavy, verb = ("The user", "holds") if n_heavy == 1 else (f"The {n_heavy} users", "hold")
     return (
-        f"{heavy} with most requests, of {details['n_users']:,}, {verb} {percent(details['share'])} of all requests: "
-        "means over requests rest on few users, and their intervals can be too short.",
+        f"{heavy} with most requests, of {details['n_users']:,}, {verb} "
+        f"{percent(details['share'])} of all requests: means over requests rest on few users, and "
+        "their intervals can be too short.",
         "look at the mean over users too (`unit_mean: users`), or evaluate more users",
     )
 
@@ -331,8 +347,9 @@ def _propensity(details: Details) -> Texts:
     n_clipped = details["clipped"]
     clipped = f"; {n_clipped:,} of them count as `clip`" if n_clipped else ""
     return (
-        f"Hits count by the inverse of their propensities: {format_count(details['rows'], 'relevant row')} are worth "
-        f"{details['effective']:,.1f} of equal weight, and the heaviest has {percent(details['largest'])} of all "
+        "Hits count by the inverse of their propensities: "
+        f"{format_count(details['rows'], 'relevant row')} are worth {details['effective']:,.1f} "
+        f"of equal weight, and the heaviest has {percent(details['largest'])} of all "
         f"weight{clipped}.",
         "where few rows decide, raise `conventions.propensity.clip`, at the price of some bias",
     )
@@ -342,17 +359,17 @@ def _unobserved_users(details: Details) -> Texts:
     unit = details["unit"]
     name = "name all users in the table `users`, or " if details["can_name_users"] else ""
     return (
-        f"Every {unit} with a list has an observed relevant item. If lists were made only for {unit}s of whom something "
-        f"was observed, means of {listed(details['labels'])} may be too high: each counts more, and the others, who "
-        "count 0, are missing.",
+        f"Every {unit} with a list has an observed relevant item. If lists were made only for "
+        f"{unit}s of whom something was observed, means of {listed(details['labels'])} may be too "
+        "high: each counts more, and the others, who count 0, are missing.",
         f"{name}give lists for all {unit}s whom the models serve",
     )
 
 
 def _dcg_disagrees(details: Details) -> Texts:
     return (
-        f"{details['ndcg']} and {details['dcg']} put {_pairs(details['pairs'])} in another order: nDCG lets users with "
-        "few relevant items weigh as much as those with many.",
+        f"{details['ndcg']} and {details['dcg']} put {_pairs(details['pairs'])} in another order: "
+        "nDCG lets users with few relevant items weigh as much as those with many.",
         "where the sum over all users is what counts, as in an experiment online, go by "
         + details["dcg"],
     )
@@ -361,9 +378,10 @@ def _dcg_disagrees(details: Details) -> Texts:
 def _direction_unclear(details: Details) -> Texts:
     metrics = details["metrics"]
     return (
-        f"{listed(metrics)} {are(metrics)} taken as higher is better, and of most metrics of such a name the "
-        "lowest value is the best.",
-        f"say which it is, as in higher_is_better={dict.fromkeys(metrics, False)}; verdicts depend on it",
+        f"{listed(metrics)} {are(metrics)} taken as higher is better, and of most metrics of such "
+        "a name the lowest value is the best.",
+        f"say which it is, as in higher_is_better={dict.fromkeys(metrics, False)}; verdicts "
+        "depend on it",
     )
 
 
@@ -374,8 +392,9 @@ def _outlying_training(details: Details) -> Texts:
     )
     by = "" if baseline is None else f" by the difference to {baseline}"
     return (
-        f"{details['lists']} lies far from the other trainings of {listed(details['models'])}{by} on {listed(labels)}: {value} on "
-        f"{labels[0]}, the others {low if low == high else f'{low} to {high}'}. Where trainings fail now and then, "
+        f"{details['lists']} lies far from the other trainings of {listed(details['models'])}{by} "
+        f"on {listed(labels)}: {value} on {labels[0]}, the others "
+        f"{low if low == high else f'{low} to {high}'}. Where trainings fail now and then, "
         "intervals over new trainings are too short.",
         "look at what happened in this training, and train more often",
     )

@@ -51,8 +51,8 @@ def test_copies_name_the_signs_by_which_they_were_found(audit: cc.Audit) -> None
     (sentence,) = sentences(audit, check)
 
     assert sentence == (
-        "2 items look like copies of others (the same title: 1 pair; of sets, those of at least 10); "
-        "no row of the truth leaks through them."
+        "2 items look like copies of others (the same title: 1 pair; of sets, those of at least "
+        "10); no row of the truth leaks through them."
     )
     assert "e.g. items 'a' and 'b' are copies" in replace(audit, checks=(check,)).summary
 

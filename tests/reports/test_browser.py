@@ -16,7 +16,10 @@ PHONE, DESK = 390, 1400
 TIP = "document.querySelector('.tip').textContent"
 CHART = "document.querySelector('#differences .wide .chart')"
 MODELS = "[...document.querySelectorAll('.board tbody th')].map(h => h.firstChild.data.trim())"
-VISIBLE_MODELS = "[...document.querySelectorAll('.board tbody tr')].filter(r => r.offsetHeight).map(r => r.dataset.model)"
+VISIBLE_MODELS = (
+    "[...document.querySelectorAll('.board tbody tr')].filter(r => r.offsetHeight).map(r => "
+    "r.dataset.model)"
+)
 CHART_MARKS = """
 [...document.querySelectorAll('.chart [data-model=ease], .chart [data-other=ease]')]
   .filter(m => m.getClientRects().length).length
@@ -51,7 +54,8 @@ def _point_at(browser: Page, marker: str) -> None:
     browser.run(f"{marker}.scrollIntoView({{block: 'center', behavior: 'instant'}})")
     browser.run(SETTLED)  # the event of that scrolling hides a tooltip
     x, y = browser.run(
-        f"(() => {{ const b = {marker}.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2] }})()"
+        f"(() => {{ const b = {marker}.getBoundingClientRect(); return [b.x + b.width / 2, b.y + "
+        f"b.height / 2] }})()"
     )
     browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
@@ -133,7 +137,10 @@ def test_paper_holds_the_page(browser: Page, pages: Pages, name: str) -> None:
 def test_a_phone_gets_the_narrow_chart_with_text_of_full_size(browser: Page, pages: Pages) -> None:
     browser.show(pages("gated"), width=PHONE)
     assert browser.run("getComputedStyle(document.querySelector('.wide')).display") == "none"
-    scale = "(() => { const c = document.querySelector('.narrow .chart'); return c.clientWidth / 350 })()"
+    scale = (
+        "(() => { const c = document.querySelector('.narrow .chart'); return c.clientWidth / 350 "
+        "})()"
+    )
     assert browser.run(scale) >= 0.95
 
 

@@ -12,7 +12,10 @@ from tests.reports.samples.sample_error_analysis import cases
 
 HOSTILE = '<script>alert("x")</script>'
 LONG = "A_very_long_name_that_no_column_was_ever_made_for_and_that_has_no_space_in_it"
-VISIBLE_CASES = "[...document.querySelectorAll('.case')].filter(c => c.offsetParent).map(c => c.querySelector('h3').firstChild.data.trim())"
+VISIBLE_CASES = (
+    "[...document.querySelectorAll('.case')].filter(c => c.offsetParent).map(c => "
+    "c.querySelector('h3').firstChild.data.trim())"
+)
 ROWS = "[...document.querySelectorAll('{} tbody tr')].filter(r => r.offsetParent).length"
 
 

@@ -48,7 +48,9 @@ def test_every_special_letter_is_text() -> None:
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex is installed")
 def test_latex_accepts_every_table(tmp_path: Path) -> None:
-    head = "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs}\\begin{document}\n"  # fmt: skip
+    head = (
+        "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs}\\begin{document}\n"
+    )  # fmt: skip
     tables = "\n".join(map(latex, SAMPLES.values()))
     (tmp_path / "t.tex").write_text(f"{head}{tables}\\end{{document}}\n")
     done = subprocess.run(

@@ -37,9 +37,10 @@ OPEN = SETTLED | {"ci_low": -0.02, "ci_high": 0.1, "turned": 3, "chance": 0.166,
 
 def test_settled_difference_is_stated_with_interval_reversals_and_probability() -> None:
     assert _first(trained(), **SETTLED) == (
-        "On nDCG@3, yes: als can be expected to stay ahead of ease. Over new users and new trainings als is 0.040 "
-        "above ease (95 % interval 0.020 to 0.060); the order turned in none of 12 pairs of trainings, and another "
-        "training of each would turn it with a chance of less than 0.1 %."
+        "On nDCG@3, yes: als can be expected to stay ahead of ease. Over new users and new "
+        "trainings als is 0.040 above ease (95 % interval 0.020 to 0.060); the order turned in "
+        "none of 12 pairs of trainings, and another training of each would turn it with a chance "
+        "of less than 0.1 %."
     )
 
 

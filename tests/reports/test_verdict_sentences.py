@@ -30,22 +30,29 @@ FAR_IS_BEST = (
 )
 NEAR_IS_SECOND = "The runner-up, near, is 0.020 below far (95 % interval 0.008 to 0.032, 4.0 %): "
 FAR_DIFFERS = "On nDCG@10, far differs significantly from every other model."
-CAUTION = "Take with caution, as fewer than 30 users have different values: far against near on nDCG@10 (10 users)."
+CAUTION = (
+    "Take with caution, as fewer than 30 users have different values: far against near on nDCG@10 "
+    "(10 users)."
+)
 THREE = ndcg(pop=POP, far=FAR, near=NEAR)
 BOTH = {"pop": {"nDCG@10": POP, "R@10": POP}, "far": {"nDCG@10": FAR, "R@10": FAR}}
 SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], list[str]]] = {
     "a clear winner with a clear runner-up": (ndcg(pop=POP, far=FAR, near=[0.3] * 100), {}, [
         FAR_IS_BEST,  # 0.300 ± 1.984 · √(100 / 99 · 0.1²) / √100 = 0.0199, by t of 99 degrees of freedom
-        "The runner-up, near, is 0.200 below far (95 % interval 0.180 to 0.220, 40.0 %): significant, and more than 0.005.",
+        "The runner-up, near, is 0.200 below far (95 % interval 0.180 to 0.220, 40.0 %): "
+        "significant, and more than 0.005.",
         FAR_DIFFERS,
         "Against pop on nDCG@10, far and near are better by more than 0.005.",
     ]),
     "who does not differ from the runner-up is not called best": (ndcg(pop=POP, far=FAR, swapped=SWAPPED), {}, [
-        "far has the highest nDCG@10: 0.500, 0.300 above pop (95 % interval 0.280 to 0.320, +150.0 %).",
-        "The runner-up, swapped, is 0.002 below far (95 % interval −0.038 to 0.042, 0.4 %): not decided, as the interval includes 0.",
+        "far has the highest nDCG@10: 0.500, 0.300 above pop (95 % interval 0.280 to 0.320, "
+        "+150.0 %).",
+        "The runner-up, swapped, is 0.002 below far (95 % interval −0.038 to 0.042, 0.4 %): not "
+        "decided, as the interval includes 0.",
         "On nDCG@10, far differs significantly from every other model except swapped.",
         "Against pop on nDCG@10, far and swapped are better by more than 0.005.",
-        "Of 3 comparisons on primary metrics 1 is undecided: these users do not settle which model is better.",
+        "Of 3 comparisons on primary metrics 1 is undecided: these users do not settle which "
+        "model is better.",
     ]),
     **{f"a difference that may be smaller than {effect}": (THREE, {"min_effect": effect}, [
         FAR_IS_BEST,
@@ -67,11 +74,13 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
     ]),
     "a baseline that leads": (ndcg(far=FAR, pop=POP), {}, [
         "far, the baseline, is best on nDCG@10: 0.500.",
-        "The runner-up, pop, is 0.300 below far (95 % interval 0.280 to 0.320, 60.0 %): significant, and more than 0.005.",
+        "The runner-up, pop, is 0.300 below far (95 % interval 0.280 to 0.320, 60.0 %): "
+        "significant, and more than 0.005.",
         "Against far on nDCG@10, pop is worse by more than 0.005.",
     ]),
     "models with the same values share the lead": (ndcg(pop=POP, far=FAR, copy=FAR), {}, [
-        "far and copy share the highest nDCG@10: 0.500, 0.300 above pop (95 % interval 0.280 to 0.320, +150.0 %).",
+        "far and copy share the highest nDCG@10: 0.500, 0.300 above pop (95 % interval 0.280 to "
+        "0.320, +150.0 %).",
         "Against pop on nDCG@10, far and copy are better by more than 0.005.",
     ]),
     "too few users who differ": (ndcg(pop=POP, one=[0.9] + [0.2] * 99), {}, [
@@ -92,7 +101,8 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
         "The primary metrics disagree on who leads: far on nDCG@10, pop on R@10.",
         "far is better than pop on nDCG@10, but worse on R@10.",
         "pop, the baseline, is best on R@10: 0.2000.",
-        "The runner-up, far, is 0.0990 below pop (95 % interval 0.0970 to 0.1010, 49.5 %): significant, and more than 0.005.",
+        "The runner-up, far, is 0.0990 below pop (95 % interval 0.0970 to 0.1010, 49.5 %): "
+        "significant, and more than 0.005.",
         "Against pop on R@10, far is worse by more than 0.005.",
     ]),
     "no mean": (ndcg(pop=[math.nan] * 20, far=[math.nan] * 20), {}, [
@@ -101,7 +111,8 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
     ]),
     "an order that is not tested": ({"pop": {"P@10": POP}, "far": {"P@10": FAR}, "near": {"P@10": NEAR}}, {"precision_aggregate": "micro"}, [
         "far has the highest P@10: 0.500, 0.300 above pop (+150.0 %).",
-        "The runner-up, near, is 0.020 below far (4.0 %): not tested, as the mean is pooled over users.",
+        "The runner-up, near, is 0.020 below far (4.0 %): not tested, as the mean is pooled over "
+        "users.",
         "Against pop on P@10, far and near are not tested, as the mean is pooled over users.",
     ]),
     # 61 users up and 39 down by 0.1: t = 2.2, p = 0.026, times three comparisons is more than 0.05
@@ -109,8 +120,10 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
         "a has the highest nDCG@10: 0.522, 0.022 above pop (95 % interval 0.003 to 0.041, +4.4 %).",
         "On nDCG@10, a does not differ significantly from any other model.",
         "Against pop on nDCG@10, a and b are not decided.",
-        "Open on nDCG@10: a against pop is not significant once corrected for 3 comparisons; b is level with pop (95 % interval −0.020 to 0.020): not decided, as the interval includes 0.",
-        "Of 3 comparisons on primary metrics 3 are undecided: these users do not settle which model is better.",
+        "Open on nDCG@10: a against pop is not significant once corrected for 3 comparisons; b is "
+        "level with pop (95 % interval −0.020 to 0.020): not decided, as the interval includes 0.",
+        "Of 3 comparisons on primary metrics 3 are undecided: these users do not settle which "
+        "model is better.",
     ]),
     "the lowest leads where lower is better": ({"pop": {"ARP@10": FAR}, "als": {"ARP@10": POP}}, {}, [
         "als is best on ARP@10: 0.200, 0.300 below pop (95 % interval 0.280 to 0.320, 60.0 %).",
