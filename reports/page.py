@@ -16,9 +16,10 @@ from markupsafe import Markup, escape
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.error_analysis import Cases
 from concord.metrics_core.results.history import History
-from concord.reports.charts import bump, curves, distributions, heatmap, svg, tradeoffs, trainings
+from concord.reports.charts import bump, curves, distributions, heatmap, svg, tradeoffs
 from concord.reports.charts import history as history_charts
 from concord.reports.charts.differences import difference_chart
+from concord.reports.charts.replicates import replicate_chart
 from concord.reports.text import (
     costs,
     error_analysis,
@@ -49,13 +50,13 @@ _GLOBALS = {
     "pair_heatmap": heatmap.pair_heatmap,
     "panel": panel,
     "quality": quality,
+    "replicate_chart": replicate_chart,
+    "replicates": replicates,
     "segment_sentences": verdicts.segment_sentences,
     "segments": segments,
     "summary": summary,
     "tables": tables,
     "tradeoffs": tradeoffs,
-    "training_chart": trainings.training_chart,
-    "trainings": replicates,
     "VERDICTS": VERDICTS,
 }
 

@@ -1,1 +1,1 @@
-"""The pictures: each takes the comparison and gives an SVG."""
+"""Charts: each module renders results as inline SVG."""

@@ -1,4 +1,4 @@
-"""How a metric grows with k: one small picture per metric, lines named at their ends."""
+"""Line plots of a metric over the cutoff k: one small chart per metric."""
 
 import math
 from collections.abc import Sequence
@@ -18,16 +18,18 @@ from concord.reports.charts.primitives import (
     Row,
     axis,
     end_names,
+    interval_columns,
     number_axis,
+    pixels_from_top,
+    plot,
     scale,
-    shortened,
+    shorten,
     spread,
     tag,
-    values,
     x2_at,
     x_at,
 )
-from concord.reports.charts.svg import SERIES, light, picture
+from concord.reports.charts.svg import SERIES, light, render_svg
 from concord.reports.text import numbers
 from concord.reports.text.numbers import interval, number
 
@@ -48,33 +50,33 @@ _MARGINS = {"left": 38, "right": 102, "top": 10, "bottom": 30}
 
 @dataclass(frozen=True)
 class Series:
-    """Look of a model in all line charts."""
+    """Style of a model in all line plots."""
 
     model: str
     colour: str
     shape: str
-    named: bool
+    is_named: bool
 
 
 def all_series(comparison: Comparison) -> list[Series]:
-    """Return the baseline in grey and the others in colours, or only the best of them if colours run out."""
+    """Return the baseline in grey and the others in colours; the best only, if colours run out."""
     ranked, baseline = comparison.challengers, comparison.baseline
     coloured = ranked if len(ranked) < len(SERIES) else ranked[:_NAMED_OF_MANY]
     others = [
-        Series(model, light("line-strong"), "circle", named=False)
+        Series(model, light("line-strong"), "circle", is_named=False)
         for model in ranked
         if model not in {baseline, *coloured}
     ]
-    # Colours follow the order of params.yaml, so that a model keeps its own when another overtakes it.
-    named = [baseline, *(model for model in comparison.models if model in coloured)]
+    # In the order of params.yaml: a model keeps its colour when another overtakes it.
+    named_models = [baseline, *(model for model in comparison.models if model in coloured)]
     return others + [
-        Series(model, light(colour), shape, named=True)
-        for model, colour, shape in zip(named, SERIES, SHAPES, strict=False)
+        Series(model, light(colour), shape, is_named=True)
+        for model, colour, shape in zip(named_models, SERIES, SHAPES, strict=False)
     ]
 
 
 def curve_stems(comparison: Comparison) -> list[str]:
-    """Return the labels without cutoff that have values at two cutoffs or more, in report order."""
+    """Return the metrics that have values at two cutoffs or more, without their cutoffs."""
     stems = [
         metric.stem
         for metric in comparison.metrics
@@ -86,8 +88,8 @@ def curve_stems(comparison: Comparison) -> list[str]:
 
 def curve_labels(comparison: Comparison, stem: str) -> dict[int, str]:
     """Return cutoff -> label of a curve, by rising cutoff."""
-    of_stem = {m.k: m.label for m in comparison.metrics if m.stem == stem and m.k is not None}
-    return dict(sorted(of_stem.items()))
+    labels = {m.k: m.label for m in comparison.metrics if m.stem == stem and m.k is not None}
+    return dict(sorted(labels.items()))
 
 
 def curve_ks(comparison: Comparison) -> list[int]:
@@ -96,15 +98,15 @@ def curve_ks(comparison: Comparison) -> list[int]:
 
 
 def curve_chart(comparison: Comparison, stem: str) -> Markup:
-    """Return the curves of a metric: means by cutoff, with intervals of the named models."""
-    by_k = curve_labels(comparison, stem)
-    ks, labels = list(by_k), list(by_k.values())
+    """Return the line plot of a metric: means by cutoff, with intervals of the named models."""
+    label_by_k = curve_labels(comparison, stem)
+    ks, labels = list(label_by_k), list(label_by_k.values())
     rows = [row for line in all_series(comparison) for row in _points(comparison, line, labels)]
     top = max((row["high"] for row in rows), default=1.0) or 1.0
     bottom = min(0.0, *(row["low"] for row in rows)) if rows else 0.0
-    ends = "; ".join(row["plain"] for row in rows if row["k"] == ks[-1] and row["named"])
+    description = "; ".join(row["plain"] for row in rows if row["k"] == ks[-1] and row["is_named"])
     layers = _layers(rows, ks, (bottom, top * 1.04))
-    return picture(layers, _SIZE, _MARGINS, f"{stem} by cutoff k", ends)
+    return render_svg(layers, _SIZE, _MARGINS, f"{stem} by cutoff k", description)
 
 
 def _points(comparison: Comparison, line: Series, labels: Sequence[str]) -> list[Row]:
@@ -119,11 +121,9 @@ def _points(comparison: Comparison, line: Series, labels: Sequence[str]) -> list
         rows.append(
             {
                 **vars(line),
+                **interval_columns(score),
                 "k": comparison.metric(label).k,
-                "mean": score.mean,
-                "low": score.mean if score.ci_low is None else score.ci_low,
-                "high": score.mean if score.ci_high is None else score.ci_high,
-                "name": shortened(line.model, 13),
+                "name": shorten(line.model, 13),
                 "plain": plain,
                 "hover": tag(hover, line.model),
                 "tag": tag("", line.model),
@@ -136,45 +136,43 @@ def _layers(rows: list[Row], ks: list[int], domain: Domain) -> list[alt.Chart]:
     x = alt.X(
         "k:Q",
         scale=alt.Scale(type="log", base=2, domain=[ks[0], ks[-1]], nice=False, padding=6),
-        axis=axis(_ticks_with_room(ks), "format(datum.value, 'd')", grid=False),
+        axis=axis(_ticks(ks), "format(datum.value, 'd')", grid=False),
     )
     y = alt.Y("mean:Q", scale=scale(*domain), axis=number_axis(domain, 4))
-    others = [row for row in rows if not row["named"]]
-    named = [row for row in rows if row["named"]]
+    others = [row for row in rows if not row["is_named"]]
+    named_rows = [row for row in rows if row["is_named"]]
+    intervals = plot(named_rows).mark_rule(strokeWidth=1.25, opacity=0.55, aria=True)
+    points = plot(named_rows).mark_point(size=40, opacity=1, strokeWidth=1, aria=True)
     return [
         *(
-            values(part)
+            plot(part)
             .mark_line(strokeWidth=width, aria=True)
             .encode(x=x, y=y, detail=alt.Detail("model:N"), stroke=STROKE, description=TAG)
-            for part, width in ((others, 1.25), (named, 1.75))
+            for part, width in ((others, 1.25), (named_rows, 1.75))
         ),
-        values(named)
-        .mark_rule(strokeWidth=1.25, opacity=0.55, aria=True)
-        .encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high"), stroke=STROKE, description=TAG),
-        values(named)
-        .mark_point(size=40, opacity=1, strokeWidth=1, aria=True)
-        .encode(x=x, y=y, shape=SHAPE, stroke=STROKE, fill=FILL, description=HOVER),
-        *_names([row for row in named if row["k"] == ks[-1]], domain),
+        intervals.encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high"), stroke=STROKE, description=TAG),
+        points.encode(x=x, y=y, shape=SHAPE, stroke=STROKE, fill=FILL, description=HOVER),
+        *_names([row for row in named_rows if row["k"] == ks[-1]], domain),
     ]
 
 
 def _names(ends: list[Row], domain: Domain) -> list[alt.Chart]:
-    """Return the names at the right, each tied to its line."""
+    """Return the names at the right, each with a leader line to the end of its curve."""
     width, height = _SIZE
     per_pixel = (domain[1] - domain[0]) / height
     ends = sorted(ends, key=lambda row: -float(row["mean"]))
-    positions = [(domain[1] - row["mean"]) / per_pixel for row in ends]
-    ties = [
-        {**row, "place": domain[1] - height_of_name * per_pixel}
-        for row, height_of_name in zip(ends, spread(positions, height), strict=True)
+    positions = [pixels_from_top(row["mean"], domain, height) for row in ends]
+    leaders = [
+        {**row, "name_at": domain[1] - position * per_pixel}
+        for row, position in zip(ends, spread(positions, height), strict=True)
     ]
-    tie = values(ties).mark_rule(strokeWidth=1, opacity=0.6, aria=True)
+    leader_lines = plot(leaders).mark_rule(strokeWidth=1, opacity=0.6, aria=True)
     return [
-        tie.encode(
+        leader_lines.encode(
             x=x_at(width),
             x2=x2_at(width + 10),
             y=alt.Y("mean:Q"),
-            y2=alt.Y2("place"),
+            y2=alt.Y2("name_at"),
             stroke=STROKE,
             description=TAG,
         ),
@@ -182,11 +180,11 @@ def _names(ends: list[Row], domain: Domain) -> list[alt.Chart]:
     ]
 
 
-def _ticks_with_room(ks: list[int]) -> list[int]:
-    """Return the cutoffs whose labels have room on a logarithmic axis, the last one always among them."""
-    room = 20 / _SIZE[0] * (math.log(ks[-1] / ks[0]) or 1)
+def _ticks(ks: list[int]) -> list[int]:
+    """Return the cutoffs whose labels fit on a logarithmic axis, always with the last one."""
+    min_distance = 20 / _SIZE[0] * (math.log(ks[-1] / ks[0]) or 1)
     ticks = [ks[-1]]
     for k in reversed(ks[:-1]):
-        if math.log(ticks[-1] / k) >= room:
+        if math.log(ticks[-1] / k) >= min_distance:
             ticks.append(k)
     return ticks[::-1]

@@ -1,4 +1,4 @@
-"""All pairs at a glance for many models: row minus column, one small cell each."""
+"""Heat map of all pairs of many models: row minus column, one small cell each."""
 
 import altair as alt
 from markupsafe import Markup
@@ -8,17 +8,19 @@ from concord.metrics_core.results.comparison_parts import Difference
 from concord.reports.charts.primitives import (
     HOVER,
     INSIDE,
+    SHAPE,
     STROKE,
     Row,
+    plot,
     scale,
-    shortened,
+    shorten,
     tag,
-    text,
-    values,
+    text_layer,
+    verdict_columns,
     x_at,
     y_at,
 )
-from concord.reports.charts.svg import light, picture
+from concord.reports.charts.svg import light, render_svg
 from concord.reports.text import numbers
 from concord.reports.text.numbers import signed, signed_interval
 from concord.reports.text.verdict_styles import VERDICTS
@@ -29,7 +31,7 @@ _MARGINS = {"left": 160, "right": 4, "top": 24, "bottom": 4}
 
 
 def pair_heatmap(comparison: Comparison, label: str) -> Markup:
-    """Return models in the order of the leaderboard; columns are numbered as the rows are."""
+    """Return the heat map, models in the order of the leaderboard; columns have row numbers."""
     models = comparison.ranked
     n = len(models)
     size = min(max(_WIDTH // n, _SMALLEST), _LARGEST)
@@ -41,37 +43,33 @@ def pair_heatmap(comparison: Comparison, label: str) -> Markup:
     ]
     x = alt.X("column:Q", scale=scale(-0.5, n - 0.5), axis=None)
     y = alt.Y("row:Q", scale=scale(n - 0.5, -0.5), axis=None)
-    paths = [verdict.path for verdict in VERDICTS.values()]
-    shape = alt.Shape("verdict:N", scale=alt.Scale(domain=list(VERDICTS), range=paths), legend=None)
-    ground = values(cells).mark_square(size=(size - 2) ** 2, color=light("band"), opacity=1)
-    cell_marks = values(cells).mark_point(size=4.2 * size, strokeWidth=1.25, opacity=1, aria=True)
+    squares = plot(cells).mark_square(size=(size - 2) ** 2, color=light("band"), opacity=1)
+    verdicts = plot(cells).mark_point(size=4.2 * size, strokeWidth=1.25, opacity=1, aria=True)
     names = [
-        {"row": i, "column": i, "name": shortened(model, 18), "number": f"{i + 1}"}
+        {"row": i, "column": i, "name": shorten(model, 18), "number": f"{i + 1}"}
         for i, model in enumerate(models)
     ]
     layers = [
-        ground.encode(x=x, y=y),
-        cell_marks.encode(x=x, y=y, shape=shape, stroke=STROKE, fill=INSIDE, description=HOVER),
-        text(names, "name", 13, "ink", align="left").encode(x=x_at(-_MARGINS["left"]), y=y),
-        text(names, "number", 11, "ink-faint", align="right").encode(x=x_at(-10), y=y),
-        text(names, "number", 11, "ink-faint").encode(x=x, y=y_at(-10)),
+        squares.encode(x=x, y=y),
+        verdicts.encode(x=x, y=y, shape=SHAPE, stroke=STROKE, fill=INSIDE, description=HOVER),
+        text_layer(names, "name", 13, "ink", x=x_at(-_MARGINS["left"]), y=y, align="left"),
+        text_layer(names, "number", 11, "ink-faint", x=x_at(-10), y=y, align="right"),
+        text_layer(names, "number", 11, "ink-faint", x=x, y=y_at(-10)),
     ]
     title = f"{label}: row minus column, all pairs of models"
     description = "The table that follows holds every pair."
-    return picture(layers, (size * n, size * n), _MARGINS, title, description)
+    return render_svg(layers, (size * n, size * n), _MARGINS, title, description)
 
 
 def _cell(comparison: Comparison, difference: Difference, position: tuple[int, int]) -> Row:
-    verdict = VERDICTS[difference.verdict]
     digits = numbers.difference_digits(comparison, difference.label)
     a, b = difference.a, difference.b
     interval = signed_interval(difference.ci_low, difference.ci_high, digits)
-    hover = f"{a} minus {b}: {signed(difference.difference, digits)} ({interval}), {verdict.word}"
+    word = VERDICTS[difference.verdict].word
+    hover = f"{a} minus {b}: {signed(difference.difference, digits)} ({interval}), {word}"
     return {
         "row": position[0],
         "column": position[1],
-        "verdict": difference.verdict,
-        "colour": light(verdict.tone),
-        "inside": light(verdict.tone if verdict.filled else "band"),
         "hover": tag(hover, a, b),
+        **verdict_columns(difference.verdict, "band"),
     }

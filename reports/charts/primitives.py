@@ -1,22 +1,35 @@
-"""Building blocks of all charts: scales, axes, texts, and the frames of interval and line plots.
+"""Building blocks of all charts: scales, axes, text marks, and parts of interval and line plots.
 
-A row of a chart's data may have these columns: `colour`, `inside` (fill of a mark), `shape`, `hover` (what a mouse
-pointer shows) and `tag` (the model a mark belongs to).
+A row of a chart's data may have these columns: `colour`, `inside` (fill of a mark), `shape`,
+`hover` (text of the tooltip, and models) and `tag` (models of a mark without a tooltip).
 """
 
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, Protocol
 
 import altair as alt
 
+from concord.metrics_core.results.words import WithInterval
 from concord.reports.charts.svg import SEPARATOR, light
+from concord.reports.text.verdict_styles import VERDICTS
+
+
+class Estimate(WithInterval, Protocol):
+    """A mean with an interval, each of which may be missing."""
+
+    @property
+    def mean(self) -> float | None:
+        """The mean."""
+
 
 Row = dict[str, Any]
 Rows = Sequence[Row]
 Domain = tuple[float, float]
-# Places in pixels. For `alt.value` Altair hashes all of its classes, to find the one of the channel.
+# Positions in pixels. `alt.value` is slow: Altair hashes all of its classes to find that of the
+# channel.
 x_at: Callable[[float], Any] = alt.XValue
 x2_at: Callable[[float], Any] = alt.X2Value
 y_at: Callable[[float], Any] = alt.YValue
@@ -30,32 +43,52 @@ SHAPE = alt.Shape("shape:N", scale=None)
 HOVER = alt.Description("hover:N")
 TAG = alt.Description("tag:N")
 
-WIDE, NARROW = 940, 350  # pixels of a picture on a desk and on a phone
+_WIDE, _NARROW = 940, 350  # pixels of a chart on a desktop and on a phone
 NAME, LONG_NAME = 16, 22  # characters of a model's name beside and above a row
 _LINE_HEIGHT = 14  # pixels between two names
 _EDGE = 0.2  # of the width
 
 
-def values(rows: Iterable[Row]) -> alt.Chart:
-    """Return a chart on these rows."""
+def plot(rows: Iterable[Row]) -> alt.Chart:
+    """Return a chart of these rows, without marks."""
     return alt.Chart(alt.InlineData(values=tuple(rows)))  # Altair copies lists at every step
 
 
 def tag(text: str, *models: str) -> str:
-    """Return a mark's `description`: the text of a hover, and the models it is of, which the page can light up."""
+    """Return a mark's `description`: the models that the page highlights with it, and a tooltip."""
     return SEPARATOR.join([*models, text])
 
 
-def shortened(name: str, length: int) -> str:
-    """Return the name, cut with an ellipsis if it is longer."""
+def shorten(name: str, length: int) -> str:
+    """Return the name, cut with an ellipsis if it is longer than `length`."""
     return name if len(name) <= length else f"{name[: length - 1]}…"
 
 
 def model_row(i: int, model: str, hover: str, **columns: Any) -> Row:
-    """Return a row of an interval plot: the model's name in both lengths, what a pointer shows, and other columns."""
-    names = {"name": shortened(model, NAME), "long_name": shortened(model, LONG_NAME)}
+    """Return a row of an interval plot: the model's name in two lengths, a tooltip, `columns`."""
+    names = {"name": shorten(model, NAME), "long_name": shorten(model, LONG_NAME)}
     tags = {"hover": tag(hover, model), "tag": tag("", model)}
     return {"row": i, "model": model, **names, **tags, **columns}
+
+
+def interval_columns(estimate: Estimate) -> Row:
+    """Return mean and interval of a point in a line plot; the mean stands for a missing end."""
+    mean, low, high = estimate.mean, estimate.ci_low, estimate.ci_high
+    return {
+        "mean": mean,
+        "low": mean if low is None else low,
+        "high": mean if high is None else high,
+    }
+
+
+def verdict_columns(verdict: str, background: str) -> Row:
+    """Return shape and colours of a verdict; its mark is hollow unless the verdict is filled."""
+    style = VERDICTS[verdict]
+    return {
+        "shape": style.path,
+        "colour": light(style.tone),
+        "inside": light(style.tone if style.filled else background),
+    }
 
 
 def scale(low: float, high: float) -> alt.Scale:
@@ -63,8 +96,8 @@ def scale(low: float, high: float) -> alt.Scale:
     return alt.Scale(domain=[low, high], nice=False, zero=False)
 
 
-def padded(ends: Iterable[float], share: float = 0.04) -> Domain:
-    """Return the range of the numbers, extended on both sides."""
+def padded_domain(ends: Iterable[float], share: float = 0.04) -> Domain:
+    """Return the range of the numbers, extended by a share of it on both sides."""
     numbers = list(ends)
     low, high = min(numbers), max(numbers)
     room = share * (high - low) or 0.01
@@ -72,7 +105,7 @@ def padded(ends: Iterable[float], share: float = 0.04) -> Domain:
 
 
 def nice_ticks(low: float, high: float, about: int) -> list[float]:
-    """Return multiples of 1, 2 or 5 times a power of ten within [low, high], `about` many."""
+    """Return about `about` multiples of 1, 2 or 5 times a power of ten within [low, high]."""
     rough = (high - low) / about
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough)
@@ -80,7 +113,7 @@ def nice_ticks(low: float, high: float, about: int) -> list[float]:
 
 
 def tick_digits(ticks: Sequence[float]) -> int:
-    """Return the number of decimals that tell the ticks apart."""
+    """Return the number of decimals that distinguishes the ticks."""
     step = min((b - a for a, b in itertools.pairwise(ticks)), default=1.0)
     return max(0, -math.floor(math.log10(step) + 1e-9))
 
@@ -112,7 +145,7 @@ def number_axis(domain: Domain, about: int) -> alt.Axis:
 
 
 def row_axes(field: str, domain: Domain, n_rows: int, *, narrow: bool) -> tuple[alt.X, alt.Y]:
-    """Return the axes of an interval plot: signed differences as x, one row per model or data set as y."""
+    """Return the axes of an interval plot: signed differences as x, rows as y."""
     ticks = nice_ticks(*domain, 3 if narrow else 6)
     signed = f"datum.value === 0 ? '0' : format(datum.value, '+.{tick_digits(ticks)}f')"
     x = alt.X(f"{field}:Q", scale=scale(*domain), axis=axis(ticks, signed))
@@ -120,52 +153,71 @@ def row_axes(field: str, domain: Domain, n_rows: int, *, narrow: bool) -> tuple[
 
 
 def plot_width(margins: Mapping[str, int], *, narrow: bool) -> int:
-    """Return the width of a picture without its margins."""
-    return (NARROW if narrow else WIDE) - margins["left"] - margins["right"]
+    """Return the width of a chart without its margins."""
+    return (_NARROW if narrow else _WIDE) - margins["left"] - margins["right"]
 
 
-def text(
+def text_layer(
     rows: Rows,
     field: str,
     size: int,
     colour: str | None = None,
     *,
+    x: Any,
+    y: Any,
     tagged: bool = False,
     **mark: Any,
 ) -> alt.Chart:
-    """Return texts of a column, in one colour or in that of each row; place them with `.encode(x=…, y=…)`.
+    """Return the texts of a column.
 
-    tagged : True if the texts belong to the model of their row
+    Parameters
+    ----------
+    colour : str or None
+        Colour of all texts; None for the `colour` of each row.
+    tagged : bool
+        True if a text belongs to the model of its row.
     """
     if colour is not None:
         mark["color"] = light(colour)
     if tagged:
         mark["aria"] = True
-    chart = values(rows).mark_text(fontSize=size, limit=0, **mark)
-    chart = chart.encode(text=alt.Text(f"{field}:N"))
+    layer = plot(rows).mark_text(fontSize=size, limit=0, **mark)
+    layer = layer.encode(x=x, y=y, text=alt.Text(f"{field}:N"))
     if colour is None:
-        chart = chart.encode(color=COLOUR)
-    return chart.encode(description=TAG) if tagged else chart
+        layer = layer.encode(color=COLOUR)
+    return layer.encode(description=TAG) if tagged else layer
+
+
+def interval_layer(rows: Iterable[Row], y: alt.Y) -> alt.Chart:
+    """Return the intervals of an interval plot; a row without one has no line."""
+    intervals = plot(row for row in rows if row["low"] is not None)
+    return intervals.mark_rule(strokeWidth=2, strokeCap="round", aria=True).encode(
+        x=alt.X("low:Q"), x2=alt.X2("high"), y=y, color=COLOUR, description=HOVER
+    )
 
 
 def zero_line(
     baseline: str, n_rows: int, x: alt.X, domain: Domain, reach: tuple[float, float]
 ) -> list[alt.Chart]:
-    """Return the line of no difference, named by the baseline.
+    """Return the line of no difference, with the name of the baseline.
 
-    reach : part of a row above and below its centre; a narrow picture leaves the names above the marks free
+    Parameters
+    ----------
+    reach : tuple of float
+        Parts of a row above and below its centre: the line must not cross names above the marks.
     """
-    name = [{"difference": 0, "name": shortened(baseline, NAME)}]
     lines = [{"difference": 0, "from": i - reach[0], "to": i + reach[1]} for i in range(n_rows)]
-    rule = values(lines).mark_rule(color=light("ink-soft"), strokeWidth=1)
+    rule = plot(lines).mark_rule(color=light("ink-soft"), strokeWidth=1)
+    name = [{"difference": 0, "name": shorten(baseline, NAME)}]
+    align = _alignment(domain)
     return [
         rule.encode(x=x, y=alt.Y("from:Q", axis=None), y2=alt.Y2("to")),
-        text(name, "name", 12, "ink-soft", dy=-12, align=_alignment(domain)).encode(x=x, y=y_at(0)),
+        text_layer(name, "name", 12, "ink-soft", x=x, y=y_at(0), dy=-12, align=align),
     ]
 
 
 def _alignment(domain: Domain) -> Literal["left", "right", "center"]:
-    """Return the alignment that keeps the name of the zero line inside the picture."""
+    """Return the alignment that keeps the name of the zero line inside the chart."""
     position = -domain[0] / (domain[1] - domain[0])
     if position < _EDGE:
         return "left"
@@ -173,38 +225,54 @@ def _alignment(domain: Domain) -> Literal["left", "right", "center"]:
 
 
 def difference_texts(rows: Rows, y: alt.Y, width: int, *, narrow: bool) -> list[alt.Chart]:
-    """Return name, difference and verdict of each row: beside it, or above it in a narrow picture."""
+    """Return name, difference and verdict of each row: beside it, or above it if narrow."""
+    texts = partial(text_layer, rows, y=y, tagged=True)
     if narrow:
         return [
-            text(rows, "long_name", 13, "ink", tagged=True, align="left", dy=-17).encode(x=x_at(0), y=y),
-            text(rows, "number_and_word", 13, tagged=True, align="right", dy=-17, fontWeight=600).encode(x=x_at(width), y=y),
-        ]  # fmt: skip
+            texts("long_name", 13, "ink", x=x_at(0), align="left", dy=-17),
+            texts("number_and_word", 13, x=x_at(width), align="right", dy=-17, fontWeight=600),
+        ]
     return [
-        text(rows, "name", 14, "ink", tagged=True, align="left").encode(x=x_at(-140), y=y),
-        text(rows, "written", 14, tagged=True, align="right", fontWeight=600).encode(x=x_at(width + 72), y=y),
-        text(rows, "word", 13, "ink-soft", tagged=True, align="left").encode(x=x_at(width + 88), y=y),
-    ]  # fmt: skip
+        texts("name", 14, "ink", x=x_at(-140), align="left"),
+        texts("number", 14, x=x_at(width + 72), align="right", fontWeight=600),
+        texts("word", 13, "ink-soft", x=x_at(width + 88), align="left"),
+    ]
+
+
+def pixels_from_top(value: float, domain: Domain, height: float) -> float:
+    """Return the position of a value on a linear y axis."""
+    return (domain[1] - value) / ((domain[1] - domain[0]) / height)
 
 
 def end_names(
     rows: Rows, positions: Sequence[float], size: tuple[int, int], *, offset: int = 14
 ) -> list[alt.Chart]:
-    """Return names at the right of lines, pushed apart where lines end close together.
+    """Return the names at the right of lines, apart from each other.
 
-    positions : where the lines end, in pixels from the top
+    Parameters
+    ----------
+    positions : sequence of float
+        Ends of the lines, in pixels from the top.
     """
     order = sorted(range(len(rows)), key=lambda i: positions[i])
     heights = spread([positions[i] for i in order], size[1])
     return [
-        text(
-            [rows[i]], "name", 12, tagged="tag" in rows[i], align="left", baseline="middle"
-        ).encode(x=x_at(size[0] + offset), y=y_at(height))
+        text_layer(
+            [rows[i]],
+            "name",
+            12,
+            x=x_at(size[0] + offset),
+            y=y_at(height),
+            tagged="tag" in rows[i],
+            align="left",
+            baseline="middle",
+        )
         for i, height in zip(order, heights, strict=True)
     ]
 
 
 def spread(positions: Sequence[float], height: float) -> list[float]:
-    """Return positions a line apart in the same order, as near to the given ones as one sweep each way gets."""
+    """Return rising positions at least a line apart, near to the original ones."""
     spread_out = list(positions)
     for i in range(1, len(spread_out)):
         spread_out[i] = max(spread_out[i], spread_out[i - 1] + _LINE_HEIGHT)

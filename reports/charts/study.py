@@ -1,4 +1,6 @@
-"""The charts of a study: heat map of models by data sets, mean ranks, forest of differences over data sets."""
+"""Charts of a study: heat map of models by data sets, mean ranks, forest plot of differences."""
+
+from functools import partial
 
 import altair as alt
 from markupsafe import Markup
@@ -10,44 +12,47 @@ from concord.reports.charts.primitives import (
     Row,
     Rows,
     axis,
-    padded,
+    interval_layer,
+    padded_domain,
+    plot,
     plot_width,
     row_axes,
     scale,
-    shortened,
+    shorten,
     tag,
-    text,
-    values,
+    text_layer,
     x_at,
     y_at,
 )
-from concord.reports.charts.svg import light, picture
+from concord.reports.charts.svg import light, render_svg
 from concord.reports.text import numbers
 from concord.reports.text.numbers import signed, signed_interval
 from concord.reports.text.study import digits, open_ranks, rank_text, similar_groups
 from concord.reports.text.verdict_styles import VERDICTS
 
 MAX_FOREST_MODELS = 8
-_COLOUR_STEPS = 4  # of the heat map, each side
+_COLOUR_STEPS = 4  # of the heat map, on each side
 _MAX_COLUMNS, _MAX_COLUMNS_NARROW = 8, 4  # data sets in one heat map
+_MAX_COLUMN_WIDTH = 150  # pixels
 _SMALL_BELOW = 70  # pixels of a column
-_RANK_ROW, _BAR_ROW, _FOREST_ROW = 24, 12, 24  # pixels
+_CELL_ROW, _RANK_ROW, _BAR_ROW, _FOREST_ROW = 44, 24, 12, 24  # pixels
 
 
 def heatmap_charts(study: Study, label: str, *, narrow: bool) -> list[Markup]:
-    """Return relative differences to the baseline, as many pictures as the data sets need."""
+    """Return heat maps of relative differences to the baseline, for a few data sets each."""
     names = [each.name for each in study.datasets]
-    most = _MAX_COLUMNS_NARROW if narrow else _MAX_COLUMNS
-    parts = [names[first : first + most] for first in range(0, len(names), most)]
-    return [_heatmap(study, label, part, narrow=narrow) for part in parts]
+    n_columns = _MAX_COLUMNS_NARROW if narrow else _MAX_COLUMNS
+    parts = [names[first : first + n_columns] for first in range(0, len(names), n_columns)]
+    return [
+        _heatmap(study, label, part, min(n_columns, len(names)), narrow=narrow) for part in parts
+    ]
 
 
-def _heatmap(study: Study, label: str, names: list[str], *, narrow: bool) -> Markup:
-    """Return models by mean rank, data sets in the order of the study; a cell shows the difference and open ranks."""
+def _heatmap(study: Study, label: str, names: list[str], n_columns: int, *, narrow: bool) -> Markup:
+    """Return the heat map of some data sets, models by mean rank, as wide as `n_columns`."""
     models = study.ranked(label)
-    width, height, left_margin = (350, 44, 92) if narrow else (940, 44, 150)
-    most = min(_MAX_COLUMNS_NARROW if narrow else _MAX_COLUMNS, len(study.datasets))
-    column_width = min((width - left_margin - 4) // most, 150)
+    margins = {"left": 92 if narrow else 150, "right": 4, "top": 30, "bottom": 4}
+    column_width = min(plot_width(margins, narrow=narrow) // n_columns, _MAX_COLUMN_WIDTH)
     cells = study.cells_of(label)
     largest = max((abs(c.relative) for c in cells.values() if c.relative is not None), default=0)
     rows = [
@@ -57,25 +62,20 @@ def _heatmap(study: Study, label: str, names: list[str], *, narrow: bool) -> Mar
     ]
     x = alt.X("column:Q", axis=None, scale=scale(-0.5, len(names) - 0.5))
     y = alt.Y("row:Q", axis=None, scale=scale(len(models) - 0.5, -0.5))
-    sides = [
-        {"row": i, "name": shortened(model, max(4, left_margin // 8))}
-        for i, model in enumerate(models)
-    ]
-    heads = [
-        {"column": j, "name": shortened(name, max(4, column_width // 7))}
-        for j, name in enumerate(names)
-    ]
+    max_length = max(4, margins["left"] // 8)
+    model_names = [{"row": i, "name": shorten(model, max_length)} for i, model in enumerate(models)]
+    max_length = max(4, column_width // 7)
+    heads = [{"column": j, "name": shorten(name, max_length)} for j, name in enumerate(names)]
     layers = [
         *_heatmap_layers(rows, x, y, column_width),
-        text(sides, "name", 13, "ink", align="left").encode(x=x_at(-left_margin), y=y),
-        text(heads, "name", 12, "ink-soft").encode(x=x, y=y_at(-12)),
+        text_layer(model_names, "name", 13, "ink", x=x_at(-margins["left"]), y=y, align="left"),
+        text_layer(heads, "name", 12, "ink-soft", x=x, y=y_at(-12)),
     ]
-    right = 4 + column_width * (most - len(names))  # as wide as the pictures above
-    margins = {"left": left_margin, "right": right, "top": 30, "bottom": 4}
+    margins["right"] += column_width * (n_columns - len(names))
     title = f"{label}: relative difference to {study.baseline}, models by data sets"
     description = "; ".join(row["plain"] for row in rows)
-    size = (column_width * len(names), height * len(models))
-    return picture(layers, size, margins, title, description)
+    size = (column_width * len(names), _CELL_ROW * len(models))
+    return render_svg(layers, size, margins, title, description)
 
 
 def _heatmap_cell(
@@ -96,7 +96,7 @@ def _heatmap_cell(
         "bottom": row + 0.46,
         "tone": light(tone),
         "strength": 0.08 + 0.32 * round(_COLOUR_STEPS * abs(share)) / _COLOUR_STEPS if share else 1,
-        "shown": cell_text.replace("\N{NO-BREAK SPACE}%", "%"),
+        "text": cell_text.replace("\N{NO-BREAK SPACE}%", "%"),
         "ranks": "" if cell.rank is None else f"{rank}{open_ranks(cell)}",
         "plain": plain,
         "hover": tag(plain, cell.model),
@@ -105,9 +105,10 @@ def _heatmap_cell(
 
 def _heatmap_layers(rows: list[Row], x: alt.X, y: alt.Y, column_width: int) -> list[alt.Chart]:
     number_size, rank_size = (11, 10) if column_width < _SMALL_BELOW else (13, 11)
-    ground = values(rows).mark_rect(aria=True)
     return [
-        ground.encode(
+        plot(rows)
+        .mark_rect(aria=True)
+        .encode(
             x=alt.X("left:Q", axis=None),
             x2=alt.X2("right"),
             y=alt.Y("top:Q", axis=None),
@@ -116,29 +117,26 @@ def _heatmap_layers(rows: list[Row], x: alt.X, y: alt.Y, column_width: int) -> l
             opacity=alt.Opacity("strength:Q", scale=None),
             description=HOVER,
         ),
-        text(rows, "shown", number_size, "ink", fontWeight=600, dy=-6).encode(x=x, y=y),
-        text(rows, "ranks", rank_size, "ink-soft", dy=9).encode(x=x, y=y),
+        text_layer(rows, "text", number_size, "ink", x=x, y=y, fontWeight=600, dy=-6),
+        text_layer(rows, "ranks", rank_size, "ink-soft", x=x, y=y, dy=9),
     ]
 
 
 def rank_chart(study: Study, label: str, *, narrow: bool) -> Markup:
-    """Return models on an axis of mean ranks; bars join those that do not differ significantly.
-
-    The best mean rank is leftmost; each model has a line of its own, so that no name covers another.
-    """
+    """Return the models on an axis of mean ranks; bars join models that do not differ."""
     ranks = study.mean_ranks(label)
     groups = similar_groups(study, label)
     left_margin, width = (112, 178) if narrow else (180, 690)
-    most = max(len(study.models), 2)
+    max_rank = max(len(study.models), 2)
     head = 16 + _BAR_ROW * len(groups)
     height = head + _RANK_ROW * len(ranks) + 4
     points = [
         {
             "rank": rank,
-            "at": head + _RANK_ROW * (i + 0.5),
+            "y": head + _RANK_ROW * (i + 0.5),
             "top": 0,
-            "name": shortened(model, 13 if narrow else 22),
-            "shown": f"{rank:.2f}",
+            "name": shorten(model, 13 if narrow else 22),
+            "text": f"{rank:.2f}",
             "hover": tag(f"{model}: mean rank {rank:.2f}", model),
         }
         for i, (model, rank) in enumerate(ranks.items())
@@ -147,44 +145,43 @@ def rank_chart(study: Study, label: str, *, narrow: bool) -> Markup:
         {
             "from": ranks[group[0]],
             "to": ranks[group[-1]],
-            "at": 8 + _BAR_ROW * i,
+            "y": 8 + _BAR_ROW * i,
             "hover": tag(f"no significant difference: {', '.join(group)}"),
         }
         for i, group in enumerate(groups)
     ]
-    ticks = [float(n) for n in range(1, most + 1, max(1, most // 12))]
+    ticks = [float(n) for n in range(1, max_rank + 1, max(1, max_rank // 12))]
     x = alt.X(
         "rank:Q",
-        scale=scale(1.0, float(most)),
+        scale=scale(1.0, float(max_rank)),
         axis=axis(ticks, "format(datum.value, 'd')", grid=True),
     )
-    y = alt.Y("at:Q", axis=None, scale=scale(height, 0))
-    drop = values(points).mark_rule(color=light("line-strong"), strokeWidth=1)
-    dots = values(points).mark_circle(size=90, color=light("accent"), opacity=1, aria=True)
+    y = alt.Y("y:Q", axis=None, scale=scale(height, 0))
+    drop_lines = plot(points).mark_rule(color=light("line-strong"), strokeWidth=1)
+    dots = plot(points).mark_circle(size=90, color=light("accent"), opacity=1, aria=True)
+    texts = partial(text_layer, points, size=13, colour="ink", y=y)
     layers = [
-        drop.encode(x=alt.X("rank:Q"), y=alt.Y("top:Q", axis=None), y2=alt.Y2("at")),
+        drop_lines.encode(x=alt.X("rank:Q"), y=alt.Y("top:Q", axis=None), y2=alt.Y2("y")),
         dots.encode(x=x, y=y, description=HOVER),
-        text(points, "name", 13, "ink", align="left").encode(x=x_at(-left_margin), y=y),
-        text(points, "shown", 13, "ink", align="right", fontWeight=600).encode(
-            x=x_at(width + 56), y=y
-        ),
+        texts("name", x=x_at(-left_margin), align="left"),
+        texts("text", x=x_at(width + 56), align="right", fontWeight=600),
     ]
     if bars:
-        rule = values(bars).mark_rule(
+        rule = plot(bars).mark_rule(
             color=light("even"), strokeWidth=5, strokeCap="round", aria=True
         )
         layers.append(rule.encode(x=alt.X("from:Q"), x2=alt.X2("to"), y=y, description=HOVER))
     margins = {"left": left_margin, "right": 60, "top": 8, "bottom": 30}
-    description = "; ".join(f"{point['name']}: {point['shown']}" for point in points)
+    description = "; ".join(f"{point['name']}: {point['text']}" for point in points)
     title = f"{label}: mean ranks over {len(study.datasets)} data sets"
-    return picture(layers, (width, height), margins, title, description)
+    return render_svg(layers, (width, height), margins, title, description)
 
 
 def forest_chart(study: Study, label: str, *, narrow: bool) -> Markup:
-    """Return the best models by mean rank: a line per data set, then the mean over data sets with its interval."""
+    """Return the forest plot of the best models: a row per data set, then the mean over them."""
     rows = _forest_rows(study, label)
     ends = [row[key] for row in rows for key in ("low", "high", "observed") if row[key] is not None]
-    x, y = row_axes("value", padded([0.0, *ends]), len(rows), narrow=narrow)
+    x, y = row_axes("value", padded_domain([0.0, *ends]), len(rows), narrow=narrow)
     margins = {"left": 104, "right": 4} if narrow else {"left": 200, "right": 200}
     margins |= {"top": 6, "bottom": 30}
     width = plot_width(margins, narrow=narrow)
@@ -194,7 +191,7 @@ def forest_chart(study: Study, label: str, *, narrow: bool) -> Markup:
     ]
     title = f"{label}: differences to {study.baseline} over data sets"
     description = "; ".join(row["plain"] for row in rows if row["plain"])
-    return picture(layers, (width, _FOREST_ROW * len(rows)), margins, title, description)
+    return render_svg(layers, (width, _FOREST_ROW * len(rows)), margins, title, description)
 
 
 def _forest_rows(study: Study, label: str) -> list[Row]:
@@ -203,16 +200,17 @@ def _forest_rows(study: Study, label: str) -> list[Row]:
     rows: list[Row] = []
     models = {each.model for each in shrunk}
     for model in [m for m in study.ranked(label) if m in models][:MAX_FOREST_MODELS]:
-        dataset_rows = [each for each in shrunk if each.model == model]
+        rows.append(_model_row(model))
+        rows += [_dataset_row(each, decimals) for each in shrunk if each.model == model]
         (pair,) = [p for p in study.pairs_of(label) if p.a == model and p.vs_baseline]
-        rows += [_model_row(model), *(_dataset_row(each, decimals) for each in dataset_rows), _mean_row(pair, decimals)]  # fmt: skip
+        rows.append(_mean_row(pair, decimals))
     return [row | {"row": i} for i, row in enumerate(rows)]
 
 
 def _model_row(model: str) -> Row:
-    numbers_of_none = dict.fromkeys(("value", "low", "high", "observed"))
-    texts = {"kind": "model", "name": model, "written": "", "hover": "", "plain": ""}
-    return {**numbers_of_none, **texts, "colour": light("ink")}
+    numeric_columns = dict.fromkeys(("value", "low", "high", "observed"))
+    texts = {"kind": "model", "name": model, "number": "", "hover": "", "plain": ""}
+    return {**numeric_columns, **texts, "colour": light("ink")}
 
 
 def _dataset_row(each: ShrunkDifference, decimals: int) -> Row:
@@ -220,7 +218,7 @@ def _dataset_row(each: ShrunkDifference, decimals: int) -> Row:
     plain = (
         f"{each.model} on {each.dataset}: shrunk {signed(each.shrunk, decimals)} ({span}), "
         f"observed {signed(each.difference, decimals)}"
-    )  # fmt: skip
+    )
     return {
         "kind": "dataset",
         "name": each.dataset,
@@ -228,7 +226,7 @@ def _dataset_row(each: ShrunkDifference, decimals: int) -> Row:
         "low": each.shrunk_low,
         "high": each.shrunk_high,
         "observed": each.difference,
-        "written": signed(each.shrunk, decimals),
+        "number": signed(each.shrunk, decimals),
         "hover": tag(plain, each.model),
         "plain": plain,
         "colour": light("open"),
@@ -241,7 +239,7 @@ def _mean_row(pair: Pair, decimals: int) -> Row:
     plain = (
         f"{pair.a}, mean over data sets: {signed(pair.difference, decimals)} ({span}), "
         f"{verdict.word}"
-    )  # fmt: skip
+    )
     return {
         "kind": "mean",
         "name": "all data sets",
@@ -249,7 +247,7 @@ def _mean_row(pair: Pair, decimals: int) -> Row:
         "low": pair.ci_low,
         "high": pair.ci_high,
         "observed": None,
-        "written": f"{signed(pair.difference, decimals)} {verdict.word}",
+        "number": f"{signed(pair.difference, decimals)} {verdict.word}",
         "hover": tag(plain, pair.a),
         "plain": plain,
         "colour": light(verdict.tone),
@@ -258,35 +256,33 @@ def _mean_row(pair: Pair, decimals: int) -> Row:
 
 def _forest_marks(rows: list[Row], x: alt.X, y: alt.Y) -> list[alt.Chart]:
     visible_rows = [row for row in rows if row["value"] is not None]
-    means = [row for row in visible_rows if row["kind"] == "mean"]
+    means = plot(row for row in visible_rows if row["kind"] == "mean")
     dataset_rows = [row for row in visible_rows if row["kind"] == "dataset"]
-    zero = values([{"zero": 0}]).mark_rule(color=light("ink-soft"), strokeWidth=1)
-    line = values(visible_rows).mark_rule(strokeWidth=2, strokeCap="round", aria=True)
-    observed = values(dataset_rows).mark_tick(color=light("ink-faint"), thickness=2, size=12)
-    dots = values(dataset_rows).mark_circle(size=60, opacity=1, aria=True)
-    diamonds = values(means).mark_point(shape="diamond", filled=True, size=150, opacity=1, aria=True)  # fmt: skip
+    zero = plot([{"zero": 0}]).mark_rule(color=light("ink-soft"), strokeWidth=1)
+    observed = plot(dataset_rows).mark_tick(color=light("ink-faint"), thickness=2, size=12)
+    shrunk = plot(dataset_rows).mark_circle(size=60, opacity=1, aria=True)
     return [
         zero.encode(x=alt.X("zero:Q")),
-        line.encode(x=alt.X("low:Q"), x2=alt.X2("high"), y=y, color=COLOUR, description=HOVER),
+        interval_layer(visible_rows, y),
         observed.encode(x=alt.X("observed:Q"), y=y),
-        dots.encode(x=x, y=y, color=COLOUR, description=HOVER),
-        diamonds.encode(x=x, y=y, color=COLOUR, description=HOVER),
+        shrunk.encode(x=x, y=y, color=COLOUR, description=HOVER),
+        means.mark_point(shape="diamond", filled=True, size=150, opacity=1, aria=True).encode(
+            x=x, y=y, color=COLOUR, description=HOVER
+        ),
     ]
 
 
 def _forest_texts(
     rows: Rows, y: alt.Y, left_margin: int, width: int, *, narrow: bool
 ) -> list[alt.Chart]:
-    short_rows = [row | {"name": shortened(row["name"], 14 if narrow else 26)} for row in rows]
+    short_rows = [row | {"name": shorten(row["name"], 14 if narrow else 26)} for row in rows]
     models = [row for row in short_rows if row["kind"] == "model"]
     others = [row for row in short_rows if row["kind"] != "model"]
+    texts = partial(text_layer, y=y, align="left")
     layers = [
-        text(models, "name", 14, "ink", align="left", fontWeight=600).encode(
-            x=x_at(-left_margin), y=y
-        ),
-        text(others, "name", 12, "ink-soft", align="left").encode(x=x_at(-left_margin + 12), y=y),
+        texts(models, "name", 14, "ink", x=x_at(-left_margin), fontWeight=600),
+        texts(others, "name", 12, "ink-soft", x=x_at(-left_margin + 12)),
     ]
     if not narrow:
-        written = text(others, "written", 13, align="left", fontWeight=600)
-        layers.append(written.encode(x=x_at(width + 16), y=y))
+        layers.append(texts(others, "number", 13, x=x_at(width + 16), fontWeight=600))
     return layers

@@ -1,4 +1,4 @@
-"""From an Altair chart to an SVG in the page: colours, and the same bytes on every machine."""
+"""Convert Altair charts to inline SVG: colours, and the same bytes on every machine."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ SERIES = [name for name in COLOURS if name.startswith("series-")]
 
 
 def light(name: str) -> str:
-    """Return the light shade of a colour, by which charts name it."""
+    """Return the light shade of a colour; charts use it, and the stylesheet replaces it."""
     return COLOURS[name][0]
 
 
@@ -58,7 +58,7 @@ def _variables(scheme: int) -> str:
     return f":root {{{values} }}"
 
 
-SEPARATOR = "\N{INVISIBLE SEPARATOR}"  # between the models and the text of a mark's description
+SEPARATOR = "\N{INVISIBLE SEPARATOR}"  # between models and tooltip in a mark's description
 _SVG = "http://www.w3.org/2000/svg"
 ElementTree.register_namespace("", _SVG)
 _ATTRIBUTES = {
@@ -67,11 +67,9 @@ _ATTRIBUTES = {
     *("text-anchor", "font-size", "font-weight"),
 }
 
-Layers = Sequence[alt.Chart]
 
-
-def picture(
-    layers: Layers,
+def render_svg(
+    layers: Sequence[alt.Chart],
     size: tuple[int, int],
     margins: dict[str, int],
     title: str,
@@ -79,9 +77,16 @@ def picture(
     *,
     own_scales: bool = False,
 ) -> Markup:
-    """Return the layers as one inline SVG of `size` within `margins`, announced by title and description.
+    """Return the layers as one inline SVG.
 
-    own_scales : True if each layer has its own scales for x and y
+    Parameters
+    ----------
+    size : tuple of int
+        Width and height in pixels, without the margins.
+    title, description : str
+        Texts for screen readers.
+    own_scales : bool
+        True if each layer has its own scales for x and y.
     """
     width, height = size
     datasets: dict[str, Any] = {}  # filled by the layers
@@ -115,7 +120,7 @@ def _clean_all(elements: Iterable[ElementTree.Element]) -> Iterator[ElementTree.
 
 
 def _clean(element: ElementTree.Element) -> ElementTree.Element | None:
-    """Return the element without Vega's bookkeeping; a mark's description becomes the title that browsers show."""
+    """Return the element without Vega's internals, and a mark's description as its tooltip."""
     if element.get("display") == "none" or element.get("class") in {"background", "foreground"}:
         return None
     attributes = {k: _round(v) for k, v in element.attrib.items() if k in _ATTRIBUTES}

@@ -17,12 +17,12 @@ from concord.reports.charts.differences import difference_chart
 from concord.reports.charts.distributions import distribution_chart
 from concord.reports.charts.heatmap import pair_heatmap
 from concord.reports.charts.history import history_chart
-from concord.reports.charts.power import MAX_MODELS, plan_picture
-from concord.reports.charts.primitives import nice_ticks, shortened, spread, tick_digits
+from concord.reports.charts.power import MAX_MODELS, render_plan
+from concord.reports.charts.primitives import nice_ticks, shorten, spread, tick_digits
+from concord.reports.charts.replicates import replicate_chart
 from concord.reports.charts.svg import COLOURS
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import tradeoff_chart
-from concord.reports.charts.trainings import training_chart
 from concord.reports.text.panel import entries
 from tests.metrics_core.analyses import plan_data
 from tests.reports.samples import sample
@@ -47,7 +47,7 @@ CHARTS: dict[str, Callable[[Comparison], str]] = {
     "trade-offs": lambda five: tradeoff_chart(five, tradeoffs(five)[0]),
     "definitions, narrow": lambda five: bump_chart(five, entries(five)[0], narrow=True),
     "definitions, wide": lambda five: bump_chart(five, entries(five)[0], narrow=False),
-    "trainings": lambda _: training_chart(trained(), "nDCG@3", narrow=False),
+    "trainings": lambda _: replicate_chart(trained(), "nDCG@3", narrow=False),
     "history": lambda _: history_chart(HISTORY, "R@1", narrow=False),
     "plan": lambda _: drawn(cc.plan(plan_data.compared()), "nDCG@5"),
 }
@@ -75,13 +75,13 @@ def test_a_model_keeps_its_colour_when_the_order_of_merit_changes(five: Comparis
 def test_no_two_named_lines_share_colour_or_shape() -> None:
     many = typed(sample.many_models())
     eight = replace(many, models=many.models[:8])
-    selected = [line for line in all_series(eight) if line.named]
+    selected = [line for line in all_series(eight) if line.is_named]
     assert len({line.colour for line in selected}) == len({line.shape for line in selected}) == 8
 
 
 def test_a_crowd_is_grey_but_for_the_best_and_the_baseline() -> None:
     comparison = typed(sample.many_models())
-    selected = [line.model for line in all_series(comparison) if line.named]
+    selected = [line.model for line in all_series(comparison) if line.is_named]
     assert set(selected) == {comparison.baseline, *comparison.challengers[:3]}
 
 
@@ -127,8 +127,8 @@ def test_ticks_are_round_and_inside() -> None:
 
 
 def test_long_names_are_shortened_with_an_ellipsis() -> None:
-    assert shortened("als", 5) == "als"
-    assert shortened("two-tower", 5) == "two-…"
+    assert shorten("als", 5) == "als"
+    assert shorten("two-tower", 5) == "two-…"
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def plan() -> cc.Plan:
 
 
 def drawn(plan: cc.Plan, label: str | None) -> str:
-    return plan_picture(plan, label, power_curves(plan, label))
+    return render_plan(plan, label, power_curves(plan, label))
 
 
 def texts(svg: str) -> list[str]:

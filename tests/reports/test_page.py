@@ -12,7 +12,7 @@ import pytest
 import concord as cc
 from concord.metrics_core.results.comparison_parts import MIRROR
 from concord.metrics_core.results.history import History, InputChange
-from concord.reports.charts.history import history_chart, turned
+from concord.reports.charts.history import history_chart, new_verdicts
 from concord.reports.page import prose, render_history, render_html
 from concord.reports.text.verdict_styles import VERDICTS
 from tests.metrics_core.analyses.chosen_means import comparison_of
@@ -195,7 +195,7 @@ def test_lines_break_where_conventions_did_and_verdicts_that_turned_are_marked()
     chart = str(history_chart(HISTORY, "R@1", narrow=False))
     unbroken = str(history_chart(replace(HISTORY, revisions=(FIRST, SECOND)), "R@1", narrow=False))
 
-    assert turned(HISTORY, "R@1") == {"better", "worse"}
+    assert new_verdicts(HISTORY, "R@1") == {"better", "worse"}
     assert chart.count("stroke-dasharray") == 1
     assert "stroke-dasharray" not in unbroken
     assert "<title>bbb2222, als: 0.250 (0.240 to 0.260), worse</title>" in chart

@@ -109,7 +109,7 @@ def test_models_that_share_a_rank_do_not_cover_each_other() -> None:
 
 
 def test_the_narrow_chart_runs_downwards() -> None:
-    frame = Frame(definitions=7, lowest=5, upright=True)
+    frame = Frame(n_definitions=7, max_rank=5, narrow=True)
     assert frame.position(1, 1)["y"] > frame.position(0, 1)["y"]
     assert frame.position(0, 2)["x"] > frame.position(0, 1)["x"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.reports.charts.distributions import drawn, rows
+from concord.reports.charts.distributions import distributions, distributions_in_chart
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import sentence, tradeoff_chart
 from concord.reports.text.costs import costs
@@ -78,8 +78,8 @@ def test_a_model_that_never_differs_is_in_the_table_alone() -> None:
     comparison = typed(content)
     model = content["distributions"][0]["a"]
 
-    assert model in [row.a for row in rows(comparison, LABEL)]
-    assert model not in [row.a for row in drawn(comparison, LABEL)]
+    assert model in [row.a for row in distributions(comparison, LABEL)]
+    assert model not in [row.a for row in distributions_in_chart(comparison, LABEL)]
 
 
 def test_the_front_is_filled_and_the_others_are_hollow(five: Comparison) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_tables import exports
-from concord.reports.charts.trainings import training_chart
+from concord.reports.charts.replicates import replicate_chart
 from concord.reports.page import render_markdown, render_notebook
 from concord.reports.text import replicates as trainings
 from concord.reports.text.numbers import difference_digits, signed
@@ -48,7 +48,7 @@ def test_two_trainings_have_no_interval_and_say_so() -> None:
 @pytest.mark.parametrize("narrow", [True, False])
 def test_the_picture_has_a_mark_for_every_training(*, narrow: bool) -> None:
     comparison = trained()
-    chart = training_chart(comparison, LABEL, narrow=narrow)
+    chart = replicate_chart(comparison, LABEL, narrow=narrow)
 
     single = re.findall(r"a single training: ([+−][0-9.]+)", chart)
     assert single == [*_gaps(comparison, "als"), *_gaps(comparison, "ease")]

@@ -14,7 +14,7 @@ from concord.pipeline.commands import leaderboard as command
 from concord.pipeline.commands import plan
 from concord.pipeline.commands.cli import build_parser
 from concord.pipeline.running import messages
-from concord.reports.charts.power import plan_picture
+from concord.reports.charts.power import render_plan
 from tests.metrics_core.analyses import plan_data
 from tests.pipeline.dvc.revisions import commit, git
 from tests.pipeline.refusals import refusal_of
@@ -286,7 +286,7 @@ def test_the_picture_is_one_file_with_the_same_bytes_in_every_process(
 
     drawn = (tmp_path / "plan.svg").read_text(encoding="utf-8")
     plan = cc.plan(plan_data.compared())
-    assert drawn == plan_picture(plan, "nDCG@5", power_curves(plan, "nDCG@5"))
+    assert drawn == render_plan(plan, "nDCG@5", power_curves(plan, "nDCG@5"))
     texts = [element.text for element in ElementTree.fromstring(drawn).iter()]
     assert "nDCG@5 against popularity" in texts
     assert "Power to find 0.01, by users" in texts
