@@ -19,9 +19,9 @@ from concord.metrics_core.analyses.split_methods import (
     SplitOptions,
     item_order,
 )
+from concord.metrics_core.data.arrow_numpy import as_arrow, as_numpy
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.list_batches import ListBatch, list_batches
-from concord.metrics_core.data.numbers import as_arrow, as_numpy
 from concord.metrics_core.data.quality import describe
 from concord.metrics_core.data.relations import only_row, second_cursor
 from concord.metrics_core.data.side_data import read_interactions
@@ -90,7 +90,8 @@ def split_rows(
     counts = {**cut.counts, **_count_overlap(connection, queries)}
     manifest = {
         "concord": version("concord-eval"),
-        "input": input_counts | {"columns": {name: table.theirs(name) for name in source.columns}},
+        "input": input_counts
+        | {"columns": {name: table.original_name(name) for name in source.columns}},
         "method": {"how": method.name, **asdict(method), "repeats": options.repeats},
         "files": {f"{side}.parquet": each for side, each in files.items()},
         "left_out": excluded,

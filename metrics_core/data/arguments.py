@@ -82,7 +82,7 @@ def _table(
     held: pa.Table | None = None,
 ) -> InputTable:
     columns = resolve_columns(_COLUMNS[role], named.get(argument, {}))
-    return InputTable(path or argument, form, *columns, ArgumentNames(argument), held=held)
+    return InputTable(path or argument, form, *columns, ArgumentNames(argument), rows=held)
 
 
 def check_columns(given: Any, roles: Mapping[str, str] = ROLES) -> Columns:

@@ -1,4 +1,4 @@
-"""Arrow types and how each is read: as an id, a number, a time, a value of a table, or not at all."""
+"""Arrow types, and how each is read: as an id, a number, a time, a catalogue value, or not at all."""
 
 from collections.abc import Mapping
 
@@ -12,10 +12,9 @@ is_type = pa.types
 UUID = pa.binary(16)
 _SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY = 86_400
-_HYPHENS = (8, 12, 16, 20)  # the digits of a UUID before which a hyphen stands
+_HYPHENS = (8, 12, 16, 20)  # digits of a UUID that follow a hyphen
 
-
-# The type in which a column of each kind is held while it is read.
+# The type of a column of each kind while it is read.
 ARROW_TYPES: Mapping[Kind, pa.DataType] = {
     "text": pa.string(),
     "integer": pa.int64(),
@@ -27,17 +26,17 @@ ARROW_TYPES: Mapping[Kind, pa.DataType] = {
 
 
 def kind_of(name: str, kind: pa.DataType) -> Kind | None:
-    """Return the kind of a decoded type in the column `name`; None if the column cannot hold it."""
+    """Return the kind of a decoded type in the column `name`; None if the type is not allowed."""
     if is_type.is_uint64(kind):
         return "unsigned"
     if is_type.is_integer(kind):
         return "integer"
     if is_type.is_string(kind):
         return "text"
-    return _id(kind) if role_of(name) == "id" else _number(name, kind)
+    return _id_kind(kind) if role_of(name) == "id" else _number_kind(name, kind)
 
 
-def _id(kind: pa.DataType) -> Kind | None:
+def _id_kind(kind: pa.DataType) -> Kind | None:
     if is_type.is_float16(kind):
         return "half"
     if is_type.is_float32(kind):
@@ -47,11 +46,11 @@ def _id(kind: pa.DataType) -> Kind | None:
     return "text" if kind == UUID else None
 
 
-def _number(name: str, kind: pa.DataType) -> Kind | None:
+def _number_kind(name: str, kind: pa.DataType) -> Kind | None:
     if is_type.is_floating(kind):
         return "float"
     if is_type.is_decimal(kind):
-        return "text"  # so that the checks see every digit
+        return "text"  # keeps every digit for the checks
     if is_type.is_boolean(kind) and name == "grade":
         return "integer"
     is_time = is_type.is_timestamp(kind) or is_type.is_date(kind)
@@ -64,24 +63,24 @@ def convert(array: pa.Array, kind: Kind) -> pa.Array:
     if is_type.is_null(array.type):
         return pa.nulls(len(array), ARROW_TYPES[kind])
     if array.type == UUID:
-        return _uuids(array)
+        return _uuid_text(array)
     if is_type.is_timestamp(array.type) or is_type.is_date(array.type):
-        return _seconds(array)
+        return _epoch_seconds(array)
     return array.cast(ARROW_TYPES[kind])
 
 
 def value_type(kind: pa.DataType) -> pa.DataType | None:
-    """Return the type in which a catalogue column is kept; None if the column is not used."""
+    """Return the type in which a catalogue column is stored; None if the column is not used."""
     if isinstance(kind, pa.LargeListType):
-        inner = value_type(kind.value_type)
-        return None if inner is None else pa.large_list(inner)
+        element_type = value_type(kind.value_type)
+        return None if element_type is None else pa.large_list(element_type)
     if is_type.is_float16(kind):
         return pa.float32()
     if is_type.is_decimal(kind):
         return pa.float64()
     if kind == UUID:
         return pa.string()
-    plain = (
+    stored_unchanged = (
         is_type.is_integer,
         is_type.is_floating,
         is_type.is_boolean,
@@ -90,16 +89,16 @@ def value_type(kind: pa.DataType) -> pa.DataType | None:
         is_type.is_timestamp,
         is_type.is_date,
     )
-    return kind if any(is_plain(kind) for is_plain in plain) else None
+    return kind if any(is_kind(kind) for is_kind in stored_unchanged) else None
 
 
 def as_value(array: pa.Array) -> pa.Array:
     """Return a decoded array in its `value_type`."""
-    return _uuids(array) if array.type == UUID else array.cast(value_type(array.type))
+    return _uuid_text(array) if array.type == UUID else array.cast(value_type(array.type))
 
 
 def decoded_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type without its encoding: one type for dictionaries, kinds of text and kinds of lists."""
+    """Return the type without its encoding, such as text for a dictionary of text."""
     if is_type.is_dictionary(kind):
         return decoded_type(kind.value_type)
     if isinstance(kind, pa.BaseExtensionType):
@@ -112,7 +111,7 @@ def decoded_type(kind: pa.DataType) -> pa.DataType:
 
 
 def decode(array: pa.Array) -> pa.Array:
-    """Return the array in its `decoded_type`; times are in UTC, whatever the zone of the column or of the machine."""
+    """Return the array in its `decoded_type`; times are in UTC, in any time zone."""
     kind = array.type
     if is_type.is_dictionary(kind):
         return decode(array.dictionary).take(array.indices)
@@ -121,8 +120,8 @@ def decode(array: pa.Array) -> pa.Array:
     if _is_list(kind):
         ends = np.cumsum(lengths(array))
         offsets = pa.array(np.concatenate([[0], ends]).astype(np.int64))
-        inside = decode(array.flatten())
-        return pa.LargeListArray.from_arrays(offsets, inside, mask=array.is_null())
+        values = decode(array.flatten())
+        return pa.LargeListArray.from_arrays(offsets, values, mask=array.is_null())
     return array.cast(decoded_type(kind)) if _is_text(kind) or is_type.is_timestamp(kind) else array
 
 
@@ -144,8 +143,7 @@ def _is_list(kind: pa.DataType) -> bool:
     return is_type.is_list(kind) or is_type.is_large_list(kind) or is_type.is_fixed_size_list(kind)
 
 
-def _seconds(array: pa.Array) -> pa.Array:
-    """Return seconds since 1970."""
+def _epoch_seconds(array: pa.Array) -> pa.Array:
     kind = array.type
     if is_type.is_date32(kind):
         return pc.multiply(array.cast(pa.int32()).cast(pa.float64()), float(_DAY))
@@ -154,14 +152,14 @@ def _seconds(array: pa.Array) -> pa.Array:
     return pc.divide(number, float(_SECOND[unit]))
 
 
-def _uuids(array: pa.Array) -> pa.Array:
+def _uuid_text(array: pa.Array) -> pa.Array:
     """Return each sixteen bytes as text such as `0f8fad5b-d9cb-469f-a165-70867728950e`."""
-    there = array.fill_null(bytes(16))
-    size = len(there)
-    content = np.frombuffer(there.buffers()[1] or b"", dtype=np.uint8)
-    digits = content[16 * there.offset : 16 * (there.offset + size)].tobytes().hex().encode()
-    plain = np.frombuffer(digits, dtype=np.uint8).reshape(size, 32)
-    text = np.insert(plain, _HYPHENS, ord("-"), axis=1)
+    filled = array.fill_null(bytes(16))
+    size = len(filled)
+    content = np.frombuffer(filled.buffers()[1] or b"", dtype=np.uint8)
+    digits = content[16 * filled.offset : 16 * (filled.offset + size)].tobytes().hex().encode()
+    rows = np.frombuffer(digits, dtype=np.uint8).reshape(size, 32)
+    characters = np.insert(rows, _HYPHENS, ord("-"), axis=1)
     offsets = pa.py_buffer(np.arange(0, 36 * (size + 1), 36, dtype=np.int32).tobytes())
-    found = pa.StringArray.from_buffers(size, offsets, pa.py_buffer(text.tobytes()))
-    return pc.if_else(array.is_null(), pa.scalar(None, pa.string()), found)
+    text = pa.StringArray.from_buffers(size, offsets, pa.py_buffer(characters.tobytes()))
+    return pc.if_else(array.is_null(), pa.scalar(None, pa.string()), text)

@@ -1,4 +1,4 @@
-"""Delta tables: the files that hold the current rows according to the log."""
+"""Delta tables: the files with the current rows according to the log."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from deltalake import DeltaTable
 
 LOG = "_delta_log"
-_AS_PARQUET = "write its current rows as plain parquet with what reads Delta Lake"
+_AS_PARQUET = "write its current rows as plain parquet with a reader of Delta Lake"
 
 
 class Snapshot(NamedTuple):
-    """Files of the newest version by path, each with the partition values of all its rows."""
+    """Files of the newest version, each with the partition values of all its rows."""
 
     version: int
     files: Sequence[tuple[AnyPath, Mapping[str, pa.Scalar]]]
@@ -36,19 +36,23 @@ def snapshot(path: AnyPath) -> Snapshot:
     Raises
     ------
     InputError
-        If `deltalake` is not installed, the log cannot be read, or the files hold other rows than the table.
+        If `deltalake` is not installed, the log cannot be read, or the rows of the files differ
+        from those of the table.
     """
     table = _open_table(path)
     if table.metadata().configuration.get("delta.columnMapping.mode", "none") != "none":
-        problem = "is a Delta Lake table whose files use other column names (column mapping)"
-        raise refuse(str(path), problem, _AS_PARQUET)
+        message = "is a Delta Lake table whose files use other column names (column mapping)"
+        raise refuse(str(path), message, _AS_PARQUET)
     if "deletionVectors" in (table.protocol().reader_features or ()) and any(
         len(batch) for batch in pa.RecordBatchReader.from_stream(table.deletion_vectors())
     ):
-        problem = "is a Delta Lake table whose files hold rows that are marked as deleted (deletion vectors)"
+        message = (
+            "is a Delta Lake table whose files contain rows that are marked as deleted "
+            "(deletion vectors)"
+        )
         fix = f"rewrite these files (`REORG TABLE … APPLY (PURGE)`), or {_AS_PARQUET}"
-        raise refuse(str(path), problem, fix)
-    # A file that was written before a column was added lacks it: nothing is known there.
+        raise refuse(str(path), message, fix)
+    # A file that was written before a column was added lacks it: its values are null.
     missing = {f.name: pa.scalar(None, f.type) for f in pa.schema(table.schema().to_arrow())}
     files = [(path / name, missing | keys) for name, keys in sorted(_active_files(path, table))]
     return Snapshot(table.version(), files)
@@ -60,9 +64,9 @@ def _open_table(path: AnyPath) -> "DeltaTable":
         from deltalake.exceptions import DeltaError
     except ModuleNotFoundError as error:
         if refusal := missing_extra_error(error):
-            problem = "is a Delta Lake table: its log says which rows are current"
+            message = "is a Delta Lake table: its log says which rows are current"
             fix = f"{refusal.problems[0].fix}; or {_AS_PARQUET}"
-            raise refuse(str(path), problem, fix) from None
+            raise refuse(str(path), message, fix) from None
         raise
     try:
         if isinstance(path, RemotePath):
@@ -70,12 +74,11 @@ def _open_table(path: AnyPath) -> "DeltaTable":
         return DeltaTable(path.absolute())
     except (DeltaError, OSError, ValueError) as error:
         if isinstance(path, RemotePath):  # the answer of a store may hold secrets
-            problem = f"is a Delta Lake table whose log could not be read ({type(error).__name__})"
-            fix = "check the network, the credentials and the log; if all is well there, "
-            raise refuse(str(path), problem, fix + _AS_PARQUET) from None
-        message = " ".join(str(error).split())[:300]
-        problem = f"has a log that cannot be read ({message})"
-        raise refuse(str(path), problem, _AS_PARQUET) from None
+            message = f"is a Delta Lake table whose log could not be read ({type(error).__name__})"
+            fix = f"check the network, the credentials and the log; if all are fine, {_AS_PARQUET}"
+            raise refuse(str(path), message, fix) from None
+        detail = " ".join(str(error).split())[:300]
+        raise refuse(str(path), f"has a log that cannot be read ({detail})", _AS_PARQUET) from None
 
 
 def _active_files(path: AnyPath, table: "DeltaTable") -> Iterator[tuple[str, dict[str, pa.Scalar]]]:
@@ -85,6 +88,6 @@ def _active_files(path: AnyPath, table: "DeltaTable") -> Iterator[tuple[str, dic
     for number, quoted in enumerate(actions.column("path").to_pylist()):
         name = unquote(quoted)
         if ":" in name.partition("/")[0] or {"..", "/"} & set(PurePosixPath(name).parts):
-            problem = f"is a Delta Lake table that names a file elsewhere: {name!r}"
-            raise refuse(str(path), problem, _AS_PARQUET)
+            message = f"is a Delta Lake table with a file outside its folder: {name!r}"
+            raise refuse(str(path), message, _AS_PARQUET)
         yield name, {} if keys is None else dict(keys[number])

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from concord.metrics_core.data.input_table import repeated_names
+from concord.metrics_core.data.input_table import duplicate_names
 from concord.metrics_core.errors import InputError, refuse
 
 _FIX = "give every column values of one type; ids as text or as 64-bit integers"
@@ -55,7 +55,7 @@ def table_from_frame(data: Data, name: str) -> pa.Table:
 def _unreadable(data: Data, name: str, error: Exception) -> InputError:
     """Return what is wrong with a frame: its column, if pandas tells it, else the message of Arrow."""
     columns = list(data.columns) if type(data).__module__.startswith("pandas") else []
-    if problems := repeated_names(name, [str(column) for column in columns]):
+    if problems := duplicate_names(name, [str(column) for column in columns]):
         return InputError(problems)
     for column in columns:
         try:

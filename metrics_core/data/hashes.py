@@ -1,4 +1,4 @@
-"""Content ids of inputs: hashes of a file or of a folder of parts, etags of objects in a store."""
+"""Content hashes of inputs: of a file or a folder of parts; etags of objects in a store."""
 
 import hashlib
 import json
@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from concord.metrics_core.data.columnar_files import files_in
 from concord.metrics_core.data.delta import is_delta, snapshot
 from concord.metrics_core.data.paths import AnyPath, RemotePath, map_paths
-from concord.metrics_core.data.table_files import files_in
 
 BLOCK = 1 << 20
 
@@ -38,7 +38,7 @@ class ContentHashes:
 
 
 def hash_content(path: AnyPath) -> ContentHashes:
-    """Return the hashes of a file; those of a folder are computed from the list of its files, as in `dvc.lock`."""
+    """Return the hashes of a file; those of a folder follow from the list of its files."""
     if is_delta(path):
         table = snapshot(path)
         return _hash_folder(path, [file for file, _ in table.files], table.version)
@@ -59,25 +59,23 @@ def hash_content(path: AnyPath) -> ContentHashes:
 def _hash_folder(
     folder: AnyPath, files: Sequence[AnyPath], version: int | None = None
 ) -> ContentHashes:
-    """Return the hashes of the list of files, which begins with the version of a Delta table."""
+    """Return the hashes of the list of files, after the version of a Delta table."""
     head = [] if version is None else [{"version": version}]
     names = [file.relative_to(folder).as_posix() for file in files]
     if isinstance(folder, RemotePath):
         objects = [file for file in files if isinstance(file, RemotePath)]
         states = dict(zip(names, map_paths(RemotePath.state, objects), strict=True))
-        listed = [
+        entries = [
             {"etag": states[name].etag, "relpath": name, "size": states[name].size}
             for name in sorted(names)
         ]
-        digest = hashlib.sha256(json.dumps([*head, *listed]).encode()).hexdigest()
+        digest = hashlib.sha256(json.dumps([*head, *entries]).encode()).hexdigest()
         size = sum(state.size for state in states.values())
         return ContentHashes(bytes=size, etag=f"{digest}.dir", delta_version=version)
     hashes = dict(zip(names, map(hash_content, files), strict=True))
-    sha256 = json.dumps(
-        [*head, *({"relpath": name, "sha256": hashes[name].sha256} for name in sorted(names))]
-    )
+    entries = [{"relpath": name, "sha256": hashes[name].sha256} for name in sorted(names)]
     return ContentHashes(
-        hashlib.sha256(sha256.encode()).hexdigest(),
+        hashlib.sha256(json.dumps([*head, *entries]).encode()).hexdigest(),
         folder_md5({name: hashes[name].md5 for name in names}, *head),
         sum(file.bytes or 0 for file in hashes.values()),
         delta_version=version,
@@ -85,7 +83,7 @@ def _hash_folder(
 
 
 def folder_md5(files: Mapping[str, str | None], *head: Mapping[str, Any]) -> str:
-    """Return the hash of a folder as dvc.lock has it, from the name and MD5 of each file."""
-    listed = [{"md5": files[name], "relpath": name} for name in sorted(files)]
-    digest = hashlib.md5(json.dumps([*head, *listed]).encode(), usedforsecurity=False).hexdigest()
+    """Return the hash of a folder as in dvc.lock, from the name and MD5 of each file."""
+    entries = [{"md5": files[name], "relpath": name} for name in sorted(files)]
+    digest = hashlib.md5(json.dumps([*head, *entries]).encode(), usedforsecurity=False).hexdigest()
     return f"{digest}.dir"

@@ -51,7 +51,7 @@ def possible_units(
         Columns of the table that are not read; those with the name of a session come first.
     """
     usable = [name for name in others if not [*unit_findings(["user", name])]]
-    if "rank" not in file.may_have:
+    if "rank" not in file.optional:
         usable = [name for name in usable if not _TIME_NAME.search(name)]
     sessions = [name for name in usable if _SESSION_NAME.search(name)]
     tried = [*sessions, *(name for name in usable if name not in sessions)][:MAX_TRIED]
@@ -68,12 +68,14 @@ def unit_hint(connection: DuckDBPyConnection, source: Source) -> str:
     """Return how to name the column that separates the lists of a user; empty if there is none."""
     if source.file.unit:
         return ""
-    unit = next(filter(None, possible_units(connection, source.file, source.raw.others)), None)
+    unit = next(
+        filter(None, possible_units(connection, source.file, source.raw.unread_columns)), None
+    )
     if unit is None:
         return ""
     names = " and ".join(map(repr, unit))
     verb = "tells" if len(unit) == 1 else "tell"
-    where = "the truth" if "rank" in source.file.may_have else "the lists"
+    where = "the truth" if "rank" in source.file.optional else "the lists"
     setting = source.file.settings.sessions(unit)
     return f"if {names} {verb} the requests of a user apart, in {where} as well, set {setting}"
 
@@ -96,7 +98,7 @@ def _is_valid_unit(connection: DuckDBPyConnection, file: InputTable, unit: tuple
     wrong, start = "count(DISTINCT item) <> count(*)", "0"
     try:
         with separate_schema(connection) as other:
-            source = read_source(other, file.of_requests(["user", *unit]))
+            source = read_source(other, file.with_unit(["user", *unit]))
             missing = " OR ".join(
                 f"{name} IS NULL OR trim(CAST({name} AS VARCHAR)) = ''" for name in source.ids
             )

@@ -32,14 +32,14 @@ def describe_ids(source: Source, users: int, items: int) -> dict[str, Any]:
         "items": items,
         "user_type": "text" if source.is_text("user") else "integer",
         "item_type": "text" if source.is_text("item") else "integer",
-        **({"unit": list(source.file.requests)} if source.file.unit else {}),
+        **({"unit": list(source.file.unit_columns)} if source.file.unit else {}),
     }
 
 
 def describe_table(source: Source) -> dict[str, Any]:
     """Return what is known of any table: rows, notes, and the hashes and size of a file."""
     file = source.file
-    known = hash_content(file.path) if file.held is None and file.is_hashed else ContentHashes()
+    known = hash_content(file.path) if file.rows is None and file.is_hashed else ContentHashes()
     return {
         "path": file.path.as_posix(),
         "format": file.format,
@@ -115,7 +115,9 @@ def describe_truth(
     grades = sorted(statistics.grades.items())
     notes = []
     if "grade" not in source.columns:
-        notes = [f"there is no column {source.file.theirs('grade')!r}: every row has grade 1"]
+        notes = [
+            f"there is no column {source.file.original_name('grade')!r}: every row has grade 1"
+        ]
     if len(grades) > SHOWN:
         notes = [format_count(len(grades), "different grade")]
     counted = {repr(grade).removesuffix(".0"): count for grade, count in grades}

@@ -14,8 +14,8 @@ import numpy as np
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Ranking
+from concord.metrics_core.data.arrow_numpy import as_numpy
 from concord.metrics_core.data.list_batches import Count, ListStatistics
-from concord.metrics_core.data.numbers import as_numpy
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.source import Source

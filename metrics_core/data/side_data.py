@@ -6,7 +6,7 @@ from dataclasses import replace
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.input_table import InputTable, shared_columns
+from concord.metrics_core.data.input_table import InputTable, ambiguous_columns
 from concord.metrics_core.data.load_lists import with_unit_hint
 from concord.metrics_core.data.policies import Policies, PolicyChanges, apply_truth_policies
 from concord.metrics_core.data.relations import only_row
@@ -152,7 +152,7 @@ def read_items(
     if has_group and not frame.schema["group"].is_nested():
         group = pl.col("group").cast(pl.String).str.strip_chars()
         frame = frame.with_columns(pl.when(group != "").then(group).alias("group"))
-    numbers = [name for name in table.columns if name not in (*table.needs, *ITEMS_COLUMNS[1])]
+    numbers = [name for name in table.columns if name not in (*table.required, *ITEMS_COLUMNS[1])]
     frame = frame.with_columns(_as_number(frame, name) for name in numbers)
     raise_problems(_feature_problems(source, frame, numbers))
     features = ("item", "categories", "vector", "title", *(["group"] if has_group else []))
@@ -162,17 +162,17 @@ def read_items(
 def read_table(
     connection: DuckDBPyConnection, file: InputTable, *, progress: Progress = no_progress
 ) -> tuple[pl.DataFrame, Source]:
-    """Return the table under our names, its ids checked; `file.needs` is the one column of ids.
+    """Return the table under our names, its ids checked; `file.required` is the one column of ids.
 
     Raises
     ------
     InputError
         If the file cannot be read as a table, or an id is missing, invalid or repeated.
     """
-    (key,) = file.needs
+    (key,) = file.required
     if file.format == "trec":
         raise refuse(file.name, "is trec", "give it as parquet, arrow, csv, tsv or jsonl")
-    source = read_source(connection, replace(file, may_have=()), progress=progress)
+    source = read_source(connection, replace(file, optional=()), progress=progress)
     other = "item" if key == "user" else "user"
     connection.execute(f"ALTER TABLE source ADD COLUMN {other} VARCHAR")
     problems = value_problems(connection, source, id_checks(source, key))
@@ -214,7 +214,7 @@ def _name_problems(file: InputTable, read: list[str], names: list[str]) -> Itera
     for column in dict.fromkeys(file.columns.values()):
         if column not in names:
             yield Problem(f"{file.name}: column {column!r}", listed, fix)
-    yield from shared_columns(file, file.columns)
+    yield from ambiguous_columns(file, file.columns)
     our_names = {column: name for name, column in file.columns.items()}
     first: dict[str, str] = {}
     for column in read:

@@ -16,6 +16,7 @@ from duckdb import DuckDBPyConnection
 from numpy.typing import NDArray
 
 from concord.metrics_core.conventions.conventions import Ranking
+from concord.metrics_core.data.arrow_numpy import as_arrow, as_numpy
 from concord.metrics_core.data.list_batches import (
     Count,
     ListBatch,
@@ -24,7 +25,6 @@ from concord.metrics_core.data.list_batches import (
     list_batch,
     list_batches,
 )
-from concord.metrics_core.data.numbers import as_arrow, as_numpy
 from concord.metrics_core.data.parse_values import EXACT
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.ranking import choose_order
@@ -100,7 +100,7 @@ class ListChecker(BatchChecker):
     order: str | None
 
     def __post_init__(self) -> None:
-        if self.source.raw.marked:
+        if self.source.raw.has_line_errors:
             raise NotSortedError
         has_score = "score" in self.source.columns
         try:
@@ -172,7 +172,7 @@ class TruthChecker(BatchChecker):
     with_place: bool
 
     def __post_init__(self) -> None:
-        if self.source.raw.marked:
+        if self.source.raw.has_line_errors:
             raise NotSortedError
 
     @property

@@ -11,12 +11,12 @@ import duckdb
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.columnar import read_columnar
-from concord.metrics_core.data.input_table import UNIT, InputTable, RawRows, role_of
+from concord.metrics_core.data.input_table import UNIT_PREFIX, InputTable, RawRows, role_of
 from concord.metrics_core.data.jsonl import read_jsonl
 from concord.metrics_core.data.object_stores import missing_bucket
 from concord.metrics_core.data.parse_values import is_sure, value, wrong
 from concord.metrics_core.data.paths import AnyPath, RemotePath
+from concord.metrics_core.data.read_columnar import read_columnar
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.text_files import DELIMITERS, read_delimited, read_trec
 from concord.metrics_core.data.units import unit_sql
@@ -217,11 +217,14 @@ def read_source(
     (rows,) = connection.execute("SELECT count(*) FROM source").fetchall()[0]
     if rows == 0 and not may_be_empty:
         setting = file.settings.input("empty_lists", "keep")
-        keep = f", or set {setting}" if "score" in file.may_have else ""
-        raise refuse(file.name, "holds no rows", f"check what made it{keep}")
+        keep = f", or set {setting}" if "score" in file.optional else ""
+        raise refuse(file.name, "holds no rows", f"check what wrote it{keep}")
     ids = [name for name in source.ids if source.is_text(name)]
     rewritten = strip_float_suffix(
-        connection, ids, source.unsure, lambda name: f"{file.name}: column {file.theirs(name)!r}"
+        connection,
+        ids,
+        source.unsure,
+        lambda name: f"{file.name}: column {file.original_name(name)!r}",
     )
     found = replace(
         source, rows=rows, rewritten=rewritten, notes=tuple(each.note for each in rewritten)
@@ -231,7 +234,7 @@ def read_source(
 
 def _of_requests(connection: duckdb.DuckDBPyConnection, source: Source) -> Source:
     """Replace `user` by the ids of sessions; NULL if one of their columns is."""
-    first, kinds = f"{UNIT}0", source.raw.kinds
+    first, kinds = f"{UNIT_PREFIX}0", source.raw.kinds
     columns = [f"user AS {first}", f"{unit_sql(['user', *source.file.unit])} AS user"]
     columns += [f"user_wrong AS {first}_wrong"] if "user" in source.unsure else []
     gone = ", ".join(["user", *(["user_wrong"] if "user" in source.unsure else [])])
@@ -242,7 +245,9 @@ def _of_requests(connection: duckdb.DuckDBPyConnection, source: Source) -> Sourc
     def named(columns: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(first if name == "user" else name for name in columns)
 
-    file = replace(source.file, columns={first: source.file.theirs("user"), **source.file.columns})
+    file = replace(
+        source.file, columns={first: source.file.original_name("user"), **source.file.columns}
+    )
     return replace(source, file=file, columns=named(source.columns), unsure=named(source.unsure))
 
 
@@ -270,7 +275,9 @@ def stream_source(
 
 def _with_progress(source: Source, progress: Progress) -> AbstractContextManager[Batches]:
     raw = source.raw
-    return progress(None if raw.marked else raw.batches, f"read {source.file.name}", raw.rows)
+    return progress(
+        None if raw.has_line_errors else raw.batches, f"read {source.file.name}", raw.rows
+    )
 
 
 def _opened(
@@ -283,7 +290,7 @@ def _opened(
     selected = ", ".join(
         ["position", *(value(name, raw.kinds[name]) for name in columns)]
         + [wrong(name, raw.kinds[name]) for name in unsure]
-        + (["line_wrong"] if raw.marked else [])
+        + (["line_error"] if raw.has_line_errors else [])
     )
     return Source(file, raw, columns, unsure, rows=0), f"SELECT {selected} FROM raw"
 
@@ -342,8 +349,8 @@ def _refuse_unreadable(
     connection: duckdb.DuckDBPyConnection, file: InputTable, raw: RawRows
 ) -> None:
     problems = list(raw.problems)
-    if raw.marked:
-        query = "SELECT position, line_wrong FROM source WHERE line_wrong IS NOT NULL ORDER BY ALL LIMIT $n"
+    if raw.has_line_errors:
+        query = "SELECT position, line_error FROM source WHERE line_error IS NOT NULL ORDER BY ALL LIMIT $n"
         problems += [
             Problem(f"{file.name}: {raw.row_name(position)}", wrong, "fix the line, or remove it")
             for position, wrong in connection.execute(query, {"n": MAX_PROBLEMS}).fetchall()

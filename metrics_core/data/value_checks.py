@@ -165,7 +165,7 @@ def value_problems(
         if count:
             query = f"SELECT user, item, {check.column}{check.suffix} FROM source WHERE position = $position"
             user, item, value = only_row(connection, query, {"position": position})
-            row, name = source.raw.row_name(position), source.file.theirs(check.column)
+            row, name = source.raw.row_name(position), source.file.original_name(check.column)
             where = f"{source.file.name}: {row}, column {name!r}{ids_text(user, item)}"
             message = check.problem.format(value=value)
             affected = AffectedRows((0, number), (row,), rows=count, users=None, message=message)

@@ -251,7 +251,7 @@ class TableLoader:
         self, model: str, recs: Data, keep: Sink
     ) -> tuple[InputTable, dict[str, Any]]:
         """Hand a model's lists to `keep`; return their table, and what was found in it."""
-        table = self._table(model, recs, role="recs").of_requests(self.unit)
+        table = self._table(model, recs, role="recs").with_unit(self.unit)
         policies = self.policies
         if isinstance(recs, Mapping):  # its ranks are made, from 1 on
             policies = replace(policies, rank_base=1)
@@ -273,7 +273,7 @@ class TableLoader:
 
     def _ground_truth(self, truth: Data) -> GroundTruth:
         conventions, may_be_empty = self.config.conventions, isinstance(truth, Mapping) and bool(truth)  # fmt: skip
-        table = self._table("truth", truth).of_requests(self.unit)
+        table = self._table("truth", truth).with_unit(self.unit)
         sink, with_place = InMemorySink(), needs_given_order(conventions)
         with in_memory() as c:
             quality = load_ground_truth(
@@ -288,7 +288,7 @@ class TableLoader:
 
     def users(self, users: Any) -> pl.DataFrame:
         """Load the ids of the requested users, sorted."""
-        table = open_table("users", users, self.columns).of_requests(self.unit)
+        table = open_table("users", users, self.columns).with_unit(self.unit)
         with in_memory() as connection:
             read_users(connection, table)
             ids = connection.sql("SELECT DISTINCT user FROM source ORDER BY user")

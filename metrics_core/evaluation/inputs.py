@@ -100,7 +100,7 @@ def load_inputs(
     allowed, column_names = parse_policies(policies or {}), check_columns(columns or {})
     if isinstance(recs, Mapping):  # its ranks are made, from 1 on
         allowed = replace(allowed, rank_base=1)
-    table = open_table("recs", recs, column_names).of_requests(unit)
+    table = open_table("recs", recs, column_names).with_unit(unit)
     truth_error = None
     try:
         _load_truth(connection, truth, allowed, column_names, unit)
@@ -153,7 +153,7 @@ def _load_truth(
 ) -> None:
     """Load the tables `judgements` and `knowns`: the users of the ground truth, also those without an item."""
     may_be_empty = isinstance(truth, Mapping) and bool(truth)  # each user may be without an item
-    table = open_table("truth", truth, column_names).of_requests(unit)
+    table = open_table("truth", truth, column_names).with_unit(unit)
     sink = InMemorySink()
     load_ground_truth(connection, table, policies, sink.keep, place=True, may_be_empty=may_be_empty)
     connection.from_arrow(sink.table).create("judgements")

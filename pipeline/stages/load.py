@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.data.columnar_files import files_in
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.data.input_table import InputTable, resolve_columns
 from concord.metrics_core.data.list_batches import ListBatch
@@ -30,7 +31,6 @@ from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import describe_folds, size_text
 from concord.metrics_core.data.side_data import ITEMS_COLUMNS, TRAIN_COLUMNS, TRUTH_COLUMNS
 from concord.metrics_core.data.source import check_path, detect_format
-from concord.metrics_core.data.table_files import files_in
 from concord.metrics_core.errors import ParamsKeys, format_count, refuse
 from concord.metrics_core.files import NO_FOLD
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile
@@ -169,7 +169,7 @@ def lists_file(params: Params, model: str) -> InputTable:
         The file is missing, is empty, is outside the repository, or its format is unknown.
     """
     table = _table(params, f"models.{model}", params.models[model], LIST_COLUMNS)
-    return table.of_requests(params.data.unit)
+    return table.with_unit(params.data.unit)
 
 
 def truth_files(params: Params) -> dict[str, InputTable]:
@@ -179,7 +179,7 @@ def truth_files(params: Params) -> dict[str, InputTable]:
     return {
         fold: _table(
             params, "data.truth", entry.model_copy(update={"path": path}), TRUTH_COLUMNS
-        ).of_requests(params.data.unit)
+        ).with_unit(params.data.unit)
         for fold, path in (files or {NO_FOLD: entry.path}).items()
     }
 

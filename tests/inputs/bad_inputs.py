@@ -52,16 +52,16 @@ SESSIONS = (
     "`data.unit: [user, session_id]` and `conventions.unit_mean: requests`; else {}"
 ).format
 BASE_1 = "start every list at rank 1, or set `input.rank_base` to 0 if all lists start there"
-NO_ROWS = "check what made it, or set `input.empty_lists: keep`"
+NO_ROWS = "check what wrote it, or set `input.empty_lists: keep`"
 ENDINGS = (
     "set `models.m.format`; the endings that tell it are .arrow, .csv, .feather, .ipc, .jsonl, "
     ".ndjson, .parquet, .qrels, .run, .tsv, and .gz of the text ones"
 )
 LINE = "fix the line, or remove it"
-RAGGED = "give each row one value a column; quote values that hold the separator"
+RAGGED = "give each row one value a column; quote values that contain the separator"
 OWN_NAMES = "give each column its own name"
 UTF8 = "save the file as UTF-8"
-PARTS = "keep nothing but `*.parquet` files of one table in the folder"
+PARTS = "keep only `*.parquet` files of one table in the folder"
 SAME_TYPES = "write all parts with the same types"
 SEVERAL = "write the files as one table, or give them as a folder of parts"
 GRADES = "write grades as numbers from 0; what is not relevant has grade 0, or no row"
@@ -108,23 +108,23 @@ def _socket(path: Path) -> None:
 
 FILES = [
     Bad("zero_bytes", "", "is empty (0 bytes)", "check what wrote the file", page=2),
-    Bad("header_only", LISTS, "holds no rows", NO_ROWS, page=3),
-    *(Bad(f"header_without_line_end_empty_lists_{policy}", LISTS.strip(), "holds no rows",
-          "check what made it; its line of names has to end with a line break",
+    Bad("header_only", LISTS, "has no rows", NO_ROWS, page=3),
+    *(Bad(f"header_without_line_end_empty_lists_{policy}", LISTS.strip(), "has no rows",
+          "check what wrote it; its header has to end with a line break",
           policies={"empty_lists": policy})
       for policy in ("error", "keep")),
-    BadJson("no_list_in_any_line", '{"user":"u","items":[]}\n', "holds no rows", NO_ROWS, page=3),
+    BadJson("no_list_in_any_line", '{"user":"u","items":[]}\n', "has no rows", NO_ROWS, page=3),
     BadInput("file_missing", {"popularty.csv": ""},
              "there is no such file; near it: popularty.csv", "set `models.m.path` to the file",
              file="popularity.csv", page=1),
     BadParquet("csv_named_parquet", f"{LISTS}u,a,1\n",
-               "is not a valid parquet file; it begins with 'user,item,rank'",
+               "is not a valid parquet file; it starts with 'user,item,rank'",
                "name it by its format, or set `models.m.format`", page=5),
     BadInput("unknown_ending", "x", "the name does not tell the format", ENDINGS, file="a.txt"),
     BadInput("gzipped_parquet", "x", "parquet cannot be packed with gzip", ENDINGS,
              file="a.parquet.gz"),
     BadInput("not_gzipped", LISTS, "is not a complete gzip file (Not a gzipped file (b'us'))",
-             "pack or copy the file again", file="a.csv.gz"),
+             "compress or copy the file again", file="a.csv.gz"),
     BadParquet("parquet_truncated", _bytes(ROWS)[:-20],
                "is damaged or not complete (Parquet magic bytes", None, page=4),
     BadParquet("parquet_page_damaged", _bytes(_row())[:4] + bytes(36) + _bytes(_row())[40:],
@@ -139,14 +139,14 @@ FILES = [
         settings=OUTSIDE),
     Bad("socket", _socket, "is a pipe, a socket or a", None, page=69),
     *(BadInput(f"two_{form}_files_in_one", _bytes(ROWS, form) * 2,
-               "goes on after its end: it is several files in one, of which one would be read",
+               "consists of several concatenated files, of which only one would be read",
                SEVERAL, file="a.parquet" if form == "parquet" else "a.arrow", page=61)
       for form in ("parquet", "arrow", "stream")),
     BadInput("arrow_stream_without_end", _bytes(ROWS, "stream")[:-8],
-             "is an Arrow stream without its end: what follows is lost", None, file="a.arrow",
+             "is an Arrow stream without its end: rows may be lost", None, file="a.arrow",
              page=61),
-    BadParquet("parquet_without_rows", _bytes(ROWS[:0]), "holds no rows", NO_ROWS),
-    BadInput("arrow_file_without_rows", ROWS[:0], "holds no rows", NO_ROWS, file="a.arrow"),
+    BadParquet("parquet_without_rows", _bytes(ROWS[:0]), "has no rows", NO_ROWS),
+    BadInput("arrow_file_without_rows", ROWS[:0], "has no rows", NO_ROWS, file="a.arrow"),
     Bad("byte_of_another_encoding", b"user,item,rank\nu,a,1\nu,\xe9,2\n",
         "line 3: byte 0xe9 is not UTF-8", UTF8, page=11),
     Bad("header_of_another_encoding", b"us\xe9r,item,rank\nu,a,1\n",
@@ -180,8 +180,8 @@ COLUMNS = [
                pa.Table.from_arrays([pa.array([1])] * 4, names=["user", "item", "rank", "item"]),
                "column 'item': occurs 2 times", OWN_NAMES, page=7),
     Bad("column_name_without_end", f"{'u' * 200_000},item,rank\nu,a,1\n",
-        "line 1: a name of a column is longer than 131,072 characters",
-        "begin the file with the names of the columns, separated and each on one line", page=70),
+        "line 1: the name of a column is longer than 131,072 characters",
+        "start the file with one line of column names", page=70),
     Bad("separated_by_semicolons", "user;item;rank\nu;a;1\n",
         "line 1: the columns are separated by semicolons, not by commas: 'user;item;rank'",
         "separate them by commas", page=8),
@@ -192,8 +192,8 @@ COLUMNS = [
         "line 1: a quote is opened and not closed: 'user,item,\"rank'",
         "close the quote, or remove it"),
     Bad("ragged_rows_after_blank_line", f"{LISTS}u,a,1\n\nu,b\nu,c,3,4\n",
-        ("line 4: has 2 values, but the header names 3 columns",
-         "line 5: has 4 values, but the header names 3 columns"), RAGGED, page=9),
+        ("line 4: has 2 values, but the header has 3 columns",
+         "line 5: has 4 values, but the header has 3 columns"), RAGGED, page=9),
     BadInput("trec_line_with_five_values", "u Q0 a 1 2.5 x\n\nu Q0 b 2 2.5\n",
              "line 3: has 5 values, not the 6 of `user Q0 item rank score tag`", LINE,
              file="a.run", page=9),
@@ -220,11 +220,11 @@ COLUMNS = [
 ]  # fmt: skip
 
 JSON = [
-    BadJson("json_begins_with_text", "nope\n", "begins with 'nope', which is not a JSON object",
+    BadJson("json_begins_with_text", "nope\n", "starts with 'nope', which is not a JSON object",
             "write one JSON object a line"),
     BadJson("json_key_only_in_later_line",
             '{"user":"u","items":["a"]}\n{"user":"v","items":["a"],"scores":[1]}\n',
-            "line 2: has `scores`, which the first line has not", LINE),
+            "line 2: has `scores`, which the first line lacks", LINE),
     BadJson("json_lines_without_lists",
             '{"user":"u","items":["a"],"scores":[1]}\nnope\n{"user":"v","items":5}\n'
             '{"user":"w","items":["a","b"],"scores":[1]}\n[1]\n',
@@ -422,9 +422,9 @@ SHAPES = [
     BadParquet("list_of_items_missing", pa.table({"user": ["u", "v"], "items": [["a"], None]}),
                "row 2: has no list 'items'", None),
     BadParquet("item_of_list_missing", pa.table({"user": ["u", "v"], "items": [["a"], [None]]}),
-               "row 2, place 1, column 'item' (user 'v'): is missing", None),
+               "row 2, list position 1, column 'item' (user 'v'): is missing", None),
     BadParquet("one_score_for_a_list", pa.table({"user": ["u"], "items": [["a"]], "score": [1.0]}),
-               "column 'score': holds one value a row, and the items stand in", None),
+               "column 'score': holds one value a row, but the items are in", None),
     BadParquet("two_columns_with_item",
                pa.table({"user": ["u"], "first": [[{"item": "a"}]], "second": [[{"item": "a"}]]}),
                "the columns 'first' and 'second' have a field 'item'", "keep one of them"),
@@ -435,17 +435,17 @@ SHAPES = [
 ]  # fmt: skip
 
 FOLDERS = [
-    BadParts("folder_without_parts", {"p/_SUCCESS": ""}, "holds no part", PARTS),
+    BadParts("folder_without_parts", {"p/_SUCCESS": ""}, "contains no part", PARTS),
     *(BadParts(f"folder_with_{name}", {"p/sub/part.parquet": ROWS, f"p/sub/{file}": content},
-               f"holds 'sub/{file}', which is not a part", PARTS)
+               f"contains 'sub/{file}', which is not a part", PARTS)
       for name, file, content in (
           ("csv", "x.csv", ""),
           ("pipe", "p.parquet", os.mkfifo),
           ("broken_link", "gone.parquet", lambda path: path.symlink_to("nowhere")),
       )),
     *(BadParts(f"hidden_part_{name}", {"p/a.parquet": ROWS, f"p/{name}": ROWS},
-               f"holds {name.partition('/')[0]!r}, a name that readers of folders skip, with rows"
-               " in it", None)
+               f"contains {name.partition('/')[0]!r} with rows, and readers of folders skip such"
+               " a name", None)
       for name in (".b.parquet", "_b.parquet", "_temporary/0/b.parquet", ".x/b.parquet")),
     BadParts("parts_of_different_tables",
              {"p/a.parquet": pa.table({"user": [1], "item": [1], "rank": [1]}),
@@ -462,17 +462,17 @@ FOLDERS = [
     BadParts("item_of_a_list_of_a_part_missing",
              {"p/0.parquet": pa.table({"user": ["u"], "items": [["a"]]}),
               "p/1.parquet": pa.table({"user": ["v", "w"], "items": [["a"], ["a", None]]})},
-             "1.parquet, row 2, place 2, column 'item' (user 'w'): is missing", None),
+             "1.parquet, row 2, list position 2, column 'item' (user 'w'): is missing", None),
     BadParts("key_of_partition_missing",
              {"p/user=__HIVE_DEFAULT_PARTITION__/a.parquet": ROWS.drop_columns(["user"])},
              "row 1, column 'user' (item 'a'): is missing; 2 rows affected", None),
     BadParts("link_to_folder",
              {"p/a.parquet": ROWS, "other/a.parquet": ROWS,
               "p/linked": lambda path: path.symlink_to(Path("other").resolve())},
-             "holds 'linked', a link to a folder, which DVC does not follow", None),
+             "contains 'linked', a link to a folder, which DVC does not follow", None),
     *(BadParts(f"table_of_{lake.partition(' ')[2]}",
                {"p/a.parquet": ROWS, f"p/{name}/v1.metadata.json": ""},
-               f"is {lake} table: its files also hold rows that were deleted", None, page=60)
+               f"is {lake} table: its files also contain rows that were deleted", None, page=60)
       for name, lake in ((".hoodie", "a Hudi"), ("metadata", "an Iceberg"))),
     BadParts("folder_of_csv", {"p/x": ""}, "is a folder, and csv is not read in parts",
              "write one file, or parts in parquet", settings={"format": "csv"}),
@@ -523,7 +523,7 @@ TRUTH = [
     BadTruth("only_negative_grades", f"{GRADED}u,a,-1\n",
              "has no rows left: every grade is negative",
              "set `input.negative_grade: zero`", policies={"negative_grade": "unjudged"}),
-    BadTruth("truth_without_rows", GRADED, "holds no rows", "check what made it", page=45),
+    BadTruth("truth_without_rows", GRADED, "has no rows", "check what wrote it", page=45),
 ]  # fmt: skip
 
 BACKGROUND = [
@@ -539,7 +539,7 @@ BACKGROUND = [
              "name its own column: `background.users.columns: {user: …}`"),
     BadUsers("column_of_users_twice", "user,plan,plan\nu1,a,b\n", "column 'plan': occurs 2 times",
              OWN_NAMES),
-    BadUsers("users_without_rows", "user,plan\n", "holds no rows", "check what made it"),
+    BadUsers("users_without_rows", "user,plan\n", "has no rows", "check what wrote it"),
     BadUsers("columns_of_users_differ_in_capitals", "user,Plan,plan\na,1,2\n",
              "column 'plan': and 'Plan' would be one column: they differ in capitals alone, or one"
              " is mapped to the other", "rename or remove one of them"),
@@ -554,7 +554,7 @@ BACKGROUND = [
              "line 1: the columns are separated by semicolons, not by commas: 'item;categories'",
              "separate them by commas"),
     BadItems("catalogue_with_ragged_row", "item,categories\na,x\nb\n",
-             "line 3: has 1 values, but the header names 2 columns", RAGGED),
+             "line 3: has 1 values, but the header has 2 columns", RAGGED),
     BadItems("catalogue_of_another_encoding", b"item,categories\na,x\nb,\xe9\n",
              "line 3: byte 0xe9 is not UTF-8", UTF8),
     BadItems("vectors_of_two_lengths", '{"item":1,"v":[1,2]}\n{"item":"x","v":[1]}\n',
@@ -570,12 +570,12 @@ BACKGROUND = [
              file="i.parquet"),
     BadItems("vectors_of_fixed_size_missing",
              _bytes(pa.table({"item": ["a", "b"], "vector": FIXED_SIZE})),
-             "holds lists of a fixed size of which some are missing", None, file="i.parquet"),
+             "has a column of fixed-size lists of which some are missing", None, file="i.parquet"),
     BadItems("key_of_catalogue_twice", '{"item":1,"price":2,"price":3}\n',
              "line 1: has a duplicate key", LINE, file="i.jsonl"),
     BadItems("categories_of_two_kinds",
              '{"item":1,"categories":["x"]}\n{"item":"2","categories":"y|z"}\n',
-             "column 'categories': holds values of different kinds: list of text, text",
+             "column 'categories': has values of different kinds: list of text, text",
              "write values of one kind in all lines", file="i.jsonl"),
     BadItems("categories_are_numbers", pa.table({"item": [1], "categories": [3]}),
              "column 'categories': is of type Int64", CATEGORIES, file="i.parquet", page=59),

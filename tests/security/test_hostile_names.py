@@ -104,7 +104,7 @@ def test_columns_are_found_by_any_name(form: str, column: str) -> None:
 
 def test_keys_of_json_that_differ_in_capitals_only_are_refused() -> None:
     Path("lists.jsonl").write_text('{"user": "u", "User": "a", "rank": 1}\n', encoding="utf-8")
-    assert "the keys 'user' and 'User' differ in capitals only" in refusal(
+    assert "the keys 'user' and 'User' differ only in case" in refusal(
         "lists.jsonl", columns={"item": "User"}
     )
 

@@ -141,14 +141,14 @@ def _with_a_file_elsewhere(name: str) -> Callable[[], None]:
     ("write", "message"),
     [
         (_with_a_later_column, r".*column 'score'.* missing"),
-        (_without_rows, "table: holds no rows"),
+        (_without_rows, "table: has no rows"),
         (_with_a_broken_log, "table: has a log that cannot be read"),
-        (_without_a_file, r"table/\S+\.parquet: is not there, and its table names it"),
+        (_without_a_file, r"table/\S+\.parquet: is missing, and its table names it"),
         (_with_mapped_columns, "table: is a Delta Lake table whose files use other column names"),
-        (_with_a_file_elsewhere("../secret.parquet"), ".*names a file elsewhere"),
-        (_with_a_file_elsewhere("%2e%2e/secret.parquet"), ".*names a file elsewhere"),
-        (_with_a_file_elsewhere("/etc/secret"), ".*names a file elsewhere"),
-        (_with_a_file_elsewhere("file:///etc/secret"), ".*names a file elsewhere"),
+        (_with_a_file_elsewhere("../secret.parquet"), ".*with a file outside its folder"),
+        (_with_a_file_elsewhere("%2e%2e/secret.parquet"), ".*with a file outside its folder"),
+        (_with_a_file_elsewhere("/etc/secret"), ".*with a file outside its folder"),
+        (_with_a_file_elsewhere("file:///etc/secret"), ".*with a file outside its folder"),
     ],
 )  # fmt: skip
 def test_a_table_whose_current_rows_are_not_known_is_refused(
@@ -169,7 +169,7 @@ def test_rows_that_are_marked_as_deleted_are_refused() -> None:
     assert vectors["selection_vector"][0].to_list()[:4] == [True, True, True, False]
 
     message = refusal("table")
-    assert "hold rows that are marked as deleted (deletion vectors)" in message
+    assert "contain rows that are marked as deleted (deletion vectors)" in message
     assert "REORG TABLE" in message
 
 

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 import concord
+from concord.metrics_core.data.columnar_files import files_in
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.data.loaded_tables import load_recommendations
 from concord.metrics_core.data.object_stores import open_filesystem
 from concord.metrics_core.data.paths import parse_path
-from concord.metrics_core.data.table_files import files_in
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.files import parse_address
 from tests.inputs.bad_inputs import BAD_INPUTS

@@ -53,7 +53,7 @@ class CheckedBucket(Bucket):
             return row_mark(int(origin[row]))
 
         try:
-            self._read(name, replace(self.of.tables[name], held=rows, row_name=row_name))
+            self._read(name, replace(self.of.tables[name], rows=rows, row_name=row_name))
         except InputError as error:
             self.facts.problems = {name: list(error.problems)}
 

@@ -10,9 +10,10 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
-from concord.metrics_core.data.columnar import find_layout, read_columnar
 from concord.metrics_core.data.input_table import InputTable, Kind
+from concord.metrics_core.data.read_columnar import read_columnar
 from concord.metrics_core.data.relations import connect
+from concord.metrics_core.data.table_layout import find_layout
 from concord.metrics_core.evaluation.spark.bucket import ORIGIN, SEQUENCE, added, lowest
 from concord.metrics_core.evaluation.spark.buckets import BucketResults, BucketTable, column
 
@@ -79,8 +80,8 @@ class SparkTable(BucketTable):
     @property
     def reads(self) -> tuple[str, ...]:
         """The names of the columns that are read."""
-        assert self.table.held is not None
-        return tuple(self.table.held.schema.names)
+        assert self.table.rows is not None
+        return tuple(self.table.rows.schema.names)
 
     def is_text(self, column: str) -> bool:
         """Return True if the ids of a column are text."""
@@ -96,25 +97,25 @@ def given(table: InputTable, frame: "DataFrame", rank_base: int) -> SparkTable:
     ------
     InputError : columns are missing, or of a type that cannot be read
     """
-    assert table.held is not None
+    assert table.rows is not None
     kinds = read_columnar(table, rank_base).kinds
-    reads = list(dict.fromkeys(find_layout(table, table.held.schema).reads))
+    reads = list(dict.fromkeys(find_layout(table, table.rows.schema).read_columns))
     rows, origins = _located(frame)
     void = {field.name for field in frame.schema.fields if field.dataType.typeName() == "void"}
-    user = column(table.theirs("user"))
+    user = column(table.original_name("user"))
     columns = [
         column(name).cast("string" if name in _ids(table) else "double")
         if name in void
         else column(name)
         for name in reads
     ]
-    rowless = replace(table, held=table.held.select(reads))
+    rowless = replace(table, rows=table.rows.select(reads))
     as_text = user_text(user, kinds["user"])
     return SparkTable(table.name, rows, origins.rows, as_text, columns, rowless, kinds, origins)
 
 
 def _ids(table: InputTable) -> set[str]:
-    return {table.theirs(name) for name in ("user", "item")}
+    return {table.original_name(name) for name in ("user", "item")}
 
 
 def user_text(user: "Column", kind: Kind) -> "Column":

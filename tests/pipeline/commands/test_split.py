@@ -240,7 +240,7 @@ def test_a_table_that_cannot_be_split_is_refused(project: Path) -> None:
     nowhere = attempt(project, "concord", "split", "all.parqet", *how).stderr
     assert "names.csv: column 'time': is missing; the columns are: user, item, timestamp, rating" in names  # fmt: skip
     assert "fix: name its own column: `--column time=…`" in names
-    assert "`--column grade=rating`; if every row counts alike: `--column grade=`" in names
+    assert "`--column grade=rating`; if every row has grade 1: `--column grade=`" in names
     assert "words.csv: line 2, column 'time' (user '0', item '0'): 'last week' is neither a number nor a time such as 2026-05-30 08:10; 2,000 rows affected" in words  # fmt: skip
     assert "there is no such file; near it: all.parquet" in nowhere
 

@@ -1,4 +1,7 @@
-"""Convert numbers between NumPy and Arrow without pandas, which `pa.array` and `to_numpy` import if installed: 0.4 s."""
+"""Convert numbers between NumPy and Arrow without pandas.
+
+`pa.array` and `to_numpy` import pandas if it is installed, which takes 0.4 s.
+"""
 
 from typing import Any
 
@@ -9,8 +12,8 @@ from numpy.typing import NDArray
 
 def as_arrow(numbers: NDArray[Any]) -> pa.Array:
     """Return integers as an int64 array."""
-    whole = np.ascontiguousarray(numbers, dtype=np.int64)
-    return pa.Array.from_buffers(pa.int64(), len(whole), [None, pa.py_buffer(whole)])
+    integers = np.ascontiguousarray(numbers, dtype=np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(integers), [None, pa.py_buffer(integers)])
 
 
 def as_numpy(array: pa.Array) -> NDArray[Any]:

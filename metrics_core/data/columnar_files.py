@@ -1,4 +1,4 @@
-"""Find, check and open the files of a table."""
+"""Find, check and open the parquet and Arrow files of a table."""
 
 import re
 import struct
@@ -24,14 +24,14 @@ from concord.metrics_core.data.paths import (
 )
 from concord.metrics_core.errors import InputError, Problem, refuse
 
-_ONLY_PARTS = "keep nothing but `*.parquet` files of one table in the folder"
+_ONLY_PARTS = "keep only `*.parquet` files of one table in the folder"
 _LAKES = {LOG: "a Delta Lake", ".hoodie": "a Hudi", "metadata": "an Iceberg"}
 _MISSING = "__HIVE_DEFAULT_PARTITION__"
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1"}
-_STREAM = b"\xff\xff\xff\xff"  # each message of a stream begins with it
-_END = _STREAM + bytes(4)  # and its end is a message of no bytes
-_JOINT = b"PAR1PAR1"  # where one parquet file ends and another begins
+_STREAM = b"\xff\xff\xff\xff"  # start of each message of a stream
+_END = _STREAM + bytes(4)  # the last message, of no bytes
+_PARQUET_BOUNDARY = b"PAR1PAR1"  # between two concatenated parquet files
 _COPY_AGAIN = "write or copy the file again"
 Batches = Iterator[pa.RecordBatch]
 ReadBatches = Callable[[list[str], int], Batches]
@@ -48,9 +48,9 @@ class Part:
     name : str
         Path inside the folder.
     rows : int, optional
-        Number of rows, if the file tells it.
+        Number of rows, if the file states it.
     batches : callable
-        Reads the columns of these names, at most so many rows at a time.
+        Reads the named columns in batches of at most so many rows.
     """
 
     path: str
@@ -61,8 +61,8 @@ class Part:
 
 
 def open_parts(file: InputTable) -> list[Part]:
-    """Open the file, or each file of the folder with its partition keys; or the table in memory."""
-    if (table := file.held) is not None:
+    """Open the table in memory, the file, or each file of the folder with its partition keys."""
+    if (table := file.rows) is not None:
 
         def batches(names: list[str], max_rows: int) -> Batches:
             return iter(table.select(names).to_batches(max_rows))
@@ -70,7 +70,7 @@ def open_parts(file: InputTable) -> list[Part]:
         return [Part(file.name, file.name, table.schema, len(table), batches)]
     paths = _part_paths(file)
     parts = map_paths(partial(_open_part, file=file), [path for path, _ in paths])
-    return [_with_keys(part, keys) for part, (_, keys) in zip(parts, paths, strict=True)]
+    return [_add_partition_keys(part, keys) for part, (_, keys) in zip(parts, paths, strict=True)]
 
 
 def files_in(path: AnyPath) -> list[AnyPath]:
@@ -83,16 +83,16 @@ def files_in(path: AnyPath) -> list[AnyPath]:
 
 
 def _part_paths(file: InputTable) -> Sequence[tuple[AnyPath, Mapping[str, pa.Scalar]]]:
-    """Return the file, or all parts of the folder by path, each with the partition values of its rows."""
+    """Return the file, or all parts of the folder by path, each with its partition values."""
     if not file.path.is_dir():
         return [(file.path, {})]
     if is_delta(file.path):
         if not (files := snapshot(file.path).files):
-            raise refuse(file.name, "holds no rows", "check what wrote the table")
+            raise refuse(file.name, "has no rows", "check what wrote the table")
         return files
     paths = sorted(_parts_in(file, file.path), key=lambda p: p.relative_to(file.path).parts)
     if not paths:
-        raise refuse(file.name, "holds no part", _ONLY_PARTS)
+        raise refuse(file.name, "contains no part", _ONLY_PARTS)
     partitions = [_partition_values(file, path) for path in paths]
     are_integers = {
         key: all(
@@ -120,22 +120,23 @@ def _parts_in(file: InputTable, folder: AnyPath) -> Iterator[AnyPath]:
         if entry.name.startswith(("_", ".")):
             _refuse_hidden(file, entry)
         elif entry.is_dir() and entry.is_symlink():
-            problem = f"holds {name!r}, a link to a folder, which DVC does not follow"
-            raise refuse(file.name, problem, "put the folder itself there, or name it as the path")
+            message = f"contains {name!r}, a link to a folder, which DVC does not follow"
+            fix = "move the folder itself there, or name it as the path"
+            raise refuse(file.name, message, fix)
         elif entry.is_dir():
             yield from _parts_in(file, entry)
         elif entry.suffix != ".parquet" or not entry.is_file():
-            raise refuse(file.name, f"holds {name!r}, which is not a part", _ONLY_PARTS)
+            raise refuse(file.name, f"contains {name!r}, which is not a part", _ONLY_PARTS)
         else:
             yield entry
 
 
 def _refuse_hidden(file: InputTable, entry: AnyPath) -> None:
-    """Raise if a hidden file is a table; other files that writers leave (`_SUCCESS`, `.crc`) are skipped."""
+    """Raise if a hidden file is a table; other files of writers (`_SUCCESS`, `.crc`) are skipped."""
     parts = entry.rglob("*.parquet") if entry.is_dir() else [entry]
     if any(part.suffix == ".parquet" for part in parts):
-        problem = f"holds {entry.name!r}, a name that readers of folders skip, with rows in it"
-        raise refuse(file.name, problem, "rename it, or take it out of the folder")
+        message = f"contains {entry.name!r} with rows, and readers of folders skip such a name"
+        raise refuse(file.name, message, "rename it, or move it out of the folder")
 
 
 def _refuse_lake(file: InputTable, entry: AnyPath) -> None:
@@ -144,10 +145,9 @@ def _refuse_lake(file: InputTable, entry: AnyPath) -> None:
         return
     if "Iceberg" in lake and not any(entry.glob("*.metadata.json")):
         return
-    problem = f"is {lake} table: its files also hold rows that were deleted or replaced since"
-    reader = lake.partition(" ")[2]
-    fix = f"write its current rows as plain parquet with what reads {reader}"
-    raise refuse(file.name, problem, fix)
+    message = f"is {lake} table: its files also contain rows that were deleted or replaced later"
+    fix = f"write its current rows as plain parquet with a reader of {lake.partition(' ')[2]}"
+    raise refuse(file.name, message, fix)
 
 
 def _partition_values(file: InputTable, path: AnyPath) -> dict[str, str | None]:
@@ -160,7 +160,7 @@ def _partition_values(file: InputTable, path: AnyPath) -> dict[str, str | None]:
     return values
 
 
-def _with_keys(part: Part, keys: Mapping[str, pa.Scalar]) -> Part:
+def _add_partition_keys(part: Part, keys: Mapping[str, pa.Scalar]) -> Part:
     """Return the part with its partition values as columns, unless it has such columns itself."""
     values = {key: value for key, value in keys.items() if key not in part.schema.names}
     if not values:
@@ -180,32 +180,32 @@ def _with_keys(part: Part, keys: Mapping[str, pa.Scalar]) -> Part:
 
 def _open_part(path: AnyPath, file: InputTable) -> Part:
     try:
-        begins = first_bytes(path, 60)
+        head = first_bytes(path, 60)
     except FileNotFoundError:
-        fix = "let what writes the table finish, or repair the table"
-        raise refuse(str(path), "is not there, and its table names it", fix) from None
-    if not begins:
+        fix = "wait until the table is written, or repair it"
+        raise refuse(str(path), "is missing, and its table names it", fix) from None
+    if not head:
         raise refuse(str(path), "is empty (0 bytes)", "check what wrote the file")
-    is_stream = file.format == "arrow" and begins.startswith(_STREAM)
-    if not is_stream and not begins.startswith(MAGIC[file.format]):
-        line = begins.split(b"\n")[0].decode("utf-8", errors="replace")
-        problem = f"is not a valid {file.format} file; it begins with {line!r}"
-        raise refuse(str(path), problem, f"name it by its format, or set {file.settings.format()}")
+    is_stream = file.format == "arrow" and head.startswith(_STREAM)
+    if not is_stream and not head.startswith(MAGIC[file.format]):
+        line = head.split(b"\n")[0].decode("utf-8", errors="replace")
+        message = f"is not a valid {file.format} file; it starts with {line!r}"
+        raise refuse(str(path), message, f"name it by its format, or set {file.settings.format()}")
     rows = None
     try:
         if file.format == "parquet":
-            with open_parquet(path) as opened:
-                _refuse_joined_parquet(path, opened.metadata)
-                schema, rows = opened.schema_arrow, opened.metadata.num_rows
+            with open_parquet(path) as parquet:
+                _refuse_joined_parquet(path, parquet.metadata)
+                schema, rows = parquet.schema_arrow, parquet.metadata.num_rows
             batches = partial(_parquet_batches, path)
         else:
             open_ipc = pyarrow.ipc.open_stream if is_stream else pyarrow.ipc.open_file
             with open_random_access(path) as source:
                 schema = open_ipc(source).schema
             with open_random_access(path) as source:
-                (_refuse_open_stream if is_stream else _refuse_incomplete_arrow)(path, source)
+                (_refuse_incomplete_stream if is_stream else _refuse_incomplete_file)(path, source)
             batches = partial(_arrow_batches, path, schema, is_stream)
-        _ = schema.names  # decoded when they are read
+        _ = schema.names  # decodes the names, which may fail
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError([damaged_file_problem(path, error)]) from None
     name = path.relative_to(file.path).as_posix() if path != file.path else path.name
@@ -213,13 +213,13 @@ def _open_part(path: AnyPath, file: InputTable) -> Part:
 
 
 def _parquet_batches(path: AnyPath, names: list[str], max_rows: int) -> Batches:
-    # A file of a folder of thousands is open only while it is read.
-    with open_parquet(path, page_checksum_verification=True) as opened:
+    # Opened only now: a folder may contain more files than a process may have open.
+    with open_parquet(path, page_checksum_verification=True) as parquet:
         if isinstance(path, Path):
-            yield from opened.iter_batches(max_rows, columns=names)
+            yield from parquet.iter_batches(max_rows, columns=names)
             return
-        for group in range(opened.num_row_groups):  # what is requested ahead is held in memory
-            yield from opened.iter_batches(max_rows, [group], columns=names)
+        for group in range(parquet.num_row_groups):  # bytes that are read ahead stay in memory
+            yield from parquet.iter_batches(max_rows, [group], columns=names)
 
 
 def _arrow_batches(
@@ -239,10 +239,10 @@ def _arrow_batches(
 
 
 def _refuse_joined_parquet(path: AnyPath, metadata: pq.FileMetaData) -> None:
-    """Refuse parquet files in one, of which pyarrow and DuckDB may read the first alone.
+    """Raise for concatenated parquet files, of which pyarrow and DuckDB may read only the first.
 
-    The last of them counts its offsets from its own beginning. So what the others take is not more
-    than what lies between the end of its last column, as it says, and its footer.
+    The last file counts its offsets from its own start. So the size of the others is at most that
+    of the gap between the end of its last column, according to its metadata, and its footer.
     """
     with open_random_access(path) as source:
         if (
@@ -254,76 +254,80 @@ def _refuse_joined_parquet(path: AnyPath, metadata: pq.FileMetaData) -> None:
         if metadata.num_row_groups:
             group = metadata.row_group(metadata.num_row_groups - 1)
             for column in (group.column(number) for number in range(group.num_columns)):
-                begin = column.dictionary_page_offset or column.data_page_offset
-                end = max(end, begin + column.total_compressed_size)
-        others = source.size() - 8 - metadata.serialized_size - end
-        if others > 0 and _JOINT in source.read_at(others + len(MAGIC["parquet"]), 0):
+                start = column.dictionary_page_offset or column.data_page_offset
+                end = max(end, start + column.total_compressed_size)
+        gap = source.size() - 8 - metadata.serialized_size - end
+        if gap > 0 and _PARQUET_BOUNDARY in source.read_at(gap + len(MAGIC["parquet"]), 0):
             raise _joined_error(path)
 
 
-def _refuse_open_stream(path: AnyPath, source: pa.NativeFile) -> None:
-    """Refuse a stream without its end, and two streams in one."""
+def _refuse_incomplete_stream(path: AnyPath, source: pa.NativeFile) -> None:
+    """Raise for a stream without its end, and for two concatenated streams."""
     for _ in pyarrow.ipc.MessageReader.open_stream(source):
         pass
     end, size = source.tell(), source.size()
     source.seek(max(end - len(_END), 0))
     if source.read(len(_END)) != _END:
-        problem = "is an Arrow stream without its end: what follows is lost"
-        raise refuse(str(path), problem, f"close the writer when all is written; {_COPY_AGAIN}")
+        message = "is an Arrow stream without its end: rows may be lost"
+        fix = f"close the writer after the last row, and {_COPY_AGAIN}"
+        raise refuse(str(path), message, fix)
     if end < size:
         raise _joined_error(path)
 
 
-def _refuse_incomplete_arrow(path: AnyPath, source: pa.NativeFile) -> None:
-    """Raise unless exactly the end of a stream is between the last block of an Arrow file and its footer."""
+def _refuse_incomplete_file(path: AnyPath, source: pa.NativeFile) -> None:
+    """Raise unless the last block of an Arrow file ends, as a stream does, right before its footer."""
     tail = source.size() - len(MAGIC["arrow"]) - 4
     footer = tail - int.from_bytes(source.read_at(4, tail), "little")
     blocks = sorted(_blocks(source.read_at(source.size() - footer, footer)))
     if not blocks:
         return
-    begin, end = blocks[-1]
-    expected = _END if source.read_at(len(_STREAM), begin) == _STREAM else _END[4:]  # before 2019
-    between = source.read_at(min(footer - end, len(expected) + 1), end) if footer > end else b""
-    if len(between) > len(expected):
+    start, end = blocks[-1]
+    expected = _END if source.read_at(len(_STREAM), start) == _STREAM else _END[4:]  # before 2019
+    gap = source.read_at(min(footer - end, len(expected) + 1), end) if footer > end else b""
+    if len(gap) > len(expected):
         raise _joined_error(path)
-    if between != expected:
-        problem = "is damaged or not complete (its last block does not end where its footer says)"
-        raise refuse(str(path), problem, _COPY_AGAIN)
+    if gap != expected:
+        message = "is damaged or incomplete (its last block does not end where its footer says)"
+        raise refuse(str(path), message, _COPY_AGAIN)
 
 
 def _blocks(footer: bytes) -> Iterator[tuple[int, int]]:
-    """Yield where each block of the file begins and ends.
+    """Yield start and end of each block of the file.
 
-    The footer is a flatbuffer: a table of version, schema, dictionaries, record batches; a block is its offset, the
-    length of its description and that of its content.
+    The footer is a flatbuffer: a table of version, schema, dictionaries, record batches. A block is
+    its offset, the length of its metadata and that of its content.
     """
 
-    def number(form: str, at: int) -> int:
-        return int(struct.unpack_from(f"<{form}", footer, at)[0])
+    def number(code: str, offset: int) -> int:
+        return int(struct.unpack_from(f"<{code}", footer, offset)[0])
 
     table = number("I", 0)
     fields = table - number("i", table)
     for slot in range(8, min(number("H", fields), 12), 2):  # dictionaries and record batches
         if field := number("H", fields + slot):
             vector = table + field + number("I", table + field)
-            for nth in range(number("I", vector)):
-                block = struct.unpack_from("<qi4xq", footer, vector + 4 + 24 * nth)
+            for index in range(number("I", vector)):
+                block = struct.unpack_from("<qi4xq", footer, vector + 4 + 24 * index)
                 yield block[0], sum(block)
 
 
 def _joined_error(path: AnyPath) -> InputError:
-    problem = "goes on after its end: it is several files in one, of which one would be read"
+    message = "consists of several concatenated files, of which only one would be read"
     fix = "write the files as one table, or give them as a folder of parts"
-    return refuse(str(path), problem, fix)
+    return refuse(str(path), message, fix)
 
 
 def damaged_file_problem(path: AnyPath | str, error: Exception) -> Problem:
     """Return the problem of a file that cannot be read."""
     if is_store_failure(str(path), error):
         return store_problem(str(path), error)
-    message = " ".join(str(error).split())[:300]
-    if "all lists to be of size" in message:
-        problem = "holds lists of a fixed size of which some are missing, which Arrow does not read from parquet"
+    detail = " ".join(str(error).split())[:300]
+    if "all lists to be of size" in detail:
+        message = (
+            "has a column of fixed-size lists of which some are missing, "
+            "which Arrow cannot read from parquet"
+        )
         fix = "write lists of any size (in polars `cast(pl.List(…))`), or leave the column out"
-        return Problem(str(path), problem, fix)
-    return Problem(str(path), f"is damaged or not complete ({message})", _COPY_AGAIN)
+        return Problem(str(path), message, fix)
+    return Problem(str(path), f"is damaged or incomplete ({detail})", _COPY_AGAIN)

@@ -1,0 +1,259 @@
+"""Layout of Arrow tables: a row may hold one item or lists of items; lists are unnested into rows."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from concord.metrics_core.data.arrow_numpy import as_arrow
+from concord.metrics_core.data.arrow_types import (
+    ARROW_TYPES,
+    convert,
+    decode,
+    decoded_type,
+    is_list,
+    lengths,
+)
+from concord.metrics_core.data.input_table import (
+    PLURALS,
+    ROW_STRIDE,
+    InputTable,
+    Kind,
+    choose_columns,
+    is_row_level,
+)
+from concord.metrics_core.errors import refuse
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """Where the values are in a table.
+
+    Attributes
+    ----------
+    columns : mapping of str to str
+        Our name -> original name of the column, or of the field of `struct_column`.
+    has_lists : bool
+        True if a row holds the whole list of a user.
+    struct_column : str
+        Column of lists of structs, whose fields hold all values that are not row-level; empty if
+        there is none.
+    """
+
+    columns: Mapping[str, str]
+    has_lists: bool = False
+    struct_column: str = ""
+
+    @property
+    def read_columns(self) -> list[str]:
+        """Columns of the table that are read."""
+        if not self.struct_column:
+            return list(self.columns.values())
+        row_level = (original for name, original in self.columns.items() if is_row_level(name))
+        return [*row_level, self.struct_column]
+
+    def unread_columns(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the columns of the table that are not read."""
+        return tuple(name for name in names if name not in self.read_columns)
+
+    def original_name(self, name: str) -> str:
+        """Return the name in the table of one of our columns; `column.field` for a struct."""
+        original = self.columns[name]
+        in_struct = self.struct_column and not is_row_level(name)
+        return f"{self.struct_column}.{original}" if in_struct else original
+
+    def type_of(self, schema: pa.Schema, name: str) -> pa.DataType | None:
+        """Return the decoded type of a column, inside lists.
+
+        None if the column is missing or has another layout.
+        """
+        types = {field.name: decoded_type(field.type) for field in schema}
+        if self.struct_column and not is_row_level(name):
+            return _field_type(types.get(self.struct_column), self.columns[name])
+        kind = types.get(self.columns[name])
+        if self.has_lists and not is_row_level(name):
+            kind = kind.value_type if kind is not None and is_list(kind) else None
+        return kind
+
+
+def find_layout(file: InputTable, schema: pa.Schema) -> TableLayout:
+    """Return the layout of a table with this schema.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, duplicate or ambiguous.
+    """
+    types = {field.name: decoded_type(field.type) for field in schema}
+    item = file.original_name("item")
+    if not {"user", "item"} <= set(file.required):
+        return TableLayout(choose_columns(file, schema.names))
+    plurals = _plurals(file, types)
+    if item not in types and item == "item" and "item" in plurals:
+        item = plurals["item"]
+    if item in types and not _struct_fields(types[item]):
+        has_lists = is_list(types[item])
+        mapped = replace(file, columns=plurals | dict(file.columns)) if has_lists else file
+        return TableLayout(choose_columns(mapped, schema.names), has_lists=has_lists)
+    return _struct_layout(file, types) or _raise_missing(file, types)
+
+
+def _plurals(file: InputTable, types: Mapping[str, pa.DataType]) -> dict[str, str]:
+    """Return `items` for `item` and so on, if such a column holds lists."""
+    return {
+        name: plural
+        for name, plural in PLURALS.items()
+        if name in file.fields and plural in types and is_list(types[plural])
+    }
+
+
+def _struct_layout(file: InputTable, types: Mapping[str, pa.DataType]) -> TableLayout | None:
+    """Return the layout with the one column of lists of structs that have a field for the item."""
+    item = file.original_name("item")
+    candidates = [name for name, kind in types.items() if item in _struct_fields(kind)]
+    if not candidates:
+        return None
+    if len(candidates) > 1:
+        names = " and ".join(map(repr, candidates))
+        raise refuse(file.name, f"the columns {names} have a field {item!r}", "keep one of them")
+    row_level = [file.original_name(name) for name in file.required if is_row_level(name)]
+    fields = [name for name in _struct_fields(types[candidates[0]]) if name not in row_level]
+    columns = choose_columns(file, [*(name for name in row_level if name in types), *fields])
+    return TableLayout(columns, has_lists=True, struct_column=candidates[0])
+
+
+def _raise_missing(file: InputTable, types: Mapping[str, pa.DataType]) -> TableLayout:
+    """Raise; the message also names the fields of structs, in which the column may be."""
+    names = [
+        f"{name} (lists of {', '.join(fields)})" if (fields := _struct_fields(kind)) else name
+        for name, kind in types.items()
+    ]
+    return TableLayout(choose_columns(file, names))
+
+
+def _struct_fields(kind: pa.DataType) -> list[str]:
+    """Return the fields of a list of structs; empty for other types."""
+    if not is_list(kind) or not pa.types.is_struct(kind.value_type):
+        return []
+    return [field.name for field in kind.value_type]
+
+
+def _field_type(kind: pa.DataType | None, name: str) -> pa.DataType | None:
+    if kind is None or _struct_fields(kind).count(name) != 1:
+        return None
+    return decoded_type(kind.value_type.field(name).type)
+
+
+@dataclass(frozen=True)
+class RowBuilder:
+    """Builds our rows from those of a table.
+
+    Attributes
+    ----------
+    first_rank : int, optional
+        Rank of the first item, if ranks follow from the order of a list.
+    """
+
+    layout: TableLayout
+    kinds: Mapping[str, Kind]
+    first_rank: int | None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Our columns, and `position`: number of the row; in lists see `ROW_STRIDE`."""
+        types = {name: ARROW_TYPES[kind] for name, kind in self.output_kinds.items()}
+        return pa.schema(types | {"position": pa.int64()})
+
+    @property
+    def output_kinds(self) -> dict[str, Kind]:
+        """Kinds of our columns."""
+        return dict(self.kinds) | ({} if self.first_rank is None else {"rank": "integer"})
+
+    def build(self, batch: pa.RecordBatch, n_earlier: int) -> pa.RecordBatch:
+        """Return the rows of a batch that follows `n_earlier` rows of the table."""
+        if self.layout.has_lists:
+            unnested = _unnest(self.layout, batch, self.kinds)
+            values = unnested.columns
+            position = (unnested.rows + n_earlier) * ROW_STRIDE + unnested.list_index
+            if self.first_rank is not None:
+                values["rank"] = as_arrow(unnested.list_index + (self.first_rank - 1))
+        else:
+            values = {
+                name: convert(batch.column(original), self.kinds[name])
+                for name, original in self.layout.columns.items()
+            }
+            position = np.arange(n_earlier, n_earlier + len(batch), dtype=np.int64)
+        values["position"] = as_arrow(position)
+        schema = self.schema
+        return pa.RecordBatch.from_arrays([values[name] for name in schema.names], schema=schema)
+
+
+def row_builder(
+    file: InputTable, layout: TableLayout, kinds: Mapping[str, Kind], rank_base: int
+) -> RowBuilder:
+    """Return the builder of rows; the index in a list is the rank, unless the table has ranks."""
+    is_ranked_by_index = layout.has_lists and "rank" in file.fields and "rank" not in kinds
+    return RowBuilder(layout, kinds, rank_base if is_ranked_by_index else None)
+
+
+@dataclass(frozen=True)
+class _UnnestedRows:
+    """Values with one row per item; row (from 0) and index in its list (from 1) of each item."""
+
+    columns: dict[str, pa.Array]
+    rows: Numbers
+    list_index: Numbers
+
+
+def _unnest(layout: TableLayout, batch: pa.RecordBatch, kinds: Mapping[str, Kind]) -> _UnnestedRows:
+    """Return one row per item; the lists must be valid, see `list_errors`."""
+    lists = _lists(layout, batch)
+    n_items = lengths(lists["item"])
+    rows = np.repeat(np.arange(len(n_items)), n_items)
+    list_index = np.arange(len(rows)) - np.repeat(np.cumsum(n_items) - n_items, n_items) + 1
+    row_level = {
+        name: convert(batch.column(original), kinds[name]).take(as_arrow(rows))
+        for name, original in layout.columns.items()
+        if is_row_level(name)
+    }
+    if layout.struct_column:
+        structs = decode(lists["item"]).flatten()
+        values = {
+            name: pc.struct_field(structs, original)
+            for name, original in layout.columns.items()
+            if not is_row_level(name)
+        }
+    else:
+        values = {name: column.flatten() for name, column in lists.items()}
+    converted = {name: convert(array, kinds[name]) for name, array in values.items()}
+    return _UnnestedRows(row_level | converted, rows, list_index)
+
+
+def list_errors(layout: TableLayout, batch: pa.RecordBatch) -> Iterator[tuple[int, str]]:
+    """Yield rows without a list, and rows whose lists differ in length, each with a message."""
+    if not layout.has_lists:
+        return
+    lists = _lists(layout, batch)
+    items = layout.struct_column or layout.columns["item"]
+    is_missing = np.asarray(lists["item"].is_null())
+    for row in np.flatnonzero(is_missing):
+        yield int(row), f"has no list {items!r}"
+    n_items = lengths(lists["item"])
+    for name, column in lists.items():
+        for row in np.flatnonzero((lengths(column) != n_items) & ~is_missing):
+            yield int(row), f"{layout.columns[name]!r} is not as long as {items!r}"
+
+
+def _lists(layout: TableLayout, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    if layout.struct_column:
+        return {"item": batch.column(layout.struct_column)}
+    return {
+        name: batch.column(original)
+        for name, original in layout.columns.items()
+        if not is_row_level(name)
+    }
