@@ -1,4 +1,4 @@
-"""Arrow types, and how each is read: as an id, a number, a time, a catalogue value, or not at all."""
+"""Arrow types, and which are read as ids, numbers, times and values of the catalogue."""
 
 from collections.abc import Mapping
 

@@ -70,11 +70,12 @@ def open_parts(file: InputTable) -> list[Part]:
         return [Part(file.name, file.name, table.schema, len(table), batches)]
     paths = _part_paths(file)
     parts = map_paths(partial(_open_part, file=file), [path for path, _ in paths])
-    return [_add_partition_keys(part, keys) for part, (_, keys) in zip(parts, paths, strict=True)]
+    partitions = (values for _, values in paths)
+    return [_add_partition(*pair) for pair in zip(parts, partitions, strict=True)]
 
 
 def files_in(path: AnyPath) -> list[AnyPath]:
-    """Return the file, or all files of the folder; for a Delta table those with its current rows."""
+    """Return the file, or all files of the folder; of a Delta table those with current rows."""
     if not path.is_dir():
         return [path]
     if is_delta(path):
@@ -132,7 +133,7 @@ def _parts_in(file: InputTable, folder: AnyPath) -> Iterator[AnyPath]:
 
 
 def _refuse_hidden(file: InputTable, entry: AnyPath) -> None:
-    """Raise if a hidden file is a table; other files of writers (`_SUCCESS`, `.crc`) are skipped."""
+    """Raise if a hidden file is a table; others, such as `_SUCCESS` and `.crc`, are skipped."""
     parts = entry.rglob("*.parquet") if entry.is_dir() else [entry]
     if any(part.suffix == ".parquet" for part in parts):
         message = f"contains {entry.name!r} with rows, and readers of folders skip such a name"
@@ -160,7 +161,7 @@ def _partition_values(file: InputTable, path: AnyPath) -> dict[str, str | None]:
     return values
 
 
-def _add_partition_keys(part: Part, keys: Mapping[str, pa.Scalar]) -> Part:
+def _add_partition(part: Part, keys: Mapping[str, pa.Scalar]) -> Part:
     """Return the part with its partition values as columns, unless it has such columns itself."""
     values = {key: value for key, value in keys.items() if key not in part.schema.names}
     if not values:
@@ -276,7 +277,7 @@ def _refuse_incomplete_stream(path: AnyPath, source: pa.NativeFile) -> None:
 
 
 def _refuse_incomplete_file(path: AnyPath, source: pa.NativeFile) -> None:
-    """Raise unless the last block of an Arrow file ends, as a stream does, right before its footer."""
+    """Raise unless only the end of a stream is between the last block and the footer."""
     tail = source.size() - len(MAGIC["arrow"]) - 4
     footer = tail - int.from_bytes(source.read_at(4, tail), "little")
     blocks = sorted(_blocks(source.read_at(source.size() - footer, footer)))

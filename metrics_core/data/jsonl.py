@@ -89,7 +89,7 @@ def _list_query(
     absent_types: dict[str, str],
     late_key_checks: LineChecks,
 ) -> str:
-    """Return a query with one row for each item of the lists, numbered from `first_rank`, if set."""
+    """Return a query with one row for each item of the lists, ranked from `first_rank`, if set."""
     row_keys = {name: key for name, key in columns.items() if is_row_level(name)}
     lists = {name: f"j.{_identifier(key)}" for name, key in columns.items() if name not in row_keys}
     rank = "" if first_rank is None else f", list_index + {first_rank - 1} AS rank"

@@ -68,7 +68,7 @@ def read_cells(file: InputTable) -> tuple[pl.DataFrame, dict[str, str], list[str
 
 
 def _read_jsonl(file: InputTable, is_read: Callable[[str], bool]) -> tuple[pl.DataFrame, list[str]]:
-    """Return the selected keys, with line numbers in place of the ids, and the names of all keys."""
+    """Return the selected keys, with line numbers instead of ids, and the names of all keys."""
     key = file.original_name(file.required[0])
     names: dict[str, None] = {}
     kinds: dict[str, set[str]] = {}

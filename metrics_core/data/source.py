@@ -218,7 +218,7 @@ def read_source(
     if rows == 0 and not may_be_empty:
         setting = file.settings.input("empty_lists", "keep")
         keep = f", or set {setting}" if "score" in file.optional else ""
-        raise refuse(file.name, "holds no rows", f"check what wrote it{keep}")
+        raise refuse(file.name, "has no rows", f"check what wrote it{keep}")
     ids = [name for name in source.ids if source.is_text(name)]
     rewritten = strip_float_suffix(
         connection,

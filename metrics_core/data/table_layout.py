@@ -1,4 +1,4 @@
-"""Layout of Arrow tables: a row may hold one item or lists of items; lists are unnested into rows."""
+"""Layout of Arrow tables: a row has one item, or lists of items that are unnested into rows."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -155,7 +155,7 @@ def _readable_batches(
 
 
 def read_problems(path: AnyPath, error: Exception) -> list[Problem]:
-    """Return the problems of a text file that raised an error: lines that are not UTF-8, or other."""
+    """Return the problems of a text file whose reading raised an error."""
     if is_store_failure(str(path), error):
         return [store_problem(str(path), error)]
     detail = " ".join(str(error).split())[:300]
@@ -207,7 +207,7 @@ def read_header(file: InputTable, delimiter: str) -> list[str]:
 
 
 def _first_nonempty_line(path: AnyPath) -> tuple[int, bytes]:
-    """Return number and text of the first line that is not empty; carriage returns end lines too."""
+    """Return number and text of the first line that is not empty."""
     number = 0
     with open_unpacked(path) as file:
         for lines in iter_lines(file, path):

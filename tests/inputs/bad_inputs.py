@@ -126,10 +126,10 @@ FILES = [
     BadInput("not_gzipped", LISTS, "is not a complete gzip file (Not a gzipped file (b'us'))",
              "compress or copy the file again", file="a.csv.gz"),
     BadParquet("parquet_truncated", _bytes(ROWS)[:-20],
-               "is damaged or not complete (Parquet magic bytes", None, page=4),
+               "is damaged or incomplete (Parquet magic bytes", None, page=4),
     BadParquet("parquet_page_damaged", _bytes(_row())[:4] + bytes(36) + _bytes(_row())[40:],
-               "is damaged or not complete (", None),
-    BadParquet("parquet_text_is_not_utf8", _not_utf8, "is damaged or not complete (", None),
+               "is damaged or incomplete (", None),
+    BadParquet("parquet_text_is_not_utf8", _not_utf8, "is damaged or incomplete (", None),
     Bad("pipe", os.mkfifo, "is a pipe, a socket or a", None, page=69),
     Bad("device", lambda path: path.symlink_to("/dev/zero"),
         "is a pipe, a socket or a", None, settings=OUTSIDE, page=69),
@@ -477,7 +477,7 @@ FOLDERS = [
     BadParts("folder_of_csv", {"p/x": ""}, "is a folder, and csv is not read in parts",
              "write one file, or parts in parquet", settings={"format": "csv"}),
     BadParts("part_truncated", {"p/a.parquet": ROWS, "p/b/c.parquet": _bytes(ROWS)[:100]},
-             "/b/c.parquet: is damaged or not complete", None),
+             "/b/c.parquet: is damaged or incomplete", None),
 ]  # fmt: skip
 
 TRUTH = [
@@ -591,7 +591,7 @@ BACKGROUND = [
              "line 1, column 'item': '[\"1\",\"2\"]' is neither text nor a 64-bit integer", None,
              file="i.jsonl"),
     BadItems("catalogue_truncated", _bytes(pa.table({"item": [1], "title": ["x"]}))[:-9],
-             "is damaged or not complete", None, file="i.parquet"),
+             "is damaged or incomplete", None, file="i.parquet"),
     BadTrain("time_is_a_word", "user,item,time\na,b,2020-01-01\na,c,soon\n",
              "line 3, column 'time' (user 'a', item 'c'): 'soon' is neither a number nor a time"
              " such as 2026-05-30 08:10; 1 row affected",
