@@ -210,7 +210,8 @@ class TruthChecker(BatchChecker):
         counted = self.statistics.grades
         if "grade" not in self.source.columns:
             counted[1.0] += batch.table.num_rows
-            return pa.repeat(pa.scalar(1.0), batch.table.num_rows).dictionary_encode()
+            ones = as_arrow(np.ones(batch.table.num_rows))
+            return ones.cast(pa.float64()).dictionary_encode()
         coded = batch.column("grade").dictionary_encode()
         distinct = as_numpy(coded.dictionary)
         if np.signbit(batch.numbers("grade")).any() or not np.all(distinct <= EXACT):  # or NaN
