@@ -74,8 +74,8 @@ def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
         resamples=999,
         settings=ArgumentNames(""),
     )
-    ground = EvaluationData(nowhere, None, None, None, {}, read_only_connection)
-    return len(differences(ComparisonInput(config, models, ground)))
+    data = EvaluationData(nowhere, None, None, None, {}, read_only_connection)
+    return len(differences(ComparisonInput(config, models, data)))
 
 
 def _scipy(paths: dict[str, Path], labels: list[Any]) -> int:

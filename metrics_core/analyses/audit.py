@@ -147,11 +147,11 @@ def audit(
         problems=parsed.problems,
         arguments={"primary": "metrics"},
     )
-    results, ground = evaluate_models(
+    results, data = evaluate_models(
         config, parsed.lists, parsed.truths, tables, columns=columns, input=input
     )
-    evidence = ComparisonInput(config, with_replicates(results, config), ground)
-    return audit_evaluations(evidence, times_fix=_TIMES_FIX)
+    inputs = ComparisonInput(config, with_replicates(results, config), data)
+    return audit_evaluations(inputs, times_fix=_TIMES_FIX)
 
 
 def refuse_unit(conventions: Conventions) -> None:
@@ -164,7 +164,7 @@ def refuse_unit(conventions: Conventions) -> None:
         )
 
 
-def audit_evaluations(evidence: ComparisonInput, *, times_fix: str) -> Audit:
+def audit_evaluations(inputs: ComparisonInput, *, times_fix: str) -> Audit:
     """Return the audit of models that are evaluated already, with a train.
 
     Parameters
@@ -172,10 +172,10 @@ def audit_evaluations(evidence: ComparisonInput, *, times_fix: str) -> Audit:
     times_fix : str
         How to give times to train and truth.
     """
-    config = evidence.config
-    with open_tables(evidence.models, evidence.ground) as tables:
-        results = list(_run_checks(evidence, tables))
-    users = evidence.aligned.users.cast(pl.String)
+    config = inputs.config
+    with open_tables(inputs.models, inputs.data) as tables:
+        results = list(_run_checks(inputs, tables))
+    users = inputs.aligned.users.cast(pl.String)
     affected = {
         check.name: users.is_in(ids.implode()).to_numpy()
         for check, ids in results
@@ -183,9 +183,9 @@ def audit_evaluations(evidence: ComparisonInput, *, times_fix: str) -> Audit:
     }
     pooled = [label for label in config.primary_labels if _is_ratio(label, config.conventions)]
     labels = [label for label in config.primary_labels if label not in pooled]
-    checks = _with_effects([check for check, _ in results], labels, evidence, affected)
+    checks = _with_effects([check for check, _ in results], labels, inputs, affected)
     return Audit(
-        models=tuple(evidence.models),
+        models=tuple(inputs.models),
         primary=tuple(config.primary),
         pooled=tuple(map(str, pooled)),
         higher_is_better={
@@ -207,14 +207,14 @@ def _is_ratio(label: Label, conventions: Conventions) -> bool:
 def _with_effects(
     checks: Sequence[AuditCheck],
     labels: Sequence[Label],
-    evidence: ComparisonInput,
+    inputs: ComparisonInput,
     affected: Mapping[str, Flags],
 ) -> Iterable[AuditCheck]:
     """Return the checks with the effects of leaving affected users out; the values of a label are read once."""
-    config, by_name = evidence.config, {check.name: check for check in checks}
+    config, by_name = inputs.config, {check.name: check for check in checks}
     for label in labels:
         undefined = label.conventions(config.conventions).undefined
-        values = evidence.aligned.values(str(label), undefined)
+        values = inputs.aligned.values(str(label), undefined)
         for name, flags in affected.items():
             if not flags.any():
                 continue
@@ -229,9 +229,9 @@ def _with_effects(
     return by_name.values()
 
 
-def _run_checks(evidence: ComparisonInput, tables: AuditTables) -> Iterator[Checked]:
+def _run_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[Checked]:
     """Yield every check with the users that it affects; none if the check is not made."""
-    yield from _time_checks(evidence, tables)
+    yield from _time_checks(inputs, tables)
     known = find_rows(tables, TRUTH_IN_TRAIN)
     yield _check(known, tables, truth_in_train_warning(known.rows, known.of_rows, known.users))
     yield _check_copies(tables, "item")
@@ -241,7 +241,7 @@ def _run_checks(evidence: ComparisonInput, tables: AuditTables) -> Iterator[Chec
     yield _check(
         cold_users,
         tables,
-        unrelated_train_warning(evidence.config.settings) if is_unrelated else "notice",
+        unrelated_train_warning(inputs.config.settings) if is_unrelated else "notice",
     )
     yield _check(find_rows(tables, COLD_ITEMS), tables, "notice")
     drift = measure_drift(tables)
@@ -256,7 +256,7 @@ def _run_checks(evidence: ComparisonInput, tables: AuditTables) -> Iterator[Chec
     yield replace(check, count=count), affected
 
 
-def _time_checks(evidence: ComparisonInput, tables: AuditTables) -> Iterator[Checked]:
+def _time_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[Checked]:
     if not tables.has_times:
         yield from map(_not_made, _TIME_CHECKS)
         return
@@ -266,7 +266,7 @@ def _time_checks(evidence: ComparisonInput, tables: AuditTables) -> Iterator[Che
     check, affected = _check(after, tables, "notice")
     share = only_row(tables.connection, _TRAIN_SHARE_AFTER)[0] if after.rows else None
     yield replace(check, train_share_after=share), affected
-    yield _check_future_items(evidence, tables)
+    yield _check_future_items(inputs, tables)
     for kind in KINDS:
         born = find_rows(tables, born_after_query(kind))
         warning = born_after_warning(
@@ -275,9 +275,9 @@ def _time_checks(evidence: ComparisonInput, tables: AuditTables) -> Iterator[Che
         yield _check(born, tables, warning)
 
 
-def _check_future_items(evidence: ComparisonInput, tables: AuditTables) -> Checked:
-    k = evidence.config.main_cutoff
-    at_k = {name: single.at_cutoff(k) for name, single in lists_of(evidence.models).items()}
+def _check_future_items(inputs: ComparisonInput, tables: AuditTables) -> Checked:
+    k = inputs.config.main_cutoff
+    at_k = {name: single.at_cutoff(k) for name, single in lists_of(inputs.models).items()}
     if any(counts.get("future") is None for counts in at_k.values()):
         return _not_made("future_items")
     rows = find_future_items(tables, k)

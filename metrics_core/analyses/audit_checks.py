@@ -65,35 +65,35 @@ def _size(connection: DuckDBPyConnection, relation: str) -> tuple[int, int]:
 
 
 @contextmanager
-def open_tables(models: Models, ground: EvaluationData) -> Iterator[AuditTables]:
-    """Open the tables for as long as the block lasts; `ground` has a train."""
-    assert ground.train is not None, "refused before"
-    truths = dict(ground.folds) or {"": ground.truth}
+def open_tables(models: Models, data: EvaluationData) -> Iterator[AuditTables]:
+    """Open the tables for as long as the block lasts; `data` has a train."""
+    assert data.train is not None, "refused before"
+    truths = dict(data.folds) or {"": data.truth}
     truth_views = {fold: f"truth_{n}" for n, fold in enumerate(truths)}
     singles = lists_of(models)
     list_views = {name: f"lists_{n}" for n, name in enumerate(singles)}
-    tables: dict[str, Table] = {"train": ground.train}
+    tables: dict[str, Table] = {"train": data.train}
     tables |= {truth_views[fold]: truth for fold, truth in truths.items()}
     tables |= {list_views[name]: single.lists for name, single in singles.items()}
-    if ground.items is not None:
-        tables["items"] = ground.items
-    with ground.connecting(file_paths(tables.values())) as connection:
+    if data.items is not None:
+        tables["items"] = data.items
+    with data.connecting(file_paths(tables.values())) as connection:
         for name, table in tables.items():
             create_view(connection, f"{name}_table", table)
         share_id_types(connection, {name: f"{name}_table" for name in tables})
         every = " UNION ALL BY NAME ".join(f"FROM {name}" for name in truth_views.values())
         connection.execute(f"CREATE TEMP VIEW truth AS {every}")
-        has_times = all("time" in schema_of(table) for table in (ground.train, *truths.values()))
+        has_times = all("time" in schema_of(table) for table in (data.train, *truths.values()))
         if has_times:
             connection.execute(
                 "CREATE TEMP TABLE begins AS "
                 "SELECT user, min(time) AS began, max(time) AS ended FROM truth GROUP BY user"
             )
         views = {
-            name: (list_views[name], truth_views[single.quality["fold"] if ground.folds else ""])
+            name: (list_views[name], truth_views[single.quality["fold"] if data.folds else ""])
             for name, single in singles.items()
         }
-        columns = () if ground.items is None else schema_of(ground.items)
+        columns = () if data.items is None else schema_of(data.items)
         copy_columns = tuple(name for name in ("title", "vector") if name in columns)
         yield AuditTables(connection, has_times, copy_columns, views)
 

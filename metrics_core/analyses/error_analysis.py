@@ -155,7 +155,7 @@ def cases(
         problems=parsed.problems,
         arguments={"primary": "metrics"},
     )
-    results, ground = evaluate_models(
+    results, data = evaluate_models(
         config,
         parsed.lists,
         parsed.truths,
@@ -168,7 +168,7 @@ def cases(
     selection = ExampleSelection(
         (model, versus), worst, segment, None if item is None else str(item)
     )
-    return analyze_errors(ComparisonInput(config, results, ground), selection)
+    return analyze_errors(ComparisonInput(config, results, data), selection)
 
 
 def resolve_pair(
@@ -193,7 +193,7 @@ def resolve_pair(
     return a, b
 
 
-def analyze_errors(evidence: ComparisonInput, selection: ExampleSelection) -> Cases:
+def analyze_errors(inputs: ComparisonInput, selection: ExampleSelection) -> Cases:
     """Return the error analysis of the first of two lists against the second, on the primary labels.
 
     Raises
@@ -203,15 +203,15 @@ def analyze_errors(evidence: ComparisonInput, selection: ExampleSelection) -> Ca
     InputError
         The segment or the item is unknown.
     """
-    _raise_if_folds_differ(evidence)
-    config = evidence.config
-    values, segments = _pair_values(evidence), _segments(evidence)
+    _raise_if_folds_differ(inputs)
+    config = inputs.config
+    values, segments = _pair_values(inputs), _segments(inputs)
     label, n_users = values.labels[0], len(values.users)
-    lists = dict(zip(SIDES, evidence.models.values(), strict=True))
+    lists = dict(zip(SIDES, inputs.models.values(), strict=True))
     pool = ~np.isnan(values.gains)
     if selection.segment is not None:
-        pool &= _in_segment(evidence, segments, selection.segment)
-    with open_tables(evidence, lists, label, config.main_cutoff) as tables:
+        pool &= _in_segment(inputs, segments, selection.segment)
+    with open_tables(inputs, lists, label, config.main_cutoff) as tables:
         if selection.item is not None:
             pool &= _has_item(tables, selection.item, n_users)
         if not pool.any():
@@ -228,7 +228,7 @@ def analyze_errors(evidence: ComparisonInput, selection: ExampleSelection) -> Ca
         tables.select_examples(numbers)
         shared = tables.shared_items(n_users)
         overlap = {"jaccard": jaccard(shared), "rbo": rank_biased_overlap(shared, P)}
-        background = Background(evidence.ground.train, evidence.ground.items)
+        background = Background(inputs.data.train, inputs.data.items)
         builder = ExampleBuilder(values, tables, background, segments, overlap)
         examples = tuple(builder.build(numbers))
         item_differences: tuple[ItemDifference, ...] = ()
@@ -238,7 +238,7 @@ def analyze_errors(evidence: ComparisonInput, selection: ExampleSelection) -> Ca
             titles = tables.titles([row[0] for row in rows])
             item_differences = tuple(item_difference(row, titles, int(pool.sum())) for row in rows)
             mean_jaccard, mean_rbo = (_mean(each[pool]) for each in overlap.values())
-    a, b = evidence.models
+    a, b = inputs.models
     return Cases(
         title=config.title,
         a=a,
@@ -264,17 +264,17 @@ def analyze_errors(evidence: ComparisonInput, selection: ExampleSelection) -> Ca
     )
 
 
-def _raise_if_folds_differ(evidence: ComparisonInput) -> None:
-    folds = {name: each.quality.get("fold") for name, each in evidence.models.items()}
+def _raise_if_folds_differ(inputs: ComparisonInput) -> None:
+    folds = {name: each.quality.get("fold") for name, each in inputs.models.items()}
     if len(set(folds.values())) > 1:
         names = " and ".join(f"{name} on fold {fold}" for name, fold in folds.items())
         problem = f"the models were evaluated on different ground truths: {names}"
         raise NoSharedValuesError([Problem("cases", problem, "name replicates of one fold")])
 
 
-def _pair_values(evidence: ComparisonInput) -> PairValues:
-    config, aligned = evidence.config, evidence.aligned
-    a, b = evidence.models
+def _pair_values(inputs: ComparisonInput) -> PairValues:
+    config, aligned = inputs.config, inputs.aligned
+    a, b = inputs.models
     by_label = {}
     for label in config.primary_labels:
         undefined = label.conventions(config.conventions).undefined
@@ -283,17 +283,15 @@ def _pair_values(evidence: ComparisonInput) -> PairValues:
     return PairValues(aligned.users, config.primary_labels, config.conventions, by_label)
 
 
-def _segments(evidence: ComparisonInput) -> dict[str, UserGroups]:
+def _segments(inputs: ComparisonInput) -> dict[str, UserGroups]:
     return {
-        name: user_groups(evidence, name, segmentation)
-        for name, segmentation in evidence.config.segments.items()
+        name: user_groups(inputs, name, segmentation)
+        for name, segmentation in inputs.config.segments.items()
         if not isinstance(segmentation, ByPopularity)
     }
 
 
-def _in_segment(
-    evidence: ComparisonInput, segments: Mapping[str, UserGroups], segment: str
-) -> Bools:
+def _in_segment(inputs: ComparisonInput, segments: Mapping[str, UserGroups], segment: str) -> Bools:
     """Return (users,) True if the user is in the segment, named as `channel=app`."""
     masks = {
         f"{name}={value}": groups.of_user == number
@@ -301,7 +299,7 @@ def _in_segment(
         for number, value in enumerate(groups.names)
     }
     if segment not in masks:
-        add = f"there are no segments of users: add some to {evidence.config.settings.segments}"
+        add = f"there are no segments of users: add some to {inputs.config.settings.segments}"
         fix = f"name one of: {', '.join(masks)}" if masks else add
         raise refuse("segment", f"{segment!r} is unknown", fix)
     return masks[segment]

@@ -271,19 +271,19 @@ class Tables:
 
 @contextmanager
 def open_tables(
-    evidence: ComparisonInput, lists: Mapping[str, ModelResult], label: Label, k: int | None
+    inputs: ComparisonInput, lists: Mapping[str, ModelResult], label: Label, k: int | None
 ) -> Iterator[Tables]:
     """Open the tables behind two lists, {"a": …, "b": …}, as `label` ranks them; both have the same ground truth."""
-    ground, conventions = evidence.ground, evidence.config.conventions
+    data, conventions = inputs.data, inputs.config.conventions
     tables: dict[str, Table | None] = {
         **{f"all_{side}": each.lists for side, each in lists.items()},
-        "truth": ground.truth_of(lists["a"]),
-        "train": ground.train,
-        "items": ground.items,
-        "evaluated": evidence.aligned.users.to_frame("user").with_row_index("number"),
+        "truth": data.truth_of(lists["a"]),
+        "train": data.train,
+        "items": data.items,
+        "evaluated": inputs.aligned.users.to_frame("user").with_row_index("number"),
     }
     present = {name: table for name, table in tables.items() if table is not None}
-    with ground.connecting(file_paths(present.values())) as connection:
+    with data.connecting(file_paths(present.values())) as connection:
         for name, table in present.items():
             create_view(connection, f"{name}_file", table)
         share_id_types(connection, {name: f"{name}_file" for name in present})

@@ -155,7 +155,7 @@ def plan_comparison(
     segments: bool = False,
 ) -> Plan:
     """Return the plan of a comparison, and of its gate if it has one."""
-    if not comparison.challengers:
+    if not comparison.compared_models:
         raise _only_baseline_error(comparison.baseline)
     labels = comparison.primary if metrics is None else [canonical_label(text) for text in metrics]
     if effect is not None and not isinstance(effect, str):

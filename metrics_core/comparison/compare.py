@@ -10,7 +10,7 @@ from concord.metrics_core.comparison.config import (
     Adjustment,
     ComparisonConfig,
 )
-from concord.metrics_core.comparison.gate_evidence import challengers_of
+from concord.metrics_core.comparison.gate_inputs import compared_models
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.min_effect import Effects
 from concord.metrics_core.comparison.model_tables import evaluate_models
@@ -163,11 +163,11 @@ def compare(
         tables=parsed.given_tables,
         problems=parsed.problems,
     )
-    if config.gate is not None and not challengers_of(config, models):
+    if config.gate is not None and not compared_models(config, models):
         problem = f"there is no model beside the baseline, {baseline}, to decide on"
         raise refuse("gate", problem, "name another model, or leave out `gate`")
     panels = panels_of(config.labels, config.primary if panel else (), config.conventions)
-    results, ground = evaluate_models(
+    results, data = evaluate_models(
         config,
         parsed.lists,
         parsed.truths,
@@ -177,4 +177,4 @@ def compare(
         panels=panels,
         unit=unit,
     )
-    return build_comparison(ComparisonInput(config, with_replicates(results, config), ground))
+    return build_comparison(ComparisonInput(config, with_replicates(results, config), data))

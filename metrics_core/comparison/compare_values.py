@@ -19,7 +19,7 @@ from concord.metrics_core.comparison.config import (
 )
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.min_effect import Effects
-from concord.metrics_core.comparison.value_tables import (
+from concord.metrics_core.comparison.user_values import (
     ValueTables,
     bound_problems,
     load_values,
@@ -160,7 +160,7 @@ def compare_values(
         settings=_ValueNames("values"),
     ).validated(list(values), problems=problems)
     models = {model: _evaluated(tables, model, config) for model in tables.tables}
-    return build_value_comparison(ComparisonInput(config, models, _no_ground()), directions)
+    return build_value_comparison(ComparisonInput(config, models, _no_data()), directions)
 
 
 def values_as_given() -> None:
@@ -202,7 +202,7 @@ def _evaluated(tables: ValueTables, model: str, config: ComparisonConfig) -> Mod
     return ModelResult(values=table, panel=empty, lists=empty, summary=summary, quality={})
 
 
-def _no_ground() -> EvaluationData:
+def _no_data() -> EvaluationData:
     return EvaluationData(
         pl.DataFrame(), None, None, None, truth_quality={}, connecting=_connecting
     )

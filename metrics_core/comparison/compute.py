@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import differences
-from concord.metrics_core.comparison.gate_evidence import gate_decision
+from concord.metrics_core.comparison.gate_inputs import gate_decision
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import (
     best_chances,
@@ -41,7 +41,7 @@ from concord.metrics_core.results.comparison_parts import Unit, most_serious_fir
 from concord.metrics_core.results.words import listed
 
 
-def _refuse_other_users(evidence: ComparisonInput) -> None:
+def _refuse_other_users(inputs: ComparisonInput) -> None:
     """Refuse models whose lists add different users to the ground truth, if weighted sums count such users.
 
     Raises
@@ -49,13 +49,13 @@ def _refuse_other_users(evidence: ComparisonInput) -> None:
     InputError
         Two of the models, and how to say who is evaluated.
     """
-    config, conventions = evidence.config, evidence.config.conventions
+    config, conventions = inputs.config, inputs.config.conventions
     labels = [str(label) for label in config.labels if _counts_unobserved(label, conventions)]
-    has_users = evidence.ground.users is not None and names_users(conventions)
+    has_users = inputs.data.users is not None and names_users(conventions)
     if conventions.propensity is None or has_users or not labels:
         return
     models_by_fold: dict[str, dict[str, list[str]]] = {}  # fold -> fingerprint of added users
-    for name, result in lists_of(evidence.models).items():
+    for name, result in lists_of(inputs.models).items():
         by_users = models_by_fold.setdefault(result.quality.get("fold", NO_FOLD), {})
         by_users.setdefault(result.summary["propensity"]["only_in_lists"], []).append(name)
     for by_users in models_by_fold.values():
@@ -78,7 +78,7 @@ def _counts_unobserved(label: Label, conventions: Conventions) -> bool:
     return is_weighed_sum(label, of_label) and of_label.user_no_recs != "drop"
 
 
-def build_comparison(evidence: ComparisonInput) -> Comparison:
+def build_comparison(inputs: ComparisonInput) -> Comparison:
     """Return the comparison of models with lists.
 
     Raises
@@ -86,57 +86,57 @@ def build_comparison(evidence: ComparisonInput) -> Comparison:
     InputError
         The data do not allow a segmentation, or the models are evaluated on different users.
     """
-    config, models, ground = evidence.config, evidence.models, evidence.ground
-    _refuse_other_users(evidence)
-    comparison, lists = compare_values_of(evidence), lists_of(models)
-    over_replicates, replicate_warnings = replicates(evidence, comparison.scores, comparison.pairs)
+    config, models, data = inputs.config, inputs.models, inputs.data
+    _refuse_other_users(inputs)
+    comparison, lists = compare_values_of(inputs), lists_of(models)
+    over_replicates, replicate_warnings = replicates(inputs, comparison.scores, comparison.pairs)
     all_warnings = [
-        *sampling_warnings(config, models, ground),
-        *evaluation_warnings(config, lists, ground),
+        *sampling_warnings(config, models, data),
+        *evaluation_warnings(config, lists, data),
         *replicate_warnings,
     ]
     return replace(
         comparison,
-        panel=tuple(panels(config, models, comparison.pairs, evidence.aligned, evidence.unlisted)),
+        panel=tuple(panels(config, models, comparison.pairs, inputs.aligned, inputs.unlisted)),
         tradeoffs=tuple(tradeoffs(config, models)),
-        segments=tuple(segments(evidence, comparison.pairs)),
+        segments=tuple(segments(inputs, comparison.pairs)),
         warnings=tuple(most_serious_first(all_warnings)),
-        checked=tuple(checked_codes(config, lists, ground)),
-        quality=quality(lists, ground),
-        gate=gate_decision(evidence, comparison.pairs),
+        checked=tuple(checked_codes(config, lists, data)),
+        quality=quality(lists, data),
+        gate=gate_decision(inputs, comparison.pairs),
         conventions=conventions(config),
         provenance=provenance(config, lists),
         replicates=over_replicates,
-        unit=_unit(config, ground),
+        unit=_unit(config, data),
     )
 
 
-def compare_values_of(evidence: ComparisonInput) -> Comparison:
+def compare_values_of(inputs: ComparisonInput) -> Comparison:
     """Return what a comparison computes from values per user alone."""
-    config, pairs = evidence.config, differences(evidence)
+    config, pairs = inputs.config, differences(inputs)
     return Comparison(
         title=config.title,
         baseline=config.baseline,
         primary=tuple(config.primary),
         confidence=config.confidence,
-        models=tuple(evidence.models),
+        models=tuple(inputs.models),
         metrics=tuple(metrics_of(config)),
         ks=tuple(config.ks),
-        scores=tuple(scores(evidence, pairs)),
+        scores=tuple(scores(inputs, pairs)),
         pairs=tuple(pairs),
-        distributions=tuple(distributions(config, evidence.aligned)),
-        best=tuple(best_chances(evidence)),
+        distributions=tuple(distributions(config, inputs.aligned)),
+        best=tuple(best_chances(inputs)),
     )
 
 
-def _unit(config: ComparisonConfig, ground: EvaluationData) -> Unit | None:
+def _unit(config: ComparisonConfig, data: EvaluationData) -> Unit | None:
     """Return the unit with the columns of the ground truth as read; None if it is a user."""
     mean = config.conventions.unit_mean
-    truth = next(iter(ground.truth_qualities.values()))
+    truth = next(iter(data.truth_qualities.values()))
     return None if mean is None else Unit(tuple(truth["unit"]), mean)
 
 
-def build_value_comparison(evidence: ComparisonInput, stated: Collection[str]) -> Comparison:
+def build_value_comparison(inputs: ComparisonInput, stated: Collection[str]) -> Comparison:
     """Return the comparison of models of which only values per user are known.
 
     It has no panel, trade-offs, segments, gate, replicates and conventions, which need lists.
@@ -146,10 +146,10 @@ def build_value_comparison(evidence: ComparisonInput, stated: Collection[str]) -
     stated : collection of str
         The metrics of which the caller stated the direction.
     """
-    models = evidence.models
+    models = inputs.models
     return replace(
-        compare_values_of(evidence),
-        warnings=tuple(value_warnings(evidence.config, models, stated)),
+        compare_values_of(inputs),
+        warnings=tuple(value_warnings(inputs.config, models, stated)),
         checked=("user_sets_differ",) if len(models) > 1 else (),
         quality={model: {"users": each.summary["users"]} for model, each in models.items()},
         provenance=value_provenance(models),

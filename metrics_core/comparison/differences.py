@@ -50,12 +50,12 @@ WHERE position <= {k} ORDER BY ALL
 _WHOLE_LIST = 1 << 40  # longer than any list
 
 
-def swap_results(evidence: ComparisonInput) -> dict[tuple[str, str], SwapTest]:
+def swap_results(inputs: ComparisonInput) -> dict[tuple[str, str], SwapTest]:
     """Return (label, model) -> the swap test against the baseline, for models without replicates."""
-    config = evidence.config
+    config = inputs.config
     return {
         (label, lists.model): test
-        for lists in _lists_of(evidence, config.labels, list(evidence.models))
+        for lists in _lists_of(inputs, config.labels, list(inputs.models))
         for label, test in swap_tests(
             lists.shown,
             lists.baseline,
@@ -69,19 +69,19 @@ def swap_results(evidence: ComparisonInput) -> dict[tuple[str, str], SwapTest]:
 
 
 def swap_intervals(
-    evidence: ComparisonInput, labels: Sequence[Label], models: Sequence[str]
+    inputs: ComparisonInput, labels: Sequence[Label], models: Sequence[str]
 ) -> dict[tuple[str, str], tuple[float | None, float | None]]:
     """Return (label, model) -> the jackknife interval of model minus baseline, for labels over all users."""
     return {
         (label, lists.model): (or_none(low), or_none(high))
-        for lists in _lists_of(evidence, labels, models)
+        for lists in _lists_of(inputs, labels, models)
         for label, (low, high) in jackknife_intervals(
             lists.shown,
             lists.baseline,
             lists.measures,
             items=lists.items,
             k=lists.k,
-            confidence=evidence.config.confidence,
+            confidence=inputs.config.confidence,
         ).items()
     }
 
@@ -99,11 +99,11 @@ class _Lists:
 
 
 def _lists_of(
-    evidence: ComparisonInput, labels: Sequence[Label], models: Sequence[str]
+    inputs: ComparisonInput, labels: Sequence[Label], models: Sequence[str]
 ) -> Iterator[_Lists]:
     """Yield each model with the baseline, for each cutoff and ranking that labels over all users read."""
-    config, conventions = evidence.config, evidence.config.conventions
-    once = {model: result for model, result in evidence.models.items() if not result.trainings}
+    config, conventions = inputs.config, inputs.config.conventions
+    once = {model: result for model, result in inputs.models.items() if not result.trainings}
     others = [model for model in models if model != config.baseline and model in once]
     groups: dict[tuple[int | None, int], dict[str, Measure]] = {}
     for label in labels:
@@ -113,7 +113,7 @@ def _lists_of(
             groups.setdefault(key, {})[str(label)] = partial(label.metric.function, **arguments)
     if not groups or not others or config.baseline not in once:
         return
-    with _open_lists(once, evidence.ground) as connection:
+    with _open_lists(once, inputs.data) as connection:
         items = number_items(connection, None)
         unit_users = None
         if conventions.unit_mean is not None:
@@ -134,13 +134,13 @@ def _lists_of(
 
 
 @contextmanager
-def _open_lists(models: Models, ground: EvaluationData) -> Iterator[DuckDBPyConnection]:
+def _open_lists(models: Models, data: EvaluationData) -> Iterator[DuckDBPyConnection]:
     """Open a view of each model's lists, `lists` with all of them, `train`, `items`, and the numbers of users.
 
     Views have numbers, since DuckDB does not distinguish `ALS` from `als`.
     """
     tables = [result.lists for result in models.values()]
-    with ground.connecting(file_paths(tables)) as connection:
+    with data.connecting(file_paths(tables)) as connection:
         for number, lists in enumerate(tables):
             ranking = "ranking" if "ranking" in schema_of(lists) else "0 AS ranking"
             create_view(connection, f"table_{number}", lists)
@@ -153,7 +153,7 @@ def _open_lists(models: Models, ground: EvaluationData) -> Iterator[DuckDBPyConn
         )
         connection.execute(f"CREATE VIEW lists AS {union}")
         empty = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
-        for name, table in (("train", ground.train), ("items", ground.items)):
+        for name, table in (("train", data.train), ("items", data.items)):
             create_view(connection, name, empty if table is None else read_frame(table))
         connection.execute(_USER_NUMBERS)
         yield connection
@@ -174,16 +174,16 @@ class _PairTest:
     p_wilcoxon: float = math.nan
 
 
-def differences(evidence: ComparisonInput) -> list[Difference]:
+def differences(inputs: ComparisonInput) -> list[Difference]:
     """Return one difference per label and pair; with many models, other labels against the baseline only.
 
     p-values of pairs on primary labels are adjusted by Holm, or by joint sign flips if requested, which are never below
     the p-value that belongs to the interval; all others by Benjamini and Hochberg.
     """
-    config, aligned = evidence.config, evidence.aligned
+    config, aligned = inputs.config, inputs.aligned
     order = {str(label): position for position, label in enumerate(config.labels)}
     tests = sorted(
-        [*_test_users(evidence), *_test_lists(evidence)], key=lambda test: order[str(test.label)]
+        [*_test_users(inputs), *_test_lists(inputs)], key=lambda test: order[str(test.label)]
     )
     primary = np.array([str(test.label) in config.primary for test in tests], dtype=bool)
     p = np.array([test.paired.p for test in tests], dtype=np.float64)
@@ -198,9 +198,9 @@ def differences(evidence: ComparisonInput) -> list[Difference]:
     ]
 
 
-def _test_users(evidence: ComparisonInput) -> Iterator[_PairTest]:
+def _test_users(inputs: ComparisonInput) -> Iterator[_PairTest]:
     """Yield the paired tests on labels that have a value per user."""
-    config, models, aligned = evidence.config, evidence.models, evidence.aligned
+    config, models, aligned = inputs.config, inputs.models, inputs.aligned
     conventions = config.conventions
     all_pairs = model_pairs(list(models), config.baseline)
     for label in config.labels:
@@ -219,7 +219,7 @@ def _test_users(evidence: ComparisonInput) -> Iterator[_PairTest]:
             confidence=config.confidence,
             clusters=clusters,
             bounds=label.bounds(conventions),
-            unlisted=evidence.unlisted,
+            unlisted=inputs.unlisted,
         )
         for (a, b), result in zip(pairs, results, strict=True):
             if is_pooled(label, conventions):
@@ -253,13 +253,13 @@ def _joint_p(
     return adjusted
 
 
-def _test_lists(evidence: ComparisonInput) -> Iterator[_PairTest]:
+def _test_lists(inputs: ComparisonInput) -> Iterator[_PairTest]:
     """Yield the swap tests of each model against the baseline on labels over all users.
 
     Lists of models with replicates are not swapped: their difference is tested over replicates.
     """
-    config, models = evidence.config, evidence.models
-    tests = swap_results(evidence)
+    config, models = inputs.config, inputs.models
+    tests = swap_results(inputs)
     for label in config.labels:
         for model in models if label.metric.is_aggregate else ():
             if model == config.baseline:
@@ -274,7 +274,7 @@ def _test_lists(evidence: ComparisonInput) -> Iterator[_PairTest]:
             else:
                 n_users = models[model].summary["metrics"][text]["n_users"]
                 paired = PairedTest(a, b, difference(a, b), n_users, n_users, test="none")
-            if {model, config.baseline} & evidence.unlisted.keys():
+            if {model, config.baseline} & inputs.unlisted.keys():
                 paired = paired.as_not_comparable()
             effect = absolute(config.min_effects[text], b)
             yield _PairTest(label, model, config.baseline, paired, effect)

@@ -40,7 +40,7 @@ class ComparisonInput:
 
     Attributes
     ----------
-    ground : EvaluationData
+    data : EvaluationData
         The data behind all models.
     on_label_read : callable
         Called when the values of another label are read.
@@ -48,7 +48,7 @@ class ComparisonInput:
 
     config: ComparisonConfig
     models: Models
-    ground: EvaluationData
+    data: EvaluationData
     on_label_read: Callable[[], None] = no_progress
 
     @cached_property

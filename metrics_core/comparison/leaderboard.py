@@ -44,16 +44,16 @@ def metrics_of(config: ComparisonConfig) -> Iterator[Metric]:
         )
 
 
-def scores(evidence: ComparisonInput, differences: Sequence[Difference]) -> Iterator[Score]:
+def scores(inputs: ComparisonInput, differences: Sequence[Difference]) -> Iterator[Score]:
     """Yield one score per label and model, from the summaries; models with the best mean share `best`.
 
     A model that is not compared cannot be the best.
     """
-    config, models = evidence.config, evidence.models
+    config, models = inputs.config, inputs.models
     tests = {(pair.label, frozenset((pair.a, pair.b))): pair for pair in differences}
     for label in config.labels:
         text = str(label)
-        best = _best(label, {model: models[model].mean(text) for model in evidence.compared})
+        best = _best(label, {model: models[model].mean(text) for model in inputs.compared})
         is_primary = text in config.primary  # every pair was compared
         for model, evaluated in models.items():
             others = [one for one in best if one != model] if is_primary else []
@@ -98,13 +98,13 @@ def _ahead(label: Label, model: str, pair: Difference) -> bool:
     return gained is not None and (gained > 0 if label.metric.higher_is_better else gained < 0)
 
 
-def best_chances(evidence: ComparisonInput) -> Iterator[BestChance]:
+def best_chances(inputs: ComparisonInput) -> Iterator[BestChance]:
     """Yield one probability per primary label and model, over the users whom all models have.
 
     Models of equal mean share a resample; models that are not compared have no probability.
     """
-    config, aligned = evidence.config, evidence.aligned
-    models = evidence.compared
+    config, aligned = inputs.config, inputs.aligned
+    models = inputs.compared
     for label in config.primary_labels:
         if is_pooled(label, config.conventions):
             continue

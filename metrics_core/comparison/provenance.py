@@ -17,13 +17,13 @@ from concord.metrics_core.results.comparison_parts import (
 )
 
 
-def quality(models: Models, ground: EvaluationData) -> dict[str, Any]:
+def quality(models: Models, data: EvaluationData) -> dict[str, Any]:
     """What was found in every table, and who was evaluated."""
     of_models = {
         model: {**e.quality, "users": e.summary["users"], "judged_share": e.summary["judged_share"]}
         for model, e in models.items()
     }
-    return {**of_models, "truth": ground.truth_quality}
+    return {**of_models, "truth": data.truth_quality}
 
 
 def conventions(config: ComparisonConfig) -> PinnedConventions:

@@ -39,10 +39,10 @@ _FIXED_USERS = VarianceEstimate(0.0, 2)
 
 
 def replicates(
-    evidence: ComparisonInput, scores: Sequence[Score], pairs: Sequence[Difference]
+    inputs: ComparisonInput, scores: Sequence[Score], pairs: Sequence[Difference]
 ) -> tuple[Replicates | None, list[DataWarning]]:
     """Return what other trainings would change, and warnings; None where every model was trained once."""
-    config = evidence.config
+    config = inputs.config
     if not config.replicates:
         return None, []
     replicated_scores: list[ReplicatedScore] = []
@@ -50,7 +50,7 @@ def replicates(
     outlying: list[OutlyingTraining] = []
     nested = False
     for label in config.labels:  # the values of one label are held at a time
-        of_label = _ReplicatedLabel(label, config, _trained(evidence, label))
+        of_label = _ReplicatedLabel(label, config, _trained(inputs, label))
         replicated_scores += of_label.scores([each for each in scores if each.label == str(label)])
         of_pairs = [each for each in pairs if each.label == str(label)]
         differences += of_label.pairs(of_pairs)
@@ -66,11 +66,11 @@ def replicates(
     return over_trainings, list(training_warnings(outlying))
 
 
-def _trained(evidence: ComparisonInput, label: Label) -> dict[str, ReplicateValues]:
+def _trained(inputs: ComparisonInput, label: Label) -> dict[str, ReplicateValues]:
     """Return model -> users' values in each replicate; a value over all users counts as that of one user."""
-    config, aligned = evidence.config, evidence.aligned
+    config, aligned = inputs.config, inputs.aligned
     if _is_over_all(label, config):
-        means = {m: [e.mean(str(label)) for e in each.each] for m, each in evidence.models.items()}
+        means = {m: [e.mean(str(label)) for e in each.each] for m, each in inputs.models.items()}
         return {
             m: ReplicateValues(np.array([[or_nan(v)] for v in of_model]))
             for m, of_model in means.items()
@@ -79,7 +79,7 @@ def _trained(evidence: ComparisonInput, label: Label) -> dict[str, ReplicateValu
     clusters = aligned.clusters_for(label, config.conventions)
     return {
         m: ReplicateValues(aligned.by_replicate(m, str(label), undefined), clusters)
-        for m in evidence.models
+        for m in inputs.models
     }
 
 

@@ -102,9 +102,9 @@ class UserGroups:
     names: list[str]
     of_user: NDArray[np.int64]
 
-    def grouped(self, evidence: ComparisonInput, label: Label) -> Grouped:
+    def grouped(self, inputs: ComparisonInput, label: Label) -> Grouped:
         """Return the users' values of a label in each group."""
-        aligned, pinned = evidence.aligned, evidence.config.conventions
+        aligned, pinned = inputs.aligned, inputs.config.conventions
         values = aligned.values(str(label), label.conventions(pinned).undefined)
         of_groups = split(values, self.names, self.of_user)
         return Grouped(
@@ -113,7 +113,7 @@ class UserGroups:
 
 
 def user_groups(
-    evidence: ComparisonInput, name: str, segmentation: ByActivity | ByColumn
+    inputs: ComparisonInput, name: str, segmentation: ByActivity | ByColumn
 ) -> UserGroups:
     """Return the groups of the compared users; every user has one.
 
@@ -122,12 +122,12 @@ def user_groups(
     InputError
         The column is missing, has too many values, or has texts that edges cannot cut.
     """
-    ground, users = evidence.ground, evidence.aligned.user_ids
+    data, users = inputs.data, inputs.aligned.user_ids
     if isinstance(segmentation, ByActivity):
-        assert ground.train is not None, "refused before"
-        return _by_activity(ground.train, segmentation, users)
-    assert ground.users is not None, "refused before"
-    return _by_column(evidence.config.settings, ground.users, name, segmentation, users)
+        assert data.train is not None, "refused before"
+        return _by_activity(data.train, segmentation, users)
+    assert data.users is not None, "refused before"
+    return _by_column(inputs.config.settings, data.users, name, segmentation, users)
 
 
 def refuse_unknown_column(
@@ -221,14 +221,14 @@ WHERE shown.position <= $k GROUP BY ALL
 """
 
 
-def item_groups(evidence: ComparisonInput, segmentation: ByPopularity, k: int) -> Grouped:
+def item_groups(inputs: ComparisonInput, segmentation: ByPopularity, k: int) -> Grouped:
     """Return R@k of the relevant items of each group, or the share of the top k that each group has."""
-    single = lists_of(evidence.models)
-    with _connected(evidence, single, segmentation) as connection:
-        grouping = _Grouping(connection, evidence, segmentation.by, parse(f"R@{k}"), k)
+    single = lists_of(inputs.models)
+    with _connected(inputs, single, segmentation) as connection:
+        grouping = _Grouping(connection, inputs, segmentation.by, parse(f"R@{k}"), k)
         of_lists = {name: grouping.of_lists(number) for number, name in enumerate(single)}
     label = parse(f"R@{k}") if segmentation.by == "truth_item" else None
-    users = evidence.aligned.users.cast(pl.String).to_frame("user")
+    users = inputs.aligned.users.cast(pl.String).to_frame("user")
     aligned = {
         m: users.join(f, on="user", how="left", maintain_order="left") for m, f in of_lists.items()
     }
@@ -237,7 +237,7 @@ def item_groups(evidence: ComparisonInput, segmentation: ByPopularity, k: int) -
             model: mean_of_defined(
                 [aligned[name][group].fill_null(np.nan).to_numpy() for name in names]
             )
-            for model, names in _names(evidence.models).items()
+            for model, names in _names(inputs.models).items()
         }
         for group in GROUPS
     }
@@ -247,8 +247,8 @@ def item_groups(evidence: ComparisonInput, segmentation: ByPopularity, k: int) -
         if any(_occurs(column, shares=label is None) for column in of_models.values())
     }
     text = f"Share@{k}" if label is None else str(label)
-    bounds = (0.0, 1.0) if label is None else label.bounds(evidence.config.conventions)
-    return Grouped(text, label, known, evidence.aligned.clusters, bounds)
+    bounds = (0.0, 1.0) if label is None else label.bounds(inputs.config.conventions)
+    return Grouped(text, label, known, inputs.aligned.clusters, bounds)
 
 
 def _names(models: Models) -> dict[str, list[str]]:
@@ -263,15 +263,15 @@ def _occurs(values: Floats, *, shares: bool) -> bool:
 
 @contextmanager
 def _connected(
-    evidence: ComparisonInput, single: Models, segmentation: ByPopularity
+    inputs: ComparisonInput, single: Models, segmentation: ByPopularity
 ) -> Iterator[DuckDBPyConnection]:
-    ground = evidence.ground
-    assert ground.train is not None, "refused before"
-    tables = {"train": ground.train}
+    data = inputs.data
+    assert data.train is not None, "refused before"
+    tables = {"train": data.train}
     for number, evaluated in enumerate(single.values()):
         tables[f"lists_of_{number}"] = evaluated.lists
-        tables[f"truth_of_{number}"] = ground.truth_of(evaluated)
-    with ground.connecting(file_paths(tables.values())) as connection:
+        tables[f"truth_of_{number}"] = data.truth_of(evaluated)
+    with data.connecting(file_paths(tables.values())) as connection:
         for name, table in tables.items():
             create_view(connection, name, table)
         head, middle = segmentation.shares
@@ -284,14 +284,14 @@ class _Grouping:
     """Computes the values of groups of items; `recall` is R@k."""
 
     connection: DuckDBPyConnection
-    evidence: ComparisonInput
+    inputs: ComparisonInput
     by: str
     recall: Label
     k: int
 
     def of_lists(self, number: int) -> pl.DataFrame:
         """Return user as text, then a column per group; null if the user has no value."""
-        conventions = self.evidence.config.conventions
+        conventions = self.inputs.config.conventions
         lists = self.connection.view(f"lists_of_{number}")
         if "ranking" in lists.columns:
             lists = lists.filter(f"ranking = {self.recall.ranking_number(conventions)}")
@@ -311,10 +311,10 @@ class _Grouping:
     @cached_property
     def _task(self) -> Task:
         """The evaluation of recall; its weights are those of the group's items, so `normalised` is left out."""
-        ground, pinned = self.evidence.ground, self.evidence.config.conventions
+        data, pinned = self.inputs.data, self.inputs.config.conventions
         propensity = {k: v for k, v in (pinned.propensity or {}).items() if k != "normalised"}
         task = Task([self.recall], replace(pinned, propensity=propensity or None), only_known=True)
-        return Background(ground.train, ground.items).with_item_columns(task)
+        return Background(data.train, data.items).with_item_columns(task)
 
     def _shares(self) -> pl.DataFrame:
         """Return the share of each user's top k that items of each group have."""
@@ -327,13 +327,13 @@ class _Grouping:
 
     def _recall(self, number: int, group: str) -> pl.DataFrame:
         """Return R@k as if the ground truth held the relevant items of one group only."""
-        conventions = self.evidence.config.conventions
+        conventions = self.inputs.config.conventions
         threshold = self.recall.conventions(conventions).relevance_threshold
         relevant = "" if threshold is None else f" AND grade >= {threshold!r}"
         truth_query = f"""SELECT truth.* FROM truth LEFT JOIN popularity ON popularity.item = CAST(truth.item AS VARCHAR)
                    WHERE coalesce(popularity.group_number, 3) = {number}{relevant}"""
         texts = _differing(self.connection)
-        with self.evidence.ground.connecting([]) as partition:
+        with self.inputs.data.connecting([]) as partition:
             for name, query in (("lists", "SELECT * FROM lists"), ("truth", truth_query)):
                 casts = ", ".join(f"CAST({c} AS VARCHAR) AS {c}" for c in texts)
                 select = f"SELECT * REPLACE ({casts}) FROM ({query})" if texts else query

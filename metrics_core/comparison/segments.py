@@ -225,13 +225,13 @@ def _count_differing(grouped: Grouped, a: str, b: str) -> int:
 
 
 def segments(
-    evidence: ComparisonInput, differences: Sequence[Difference]
+    inputs: ComparisonInput, differences: Sequence[Difference]
 ) -> Iterator[parts.Segmentation]:
     """Yield the segmentations, in the order given."""
-    config = evidence.config
+    config = inputs.config
     overall = {(pair.label, pair.a): pair for pair in differences if pair.vs_baseline}
     for name, segmentation in config.segments.items():
-        labels, question = _grouped(evidence, name, segmentation)
+        labels, question = _grouped(inputs, name, segmentation)
         groups = dict.fromkeys(group for grouped in labels for group in grouped.values)
         yield parts.Segmentation(
             name=name,
@@ -242,33 +242,33 @@ def segments(
                 Segment(group, max(_count_users(grouped, group) for grouped in labels))
                 for group in groups
             ),
-            cells=tuple(_segment_cells(config, labels, overall, evidence.unlisted)),
+            cells=tuple(_segment_cells(config, labels, overall, inputs.unlisted)),
             fewest_in_gap=FEWEST_IN_GAP,
             gaps=tuple(_gaps(config, labels, compared=segmentation.compare_gaps)),
         )
 
 
-def segment_cells(evidence: ComparisonInput, name: str) -> list[parts.SegmentCell]:
+def segment_cells(inputs: ComparisonInput, name: str) -> list[parts.SegmentCell]:
     """Return the cells of one segmentation, without a comparison over all users."""
-    labels, _ = _grouped(evidence, name, evidence.config.segments[name])
-    return _segment_cells(evidence.config, labels, {}, evidence.unlisted)
+    labels, _ = _grouped(inputs, name, inputs.config.segments[name])
+    return _segment_cells(inputs.config, labels, {}, inputs.unlisted)
 
 
 def _grouped(
-    evidence: ComparisonInput, name: str, segmentation: Segmentation
+    inputs: ComparisonInput, name: str, segmentation: Segmentation
 ) -> tuple[list[Grouped], str]:
     """Return the labels in each group, and the question that the groups answer.
 
     Groups of users have the primary labels that are means over users.
     """
-    config = evidence.config
+    config = inputs.config
     if isinstance(segmentation, ByPopularity):
         k = config.main_cutoff
-        labels = [] if k is None else [item_groups(evidence, segmentation, k)]
+        labels = [] if k is None else [item_groups(inputs, segmentation, k)]
         return labels, QUESTIONS[segmentation.by]
-    groups = user_groups(evidence, name, segmentation)
+    groups = user_groups(inputs, name, segmentation)
     primary = [x for x in config.primary_labels if not is_pooled(x, config.conventions)]
-    return [groups.grouped(evidence, label) for label in primary], groups.question
+    return [groups.grouped(inputs, label) for label in primary], groups.question
 
 
 def _count_users(grouped: Grouped, group: str) -> int:

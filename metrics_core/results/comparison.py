@@ -294,7 +294,7 @@ class Comparison(BaseResult):
         return self._best_first(list(self.models), self.primary[0])
 
     @property
-    def challengers(self) -> list[str]:
+    def compared_models(self) -> list[str]:
         """All models but the baseline, best first."""
         return [model for model in self.ranked if model != self.baseline]
 

@@ -48,13 +48,13 @@ def run(arguments: argparse.Namespace) -> None:
     refuse_folder("--csv", arguments.csv)
     config = replace(config, labels=config.primary_labels)
     lists, config = read_evaluations(params, config, config.primary)
-    ground = evaluation_data(params)
-    if missing := list(_missing_files(ground)):
+    data = evaluation_data(params)
+    if missing := list(_missing_files(data)):
         raise InputError(missing)
     warn_if_stale(params)
     times = [ParamsKeys(key).columns("time") for key in ("data.truth", "background.train")]
     result = audit_evaluations(
-        ComparisonInput(config, with_replicates(lists, config), ground),
+        ComparisonInput(config, with_replicates(lists, config), data),
         times_fix=f"set {' and '.join(times)} and run `dvc repro`",
     )
     if arguments.csv is not None:
@@ -65,12 +65,12 @@ def run(arguments: argparse.Namespace) -> None:
         print_result(result)
 
 
-def _missing_files(ground: "EvaluationData") -> "Iterator[Problem]":
+def _missing_files(data: "EvaluationData") -> "Iterator[Problem]":
     """Yield a problem for each table that params.yaml names and no stage has written."""
     from concord.metrics_core.data.relations import file_paths
     from concord.metrics_core.errors import Problem
 
-    tables = (ground.truth, *ground.folds.values(), ground.train, ground.items)
+    tables = (data.truth, *data.folds.values(), data.train, data.items)
     for path in dict.fromkeys(file_paths(table for table in tables if table is not None)):
         if not path.is_file():
             yield Problem(str(path), "there is no such file", "run `dvc repro`")

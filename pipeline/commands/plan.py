@@ -111,7 +111,7 @@ def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Pl
     comparison = load_comparison(params)
     labels = [evaluated_label(text, comparison.labels) for text in arguments.metric]
     warn_if_stale(params)
-    if params.gate and comparison.challengers:
+    if params.gate and comparison.compared_models:
         comparison = replace(comparison, gate=decide_gate(params).decision)
     unique = list(dict.fromkeys(labels)) or None
     return plan_comparison(

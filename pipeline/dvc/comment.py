@@ -124,7 +124,7 @@ def changes_since(params: Params, revision: str) -> RevisionChanges:
 def _worse_segments(
     config: ComparisonConfig,
     models: Mapping[str, ModelResult],
-    ground: EvaluationData,
+    data: EvaluationData,
     before: RevisionResults,
 ) -> Iterator[Change]:
     """Yield every segment in which a model is significantly worse than it was."""
@@ -132,7 +132,7 @@ def _worse_segments(
         for model, then in before.evaluations.items():
             sides = {NOW: models[model], THEN: then}
             cells = segment_cells(
-                ComparisonInput(replace(config, baseline=THEN), sides, ground), name
+                ComparisonInput(replace(config, baseline=THEN), sides, data), name
             )
             means = {(c.label, c.segment): c.mean for c in cells if c.model == THEN}
             for cell in cells:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.gate import decide, guarded, joined, with_unmatched
-from concord.metrics_core.comparison.gate_evidence import (
+from concord.metrics_core.comparison.gate_inputs import (
     Checked,
     checked,
     gate_decision,
@@ -69,15 +69,15 @@ def decide_gate(
         gate = replace(gate, undecided_passes=undecided_passes)
     lists, config = read_evaluations(params, config, gate.labels)
     config = replace(config, gate=gate)
-    evidence = ComparisonInput(config, with_replicates(lists, config), evaluation_data(params))
+    inputs = ComparisonInput(config, with_replicates(lists, config), evaluation_data(params))
     if revision is None:
-        decision = _against_baseline(evidence, gate)
+        decision = _against_baseline(inputs, gate)
         return GateResult(decision, tuple(_replicate_notes(config, decision)))
-    models = gate.models or tuple(evidence.models)
+    models = gate.models or tuple(inputs.models)
     with_lists = _reads_lists(config, gate)
     with load_revision(revision, params, config, models, with_lists=with_lists) as before:
         new_models = params.gate.new_models if params.gate else None
-        return _against_revision(evidence, gate, models, before, new_models)
+        return _against_revision(inputs, gate, models, before, new_models)
 
 
 def _example(config: ComparisonConfig) -> str:
@@ -86,10 +86,10 @@ def _example(config: ComparisonConfig) -> str:
     return f"gate: {{guardrails: {{{', '.join(f'{label}: 2%' for label in labels)}}}}}"
 
 
-def _against_baseline(evidence: ComparisonInput, gate: Gate) -> Decision:
-    decision = gate_decision(evidence, gate_differences(evidence, gate))
+def _against_baseline(inputs: ComparisonInput, gate: Gate) -> Decision:
+    decision = gate_decision(inputs, gate_differences(inputs, gate))
     if decision is None or not decision.models:
-        baseline = evidence.config.baseline
+        baseline = inputs.config.baseline
         problem = f"there is no model beside the baseline, {baseline}, to decide on"
         fix = f"name a second model in {PARAMS}, or compare with a revision: `concord gate HEAD`"
         raise refuse(COMMAND_LINE, problem, fix)
@@ -97,18 +97,18 @@ def _against_baseline(evidence: ComparisonInput, gate: Gate) -> Decision:
 
 
 def _against_revision(
-    evidence: ComparisonInput,
+    inputs: ComparisonInput,
     gate: Gate,
     models: Sequence[str],
     before: RevisionResults,
     new_models: str | None,
 ) -> GateResult:
     """Decide on `models` against a revision; `new_models` is the rule for those that it lacks."""
-    config = evidence.config
-    mismatch = find_mismatch(config, evidence.models, before)
-    raise_problems(_mismatch_problems(gate, mismatch, evidence.models, before))
+    config = inputs.config
+    mismatch = find_mismatch(config, inputs.models, before)
+    raise_problems(_mismatch_problems(gate, mismatch, inputs.models, before))
     new = [model for model in models if model not in before.evaluations]
-    vanished = before.vanished(evidence.models)
+    vanished = before.vanished(inputs.models)
     known = {*before.models, *before.former_names, *before.evaluations}
     rules = [
         *(["baseline"] if config.baseline in known else []),
@@ -132,7 +132,7 @@ def _against_revision(
         raise refuse(COMMAND_LINE, f"{before.name} has none of the models {', '.join(models)}", fix)
     checks = {
         model: _checks_against_revision(
-            evidence, gate, {NOW: evidence.models[model], THEN: then}, mismatch
+            inputs, gate, {NOW: inputs.models[model], THEN: then}, mismatch
         )
         for model, then in before.evaluations.items()
     }
@@ -144,14 +144,14 @@ def _against_revision(
         undecided_passes=gate.undecided_passes,
     )
     if added:
-        decision = joined(decision, _decide_new_models(evidence, gate, added))
+        decision = joined(decision, _decide_new_models(inputs, gate, added))
     if is_unmatched:
         entry = _first_entry(new[0], config.replicates)
         former_entry = _first_entry(vanished[0], before.replicates)
         example = f"models.{entry}.was: {former_entry}"
         unmatched = UnmatchedModels(tuple(vanished), tuple(new), example, tuple(rules))
         decision = with_unmatched(decision, unmatched)
-    notes = [*version_warnings(evidence.models, before), *renaming_notes(before)]
+    notes = [*version_warnings(inputs.models, before), *renaming_notes(before)]
     if ignored := [model for model in new if model not in added]:
         notes.append(f"not in {before.name}, so not decided on: {', '.join(ignored)}")
     if vanished:
@@ -165,11 +165,11 @@ def _first_entry(model: str, replicates: ReplicateNames) -> str:
     return next(iter(replicates.get(model, {"": model}).values()))
 
 
-def _decide_new_models(evidence: ComparisonInput, gate: Gate, models: Sequence[str]) -> Decision:
+def _decide_new_models(inputs: ComparisonInput, gate: Gate, models: Sequence[str]) -> Decision:
     """Return the decision on models that a revision lacks, against the baseline of now."""
-    config = replace(evidence.config, gate=replace(gate, models=tuple(models)))
-    compared = {model: evidence.models[model] for model in (config.baseline, *models)}
-    return _against_baseline(ComparisonInput(config, compared, evidence.ground), gate)
+    config = replace(inputs.config, gate=replace(gate, models=tuple(models)))
+    compared = {model: inputs.models[model] for model in (config.baseline, *models)}
+    return _against_baseline(ComparisonInput(config, compared, inputs.data), gate)
 
 
 def _replicate_notes(config: ComparisonConfig, decision: Decision) -> Iterator[str]:
@@ -179,21 +179,21 @@ def _replicate_notes(config: ComparisonConfig, decision: Decision) -> Iterator[s
 
 
 def _checks_against_revision(
-    evidence: ComparisonInput, gate: Gate, sides: Models, mismatch: RevisionMismatch
+    inputs: ComparisonInput, gate: Gate, sides: Models, mismatch: RevisionMismatch
 ) -> Checked:
     """Return the guardrails and success metrics of one model; labels that are not comparable stay undecided."""
     evaluated = sides[THEN].summary["metrics"]
     missing = {label for label in gate.labels if label in mismatch.labels or label not in evaluated}
-    config = replace(evidence.config, baseline=THEN)
-    evidence = ComparisonInput(config, sides, evidence.ground)
+    config = replace(inputs.config, baseline=THEN)
+    inputs = ComparisonInput(config, sides, inputs.data)
     comparable = replace(
         gate,
         guardrails=_without(gate.guardrails, missing),
         segments={name: _without(margins, missing) for name, margins in gate.segments.items()},
         success=tuple(label for label in gate.success if label not in missing),
     )
-    differences = gate_differences(evidence, comparable)
-    guardrails, success = checked(evidence, comparable, [NOW], differences)[NOW]
+    differences = gate_differences(inputs, comparable)
+    guardrails, success = checked(inputs, comparable, [NOW], differences)[NOW]
     for name, margins in ((None, gate.guardrails), *gate.segments.items()):
         for label in filter(missing.__contains__, margins):
             guardrail = guarded(_not_measured(label, name, mismatch), margins[label], None)

@@ -8,7 +8,7 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.evaluation.accumulator import panels_of
-from concord.metrics_core.results.comparison_tables import exports
+from concord.metrics_core.results.exported_tables import export_tables
 from concord.metrics_core.results.stored import CASES, cases_to_json, to_json
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
@@ -52,7 +52,7 @@ def compare(params: Params) -> str:
         (folder / CASES).unlink(missing_ok=True)
     else:
         write_text(folder / CASES, cases_to_json(cases))
-    for name, table in exports(comparison).items():
+    for name, table in export_tables(comparison).items():
         escaped = table if name in UNESCAPED else escape_formulas(table)
         write_csv(folder / f"{name}.csv", escaped)
         write_parquet(folder / f"{name}.parquet", table)

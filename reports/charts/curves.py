@@ -60,7 +60,7 @@ class Series:
 
 def all_series(comparison: Comparison) -> list[Series]:
     """Return the baseline in grey and the others in colours; the best only, if colours run out."""
-    ranked, baseline = comparison.challengers, comparison.baseline
+    ranked, baseline = comparison.compared_models, comparison.baseline
     coloured = ranked if len(ranked) < len(SERIES) else ranked[:_NAMED_OF_MANY]
     others = [
         Series(model, light("line-strong"), "circle", is_named=False)

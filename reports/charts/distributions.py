@@ -33,7 +33,7 @@ def distributions(comparison: Comparison, label: str) -> list[Distribution]:
         for each in comparison.distributions
         if each.label == label and each.b == comparison.baseline
     }
-    return [by_model[model] for model in comparison.challengers if model in by_model]
+    return [by_model[model] for model in comparison.compared_models if model in by_model]
 
 
 def distributions_in_chart(comparison: Comparison, label: str) -> list[Distribution]:

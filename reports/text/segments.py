@@ -64,7 +64,7 @@ def _grid(comparison: Comparison, entry: Segmentation, label: str, n_digits: int
             [_cell(cells.get((model, group.name)), digits) for group in groups],
             model == comparison.baseline,
         )
-        for model in [comparison.baseline, *comparison.challengers]
+        for model in [comparison.baseline, *comparison.compared_models]
     ]
     visible = _shown_models(lines)
     is_known = label in comparison.labels

@@ -69,7 +69,7 @@ def strip(comparison: Comparison, row: Score) -> tuple[float, float, float] | No
 
 def pairs_form(comparison: Comparison, label: str) -> Literal["matrix", "heat map", "none"]:
     """Return how all pairs are shown; `none` if only differences to the baseline are known."""
-    others = comparison.challengers
+    others = comparison.compared_models
     complete = all(comparison.difference(a, b, label) for a in others for b in others if a != b)
     if len(others) == 1 or not complete:
         return "none"
@@ -78,7 +78,7 @@ def pairs_form(comparison: Comparison, label: str) -> Literal["matrix", "heat ma
 
 def against_baseline(comparison: Comparison, label: str) -> list[Difference]:
     """Return the differences to the baseline, models in the order of the leaderboard."""
-    models = comparison.challengers
+    models = comparison.compared_models
     pairs = (comparison.difference(model, comparison.baseline, label) for model in models)
     return [pair for pair in pairs if pair is not None]
 

@@ -82,7 +82,7 @@ def test_no_two_named_lines_share_colour_or_shape() -> None:
 def test_a_crowd_is_grey_but_for_the_best_and_the_baseline() -> None:
     comparison = typed(sample.many_models())
     selected = [line.model for line in all_series(comparison) if line.is_named]
-    assert set(selected) == {comparison.baseline, *comparison.challengers[:3]}
+    assert set(selected) == {comparison.baseline, *comparison.compared_models[:3]}
 
 
 def test_metrics_without_cutoffs_or_values_have_no_curve(five: Comparison) -> None:

@@ -50,7 +50,7 @@ def test_many_models_show_the_best_and_those_that_turn() -> None:
     grid = grids(comparison, replace(entry, cells=tuple(cells)))[0]
 
     recommended = [line.model for line in grid.lines]
-    assert recommended == [comparison.baseline, *comparison.challengers[:3], last]
+    assert recommended == [comparison.baseline, *comparison.compared_models[:3], last]
     assert len(recommended) + len(grid.more) == 14
 
 

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_tables import exports
+from concord.metrics_core.results.exported_tables import export_tables
 from concord.reports.charts.replicates import replicate_chart
 from concord.reports.page import render_markdown, render_notebook
 from concord.reports.text import replicates as trainings
@@ -36,7 +36,7 @@ def test_without_replicates_there_is_no_text_about_them() -> None:
     texts = [html(content), render_markdown(comparison), render_notebook(comparison)]
 
     assert not any(QUESTION in text or "trainings" in text for text in texts)
-    assert not {"trainings", "retrained"} & set(exports(comparison))
+    assert not {"trainings", "retrained"} & set(export_tables(comparison))
 
 
 def test_two_trainings_have_no_interval_and_say_so() -> None:
@@ -80,7 +80,7 @@ def test_the_tables_have_every_training_and_every_difference() -> None:
     comparison = trained()
     assert comparison.replicates is not None
 
-    tables = exports(comparison)
+    tables = export_tables(comparison)
 
     means = [mean for score in comparison.replicates.scores for mean in score.means]
     assert tables["trainings"]["mean"].to_list() == means

@@ -118,8 +118,8 @@ def test_users_are_grouped_by_a_column_of_any_name(form: str, column: str) -> No
     segment = ByColumn(column)
     users = Path(params_of("-").results.data) / "users.parquet"
     model = ModelResult(pl.DataFrame({"user": ["v", "u"]}), EMPTY_TABLE, EMPTY_TABLE, {}, {})
-    evidence = ComparisonInput(config_for(["P@1"], "m"), {"m": model}, evaluation_data(users=users))
-    groups = user_groups(evidence, "any", segment)
+    inputs = ComparisonInput(config_for(["P@1"], "m"), {"m": model}, evaluation_data(users=users))
+    groups = user_groups(inputs, "any", segment)
     assert groups.names == ["x", "y"]
     assert groups.of_user.tolist() == [1, 0]
 

@@ -94,7 +94,7 @@ def connecting(_: Iterable[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
         yield connection
 
 
-def evidence_of(values: Mapping[str, Values], **settings: Any) -> ComparisonInput:
+def inputs_of(values: Mapping[str, Values], **settings: Any) -> ComparisonInput:
     """Of models with values by label; the first is the baseline."""
     config = config_for(list(next(iter(values.values()))), next(iter(values)), **settings)
     models = {model: evaluated_of(config, of_labels) for model, of_labels in values.items()}
@@ -103,8 +103,8 @@ def evidence_of(values: Mapping[str, Values], **settings: Any) -> ComparisonInpu
 
 def comparison_of(values: Mapping[str, Values], **settings: Any) -> Comparison:
     """Return the comparison of models with values by label; the first is the baseline."""
-    evidence = evidence_of(values, **settings)
-    return replace(compare_values_of(evidence), conventions=conventions(evidence.config))
+    inputs = inputs_of(values, **settings)
+    return replace(compare_values_of(inputs), conventions=conventions(inputs.config))
 
 
 def cell_of(model: str, segment: str, verdict: Verdict, *, turns: bool, label: str) -> SegmentCell:

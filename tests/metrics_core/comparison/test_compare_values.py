@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.results.comparison_tables import exports
+from concord.metrics_core.results.exported_tables import export_tables
 from concord.metrics_core.results.stored import from_content, to_json
 from concord.metrics_core.stats.adjustment import max_t
 from concord.reports.page import render_markdown
@@ -251,7 +251,7 @@ def test_comparison_json_and_the_tables_hold_all_of_it() -> None:
     comparison = cc.compare_values(MODELS, **ARGUMENTS)
 
     assert from_content(json.loads(to_json(comparison))) == comparison
-    assert exports(comparison)["metrics"]["family"].to_list() == ["values", "values"]
+    assert export_tables(comparison)["metrics"]["family"].to_list() == ["values", "values"]
 
 
 def test_a_plan_can_be_made_of_it() -> None:

@@ -26,7 +26,7 @@ def test_models_are_ranked_by_the_first_primary_metric(five: Comparison) -> None
     assert means == sorted(means, reverse=True)
     assert all(means)
     assert five.models == sample.FIVE  # as they were given
-    assert five.challengers == [model for model in five.ranked if model != five.baseline]
+    assert five.compared_models == [model for model in five.ranked if model != five.baseline]
 
 
 def test_lower_values_come_first_where_lower_is_better() -> None:
@@ -120,7 +120,9 @@ def test_leaders_and_others_are_all_models(five: Comparison) -> None:
 def test_compared_models_are_listed_best_first(five: Comparison) -> None:
     pairs = five.against_baseline(LABEL)
 
-    assert [(pair.a, pair.b) for pair in pairs] == [(m, five.baseline) for m in five.challengers]
+    assert [(pair.a, pair.b) for pair in pairs] == [
+        (m, five.baseline) for m in five.compared_models
+    ]
     assert {pair.label for pair in pairs} == {LABEL}
 
 

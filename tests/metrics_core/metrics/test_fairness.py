@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import concord as cc
-from concord.metrics_core.results.comparison_tables import exports
+from concord.metrics_core.results.exported_tables import export_tables
 from concord.metrics_core.results.stored import to_json
 from tests.library import assert_library_gives_the_same, assert_same_bits, evaluated_project
 from tests.parity.cases import groups
@@ -396,8 +396,8 @@ def test_gaps_that_are_not_compared_are_as_before() -> None:
     plain, _ = segmented(compare_gaps=False)
 
     assert set(json.loads(to_json(plain))["segments"][0]["gaps"][1]) == {"label", "model", "low_segment", "high_segment", "gap", "ci_low", "ci_high"}  # fmt: skip
-    assert "difference" not in exports(plain)["gaps"].columns
-    assert exports(requested)["gaps"]["p_adjusted"].to_list() == [None, 2 / 500]
+    assert "difference" not in export_tables(plain)["gaps"].columns
+    assert export_tables(requested)["gaps"]["p_adjusted"].to_list() == [None, 2 / 500]
     assert [vars(gap)["gap"] for gap in plain.segments[0].gaps] == [gap.gap for gap in requested.segments[0].gaps]  # fmt: skip
     with pytest.raises(ValueError, match=r"segments\.tier"):
         cc.compare({"a": RECS, "b": RECS}, TRUTH, metrics=["P@1"], baseline="a", conventions="standard", train=TRUTH, segments={"tier": {"by": "activity", "edges": [1], "compare_gaps": "yes"}})  # fmt: skip

@@ -33,8 +33,8 @@ def _params(root: Path, segments: dict[str, Any], **settings: Any) -> Params:
 def _segments(params: Params, values: dict[str, list[float]]) -> list[Segmentation]:
     for model, column in values.items():
         write_evaluation(params, model, {"nDCG@2": column, "R@2": column}, users=USERS)
-    evidence = comparison_input(params)
-    return list(segments(evidence, differences(evidence)))
+    inputs = comparison_input(params)
+    return list(segments(inputs, differences(inputs)))
 
 
 def _store(params: Params, name: str, frame: pl.DataFrame) -> None:

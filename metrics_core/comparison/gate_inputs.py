@@ -38,14 +38,14 @@ class _Tested:
 Checked = tuple[list[Guardrail], list[Measured]]  # guardrails, and candidates for a success
 
 
-def gate_decision(evidence: ComparisonInput, pairs: Sequence[Difference]) -> Decision | None:
+def gate_decision(inputs: ComparisonInput, pairs: Sequence[Difference]) -> Decision | None:
     """Return the decision on each model against the baseline, from known differences; None without a gate."""
-    config = evidence.config
+    config = inputs.config
     if config.gate is None:
         return None
-    challengers = challengers_of(config, evidence.models)
+    models = compared_models(config, inputs.models)
     return decide(
-        checked(evidence, config.gate, challengers, pairs) if challengers else {},
+        checked(inputs, config.gate, models, pairs) if models else {},
         against="baseline",
         reference=config.baseline,
         confidence=config.confidence,
@@ -53,27 +53,27 @@ def gate_decision(evidence: ComparisonInput, pairs: Sequence[Difference]) -> Dec
     )
 
 
-def challengers_of(config: ComparisonConfig, models: Iterable[str]) -> list[str]:
+def compared_models(config: ComparisonConfig, models: Iterable[str]) -> list[str]:
     """Return the models that a gate decides on against the baseline; may be empty."""
     names = (config.gate.models if config.gate else ()) or models
     return [model for model in names if model != config.baseline]
 
 
-def gate_differences(evidence: ComparisonInput, gate: Gate) -> list[Difference]:
+def gate_differences(inputs: ComparisonInput, gate: Gate) -> list[Difference]:
     """Compute the differences that a gate needs if there is no comparison with them."""
-    config = evidence.config
+    config = inputs.config
     labels = [label for label in config.labels if str(label) in gate.labels]
-    return differences(replace(evidence, config=replace(config, labels=labels, adjustment="holm")))
+    return differences(replace(inputs, config=replace(config, labels=labels, adjustment="holm")))
 
 
 def checked(
-    evidence: ComparisonInput, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
+    inputs: ComparisonInput, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
 ) -> dict[str, Checked]:
     """Return model -> its guardrails, over all users and then in segments, and its success metrics."""
-    config = evidence.config
-    reference = evidence.models[config.baseline]
-    over_all = _over_all_users(evidence, gate, models, pairs)
-    segmented = list(_in_segments(evidence, gate))
+    config = inputs.config
+    reference = inputs.models[config.baseline]
+    over_all = _over_all_users(inputs, gate, models, pairs)
+    segmented = list(_in_segments(inputs, gate))
     results: dict[str, Checked] = {}
     for model in models:
         guardrails = [
@@ -83,7 +83,7 @@ def checked(
         for name, grouped in segmented:
             margin = gate.segments[name][grouped.text]
             for segment in grouped.values:
-                tested = _in_segment(evidence, name, grouped, segment, model)
+                tested = _in_segment(inputs, name, grouped, segment, model)
                 if tested is not None:
                     mean = or_nan(tested.measured.reference)
                     guardrails.append(_guardrail(config, tested, margin, mean))
@@ -100,16 +100,16 @@ def _guardrail(
 
 
 def _over_all_users(
-    evidence: ComparisonInput, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
+    inputs: ComparisonInput, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
 ) -> dict[tuple[str, str], _Tested]:
     """Return (model, label) -> what is measured over all users.
 
     Metrics that have one value over all users get the interval of the jackknife.
     """
-    config, aligned = evidence.config, evidence.aligned
+    config, aligned = inputs.config, inputs.aligned
     labels = [parse(text) for text in {*gate.guardrails, *gate.success}]
     differences_of = {(pair.a, pair.label): pair for pair in pairs if pair.b == config.baseline}
-    intervals = swap_intervals(evidence, labels, models)
+    intervals = swap_intervals(inputs, labels, models)
     tested: dict[tuple[str, str], _Tested] = {}
     for label in labels:
         text, upwards = str(label), label.metric.higher_is_better
@@ -148,15 +148,15 @@ def _over_all_users(
                 test=_TEST[pair.test],
                 p=pair.p,
                 n_requests=_shared_requests(*both) if both else None,
-                n_unlisted=_unlisted(evidence, model),
+                n_unlisted=_unlisted(inputs, model),
             )
             tested[model, text] = _Tested(measured, margin_test)
     return tested
 
 
-def _unlisted(evidence: ComparisonInput, model: str) -> int | None:
+def _unlisted(inputs: ComparisonInput, model: str) -> int | None:
     """Return how many users have no list of the model or the baseline; None if they are few enough to compare."""
-    counts = [evidence.unlisted.get(each, 0) for each in (model, evidence.config.baseline)]
+    counts = [inputs.unlisted.get(each, 0) for each in (model, inputs.config.baseline)]
     return max(counts) or None
 
 
@@ -177,24 +177,24 @@ def _shared_requests(model: UserValues, reference: UserValues) -> int | None:
     return int((model.defined & reference.defined).sum())
 
 
-def _in_segments(evidence: ComparisonInput, gate: Gate) -> Iterator[tuple[str, Grouped]]:
+def _in_segments(inputs: ComparisonInput, gate: Gate) -> Iterator[tuple[str, Grouped]]:
     """Yield each segmentation and label that the gate names, in the segmentation's groups."""
     for name, margins in gate.segments.items():
-        segmentation = evidence.config.segments[name]
+        segmentation = inputs.config.segments[name]
         if isinstance(segmentation, ByPopularity):
             for text in margins:
-                yield name, item_groups(evidence, segmentation, parse(text).k or 0)
+                yield name, item_groups(inputs, segmentation, parse(text).k or 0)
             continue
-        groups = user_groups(evidence, name, segmentation)
+        groups = user_groups(inputs, name, segmentation)
         for text in margins:
-            yield name, groups.grouped(evidence, parse(text))
+            yield name, groups.grouped(inputs, parse(text))
 
 
 def _in_segment(
-    evidence: ComparisonInput, name: str, grouped: Grouped, segment: str, model: str
+    inputs: ComparisonInput, name: str, grouped: Grouped, segment: str, model: str
 ) -> _Tested | None:
     """Return what is measured of a model in a group; None if nobody in it has a value."""
-    config = evidence.config
+    config = inputs.config
     values, reference = (grouped.column(segment, each) for each in (model, config.baseline))
     if not (values.n_defined or reference.n_defined):
         return None
@@ -216,6 +216,6 @@ def _in_segment(
         test=_TEST[pair.test],
         p=or_none(pair.p),
         n_requests=_shared_requests(values, reference),
-        n_unlisted=_unlisted(evidence, model),
+        n_unlisted=_unlisted(inputs, model),
     )
     return _Tested(measured, pair.margin_test(higher_is_better=upwards, alpha=config.alpha))

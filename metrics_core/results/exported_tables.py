@@ -47,7 +47,7 @@ _TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
 }
 
 
-def exports(comparison: Comparison) -> dict[str, pl.DataFrame]:
+def export_tables(comparison: Comparison) -> dict[str, pl.DataFrame]:
     """Name -> table; a part that is empty gives an empty table with the same columns.
 
     `trainings` and `retrained` are there only where models were trained several times.
