@@ -79,9 +79,9 @@ def make(folder: Path, users: int, shape: Shape = SIX) -> None:
 def _make_model(params: Params, model: str, number: int, users: int) -> None:
     folders, config = params.results, params.comparison_config
     labels = [str(label) for label in config.labels]
-    panels = panels_of(config.labels, PRIMARY, params.pinned)
+    panels = panels_of(config.labels, PRIMARY, params.parsed_conventions)
     columns = {text: [d.column for d in panel.definitions[1:]] for text, panel in panels.items()}
-    carried = {"model": model, "conventions": params.pinned.as_dict(), "fingerprint": params.pinned.fingerprint}  # fmt: skip
+    carried = {"model": model, "conventions": params.parsed_conventions.as_dict(), "fingerprint": params.parsed_conventions.fingerprint}  # fmt: skip
     others = [column for of_label in columns.values() for column in of_label]
     sums = {
         name: _write_values(Path(of) / f"{model}.parquet", names, carried, number, users)

@@ -301,7 +301,7 @@ def test_the_base_may_lack_the_evaluation_or_be_missing(
     code, text = _text("0" * 40, tmp_path)
     assert code == 2
     assert "## Gate: no decision" in text
-    assert "'000000000000' is no revision of a git repository here" in text.replace("\\", "")
+    assert "'000000000000' is not a revision of a git repository here" in text.replace("\\", "")
 
 
 @pytest.mark.whole

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from concord.pipeline.commands.stage import main_of
+from concord.pipeline.commands.stage import import_main
 from tests.project import ROOT
 
 PACKAGES = ("metrics_core", "pipeline", "reports")
@@ -121,7 +121,7 @@ def _closure(path: Path) -> set[Path]:
 def test_all_imported_code_is_a_dependency(name: str) -> None:
     stage = STAGES[name].get("do", STAGES[name])
     module = Path(
-        inspect.getfile(main_of(stage["cmd"].removeprefix("exec concord stage ").split()[0]))
+        inspect.getfile(import_main(stage["cmd"].removeprefix("exec concord stage ").split()[0]))
     ).resolve()
     selected = [ROOT / dep for dep in stage["deps"] if "$" not in dep]
     missing = {

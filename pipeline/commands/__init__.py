@@ -1,1 +1,1 @@
-"""What the commands of `concord` do; each is imported when it runs."""
+"""Commands of `concord`; each is imported when it runs."""

@@ -1,4 +1,4 @@
-"""`concord audit`: leakage, cold users and items, and the effect of affected users, from the results on disk."""
+"""`concord audit`: leakage, cold users and items, and their effect on the ranking."""
 
 import argparse
 import json
@@ -25,11 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the audit as text or as JSON; write the means with and without affected users to `--csv`."""
+    """Print the audit as text or JSON; write means with and without affected users to `--csv`."""
     from concord.metrics_core.analyses.audit import audit_evaluations, refuse_unit
     from concord.metrics_core.comparison.inputs import ComparisonInput
     from concord.metrics_core.comparison.replicated_models import with_replicates
-    from concord.metrics_core.errors import InputError, ParamsKeys, refuse
+    from concord.metrics_core.errors import ParamsKeys, raise_problems, refuse
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
     from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
@@ -42,15 +42,13 @@ def run(arguments: argparse.Namespace) -> None:
     refuse_unit(config.conventions)
     if "train" not in params.background:
         problem, fix = config.settings.missing_table("train")
-        raise refuse(
-            config.settings.location("background"), f"an audit reads the train, {problem}", fix
-        )
+        location = config.settings.location("background")
+        raise refuse(location, f"an audit reads the train, {problem}", fix)
     refuse_folder("--csv", arguments.csv)
     config = replace(config, labels=config.primary_labels)
     lists, config = read_evaluations(params, config, config.primary)
     data = evaluation_data(params)
-    if missing := list(_missing_files(data)):
-        raise InputError(missing)
+    raise_problems(_missing_files(data))
     warn_if_stale(params)
     times = [ParamsKeys(key).columns("time") for key in ("data.truth", "background.train")]
     result = audit_evaluations(
@@ -66,7 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _missing_files(data: "EvaluationData") -> "Iterator[Problem]":
-    """Yield a problem for each table that params.yaml names and no stage has written."""
+    """Yield a problem for each table of params.yaml that no stage has written."""
     from concord.metrics_core.data.relations import file_paths
     from concord.metrics_core.errors import Problem
 

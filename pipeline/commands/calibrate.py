@@ -1,4 +1,4 @@
-"""`concord calibrate FILE`: which offline metric, cutoff and definition agreed with past A/B experiments."""
+"""`concord calibrate FILE`: offline metrics that agreed with past A/B experiments."""
 
 import argparse
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="CSV: experiment, control, treatment and the lifts of online metrics",
     )
-    parser.add_argument("--csv", metavar="FILE", help="write all rows of the table")
+    parser.add_argument("--csv", metavar="FILE", help="write all rows of the table as CSV")
     add_force(parser)
 
 
@@ -48,16 +48,16 @@ def run(arguments: argparse.Namespace) -> None:
 def _revision_comparisons(
     experiments: "Sequence[Experiment]", current: "Comparison"
 ) -> "dict[str, Comparison]":
-    """Read the comparison of every revision once; all unknown revisions are reported together."""
+    """Read the comparison of every revision once; report all unknown revisions together."""
     from concord.metrics_core.analyses.calibrate_experiments import split_revision
-    from concord.metrics_core.errors import InputError, Problem
+    from concord.metrics_core.errors import InputError, Problem, raise_problems
     from concord.pipeline.dvc.revision import comparison_at
 
     locations: dict[str, str] = {}
-    for each in experiments:
-        for name in (each.control, each.treatment):
+    for experiment in experiments:
+        for name in (experiment.control, experiment.treatment):
             _, revision = split_revision(name, current.models)
-            locations.setdefault(revision, each.location)
+            locations.setdefault(revision, experiment.location)
     locations.pop("", None)
     comparisons: dict[str, Comparison] = {}
     problems: list[Problem] = []
@@ -66,9 +66,8 @@ def _revision_comparisons(
             comparisons[revision] = comparison_at(revision)
         except InputError as error:
             problems += [
-                Problem(location, f"{each.where}: {each.message}", each.fix)
-                for each in error.problems
+                Problem(location, f"{problem.where}: {problem.what}", problem.fix)
+                for problem in error.problems
             ]
-    if problems:
-        raise InputError(problems)
+    raise_problems(problems)
     return comparisons

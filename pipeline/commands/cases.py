@@ -1,4 +1,4 @@
-"""`concord cases`: example users and items behind the difference of two models, from the results on disk."""
+"""`concord cases`: example users and items behind the difference of two models."""
 
 import argparse
 from dataclasses import replace
@@ -17,8 +17,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model of params.yaml")
     add("--versus", required=True, dest="other", metavar="OTHER", help="model to compare it with")
-    add("--worst", type=int, default=20, metavar="N", help="number of users, the largest losses of MODEL first (default: 20)")  # fmt: skip
-    add("--metric", metavar="LABEL", help="metric to sort users by (default: the first primary metric)")  # fmt: skip
+    add(
+        "--worst",
+        type=int,
+        default=20,
+        metavar="N",
+        help="number of users, the largest losses of MODEL first (default: 20)",
+    )
+    add(
+        "--metric",
+        metavar="LABEL",
+        help="metric to sort users by (default: the first primary metric)",
+    )
     add("--segment", metavar="NAME=GROUP", help="only users of this group, such as channel=app")
     add("--item", metavar="ID", help="only users with this item in the ground truth or in a list")
     add("--html", metavar="FILE", help="write a page with filters")
@@ -26,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the error analysis; write it as a page if `--html` names a file."""
+    """Print the error analysis; write it as a page to `--html`."""
     from concord.metrics_core.analyses.error_analysis import ExampleSelection
     from concord.metrics_core.errors import InputError, refuse
     from concord.pipeline.dvc.current_results import warn_if_stale
@@ -57,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _labels(config: "ComparisonConfig", metric: str | None) -> list[str]:
-    """Return the primary metrics, after the requested one."""
+    """Return the primary metrics, preceded by the requested one."""
     from concord.metrics_core.errors import refuse
     from concord.metrics_core.metrics.label import parse
     from concord.pipeline.terminal.arguments import evaluated_label
@@ -67,7 +77,6 @@ def _labels(config: "ComparisonConfig", metric: str | None) -> list[str]:
     label = evaluated_label(metric, list(map(str, config.labels)))
     if parse(label).metric.is_aggregate:
         problem = f"{label} is one number over all users"
-        raise refuse(
-            f"{COMMAND_LINE}: --metric", problem, "name a metric that has a value for each user"
-        )
+        fix = "name a metric that has a value for each user"
+        raise refuse(f"{COMMAND_LINE}: --metric", problem, fix)
     return list(dict.fromkeys([label, *config.primary]))

@@ -1,4 +1,4 @@
-"""`concord check-metric METRIC`: whether an own metric has the properties of a ranking metric."""
+"""`concord check-metric METRIC`: the properties of a metric of one's own."""
 
 import argparse
 
@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print each property, with a counterexample if it fails; return 1 if any fails."""
+    """Print whether each property holds, with a counterexample; return 1 if any fails."""
     from concord.metrics_core.analyses.check_metric import check_metric
     from concord.pipeline.commands.metrics import load_own_metrics
     from concord.pipeline.terminal.arguments import refused

@@ -1,4 +1,4 @@
-"""The command `concord`. Each command imports what it needs when it runs, so that help answers at once."""
+"""The command `concord`; each command imports what it needs when it runs: help is fast."""
 
 import argparse
 import sys
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Command(Protocol):
-    """What the module of a command has."""
+    """Module of a command."""
 
     HELP: str
 
@@ -69,8 +69,8 @@ COMMANDS: Mapping[str, Command] = {  # in the order of help
     "stage": stage,
     "completion": completion,
 }
-DECIDING = ("gate", "comment")  # 0, 1 and 3 are their decisions, so every error is 2
-ERRORS = 2
+DECISION_COMMANDS = ("gate", "comment")  # exit codes 0, 1 and 3 are decisions
+DECISION_ERROR = 2  # their exit code after any error
 VERBOSITY = {
     ("-q", "--quiet"): "print errors only",
     ("-v", "--verbose"): "print every step",
@@ -83,8 +83,8 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     parser = Parser(
         prog=PROGRAM,
-        description="Evaluate top-N recommendations with fixed, reproducible and explained metrics. "
-        "`dvc repro` runs the pipeline.",
+        description="Evaluate top-N recommendations with fixed, reproducible and explained "
+        "metrics. `dvc repro` runs the pipeline.",
     )
     _add_verbosity(parser, "output_flags")
     parser.add_argument("--version", action=Version, nargs=0, help="print the version")
@@ -92,7 +92,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="name")
     for name, command in COMMANDS.items():
         command_parser = commands.add_parser(name, help=command.HELP, description=command.HELP)
-        # Under the same name as above, the flags after the command would replace those before it.
+        # With a common `dest`, flags after the command would replace those before it.
         _add_verbosity(command_parser, "command_flags")
         command.add_arguments(command_parser)
     return parser
@@ -111,39 +111,39 @@ def _add_verbosity(parser: argparse.ArgumentParser, dest: str) -> None:
         )
 
 
-def parse(words: Sequence[str]) -> argparse.Namespace:
-    """Return the parsed command line; `output_flags` are those before and after the command."""
-    parsed = build_parser().parse_args(words)
-    parsed.output_flags = [*parsed.output_flags, *parsed.command_flags]
-    return parsed
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Return the arguments; `output_flags` are those before and after the command."""
+    arguments = build_parser().parse_args(argv)
+    arguments.output_flags = [*arguments.output_flags, *arguments.command_flags]
+    return arguments
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Run the command that the command line names."""
-    words = sys.argv[1:] if arguments is None else arguments
-    if words[:1] == ["stage"]:  # before imports that take a second
+    argv = sys.argv[1:] if argv is None else argv
+    if argv[:1] == ["stage"]:  # before imports that take a second
         from concord.pipeline.running.signals import prepare_process
 
         prepare_process()
     from concord.pipeline.running.messages import flush
 
     try:
-        parsed = parse(words)
+        arguments = parse(argv)
     except SystemExit:
         flush()
         raise
-    if parsed.name is None:
-        parsed.parser.print_help()
+    if arguments.name is None:
+        arguments.parser.print_help()
         flush()
-    elif parsed.name in DECIDING:
-        _decide(parsed)
+    elif arguments.name in DECISION_COMMANDS:
+        _run_decision(arguments)
     else:
-        _run(parsed)
+        _run(arguments)
 
 
-def _run(parsed: argparse.Namespace, errors: int | None = None) -> NoReturn:
-    """Run the command and leave the process."""
-    from concord.metrics_core.errors import InputError, report_missing_extra
+def _run(arguments: argparse.Namespace, errors: int | None = None) -> NoReturn:
+    """Run the command and exit; `errors` is the exit code after an error."""
+    from concord.metrics_core.errors import InputError, extra_named
 
     try:
         with report_missing_extra():
@@ -151,31 +151,31 @@ def _run(parsed: argparse.Namespace, errors: int | None = None) -> NoReturn:
     except InputError as error:
         print(error, file=sys.stderr)
         sys.exit(2)
-    if parsed.name == "stage":
-        stage.run(parsed)
-    sys.argv = [f"{PROGRAM} {parsed.name}", *parsed.output_flags]
-    leave(lambda: _run_command(parsed), errors=errors)
+    if arguments.name == "stage":
+        stage.run(arguments)
+    sys.argv = [f"{PROGRAM} {arguments.name}", *arguments.output_flags]
+    leave(lambda: _run_command(arguments), errors=errors)
 
 
-def _decide(parsed: argparse.Namespace) -> NoReturn:
-    """Run a command that decides: no error looks like a decision, even one before the command begins."""
+def _run_decision(arguments: argparse.Namespace) -> NoReturn:
+    """Run a command whose exit code is a decision: no error may look like one."""
     try:
-        _run(parsed, errors=ERRORS)
+        _run(arguments, errors=DECISION_ERROR)
     except SystemExit as end:
         if isinstance(end.code, str):  # Python would exit with 1
             print(end.code, file=sys.stderr)
-            sys.exit(ERRORS)
+            sys.exit(DECISION_ERROR)
         raise
     except Exception as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        sys.exit(ERRORS)
+        sys.exit(DECISION_ERROR)
 
 
-def _run_command(parsed: argparse.Namespace) -> int | None:
+def _run_command(arguments: argparse.Namespace) -> int | None:
     from concord.pipeline.running.failures import report_damaged_results
 
     with report_damaged_results(_damaged_results):
-        return COMMANDS[parsed.name].run(parsed)
+        return COMMANDS[arguments.name].run(arguments)
 
 
 def _damaged_results(error: Exception) -> "list[Problem]":

@@ -1,4 +1,4 @@
-"""`concord comment [REV]`: the comment of a pull request as Markdown; the exit code is that of the gate."""
+"""`concord comment [REV]`: comment of a pull request as Markdown; exit codes as `gate`."""
 
 import argparse
 from dataclasses import replace
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the comment to stdout or to a file; return the exit code of the gate, 0 without a gate."""
+    """Write the comment; return the exit code of the gate, or 0 without a gate."""
     from concord.pipeline.dvc.comment import comment_content, short_hash
     from concord.pipeline.params.read import read_params
     from concord.pipeline.terminal.arguments import refuse_folder, write_named

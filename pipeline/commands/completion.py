@@ -1,4 +1,4 @@
-"""`concord completion SHELL`: the script with which a shell completes commands, options, presets and files."""
+"""`concord completion SHELL`: script that completes commands, options, presets and files."""
 
 import argparse
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the completion script of a shell, made from the parser of the command line."""
+    """Print the completion script of a shell."""
     import shtab
 
     from concord.metrics_core.analyses.split_methods import METHODS, REPEATS
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Yield the arguments of the parser and of its commands."""
+    """Yield the arguments of the parser and of its subcommands."""
     for action in parser._actions:
         yield action
         if isinstance(action, argparse._SubParsersAction):

@@ -1,4 +1,4 @@
-"""`concord diff REV`: the results against those of a git revision, model by model and user by user."""
+"""`concord diff REV`: differences from the results of a git revision, by model and user."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the changes of the primary metrics or of the named ones; as JSON, of all metrics."""
+    """Print the changes of the primary or named metrics; as JSON, of all metrics."""
     from concord.pipeline.dvc.changes import diff
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params

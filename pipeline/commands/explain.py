@@ -20,12 +20,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("user", help="a user's id")
     add("metric", help="a metric, such as nDCG@10")
     add("--model", required=True, help="a model of params.yaml")
-    add("--versus", metavar="PRESET", help="compare with this preset, on the grade scale of the data")  # fmt: skip
+    add(
+        "--versus",
+        metavar="PRESET",
+        help="compare with this preset, on the grade scale of the data",
+    )
     add("--markdown", action="store_true", help="print Markdown")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the derivation, one for each replicate of a model."""
+    """Print the derivation, or that of each replicate."""
     from concord.metrics_core.conventions.presets import with_data_conventions
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
@@ -35,7 +39,7 @@ def run(arguments: argparse.Namespace) -> None:
     params = read_params()
     label, model, markdown = label_named(arguments.metric), arguments.model, arguments.markdown
     versus = arguments.versus and with_data_conventions(
-        preset_named(arguments.versus), params.pinned
+        preset_named(arguments.versus), params.parsed_conventions
     )
     replicates = params.replicate_names.get(model)
     if replicates is None:
@@ -67,14 +71,16 @@ def _derivation(
 
     lists, truth = (pl.read_parquet(path, glob=False) for path in model_files(params, model))
     data = Path(params.results.data)
-    tables = {name: data / f"{name}.parquet" for name in ("train", "items") if name in params.background}  # fmt: skip
+    tables = {
+        name: data / f"{name}.parquet" for name in ("train", "items") if name in params.background
+    }
     try:
         return explain_ranked(
             lists,
             truth,
             user=user,
             metric=str(label),
-            conventions=params.pinned,
+            conventions=params.parsed_conventions,
             versus=versus,
             background=Background(**tables),
         )
@@ -89,18 +95,19 @@ def _text(derivation: "Derivation | ExplanationDiff", *, markdown: bool) -> str:
 def _replicate_texts(
     model: str, derivations: "Mapping[str, Derivation | ExplanationDiff]", *, markdown: bool
 ) -> Iterator[str]:
-    """Yield the derivation of each replicate under its name, then their mean, the value of the model."""
+    """Yield the derivation of each replicate under its name, then the mean of their values."""
     from concord.metrics_core.results.explain import ExplanationDiff
 
     for name, derivation in derivations.items():
         title = f"### {name}\n" if markdown else f"=== {name}"
         yield f"{title}\n{_text(derivation, markdown=markdown)}\n"
-    pinned = [
-        each.ours if isinstance(each, ExplanationDiff) else each for each in derivations.values()
+    own = [
+        derivation.ours if isinstance(derivation, ExplanationDiff) else derivation
+        for derivation in derivations.values()
     ]
-    values = [each.value for each in pinned if each.value is not None and math.isfinite(each.value)]
-    line = f"{model}: the value of {pinned[0].label} is the mean over its {len(pinned)} trainings"
-    if len(values) == len(pinned):
+    values = [each.value for each in own if each.value is not None and math.isfinite(each.value)]
+    line = f"{model}: the value of {own[0].label} is the mean over its {len(own)} replicates"
+    if len(values) == len(own):
         terms = " + ".join(f"{value:.6g}" for value in values)
-        line += f": ({terms}) / {len(pinned)} = {math.fsum(values) / len(pinned):.6g}"
+        line += f": ({terms}) / {len(own)} = {math.fsum(values) / len(own):.6g}"
     yield line

@@ -1,4 +1,4 @@
-"""`concord gate [REV]`: check whether the models pass the gate; the exit code is the decision."""
+"""`concord gate [REV]`: check the release gate; the exit code is the decision."""
 
 import argparse
 import json
@@ -37,8 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
         content = {"exit_code": code, "notes": result.notes, **result.decision.to_dict()}
         content["lines"] = result.decision.lines
         for model, stored in zip(result.decision.models, content["models"], strict=True):
-            for guardrail, each in zip(model.guardrails, stored["guardrails"], strict=True):
-                each["why"] = guardrail.why
+            for guardrail, entry in zip(model.guardrails, stored["guardrails"], strict=True):
+                entry["why"] = guardrail.why
         print(json.dumps(content, indent=2, ensure_ascii=False))
     else:
         print_lines([*result.decision.lines, *(f"note: {note}" for note in result.notes)])

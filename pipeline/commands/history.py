@@ -1,4 +1,4 @@
-"""`concord history [REV]`: the results at each revision, and what changed in between."""
+"""`concord history [REV]`: results at each revision, and changes between them."""
 
 import argparse
 
@@ -15,14 +15,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the history; write it as CSV or as a page if a file is named."""
+    """Print the history; write it to `--csv` and `--html`."""
     from concord.pipeline.dvc.history import history
     from concord.pipeline.params.read import check_params
     from concord.pipeline.terminal.arguments import refuse_folder, write_named, write_named_table
     from concord.pipeline.terminal.table import console, print_blocks
     from concord.reports.text.history import describe
 
-    check_params()  # raises outside a project; loads own metrics, which old comparisons may name
+    check_params()  # raises outside a project; loads own metrics, for labels of old comparisons
     refuse_folder("--csv", arguments.csv)
     refuse_folder("--html", arguments.html)
     result = history(arguments.revision)

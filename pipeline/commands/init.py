@@ -12,7 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--dir", default="evaluation", metavar="DIR", help="folder to write (default: evaluation)"
     )
     parser.add_argument(
-        "--truth", metavar="PATH", help="ground truth, if its name does not show what it is"
+        "--truth", metavar="PATH", help="ground truth, if it cannot be detected by its name"
     )
     parser.add_argument(
         "--model",
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print what was detected and is written, and write it."""
+    """Print what was detected and which files are written, and write them."""
     from concord.metrics_core.errors import refuse
     from concord.pipeline.init.project import init, upgrade
 
@@ -46,6 +46,6 @@ def run(arguments: argparse.Namespace) -> None:
         )
         return
     if arguments.truth is not None or arguments.model:
-        problem = "--upgrade keeps the tables that params.yaml names, so --truth and --model have no effect"  # fmt: skip
-        raise refuse(COMMAND_LINE, problem, "leave them out, and change params.yaml")
+        problem = "--upgrade keeps the tables of params.yaml, so --truth and --model have no effect"
+        raise refuse(COMMAND_LINE, problem, "remove them, and change params.yaml")
     upgrade(arguments.dir, dry_run=arguments.dry_run)

@@ -1,4 +1,4 @@
-"""`concord leaderboard`: means, differences to the baseline and verdicts, from the results on disk."""
+"""`concord leaderboard`: means, differences to the baseline and verdicts."""
 
 import argparse
 from pathlib import Path
@@ -27,12 +27,12 @@ def run(arguments: argparse.Namespace) -> None:
     if stale := stale_message(params):
         terminal.print(f"warning: {stale}\n")
     print_leaderboard(terminal, comparison, list(dict.fromkeys(labels)) or comparison.primary)
-    for each in comparison.serious:
-        terminal.print(f"\nWarning ({each.model_names}): {each.sentence}")
+    for warning in comparison.serious:
+        terminal.print(f"\nWarning ({warning.model_names}): {warning.sentence}")
 
 
 def is_last_stage(stage: str) -> bool:
-    """True if dvc.yaml ends with this stage: `report` without MLflow, else `log`."""
+    """True if the stage is the last of dvc.yaml: `report` without MLflow, else `log`."""
     from concord.pipeline.params.yaml_files import load_yaml
 
     file = Path("dvc.yaml")
@@ -42,8 +42,8 @@ def is_last_stage(stage: str) -> bool:
 
 
 def after_repro() -> None:
-    """Print the last lines of `dvc repro`: the primary metrics, as many as fit."""
-    from concord.metrics_core.errors import format_count
+    """Print the primary metrics at the end of `dvc repro`, as many as fit."""
+    from concord.metrics_core.errors import in_words
     from concord.pipeline.dvc.current_results import load_comparison
     from concord.pipeline.params.read import read_params
     from concord.pipeline.terminal.leaderboard import COMMAND, print_leaderboard

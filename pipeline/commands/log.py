@@ -1,4 +1,4 @@
-"""`concord log`: whether the last results were logged to MLflow; with `--again`, log what is missing there."""
+"""`concord log`: whether the last results are in MLflow; `--again` logs missing ones."""
 
 import argparse
 
@@ -10,7 +10,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print one line on what is logged, or log the results on disk again."""
+    """Print whether the last results were logged, or log them again."""
     from concord.pipeline.mlflow.log import log_again, log_status
     from concord.pipeline.params.read import read_params
 

@@ -1,4 +1,4 @@
-"""`concord metrics`: the catalogue, and a project's own metrics."""
+"""`concord metrics`: the built-in metrics, and a project's own ones."""
 
 import argparse
 from contextlib import suppress
@@ -21,17 +21,17 @@ def run(_: argparse.Namespace) -> None:
 
     load_own_metrics()
     metrics = (*CATALOGUE, *known_metrics())
-    print_table(("metric", "formula"), [(each.name, _description(each)) for each in metrics])
+    print_table(("metric", "formula"), [(metric.name, _description(metric)) for metric in metrics])
 
 
 def load_own_metrics() -> None:
-    """Load the metrics of this folder's params.yaml, if it has one."""
+    """Load the own metrics of params.yaml in this folder, if there are any."""
     from concord.metrics_core.errors import InputError
     from concord.pipeline.params.model import PARAMS
     from concord.pipeline.params.read import check_params
 
     if PARAMS.is_file():
-        with suppress(InputError):  # another problem of the file does not concern the metrics
+        with suppress(InputError):  # other problems of the file do not matter here
             check_params()
 
 

@@ -1,4 +1,4 @@
-"""`concord plan`: how many users and seeds a comparison needs, from the results on disk or from stated numbers."""
+"""`concord plan`: the number of users and seeds that a comparison needs."""
 
 import argparse
 from dataclasses import replace
@@ -13,41 +13,53 @@ if TYPE_CHECKING:
     from concord.metrics_core.results.plan import Plan
 
 HELP = "compute how many users and seeds a comparison needs"
-STATED = {  # numbers in place of results
+NUMBERS = {  # used instead of results
     "sd": (float, "standard deviation of users' differences"),
     "users": (int, "number of users"),
     "tests": (int, "number of tests that p-values are adjusted for"),
     "sd-seeds": (float, "standard deviation of the difference between replicates"),
     "seeds": (int, "replicates of each model"),
 }
-_NUMBERS = ("effect", "power", "sd", "users", "seeds", "tests", "segments")
-OPTIONS = {"metrics": "--metric", **{name: f"--{name}" for name in _NUMBERS}}
+_OPTIONS = ("effect", "power", "sd", "users", "seeds", "tests", "segments")
+OPTIONS = {"metrics": "--metric", **{name: f"--{name}" for name in _OPTIONS}}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--metric", action="append", default=[], metavar="LABEL", help=METRICS)
-    add("--effect", metavar="X", help="true difference to detect, such as 0.005 or 2%% of the baseline (default: min_effect)")  # fmt: skip
-    add("--power", type=float, default=0.8, metavar="P", help="probability of detecting it (default: 0.8)")  # fmt: skip
+    add(
+        "--effect",
+        metavar="X",
+        help="true difference to detect, such as 0.005 or 2%% of the baseline "
+        "(default: min_effect)",
+    )
+    add(
+        "--power",
+        type=float,
+        default=0.8,
+        metavar="P",
+        help="probability of detecting it (default: 0.8)",
+    )
     add("--segments", action="store_true", help="plan for each segment too")
     add("--plot", metavar="FILE.svg", help="draw power and smallest detectable difference by users")
     add_force(parser)
-    stated = parser.add_argument_group("without results")
-    for name, (kind, text) in STATED.items():
-        stated.add_argument(f"--{name}", type=kind, metavar="X" if kind is float else "N", help=text)  # fmt: skip
+    numbers = parser.add_argument_group("without results")
+    for name, (kind, text) in NUMBERS.items():
+        metavar = "X" if kind is float else "N"
+        numbers.add_argument(f"--{name}", type=kind, metavar=metavar, help=text)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print the plan; draw its curves into the file of `--plot`."""
+    """Print the plan; draw its power curves to `--plot`."""
     from concord.metrics_core.errors import InputError
     from concord.pipeline.terminal.arguments import as_options
     from concord.pipeline.terminal.table import print_result
 
     _check_plot(arguments.plot)
     effect = None if arguments.effect is None else _parse_effect(arguments.effect)
-    is_stated = any(getattr(arguments, name.replace("-", "_")) is not None for name in STATED)
+    has_numbers = any(getattr(arguments, name.replace("-", "_")) is not None for name in NUMBERS)
     try:
-        plan = (_plan_numbers if is_stated else _plan_results)(arguments, effect)
+        plan = (_plan_numbers if has_numbers else _plan_results)(arguments, effect)
     except InputError as error:
         raise as_options(error, OPTIONS) from None
     print_result(plan)
@@ -56,22 +68,21 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _check_plot(plot: str | None) -> None:
-    """Refuse a file that is not an SVG in an existing folder."""
+    """Raise InputError for a file that is not an SVG in an existing folder."""
     from concord.metrics_core.errors import refuse
 
     if plot is None:
         return
+    location = f"{COMMAND_LINE}: --plot"
     if Path(plot).suffix != ".svg":
-        raise refuse(
-            f"{COMMAND_LINE}: --plot", f"{plot!r} is no SVG", "name a file such as plan.svg"
-        )
+        raise refuse(location, f"{plot!r} is not an SVG file", "name a file such as plan.svg")
     if not Path(plot).parent.is_dir():
         problem = f"there is no folder {str(Path(plot).parent)!r}"
-        raise refuse(f"{COMMAND_LINE}: --plot", problem, "make it, or name another file")
+        raise refuse(location, problem, "create it, or name another file")
 
 
 def _draw(plan: "Plan", file: str, *, force: bool) -> None:
-    """Draw the curves of the first metric."""
+    """Draw the power curves of the first metric."""
     from concord.metrics_core.analyses.plan import power_curves
     from concord.pipeline.running.messages import LOG
     from concord.pipeline.terminal.arguments import write_named
@@ -93,11 +104,11 @@ def _parse_effect(text: str) -> "Effect":
         return float(text)
     except ValueError:
         fix = "write a number such as 0.005, or a share of the baseline such as 2%"
-        raise refuse(f"{COMMAND_LINE}: --effect", f"{text!r} is no difference", fix) from None
+        raise refuse(f"{COMMAND_LINE}: --effect", f"{text!r} is not a difference", fix) from None
 
 
 def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Plan":
-    """Plan from the comparison on disk and the gate of params.yaml as it is now."""
+    """Plan from the comparison on disk and the current gate of params.yaml."""
     from concord.metrics_core.analyses.plan import number_problems, plan_comparison
     from concord.metrics_core.errors import raise_problems
     from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
@@ -120,11 +131,11 @@ def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Pl
 
 
 def _plan_numbers(arguments: argparse.Namespace, effect: "Effect | None") -> "Plan":
-    """Plan from stated numbers; no results are read."""
+    """Plan from the numbers of the command line, without results."""
     from concord.metrics_core.analyses.plan import plan
     from concord.metrics_core.results.plan import VarianceComponents
 
-    _check_stated(arguments)
+    _check_numbers(arguments)
     sd = arguments.sd
     if arguments.sd_seeds is not None:
         sd = VarianceComponents(sd, arguments.sd_seeds)
@@ -140,8 +151,8 @@ def _plan_numbers(arguments: argparse.Namespace, effect: "Effect | None") -> "Pl
     )
 
 
-def _check_stated(arguments: argparse.Namespace) -> None:
-    """Refuse a number without the other of its pair; --sd and --users are always needed."""
+def _check_numbers(arguments: argparse.Namespace) -> None:
+    """Raise InputError for half of a pair of numbers, or without --sd and --users."""
     from concord.metrics_core.errors import refuse
 
     for pair, is_needed in ((("sd", "users"), True), (("sd_seeds", "seeds"), False)):
@@ -150,5 +161,5 @@ def _check_stated(arguments: argparse.Namespace) -> None:
             option = f"--{missing[0].replace('_', '-')}"
             fix = f"add {option}"
             if is_needed:
-                fix += ", or leave out what is stated, to plan from the results"
+                fix += ", or remove the other numbers to plan from the results"
             raise refuse(COMMAND_LINE, f"{option} is missing", fix)

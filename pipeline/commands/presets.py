@@ -1,4 +1,4 @@
-"""`concord presets`: all presets, the conventions of one, or where two differ."""
+"""`concord presets`: all presets, the conventions of one, or differences of two."""
 
 import argparse
 
@@ -28,11 +28,11 @@ def run(arguments: argparse.Namespace) -> None:
     match arguments.names:
         case []:
             print_result(presets())
-        case ["diff", one, other]:
-            diff_presets(one, other)
+        case ["diff", a, b]:
+            diff_presets(a, b)
         case [name]:
             print_blocks(describe(preset_named(name)))
         case names:
-            problem = f"`presets {' '.join(names)}` is not understood"
+            problem = f"`presets {' '.join(names)}` is not a valid command"
             fix = "use `concord presets`, `concord presets NAME` or `concord presets diff A B`"
             raise refuse(COMMAND_LINE, problem, fix)

@@ -1,4 +1,4 @@
-"""`concord reconcile`: the definitions under which a model's recommendations give a number from elsewhere."""
+"""`concord reconcile`: definitions under which a model's results equal a reported number."""
 
 import argparse
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the definitions that give the number; return 0 if there is any, else 1."""
+    """Print the definitions that give the number; return 0 if there are any, else 1."""
     from concord.metrics_core.analyses.reconcile import PrintedNumber, search
     from concord.metrics_core.errors import refuse
     from concord.metrics_core.evaluation.accumulator import definition_mean
     from concord.metrics_core.evaluation.partition import Task
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.stages.evaluate import executor_of, model_data
+    from concord.pipeline.stages.evaluate import choose_executor, model_data
     from concord.pipeline.terminal.arguments import label_named, model_files, refused
     from concord.pipeline.terminal.table import print_result
 
@@ -45,12 +45,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise refused(error, "write it as it was printed, such as 0.330") from None
 
     def compute_means(definitions: "Sequence[Definition]") -> list[float]:
-        task = Task((), params.pinned, definitions=definitions)
-        parts = executor_of(params)(model_data(params, model), task)
+        task = Task((), params.parsed_conventions, definitions=definitions)
+        parts = choose_executor(params)(model_data(params, model), task)
         frames = [part.values for part in parts]
         return [definition_mean(frames, definition) for definition in definitions]
 
-    result = search(value, label, params.pinned, compute_means, _grades(truth))
+    result = search(value, label, params.parsed_conventions, compute_means, _grades(truth))
     warn_if_stale(params)
     print_result(result)
     return 0 if result.matches else 1

@@ -1,4 +1,4 @@
-"""`concord split INTERACTIONS --how METHOD --into DIR`: training set, ground truth and a manifest."""
+"""`concord split INTERACTIONS --how METHOD --into DIR`: training set, ground truth, manifest."""
 
 import argparse
 
@@ -7,17 +7,65 @@ HELP = "split interactions into training set and ground truth"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("interactions", metavar="INTERACTIONS", help="table of user, item, time and optionally grade")  # fmt: skip
-    add("--how", dest="method", required=True, metavar="METHOD", help="leave-last-out, global-time, users or cold-items")  # fmt: skip
+    add(
+        "interactions",
+        metavar="INTERACTIONS",
+        help="table of user, item, time and optionally grade",
+    )
+    add(
+        "--how",
+        dest="method",
+        required=True,
+        metavar="METHOD",
+        help="leave-last-out, global-time, users or cold-items",
+    )
     add("--into", required=True, metavar="DIR", help="folder to write")
-    add("--last", type=int, metavar="N", help="leave-last-out, users: number of last interactions per user in the ground truth (default: 1)")  # fmt: skip
-    add("--at", metavar="TIME", help="global-time: start of the ground truth, such as 2026-05-30 or a number in the unit of the times")  # fmt: skip
-    add("--share", type=float, metavar="X", help="global-time: share of interactions, instead of --at; users, cold-items: chance that a user or item is held out; with --newest: share of items")  # fmt: skip
-    add("--gap", metavar="SPAN", help="global-time: time left out before the ground truth, such as 12h, 7d or a number in the unit of the times")  # fmt: skip
-    add("--newest", action="store_true", default=None, help="cold-items: hold out the newest items instead of a random choice")  # fmt: skip
+    add(
+        "--last",
+        type=int,
+        metavar="N",
+        help="leave-last-out, users: number of last interactions per user in the ground truth "
+        "(default: 1)",
+    )
+    add(
+        "--at",
+        metavar="TIME",
+        help="global-time: start of the ground truth, such as 2026-05-30 or a number in the unit "
+        "of the times",
+    )
+    add(
+        "--share",
+        type=float,
+        metavar="X",
+        help="global-time: share of interactions, instead of --at; users, cold-items: chance that "
+        "a user or item is held out; with --newest: share of items",
+    )
+    add(
+        "--gap",
+        metavar="SPAN",
+        help="global-time: time left out before the ground truth, such as 12h, 7d or a number in "
+        "the unit of the times",
+    )
+    add(
+        "--newest",
+        action="store_true",
+        default=None,
+        help="cold-items: hold out the newest items instead of a random choice",
+    )
     add("--seed", type=int, metavar="N", help="users, cold-items: random seed (default: 0)")
-    add("--repeats", default="keep", metavar="keep | first", help="keep repeated interactions of a user with an item, or only the first (default: keep)")  # fmt: skip
-    add("--column", action="append", default=[], metavar="OURS=THEIRS", help="name of the table's user, item, time or grade column; `grade=` for none; may repeat")  # fmt: skip
+    add(
+        "--repeats",
+        default="keep",
+        metavar="keep | first",
+        help="keep repeated interactions of a user with an item, or only the first (default: keep)",
+    )
+    add(
+        "--column",
+        action="append",
+        default=[],
+        metavar="OURS=THEIRS",
+        help="name of the table's user, item, time or grade column; `grade=` for none; may repeat",
+    )
     add("--force", action="store_true", help="overwrite an existing split")
 
 

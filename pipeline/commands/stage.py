@@ -1,4 +1,4 @@
-"""`concord stage NAME [MODEL]`: what a stage of dvc.yaml runs."""
+"""`concord stage NAME [MODEL]`: run a stage of dvc.yaml."""
 
 import argparse
 import sys
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> NoReturn:
-    """Run the stage and leave the process."""
+    """Run the stage and exit."""
     from concord.pipeline.running.stage import run as run_stage
 
     words = [] if arguments.argument is None else [arguments.argument]
@@ -37,7 +37,7 @@ def _run(arguments: argparse.Namespace) -> str:
         problem = f"stage {name} takes no {argument!r}"
         raise refuse(COMMAND_LINE, problem, f"run `concord stage {name}`")
     with without_garbage_collection():
-        main = main_of(name)
+        main = import_main(name)
     return main()
 
 
@@ -51,8 +51,8 @@ def _print_leaderboard(stage: str) -> None:
         after_repro()
 
 
-def main_of(name: str) -> Callable[[], str]:
-    """Return the function of a stage; only its code is imported."""
+def import_main(name: str) -> Callable[[], str]:
+    """Return the function of a stage; import only its module."""
     match name:
         case "load-truth":
             from concord.pipeline.stages.load import main_truth as main

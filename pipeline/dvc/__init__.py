@@ -1,1 +1,1 @@
-"""DVC and git: dvc.lock, revisions, and what has changed since."""
+"""DVC and git: dvc.lock, revisions, and changes since them."""

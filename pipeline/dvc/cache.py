@@ -1,4 +1,4 @@
-"""DVC's cache of a project, and its remote; every file is checked against its hash."""
+"""A project's DVC cache and remote; every file is checked against its hash."""
 
 import json
 import os
@@ -11,8 +11,8 @@ from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.errors import refuse
 from concord.pipeline.params.repository import repository
 
-_FOLDER_SUFFIX = ".dir"  # of the hash of a folder, whose file lists its files
-FindFile = Callable[[str], Path | None]  # hash -> the file; None if it is missing
+_FOLDER_SUFFIX = ".dir"  # of the hash of a folder; its file lists the files in the folder
+FindFile = Callable[[str], Path | None]  # hash -> file; None if it is missing
 
 
 class DvcCache:
@@ -21,7 +21,7 @@ class DvcCache:
     Raises
     ------
     InputError
-        The folder is in no DVC repository; in methods, the content of a file does not have its hash.
+        If the folder is not in a DVC repository; in methods, if a file does not match its hash.
     """
 
     def __init__(self, folder: Path = Path()) -> None:
@@ -32,12 +32,12 @@ class DvcCache:
             with Repo(str(repository(folder))) as repo:
                 self._repo = repo
         except NotDvcRepoError:
-            problem = "is in no DVC repository, and its values are read from DVC's cache"
+            problem = "is not in a DVC repository, and its values are read from DVC's cache"
             fix = "`dvc init`, `dvc repro`, and commit dvc.lock"
             raise refuse(folder.resolve().name, problem, fix) from None
 
     def find(self, md5: str) -> Path | None:
-        """Return the file of a hash; None if the cache lacks it."""
+        """Return the file of a hash; None if it is not in the cache."""
         path = Path(self._repo.cache.local.oid_to_path(md5))
         if not path.is_file():
             return None
@@ -48,7 +48,7 @@ class DvcCache:
         return path
 
     def fetch(self, md5: str) -> Path | None:
-        """Return the file of a hash, from the remote if the cache lacks it; None if both do."""
+        """Return the file of a hash, from the cache or the remote; None if it is in neither."""
         path = self.find(md5)
         if path is None:
             self._pull(md5)
@@ -56,7 +56,7 @@ class DvcCache:
         return path
 
     def _pull(self, md5: str) -> None:
-        """Copy a file from the remote, unless the remote is missing or fails."""
+        """Copy a file from the remote; do nothing if the remote is missing or fails."""
         from dvc.exceptions import DvcException
         from dvc_data.hashfile.hash_info import HashInfo
 
@@ -67,7 +67,7 @@ class DvcCache:
 
 
 def hash_in_folder(find: FindFile, folder_hash: str | None, name: str) -> str | None:
-    """Return the hash of a file in a folder that DVC tracks; None if the list of its files is missing or lacks it."""
+    """Return the hash of a file in a tracked folder; None if it is not listed there."""
     listing = find(folder_hash) if folder_hash and folder_hash.endswith(_FOLDER_SUFFIX) else None
     files: list[dict[str, Any]] = [] if listing is None else json.loads(listing.read_bytes())
     return next((file["md5"] for file in files if file["relpath"] == name), None)

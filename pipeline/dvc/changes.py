@@ -1,4 +1,4 @@
-"""Models compared with an earlier revision: what is not comparable, and how users' values changed."""
+"""Changes since an earlier revision: what is comparable, and how per-user values changed."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.stages.evaluations import read_evaluations
 from concord.pipeline.terminal.arguments import evaluated_label, refuse_unknown_model
 
-NOW, THEN = "now", "then"
-_FIX = "evaluate both alike, or say `--anyway`"
+NOW, THEN = "now", "then"  # sides of a comparison
+_FIX = "evaluate both in the same way, or add `--anyway`"
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ def diff(
     *,
     anyway: bool = False,
 ) -> RevisionDiff:
-    """Compare the evaluations here with those of a revision.
+    """Compare the results on disk with those of a revision.
 
     Raises
     ------
     InputError
-        A model or metric is unknown, or conventions or ground truth differ and `anyway` is not set.
+        If a model or metric is unknown, or conventions or ground truth differ without `anyway`.
     """
     config = params.comparison_config
     for model in models:
@@ -64,23 +64,22 @@ def diff(
     evaluations = with_replicates(lists, config)
     labels = requested or config.primary
     compared = list(models) or list(evaluations)
-    with load_revision(revision, params, config, compared) as before:
-        mismatch = find_mismatch(config, evaluations, before)
+    with load_revision(revision, params, config, compared) as former:
+        mismatch = find_mismatch(config, evaluations, former)
         if not anyway:
             raise_problems(mismatch.refusals(labels))
         notes = [problem.message for problem in mismatch.truth]
         notes += mismatch.differences() if anyway else mismatch.notes()
-        notes += version_warnings(evaluations, before)
-        notes += one_sided_notes(config, compared, before, every_model=not models)
+        notes += version_warnings(evaluations, former)
+        notes += one_sided_notes(config, compared, former, include_models=not models)
         comparable = config if anyway else config.without(mismatch.labels)
-        every_change = changes(comparable, evaluations, before)
-    compared_labels = {each.label for each in every_change}
-    if others := [x for x in labels if x not in compared_labels and parse(x).metric.is_aggregate]:
+        all_changes = changes(comparable, evaluations, former)
+    compared_labels = {change.label for change in all_changes}
+    if others := [x for x in labels if x not in compared_labels and parse(x).metric.of_catalogue]:
         note = "no value per user, only one number over all users; `concord gate` compares it"
         notes.append(f"{note}: {', '.join(others)}")
-    return RevisionDiff(
-        every_change, [each for each in every_change if each.label in labels], notes
-    )
+    requested_changes = [change for change in all_changes if change.label in labels]
+    return RevisionDiff(all_changes, requested_changes, notes)
 
 
 @dataclass(frozen=True)
@@ -92,74 +91,77 @@ class RevisionMismatch:
     truth : list of Problem
         Models with another ground truth; if there are any, nothing can be compared.
     labels : dict
-        Label -> how it was evaluated then: with other conventions, or other code.
+        Label -> the conventions or code that it was evaluated with.
     """
 
     revision: str
     truth: list[Problem]
     labels: Mapping[str, str]
 
-    def refusals(self, needed: Collection[str]) -> list[Problem]:
-        """Return why none of the needed labels can be compared; empty if one can."""
-        if self.truth or not {*needed} <= self.labels.keys():
+    def refusals(self, required: Collection[str]) -> list[Problem]:
+        """Return why none of the required labels can be compared; empty if one can be."""
+        if self.truth or not {*required} <= self.labels.keys():
             return self.truth
-        return [Problem(f"{PARAMS} at {self.revision}", each, _FIX) for each in self.differences()]
+        location = f"{PARAMS} at {self.revision}"
+        return [Problem(location, difference, _FIX) for difference in self.differences()]
 
     def differences(self) -> list[str]:
-        """Return one sentence per reason, with the labels that it concerns."""
-        return [f"{labels} had {reason}" for reason, labels in group_by_reason(self.labels).items()]
+        """Return one sentence for each difference, with the labels that it concerns."""
+        return [f"{labels} had {reason}" for reason, labels in by_reason(self.labels).items()]
 
     def notes(self) -> list[str]:
-        """Return the labels that are left out."""
-        return [f"not compared: {each}" for each in self.differences()]
+        """Return notes on the labels that are left out."""
+        return [f"not compared: {difference}" for difference in self.differences()]
 
 
 def find_mismatch(
-    config: ComparisonConfig, models: Mapping[str, ModelResult], before: RevisionResults
+    config: ComparisonConfig, models: Mapping[str, ModelResult], former: RevisionResults
 ) -> RevisionMismatch:
-    """Return the models with another ground truth and the labels with other conventions or code."""
+    """Return models with another ground truth, and labels with other conventions or code."""
     truths: dict[str, list[str]] = {}
     labels: dict[str, str] = {}
-    conventions = as_plain_data(config.conventions)
-    for model, then in before.evaluations.items():
+    conventions = plain(config.conventions)
+    for model, former_result in former.evaluations.items():
         for label in config.labels:
-            reason = describe_changes(label, then.summary["conventions"], conventions)
-            if reason and str(label) in then.summary["metrics"]:
+            reason = departure(label, former_result.summary["conventions"], conventions)
+            if reason and str(label) in former_result.summary["metrics"]:
                 labels[str(label)] = reason
-        ids_then, ids_now = _truth_ids(then), _truth_ids(models[model])
-        if ids_then.keys() != ids_now.keys():
-            was, is_now = _first_other(ids_then, ids_now), _first_other(ids_now, ids_then)
-            truths.setdefault(f"another truth: its {was} is {is_now} now", []).append(model)
+        former_ids, current_ids = _truth_ids(former_result), _truth_ids(models[model])
+        if former_ids.keys() != current_ids.keys():
+            former_id = _first_difference(former_ids, current_ids)
+            current_id = _first_difference(current_ids, former_ids)
+            problem = f"another truth: its {former_id} is {current_id} now"
+            truths.setdefault(problem, []).append(model)
     problems = [
-        Problem(f"{PARAMS} at {before.name}", f"{', '.join(names)} had {problem}", _FIX)
+        Problem(f"{PARAMS} at {former.name}", f"{', '.join(names)} had {problem}", _FIX)
         for problem, names in truths.items()
     ]
-    return RevisionMismatch(before.name, problems, labels)
+    return RevisionMismatch(former.name, problems, labels)
 
 
 def _truth_ids(result: ModelResult) -> dict[str | None, str]:
-    """Return content id -> its text, of the ground truth or of those of the folds."""
-    truths = [each.summary["inputs"]["truth"] for each in result.each]
+    """Return content id -> text of the ground truth, or of the ground truth of each fold."""
+    truths = [part.summary["inputs"]["truth"] for part in result.each]
     return {content_id(truth): content_id_text(truth, 12) for truth in truths}
 
 
-def _first_other(ids: Mapping[str | None, str], others: Mapping[str | None, str]) -> str:
-    """Return the text of the first id that the others lack; of the first one if they have all."""
+def _first_difference(ids: Mapping[str | None, str], others: Mapping[str | None, str]) -> str:
+    """Return the text of the first id that is not in `others`, or of the first id."""
     return ids[[*({*ids} - {*others}), *ids][0]]
 
 
-def version_warnings(models: Mapping[str, ModelResult], before: RevisionResults) -> Iterator[str]:
-    """Yield the models that another version of Concord evaluated at the revision, with both versions."""
-    evaluated: dict[tuple[str, str], list[str]] = {}
-    for model, then in before.evaluations.items():
-        versions = (_version(then), _version(models[model]))
-        evaluated.setdefault(versions, []).append(model)
-    for (was, is_now), names in evaluated.items():
-        if was != is_now:
+def version_warnings(models: Mapping[str, ModelResult], former: RevisionResults) -> Iterator[str]:
+    """Yield a warning for models that another version of Concord evaluated at the revision."""
+    names_by_versions: dict[tuple[str, str], list[str]] = {}
+    for model, former_result in former.evaluations.items():
+        versions = (_version(former_result), _version(models[model]))
+        names_by_versions.setdefault(versions, []).append(model)
+    for (former_version, version), names in names_by_versions.items():
+        if former_version != version:
             verb = "was" if len(names) == 1 else "were"
             yield (
-                f"{', '.join(names)} {verb} evaluated by Concord {was} at {before.name} and by Concord "
-                f"{is_now} now: a difference may come from Concord itself"
+                f"{', '.join(names)} {verb} evaluated by Concord {former_version} at {former.name} "
+                f"and by Concord {version} now: a difference may come from Concord itself"
             )
 
 
@@ -168,49 +170,52 @@ def _version(result: ModelResult) -> str:
 
 
 def one_sided_notes(
-    config: ComparisonConfig, models: Sequence[str], before: RevisionResults, *, every_model: bool
+    config: ComparisonConfig,
+    models: Sequence[str],
+    former: RevisionResults,
+    *,
+    include_models: bool,
 ) -> Iterator[str]:
-    """Yield notes on labels, and on models if `every_model`, that only one of the two revisions has."""
+    """Yield notes on labels, and on models if asked for, that only one side has."""
     labels = {str(label) for label in config.labels}
-    labels_then = {
-        label for each in before.evaluations.values() for label in each.summary["metrics"]
+    former_labels = {
+        label for result in former.evaluations.values() for label in result.summary["metrics"]
     }
-    yield from renaming_notes(before)
-    yield from _lists_of_names(
-        (f"not in {before.name}", [m for m in models if m not in before.evaluations]),
-        ("removed", before.vanished(models) if every_model else []),
+    yield from renaming_notes(former)
+    yield from _name_lists(
+        (f"not in {former.name}", [m for m in models if m not in former.evaluations]),
+        ("removed", former.vanished_models(models) if include_models else []),
     )
-    yield from one_sided_replicates(config, before)
-    yield from _lists_of_names(
-        (f"not evaluated at {before.name}", sorted(labels - labels_then)),
-        ("no longer evaluated", sorted(labels_then - labels)),
+    yield from one_sided_replicates(config, former)
+    yield from _name_lists(
+        (f"not evaluated at {former.name}", sorted(labels - former_labels)),
+        ("no longer evaluated", sorted(former_labels - labels)),
     )
 
 
-def renaming_notes(before: RevisionResults) -> Iterator[str]:
-    """Yield which models the revision knew by another name."""
-    renamed = [f"{model} was {name}" for model, name in before.former_names.items()]
-    yield from _lists_of_names((f"renamed since {before.name}", renamed))
+def renaming_notes(former: RevisionResults) -> Iterator[str]:
+    """Yield a note on models that had another name at the revision."""
+    renamed = [f"{model} was {name}" for model, name in former.former_names.items()]
+    yield from _name_lists((f"renamed since {former.name}", renamed))
 
 
-def one_sided_replicates(config: ComparisonConfig, before: RevisionResults) -> Iterator[str]:
-    """Yield the replicates, of models that both revisions have, that only one of them has."""
+def one_sided_replicates(config: ComparisonConfig, former: RevisionResults) -> Iterator[str]:
+    """Yield notes on replicates that only one side has, of models that both have."""
     current = {
         model: list(config.replicates.get(model, {model: model}).values())
-        for model in before.evaluations
+        for model in former.evaluations
     }
     names = [name for lists in current.values() for name in lists]
-    if len(names) > len(current) or len(before.lists) > len(current):
-        yield from _lists_of_names(
-            (
-                f"trainings that are not in {before.name}",
-                [n for n in names if n not in before.lists],
-            ),
-            (f"trainings of {before.name} alone", [n for n in before.lists if n not in names]),
+    if len(names) > len(current) or len(former.lists) > len(current):
+        added = [name for name in names if name not in former.lists]
+        removed = [name for name in former.lists if name not in names]
+        yield from _name_lists(
+            (f"replicates that are not in {former.name}", added),
+            (f"replicates only in {former.name}", removed),
         )
 
 
-def _lists_of_names(*lists: tuple[str, Sequence[str]]) -> Iterator[str]:
+def _name_lists(*lists: tuple[str, Sequence[str]]) -> Iterator[str]:
     return (f"{title}: {', '.join(names)}" for title, names in lists if names)
 
 
@@ -222,18 +227,18 @@ class _ModelTest(NamedTuple):
 
 
 def changes(
-    config: ComparisonConfig, models: Mapping[str, ModelResult], before: RevisionResults
+    config: ComparisonConfig, models: Mapping[str, ModelResult], former: RevisionResults
 ) -> list[Change]:
-    """Return one change per label and model, now minus then, over the users with both values.
+    """Return the change of each label and model, now minus then, over users with both values.
 
-    Holm over models x primary labels, Benjamini-Hochberg over the others.
+    P-values are adjusted by Holm over models x primary labels, by Benjamini-Hochberg over others.
     """
     order = list(dict.fromkeys([*config.primary, *map(str, config.labels)]))
     tests = sorted(
         (
             test
-            for model, then in before.evaluations.items()
-            for test in _model_tests(config, models[model], then, model)
+            for model, former_result in former.evaluations.items()
+            for test in _model_tests(config, models[model], former_result, model)
         ),
         key=lambda test: order.index(str(test.label)),
     )
@@ -246,18 +251,18 @@ def changes(
 
 
 def _model_tests(
-    config: ComparisonConfig, now: ModelResult, then: ModelResult, model: str
+    config: ComparisonConfig, current: ModelResult, former: ModelResult, model: str
 ) -> Iterator[_ModelTest]:
-    sides = {NOW: now, THEN: then}
+    sides = {NOW: current, THEN: former}
     aligned = align(
-        {side: [each.values for each in result.each] for side, result in sides.items()},
+        {side: [part.values for part in result.each] for side, result in sides.items()},
         unit_mean=config.conventions.unit_mean,
     )
-    columns = schema_of(then.values)
+    columns = schema_of(former.values)
     unlisted = unlisted_models(sides, config.max_missing_lists)
     for label in config.labels:
         text = str(label)
-        if text not in columns or text not in then.summary["metrics"]:
+        if text not in columns or text not in former.summary["metrics"]:
             continue
         values = aligned.values(text, label.conventions(config.conventions).undefined)
         comparable = aligned.has_common_weights(label, config.conventions)
@@ -272,7 +277,7 @@ def _model_tests(
             bounds=label.bounds(config.conventions),
             unlisted=unlisted,
         )
-        means = [or_nan(each.mean(text)) for each in (now, then)]
+        means = [or_nan(result.mean(text)) for result in (current, former)]
         if is_pooled(label, config.conventions) or not comparable:
             paired = paired.with_means(*means)
         yield _ModelTest(label, model, paired, absolute(config.min_effects[text], means[1]))

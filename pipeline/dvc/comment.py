@@ -1,4 +1,4 @@
-"""The content of a pull request's comment: the comparison, the changes since a revision and the gate's decision."""
+"""Content of a pull request's comment: comparison, changes since a revision, gate decision."""
 
 import json
 import re
@@ -33,26 +33,27 @@ from concord.pipeline.running.messages import LOG
 from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
 from concord.reports.comment import Comment
 
-_HASH_LENGTH = 12  # characters of a commit or a hash that are shown
+_HASH_LENGTH = 12  # displayed characters of a commit or a hash
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 _WORSE = {"worse", "worse_below_threshold", "worse_without_interval"}
 _RULES = ("gate", "comparison", "segments")  # sections of params.yaml
 
 
 def comment_content(params: Params, revision: str | None, undecided: str | None) -> Comment:
-    """Return all that the comment is rendered from; a revision that cannot be compared is a sentence of it."""
+    """Return the content of the comment; a revision that cannot be compared is a sentence in it."""
     if revision is not None:
         revision = short_hash(revision) if _has_params(revision) else None
     comparison = load_comparison(params)
     stale = warn_if_stale(params)
-    since = None
+    revision_changes = None
     if revision is not None:
         try:
-            since = changes_since(params, revision)
-        except InputError as error:  # a reviewer sees the comment alone
-            since = RevisionChanges(revision, _reasons(error), (), (), (), False, (), ())
+            revision_changes = changes_since(params, revision)
+        except InputError as error:  # a reviewer sees only the comment
+            reasons = _reasons(error)
+            revision_changes = RevisionChanges(revision, reasons, (), (), (), False, (), ())
     folder = run_git("rev-parse", "--show-prefix").stdout.strip().rstrip("/")  # empty at the root
-    content = Comment(folder, comparison, None, since=since, stale=stale)
+    content = Comment(folder, comparison, None, since=revision_changes, stale=stale)
     if params.gate is None:
         return content
     undecided_passes = None if undecided is None else undecided == "pass"
@@ -64,11 +65,11 @@ def comment_content(params: Params, revision: str | None, undecided: str | None)
 
 
 def _reasons(error: InputError) -> tuple[str, ...]:
-    return tuple(f"{each.where}: {each.message}; {each.fix}" for each in error.problems)
+    return tuple(f"{problem.where}: {problem.what}; {problem.fix}" for problem in error.problems)
 
 
 def _has_params(revision: str) -> bool:
-    """True if the revision has a params.yaml in this folder, or git cannot tell."""
+    """True if the revision has a params.yaml in this folder, or git fails."""
     files = run_git("ls-tree", "--name-only", revision, str(PARAMS))
     if files.returncode or files.stdout:
         return True
@@ -78,45 +79,45 @@ def _has_params(revision: str) -> bool:
 
 
 def short_hash(revision: str) -> str:
-    """Return the revision, a full commit hash cut to 12 characters."""
+    """Return the revision; a full commit hash is shortened to 12 characters."""
     return revision[:_HASH_LENGTH] if _COMMIT.fullmatch(revision) else revision
 
 
 def changes_since(params: Params, revision: str) -> RevisionChanges:
-    """Compare values, segments, conventions and data of the project with an earlier revision.
+    """Compare values, segments, conventions and data with an earlier revision.
 
     Raises
     ------
     InputError
-        There is no such revision, it holds no project, or results are missing here or there.
+        If the revision is unknown or has no project, or if results are missing on either side.
     """
     config = params.comparison_config
     lists, config = read_evaluations(params, config, config.primary)
     models = with_replicates(lists, config)
-    with_lists = any(isinstance(each, ByPopularity) for each in config.segments.values())
-    with load_revision(revision, params, config, list(models), with_lists=with_lists) as before:
-        mismatch = find_mismatch(config, models, before)
-        refusals = tuple(problem.message for problem in mismatch.refusals(config.primary))
+    with_lists = any(isinstance(segment, ByPopularity) for segment in config.segments.values())
+    with load_revision(revision, params, config, list(models), with_lists=with_lists) as former:
+        mismatch = find_mismatch(config, models, former)
+        refusals = tuple(problem.what for problem in mismatch.refusals(config.primary))
         comparable = config.without(mismatch.labels)
         worse: list[Change] = []
         if not refusals:
-            worse = list(_worse_segments(comparable, models, evaluation_data(params), before))
+            worse = list(_worse_segments(comparable, models, evaluation_data(params), former))
         return RevisionChanges(
-            revision=before.name,
+            revision=former.name,
             mismatches=refusals,
             notes=(
-                *version_warnings(models, before),
-                *one_sided_notes(config, list(models), before, every_model=True),
+                *version_warnings(models, former),
+                *one_sided_notes(config, list(models), former, include_models=True),
                 *(() if refusals else mismatch.notes()),
             ),
-            changes=() if refusals else changes(comparable, models, before),
+            changes=() if refusals else changes(comparable, models, former),
             worse=worse,
             segmented=bool(config.segments) and not refusals,
-            conventions=_changed_settings(before, lists, _conventions),
-            data=_changed_settings(before, lists, _data),
+            conventions=_changed_settings(former, lists, _conventions),
+            data=_changed_settings(former, lists, _data),
             rules=tuple(
                 Setting(*change, ())
-                for change in _differences(_rules(before.params), _rules(read_yaml(PARAMS).content))
+                for change in _differences(_rules(former.params), _rules(read_yaml(PARAMS).content))
             ),
         )
 
@@ -125,15 +126,14 @@ def _worse_segments(
     config: ComparisonConfig,
     models: Mapping[str, ModelResult],
     data: EvaluationData,
-    before: RevisionResults,
+    former: RevisionResults,
 ) -> Iterator[Change]:
-    """Yield every segment in which a model is significantly worse than it was."""
+    """Yield the segments in which a model is significantly worse than at the revision."""
     for name in config.segments:
-        for model, then in before.evaluations.items():
-            sides = {NOW: models[model], THEN: then}
-            cells = segment_cells(
-                ComparisonInput(replace(config, baseline=THEN), sides, data), name
-            )
+        for model, former_result in former.evaluations.items():
+            sides = {NOW: models[model], THEN: former_result}
+            inputs = ComparisonInput(replace(config, baseline=THEN), sides, data)
+            cells = segment_cells(inputs, name)
             means = {(c.label, c.segment): c.mean for c in cells if c.model == THEN}
             for cell in cells:
                 if cell.verdict in _WORSE:
@@ -159,25 +159,29 @@ def _worse_segments(
 
 
 def _changed_settings(
-    before: RevisionResults,
+    former: RevisionResults,
     models: Mapping[str, ModelResult],
-    settings_of: Callable[[str, Mapping[str, Any]], Mapping[str, str]],
+    read_settings: Callable[[str, Mapping[str, Any]], Mapping[str, str]],
 ) -> tuple[Setting, ...]:
-    """Return the changed entries of summaries, each once with its models."""
+    """Return the settings that changed, each once with its models."""
     models_by_change: dict[tuple[str, str, str], list[str]] = {}
-    for model, then in before.lists.items():
+    for model, former_result in former.lists.items():
         if model in models:
-            was, is_now = (settings_of(model, each.summary) for each in (then, models[model]))
-            for change in _differences(was, is_now):
+            settings = (
+                read_settings(model, result.summary) for result in (former_result, models[model])
+            )
+            for change in _differences(*settings):
                 models_by_change.setdefault(change, []).append(model)
     return tuple(Setting(*change, tuple(names)) for change, names in models_by_change.items())
 
 
-def _differences(then: Mapping[str, str], now: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+def _differences(
+    former: Mapping[str, str], current: Mapping[str, str]
+) -> Iterator[tuple[str, str, str]]:
     """Yield the name and both values of settings that changed."""
-    for name in dict.fromkeys([*then, *now]):
-        if then.get(name) != now.get(name):
-            yield name, then.get(name, "none"), now.get(name, "none")
+    for name in dict.fromkeys([*former, *current]):
+        if former.get(name) != current.get(name):
+            yield name, former.get(name, "none"), current.get(name, "none")
 
 
 def _rules(params: Mapping[str, Any]) -> dict[str, str]:
@@ -186,20 +190,20 @@ def _rules(params: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _leaves(key: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Yield `gate.guardrails.nDCG@10` and its value, for every value that is no mapping."""
+    """Yield the dotted key and the text of every value that is not a mapping."""
     if isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _leaves(f"{key}.{name}", inner)
+        for name, nested in value.items():
+            yield from _leaves(f"{key}.{name}", nested)
     elif value is not None:
         yield key, _plain(value)
 
 
 def _conventions(_: str, summary: Mapping[str, Any]) -> dict[str, str]:
-    """Return convention -> value as params.yaml has it; `gain of nDCG` for a convention of a single metric."""
+    """Return convention -> value; `gain of nDCG` is the convention of a single metric."""
     conventions = {**summary["conventions"]}
     conventions.pop("preset", None)
-    for metric, changed in conventions.pop("overrides", {}).items():
-        conventions |= {f"{name} of {metric}": value for name, value in changed.items()}
+    for metric, overrides in conventions.pop("overrides", {}).items():
+        conventions |= {f"{name} of {metric}": value for name, value in overrides.items()}
     return {name: _plain(value) for name, value in conventions.items()}
 
 
@@ -210,7 +214,7 @@ def _plain(value: Any) -> str:
 
 
 def _data(model: str, summary: Mapping[str, Any]) -> dict[str, str]:
-    """Return table -> its hash, and its number of users if they are counted."""
+    """Return table -> its hash, and the number of users if it is counted."""
     users = summary["users"]
     counts = {"truth": users["in_truth"], "lists": users["in_lists"]}
     rows: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The results in this folder: the comparison, and whether params.yaml or files have changed since, by dvc.lock."""
+"""Results on disk: the comparison, and whether anything has changed since, by dvc.lock."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import read_comparison
-from concord.pipeline.dvc.lock import LOCK, DvcLock, as_written
+from concord.pipeline.dvc.lock import LOCK, DvcLock, to_lock_values
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.yaml_files import read_yaml
@@ -17,17 +17,23 @@ from concord.pipeline.running.outputs import RERUN_FIX, unreadable_results
 
 
 def load_comparison(params: Params) -> Comparison:
-    """Return the comparison that `dvc repro` wrote; raise an InputError if there is none."""
+    """Return the comparison that `dvc repro` wrote.
+
+    Raises
+    ------
+    InputError
+        If there is no comparison, or it cannot be read.
+    """
     file = Path(params.results.comparison) / "comparison.json"
     if not file.exists():
-        raise refuse(str(file), "is not there yet", "run `dvc repro` first")
+        raise refuse(str(file), "does not exist yet", "run `dvc repro` first")
     return read_comparison(file)
 
 
 def stale_message(params: Params) -> str | None:
-    """Return `params.yaml (models) and lists/two.csv have changed since …`, or None if nothing has.
+    """Return `params.yaml (models) and lists/two.csv have changed since …`; None without changes.
 
-    Changes of `gate` do not count: a decision always uses the gate of now.
+    Changes of `gate` do not count: a decision always uses the current gate.
     """
     lock = _read_lock()
     if lock.fault is not None:
@@ -42,7 +48,7 @@ def stale_message(params: Params) -> str | None:
 
 
 def warn_if_stale(params: Params) -> str | None:
-    """Log what `stale_message` returns, and return it."""
+    """Log the message of `stale_message`, and return it."""
     stale = stale_message(params)
     if stale:
         LOG.warning("warning: %s", stale)
@@ -50,45 +56,47 @@ def warn_if_stale(params: Params) -> str | None:
 
 
 def damaged_results(error: Exception) -> list[Problem]:
-    """Return a problem for each result that cannot be read, differs from its hash in dvc.lock, or is the missing file of an error."""
+    """Return a problem for each damaged result.
+
+    A result is damaged if it cannot be read, does not match its hash in dvc.lock, or is a missing
+    file that the error names.
+    """
     try:
         params = read_params()
-    except InputError:  # it names no results
+    except InputError:  # the folders of results are unknown
         return []
     unreadable = unreadable_results(params.results)
     known_files = {problem.where for problem in unreadable}
-    return [
-        *unreadable,
-        *(each for each in _changed_results(params, str(error)) if each.where not in known_files),
-    ]
+    changed = _changed_results(params, str(error))
+    return [*unreadable, *(problem for problem in changed if problem.where not in known_files)]
 
 
 def _changed_results(params: Params, message: str) -> Iterator[Problem]:
-    for name, known in _read_lock().results(params.models, params.background).items():
+    for name, entry in _read_lock().results(params.models, params.background).items():
         path = Path(name)
         if not path.exists():
-            if name in message:  # others may be missing because nothing is evaluated here
+            if name in message:  # other files may be missing because they were never made
                 yield Problem(name, "there is no such file", RERUN_FIX)
-        elif hash_content(path).md5 != known.get("md5"):
-            problem = f"is damaged: its content is not that of its hash in {LOCK}"
+        elif hash_content(path).md5 != entry.get("md5"):
+            problem = f"is damaged: its content does not match its hash in {LOCK}"
             yield Problem(name, problem, RERUN_FIX)
 
 
 def _changed_keys(lock: DvcLock) -> list[str]:
-    """Return the keys of params.yaml whose values differ from those that the comparison was made with."""
+    """Return the keys of params.yaml whose values differ from those of the comparison."""
     params = lock.stage("compare").params
     content = read_yaml(PARAMS).content
-    now = as_written({key: _value(content, key) for key in params})
-    return [key for key, value in params.items() if now[key] != value]
+    current = to_lock_values({key: _value(content, key) for key in params})
+    return [key for key, value in params.items() if current[key] != value]
 
 
 def _changed_files(params: Params, lock: DvcLock) -> Iterator[str]:
-    """Yield the files of ground truth, lists and background that differ from those that were read, and results that differ from those that were written.
+    """Yield input files that changed since they were read, and results that changed.
 
-    Folders and addresses of input are not compared.
+    Folders and addresses of inputs are not compared.
     """
-    paths = [params.data.truth.path, *(each.path for each in params.background.values())]
-    paths += [each.path for each in params.models.values()]
+    paths = [params.data.truth.path, *(file.path for file in params.background.values())]
+    paths += [file.path for file in params.models.values()]
     loads = (lock.stage(name) for name in lock.stages if name.startswith("load"))
     known = {path: entry for stage in loads for path, entry in stage.deps.items()}
     for path in dict.fromkeys(paths):
@@ -100,14 +108,14 @@ def _changed_files(params: Params, lock: DvcLock) -> Iterator[str]:
 
 
 def _differs(path: Path, known: Mapping[str, str]) -> bool:
-    """Compare the size; the content only if a file is younger than dvc.lock."""
-    files = [each for each in (path, *path.rglob("*")) if each.is_file()]
+    """True if the size differs, or the content of a file that is newer than dvc.lock."""
+    files = [file for file in (path, *path.rglob("*")) if file.is_file()]
     states = [file.stat() for file in files]
     size = str(sum(state.st_size for state in states))
     if size != known.get("size", size):
         return True
-    locked = Path(LOCK).stat().st_mtime_ns
-    if known.get("hash") != "md5" or all(state.st_mtime_ns <= locked for state in states):
+    lock_time = Path(LOCK).stat().st_mtime_ns
+    if known.get("hash") != "md5" or all(state.st_mtime_ns <= lock_time for state in states):
         return False
     return hash_content(path).md5 != known.get("md5")
 

@@ -1,4 +1,4 @@
-"""The gate's decision: each compared model against the baseline, or each model against an earlier revision."""
+"""The gate's decision on the models, against the baseline or an earlier revision."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,12 +34,12 @@ from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
 from concord.pipeline.terminal.parser import COMMAND_LINE
 
-_SIDE_DATA = ("train", "items")  # which metrics beyond accuracy read
+_SIDE_DATA = ("train", "items")  # read by metrics beyond accuracy
 
 
 @dataclass(frozen=True)
 class GateResult:
-    """The decision, and notes on models that only one side has and on other versions of Concord."""
+    """A decision, with notes on models that one side lacks and on versions of Concord."""
 
     decision: Decision
     notes: tuple[str, ...] = ()
@@ -48,17 +48,21 @@ class GateResult:
 def decide_gate(
     params: Params, revision: str | None = None, *, undecided_passes: bool | None = None
 ) -> GateResult:
-    """Return the decision of the gate against the baseline, or against the results of a revision.
+    """Return the decision of the gate against the baseline or a revision.
 
     Parameters
     ----------
+    params : Params
+        The content of params.yaml.
+    revision : str, optional
+        The revision to compare with. Default: compare with the baseline.
     undecided_passes : bool, optional
         Overrides `gate.undecided` of params.yaml.
 
     Raises
     ------
     InputError
-        There is no gate, no model to decide on, or results cannot be compared.
+        If there is no gate or no model to decide on, or if results cannot be compared.
     """
     config = params.comparison_config
     if config.gate is None:
@@ -75,13 +79,13 @@ def decide_gate(
         return GateResult(decision, tuple(_replicate_notes(config, decision)))
     models = gate.models or tuple(inputs.models)
     with_lists = _reads_lists(config, gate)
-    with load_revision(revision, params, config, models, with_lists=with_lists) as before:
+    with load_revision(revision, params, config, models, with_lists=with_lists) as former:
         new_models = params.gate.new_models if params.gate else None
-        return _against_revision(inputs, gate, models, before, new_models)
+        return _against_revision(inputs, gate, models, former, new_models)
 
 
 def _example(config: ComparisonConfig) -> str:
-    """Return a gate in one line of YAML."""
+    """Return the YAML of a gate in one line."""
     labels = [repr(label) if "," in label else label for label in config.primary]
     return f"gate: {{guardrails: {{{', '.join(f'{label}: 2%' for label in labels)}}}}}"
 
@@ -100,19 +104,19 @@ def _against_revision(
     inputs: ComparisonInput,
     gate: Gate,
     models: Sequence[str],
-    before: RevisionResults,
+    former: RevisionResults,
     new_models: str | None,
 ) -> GateResult:
-    """Decide on `models` against a revision; `new_models` is the rule for those that it lacks."""
+    """Decide on `models` against a revision; `new_models` is the rule for models that it lacks."""
     config = inputs.config
-    mismatch = find_mismatch(config, inputs.models, before)
-    raise_problems(_mismatch_problems(gate, mismatch, inputs.models, before))
-    new = [model for model in models if model not in before.evaluations]
-    vanished = before.vanished(inputs.models)
-    known = {*before.models, *before.former_names, *before.evaluations}
+    mismatch = find_mismatch(config, inputs.models, former)
+    raise_problems(_mismatch_problems(gate, mismatch, inputs.models, former))
+    new = [model for model in models if model not in former.evaluations]
+    vanished = former.vanished_models(inputs.models)
+    known = {*former.models, *former.former_names, *former.evaluations}
     rules = [
         *(["baseline"] if config.baseline in known else []),
-        *(["ignore"] if before.evaluations else []),
+        *(["ignore"] if former.evaluations else []),
     ]
     is_unmatched = bool(new and vanished) and new_models not in rules
     added: list[str] = []
@@ -120,26 +124,27 @@ def _against_revision(
         added = [model for model in new if model != config.baseline]
     if gate.models and new and not is_unmatched and new_models is None:
         fix = (
-            "leave them out of `gate.models`, set `gate.new_models` to `baseline` (compare them with "
-            "the baseline) or `ignore`, or compare all with the baseline: `concord gate`"
+            "remove them from `gate.models`, set `gate.new_models` to `baseline` (compare them "
+            "with the baseline) or `ignore`, or compare all with the baseline: `concord gate`"
         )
-        raise refuse(COMMAND_LINE, f"{before.name} has no results of {', '.join(new)}", fix)
-    if not (before.evaluations or added or is_unmatched):
+        raise refuse(COMMAND_LINE, f"{former.name} has no results of {', '.join(new)}", fix)
+    if not (former.evaluations or added or is_unmatched):
+        problem = f"{former.name} has none of the models {', '.join(models)}"
         fix = (
-            "name a revision that has one of them, set `gate.new_models: baseline`, or compare with "
-            "the baseline: `concord gate`"
+            "name a revision that has one of them, set `gate.new_models: baseline`, or compare "
+            "with the baseline: `concord gate`"
         )
-        raise refuse(COMMAND_LINE, f"{before.name} has none of the models {', '.join(models)}", fix)
+        raise refuse(COMMAND_LINE, problem, fix)
     checks = {
         model: _checks_against_revision(
-            inputs, gate, {NOW: inputs.models[model], THEN: then}, mismatch
+            inputs, gate, {NOW: inputs.models[model], THEN: former_result}, mismatch
         )
-        for model, then in before.evaluations.items()
+        for model, former_result in former.evaluations.items()
     }
     decision = decide(
         checks,
         against="revision",
-        reference=before.name,
+        reference=former.name,
         confidence=config.confidence,
         undecided_passes=gate.undecided_passes,
     )
@@ -147,45 +152,46 @@ def _against_revision(
         decision = joined(decision, _decide_new_models(inputs, gate, added))
     if is_unmatched:
         entry = _first_entry(new[0], config.replicates)
-        former_entry = _first_entry(vanished[0], before.replicates)
+        former_entry = _first_entry(vanished[0], former.replicates)
         example = f"models.{entry}.was: {former_entry}"
         unmatched = UnmatchedModels(tuple(vanished), tuple(new), example, tuple(rules))
         decision = with_unmatched(decision, unmatched)
-    notes = [*version_warnings(inputs.models, before), *renaming_notes(before)]
+    notes = [*version_warnings(inputs.models, former), *renaming_notes(former)]
     if ignored := [model for model in new if model not in added]:
-        notes.append(f"not in {before.name}, so not decided on: {', '.join(ignored)}")
+        notes.append(f"not in {former.name}, so not decided on: {', '.join(ignored)}")
     if vanished:
         notes.append(f"removed: {', '.join(vanished)}")
-    notes += [*mismatch.notes(), *one_sided_replicates(config, before)]
+    notes += [*mismatch.notes(), *one_sided_replicates(config, former)]
     return GateResult(decision, (*notes, *_replicate_notes(config, decision)))
 
 
 def _first_entry(model: str, replicates: ReplicateNames) -> str:
-    """Return the first entry of `models` of a model."""
+    """Return a model's first entry of `models`."""
     return next(iter(replicates.get(model, {"": model}).values()))
 
 
 def _decide_new_models(inputs: ComparisonInput, gate: Gate, models: Sequence[str]) -> Decision:
-    """Return the decision on models that a revision lacks, against the baseline of now."""
+    """Return the decision on models that a revision lacks, against the current baseline."""
     config = replace(inputs.config, gate=replace(gate, models=tuple(models)))
     compared = {model: inputs.models[model] for model in (config.baseline, *models)}
-    return _against_baseline(ComparisonInput(config, compared, inputs.data), gate)
+    return _against_baseline(ComparisonInput(config, compared, inputs.ground), gate)
 
 
 def _replicate_notes(config: ComparisonConfig, decision: Decision) -> Iterator[str]:
-    models = [each.model for each in decision.models if each.model in config.replicates]
+    models = [entry.model for entry in decision.models if entry.model in config.replicates]
     if models:
-        yield f"decided over users: other trainings of {', '.join(models)} are not in the intervals"
+        names = ", ".join(models)
+        yield f"decided over users: other replicates of {names} are not in the intervals"
 
 
 def _checks_against_revision(
     inputs: ComparisonInput, gate: Gate, sides: Models, mismatch: RevisionMismatch
 ) -> Checked:
-    """Return the guardrails and success metrics of one model; labels that are not comparable stay undecided."""
+    """Return guardrails and success metrics of a model; undecided if they are not comparable."""
     evaluated = sides[THEN].summary["metrics"]
     missing = {label for label in gate.labels if label in mismatch.labels or label not in evaluated}
     config = replace(inputs.config, baseline=THEN)
-    inputs = ComparisonInput(config, sides, inputs.data)
+    inputs = ComparisonInput(config, sides, inputs.ground)
     comparable = replace(
         gate,
         guardrails=_without(gate.guardrails, missing),
@@ -208,7 +214,7 @@ def _without(margins: Mapping[str, Margin], labels: Container[str]) -> dict[str,
 
 
 def _not_measured(label: str, segmentation: str | None, mismatch: RevisionMismatch) -> Measured:
-    """Return a label that has no value at the revision, or one under other conventions or code."""
+    """Return the entry of a label that the revision lacks or evaluated in another way."""
     return Measured(
         label=label,
         higher_is_better=parse(label).metric.higher_is_better,
@@ -229,9 +235,8 @@ def _not_measured(label: str, segmentation: str | None, mismatch: RevisionMismat
 
 
 def _reads_lists(config: ComparisonConfig, gate: Gate) -> bool:
-    """True if the gate has a number over all users or a segmentation by popularity."""
-    over_all = any(parse(label).metric.is_aggregate for label in gate.labels)
-    return over_all or any(
+    """True if the gate has a metric of all lists or a segmentation by popularity."""
+    return any(parse(label).metric.of_catalogue for label in gate.labels) or any(
         isinstance(config.segments[name], ByPopularity) for name in gate.segments
     )
 
@@ -240,24 +245,24 @@ def _mismatch_problems(
     gate: Gate,
     mismatch: RevisionMismatch,
     models: Mapping[str, ModelResult],
-    before: RevisionResults,
+    former: RevisionResults,
 ) -> Iterator[Problem]:
-    """Yield why the numbers of the two revisions are not comparable."""
-    for each in mismatch.refusals(gate.labels):
-        yield replace(each, fix="evaluate both alike: a gate decides on nothing else")
+    """Yield reasons why the results of both sides are not comparable."""
+    for problem in mismatch.refusals(gate.labels):
+        yield replace(problem, fix="evaluate both in the same way: a gate needs comparable results")
     beyond_accuracy = [label for label in gate.labels if parse(label).metric.family == "beyond"]
     for role in _SIDE_DATA if beyond_accuracy else ():
         names = [
-            m
-            for m, then in before.evaluations.items()
-            if _input_id(then, role) != _input_id(models[m], role)
+            model
+            for model, former_result in former.evaluations.items()
+            if _input_id(former_result, role) != _input_id(models[model], role)
         ]
         if names:
-            problem = (
+            what = (
                 f"{', '.join(names)} had another {role}, which {beyond_accuracy[0]} may depend on"
             )
-            fix = "evaluate both alike, or leave metrics beyond accuracy out of the gate"
-            yield Problem(f"{PARAMS} at {before.name}", problem, fix)
+            fix = "evaluate both in the same way, or remove metrics beyond accuracy from the gate"
+            yield Problem(f"{PARAMS} at {former.name}", what, fix)
 
 
 def _input_id(result: ModelResult, role: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The history of a project: its comparison at each revision, paired with the one before."""
+"""History of a project: its comparison at each revision, paired with the previous one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -27,7 +27,7 @@ from concord.metrics_core.results.words import listed, percent
 from concord.metrics_core.stats.adjustment import chance_of_false_winner, reuse_severity
 from concord.pipeline.dvc.cache import DvcCache, FindFile
 from concord.pipeline.dvc.changes import changes, find_mismatch
-from concord.pipeline.dvc.history_states import State, commits_since, is_shallow, states
+from concord.pipeline.dvc.history_states import State, commits_since, is_shallow, read_states
 from concord.pipeline.dvc.lock import LOCK, DvcLock
 from concord.pipeline.dvc.revision import (
     RevisionResults,
@@ -40,81 +40,94 @@ from concord.pipeline.terminal.parser import COMMAND_LINE
 from concord.reports.text.verdict_styles import VERDICTS
 
 DEFAULT_CONFIDENCE = 0.95  # if no comparison can be read
-# Why models or labels were not compared, models with the same values, changes of the others.
+# Reasons why models or labels were not compared, models with equal values, changes of the others.
 StateChanges = tuple[str, tuple[str, ...], tuple[Change, ...]]
 _VERDICT_OF_WORD = {verdict.word: name for name, verdict in VERDICTS.items()}
 
 
 def history(revision: str | None = None) -> History:
-    """Return the revisions of this branch that changed the comparison; if `revision` is set, those after it.
+    """Return the revisions of this branch that changed the comparison.
+
+    Parameters
+    ----------
+    revision : str, optional
+        Return only revisions after this one.
 
     Raises
     ------
     InputError
-        There is no git or DVC repository here, no such revision, or no comparison was ever committed.
+        If there is no git or DVC repository, the revision is unknown, or no comparison was ever
+        committed.
     """
     commits = None if revision is None else {*commits_since(revision), ""}
     find = DvcCache().find
-    every_state = states(find)
-    if not every_state:
-        problem = "no commit of this branch holds the results of `dvc repro`"
+    states = read_states(find)
+    if not states:
+        problem = "no commit of this branch has results of `dvc repro`"
         raise refuse(LOCK, problem, "run `dvc repro`, and commit dvc.lock")
     steps = [
-        (then, now)
-        for then, now in _steps(every_state)
-        if commits is None or now.commit.name in commits
+        (former, current)
+        for former, current in _steps(states)
+        if commits is None or current.commit.name in commits
     ]
     if not steps:
         problem = f"the comparison has not changed since {revision}"
-        raise refuse(COMMAND_LINE, problem, "leave the revision out, or name an earlier one")
-    readable = [state.comparison for state in every_state if state.comparison is not None]
+        raise refuse(COMMAND_LINE, problem, "omit the revision, or name an earlier one")
+    readable = [state.comparison for state in states if state.comparison is not None]
     confidence = readable[-1].confidence if readable else DEFAULT_CONFIDENCE
     return History(
         title=readable[-1].title if readable else "",
         confidence=confidence,
-        revisions=tuple(_revision(then, now, find) for then, now in steps),
-        reuse=count_reuse([state for state in every_state if state.content_id], confidence),
-        notes=tuple(_notes([now for _, now in steps])),
+        revisions=tuple(_revision(former, current, find) for former, current in steps),
+        reuse=count_reuse([state for state in states if state.content_id], confidence),
+        notes=tuple(_notes([current for _, current in steps])),
     )
 
 
-def _steps(every_state: Sequence[State]) -> Iterator[tuple[State | None, State]]:
-    """Yield each state with the last one before it whose dvc.lock can be read."""
-    then: State | None = None
-    for now in every_state:
-        yield then, now
-        then = now if now.content_id else then
+def _steps(states: Sequence[State]) -> Iterator[tuple[State | None, State]]:
+    """Yield each state with the last earlier one whose dvc.lock can be read."""
+    former: State | None = None
+    for current in states:
+        yield former, current
+        former = current if current.content_id else former
 
 
-def _notes(states_shown: Sequence[State]) -> Iterator[str]:
-    lost = [state for state in states_shown if state.content_id and state.comparison is None]
+def _notes(states: Sequence[State]) -> Iterator[str]:
+    lost = [state for state in states if state.content_id and state.comparison is None]
     if lost:
         yield (
-            f"{format_count(len(lost), 'revision')} cannot be read in full: means and verdicts are those of "
-            "primary.json in git; `dvc fetch --all-commits` brings back what a remote has"
+            f"{in_words(len(lost), 'revision')} cannot be read in full: means and verdicts are "
+            "those of primary.json in git; `dvc fetch --all-commits` fetches the rest from a remote"
         )
     if is_shallow():
-        yield "this checkout holds the last commits only: `git fetch --unshallow` brings the others"
-    replicates = [state.comparison.replicates for state in states_shown if state.comparison]
-    if models := list(dict.fromkeys(model for each in replicates if each for model in each.models)):
-        yield f"intervals and verdicts are over users: other trainings of {listed(models)} are not in them"
+        yield "this checkout has only the last commits: `git fetch --unshallow` fetches the others"
+    replicates = [state.comparison.replicates for state in states if state.comparison]
+    models = dict.fromkeys(model for group in replicates if group for model in group.models)
+    if models:
+        yield (
+            "intervals and verdicts are over users: "
+            f"other replicates of {listed([*models])} are not in them"
+        )
 
 
-def _revision(then: State | None, now: State, find: FindFile) -> Revision:
-    compared: StateChanges = ("", (), ()) if then is None else compare_states(then, now, find)
+def _revision(former: State | None, current: State, find: FindFile) -> Revision:
+    compared: StateChanges = (
+        ("", (), ()) if former is None else compare_states(former, current, find)
+    )
     not_compared, same, changed_values = compared
+    comparison = current.comparison
     return Revision(
-        name=now.commit.short,
-        tags=now.commit.tags,
-        date=now.commit.date,
-        subject=now.commit.subject,
-        truth=now.lock.truth,
-        baseline=None if now.comparison is None else now.comparison.baseline,
-        gone=now.gone,
+        name=current.commit.short,
+        tags=current.commit.tags,
+        date=current.commit.date,
+        subject=current.commit.subject,
+        truth=current.lock.truth,
+        baseline=None if comparison is None else comparison.baseline,
+        gone=current.read_error,
         standings=tuple(
-            _standings_in_git(now.primary) if now.comparison is None else _standings(now.comparison)
+            _standings_in_git(current.primary) if comparison is None else _standings(comparison)
         ),
-        changed=changed_between(then, now) if then is not None and now.content_id else (),
+        changed=input_changes(former, current) if former is not None and current.content_id else (),
         unpaired=not_compared,
         same=same,
         changes=changed_values,
@@ -163,45 +176,49 @@ def _known_labels(labels: Sequence[str]) -> Iterator[Label]:
             yield parse(text)
 
 
-def changed_between(then: State, now: State) -> tuple[InputChange, ...]:
-    """Return what changed by both comparisons, or by dvc.lock if one is missing."""
-    hashes_then, hashes_now = then.lock.background, now.lock.background
-    names = {**hashes_then, **hashes_now}
-    tables = [name for name in names if hashes_then.get(name) != hashes_now.get(name)]
+def input_changes(former: State, current: State) -> tuple[InputChange, ...]:
+    """Return the changed inputs by both comparisons, or by dvc.lock if one is missing."""
+    former_hashes, hashes = former.lock.background, current.lock.background
+    names = {**former_hashes, **hashes}
+    tables = [name for name in names if former_hashes.get(name) != hashes.get(name)]
     background = [InputChange("background", f"other {listed(tables)}")] if tables else []
-    renamed = renamed_lists(now.lock.model_entries, then.lock.model_entries)
-    if then.comparison is not None and now.comparison is not None:
-        return (*what_changed(then.comparison, now.comparison, renamed), *background)
-    before, after = then.lock.model_entries, now.lock.model_entries
-    changed = [*models_changed(before, after, renamed)]
-    continued = former_names(before, after, renamed)
-    if other := [m for m, was in continued.items() if then.lock.lists(was) != now.lock.lists(m)]:
-        changed.append(InputChange("lists", f"other lists: {listed(other)}"))
-    if then.lock.truth != now.lock.truth:
+    former_entries, entries = former.lock.model_entries, current.lock.model_entries
+    renamed = renamed_lists(entries, former_entries)
+    if former.comparison is not None and current.comparison is not None:
+        return (*what_changed(former.comparison, current.comparison, renamed), *background)
+    changed = [*models_changed(former_entries, entries, renamed)]
+    continued = former_names(former_entries, entries, renamed)
+    models = [
+        model
+        for model, name in continued.items()
+        if former.lock.lists(name) != current.lock.lists(model)
+    ]
+    if models:
+        changed.append(InputChange("lists", f"other lists: {listed(models)}"))
+    if former.lock.truth != current.lock.truth:
         changed.append(InputChange("truth", "another truth"))
     return (*changed, *background)
 
 
-def compare_states(then: State, now: State, find: FindFile) -> StateChanges:
-    """Compare the primary labels of the models that two states have; equal files of values are not read."""
-    if then.comparison is None or now.comparison is None:
-        return now.gone or "the revision before cannot be read", (), ()
-    names = former_names(then.comparison.models, now.comparison.models, _renamed_models(then, now))
+def compare_states(former: State, current: State, find: FindFile) -> StateChanges:
+    """Compare the models of two states on the primary labels; equal files are not read."""
+    if former.comparison is None or current.comparison is None:
+        return current.read_error or "the revision before cannot be read", (), ()
+    renamed = _renamed_models(former, current)
+    names = former_names(former.comparison.models, current.comparison.models, renamed)
     same = tuple(
         model
-        for model, was in names.items()
-        if all(hashes := _value_hashes(now, model)) and hashes == _value_hashes(then, was)
+        for model, name in names.items()
+        if all(hashes := _value_hashes(current, model)) and hashes == _value_hashes(former, name)
     )
-    others = {model: was for model, was in names.items() if model not in same}
+    others = {model: name for model, name in names.items() if model not in same}
     if not others:
         return "", same, ()
     try:
-        results = {model: _model_result(now, model, find) for model in others}
-        former_results = {model: _model_result(then, was, find) for model, was in others.items()}
-        known = {model: each for model, each in results.items() if each is not None}
-        known_then = {model: each for model, each in former_results.items() if each is not None}
-        missing = [model for model in others if model not in known or model not in known_then]
-        config = None if missing else _primary_config(now, known[next(iter(others))])
+        results = _readable_results(current, {model: model for model in others}, find)
+        former_results = _readable_results(former, others, find)
+        missing = [m for m in others if m not in results or m not in former_results]
+        config = None if missing else _primary_config(current, results[next(iter(others))])
     except InputError as error:
         problem = error.problems[0]
         reason = f"users' values cannot be read: one file {problem.message}; {problem.fix}"
@@ -210,45 +227,56 @@ def compare_states(then: State, now: State, find: FindFile) -> StateChanges:
         return "its conventions are those of another version of Concord", same, ()
     if config is None:
         return f"users' values of {', '.join(missing)} are not in DVC's cache", same, ()
-    before = RevisionResults(then.commit.short, {}, list(others.values()), known_then)
-    mismatch = find_mismatch(config, known, before)
-    all_models = f"{', '.join(others)} had "  # left out, as it concerns all of them
-    reasons = [each.message.partition(": ")[0].removeprefix(all_models) for each in mismatch.truth]
-    reasons += [each.partition(": ")[0] for each in mismatch.differences()]
-    unknown = [label for label in now.comparison.primary if label not in config.primary]
+    revision = RevisionResults(former.commit.short, {}, list(others.values()), former_results)
+    mismatch = find_mismatch(config, results, revision)
+    all_models = f"{', '.join(others)} had "  # removed, as it concerns all of them
+    reasons = [
+        problem.what.partition(": ")[0].removeprefix(all_models) for problem in mismatch.truth
+    ]
+    reasons += [difference.partition(": ")[0] for difference in mismatch.differences()]
+    unknown = [label for label in current.comparison.primary if label not in config.primary]
     reasons += [f"{label} is no longer a metric" for label in unknown]
-    compared = () if mismatch.truth else changes(config.without(mismatch.labels), known, before)
+    comparable = config.without(mismatch.labels)
+    compared = () if mismatch.truth else changes(comparable, results, revision)
     return "; ".join(reasons), same, tuple(compared)
 
 
-def _renamed_models(then: State, now: State) -> dict[str, str]:
-    """Return new model -> the vanished model that its lists continue, by the rules of `renamed_lists`."""
-    params_then, params_now = then.lock.comparison_params, now.lock.comparison_params
-    renamed = renamed_lists(now.lock.model_entries, then.lock.model_entries)
-    former_models = model_names(params_then.models, params_then.replicates)
-    models = model_names(params_now.models, params_now.replicates)
+def _renamed_models(former: State, current: State) -> dict[str, str]:
+    """Return new model -> vanished model that its lists continue, as in `renamed_lists`."""
+    former_params, params = former.lock.comparison_params, current.lock.comparison_params
+    renamed = renamed_lists(current.lock.model_entries, former.lock.model_entries)
+    former_models = model_names(former_params.models, former_params.replicates)
+    models = model_names(params.models, params.replicates)
     renamed_models: dict[str, str] = {}
     for model in models:
-        lists = params_now.replicates.get(model, {"": model}).values()
-        owners = list_owners([renamed[n] for n in lists if n in renamed], params_then.replicates)
+        lists = params.replicates.get(model, {"": model}).values()
+        owners = list_owners([renamed[n] for n in lists if n in renamed], former_params.replicates)
         if model not in former_models and len(owners) == 1 and owners[0] not in models:
             renamed_models[model] = owners[0]
     return renamed_models
 
 
 def _lists(state: State, model: str) -> list[str]:
-    """Return the names of a model's lists: one, or one per replicate."""
+    """Return a model's lists: one, or one per replicate."""
     assert state.comparison is not None, "checked before"
     return [name for name, owner in state.comparison.lists.items() if owner == model]
 
 
 def _value_hashes(state: State, model: str) -> list[str | None]:
-    """Return the hashes of a model's values per user, one per list."""
+    """Return the hashes of a model's per-user values, one per list."""
     return [state.lock.result_hash(name, "per_user") for name in _lists(state, model)]
 
 
+def _readable_results(
+    state: State, names: Mapping[str, str], find: FindFile
+) -> dict[str, ModelResult]:
+    """Return model -> results of the state's model of this name, if they are in the cache."""
+    results = {model: _model_result(state, name, find) for model, name in names.items()}
+    return {model: result for model, result in results.items() if result is not None}
+
+
 def _model_result(state: State, model: str, find: FindFile) -> ModelResult | None:
-    """Return a model's results, those of its replicates combined; None if a file is missing."""
+    """Return a model's results, replicates combined; None if a file is missing."""
     results: dict[str, ModelResult] = {}
     for name in _lists(state, model):
         hashes = {kind: state.lock.result_hash(name, kind) for kind in ("per_user", "summary")}
@@ -263,12 +291,12 @@ def _model_result(state: State, model: str, find: FindFile) -> ModelResult | Non
 
 
 def _primary_config(state: State, result: ModelResult) -> ComparisonConfig:
-    """Return conventions, levels and minimum effects of a state's primary labels.
+    """Return the configuration of a comparison on a state's primary labels.
 
     Raises
     ------
     ConventionError
-        The conventions are those of another version.
+        If the conventions are those of another version.
     """
     comparison = state.comparison
     assert comparison is not None, "checked before"
@@ -291,14 +319,14 @@ ListHashes = frozenset[str | None]
 ListDecision = tuple[ListHashes, ListHashes, str, str]
 
 
-def count_reuse(every_state: Sequence[State], confidence: float) -> Reuse | None:
-    """Return how often the current ground truth decided; None if it has no hash."""
-    truth = every_state[-1].lock.truth if every_state else None
+def count_reuse(states: Sequence[State], confidence: float) -> Reuse | None:
+    """Return how many decisions used the current ground truth; None if it has no hash."""
+    truth = states[-1].lock.truth if states else None
     if truth is None:
         return None
     decisions: set[ListDecision] = set()
     n_comparisons = 0
-    for state in every_state:
+    for state in states:
         if state.lock.truth == truth:
             new = {*_decisions(state.lock)} - decisions
             n_comparisons += bool(new)
@@ -315,7 +343,7 @@ def count_reuse(every_state: Sequence[State], confidence: float) -> Reuse | None
 
 
 def _decisions(lock: DvcLock) -> Iterator[ListDecision]:
-    """Yield the decisions by dvc.lock alone, so that those without results count too."""
+    """Yield the decisions by dvc.lock, so that those whose results are lost count too."""
     params = lock.comparison_params
     baseline = _list_hashes(lock, params.replicates, params.baseline or "")
     for model in model_names(params.models, params.replicates):
@@ -331,19 +359,23 @@ def _list_hashes(lock: DvcLock, replicates: ReplicateNames, model: str) -> ListH
 
 def _reuse_sentence(n_comparisons: int, n_decisions: int, chance: float) -> str:
     counts = (
-        f"{format_count(n_comparisons, 'comparison')} with {format_count(n_decisions, 'decision')} (a model's lists "
-        "against the baseline's, on a primary metric) rest on this truth"
+        f"{in_words(n_comparisons, 'comparison')} with {in_words(n_decisions, 'decision')} "
+        "(a model's lists against the baseline's, on a primary metric) rest on this truth"
     )
     severity = reuse_severity(chance)
     if severity is None:
         return f"{counts}."
     risk = (
-        f"{counts}: had none of these lists been any better, one of them would be called better with a "
-        f"chance of up to {percent(chance)}"
+        f"{counts}: if none of these lists were better, one of them would be called better with "
+        f"a chance of up to {percent(chance)}"
     )
     if severity == "notice":
-        return f"{risk}. The more often a truth decides, the more its winners owe to it: keep another one for the last word."
+        return (
+            f"{risk}. The more often a truth decides, the more its winners owe to chance: "
+            "keep another one for the final decision."
+        )
     return (
-        f"{risk}; and more, if lists were made of what won here. A winner's lead on this truth is no longer evidence by "
-        "itself: decide on a truth that has not been used yet (other users, or a later time), and take that for the next ones."
+        f"{risk}; and more, if lists were derived from winners here. A lead on this truth alone "
+        "is no longer evidence: decide on a truth that has not been used yet (other users, or a "
+        "later time), and use that one for the next decisions."
     )

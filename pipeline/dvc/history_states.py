@@ -11,7 +11,14 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.history import WORKING_TREE
 from concord.metrics_core.results.stored import read_comparison
 from concord.pipeline.dvc.cache import FindFile, hash_in_folder
-from concord.pipeline.dvc.git import UNREADABLE, FileAtCommit, commit_of, commits_of, files_at, git
+from concord.pipeline.dvc.git import (
+    UNREADABLE,
+    FileAtCommit,
+    find_commit,
+    find_commits,
+    git,
+    read_files,
+)
 from concord.pipeline.dvc.lock import LOCK, DvcLock
 from concord.pipeline.dvc.revision import COMPARISON, unknown_revision
 
@@ -20,7 +27,7 @@ _FIELDS = ("%H", "%h", "%as", "%s")
 
 @dataclass(frozen=True)
 class Commit:
-    """A commit; `tags` are its own, and those of later commits that left dvc.lock as it was."""
+    """A commit; `tags` include those of later commits that did not change dvc.lock."""
 
     name: str
     short: str
@@ -29,21 +36,27 @@ class Commit:
     tags: tuple[str, ...]
 
 
-def commits() -> list[Commit]:
-    """Return the commits of the branch (first parents) that changed dvc.lock of this folder, the oldest first.
+def list_commits() -> list[Commit]:
+    """Return the commits that changed dvc.lock, along first parents, the oldest first.
 
     Raises
     ------
     InputError
-        There is no git repository here, or no commit in it.
+        If there is no git repository here, or it has no commit.
     """
-    if commit_of("HEAD") is None:
-        fix = "`git init`, commit dvc.lock after `dvc repro`, and come back"
+    if find_commit("HEAD") is None:
+        fix = "`git init`, and commit dvc.lock after `dvc repro`"
         raise refuse("git", "there is no commit here, so no history", fix)
-    options = ("--no-show-signature", "--no-follow", "--encoding=UTF-8", "--first-parent", "--reverse")  # fmt: skip
+    options = (
+        "--no-show-signature",
+        "--no-follow",
+        "--encoding=UTF-8",
+        "--first-parent",
+        "--reverse",
+    )
     output = git("log", "-z", *options, f"--format={'%x00'.join(_FIELDS)}", "HEAD", "--", LOCK)
     fields = output.split("\0")[:-1]
-    rows = [fields[at : at + len(_FIELDS)] for at in range(0, len(fields), len(_FIELDS))]
+    rows = [fields[i : i + len(_FIELDS)] for i in range(0, len(fields), len(_FIELDS))]
     tags = _tags({name for name, *_ in rows})
     return [
         Commit(name, short, date, subject, tuple(tags.get(name, ())))
@@ -57,39 +70,39 @@ def commits_since(revision: str) -> set[str]:
     Raises
     ------
     InputError
-        There is no such revision.
+        If the revision is unknown.
     """
     start = revision.removesuffix("..")
-    if commit_of(start) is None:
+    if find_commit(start) is None:
         raise unknown_revision(revision)
     return {*git("rev-list", "--first-parent", "--end-of-options", f"{start}..HEAD", "--").split()}
 
 
 def is_shallow() -> bool:
-    """True if the checkout holds the last commits only, as in many CI jobs."""
+    """True if the checkout has only the last commits, as in many CI jobs."""
     return git("rev-parse", "--is-shallow-repository").strip() == "true"
 
 
 def _tags(commits: Collection[str]) -> dict[str, list[str]]:
-    """Return commit -> tags of it and of later ones before the next of `commits`."""
+    """Return commit -> tags of it and of later commits before the next of `commits`."""
     lines = git("for-each-ref", "refs/tags", "--sort=version:refname", "--format=%(refname)")
     references = lines.split("\n")[:-1]
     if not references:
         return {}
     previous: dict[str, str] = {}  # commit of the branch -> the last of `commits` up to it
     last = ""
-    for commit in git("rev-list", "--first-parent", "--reverse", "HEAD", "--").split():
-        last = commit if commit in commits else last
-        previous[commit] = last
+    for branch_commit in git("rev-list", "--first-parent", "--reverse", "HEAD", "--").split():
+        last = branch_commit if branch_commit in commits else last
+        previous[branch_commit] = last
     tags: dict[str, list[str]] = {}
-    for name, tagged in zip(references, commits_of(references), strict=True):
-        if tagged is not None and tagged in previous:
-            tags.setdefault(previous[tagged], []).append(name.removeprefix("refs/tags/"))
+    for name, commit in zip(references, find_commits(references), strict=True):
+        if commit is not None and commit in previous:
+            tags.setdefault(previous[commit], []).append(name.removeprefix("refs/tags/"))
     return tags
 
 
 _WORKING_TREE = Commit("", WORKING_TREE, "", "", ())
-_PRIMARY = "primary.json"  # of the report, in git
+_PRIMARY = "primary.json"  # file of the report that git tracks
 
 
 @dataclass(frozen=True)
@@ -99,53 +112,54 @@ class State:
     Attributes
     ----------
     content_id : str
-        Hash of the comparison's folder; empty if dvc.lock cannot be read.
-    comparison : Comparison or None
-        None if it cannot be read.
-    gone : str
-        Why the comparison cannot be read; empty if it can.
-    primary : dict
-        Means and verdicts as git has them, if the comparison cannot be read.
+            Hash of the comparison's folder; empty if dvc.lock cannot be read.
+        comparison : Comparison or None
+            None if it cannot be read.
+        read_error : str
+            Why the comparison cannot be read; empty if it can be.
+        primary : dict
+            Means and verdicts of primary.json in git, if the comparison cannot be read.
     """
 
     commit: Commit
     lock: DvcLock
     content_id: str
     comparison: Comparison | None
-    gone: str
+    read_error: str
     primary: dict[str, Any] = field(default_factory=dict)
 
 
-def states(find: FindFile) -> list[State]:
-    """Return the states of the branch, the oldest first; the working tree is the last if it differs."""
-    branch = commits()
-    locks = [*zip(branch, files_at([each.name for each in branch], LOCK), strict=True)]
+def read_states(find: FindFile) -> list[State]:
+    """Return the states of the branch, the oldest first; the working tree last, if it differs."""
+    branch = list_commits()
+    names = [commit.name for commit in branch]
+    locks = [*zip(branch, read_files(names, LOCK), strict=True)]
     path = Path(LOCK)
     if path.is_file():
         text = path.read_text(encoding="utf-8", errors="replace")
         if not locks or text != locks[-1][1].text:
             locks.append((_WORKING_TREE, FileAtCommit(text)))
-    every_state: list[State] = []
+    states: list[State] = []
     comparisons: dict[str, tuple[Comparison | None, str]] = {}
     for commit, file in locks:
         lock = DvcLock(file.text or "")
         fault = UNREADABLE if file.is_unreadable else lock.fault
-        last = every_state[-1] if every_state else None
+        last = states[-1] if states else None
         if fault is not None:
-            gone = f"{LOCK} cannot be read: {fault}"
-            every_state.append(State(commit, DvcLock(""), "", None, gone))
+            read_error = f"{LOCK} cannot be read: {fault}"
+            states.append(State(commit, DvcLock(""), "", None, read_error))
         elif (folder_hash := lock.comparison) and not (last and last.content_id == folder_hash):
             if folder_hash not in comparisons:
                 comparisons[folder_hash] = _read_comparison(find, folder_hash)
-            every_state.append(State(commit, lock, folder_hash, *comparisons[folder_hash]))
+            states.append(State(commit, lock, folder_hash, *comparisons[folder_hash]))
         elif last is not None and commit.tags:  # the comparison is the same
             tags = (*last.commit.tags, *commit.tags)
-            every_state[-1] = replace(last, commit=replace(last.commit, tags=tags))
-    return _with_primary(every_state)
+            states[-1] = replace(last, commit=replace(last.commit, tags=tags))
+    return _with_primary(states)
 
 
 def _read_comparison(find: FindFile, folder_hash: str) -> tuple[Comparison | None, str]:
-    """Return the comparison, or None and why it cannot be read."""
+    """Return the comparison, or None and the reason why it cannot be read."""
     damaged = "its results in DVC's cache are damaged"
     try:
         md5 = hash_in_folder(find, folder_hash, COMPARISON)
@@ -165,19 +179,19 @@ def _read_comparison(find: FindFile, folder_hash: str) -> tuple[Comparison | Non
         return None, damaged
 
 
-def _with_primary(every_state: Sequence[State]) -> list[State]:
-    """Return the states; those without a comparison get the primary.json that git has of their report."""
+def _with_primary(states: Sequence[State]) -> list[State]:
+    """Return the states; those without a comparison get the primary.json of their commit."""
     commits_by_path: dict[str, list[str]] = {}
-    for state in every_state:
+    for state in states:
         if state.content_id and state.comparison is None and state.commit.name:
             path = f"{state.lock.folder('report', 'report')}/{_PRIMARY}"
             commits_by_path.setdefault(path, []).append(state.commit.name)
     primary = {
         commit: _parse_primary(file.text or "")
         for path, names in commits_by_path.items()
-        for commit, file in zip(names, files_at(names, path), strict=True)
+        for commit, file in zip(names, read_files(names, path), strict=True)
     }
-    return [replace(state, primary=primary.get(state.commit.name, {})) for state in every_state]
+    return [replace(state, primary=primary.get(state.commit.name, {})) for state in states]
 
 
 def _parse_primary(text: str) -> dict[str, Any]:

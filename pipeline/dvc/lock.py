@@ -1,4 +1,4 @@
-"""dvc.lock: the hashes and parameters of each stage."""
+"""dvc.lock: hashes and parameters of each stage."""
 
 import json
 import re
@@ -20,10 +20,10 @@ from concord.pipeline.params.yaml_files import check_size
 
 LOCK = "dvc.lock"
 RESULT_SUFFIXES = {"per_user": ".parquet", "summary": ".json", "lists": ".parquet"}
-_MAX_VALUES = 1_000_000  # of a stage, with every alias written out
+_MAX_VALUES = 1_000_000  # of a stage, aliases expanded
 # Scalars stay text: a model may be called `no`, and a hash may look like a number.
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-# Revisions share most of their stages: a stage is parsed once, and only if it is needed.
+# Revisions share most of their stages: a stage is parsed once, and only when it is needed.
 _STAGE = re.compile(r"^  (?! )(.+):\n((?:    .*\n|\n)*)", re.MULTILINE)
 _CONFLICT = re.compile(r"^(<{7}|>{7})", re.MULTILINE)
 _SCHEMA = re.compile(r"^schema:", re.MULTILINE)
@@ -33,7 +33,7 @@ _HASHES = ("md5", "etag", "checksum")
 
 @dataclass(frozen=True)
 class ComparisonParams:
-    """Parameters of the stage `compare`; `conventions` are one text, without the preset's name."""
+    """Parameters of the stage `compare`; `conventions` is their JSON without the preset."""
 
     models: tuple[str, ...]
     baseline: str | None
@@ -45,47 +45,47 @@ class ComparisonParams:
 
 @dataclass(frozen=True)
 class Stage:
-    """Inputs and outputs of a stage (path -> its entry in dvc.lock), and parameters by key."""
+    """Inputs and outputs of a stage (path -> its entry in dvc.lock), and its parameters."""
 
     deps: Mapping[str, Mapping[str, str]]
     outs: Mapping[str, Mapping[str, str]]
     params: Mapping[str, Any]
 
     def output_hashes(self) -> dict[str, str]:
-        """Return path -> hash of every output that has one."""
+        """Return path -> hash of the outputs that have one."""
         hashes = {path: _hash(entry) for path, entry in self.outs.items()}
         return {path: value for path, value in hashes.items() if value is not None}
 
     def param(self, key: str) -> Any:
-        """Return a parameter, listed by itself or within its section; None if there is none."""
-        section, _, inner = key.partition(".")
-        return self.params.get(key, mapping(self.params.get(section)).get(inner))
+        """Return a parameter, listed alone or in its section; None if it is missing."""
+        section, _, name = key.partition(".")
+        return self.params.get(key, as_mapping(self.params.get(section)).get(name))
 
     def input_hash(self, key: str) -> str | None:
         """Return the hash of the table that a parameter names, or else of its parquet copy."""
-        path = mapping(self.param(key)).get("path")
+        path = as_mapping(self.param(key)).get("path")
         copies = (md5 for name, md5 in self.output_hashes().items() if name.endswith(".parquet"))
         return _hash(self.deps.get(str(path), {})) or next(copies, None)
 
 
 @dataclass(frozen=True)
 class DvcLock:
-    """A dvc.lock. A stage that is not valid YAML, as in a merge conflict, is left out."""
+    """Content of dvc.lock; a stage that is not valid YAML, as in a merge conflict, is ignored."""
 
     text: str
 
     @cached_property
     def stages(self) -> Mapping[str, str]:
-        """Name of each stage -> its lines."""
-        return {_unquoted(name): lines for name, lines in _STAGE.findall(self.text)}
+        """Lines of each stage, by name."""
+        return {_unquote(name): lines for name, lines in _STAGE.findall(self.text)}
 
     def stage(self, name: str) -> Stage:
-        """Return a stage; an empty one if there is none of this name."""
+        """Return a stage; an empty one if the name is unknown."""
         return _stage(self.stages.get(name, ""))
 
     @property
     def conflict(self) -> str | None:
-        """Return the line of the first merge conflict marker, as a sentence; None without one."""
+        """Sentence on the first merge conflict marker; None if there is none."""
         marker = _CONFLICT.search(self.text)
         if marker is None:
             return None
@@ -94,36 +94,36 @@ class DvcLock:
 
     @cached_property
     def fault(self) -> str | None:
-        """Return why the comparison cannot be read; None if it can be, or if there is none."""
+        """Reason why the comparison cannot be read; None if it can be, or there is none."""
         if self.conflict is not None:
             return self.conflict
         is_lock = not self.text.strip() or _SCHEMA.search(self.text) is not None
         if not is_lock or ("compare" in self.stages and self.comparison is None):
-            return f"is no valid {LOCK}"
+            return f"is not a valid {LOCK}"
         return None
 
     @property
     def comparison(self) -> str | None:
-        """Return the hash of the folder of the comparison; None before the first one."""
+        """Hash of the comparison's folder; None before the first comparison."""
         return next(iter(self.stage("compare").output_hashes().values()), None)
 
     def results(
         self, models: Iterable[str], background: Iterable[str]
     ) -> dict[str, Mapping[str, str]]:
-        """Return the outputs that other stages and commands read: path -> its entry."""
-        loaded = [f"{_BACKGROUND}{name}" for name in background]
-        evaluated = [f"{stage}@{model}" for model in models for stage in ("load", "evaluate")]
-        stages = map(self.stage, ["load-truth", *loaded, *evaluated, "compare"])
+        """Return path -> entry of the outputs that other stages and commands read."""
+        background_stages = [f"{_BACKGROUND}{name}" for name in background]
+        model_stages = [f"{stage}@{model}" for model in models for stage in ("load", "evaluate")]
+        stages = map(self.stage, ["load-truth", *background_stages, *model_stages, "compare"])
         return {path: entry for stage in stages for path, entry in stage.outs.items()}
 
     @property
     def truth(self) -> str | None:
-        """Return the hash of the ground truth."""
+        """Hash of the ground truth."""
         return self.stage("load-truth").input_hash("data.truth")
 
     @property
     def background(self) -> Mapping[str, str]:
-        """Return the hash of each background table, such as `train`."""
+        """Hash of each table of side data, such as `train`."""
         tables = [name.partition("@")[2] for name in self.stages if name.startswith(_BACKGROUND)]
         hashes = {
             table: self.stage(f"{_BACKGROUND}{table}").input_hash(f"background.{table}")
@@ -133,11 +133,11 @@ class DvcLock:
 
     @cached_property
     def comparison_params(self) -> ComparisonParams:
-        """Return the parameters of the comparison."""
+        """Parameters of the comparison."""
         stage = self.stage("compare")
         models = tuple(self.model_entries)
-        rules = mapping(stage.param("comparison"))
-        conventions = {**mapping(stage.param("conventions"))}
+        rules = as_mapping(stage.param("comparison"))
+        conventions = {**as_mapping(stage.param("conventions"))}
         conventions.pop("preset", None)
         primary = rules.get("primary")
         return ComparisonParams(
@@ -151,22 +151,22 @@ class DvcLock:
 
     @property
     def model_entries(self) -> Mapping[str, Any]:
-        """Return `models` of the params.yaml that the comparison was made with."""
-        return mapping(self.stage("compare").param("models"))
+        """Section `models` of the params.yaml of the comparison."""
+        return as_mapping(self.stage("compare").param("models"))
 
     def lists(self, model: str) -> str | None:
         """Return the hash of a model's recommendations."""
         return self.stage(f"load@{model}").input_hash(f"models.{model}")
 
     def result_hash(self, model: str, kind: str) -> str | None:
-        """Return the hash of a model's results per user (`per_user`) or of its `summary`."""
+        """Return the hash of a model's file of a kind of result, such as `per_user`."""
         stage = f"evaluate@{model}"
         path = f"{self.folder(stage, kind)}/{model}{RESULT_SUFFIXES[kind]}"
         return self.stage(stage).output_hashes().get(path)
 
     def folder(self, stage: str, name: str) -> str | None:
-        """Return a folder of results, as params.yaml named it then."""
-        return mapping(self.stage(stage).param("results")).get(name)
+        """Return the folder of a kind of result at that time."""
+        return as_mapping(self.stage(stage).param("results")).get(name)
 
     def output(self, path: Path) -> str | None:
         """Return the hash of an output of any stage."""
@@ -176,9 +176,17 @@ class DvcLock:
 
 
 def replicates_of(value: Any, lists: Sequence[str]) -> ReplicateNames:
-    """Return model -> number of the replicate -> its lists, without those that `lists` lacks."""
+    """Return model -> number of the replicate -> its lists; models with unknown lists are left out.
+
+    Parameters
+    ----------
+    value : object
+        The value of `comparison.replicates`, which may be of another version.
+    lists : sequence of str
+        The entries of `models`.
+    """
     try:
-        written = {
+        replicates = {
             str(model): names
             if isinstance(names, str)
             else {str(number): str(name) for number, name in names.items()}
@@ -186,29 +194,29 @@ def replicates_of(value: Any, lists: Sequence[str]) -> ReplicateNames:
         }
     except AttributeError:
         return {}
-    matched = match_replicates(written, lists)
+    matched = match_replicates(replicates, lists)
     return {
         model: names for model, names in matched.items() if names and {*names.values()} <= {*lists}
     }
 
 
-def as_written(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return values of params.yaml as dvc.lock has them, with every scalar as text."""
+def to_lock_values(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return values of params.yaml as in dvc.lock, with every scalar as text."""
     text = StringIO()
     YAML().dump(values, text)
-    return mapping(_parse(text.getvalue()))
+    return as_mapping(_parse(text.getvalue()))
 
 
 @lru_cache(maxsize=20_000)
 def _stage(lines: str) -> Stage:
-    entry = mapping(_parse(lines))
-    params = mapping(mapping(entry.get("params")).get(PARAMS.name))
+    entry = as_mapping(_parse(lines))
+    params = as_mapping(as_mapping(entry.get("params")).get(PARAMS.name))
     return Stage(dict(_files(entry.get("deps"))), dict(_files(entry.get("outs"))), params)
 
 
 def _files(entries: Any) -> Iterator[tuple[str, Mapping[str, str]]]:
     for entry in entries if isinstance(entries, list) else ():
-        file = mapping(entry)
+        file = as_mapping(entry)
         yield (
             str(file.get("path")),
             {key: value for key, value in file.items() if isinstance(value, str)},
@@ -219,19 +227,19 @@ def _hash(entry: Mapping[str, str]) -> str | None:
     return next((entry[name] for name in _HASHES if name in entry), None)
 
 
-def mapping(value: Any) -> Mapping[str, Any]:
-    """Return the value; an empty mapping if it is none."""
+def as_mapping(value: Any) -> Mapping[str, Any]:
+    """Return the value; an empty mapping if it is not a mapping."""
     return value if isinstance(value, dict) else {}
 
 
 def _parse(text: str) -> Any:
-    """Return the content; None if it is no YAML, nested too deep or too large."""
+    """Return the content; None if it is not YAML, nested too deep or too large."""
     try:
-        check_size(yaml.parse(text, _LOADER), LOCK, most=_MAX_VALUES)
+        check_size(yaml.parse(text, _LOADER), LOCK, max_values=_MAX_VALUES)
         return yaml.load(text, _LOADER)
     except (yaml.YAMLError, InputError):
         return None
 
 
-def _unquoted(key: str) -> str:
+def _unquote(key: str) -> str:
     return str(_parse(key)) if key[:1] in {"'", '"'} else key

@@ -1,4 +1,4 @@
-"""The project at a git revision: its files, its results and its models, also renamed ones."""
+"""The project at a git revision: its files, results and models, renamed ones included."""
 
 import hashlib
 import os.path
@@ -15,14 +15,14 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.replicate_config import REPLICATES, ReplicateNames, model_names
 from concord.metrics_core.comparison.replicated_models import replicated
 from concord.metrics_core.data.hashes import hash_content
-from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.files import load_json
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import read_comparison
 from concord.pipeline.dvc.cache import DvcCache, hash_in_folder
-from concord.pipeline.dvc.git import REPAIR, UNREADABLE, blobs_at, commit_of, files_at
-from concord.pipeline.dvc.lock import LOCK, RESULT_SUFFIXES, DvcLock, mapping, replicates_of
+from concord.pipeline.dvc.git import REPAIR, UNREADABLE, find_commit, read_blobs, read_files
+from concord.pipeline.dvc.lock import LOCK, RESULT_SUFFIXES, DvcLock, as_mapping, replicates_of
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.yaml_files import load_yaml
 from concord.pipeline.terminal.parser import COMMAND_LINE
@@ -31,19 +31,22 @@ COMPARISON = "comparison.json"
 Entries = Mapping[str, Any]  # of `models` in params.yaml
 
 
-def renamed_lists(now: Entries, then: Entries) -> dict[str, str]:
-    """Return new entry of `models` -> the former entry that it continues: by `was`, or as the only two of the same file."""
-    new = [name for name in now if name not in then]
-    vanished = [name for name in then if name not in now]
-    renamed = {name: was for name in new if (was := _text(now[name], "was")) in vanished}
+def renamed_lists(current: Entries, former: Entries) -> dict[str, str]:
+    """Return new entry of `models` -> former entry that it continues.
+
+    An entry continues the one that its `was` names, or the only vanished one with the same path.
+    """
+    new = [name for name in current if name not in former]
+    vanished = [name for name in former if name not in current]
+    renamed = {name: was for name in new if (was := _text(current[name], "was")) in vanished}
     new = [name for name in new if name not in renamed]
     vanished = [name for name in vanished if name not in renamed.values()]
     for name in new:
-        path = _path(now[name])
-        same_file = [other for other in vanished if _path(then[other]) == path]
-        is_only_one = [_path(now[other]) for other in new].count(path) == 1
-        if path is not None and len(same_file) == 1 and is_only_one:
-            renamed[name] = same_file[0]
+        path = _path(current[name])
+        candidates = [other for other in vanished if _path(former[other]) == path]
+        is_unique = [_path(current[other]) for other in new].count(path) == 1
+        if path is not None and len(candidates) == 1 and is_unique:
+            renamed[name] = candidates[0]
     return renamed
 
 
@@ -53,18 +56,18 @@ def _path(entry: Any) -> str | None:
 
 
 def _text(entry: Any, key: str) -> str | None:
-    value = mapping(entry).get(key)
+    value = as_mapping(entry).get(key)
     return value if isinstance(value, str) else None
 
 
 def list_owners(lists: Iterable[str], replicates: ReplicateNames) -> list[str]:
-    """Return the models of lists, each once."""
+    """Return the models that lists belong to, each once."""
     owner = {name: model for model, names in replicates.items() for name in names.values()}
     return list(dict.fromkeys(owner.get(name, name) for name in lists))
 
 
 class RevisionFiles:
-    """Files of the project in a folder at a revision: from git, DVC's cache or its remote.
+    """Files of a project at a revision: from git, DVC's cache or its remote.
 
     Parameters
     ----------
@@ -78,13 +81,13 @@ class RevisionFiles:
     Raises
     ------
     InputError
-        There is no such revision, or the folder is in no DVC repository.
+        If the revision is unknown, or the folder is not in a DVC repository.
     """
 
     def __init__(self, revision: str, copies: Path, folder: Path = Path()) -> None:
         self.location = COMMAND_LINE if folder == Path() else str(folder)
         self.revision = revision
-        commit = commit_of(revision, folder)
+        commit = find_commit(revision, folder)
         if commit is None:
             raise unknown_revision(revision, self.location)
         self._commit, self._copies, self._folder = commit, copies, folder
@@ -92,12 +95,12 @@ class RevisionFiles:
 
     @cached_property
     def lock(self) -> DvcLock:
-        """Return dvc.lock; an empty one if the revision has none.
+        """Content of dvc.lock; empty if the revision has none.
 
         Raises
         ------
         InputError
-            It cannot be read.
+            If it cannot be read.
         """
         lock = DvcLock(self.read_text(LOCK) or "")
         if lock.fault is not None:
@@ -106,25 +109,25 @@ class RevisionFiles:
         return lock
 
     def read_text(self, name: str) -> str | None:
-        """Return the text of a file of git; None if there is none.
+        """Return the text of a file in git; None if there is none.
 
         Raises
         ------
         InputError
-            Git cannot read it.
+            If git cannot read it.
         """
-        (file,) = files_at([self._commit], name, self._folder)
+        (file,) = read_files([self._commit], name, self._folder)
         if file.is_unreadable:
             raise refuse(f"{name} of {self.revision}", UNREADABLE, REPAIR)
         return file.text
 
     def read_params(self, results: Iterable[str]) -> tuple[Mapping[str, Any], dict[str, Path]]:
-        """Return params.yaml, which may be of an older version, and folders of results.
+        """Return params.yaml, which may be of an older version, and the named folders of results.
 
         Raises
         ------
         InputError
-            The revision has no params.yaml, or that names no such results.
+            If the revision has no params.yaml with these results.
         """
         text = self.read_text(PARAMS.name)
         try:
@@ -132,7 +135,7 @@ class RevisionFiles:
             folders = content["results"]
             return content, {name: Path(folders[name]) for name in results}
         except (KeyError, TypeError, InputError):
-            problem = f"{self.revision} holds no {PARAMS} with results"
+            problem = f"{self.revision} has no {PARAMS} with results"
             fix = "name a revision in which this folder was a project of Concord"
             raise refuse(self.location, problem, fix) from None
 
@@ -144,12 +147,12 @@ class RevisionFiles:
         path : Path
             The result, relative to the project.
         output : Path, optional
-            The folder that dvc.lock names instead of the file.
+            The tracked folder of the result, if dvc.lock does not name the file.
 
         Raises
         ------
         InputError
-            The result is missing, or does not have its hash in dvc.lock.
+            If the result is missing, or does not match its hash in dvc.lock.
         """
         md5 = self.lock.output(output or path)
         try:
@@ -157,50 +160,47 @@ class RevisionFiles:
                 md5 = hash_in_folder(self._cache.fetch, md5, path.name)
             cached = None if md5 is None else self._cache.fetch(md5)
         except InputError as error:
-            raise InputError(
-                [replace(error.problems[0], location=f"{output or path} of {self.revision}")]
-            ) from None
+            location = f"{output or path} of {self.revision}"
+            raise InputError([replace(error.problems[0], location=location)]) from None
         return cached or self._copy_from_git(path, md5)
 
     def _copy_from_git(self, path: Path, md5: str | None) -> Path:
-        evaluate_again = f"check out {self.revision}, run `dvc repro` and come back"
-        (blob,) = blobs_at([self._commit], path.as_posix(), self._folder)
+        rerun = f"check out {self.revision} and run `dvc repro`"
+        (blob,) = read_blobs([self._commit], path.as_posix(), self._folder)
         if blob is None:
-            problem = (
-                f"belongs to {self.revision}, and neither the cache of DVC nor a remote has it"
-            )
-            raise refuse(str(path), problem, f"`dvc fetch --all-commits`, or {evaluate_again}")
+            problem = f"belongs to {self.revision}, and is neither in DVC's cache nor on a remote"
+            raise refuse(str(path), problem, f"`dvc fetch --all-commits`, or {rerun}")
         copy = self._copies / hashlib.sha256(path.as_posix().encode()).hexdigest()
         copy.write_bytes(blob)
         if md5 is not None and hash_content(copy).md5 != md5:
-            problem = f"is damaged: its content in git does not have its hash in {LOCK}"
-            raise refuse(f"{path} of {self.revision}", problem, evaluate_again)
+            problem = f"is damaged: its content in git does not match its hash in {LOCK}"
+            raise refuse(f"{path} of {self.revision}", problem, rerun)
         return copy
 
 
 def unknown_revision(revision: str, location: str = COMMAND_LINE) -> InputError:
-    """Return the error of a revision that git does not know."""
-    problem = f"{revision!r} is no revision of a git repository here"
+    """Return the error for a revision that git does not know."""
+    problem = f"{revision!r} is not a revision of a git repository here"
     fix = "name a commit, a branch or a tag: `git log --oneline`, `git tag`"
     return refuse(location, problem, fix)
 
 
 def read_list_result(files: Mapping[str, Path], fix: str, fold: object = None) -> ModelResult:
-    """Return the results of one entry of `models` from the file of each kind of result."""
+    """Return the results of one entry of `models` from its files by kind of result."""
     values, summary = files["per_user"], load_json(files["summary"], fix)
     quality = {} if fold is None else {"fold": str(fold)}
     return ModelResult(values, values, files.get("lists", values), summary, quality)
 
 
 def combine_replicates(lists: Mapping[str, ModelResult], config: ComparisonConfig) -> ModelResult:
-    """Return the results of a model from those of its lists, on the labels that all of them have."""
+    """Return a model's results from those of its lists, on the labels that all of them have."""
     first, *others = lists.values()
     if not others:
         return first
     labels = [
         label
         for label in config.labels
-        if all(str(label) in each.summary["metrics"] for each in lists.values())
+        if all(str(label) in result.summary["metrics"] for result in lists.values())
     ]
     return replicated(
         lists, labels=labels, conventions=config.conventions, confidence=config.confidence
@@ -209,19 +209,23 @@ def combine_replicates(lists: Mapping[str, ModelResult], config: ComparisonConfi
 
 @dataclass(frozen=True)
 class RevisionResults:
-    """A revision: its params.yaml, its models, and the results of the requested ones.
+    """Results of a revision, with its params.yaml and models.
 
     Attributes
     ----------
+    name : str
+        Name of the revision.
+    params : mapping
+        Content of its params.yaml.
     models : list of str
-        Compared models of the revision, by their names then.
-    evaluations : dict
-        Model, by its name of now -> its results; those of replicates combined.
-    lists : dict
-        Entry of `models`, by its name of now -> its results.
-    former_names : dict
-        Model -> its name at the revision, if that was another one.
-    replicates : dict
+        Compared models, by their names at the revision.
+    evaluations : mapping
+        Model, by its current name -> its results, replicates combined.
+    lists : mapping
+        Entry of `models`, by its current name -> its results.
+    former_names : mapping
+        Model -> its name at the revision, if it was another one.
+    replicates : mapping
         Model of the revision -> number of the replicate -> entry of `models`.
     """
 
@@ -233,8 +237,8 @@ class RevisionResults:
     former_names: Mapping[str, str] = field(default_factory=dict)
     replicates: ReplicateNames = field(default_factory=dict)
 
-    def vanished(self, models: Collection[str]) -> list[str]:
-        """Return the models of the revision that are not among these: by no name, and by none of their replicates."""
+    def vanished_models(self, models: Collection[str]) -> list[str]:
+        """Return the models of the revision that none of these models continues."""
         continued = {*models, *self.former_names.values()}
         return [
             name
@@ -252,28 +256,36 @@ def load_revision(
     *,
     with_lists: bool = False,
 ) -> Iterator[RevisionResults]:
-    """Yield the results of a revision, in files that live as long as the block.
+    """Yield the results of a revision; their files exist until the end of the block.
 
-    A model has the replicates that the revision says it had, or else those that it has now, as far as they were there.
-    A model that the revision lacks may continue a model of another name (`renamed_lists`).
+    A model has the replicates that the revision configured, or else those of the current ones
+    that existed. A model that the revision lacks may continue a renamed one (`renamed_lists`).
 
     Parameters
     ----------
+    revision : str
+        Commit, branch or tag.
+    params : Params
+        The current content of params.yaml.
+    config : ComparisonConfig
+        The current configuration of the comparison.
     models : sequence of str
         Models whose results are read.
-    with_lists : bool
-        True if the recommendations are read too.
+    with_lists : bool, default False
+        Whether recommendations are read too.
 
     Raises
     ------
     InputError
-        There is no such revision, it holds no project, or its results are gone.
+        If the revision is unknown or has no project, or if results are missing.
     """
     with TemporaryDirectory() as copies:
         files = RevisionFiles(revision, Path(copies))
         content, folders = files.read_params(RESULT_SUFFIXES)
-        entries = mapping(content.get("models"))
-        replicates = replicates_of(mapping(content.get("comparison")).get(REPLICATES), [*entries])
+        entries = as_mapping(content.get("models"))
+        replicates = replicates_of(
+            as_mapping(content.get("comparison")).get(REPLICATES), [*entries]
+        )
         current_entries = {name: entry.model_dump() for name, entry in params.models.items()}
         renamed = renamed_lists(current_entries, entries)
         current_models = model_names(current_entries, config.replicates)
@@ -292,26 +304,25 @@ def load_revision(
                     fetched.setdefault(name, {})[kind] = files.fetch(path)
                 except InputError as error:
                     problems += error.problems
-        if problems:
-            raise InputError(problems)
+        raise_problems(problems)
         fix = "evaluate that revision again"
         results = {
-            name: read_list_result(paths, fix, mapping(entries[name]).get("fold"))
+            name: read_list_result(paths, fix, as_mapping(entries[name]).get("fold"))
             for name, paths in fetched.items()
         }
         compared = model_names(entries, {**config.replicates, **replicates})
         owners = {model: list_owners(lists, replicates) for model, lists in former_lists.items()}
-        current_names = {was: name for name, was in renamed.items()}
+        current_names = {former_name: current_name for current_name, former_name in renamed.items()}
         yield RevisionResults(
             name=revision,
             params=content,
             models=compared,
             evaluations={
-                # Their names tell them from the replicates of now.
+                # These names differ from those of the current replicates.
                 model: combine_replicates({f"{n} at {revision}": results[n] for n in lists}, config)
                 for model, lists in requested.items()
             },
-            lists={current_names.get(name, name): each for name, each in results.items()},
+            lists={current_names.get(name, name): result for name, result in results.items()},
             former_names={
                 model: names[0]
                 for model, names in owners.items()
@@ -328,14 +339,14 @@ def _former_lists(
     entries: Entries,
     renamed: Mapping[str, str],
 ) -> list[str]:
-    """Return the entries of `models` that a model had at a revision; empty if it had no such model."""
+    """Return a model's entries of `models` at a revision; empty if it did not exist."""
     if model in replicates:
         return list(replicates[model].values())
     if model in entries:
         return [model]
     lists = list(config.replicates.get(model, {model: model}).values())
-    if known := [name for name in lists if name in entries]:
-        return known
+    if existing := [name for name in lists if name in entries]:
+        return existing
     owners = list_owners([renamed[name] for name in lists if name in renamed], replicates)
     return _former_lists(owners[0], replicates, config, entries, {}) if len(owners) == 1 else []
 
@@ -346,7 +357,8 @@ def comparison_at(revision: str, folder: Path = Path()) -> Comparison:
     Raises
     ------
     InputError
-        There is no such revision, it holds no project, or its comparison is gone, damaged or of another version.
+        If the revision is unknown or has no project, or if its comparison is missing, damaged or
+        of another version.
     """
     with TemporaryDirectory() as copies:
         files = RevisionFiles(revision, Path(copies), folder)

@@ -10,15 +10,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from concord.metrics_core.analyses.study import study
 from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, is_effect
-from concord.metrics_core.errors import InputError, Problem, refuse
+from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.files import is_address, open_file
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.frames import frame_of
 from concord.metrics_core.results.stored import read_comparison
 from concord.metrics_core.results.study import FriedmanTest, ShrunkDifference, Study, StudyDataset
 from concord.pipeline.dvc.revision import comparison_at
-from concord.pipeline.params.model import MODEL_NAME, MOST_NAMED, PARAMS
-from concord.pipeline.params.read import shape_problems
+from concord.pipeline.params.model import MAX_NAMES, MODEL_NAME, PARAMS
+from concord.pipeline.params.read import schema_problems
 from concord.pipeline.params.yaml_files import load_yaml, read_yaml
 from concord.pipeline.running.messages import print_line
 from concord.pipeline.running.outputs import write_csv, write_json, write_parquet, write_text
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MAX_DATASETS = 100
 _COMPARISON = "comparison.json"
-_START = "write `datasets: {one: ../one, other: ../other}`; docs/how-to/study.md has the rest"
+_START = "write `datasets: {one: ../one, other: ../other}`; see docs/how-to/study.md"
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -40,31 +40,31 @@ class _Section(BaseModel):
 
 
 class Project(_Section):
-    """An evaluated project: a folder with a params.yaml; at another revision of git, if `rev` names one."""
+    """An evaluated project: a folder with a params.yaml, and optionally a git revision `rev`."""
 
     project: Text
     rev: Text | None = None
 
     @property
     def source(self) -> str:
-        """The project as messages and reports name it."""
+        """Name of the project in messages and reports."""
         return self.project if self.rev is None else f"{self.project} at {self.rev}"
 
 
 class MLflow(_Section):
-    """Where the study is logged."""
+    """MLflow server and experiment of the study."""
 
     tracking_uri: Text
     experiment: Text
 
 
 class StudyFile(_Section):
-    """The content of study.yaml; paths are relative to its folder."""
+    """Content of study.yaml; paths are relative to its folder."""
 
     title: Text = "Study"
     datasets: dict[str, Project] = Field(min_length=1, max_length=MAX_DATASETS)
     models: list[Text] | None = Field(default=None, min_length=1)
-    primary: list[Text] | None = Field(default=None, min_length=1, max_length=MOST_NAMED)
+    primary: list[Text] | None = Field(default=None, min_length=1, max_length=MAX_NAMES)
     baseline: Text | None = None
     min_effect: Effect = 0.0
     report: Text = "study"
@@ -73,10 +73,13 @@ class StudyFile(_Section):
     @field_validator("datasets", mode="before")
     @classmethod
     def _expand_folders(cls, value: Any) -> Any:
-        """Return the projects with a plain text as the folder."""
+        """Accept a plain text as the folder of a project."""
         if not isinstance(value, dict):
             return value
-        return {n: {"project": at} if isinstance(at, str) else at for n, at in value.items()}
+        return {
+            name: {"project": entry} if isinstance(entry, str) else entry
+            for name, entry in value.items()
+        }
 
     @field_validator("min_effect", mode="before")
     @classmethod
@@ -103,7 +106,7 @@ def read_study_file(path: Path) -> StudyFile:
     Raises
     ------
     InputError
-        The file is missing, or its content is invalid; all problems at once.
+        If the file is missing, or its content is invalid; all problems at once.
     """
     if not path.is_file():
         raise refuse(str(path), "there is no such file in this folder", _START)
@@ -111,7 +114,7 @@ def read_study_file(path: Path) -> StudyFile:
     try:
         study = StudyFile.model_validate(yaml.content)
     except ValidationError as error:
-        raise yaml.error(shape_problems(StudyFile, error)) from None
+        raise yaml.error(schema_problems(StudyFile, error)) from None
     if problems := [*_report_problems(study.report), *_dataset_problems(study.datasets)]:
         raise yaml.error(problems)
     return study
@@ -123,33 +126,33 @@ def _report_problems(report: str) -> Iterator[Problem]:
     fix = "name a folder of its own, such as `study`"
     if is_address(report) or folder == current or not folder.is_relative_to(current):
         yield Problem(("report",), f"{report!r} is not below the folder of study.yaml", fix)
-    elif any(each.is_file() for each in (folder, *folder.parents)):
+    elif any(path.is_file() for path in (folder, *folder.parents)):
         yield Problem(("report",), f"{report!r} is a file, or below one", fix)
     elif (folder / "params.yaml").exists() or (folder / "__init__.py").exists():
         yield Problem(("report",), f"{report!r} contains a project or code", fix)
 
 
 def _dataset_problems(datasets: Mapping[str, Project]) -> Iterator[Problem]:
-    for name, each in datasets.items():
+    for name, project in datasets.items():
         if re.fullmatch(MODEL_NAME, name) is None:
             fix = "use letters, digits, `_` and `-`, at most 100, starting with a letter or digit"
             yield Problem(("datasets", name), f"{name!r} is not a valid name", fix)
         keys = ("datasets", name, "project")
-        if is_address(each.project):
+        if is_address(project.project):
             fix = "name a folder; clone or mount it first"
-            yield Problem(keys, f"{each.project!r} is an address", fix)
-        elif not Path(each.project).is_dir():
+            yield Problem(keys, f"{project.project!r} is an address", fix)
+        elif not Path(project.project).is_dir():
             fix = "name a folder, relative to that of study.yaml"
-            yield Problem(keys, f"there is no folder {each.project!r}", fix)
+            yield Problem(keys, f"there is no folder {project.project!r}", fix)
 
 
 def read_comparisons(projects: Mapping[str, Project]) -> dict[str, Comparison]:
-    """Return data set -> its comparison.
+    """Return the comparison of each data set.
 
     Raises
     ------
     InputError
-        A comparison cannot be read; the problems of all data sets at once.
+        If a comparison cannot be read; the problems of all data sets at once.
     """
     comparisons: dict[str, Comparison] = {}
     problems: list[Problem] = []
@@ -157,9 +160,8 @@ def read_comparisons(projects: Mapping[str, Project]) -> dict[str, Comparison]:
         try:
             comparisons[name] = _read_comparison(project)
         except InputError as error:
-            problems += [Problem(f"{name}, {p.where}", p.message, p.fix) for p in error.problems]
-    if problems:
-        raise InputError(problems)
+            problems += [Problem(f"{name}, {p.where}", p.what, p.fix) for p in error.problems]
+    raise_problems(problems)
     return comparisons
 
 
@@ -174,14 +176,14 @@ def _read_comparison(project: Project) -> Comparison:
 
 
 def results_folder(project: Project, kind: str) -> Path:
-    """Return the folder that `results.<kind>` names in the params.yaml of a project; other keys are not checked."""
+    """Return the folder `results.<kind>` of a project's params.yaml; other keys are not checked."""
     file = Path(project.project) / PARAMS
     fix = "name the folder of an evaluation"
     try:
         with open_file(file, fix, encoding="utf-8") as stream:
             text = str(stream.read())
     except (OSError, UnicodeDecodeError):
-        problem = "there is no such file: this folder is no project of Concord"
+        problem = "there is no such file: this folder is not a project of Concord"
         raise refuse(str(file), problem, fix) from None
     location = f"{project.source}: {PARAMS}"
     content: Any = load_yaml(text, location)
@@ -196,7 +198,7 @@ SCHEMA = 1
 
 
 def run_study(file: str) -> None:
-    """Read the comparisons, write and print the study, and log it if study.yaml names MLflow."""
+    """Write and print the study; log it if study.yaml names MLflow."""
     path = Path(file)
     if not path.parent.is_dir():
         raise refuse(file, "there is no such folder", "name a study.yaml")
@@ -209,7 +211,7 @@ def run_study(file: str) -> None:
             baseline=config.baseline,
             min_effect=config.min_effect,
             title=config.title,
-            sources={name: each.source for name, each in config.datasets.items()},
+            sources={name: project.source for name, project in config.datasets.items()},
         )
         _write(result, Path(config.report))
         print_result(result)
@@ -226,7 +228,7 @@ def _write(result: Study, folder: Path) -> None:
 
 
 def _content(result: Study) -> dict[str, Any]:
-    """Return the content of study.json: the result and its sentences."""
+    """Return the content of study.json: the result with its sentences."""
     content = {"schema": SCHEMA, **result.to_dict(), "notes": [*text.notes(result)]}
     for answer, row in zip(result.answers, content["answers"], strict=True):
         row["is_sure"] = answer.is_sure

@@ -1,4 +1,4 @@
-"""Choices of `concord init`: roles, unit, baseline, and the MLflow runs that trained the models."""
+"""Choices of `concord init`: roles, unit, baseline, and MLflow runs of the models."""
 
 import json
 import math
@@ -26,7 +26,7 @@ from concord.pipeline.init.discovery import Discovery
 from concord.pipeline.init.tables import (
     Table,
     has_duplicates,
-    holds_times,
+    has_times,
     is_baseline,
     longest_list,
     value_range,
@@ -36,7 +36,7 @@ from concord.pipeline.running.connections import isolated_connection
 
 
 def with_user_column(truth: Table, models: Mapping[str, Table]) -> Table:
-    """Return the ground truth with the user column of the recommendations, if it has such a column."""
+    """Return the ground truth with the recommendations' user column, if it has that column."""
     names = {table.columns["user"] for table in models.values()}
     if len(names) != 1 or not names <= {*truth.file.columns}:
         return truth
@@ -44,19 +44,19 @@ def with_user_column(truth: Table, models: Mapping[str, Table]) -> Table:
 
 
 def shared_unit(models: Mapping[str, Table], truth: Table) -> tuple[str, ...]:
-    """Return the columns that, with the user, name a ranked list in all tables; empty if each user has one list."""
+    """Return the columns that identify a list of a user in all tables; empty if users have one."""
     tables = [truth, *models.values()]
     shared = [
         name
         for name in truth.file.columns
-        if all(name in each.file.columns and name not in each.columns.values() for each in tables)
+        if all(name in t.file.columns and name not in t.columns.values() for t in tables)
     ]
     if not shared:
         return ()
     with isolated_connection() as connection:
         units = [[*possible_units(connection, _input(table), shared)] for table in models.values()]
-    common = [unit for unit in units[0] if all(unit in each for each in units)]
-    if () in common:  # which ranks prove, and scores do not
+    common = [unit for unit in units[0] if all(unit in others for others in units)]
+    if () in common:  # ranks prove that a user has one list; scores do not
         is_ranked = any("rank" in table.columns for table in models.values())
         common = [] if is_ranked else [unit for unit in common if unit and are_session_names(unit)]
     return next(iter(common), ())
@@ -70,11 +70,11 @@ def _input(table: Table) -> InputTable:
 _ID = re.compile(r"[0-9a-f]{32}")
 _ID_KEYS = {"runid", "mlflowrunid", "runuuid"}  # letters only
 _MAX_BYTES, _MAX_FILES = 100_000, 100
-_DEFAULT_STORES = ("sqlite:///mlflow.db", "file:mlruns")  # where MLflow keeps runs by default
+_DEFAULT_STORES = ("sqlite:///mlflow.db", "file:mlruns")  # MLflow's defaults
 
 
 class RunIdLocation(NamedTuple):
-    """The id of a run, and where it is: a file, and the key if that is JSON."""
+    """The id of a run, its file, and its key if the file is JSON."""
 
     file: Path
     key: str | None
@@ -82,18 +82,18 @@ class RunIdLocation(NamedTuple):
 
     @property
     def names_run(self) -> bool:
-        """True if file or key say so: other texts, such as an MD5 sum, look like an id too."""
+        """True if file or key name a run: other texts, such as an MD5 sum, look like an id too."""
         return "run" in f"{self.file.name} {self.key}".casefold()
 
 
 class RunStore(NamedTuple):
-    """The address of a store as params.yaml names it, and its database or folder; None for a server."""
+    """The address of a store in params.yaml, and its database or folder; None for a server."""
 
     uri: str
     path: Path | None
 
     def has_run(self, location: RunIdLocation) -> bool:
-        """True if the store has the run; a server is not asked."""
+        """True if the store has the run; a server is not queried."""
         if self.path is None:
             return location.names_run
         if self.path.is_dir():
@@ -115,24 +115,26 @@ def training_runs(
     """Return the store in `folders` that has the runs of most models; the first if none has any."""
     locations = {name: _locations(table, outs) for name, table in models.items()}
     stores = [*_stores(folders, project), RunStore(_DEFAULT_STORES[0], project / "mlflow.db")]
-    by_store = [(store.uri, _in_store(locations, store)) for store in stores]
-    uri, matched = max(by_store, key=lambda pair: sum(len(each) == 1 for each in pair[1].values()))
-    runs = {name: each[0] for name, each in matched.items() if len(each) == 1}
+    by_store = [(store.uri, _match_store(locations, store)) for store in stores]
+    uri, matched = max(by_store, key=lambda pair: sum(len(runs) == 1 for runs in pair[1].values()))
+    runs = {name: found[0] for name, found in matched.items() if len(found) == 1}
     unknown = {
         name: candidates[0]
-        for name, each in locations.items()
+        for name, found in locations.items()
         if not matched[name]
-        and (candidates := [location for location in each if location.names_run])
+        and (candidates := [location for location in found if location.names_run])
     }
     return TrainingRuns(uri, runs, unknown)
 
 
-def _in_store(
+def _match_store(
     locations: Mapping[str, Sequence[RunIdLocation]], store: RunStore
 ) -> dict[str, list[RunIdLocation]]:
     """Return, by model, one location for each run that the store has."""
-    matched = {name: filter(store.has_run, reversed(each)) for name, each in locations.items()}
-    return {name: [*{at.run_id: at for at in each}.values()] for name, each in matched.items()}
+    return {
+        name: [*{loc.run_id: loc for loc in reversed(candidates) if store.has_run(loc)}.values()]
+        for name, candidates in locations.items()
+    }
 
 
 def _stores(folders: Sequence[Path], project: Path) -> Iterator[RunStore]:
@@ -143,13 +145,13 @@ def _stores(folders: Sequence[Path], project: Path) -> Iterator[RunStore]:
     for address in (configured, *_DEFAULT_STORES):
         scheme, _, path = address.partition(":")
         if scheme in ("sqlite", "file"):
-            below = unquote(re.sub("^///" if scheme == "sqlite" else "^//(?=/)", "", path))
-            paths = (Path(os.path.normpath(folder / below)) for folder in folders)
-            yield from (RunStore(_address(scheme, at, project), at) for at in paths if at.exists())
+            relative = unquote(re.sub("^///" if scheme == "sqlite" else "^//(?=/)", "", path))
+            paths = (Path(os.path.normpath(folder / relative)) for folder in folders)
+            yield from (RunStore(_address(scheme, p, project), p) for p in paths if p.exists())
 
 
 def _address(scheme: str, path: Path, project: Path) -> str:
-    """Return the address as seen from params.yaml; absolute if it is outside the repository."""
+    """Return the address relative to params.yaml; absolute if it is outside the repository."""
     is_inside = path.is_relative_to(repository(project))
     text = os.path.relpath(path, project) if is_inside else str(path)
     quoted = text.replace("%", "%25").replace("?", "%3F")
@@ -173,7 +175,7 @@ def _locations(table: Table, outs: Mapping[Path, str]) -> list[RunIdLocation]:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return an out, or the files in it unless there are many."""
+    """Return an out, or the files in it; empty if there are too many."""
     files = [path] if path.is_file() else list(islice(path.glob("*"), _MAX_FILES + 1))
     return files if len(files) <= _MAX_FILES else []
 
@@ -187,13 +189,13 @@ def _locations_in(file: Path) -> Iterator[RunIdLocation]:
     except (OSError, ValueError, RecursionError):
         return
     if file.suffix == ".json":
-        yield from (RunIdLocation(file, *each) for each in _id_keys(content))
+        yield from (RunIdLocation(file, *pair) for pair in _id_keys(content))
     elif _ID.fullmatch(content):
         yield RunIdLocation(file, None, content)
 
 
 def _id_keys(content: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield keys that hold an id, those of inner mappings with dots, and the ids."""
+    """Yield keys with an id, those of nested mappings with dots, and the ids."""
     for key, value in content.items() if isinstance(content, dict) else ():
         letters = re.sub(r"[^a-z]", "", str(key).casefold())
         if letters in _ID_KEYS and isinstance(value, str) and _ID.fullmatch(value):
@@ -204,39 +206,51 @@ def _id_keys(content: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
 
 CUTOFFS = (5, 10, 20, 50, 100)
 METRICS = ("nDCG", "AP", "RR", "P", "R", "Hit")
-# Columns of grades on a scale of stars, whose low values are no recommendation; larger values are counts.
+# Names of grades on a scale of stars, whose low values are no recommendation; others are counts.
 RATINGS = ("rating", "ratings", "stars")
-NEEDS = {
+TABLE_HELP = {
     "train": "user, item [, time]: what the models learned from",
     "items": "item [, categories | vector] [, title]: the catalogue",
     "users": "user and any columns: for segments",
 }
-SEGMENTS = (
-    ("activity", {"by": "activity", "edges": [0, 20, 50]}, "users by interactions in train: 0 (cold start), 1 to 20, 21 to 50, over 50"),
-    ("wanted items", {"by": "truth_item", "shares": [0.5, 0.8]}, "recall of popular and rare items: the head holds half of the interactions in train"),
-    ("shown items", {"by": "recommended_item", "shares": [0.5, 0.8]}, "what the lists are made of"),
-)  # fmt: skip
+SEGMENTS = (  # name, entry, comment
+    (
+        "activity",
+        {"by": "activity", "edges": [0, 20, 50]},
+        "users by interactions in train: 0 (cold start), 1 to 20, 21 to 50, over 50",
+    ),
+    (
+        "wanted items",
+        {"by": "truth_item", "shares": [0.5, 0.8]},
+        "recall of popular and rare items: the head has half of the interactions",
+    ),
+    (
+        "shown items",
+        {"by": "recommended_item", "shares": [0.5, 0.8]},
+        "popularity of recommended items",
+    ),
+)
 Content = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What the templates are filled with, and the choices that the user should check, as sentences."""
+    """Content for the templates, and choices that the user should check, as sentences."""
 
     content: Content
     assumptions: tuple[str, ...]
 
 
 def choose(discovery: Discovery, project: Path, title: str) -> Choices:
-    """Return the content of params.yaml in the folder `project`; `title` names the report and the MLflow experiment."""
+    """Return the choices for the folder `project`; `title` is that of report and experiment."""
     truth = discovery.tables["truth"]
     background = {name: table for name, table in discovery.tables.items() if name != "truth"}
     columns, unit = _common_columns(truth), shared_unit(discovery.models, truth)
-    entries = {name: _entry(each, columns, project) for name, each in discovery.tables.items()}
+    entries = {name: _entry(table, columns, project) for name, table in discovery.tables.items()}
     training = training_runs(discovery.models, discovery.outs, discovery.folders, project)
     models = {
-        name: {**_entry(each, columns, project), **_run_id(training.runs.get(name), project)}
-        for name, each in discovery.models.items()
+        name: {**_entry(table, columns, project), **_run_id(training.runs.get(name), project)}
+        for name, table in discovery.models.items()
     }
     ks, (threshold, highest) = _cutoffs(discovery.models, unit), _scale(truth)
     k = 10 if 10 in ks else ks[-1]  # noqa: PLR2004
@@ -248,7 +262,7 @@ def choose(discovery: Discovery, project: Path, title: str) -> Choices:
         "columns": columns,
         "unit": ["user", *unit] if unit else [],
         "truth": {"path": entries["truth"]["path"], "columns": entries["truth"].get("columns", {})},
-        "background": {each: entries[each] for each in background},
+        "background": {name: entries[name] for name in background},
         "models": models,
         "rank_base": 0 if _is_rank_base_0(discovery.models) else 1,
         "repeated_grade": "highest" if _is_repeated(truth, unit) else "error",
@@ -267,9 +281,10 @@ def choose(discovery: Discovery, project: Path, title: str) -> Choices:
         "title": title,
         "experiment": title,
         "tracking_uri": training.uri,
-        "NEEDS": NEEDS,
+        "table_help": TABLE_HELP,
     }
-    return Choices(content, (*_assumptions(content, truth), *_unlinked(training.unknown, project)))
+    assumptions = (*_assumptions(content, truth), *_unlinked_runs(training.unknown, project))
+    return Choices(content, assumptions)
 
 
 def _common_columns(truth: Table) -> dict[str, str]:
@@ -279,11 +294,11 @@ def _common_columns(truth: Table) -> dict[str, str]:
 
 
 def _entry(table: Table, common: Mapping[str, str], project: Path) -> Content:
-    """Return the entry of a table; a time column is always named, since it is read only then."""
+    """Return the entry of a table; a time column is always named: other times are not read."""
     columns = {
         name: column
         for name, column in table.columns.items()
-        if (holds_times(table.file, column) if name == "time" else column != common.get(name, name))
+        if (has_times(table.file, column) if name == "time" else column != common.get(name, name))
     }
     return {
         "path": os.path.relpath(table.path, project),
@@ -301,8 +316,8 @@ def _run_id(location: RunIdLocation | None, project: Path) -> Content:
 
 def _cutoffs(models: Mapping[str, Table], unit: Sequence[str]) -> list[int]:
     """Return the usual cutoffs up to the longest list of the model with the shortest lists."""
-    lengths = [longest_list(each.file, [each.columns["user"], *unit]) for each in models.values()]
-    longest = min((n for n in lengths if n), default=20)
+    lengths = [longest_list(t.file, [t.columns["user"], *unit]) for t in models.values()]
+    longest = min((length for length in lengths if length), default=20)
     return [k for k in CUTOFFS if k <= longest] or [1]
 
 
@@ -317,22 +332,26 @@ def _scale(truth: Table) -> tuple[int, int]:
 
 
 def _is_rank_base_0(models: Mapping[str, Table]) -> bool:
-    """True if the first rank is 0 in every file with ranks that is read."""
-    ranked = [each for each in models.values() if each.file.format != "trec" and "rank" in each.columns]  # fmt: skip
+    """True if the first rank is 0 in every readable file with ranks."""
+    ranked = [table for table in models.values() if "rank" in table.columns]
+    ranked = [table for table in ranked if table.file.format != "trec"]
     ranges = [value_range(table.file, table.columns["rank"]) for table in ranked]
-    return {each[0] for each in ranges if each} == {0}
+    return {bounds[0] for bounds in ranges if bounds} == {0}
 
 
 def _is_repeated(truth: Table, unit: Sequence[str]) -> bool:
-    """True if an item occurs several times for a user or session, as for repeated purchases."""
+    """True if an item occurs several times for a user or session, as in repeated purchases."""
     columns = [truth.columns["user"], *unit, truth.columns["item"]]
     return truth.file.format != "trec" and has_duplicates(truth.file, columns)
 
 
-def _unlinked(unknown: Mapping[str, RunIdLocation], project: Path) -> Iterator[str]:
+def _unlinked_runs(unknown: Mapping[str, RunIdLocation], project: Path) -> Iterator[str]:
     for model, location in unknown.items():
         file = os.path.relpath(location.file, project)
-        yield f"MLflow run in {file}: no store has it; set mlflow.tracking_uri and models.{model}.training_run_id"
+        yield (
+            f"MLflow run in {file}: no store has it; "
+            f"set mlflow.tracking_uri and models.{model}.training_run_id"
+        )
 
 
 def _replicates(models: Iterable[str]) -> dict[str, list[str]]:
@@ -346,21 +365,34 @@ def _replicates(models: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _assumptions(content: Content, truth: Table) -> Iterator[str]:
-    """Yield what the user should check, with the keys of params.yaml."""
+    """Yield choices that the user should check, with the keys of params.yaml."""
     yield f"{content['baseline']} is the baseline (comparison.baseline)"
-    yield f"{content['primary'][0]} decides, for differences of at least {content['min_effect']} (comparison.primary, min_effect)"
+    yield (
+        f"{content['primary'][0]} decides, for differences of at least {content['min_effect']} "
+        "(comparison.primary, min_effect)"
+    )
     if content["unit"]:
-        columns = listed(content["unit"])
-        yield f"{columns} identify a session with a list of its own, and means are over sessions (data.unit, conventions.unit_mean)"
+        yield (
+            f"{listed(content['unit'])} identify a session with a list of its own, "
+            "and means are over sessions (data.unit, conventions.unit_mean)"
+        )
     grade = truth.columns.get("grade")
-    rows = f"rows of the ground truth with {grade} >= {content['threshold']}" if grade else "all rows of the ground truth"  # fmt: skip
+    rows = "all rows of the ground truth"
+    if grade:
+        rows = f"rows of the ground truth with {grade} >= {content['threshold']}"
     yield f"{rows} count as relevant (conventions.relevance_threshold)"
     for stem, names in _replicates(content["models"]).items():
         models = f"{', '.join(names)} are {len(names)} models; if they are replicates of one"
         yield f"{models}, write `{REPLICATES}: {{{stem}: {stem}-*}}` (comparison.{REPLICATES})"
     if content["repeated_grade"] != "error":
-        yield "of several rows of the ground truth with the same user and item, the highest grade counts (input.repeated_grade)"
+        yield (
+            "of several rows of the ground truth with the same user and item, "
+            "the highest grade counts (input.repeated_grade)"
+        )
     if content["rank_base"] == 0:
         yield "the first rank is 0 (input.rank_base)"
     if content["allow_outside"]:
-        yield "links of outs may lead out of the repository, as into a shared cache (input.allow_outside)"
+        yield (
+            "links of outs may lead out of the repository, as into a shared cache "
+            "(input.allow_outside)"
+        )

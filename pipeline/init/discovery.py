@@ -1,4 +1,4 @@
-"""Discovery: recommendations, ground truth, training set, catalogue and users in a DVC repository."""
+"""Discovery of recommendations, ground truth and side data in a DVC repository."""
 
 import os
 import re
@@ -26,24 +26,26 @@ from concord.pipeline.params.repository import is_concord_project, repository
 
 
 class Outs(NamedTuple):
-    """Outs and the stage that makes each (empty for `dvc add`), and the folders in which stages run."""
+    """Outs with the stages that make them (empty for `dvc add`), and the stages' folders."""
 
     stages: dict[Path, str]
     folders: set[Path]
 
 
 def stage_of(path: Path, outs: Mapping[Path, str]) -> str | None:
-    """Return the stage that makes a file or the folder around it; None if it is no out."""
-    return next((outs[at] for at in (path, *path.parents) if at in outs), None)
+    """Return the stage that makes a file or its folder; None if it is not an out."""
+    return next((outs[out] for out in (path, *path.parents) if out in outs), None)
 
 
-def outs_below(folder: Path, excluded: Path) -> Outs:
-    """Return the outs of all stages below a folder, without metrics, plots, `excluded` and other evaluations of Concord.
+def list_outs(folder: Path, excluded: Path) -> Outs:
+    """Return the outs of all stages below a folder.
+
+    Metrics, plots, `excluded` and other evaluations of Concord are left out.
 
     Raises
     ------
     InputError
-        DVC cannot read one of its own files.
+        If DVC cannot read one of its own files.
     """
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
@@ -73,23 +75,31 @@ def _is_local_data(output: Any) -> bool:
 
 
 def _error_text(error: BaseException) -> str:
-    """Return the message of an error and of its causes, which DVC does not show."""
+    """Return the messages of an error and of its causes, which DVC does not show."""
     errors = [error]
     while (cause := errors[-1].__cause__) is not None and len(errors) < 3:  # noqa: PLR2004
         errors.append(cause)
-    texts = [" ".join(str(each).split()) for each in errors]
+    texts = [" ".join(str(cause).split()) for cause in errors]
     return ": ".join(dict.fromkeys(filter(None, texts)))[:500]
 
 
 MAX_FILES = 20_000
-_SKIPPED_FOLDERS = {"node_modules", "mlruns", "mlartifacts", "dvc_plots", "venv", "env", "site-packages"}  # fmt: skip
+_SKIPPED_FOLDERS = {
+    "node_modules",
+    "mlruns",
+    "mlartifacts",
+    "dvc_plots",
+    "venv",
+    "env",
+    "site-packages",
+}
 _PART = re.compile(r"(part|chunk|shard|block|data)?[-_.]?[0-9]", re.IGNORECASE)
 
 
-def files_below(
+def list_files(
     folder: Path, excluded: Path, outs: Mapping[Path, str]
 ) -> tuple[dict[Path, str], bool]:
-    """Return files and folders of parts with the stage that makes them, and whether there are more than 20,000.
+    """Return files and folders of parts with their stages, and whether there are too many.
 
     Hidden files, environments and other repositories are skipped unless they are outs.
     """
@@ -103,8 +113,9 @@ def files_below(
 
 
 def _is_in_parts(folder: Path, folders: Sequence[str], names: Sequence[str]) -> bool:
-    """True if a folder holds one table in parts, as Spark writes them, and not one table a file."""
-    inner, parts = ([n for n in each if not n.startswith(("_", "."))] for each in (folders, names))
+    """True if a folder is one table in parts, as Spark writes them."""
+    inner = [name for name in folders if not name.startswith(("_", "."))]
+    parts = [name for name in names if not name.startswith(("_", "."))]
     are_parts = all(
         name.endswith(".parquet") and (folder.suffix == ".parquet" or _PART.match(name))
         for name in parts
@@ -113,11 +124,11 @@ def _is_in_parts(folder: Path, folders: Sequence[str], names: Sequence[str]) -> 
 
 
 def _walk(start: Path, excluded: Path) -> Iterator[Path]:
-    """Yield the files below a folder, and folders that hold one table in parts."""
+    """Yield the files below a folder, and folders that are one table in parts."""
     if start.is_file():
         yield start
-    for where, folders, names in os.walk(start):
-        folder = Path(where)
+    for location, folders, names in os.walk(start):
+        folder = Path(location)
         if _is_in_parts(folder, folders, names):
             folders.clear()
             yield folder
@@ -130,36 +141,37 @@ def _walk(start: Path, excluded: Path) -> Iterator[Path]:
 
 
 def _is_skipped(path: Path, excluded: Path) -> bool:
-    """True for hidden folders, environments, other repositories and names that params.yaml cannot hold."""
+    """True for hidden folders, environments, other repositories and unprintable names."""
     if path.name.startswith((".", "__")) or path.name in _SKIPPED_FOLDERS or path == excluded:
         return True
-    if is_concord_project(path) and path != excluded.parent:  # `--force` reads its own folder again
+    if is_concord_project(path) and path != excluded.parent:  # `--force` reads its own folder
         return True
     is_other = (path / "pyvenv.cfg").exists() or (path / ".dvc").is_dir()
     return is_other or not path.name.isprintable()
 
 
-_MAX_NAME = 90  # characters, so that a number fits behind
+_MAX_NAME = 90  # characters, which leaves room for a number
 
 
 def name_models(tables: Sequence[Table], folder: Path) -> dict[str, Table]:
-    """Return the recommendations by model names that params.yaml accepts and that differ without regard to case."""
+    """Return the recommendations by model names that are valid and differ in any case."""
     words = {table.path: _words(table.path.relative_to(folder)) for table in tables}
     shared = set.intersection(*map(set, words.values())) if len(words) > 1 else set()
     models: dict[str, Table] = {}
     for table in sorted(tables, key=lambda table: str(table.path)):
-        of_path, of_file = _without(words[table.path], shared), _words(Path(table.path.name))
+        path_words = _distinctive_words(words[table.path], shared)
+        file_words = _words(Path(table.path.name))
         separator = "_" if "_" in table.path.name else "-"
-        short = separator.join(_without(of_file, shared) or of_path or of_file)
+        short = separator.join(_distinctive_words(file_words, shared) or path_words or file_words)
         used = {name.lower() for name in models}
-        names = _names(short, separator.join(of_path))
-        free = (name for name in names if name.lower() not in used)
-        models[next(filter(is_model_name, free))] = table
+        names = _name_candidates(short, separator.join(path_words))
+        unused = (name for name in names if name.lower() not in used)
+        models[next(filter(is_model_name, unused))] = table
     return models
 
 
-def _names(short: str, long: str) -> Iterator[str]:
-    """Yield the names that a model may get, the best first."""
+def _name_candidates(short: str, long: str) -> Iterator[str]:
+    """Yield possible names of a model, the best first."""
     base = (short or long or "model")[:_MAX_NAME]
     yield base
     yield long
@@ -167,14 +179,14 @@ def _names(short: str, long: str) -> Iterator[str]:
 
 
 def _words(path: Path) -> list[str]:
-    """Return the words of a path, without its endings and without accents."""
+    """Return the words of a path, without file endings and accents."""
     parts = [*path.parts[:-1], path.name.partition(".")[0]]
     plain = [unicodedata.normalize("NFKD", p).encode("ascii", "ignore").decode() for p in parts]
     return [word for part in plain for word in re.split(r"[^A-Za-z0-9]+", part) if word]
 
 
-def _without(words: Sequence[str], shared: AbstractSet[str]) -> list[str]:
-    """Return the words that tell one model from another."""
+def _distinctive_words(words: Sequence[str], shared: AbstractSet[str]) -> list[str]:
+    """Return the words that distinguish a model from the others."""
     return [word for word in words if word not in shared and not role_in_path(word, ("lists",))]
 
 
@@ -189,7 +201,7 @@ _SKIPPED_ROLES: Mapping[Role, str] = {
 
 @dataclass(frozen=True)
 class SkippedTable:
-    """A table that the evaluation does not use, and why."""
+    """A table that the evaluation does not use, and the reason."""
 
     path: Path
     reason: str
@@ -197,12 +209,12 @@ class SkippedTable:
 
 @dataclass
 class Discovery:
-    """The tables of a repository.
+    """Tables of a repository.
 
     Attributes
     ----------
     tables : dict of str to Table
-        Ground truth and background by role.
+        Ground truth and side data by role.
     models : dict of str to Table
         Recommendations by model.
     skipped : list of SkippedTable
@@ -210,11 +222,11 @@ class Discovery:
     missing : list of Path
         Outs that do not exist yet.
     truth_candidates : list of Path
-        Tables that may each be the ground truth, if there are several; none of them is used.
-    outs : mapping of Path to str
-        Outs of all stages, and the names of these.
-    folders : sequence of Path
-        Folders in which training may run: this one, those of the stages, and all above in the repository.
+            Tables that may be the ground truth, if there are several; none of them is used.
+        outs : mapping of Path to str
+            Outs of all stages, with the names of the stages.
+        folders : sequence of Path
+            Folders in which training may run: this one, those of stages, and their parents.
     has_more : bool
         True if there are more files than are inspected.
     """
@@ -230,22 +242,34 @@ class Discovery:
 
 
 def discover(folder: Path, excluded: Path, named_files: Collection[Path] = ()) -> Discovery:
-    """Return the tables below a folder, except those below `excluded` and those that the command line names.
+    """Return the tables below a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder that is searched.
+    excluded : Path
+        A folder that is skipped.
+    named_files : collection of Path, optional
+        Files that the command line names; they are skipped.
 
     Raises
     ------
     InputError
-        DVC cannot read one of its own files.
+        If DVC cannot read one of its own files.
     """
     root = repository(folder)
-    outs, run_folders = outs_below(folder, excluded)
-    files, has_more = files_below(folder, excluded, outs)
+    outs, run_folders = list_outs(folder, excluded)
+    files, has_more = list_files(folder, excluded, outs)
     missing = sorted(path for path in outs if not path.exists())
     folders = _with_parents((folder, *sorted(run_folders)), root)
     result = Discovery(outs=outs, folders=folders, missing=missing, has_more=has_more)
     tables: dict[Role, list[Table]] = {}
-    free = {at: stage for at, stage in files.items() if not {at, *at.parents} & {*named_files}}
-    for table, role in _tables(free, folder):
+    named = {*named_files}
+    unnamed = {
+        path: stage for path, stage in files.items() if not {path, *path.parents} & named
+    }
+    for table, role in _tables(unnamed, folder):
         is_inside = table.path.resolve().is_relative_to(root)
         if is_inside or stage_of(table.path, outs) is not None:
             tables.setdefault(role, []).append(table)
@@ -261,7 +285,7 @@ def discover(folder: Path, excluded: Path, named_files: Collection[Path] = ()) -
         result.truth_candidates = sorted(table.path for table in truths)
         del tables["truth"]
     for role in _ROLES:
-        result.skipped += _choose(result.tables, role, sorted(tables.get(role, []), key=_rank))
+        result.skipped += _choose(result.tables, role, sorted(tables.get(role, []), key=_priority))
     for role, reason in _SKIPPED_ROLES.items():
         result.skipped += [SkippedTable(table.path, reason) for table in tables.get(role, [])]
     result.models = name_models(tables.get("lists", []), folder)
@@ -269,9 +293,9 @@ def discover(folder: Path, excluded: Path, named_files: Collection[Path] = ()) -
 
 
 def _with_parents(folders: Iterable[Path], root: Path) -> list[Path]:
-    """Return each folder and those above it, up to the root, once."""
-    above = (at for folder in folders for at in (folder, *folder.parents))
-    return list(dict.fromkeys(at for at in above if at.is_relative_to(root)))
+    """Return each folder and its parents up to the root, once."""
+    parents = (parent for folder in folders for parent in (folder, *folder.parents))
+    return list(dict.fromkeys(parent for parent in parents if parent.is_relative_to(root)))
 
 
 def _tables(files: Mapping[Path, str], folder: Path) -> Iterator[tuple[Table, Role]]:
@@ -296,11 +320,11 @@ def _choose(
             tables_by_role[role] = table
 
 
-def _rank(table: Table) -> tuple[bool, bool, int, str]:
-    """Sort key: first tables without ranks and scores, then those of a stage, then the shortest path."""
+def _priority(table: Table) -> tuple[bool, bool, int, str]:
+    """Return a sort key: tables without order first, then those of a stage, then short paths."""
     return (_has_order(table), not table.stage, len(table.path.parts), str(table.path))
 
 
 def _has_order(table: Table) -> bool:
-    """True if a table has ranks or scores, so that it may hold recommendations."""
+    """True if a table has ranks or scores, and so may be recommendations."""
     return not {"rank", "score"}.isdisjoint(guess_columns(table.file.columns))

@@ -1,4 +1,4 @@
-"""What `concord init` prints: detected tables, assumptions, changes of files, and the next step."""
+"""Output of `concord init`: detected tables, assumptions, changes of files, next step."""
 
 import difflib
 import os
@@ -14,13 +14,13 @@ from concord.pipeline.init.tables import Table
 def print_discovery(
     discovery: Discovery, assumptions: Sequence[str], models: Mapping[str, Mapping[str, object]]
 ) -> None:
-    """Print the tables of a repository, and what is assumed; `models` are the entries of params.yaml."""
+    """Print tables and assumptions; `models` are the entries of params.yaml."""
     rows = [(role, table, "") for role, table in discovery.tables.items()]
     for name, table in discovery.models.items():
         run = models.get(name, {}).get("training_run_id")
         rows.append((f"model {name}", table, _run_text(run) if isinstance(run, dict) else ""))
     _print_list("found", [f"{name:<18} {_table_text(table)}{run}" for name, table, run in rows])
-    skipped = [f"{relative(each.path)}: {each.reason}" for each in discovery.skipped]
+    skipped = [f"{relative(table.path)}: {table.reason}" for table in discovery.skipped]
     _print_list("not used", skipped)
     _print_list(
         "missing; `dvc pull` or `dvc repro` creates it", [*map(relative, discovery.missing)]
@@ -31,26 +31,29 @@ def print_discovery(
 
 
 def print_changes(files: Mapping[Path, str]) -> None:
-    """Print how files would differ."""
+    """Print the differences between files and their new texts."""
     for path, text in files.items():
         name = relative(path)
-        before = read_text(path).splitlines(keepends=True)
+        old = read_text(path).splitlines(keepends=True)
         source = name if path.exists() else os.devnull
-        lines = difflib.unified_diff(before, text.splitlines(keepends=True), source, name)
+        lines = difflib.unified_diff(old, text.splitlines(keepends=True), source, name)
         print("".join(lines), end="")
 
 
 def print_next_step(project: Path, *, mlflow: bool) -> None:
-    """Print what to run next."""
+    """Print the command to run next."""
     folder = relative(project)
     cd = "" if folder == "." else f"cd {shlex.quote(folder)} && "
     print(f"next: {cd}concord validate && dvc repro")
     if not mlflow:
-        print("MLflow is not installed, so dvc.yaml has no stage `log`: `pip install 'concord-eval[mlflow]'`, then `concord init --upgrade`")  # fmt: skip
+        print(
+            "MLflow is not installed, so dvc.yaml has no stage `log`: "
+            "`pip install 'concord-eval[mlflow]'`, then `concord init --upgrade`"
+        )
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file with its line ends, empty if there is no file."""
+    """Return the text of a file with its line ends; empty if there is no file."""
     if not path.exists():
         return ""
     with open_file(path, "move it away") as file:

@@ -1,16 +1,17 @@
-"""An evaluation in a folder of a DVC repository: new files, or those of another version upgraded."""
+"""An evaluation in a folder of a DVC repository: new files, or an upgrade of existing ones."""
 
 import os
 import shlex
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
+from subprocess import CompletedProcess
 
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.results.words import listed
+from concord.pipeline.dvc.git import run_git
 from concord.pipeline.init.choices import choose, with_user_column
 from concord.pipeline.init.discovery import Discovery, discover, stage_of
 from concord.pipeline.init.messages import (
@@ -24,7 +25,7 @@ from concord.pipeline.init.render import (
     DVCIGNORE,
     GITIGNORE,
     dvc_yaml,
-    logs_to_mlflow,
+    is_mlflow_installed,
     params_yaml,
     plot_template,
     run_id_files,
@@ -38,7 +39,7 @@ from concord.pipeline.running.outputs import write_text
 from concord.pipeline.terminal.parser import COMMAND_LINE
 
 BACKUP = ".before"  # ending of files that --force replaces
-TEMPLATE = ".dvc/plots/model_lines.json"  # in the root
+TEMPLATE = ".dvc/plots/model_lines.json"  # relative to the root
 _RESERVED = {".git", ".dvc"}
 NAMES = (PARAMS.name, "dvc.yaml", ".gitignore", ".dvcignore")
 
@@ -51,7 +52,7 @@ def init(
     Raises
     ------
     InputError
-        There is no DVC repository, no ground truth or no recommendations, or files exist already.
+        If there is no DVC repository, no ground truth or no recommendations, or files exist.
     """
     current = Path.cwd().resolve()
     root, project = _check_folder(current, folder)
@@ -60,7 +61,7 @@ def init(
         raise _exists_error(existing, is_own=is_concord_project(project))
     discovery = _discover(current, project, truth, models)
     choices = choose(discovery, project, title=current.name)
-    entries, mlflow = choices.content["models"], logs_to_mlflow()
+    entries, mlflow = choices.content["models"], is_mlflow_installed()
     texts = (
         params_yaml(choices.content, version("concord-eval")),
         dvc_yaml(mlflow=mlflow, run_id_files=run_id_files(entries)),
@@ -80,21 +81,19 @@ def init(
 
 
 def upgrade(folder: str, *, dry_run: bool) -> None:
-    """Upgrade a project to this version: new keys with default values, the version, and a new dvc.yaml.
+    """Upgrade a project to this version: missing keys, the version, and a new dvc.yaml.
 
     The template of its plot is replaced too, unless it has changed since the last commit.
 
     Raises
     ------
     InputError
-        There is no project, or its files have changes that git does not know.
+        If there is no project, or its files have uncommitted changes.
     """
-    current, mlflow = Path.cwd().resolve(), logs_to_mlflow()
-    project = (
-        current
-        if is_concord_project(current) and not is_concord_project(current / folder)
-        else current / folder
-    )
+    current, mlflow = Path.cwd().resolve(), is_mlflow_installed()
+    project = current / folder
+    if is_concord_project(current) and not is_concord_project(project):
+        project = current
     if not (project / PARAMS).is_file():
         fix = "run `concord init`, or name the folder by `--dir`"
         raise refuse(relative(project / PARAMS), "there is no such file", fix)
@@ -106,9 +105,13 @@ def upgrade(folder: str, *, dry_run: bool) -> None:
     if not changed:
         print("nothing to change")
         return
-    if not dry_run and (unknown := [path for path in changed if _is_changed(path)]):
+    if not dry_run:
         fix = "commit it first, so that nothing is lost"
-        raise InputError(Problem(relative(path), "is not committed", fix) for path in unknown)
+        raise_problems(
+            Problem(relative(path), "is not committed", fix)
+            for path in changed
+            if _is_changed(path)
+        )
     print_changes(changed)
     if not dry_run:
         _write(changed, backup=not _is_in_git(project))
@@ -119,7 +122,7 @@ def _check_folder(current: Path, folder: str) -> tuple[Path, Path]:
     """Return the root of the repository, and the folder of the evaluation."""
     root, project = repository(current), (current / folder).resolve()
     if not (root / ".dvc").is_dir():
-        raise refuse(str(current), "is in no DVC repository", "`git init`, then `dvc init`")
+        raise refuse(str(current), "is not in a DVC repository", "`git init`, then `dvc init`")
     if not project.is_relative_to(root):
         raise refuse(COMMAND_LINE, f"{folder!r} is outside the repository", "name a folder in it")
     fix_dir = "name another folder by --dir"
@@ -127,20 +130,22 @@ def _check_folder(current: Path, folder: str) -> tuple[Path, Path]:
         problem = f"belongs to another DVC repository, {relative(inner)}"
         raise refuse(relative(project), problem, f"remove {relative(inner / '.dvc')}, or {fix_dir}")
     if project != current and is_concord_project(current):
-        fix = "run at the root of your repository; `concord init --upgrade` upgrades this evaluation"  # fmt: skip
+        fix = (
+            "run at the root of your repository; `concord init --upgrade` upgrades this evaluation"
+        )
         raise refuse(PARAMS.name, "this folder is an evaluation of Concord already", fix)
     if _RESERVED.intersection(part.casefold() for part in project.relative_to(root).parts):
         raise refuse(relative(project), "is a folder of git or DVC", fix_dir)
-    if file := next((at for at in (project, *project.parents) if at.is_file()), None):
+    if file := next((path for path in (project, *project.parents) if path.is_file()), None):
         raise refuse(relative(file), "is a file", "name a folder by --dir")
-    if _git(root, "check-ignore", "-q", str(project / "dvc.yaml")).returncode == 0:
+    if _run_git(root, "check-ignore", "-q", str(project / "dvc.yaml")).returncode == 0:
         problem = "is ignored by git, so DVC does not read it"
         raise refuse(relative(project / "dvc.yaml"), problem, f"{fix_dir}, or change .gitignore")
     return root, project
 
 
 def _exists_error(existing: Sequence[Path], *, is_own: bool) -> InputError:
-    """Return the error for files that exist; only those of Concord may be replaced by --force."""
+    """Return the error for existing files; --force may replace only those of Concord."""
     fix = "`--dir NAME` writes elsewhere"
     if is_own:
         fix = f"`concord init --upgrade` keeps their settings; `--force` writes them again; {fix}"
@@ -148,7 +153,7 @@ def _exists_error(existing: Sequence[Path], *, is_own: bool) -> InputError:
 
 
 def _discover(current: Path, project: Path, truth: str | None, models: Sequence[str]) -> Discovery:
-    """Return the tables that the command line names, and those that are detected."""
+    """Return the tables that the command line names, and detected ones."""
     lists = _named_models(current, models)
     files = [*lists.values(), *([] if truth is None else [_file(current, truth)])]
     if truth is not None and files[-1] in files[:-1]:
@@ -169,19 +174,25 @@ def _discover(current: Path, project: Path, truth: str | None, models: Sequence[
 def _missing_tables(discovery: Discovery, current: Path) -> list[Problem]:
     """Return a problem for a missing ground truth and for missing recommendations."""
     root, problems = repository(current), []
-    elsewhere = (
-        "" if current == root else f"run at the root of the repository ({relative(root)}), or "
-    )
+    elsewhere = ""
+    if current != root:
+        elsewhere = f"run at the root of the repository ({relative(root)}), or "
     if "truth" not in discovery.tables and discovery.truth_candidates:
         candidates = [relative(path) for path in discovery.truth_candidates]
         fix = f"name the one that no model was trained on: `--truth {shlex.quote(candidates[0])}`"
         problems.append(Problem("ground truth", f"may be {listed(candidates, 'or')}", fix))
     elif "truth" not in discovery.tables:
-        problem = "no table with columns of users and items (`user_id`, `item_id` …) has test, holdout or truth in its path"
+        problem = (
+            "no table with columns of users and items (`user_id`, `item_id` …) "
+            "has test, holdout or truth in its path"
+        )
         fix = f"{elsewhere}name it: `--truth data/heldout.parquet`"
         problems.append(Problem("ground truth", problem, fix))
     if not discovery.models:
-        problem = "no table has columns of users, items and a rank or a score (`user_id`, `item_id`, `score` …)"
+        problem = (
+            "no table has columns of users, items and a rank or a score "
+            "(`user_id`, `item_id`, `score` …)"
+        )
         fix = f"{elsewhere}name each: `--model als=out/als.csv`"
         problems.append(Problem("recommendations", problem, fix))
     return problems
@@ -190,17 +201,16 @@ def _missing_tables(discovery: Discovery, current: Path) -> list[Problem]:
 def _named_models(current: Path, models: Sequence[str]) -> dict[str, Path]:
     """Return the file of each model that the command line names."""
     files: dict[str, Path] = {}
-    for each in models:
-        name, equals, path = each.partition("=")
+    for text in models:
+        name, equals, path = text.partition("=")
         if not equals:
             fix = "write NAME=PATH: `--model als=out/als.csv`"
-            raise refuse(COMMAND_LINE, f"{each!r} names no file", fix)
+            raise refuse(COMMAND_LINE, f"{text!r} names no file", fix)
         if name in files:
-            raise refuse(
-                COMMAND_LINE, f"two models are called {name!r}", "give one of them another name"
-            )
+            problem = f"two models have the name {name!r}"
+            raise refuse(COMMAND_LINE, problem, "give one of them another name")
         files[name] = _file(current, path)
-    raise_problems(replace(each, location=COMMAND_LINE) for each in model_name_problems(files))
+    raise_problems(replace(p, location=COMMAND_LINE) for p in model_name_problems(files))
     return files
 
 
@@ -209,7 +219,7 @@ def _file(current: Path, path: str) -> Path:
 
 
 def _table(file: Path, role: Role, discovery: Discovery) -> Table:
-    """Return a named table; a link of an out may lead out of the repository, as into a shared cache."""
+    """Return a named table; links of outs may lead out of the repository, as into a shared cache."""
     stage = stage_of(file, discovery.outs)
     if stage is None and not file.resolve().is_relative_to(repository()):
         raise refuse(relative(file), "is outside the repository", "copy it into the repository")
@@ -217,7 +227,7 @@ def _table(file: Path, role: Role, discovery: Discovery) -> Table:
 
 
 def _write(files: Mapping[Path, str], *, backup: bool = True) -> None:
-    """Write all files, then print their names; files that would change are kept as backups."""
+    """Write all files and print their names; files that change are kept as backups."""
     lines = []
     for path, text in files.items():
         line = f"  {relative(path)}"
@@ -231,24 +241,24 @@ def _write(files: Mapping[Path, str], *, backup: bool = True) -> None:
 
 
 def _free_name(path: Path) -> Path:
-    """Return a name for the backup that no file has."""
+    """Return an unused name for a backup."""
     names = (f"{path.name}{BACKUP}{number if number > 1 else ''}" for number in count(1))
-    return next(at for name in names if not (at := path.with_name(name)).exists())
+    return next(backup for name in names if not (backup := path.with_name(name)).exists())
 
 
 def _is_in_git(folder: Path) -> bool:
-    return _git(folder, "rev-parse").returncode == 0
+    return _run_git(folder, "rev-parse").returncode == 0
 
 
 def _is_changed(path: Path) -> bool:
-    """True if git has another text of the file, or none."""
-    status = _git(path.parent, "status", "--porcelain", "--ignored", "--", path.name)
+    """True if the file differs from git's, or git does not know it."""
+    status = _run_git(path.parent, "status", "--porcelain", "--ignored", "--", path.name)
     return path.exists() and bool(status.stdout.strip())
 
 
-def _git(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of git, which fails if git is not installed."""
+def _run_git(folder: Path, *command: str) -> CompletedProcess[str]:
+    """Run git; a missing git counts as a failure."""
     try:
-        return subprocess.run(["git", *command], cwd=folder, capture_output=True, text=True, check=False)  # fmt: skip
+        return run_git(*command, folder=folder)
     except FileNotFoundError:
-        return subprocess.CompletedProcess(command, 127, "", "")
+        return CompletedProcess(command, 127, "", "")

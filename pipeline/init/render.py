@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from concord.metrics_core.files import is_remote
-from concord.pipeline.init.discovery import outs_below, stage_of
+from concord.pipeline.init.discovery import list_outs, stage_of
 from concord.pipeline.params.model import Params, RunIdFile
 from concord.pipeline.params.paths import input_paths
 from concord.pipeline.params.repository import repository
@@ -40,22 +40,30 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./%()@][A-Za-z0-9_./%()@= -]*")
 
 
 def params_yaml(content: Mapping[str, Any], version: str | None) -> str:
-    """Return the text of params.yaml; without a version in the checkout of Concord itself."""
+    """Return the text of params.yaml; `version` is None in the checkout of Concord itself."""
     return _template("params.yaml.j2").render(version=version, **content)
 
 
 def dvc_yaml(*, code: bool = False, mlflow: bool = True, run_id_files: Iterable[str] = ()) -> str:
-    """Return the text of dvc.yaml: stages depend on Concord's own `code`, or on its version in params.yaml.
+    """Return the text of dvc.yaml.
 
-    `run_id_files` hold the ids of training runs. They are named by path: a reference to a model's key
-    would break every command of DVC once the model is removed.
+    Parameters
+    ----------
+    code : bool
+        Whether stages depend on Concord's own code instead of its version in params.yaml.
+    mlflow : bool
+        Whether there is a stage `log`.
+    run_id_files : iterable of str
+        Files with the ids of training runs. They are named by path: a reference to a model's key
+        would break every command of DVC once the model is removed.
     """
-    files = [flow(file.replace("${", "\\${")) for file in run_id_files]  # DVC reads `${` as a key
+    # DVC reads `${` as a key
+    files = [flow(file.replace("${", "\\${")) for file in run_id_files]
     return _template("dvc.yaml.j2").render(code=code, mlflow=mlflow, run_id_files=files)
 
 
 def run_id_files(models: Mapping[str, Any]) -> list[str]:
-    """Return the files that hold the ids of training runs, as models name them in params.yaml, each once."""
+    """Return the files with ids of training runs that models name, each once."""
     runs = (model.get("training_run_id") for model in models.values() if isinstance(model, dict))
     files = (run.get("file") for run in runs if isinstance(run, dict))
     return list(dict.fromkeys(file for file in files if isinstance(file, str)))
@@ -66,7 +74,7 @@ def plot_template() -> str:
     return (TEMPLATES / "model_lines.json").read_text(encoding="utf-8")
 
 
-def logs_to_mlflow() -> bool:
+def is_mlflow_installed() -> bool:
     """True if MLflow is installed; without it there is no stage `log`."""
     return find_spec("mlflow") is not None
 
@@ -74,15 +82,17 @@ def logs_to_mlflow() -> bool:
 def flow(value: Any) -> str:
     """Return a value as YAML on one line."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{flow(key)}: {flow(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{flow(key)}: {flow(part)}" for key, part in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(flow, value)) + "]"
-    if isinstance(value, str) and _PLAIN.fullmatch(value) and load_yaml(value, "") == value:
+    if not isinstance(value, str):
+        return json.dumps(value)
+    if _PLAIN.fullmatch(value) and load_yaml(value, "") == value:
         return value
-    return f'"{"".join(map(_escaped, value))}"' if isinstance(value, str) else json.dumps(value)
+    return f'"{"".join(map(_escape, value))}"'
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     """Return a character as it is written in double quotes."""
     is_plain = character.isprintable() and character not in '"\\'
     return character if is_plain else f"\\U{ord(character):08X}"
@@ -109,7 +119,7 @@ def _template(name: str) -> Any:
 
 
 class MissingInput(NamedTuple):
-    """An input without its file, and the stage that makes the file; empty if `dvc add` tracks it."""
+    """An input whose file is missing; its stage is empty if `dvc add` tracks the file."""
 
     name: str
     path: str
@@ -122,14 +132,14 @@ def missing_inputs(params: Params) -> list[MissingInput]:
     Raises
     ------
     InputError
-        DVC cannot read one of its own files.
+        If DVC cannot read one of its own files.
     """
     missing = [(name, path) for name, path in _inputs(params) if not os.path.lexists(path)]
     root = repository()
     if not missing or not (root / ".dvc").is_dir():
         return []
-    outs = outs_below(root, Path.cwd().resolve()).stages
-    stages = [stage_of(Path(os.path.abspath(path)), outs) for _, path in missing]  # noqa: PTH100 - links are kept
+    outs = list_outs(root, Path.cwd().resolve()).stages
+    stages = [stage_of(Path(os.path.abspath(path)), outs) for _, path in missing]  # noqa: PTH100
     return [
         MissingInput(name, path, stage)
         for (name, path), stage in zip(missing, stages, strict=True)
@@ -138,7 +148,7 @@ def missing_inputs(params: Params) -> list[MissingInput]:
 
 
 def _inputs(params: Params) -> Iterator[tuple[str, str]]:
-    """Yield each input with its file; a model whose training writes a run id has two."""
+    """Yield the files of each input: lists may have a second one with a run id."""
     for keys, path in input_paths(params):
         if not is_remote(path):
             yield keys[1], path

@@ -1,4 +1,4 @@
-"""Detection of tables: role and columns of a file, by the names of its columns, its rows and its path."""
+"""Detection of tables: role and columns of a file, by its columns, rows and path."""
 
 import csv
 import json
@@ -20,15 +20,18 @@ from concord.metrics_core.data.text_files import DELIMITERS, first_line
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import refuse_special
 
-# Our column -> common names of it, in small letters and digits, the most specific first.
+# Column of Concord -> common names in letters and digits, the most specific first.
 COLUMN_NAMES: Mapping[str, str] = {
-    "user": "user userid uid useridx customer customerid client clientid visitor visitorid member memberid account"
-    " accountid person personid reader readerid reviewerid session sessionid query queryid qid",
-    "item": "item itemid iid itemidx movie movieid film filmid product productid article articleid track trackid song"
-    " songid artist artistid book bookid isbn asin parentasin sku news newsid video videoid game gameid app appid"
-    " recipe recipeid business businessid venue venueid poi doc docid document documentid hotel hotelid",
+    "user": "user userid uid useridx customer customerid client clientid visitor visitorid "
+    "member memberid account accountid person personid reader readerid reviewerid session "
+    "sessionid query queryid qid",
+    "item": "item itemid iid itemidx movie movieid film filmid product productid article "
+    "articleid track trackid song songid artist artistid book bookid isbn asin parentasin sku "
+    "news newsid video videoid game gameid app appid recipe recipeid business businessid venue "
+    "venueid poi doc docid document documentid hotel hotelid",
     "rank": "rank ranking position pos place",
-    "score": "score prediction predicted pred predictedrating ratingpred predrating est estimate similarity",
+    "score": "score prediction predicted pred predictedrating ratingpred predrating est estimate "
+    "similarity",
     "grade": "grade rating relevance rel label stars gain",
     "time": "time timestamp ts datetime date createdat eventtime tdat unixtimestamp",
     "categories": "categories category genres genre tags topics",
@@ -44,8 +47,8 @@ ROLE_WORDS: Mapping[str, str] = {
     "truth": "test holdout heldout truth groundtruth groundtruths qrels gt",
     "validation": "valid validation val dev",
     "train": "train training history",
-    "lists": "recs rec recommendations recommendation recommended predictions preds pred topn topk lists candidates"
-    " ranked ranking rankings runs scored",
+    "lists": "recs rec recommendations recommendation recommended predictions preds pred topn topk "
+    "lists candidates ranked ranking rankings runs scored",
     "items": "items item movies products articles catalog catalogue metadata meta books tracks",
     "users": "users user customers visitors members",
 }
@@ -56,7 +59,7 @@ BASELINE_NAMES = (
 
 
 def guess_columns(names: Iterable[str]) -> dict[str, str]:
-    """Return our column -> the table's column, for each of our columns that a name stands for."""
+    """Return column of Concord -> column of the table, by the table's column names."""
     columns: dict[str, str] = {}
     for name in sorted(
         names,
@@ -69,12 +72,12 @@ def guess_columns(names: Iterable[str]) -> dict[str, str]:
 
 
 def _normalise(name: str) -> str:
-    """Return a name in small letters and digits, without anything between them."""
+    """Return the letters and digits of a name in lower case."""
     return re.sub(r"[\W_]", "", name).casefold()
 
 
 def guess_list_column(names: Sequence[str]) -> str | None:
-    """Return the column that holds lists of items: the one with such a name, or the only one."""
+    """Return the column with lists of items, by its name or as the only one."""
     known = {*LIST_NAMES.split(), *COLUMN_NAMES["item"].split()}
     for name in names:
         if _normalise(name) in known:
@@ -83,7 +86,7 @@ def guess_list_column(names: Sequence[str]) -> str | None:
 
 
 def role_in_path(path: str, roles: Iterable[str]) -> str | None:
-    """Return the role that the words of a path name, among some roles; the last such word decides."""
+    """Return which of these roles the words of a path name; the last such word decides."""
     words = _WORD.findall(path.casefold())
     pairs = [first + second for first, second in pairwise(words)]
     known = {word: role for role in roles for word in ROLE_WORDS[role].split()}
@@ -92,7 +95,7 @@ def role_in_path(path: str, roles: Iterable[str]) -> str | None:
 
 
 def is_baseline(model: str) -> bool:
-    """True if the name of a model is that of a usual baseline."""
+    """True if a model has the name of a usual baseline."""
     return _normalise(model) in BASELINE_NAMES.split()
 
 
@@ -101,7 +104,7 @@ TREC = {"run": ("user", "item", "rank", "score"), "qrels": ("user", "item", "gra
 
 @dataclass(frozen=True)
 class TableFile:
-    """A file that may be a table: its format, its columns, and those that hold a list in each row."""
+    """A file that may be a table: format, columns, and columns with a list in each row."""
 
     path: Path
     format: str
@@ -111,7 +114,7 @@ class TableFile:
 
 def inspect_file(path: Path) -> TableFile | None:
     """Return the format and columns of a file; None if Concord cannot read it."""
-    format_ = _format_of(path)
+    format_ = _file_format(path)
     if format_ is None:
         return None
     try:
@@ -127,7 +130,7 @@ def parts_of(path: Path) -> list[Path]:
     return sorted(part for part in path.rglob("*.parquet") if part.is_file())
 
 
-def _format_of(path: Path) -> str | None:
+def _file_format(path: Path) -> str | None:
     if path.is_dir():
         return "parquet"  # in parts
     name = Path(path.stem) if path.suffix == ".gz" else path
@@ -176,7 +179,7 @@ _TIME_ROWS = 1_000  # rows whose times are parsed
 
 
 def longest_list(file: TableFile, unit: Sequence[str]) -> int | None:
-    """Return the number of rows of the longest list of a unit; None if the rows are not read."""
+    """Return the length of the longest list of a unit; None if the rows are not read."""
     longest = pl.struct(unit).value_counts().struct[1].max()
     row = None if file.list_columns else _select_row(file, longest)
     return int(row[0]) if row and row[0] else None
@@ -198,8 +201,8 @@ def has_duplicates(file: TableFile, columns: Sequence[str]) -> bool:
     return row is not None and not file.list_columns and row[1] < row[0]
 
 
-def holds_times(file: TableFile, column: str) -> bool:
-    """True if the values are timestamps, numbers or texts that parse as such, and none is missing."""
+def has_times(file: TableFile, column: str) -> bool:
+    """True if all values are timestamps, numbers, or texts that can be parsed as such."""
     frame, missing = _scan(file), _select_row(file, pl.col(column).null_count())
     if frame is None or missing is None or missing[0]:
         return False
@@ -240,12 +243,12 @@ def _scan(file: TableFile) -> pl.LazyFrame | None:
     return None
 
 
-Columns = dict[str, str]  # our column -> the table's
+Columns = dict[str, str]  # column of Concord -> column of the table
 Role = Literal[
     "truth", "validation", "train", "items", "users", "lists", "validation lists", "unknown"
 ]
 _SPLITS = ("truth", "validation", "train")
-_ROLE_COLUMNS = {  # our columns that are read in each role
+_ROLE_COLUMNS = {  # columns of Concord that are read in each role
     "truth": ("user", "item", "grade", "time"),
     "validation": ("user", "item", "grade", "time"),
     "train": ("user", "item", "time"),
@@ -259,7 +262,7 @@ _ROLE_COLUMNS = {  # our columns that are read in each role
 
 @dataclass(frozen=True)
 class Table:
-    """A file, its columns, the stage that makes it, and how its lists are ordered."""
+    """A file with its columns, the stage that makes it, and the order of its lists."""
 
     file: TableFile
     columns: Columns
@@ -272,7 +275,7 @@ class Table:
 
 
 def guess_role(file: TableFile, path: str) -> Role | None:
-    """Return the role of a table; `unknown` if it has users and items and nothing names its role."""
+    """Return the role of a table; `unknown` for users and items whose role nothing names."""
     columns = _columns(file)
     if {"user", "item"} <= set(columns):
         return _interaction_role(file, path, columns)
@@ -286,8 +289,8 @@ def guess_role(file: TableFile, path: str) -> Role | None:
 def _interaction_role(file: TableFile, path: str, columns: Columns) -> Role:
     """Return the role of a table of users and items.
 
-    A rank or score makes lists, unless there are grades too or the file or its folder has the name of a split;
-    so do rows with many items.
+    A table with rank or score is lists, unless it has grades too, or its file or folder has the
+    name of a split. A table with many items per row is lists, too.
     """
     role = role_in_path(path, (*_SPLITS, "lists"))
     split = role_in_path("/".join(Path(path).parts[-2:]), _SPLITS)
@@ -295,7 +298,8 @@ def _interaction_role(file: TableFile, path: str, columns: Columns) -> Role:
         role = "lists" if split is None or role_in_path(path, ("lists",)) else split
     if role == "lists" and split == "validation":
         return "validation lists"
-    return role or ("lists" if columns["item"] in file.list_columns else "unknown")  # type: ignore[return-value]
+    has_lists = columns["item"] in file.list_columns
+    return role or ("lists" if has_lists else "unknown")  # type: ignore[return-value]
 
 
 def as_table(file: TableFile, role: Role, stage: str = "") -> Table:
@@ -315,25 +319,27 @@ def named_table(path: Path, role: Role) -> Table:
     Raises
     ------
     InputError
-        The file cannot be read as a table, or its columns of users and items are not known.
+        If the file cannot be read as a table, or has no known columns of users and items.
     """
-    where = os.path.relpath(path)
+    location = os.path.relpath(path)
     if not path.exists():
         fix = "name another; `dvc pull` or `dvc repro` may create it"
-        raise refuse(where, "there is no such file", fix)
+        raise refuse(location, "there is no such file", fix)
     fix = "name a file whose ending tells its format: .parquet, .csv, .tsv, .arrow, .jsonl, .run"
     refuse_special(path, fix)
     file = inspect_file(path)
     if file is None:
-        raise refuse(where, "is no table that can be read", fix)
+        raise refuse(location, "cannot be read as a table", fix)
     if not {"user", "item"} <= set(_columns(file)):
         problem = f"no column is known as user and item; the columns are {', '.join(file.columns)}"
-        raise refuse(where, problem, "rename them to user and item, or write params.yaml by hand")
+        raise refuse(
+            location, problem, "rename them to user and item, or write params.yaml by hand"
+        )
     return as_table(file, role)
 
 
 def _columns(file: TableFile) -> Columns:
-    """Return our column -> the table's; a column of lists may have a plural name."""
+    """Return column of Concord -> column of the table; a column of lists may have a plural name."""
     columns = guess_columns(file.columns)
     lists = file.list_columns
     if (

@@ -1,4 +1,4 @@
-"""The params.yaml and dvc.yaml of a project that another version of Concord made, upgraded to this version."""
+"""Upgrade of params.yaml and dvc.yaml from another version of Concord."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from concord.metrics_core.errors import refuse
-from concord.pipeline.init.choices import NEEDS
+from concord.pipeline.init.choices import TABLE_HELP
 from concord.pipeline.init.messages import relative
 from concord.pipeline.init.render import dvc_yaml, flow, params_yaml, run_id_files
 from concord.pipeline.params.model import PARAMS
@@ -17,20 +17,37 @@ from concord.pipeline.params.yaml_files import read_yaml
 
 _USER_KEYS = {"segments", "background", "models", "gate"}  # sections whose keys the user chooses
 _DEFAULTS: Mapping[str, Any] = {
-    "columns": {}, "unit": [], "truth": {"path": "truth.parquet", "columns": {}}, "background": {}, "models": {},
-    "rank_base": 1, "repeated_grade": "error", "allow_outside": False, "metrics": [], "ks": [], "baseline": "",
-    "primary": [], "min_effect": 0, "segments": (), "threshold": 1, "highest": 1, "title": "", "experiment": "",
-    "tracking_uri": "sqlite:///mlflow.db", "NEEDS": NEEDS,
-}  # fmt: skip
+    "columns": {},
+    "unit": [],
+    "truth": {"path": "truth.parquet", "columns": {}},
+    "background": {},
+    "models": {},
+    "rank_base": 1,
+    "repeated_grade": "error",
+    "allow_outside": False,
+    "metrics": [],
+    "ks": [],
+    "baseline": "",
+    "primary": [],
+    "min_effect": 0,
+    "segments": (),
+    "threshold": 1,
+    "highest": 1,
+    "title": "",
+    "experiment": "",
+    "tracking_uri": "sqlite:///mlflow.db",
+    "table_help": TABLE_HELP,
+}
+_VERSION = re.compile(r"^concord:[^\r\n#]*?(?=[ \t]*(#|\r|$))", re.MULTILINE)
 
 
 def upgraded_texts(project: Path, version: str, *, mlflow: bool) -> dict[Path, str]:
-    """Return the texts of params.yaml and dvc.yaml; lines of the user stay as they are.
+    """Return the texts of params.yaml and dvc.yaml; the user's lines stay as they are.
 
     Raises
     ------
     InputError
-        params.yaml is not valid YAML, or `concord init` did not write it.
+        If params.yaml is not valid YAML, or `concord init` did not write it.
     """
     path = Path(relative(project / PARAMS))
     models = read_yaml(path).content.get("models")
@@ -38,15 +55,15 @@ def upgraded_texts(project: Path, version: str, *, mlflow: bool) -> dict[Path, s
         raise refuse(str(path), "is not a params.yaml of `concord init`", run_hint(project))
     text = path.read_bytes().decode("utf-8")
     text = _with_missing_keys(text, params_yaml(_DEFAULTS, version), str(path))
-    text = re.sub(r"^concord:[^\r\n#]*?(?=[ \t]*(#|\r|$))", f"concord: {flow(version)}", text, count=1, flags=re.MULTILINE)  # fmt: skip
+    text = _VERSION.sub(f"concord: {flow(version)}", text, count=1)
     return {
         path: text,
         path.with_name("dvc.yaml"): dvc_yaml(mlflow=mlflow, run_id_files=run_id_files(models)),
     }
 
 
-def _with_missing_keys(text: str, defaults: str, where: str) -> str:
-    """Return the text with the lines of default keys that it lacks."""
+def _with_missing_keys(text: str, defaults: str, source: str) -> str:
+    """Return the text with the lines of missing default keys."""
     lines, new_lines = text.split("\n"), defaults.split("\n")
     old, new = YAML().load(text.removeprefix("\ufeff")), YAML().load(defaults)
     added: list[tuple[int, list[str]]] = []
@@ -62,14 +79,14 @@ def _with_missing_keys(text: str, defaults: str, where: str) -> str:
         missing = [key for key in content if key not in current]
         if missing and current.fa.flow_style():
             problem = f"lacks {', '.join(missing)}, and is written in braces"
-            raise refuse(f"{where}: {section}", problem, "write one line for each of its keys")
+            raise refuse(f"{source}: {section}", problem, "write one line for each of its keys")
         for key in missing:
             indent = " " * current.lc.col
             block = [indent + line[2:] for line in _block(new_lines, content, key)]
             added.append((_line_number(lines, current, content, key), block))
-    added.reverse()  # so that of two blocks at one line the first comes first
+    added.reverse()  # keeps the order of two blocks at the same line
     end = "\r" if "\r\n" in text else ""
-    for number, block in sorted(added, key=lambda each: each[0], reverse=True):
+    for number, block in sorted(added, key=lambda entry: entry[0], reverse=True):
         lines[number:number] = [f"{line}{end}" for line in block]
     return "\n".join(lines)
 
@@ -77,16 +94,16 @@ def _with_missing_keys(text: str, defaults: str, where: str) -> str:
 def _block(lines: list[str], mapping: Any, key: str) -> list[str]:
     """Return the lines of a key and its value."""
     start = mapping.lc.key(key)[0]
-    after = [line for each in mapping if (line := mapping.lc.key(each)[0]) > start]
-    end = min([*after, lines.index("", start)])
+    later = [line for other in mapping if (line := mapping.lc.key(other)[0]) > start]
+    end = min([*later, lines.index("", start)])
     return lines[start:end]
 
 
 def _line_number(lines: list[str], old: Any, new: Any, key: str) -> int:
-    """Return the line before the next existing key and the comments above it; else before the first key."""
+    """Return the line where a key belongs: before the next existing key and its comments."""
     names = list(new)
-    after = [name for name in names[names.index(key) :] if name in old]
-    number = int(old.lc.key((after or list(old))[0])[0])
+    later = [name for name in names[names.index(key) :] if name in old]
+    number = int(old.lc.key((later or list(old))[0])[0])
     while number and lines[number - 1].lstrip().startswith("#"):
         number -= 1
     return number

@@ -1,4 +1,4 @@
-"""Check params.yaml and every input file without evaluating; all problems of all files at once."""
+"""Check params.yaml and every input file without evaluating; report all problems at once."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from concord.metrics_core.comparison.segment_groups import refuse_unknown_column
 from concord.metrics_core.comparison.segmentation import ByColumn
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.conventions.validation import ConventionError
-from concord.metrics_core.errors import InputError, ParamsKeys, Problem, format_count
+from concord.metrics_core.errors import InputError, ParamsKeys, Problem, raise_problems
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import (
     catalogue_of,
@@ -26,7 +26,7 @@ from concord.metrics_core.evaluation.side_data import (
 from concord.pipeline.dvc.lock import DvcLock
 from concord.pipeline.init.render import MissingInput, dvc_yaml, missing_inputs, run_id_files
 from concord.pipeline.mlflow.training_runs import training_run_ids
-from concord.pipeline.params.checks import is_model_name
+from concord.pipeline.params.checks import is_model_name, problems_of
 from concord.pipeline.params.model import PARAMS, Params, Results
 from concord.pipeline.params.paths import dvc_problems
 from concord.pipeline.params.read import check_params
@@ -47,45 +47,43 @@ def validate() -> None:
     Raises
     ------
     InputError
-        params.yaml or a file is invalid; all problems at once.
+        If params.yaml or a file is invalid; all problems at once.
     """
-    params, refusal = check_params()
+    params, error = check_params()
     if params is None:
         print("the files are not read until params.yaml is valid", flush=True)
-        raise refusal or InputError([])
-    problems = [*(refusal.problems if refusal else ()), *_dvc_file_problems()]
+        raise error or InputError([])
+    problems = [*(error.problems if error else ()), *_dvc_file_problems()]
     problems += _dvc_yaml_problems(params)
     problems += dvc_problems(params)
     missing = missing_inputs(params)
-    problems += _not_fetched(missing)
+    problems += _unfetched_problems(missing)
     with spill_folder() as folder:  # the next run removes it even after a kill
         results = Results(**{name: f"{folder}/{name}" for name in Results.model_fields})
         copy = _with_valid_conventions(params.model_copy(update={"results": results}))
-        names = {each.name for each in missing}
-        files = [(name, load_it) for name, load_it in _files(copy) if name not in names]
-        of_files = [each for name, load_it in files for each in _load(copy, name, load_it)]
-        problems += of_files or list(_joint_problems(copy, names, is_valid=not problems))
-    if problems:
-        raise InputError(problems)
-    later = " once the missing files exist" if missing else ""
-    print(f"no problem found: `dvc repro` evaluates{later}")
-
-
-def _not_fetched(missing: Sequence[MissingInput]) -> Iterator[Problem]:
-    """Print which files stages will make; yield a problem for files that DVC tracks and that are missing."""
+        names = {entry.name for entry in missing}
+        files = [(name, load_file) for name, load_file in _files(copy) if name not in names]
+        file_problems = [p for name, load_file in files for p in _load(copy, name, load_file)]
+        problems += file_problems or _joint_problems(copy, names, is_valid=not problems)
+    raise_problems(problems)
+    condition = " once the missing files exist" if missing else ""
+    print(f"no problem found: `dvc repro` evaluates{condition}")
+def _unfetched_problems(missing: Sequence[MissingInput]) -> Iterator[Problem]:
+    """Yield a problem for missing files that DVC tracks; print those that a stage will make."""
     for name, path, stage in missing:
         if stage:
-            print(f"{name}: {path} does not exist yet; stage {stage} of `dvc repro` makes it", flush=True)  # fmt: skip
+            message = f"{path} does not exist yet; stage {stage} of `dvc repro` makes it"
+            print(f"{name}: {message}", flush=True)
         else:
             fix = "`dvc pull`, or `dvc checkout` if it is in the cache"
             yield Problem(path, "is missing here; DVC tracks it", fix)
 
 
 def _dvc_file_problems() -> Iterator[Problem]:
-    """Yield files of DVC that a kill has cut off, or that have merge conflicts: `dvc repro` cannot read them."""
+    """Yield files of DVC that are truncated by a kill, or have merge conflicts."""
     lock = Path("dvc.lock")
     text = lock.read_text(encoding="utf-8", errors="replace") if lock.is_file() else None
-    problem = "is cut off, so `dvc repro` cannot read it"
+    problem = "is truncated, so `dvc repro` cannot read it"
     if text is not None and (conflict := DvcLock(text).conflict):
         fix = "resolve it: `git checkout --ours dvc.lock`, then `dvc repro`"
         yield Problem(str(lock), conflict, fix)
@@ -117,7 +115,7 @@ def _dvc_yaml_problems(params: Params) -> Iterator[Problem]:
         return
     content = load_yaml(path.read_text(encoding="utf-8"), str(path))
     rendered = dvc_yaml(run_id_files=run_id_files(params.model_dump(include={"models"})["models"]))
-    actual, expected = ({*_log_deps(each)} for each in (content, load_yaml(rendered, "")))
+    actual, expected = ({*_log_deps(parsed)} for parsed in (content, load_yaml(rendered, "")))
     if actual and actual != expected:
         sides = {"lacks": expected - actual, "names": actual - expected}
         parts = [f"{verb} {', '.join(sorted(deps))}" for verb, deps in sides.items() if deps]
@@ -135,9 +133,9 @@ def _log_deps(content: Any) -> list[str]:
 
 
 def _with_valid_conventions(params: Params) -> Params:
-    """Return the params with the conventions of `standard` if theirs are invalid, so that files can be read."""
+    """Return the params; invalid conventions are replaced by `standard`, so that files are read."""
     try:
-        _ = params.pinned
+        _ = params.parsed_conventions
     except ConventionError:
         standard = preset("standard", duplicates="first", ties="input").as_dict()
         return params.model_copy(update={"conventions": standard})
@@ -145,28 +143,28 @@ def _with_valid_conventions(params: Params) -> Params:
 
 
 def _joint_problems(params: Params, missing: Set[str], *, is_valid: bool) -> Iterator[Problem]:
-    """Yield what valid files lack for each other, and for the metrics and segments of params.yaml."""
+    """Yield problems of valid files with each other, and with metrics and segments."""
     models = [
-        m
-        for m in params.models
-        if is_model_name(m) and truth_file(params, params.models[m].fold).is_file()
+        model
+        for model in params.models
+        if is_model_name(model) and truth_file(params, params.models[model].fold).is_file()
     ]
     models = [model for model in models if not {model, "items"} & missing]
     for model in models:
-        yield from _problems_of(_check_ids, params, model)
+        yield from problems_of(_check_ids, params, model)
     if is_valid:
         yield from () if {"train", "items"} & missing else _missing_background(params)
         yield from dict.fromkeys(
-            each
+            problem
             for model in models
-            for each in _problems_of(check_grades, params, model_data(params, model))
+            for problem in problems_of(check_grades, params, model_data(params, model))
         )
     yield from () if "users" in missing else _unknown_segments(params)
-    yield from () if missing else _problems_of(training_run_ids, params)
+    yield from () if missing else problems_of(training_run_ids, params)
 
 
 def _files(params: Params) -> Iterator[tuple[str, Load]]:
-    """Yield every input and the function that loads it; invalid model names are reported already."""
+    """Yield every input and the function that loads it; invalid model names are skipped."""
     yield "truth", partial(load_truth, params=params)
     for name in params.background:
         yield name, partial(load_background, params=params, name=name)
@@ -174,11 +172,11 @@ def _files(params: Params) -> Iterator[tuple[str, Load]]:
         yield model, partial(load, params=params, model=model)
 
 
-def _load(params: Params, name: str, load_it: Load) -> tuple[Problem, ...]:
-    """Load a file and print a line at once, as a large one takes its time; return its problems."""
+def _load(params: Params, name: str, load_file: Load) -> Sequence[Problem]:
+    """Load a file and print a line at once: a large one takes time; return its problems."""
     try:
         with isolated_connection() as connection:
-            summary = load_it(connection)
+            summary = load_file(connection)
     except InputError as error:
         print(f"{name}: {format_count(len(error.problems), 'problem')}", flush=True)
         return error.problems
@@ -191,45 +189,36 @@ def _load(params: Params, name: str, load_it: Load) -> tuple[Problem, ...]:
 
 
 def _missing_background(params: Params) -> Iterator[Problem]:
-    """Yield a problem if a metric needs a background table that params.yaml does not name."""
+    """Yield a problem if a metric needs a table that `background` does not name."""
     items = side_data_file(params, "items")
     catalogue = None if items is None else catalogue_of(pl.read_parquet(items, glob=False))
-    task = Task(params.labels, params.pinned)
+    task = Task(params.labels, params.parsed_conventions)
     try:
         refuse_missing(task, has_train="train" in params.background, catalogue=catalogue)
         with_item_columns(task, lambda: catalogue, lambda: side_data_file(params, "train"))
     except ValueError as error:
-        problem, _, fix = str(error).rpartition("; ")
-        yield Problem(
-            f"{PARAMS}: evaluation.metrics", problem, f"name it under `background:`: {fix}"
-        )
+        problem, _, hint = str(error).rpartition("; ")
+        fix = f"name it under `background:`: {hint}"
+        yield Problem(f"{PARAMS}: evaluation.metrics", problem, fix)
 
 
 def _unknown_segments(params: Params) -> Iterator[Problem]:
-    """Yield a problem for each segmentation by a column that the users do not have."""
+    """Yield a problem for each segmentation by a column that the users table lacks."""
     users = Path(params.results.data) / "users.parquet"
     for name, segmentation in params.segmentations.items():
         if isinstance(segmentation, ByColumn):
             keys = ParamsKeys("segments")
-            yield from _problems_of(refuse_unknown_column, keys, users, name, segmentation)
+            yield from problems_of(refuse_unknown_column, keys, users, name, segmentation)
 
 
 def _check_ids(params: Params, model: str) -> None:
-    """Refuse ids that do not match; print a warning about ids that may be meant."""
+    """Raise InputError for ids that do not match; warn about ids that nearly match."""
     matches = check_model_ids(params, model_data(params, model))
     for kind in ("users", "items"):
         listed, known, similar = (matches[kind][name] for name in ("listed", "known", "alike"))
         if similar:
             ids = format_count(similar, kind.removesuffix("s"))
-            print(f"{model}: warning: {ids} would match the ground truth but for capitals or leading zeros", flush=True)  # fmt: skip
+            message = f"{ids} would match the ground truth but for capitals or leading zeros"
+            print(f"{model}: warning: {message}", flush=True)
         if listed and not known:
             print(f"{model}: warning: none of its {kind} occurs in the ground truth", flush=True)
-
-
-def _problems_of(check: Callable[..., object], *arguments: object) -> tuple[Problem, ...]:
-    """Return the problems that a check raises."""
-    try:
-        check(*arguments)
-    except InputError as error:
-        return error.problems
-    return ()

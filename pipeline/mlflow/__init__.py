@@ -1,1 +1,1 @@
-"""MLflow: what runs hold, how they are logged, and the evaluator plug-in. MLflow is imported where it is used."""
+"""MLflow: content of runs, logging, and the evaluator plug-in; MLflow is imported when used."""

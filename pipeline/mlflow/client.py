@@ -1,4 +1,4 @@
-"""MLflow's client: the address of its store, made safe to show, open and share; errors that become one line."""
+"""MLflow's client: an address that is safe to show and open, and errors of one line."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ from concord.pipeline.running.signals import without_garbage_collection
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-_STATUS = re.compile(r"failed with error code (\d{3})|too many (\d{3}) error|(\d{3}) (?:Client|Server) Error")  # fmt: skip
+_STATUS = re.compile(
+    r"failed with error code (\d{3})|too many (\d{3}) error|(\d{3}) (?:Client|Server) Error"
+)
 _CORRECT = "correct mlflow.tracking_uri in params.yaml"
 _LOG_IN = (
     "set MLFLOW_TRACKING_TOKEN, or MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, "
     f"or {_CORRECT}"
 )
-_LATER = "try later"
+_LATER = "try again later"
 
 
 class Failure(NamedTuple):
-    """A kind of failure; `has_details`: MLflow's own message adds something."""
+    """A kind of failure; `has_details` if MLflow's own message adds information."""
 
     reason: str
     fix: str
@@ -47,16 +49,16 @@ REFUSED = Failure("refuses", _CORRECT, has_details=True)
 REFUSED_BY_SERVER = Failure("refuses", _LOG_IN, has_details=True)
 UNREADABLE = Failure(
     "gives an answer that MLflow's client cannot read",
-    f"see that a server of MLflow in this version is there, or {_CORRECT}",
+    f"check that a server of this version of MLflow runs there, or {_CORRECT}",
     has_details=True,
 )
-_DAMAGED = "take a copy of it, put it aside (a new one is made), or bring back an older copy"
+_DAMAGED = "keep a copy, then move it away (a new one is created) or restore an older copy"
 
 _BY_STATUS = {
     401: Failure("asks for a login (401)", _LOG_IN),
     403: Failure("does not allow this login to do it (403)", _LOG_IN),
     404: Failure("does not answer as MLflow does (404)", _LOG_IN),
-    429: Failure("turns requests away, it is busy (429)", _LATER),
+    429: Failure("is busy and refuses requests (429)", _LATER),
 }
 _BY_MESSAGE = (
     (r"Invalid url", REFUSED),
@@ -66,7 +68,7 @@ _BY_MESSAGE = (
     ),
     (
         r"valid JSON format|Expecting value|ParseError",
-        Failure("answers with a page that is not MLflow's, perhaps one to log in", _LOG_IN),
+        Failure("answers with a page that is not MLflow's, perhaps a login page", _LOG_IN),
     ),
     (r"timed out|timeout exception", SLOW),
     (
@@ -75,17 +77,18 @@ _BY_MESSAGE = (
     ),
     (
         r"Connection aborted|Connection reset|Connection broken|closed connection|IncompleteRead",
-        Failure("broke off", _LATER),
+        Failure("closed the connection", _LATER),
     ),
     (
         r"database is locked",
-        Failure("is in use by another process", "try when the other process has ended"),
+        Failure("is in use by another process", "try again when the other process has ended"),
     ),
     (
         r"unable to open database|disk I/O error",
         Failure(
             "cannot be opened",
-            f"make it a file that this user may write to, no folder and no loop of links, or {_CORRECT}",
+            "make it a file that this user may write to (not a folder or a cycle of links), "
+            f"or {_CORRECT}",
             has_details=True,
         ),
     ),
@@ -95,7 +98,7 @@ _BY_MESSAGE = (
     ),
     (
         r"no such (table|column)|has no column named",
-        Failure("lacks tables or columns of MLflow's", _DAMAGED, has_details=True),
+        Failure("lacks tables or columns of MLflow", _DAMAGED, has_details=True),
     ),
     (
         r"out-of-date database schema \(found version \w+",
@@ -117,24 +120,24 @@ _BY_MESSAGE = (
 )
 
 
-def known_failure(message: str) -> Failure | None:
-    """Return the kind of failure of an error of MLflow, its HTTP library or sqlite; None if unknown."""
+def classify_failure(message: str) -> Failure | None:
+    """Return the kind of an error of MLflow, its HTTP library or sqlite; None if unknown."""
     if match := _STATUS.search(message):
         status = int(next(filter(None, match.groups())))
         if status in _BY_STATUS:
             return _BY_STATUS[status]
         if status >= 500:  # noqa: PLR2004 - the server's own errors
-            return Failure(f"fails inside ({status})", "look into the server's log")
+            return Failure(f"has an internal error ({status})", "look at the server's log")
     return next((kind for pattern, kind in _BY_MESSAGE if re.search(pattern, message)), None)
 
 
 _SQLITE = "sqlite:///"
-BUSY_FOR = 20  # seconds, for another process to release the database
+LOCK_TIMEOUT = 20  # seconds, for another process to release the database
 LOG_AGAIN = "concord log --again"
 
 
 class TrackingError(ConnectionError):
-    """MLflow cannot be reached, or refuses; the results are on disk all the same.
+    """MLflow cannot be reached or refuses a request; the results are on disk all the same.
 
     `reason` is the same on every machine and at any time.
     """
@@ -146,14 +149,16 @@ class TrackingError(ConnectionError):
 
 @dataclass(frozen=True)
 class Tracking:
-    """The store of MLflow at `mlflow.tracking_uri` of params.yaml, or at that of another file.
+    """The MLflow store that params.yaml or another file names.
 
     Attributes
     ----------
+    uri : str
+        Address of the store.
     retry_command : str
-        The command that logs what is missing there.
+        Command that logs missing results.
     file : str
-        The file that names the address.
+        File that names the address.
     """
 
     uri: str
@@ -162,14 +167,14 @@ class Tracking:
 
     @cached_property
     def safe_uri(self) -> str:
-        """The address without user, password, query and fragment; a password may hold any sign but `@`."""
-        scheme, slashes, rest = self.uri.partition("//")
+        """Address without user, password, query and fragment; a password may have all but `@`."""
+        scheme, slashes, remainder = self.uri.partition("//")
         if not slashes:
             return self.uri
-        return f"{scheme}//{re.split('[?#]', rest.rpartition('@')[2])[0]}"
+        return f"{scheme}//{re.split('[?#]', remainder.rpartition('@')[2])[0]}"
 
     def redact(self, text: str) -> str:
-        """Return the text without the address's credentials, whole or in parts."""
+        """Return the text without credentials of the address, whole or in parts."""
         secret = self.uri.partition("//")[2].rpartition("@")[0]
         text = text.replace(self.uri, self.safe_uri)
         for part in (secret, secret.partition(":")[2], self.uri.partition("?")[2]):
@@ -178,35 +183,37 @@ class Tracking:
 
     @cached_property
     def database(self) -> Path | None:
-        """The file of a local sqlite store. A relative path means the project itself:
-        an experiment runs in a temporary copy, whose own database would vanish with it.
+        """File of a local sqlite store; None for a server.
+
+        A relative path is one of the original project: an experiment runs in a temporary copy,
+        and its database would vanish with the copy.
         """
         if not self.uri.startswith(_SQLITE):
             return None
         path = original_project() / unquote(self.uri.removeprefix(_SQLITE).partition("?")[0])
-        return Path(os.path.realpath(path))  # Path.resolve() fails where links lead in a circle
+        return Path(os.path.realpath(path))  # Path.resolve() fails for a cycle of links
 
     @property
     def resolved_uri(self) -> str:
-        """The address to open, whatever the working directory."""
+        """Address to open, independent of the working directory."""
         if self.database is None:
             return self.uri
-        _, mark, query = self.uri.partition("?")
-        return f"{_sqlite_uri(self.database)}{mark}{query}"
+        _, separator, query = self.uri.partition("?")
+        return f"{_sqlite_uri(self.database)}{separator}{query}"
 
     @property
     def artifact_location(self) -> str | None:
-        """The folder beside a local database; None for a server, which has its own."""
+        """Folder next to a local database; None for a server, which has its own."""
         return None if self.database is None else (self.database.parent / "mlruns").as_uri()
 
     @property
     def is_server(self) -> bool:
-        """True for an address of HTTP."""
+        """True for an HTTP address."""
         return self.uri.startswith(("http://", "https://"))
 
     @property
     def view_hint(self) -> str:
-        """Where the runs can be seen: the server, or the command that shows a local database."""
+        """Server that shows the runs, or the command that shows those of a local database."""
         if self.database is None:
             return self.safe_uri
         makefile = Path("Makefile")
@@ -215,17 +222,17 @@ class Tracking:
             return "make ui"
         return f"mlflow ui --backend-store-uri {shlex.quote(without_credentials(self.uri))}"
 
-    def error(self, error: BaseException, unknown: Failure | None = None) -> TrackingError:
+    def error(self, error: BaseException, default: Failure | None = None) -> TrackingError:
         """Return an error of one line: the address, what went wrong and what to do.
 
-        `unknown` is the kind of an error whose message is not known.
+        `default` is the kind of an error whose message is unknown.
         """
-        kind = known_failure(str(error)) or unknown
+        kind = classify_failure(str(error)) or default
         kind = kind or (REFUSED_BY_SERVER if self.is_server else REFUSED)
         message = " ".join(self.redact(str(error)).partition("[SQL: ")[0].split())
         message = re.sub(r"^\(raised as a result of [^)]*\) ", "", message)  # SQLAlchemy
         cause = re.search(r"\(Caused by .*?(\[(Errno|SSL)[^'\"()]*)", message)
-        message = cause[1] if cause else message  # urllib3 names the whole request first
+        message = cause[1] if cause else message  # urllib3 starts with the whole request
         details = f": {message[:300]}" if kind.has_details else ""
         fix = f"{kind.fix.replace(str(PARAMS), self.file)}, then `{self.retry_command}`"
         return TrackingError(
@@ -234,11 +241,16 @@ class Tracking:
         )
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Hold a local database for this process alone; refuse one that MLflow could not open.
+    def lock(self) -> Iterator[None]:
+        """Lock a local database during the block.
 
-        Two processes that create the tables at once break them, and both would log the same run.
-        The database may be among the files of a training, so no lock file stays beside it.
+        Two processes that create the tables at once damage them, and both would log the same run.
+        The lock file is removed: the database may be among the files of a training.
+
+        Raises
+        ------
+        TrackingError
+            If MLflow could not open the database.
         """
         if self.database is None:
             yield
@@ -246,7 +258,7 @@ class Tracking:
         file = self.database.with_name(f"{self.database.name}.lock")
         try:
             self.database.parent.mkdir(parents=True, exist_ok=True)
-            lock = _lock_file(file)
+            lock = _open_locked(file)
         except OSError as error:
             raise self.error(error) from None
         with lock:
@@ -254,36 +266,37 @@ class Tracking:
                 self._check_database(self.database)
                 yield
             finally:
-                with suppress(OSError):  # another user's, in a folder that is shared
+                with suppress(OSError):  # in a shared folder, the file may be another user's
                     file.unlink()
 
     def _check_database(self, database: Path) -> None:
         try:
-            with closing(sqlite3.connect(database, timeout=BUSY_FOR)) as connection:
+            with closing(sqlite3.connect(database, timeout=LOCK_TIMEOUT)) as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 connection.execute("SELECT count(*) FROM sqlite_master")
         except sqlite3.Error as error:
             raise self.error(error) from None
 
     def create_database(self) -> None:
-        """Create the database if it is missing: beside its place, then renamed.
+        """Create the database under a temporary name if it is missing, then rename it.
 
-        MLflow creates its tables one by one, and no later MLflow opens a database with some of them.
+        MLflow creates its tables one by one, and cannot open a database with only some of them.
         """
         if self.database is None or (self.database.exists() and self.database.stat().st_size):
             return
         with without_garbage_collection():
             from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
 
-        part = self.database.with_name(f".{self.database.name}.part")
-        for stale in part.parent.glob(f"{part.name}*"):
+        temporary = self.database.with_name(f".{self.database.name}.part")
+        for stale in temporary.parent.glob(f"{temporary.name}*"):
             stale.unlink()
-        SqlAlchemyStore(_sqlite_uri(part), self.artifact_location)  # type: ignore[no-untyped-call]
-        part.replace(self.database)
+        uri = _sqlite_uri(temporary)
+        SqlAlchemyStore(uri, self.artifact_location)  # type: ignore[no-untyped-call]
+        temporary.replace(self.database)
 
 
-def _lock_file(file: Path) -> TextIO:
-    """Open and lock a file; the process that held it may have removed it while this one waited."""
+def _open_locked(file: Path) -> TextIO:
+    """Open and lock a file; try again if its last owner removed it meanwhile."""
     while True:
         lock = file.open("a")
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -294,7 +307,7 @@ def _lock_file(file: Path) -> TextIO:
 
 
 def _sqlite_uri(database: Path) -> str:
-    """Return the address of a database; MLflow makes folders of the quoted path, so that few signs are quoted."""
+    """Return the address of a database; MLflow makes folders of the quoted path: quote little."""
     path = str(database)
     if set(path) & set("%?"):
         path = os.path.relpath(path)
@@ -302,8 +315,8 @@ def _sqlite_uri(database: Path) -> str:
 
 
 RETRIES, TIMEOUT = "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "MLFLOW_HTTP_REQUEST_TIMEOUT"
-# By default MLflow waits for minutes for a server that is down, or as long as a busy one demands, sends telemetry,
-# announces its tables and prints tracebacks. A user's own settings take precedence.
+# By default MLflow waits for minutes for a server that is down, or as long as a busy one demands.
+# It also sends telemetry, announces its tables, prints tracebacks. User settings take precedence.
 _ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     RETRIES: "1",
@@ -322,7 +335,7 @@ def open_client(tracking: Tracking) -> Iterator[MlflowClient]:
     with without_garbage_collection():
         from mlflow import MlflowClient, MlflowException
 
-    gc.freeze()  # spares repeated searches of all of MLflow for garbage
+    gc.freeze()  # garbage collection then skips all of MLflow
     try:
         tracking.create_database()
         yield MlflowClient(tracking_uri=tracking.resolved_uri)
@@ -337,36 +350,42 @@ def open_client(tracking: Tracking) -> Iterator[MlflowClient]:
 
 
 def _raised_in_mlflow(error: Exception) -> bool:
-    """True if an answer of a server or the content of a database made MLflow, or a library under it, fail."""
+    """True if the error was raised in MLflow or a library that it calls."""
     modules = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
     return any(name.partition(".")[0] == "mlflow" for name in modules)
 
 
 @contextmanager
-def without_retries(seconds: int | None = None) -> Iterator[None]:
-    """Send each request once, and wait at most so many seconds: MLflow may have done it although the answer is lost."""
-    before = {name: os.environ.get(name) for name in (RETRIES, TIMEOUT)}
+def disable_retries(seconds: int | None = None) -> Iterator[None]:
+    """Send each request once: if the answer is lost, MLflow may still have executed it.
+
+    Parameters
+    ----------
+    seconds : int, optional
+        Timeout of a request.
+    """
+    previous = {name: os.environ.get(name) for name in (RETRIES, TIMEOUT)}
     os.environ[RETRIES] = "0"
     if seconds is not None:
         os.environ[TIMEOUT] = str(seconds)
     try:
         yield
     finally:
-        for name, value in before.items():
+        for name, value in previous.items():
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
 
 
 def experiment_id(client: MlflowClient, name: str, artifact_location: str | None) -> str:
-    """Return the id of the experiment with this name; create it if there is none."""
+    """Return the id of the experiment with this name; create it if it is missing."""
     from mlflow import MlflowException
 
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
         try:
             return str(client.create_experiment(name, artifact_location))
-        except MlflowException:  # another process may have created it, or the answer was lost
+        except MlflowException:  # created by another process, or the answer was lost
             experiment = client.get_experiment_by_name(name)
             if experiment is None:
                 raise

@@ -1,4 +1,4 @@
-"""Content of all runs of an evaluation: one for each model, and one of the comparison with the report."""
+"""Content of the runs of an evaluation: one per model, and one of the comparison."""
 
 import hashlib
 import json
@@ -37,11 +37,11 @@ from concord.pipeline.params.result_files import ModelFiles
 from concord.pipeline.running.outputs import RERUN_FIX
 
 JsonMapping = Mapping[str, Any]
-MAX_NOTE = 7000  # characters; MLflow cuts a tag at 8,000 silently
+MAX_NOTE = 7000  # characters; MLflow truncates a tag at 8,000 silently
 
 
 def model_note(users: JsonMapping, *, of_requests: bool = False) -> str:
-    """Return the description of a model's run; how the model compares is not in it, as it may change."""
+    """Return the description of a model's run, without its comparison, which may change."""
     missing = users["without_list"]
     without = f", {missing:,} of them without a list" if missing else ""
     return (
@@ -52,7 +52,7 @@ def model_note(users: JsonMapping, *, of_requests: bool = False) -> str:
 
 
 def comparison_note(comparison: Comparison) -> str:
-    """Return the description of the comparison's run: verdicts on the primary metrics, model by model."""
+    """Return the description of the comparison's run: verdicts on the primary metrics."""
     baseline, lines = comparison.baseline, []
     if comparison.replicates is not None:
         answers = [f"- {answer}" for answer in comparison.replicate_answers]
@@ -61,19 +61,20 @@ def comparison_note(comparison: Comparison) -> str:
     for model in dict.fromkeys(pair.a for pair in pairs):
         lines.append(f"\n**{model}** against the baseline **{baseline}**:\n")
         lines += [
-            f"- {pair.label}: {pair.verdict.replace('_', ' ')}{_numbers(pair, comparison.confidence)}"
+            f"- {pair.label}: {pair.verdict.replace('_', ' ')}"
+            f"{_numbers(pair, comparison.confidence)}"
             for pair in pairs
             if pair.a == model
         ]
     ends = accumulate(len(line) + 1 for line in lines)
-    in_note = [line for line, end in zip(lines, ends, strict=True) if end < MAX_NOTE]
-    more = ["\n…"] if len(in_note) < len(lines) else []
+    shown = [line for line, end in zip(lines, ends, strict=True) if end < MAX_NOTE]
+    more = ["\n…"] if len(shown) < len(lines) else []
     report = "\nThe comparison of all models: `report.html` under Artifacts."
-    return "\n".join([f"**{baseline}** is the baseline.", *in_note, *more, report])
+    return "\n".join([f"**{baseline}** is the baseline.", *shown, *more, report])
 
 
 def _numbers(pair: Difference, confidence: float) -> str:
-    """Return means, difference and interval; empty if the comparison has none, for example with too few users."""
+    """Return means, difference and interval as text; empty if they are unknown."""
     if pair.difference is None:
         return ""
     text = f"; {pair.mean_a:.4f} against {pair.mean_b:.4f}, difference {pair.difference:+.4f}"
@@ -83,7 +84,7 @@ def _numbers(pair: Difference, confidence: float) -> str:
 
 
 CONVENTIONS = "conventions.yaml"
-COMPARISON = "comparison"  # the name of the run of all models
+COMPARISON = "comparison"  # name of the run of all models
 
 
 def model_run(
@@ -93,15 +94,19 @@ def model_run(
 
     Parameters
     ----------
-    quality : dict
-        Counts of the tables of all models and of the ground truth.
+    params : Params
+        Content of params.yaml.
+    model : str
+        Name of the model.
+    quality : mapping
+        Data quality of the lists of each model and of the ground truth.
     training_run : str or None
-        The id of the run that trained the model.
+        Id of the run that trained the model.
 
     Raises
     ------
     InputError
-        A result is missing.
+        If a result is missing.
     """
     files = ModelFiles.of_model(params.results, model)
     summary = load_json(files.summary, RERUN_FIX)
@@ -128,13 +133,13 @@ def model_run(
 
 
 def _scalars(means: Mapping[Label, float | None]) -> Iterator[Point]:
-    """Yield means at step 0, so that MLflow draws bars."""
+    """Yield means at step 0: MLflow draws them as bars."""
     for label, mean in means.items():
         yield Point(metric_key(label), float(or_nan(mean)), 0)
 
 
 def _curves(means: Mapping[Label, float | None]) -> Iterator[Point]:
-    """Yield means with k as the step, so that MLflow draws the models over k; a single cutoff is no curve."""
+    """Yield means with k as the step: MLflow draws them as curves. One cutoff makes no curve."""
     counts = Counter(curve_key(label) for label in means if label.k is not None)
     for label, mean in means.items():
         if label.k is not None and counts[curve_key(label)] > 1:
@@ -142,7 +147,7 @@ def _curves(means: Mapping[Label, float | None]) -> Iterator[Point]:
 
 
 def _intervals(metrics: Mapping[str, Json], primary: list[str]) -> Iterator[Point]:
-    """Yield intervals of the primary labels only: MLflow draws a chart for each key."""
+    """Yield intervals of the primary labels; other labels would add too many charts."""
     for text in primary:
         for part in ("ci_low", "ci_high", "n_undefined"):
             yield Point(interval_key(parse(text), part), float(or_nan(metrics[text][part])), 0)
@@ -155,7 +160,7 @@ def _params(params: Params, model: str) -> dict[str, str]:
         "truth": params.data.truth.path,
         "metrics": ", ".join(params.evaluation.metrics),
         "ks": ", ".join(str(k) for k in sorted(params.evaluation.ks)),
-        "preset": params.pinned.preset,
+        "preset": params.parsed_conventions.preset,
         "primary": ", ".join(params.comparison.primary),
         "confidence": str(params.comparison.confidence),
     }
@@ -173,15 +178,17 @@ def _tags(summary: Json) -> dict[str, str]:
 
 
 def conventions_text(conventions: Mapping[str, Any]) -> str:
-    """Return the conventions as in params.yaml; JSON is YAML."""
+    """Return the conventions as YAML."""
     lines = [
         f"  {name}: {json.dumps(value, ensure_ascii=False)}" for name, value in conventions.items()
     ]
     return "\n".join(["conventions:", *lines, ""])
 
 
-def standing(comparison: Comparison, lists: str, artifacts: tuple[Artifact, ...] = ()) -> Standing:
-    """Return how the model of these lists compares; replicates of a model compare as one."""
+def model_standing(
+    comparison: Comparison, lists: str, artifacts: tuple[Artifact, ...] = ()
+) -> Standing:
+    """Return how the model of these lists compares; replicates have the standing of their model."""
     points, tags = {}, {}
     model = comparison.lists[lists]
     for text in comparison.primary:
@@ -198,7 +205,7 @@ def standing(comparison: Comparison, lists: str, artifacts: tuple[Artifact, ...]
 
 
 def leader_points(comparison: Comparison) -> Iterator[Point]:
-    """Yield mean and difference of the best model on each primary metric, under keys that runs of models do not have."""
+    """Yield the best model's mean and difference on each primary metric, under keys of its own."""
     for text in comparison.primary:
         label, leader = parse(text), _leader(comparison, text)
         pair = comparison.difference(leader, comparison.baseline, text)
@@ -206,26 +213,26 @@ def leader_points(comparison: Comparison) -> Iterator[Point]:
         difference, p_adjusted = _difference_and_p(pair)
         yield Point(leader_key(label, "difference"), difference, 0)
         yield Point(leader_key(label, "p_adjusted"), p_adjusted, 0)
-        if trained := comparison.retrained(leader, comparison.baseline, text):
-            yield Point(leader_key(label, "trained_low"), or_nan(trained.ci_low), 0)
-            yield Point(leader_key(label, "trained_high"), or_nan(trained.ci_high), 0)
+        if replicated := comparison.retrained(leader, comparison.baseline, text):
+            yield Point(leader_key(label, "trained_low"), or_nan(replicated.ci_low), 0)
+            yield Point(leader_key(label, "trained_high"), or_nan(replicated.ci_high), 0)
 
 
 def leader_tags(comparison: Comparison) -> dict[str, str]:
-    """Return tags: the best model on each primary metric, and the verdict on it."""
+    """Return tags with the best model on each primary metric, and the verdict on it."""
     tags = {}
     for text in comparison.primary:
         label, leader = parse(text), _leader(comparison, text)
         pair = comparison.difference(leader, comparison.baseline, text)
         tags[tag_key("leader", label)] = leader
         tags[tag_key("verdict", label)] = _verdict(comparison, leader, pair)
-        if trained := comparison.retrained(leader, comparison.baseline, text):
-            tags[tag_key("trained_verdict", label)] = trained.verdict
+        if replicated := comparison.retrained(leader, comparison.baseline, text):
+            tags[tag_key("trained_verdict", label)] = replicated.verdict
     return tags
 
 
 def _leader(comparison: Comparison, label: str) -> str:
-    """Return the best model on a metric; the first of those with the same mean, or if no model has one."""
+    """Return the best model on a metric; the first model if several are, or if none has a mean."""
     return next(iter(comparison.leaders(label)), comparison.models[0])
 
 
@@ -243,14 +250,18 @@ def _difference_and_p(pair: Difference | None) -> tuple[float, float]:
 
 
 class EvaluationRuns(NamedTuple):
-    """Content of the runs of models in the order of params.yaml, and of their comparison.
+    """Content of the runs of an evaluation.
 
     Attributes
     ----------
-    standings : dict
+    models : tuple of RunContent
+        Runs of the models, in the order of params.yaml.
+    comparison : RunContent
+        Run of the comparison.
+    standings : mapping
         Model -> how it compares.
     ranked : tuple of str
-        The models, best first.
+        Models, the best first.
     """
 
     models: tuple[RunContent, ...]
@@ -270,10 +281,10 @@ def evaluation_runs(params: Params) -> EvaluationRuns:
     Raises
     ------
     InputError
-        A result is missing, or a file with the id of a training run.
+        If a result is missing, or a file with the id of a training run.
     """
-    numbers = Path(params.results.comparison) / "comparison.json"
-    comparison = read_comparison(numbers)
+    file = Path(params.results.comparison) / "comparison.json"
+    comparison = read_comparison(file)
     run_ids = training_run_ids(params)
     models = tuple(
         model_run(params, model, comparison.quality, run_ids.get(model)) for model in params.models
@@ -283,10 +294,10 @@ def evaluation_runs(params: Params) -> EvaluationRuns:
         Artifact(existing_file(page / name), "") for name in ("report.html", "report.md")
     )
     standings = {
-        name: standing(comparison, name, report if name in run_ids else ())
+        name: model_standing(comparison, name, report if name in run_ids else ())
         for name in params.models
     }
-    files = (*report, Artifact(numbers, ""))
+    files = (*report, Artifact(file, ""))
     ranked = tuple(comparison.ranked_lists)
     return EvaluationRuns(
         models, _comparison_run(params, models, comparison, files), standings, ranked
@@ -308,7 +319,7 @@ def _comparison_run(
             "baseline": params.comparison.baseline,
             "primary": ", ".join(params.comparison.primary),
             "confidence": str(params.comparison.confidence),
-            "preset": params.pinned.preset,
+            "preset": params.parsed_conventions.preset,
         },
         tags={
             "concord.kind": "comparison",

@@ -1,6 +1,6 @@
 """Evaluator plug-in of MLflow: `mlflow.models.evaluate(…, evaluators="concord")`.
 
-It evaluates a frame with one row for each user, and logs metrics, intervals and a report on the run.
+It evaluates a frame with one row for each user, and logs metrics, intervals and a report.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from concord.pipeline.running.messages import LOG
 
 Cells = dict[Hashable, Any]
 _CONFIG = "evaluator_config"
-_KNOWN = ("metrics", "preset", "conventions", "user", "per_user", "report")
+_SETTINGS = ("metrics", "preset", "conventions", "user", "per_user", "report")
 DEFAULT_METRICS = ("nDCG@10", "AP@10", "RR@10", "P@10", "R@10", "Hit@10")
 
 
@@ -48,12 +48,16 @@ class EvaluatorConfig:
 
     Attributes
     ----------
+    metrics : list of str
+        Names of metrics.
+    conventions : Conventions
+        Conventions of the metrics.
     user : str or None
-        The column with users' ids; None: the number of the row, from 1.
+        Column with user ids; None: the number of the row, from 1.
     per_user : bool
-        True to log users' values as an artifact.
+        Whether to log per-user values.
     report : bool
-        True to log a report.
+        Whether to log a report.
     """
 
     metrics: list[str]
@@ -69,15 +73,15 @@ def parse_config(config: Mapping[str, Any]) -> EvaluatorConfig:
     Raises
     ------
     InputError
-        A setting is unknown, or its value is invalid.
+        If a setting is unknown, or its value is invalid.
     ConventionError
-        A preset or a convention is unknown.
+        If a preset or a convention is unknown.
     """
     for name in config:
-        if name not in _KNOWN:
-            near = difflib.get_close_matches(str(name), _KNOWN, n=1)
-            fix = f"did you mean {near[0]!r}?" if near else f"choose {', '.join(_KNOWN)}"
-            raise refuse(f"{_CONFIG}: {name!r}", "is no setting of Concord's", fix)
+        if name not in _SETTINGS:
+            near = difflib.get_close_matches(str(name), _SETTINGS, n=1)
+            fix = f"did you mean {near[0]!r}?" if near else f"choose {', '.join(_SETTINGS)}"
+            raise refuse(f"{_CONFIG}: {name!r}", "is not a setting of Concord", fix)
     for name in ("per_user", "report"):
         if not isinstance(config.get(name, False), bool):
             raise refuse(f"{_CONFIG}: {name!r}", f"is {config[name]!r}", "write True or False")
@@ -100,34 +104,41 @@ def parse_config(config: Mapping[str, Any]) -> EvaluatorConfig:
 
 
 def _conventions(preset: Any, conventions: Mapping[str, Any]) -> Conventions:
-    where = f"{_CONFIG}: 'conventions'"
+    location = f"{_CONFIG}: 'conventions'"
     if "preset" in conventions:
-        fix = f"write `'preset': {conventions['preset']!r}` beside `conventions`"
-        raise refuse(where, "names a preset, but must hold only conventions", fix)
+        fix = f"write `'preset': {conventions['preset']!r}` next to `conventions`"
+        raise refuse(location, "names a preset, but must contain only conventions", fix)
     if isinstance(preset, Conventions):
         if conventions:
-            fix = "leave `conventions` out, or name the preset"
-            raise refuse(where, "is given beside whole conventions", fix)
+            fix = "remove `conventions`, or write the preset's name"
+            raise refuse(location, "is set, but `preset` has all conventions", fix)
         return preset
     return resolve_conventions({"preset": preset, **conventions})
 
 
-def lists_and_truth(dataset: Any, user: str | None) -> tuple[Cells, Cells]:
+def read_dataset(dataset: Any, user: str | None) -> tuple[Cells, Cells]:
     """Return the lists and the ground truth of each user, as `concord.evaluate` reads them.
+
+    Parameters
+    ----------
+    dataset : EvaluationDataset
+        MLflow's data set.
+    user : str or None
+        Column with user ids.
 
     Raises
     ------
     InputError
-        A column is not named, a cell has no list, or a user has two rows.
+        If a column is missing, a cell has no list, or a user has two rows.
     """
     if dataset.predictions_data is None:
-        raise refuse("predictions", "is not given", "name the column with the lists")
+        raise refuse("predictions", "is missing", "name the column with the lists")
     if dataset.labels_data is None:
-        raise refuse("targets", "is not given", "name the column with the relevant items")
+        raise refuse("targets", "is missing", "name the column with the relevant items")
     users = _users(dataset, user)
     recs = _cells(dataset.predictions_data, dataset.predictions_name, users, grades=False)
     truth = _cells(dataset.labels_data, dataset.targets_name, users, grades=True)
-    return recs, _same_kind(truth, dataset.targets_name)
+    return recs, _unify_types(truth, dataset.targets_name)
 
 
 def _users(dataset: Any, column: str | None) -> list[Hashable]:
@@ -136,35 +147,35 @@ def _users(dataset: Any, column: str | None) -> list[Hashable]:
     if column is None:
         return list(range(1, len(rows) + 1))
     if column not in rows.columns:
-        where = f"{_CONFIG}: 'user'"
-        others = ", ".join(map(str, rows.columns)) or "no column beside lists and truth"
-        raise refuse(where, f"is {column!r}, but the frame has {others}", "name one of these")
+        location = f"{_CONFIG}: 'user'"
+        others = ", ".join(map(str, rows.columns)) or "no other column than lists and truth"
+        raise refuse(location, f"is {column!r}, but the frame has {others}", "name one of these")
     users = [_plain(value) for value in rows[column]]
     for row, value in enumerate(users, 1):
         if not isinstance(value, str | int):
-            where = f"data: column {column!r}, row {row}"
-            raise refuse(where, f"{value!r} is no id of a user", "write a text or an integer")
+            location = f"data: column {column!r}, row {row}"
+            raise refuse(location, f"{value!r} is not a user id", "write a text or an integer")
     first_rows: dict[Hashable, int] = {}
     for row, value in enumerate(users, 1):
         if (first := first_rows.setdefault(value, row)) != row:
-            where = f"data: column {column!r}, row {row}"
-            problem = f"user {value!r} stands in row {first} too"
-            raise refuse(where, problem, "give every user one row, which holds the whole list")
+            location = f"data: column {column!r}, row {row}"
+            problem = f"user {value!r} occurs in row {first} too"
+            raise refuse(location, problem, "write one row for each user, with the whole list")
     return users
 
 
 def _cells(column: Any, name: str, users: list[Hashable], *, grades: bool) -> Cells:
-    """Return user -> list of items, or, with `grades`, a dict of item and grade."""
+    """Return user -> list of items, or, with `grades`, dict of item and grade."""
     cells: Cells = {}
     problems = []
-    is_filled = len({frozenset(cell) for cell in column if isinstance(cell, Mapping)}) == 1
+    has_filled_items = len({frozenset(c) for c in column if isinstance(c, Mapping)}) == 1
     for row, (user, cell) in enumerate(zip(users, column, strict=True), 1):
-        cells[user] = items = _items(cell, grades=grades, is_filled=is_filled)
+        cells[user] = items = _items(cell, grades=grades, has_filled_items=has_filled_items)
         if items is None:
             text = repr(cell)[:60]
-            problem = f"holds {text} ({type(cell).__name__}), which is no list of items"
+            problem = f"is {text} ({type(cell).__name__}), not a list of items"
             kinds = "a list, or a dict of item and grade" if grades else "a list, best item first"
-            fix = f"write {kinds}; an empty one for a user with nothing"
+            fix = f"write {kinds}; an empty one for a user without items"
             problems.append(Problem(f"data: column {name!r}, row {row}", problem, fix))
             if len(problems) == MAX_PROBLEMS:
                 break
@@ -172,17 +183,23 @@ def _cells(column: Any, name: str, users: list[Hashable], *, grades: bool) -> Ce
     return cells
 
 
-def _items(cell: Any, *, grades: bool, is_filled: bool) -> Any:
+def _items(cell: Any, *, grades: bool, has_filled_items: bool) -> Any:
     """Return the items of a cell; None if it is neither a list nor a dict.
 
     Parameters
     ----------
-    is_filled : bool
-        True if all dicts have the same items: frames of records fill in those of other users with None.
+    cell : object
+        The cell.
+    grades : bool
+        Whether the cell may be a dict of item and grade.
+    has_filled_items : bool
+        Whether items of other users have the grade None, as in frames made from records.
     """
     if grades and isinstance(cell, Mapping):
         return {
-            item: _plain(grade) for item, grade in cell.items() if not (is_filled and grade is None)
+            item: _plain(grade)
+            for item, grade in cell.items()
+            if not (has_filled_items and grade is None)
         }
     if isinstance(cell, np.ndarray):
         cell = cell.tolist()
@@ -191,12 +208,18 @@ def _items(cell: Any, *, grades: bool, is_filled: bool) -> Any:
     return None
 
 
-def _same_kind(truth: Cells, name: str) -> Cells:
-    """Return only lists or only dicts; an empty cell becomes either. Refuse a column with both."""
+def _unify_types(truth: Cells, name: str) -> Cells:
+    """Return only lists or only dicts; empty cells become either.
+
+    Raises
+    ------
+    InputError
+        If the column has both.
+    """
     kinds = {type(items) for items in truth.values() if len(items)}
     if len(kinds) > 1:
         fix = "write a dict of item and grade in every row, or a list in every row"
-        raise refuse(f"data: column {name!r}", "holds lists in some rows, dicts in others", fix)
+        raise refuse(f"data: column {name!r}", "has lists in some rows, dicts in others", fix)
     empty = next(iter(kinds), list)
     return {user: items if len(items) else empty() for user, items in truth.items()}
 
@@ -206,12 +229,12 @@ def _plain(value: Any) -> Any:
 
 
 MODEL_TYPES = ("ranker", "recommender")
-_INPUT = {"empty_lists": "keep"}  # a row with an empty list is a user whose list is empty
-_LISTS = "recs"  # the name of the lists in messages and in the report
+_INPUT = {"empty_lists": "keep"}  # a user may have an empty list
+_LISTS = "recs"  # name of the lists in messages and in the report
 
 
 class ConcordEvaluator(ModelEvaluator):
-    """Evaluates lists that a frame holds; for its settings see `docs/how-to/mlflow-evaluate.md`."""
+    """Evaluator of the lists in a frame; see `docs/how-to/mlflow-evaluate.md` for settings."""
 
     @classmethod
     def can_evaluate(cls, *, model_type: str, evaluator_config: Any, **kwargs: Any) -> bool:
@@ -231,25 +254,25 @@ class ConcordEvaluator(ModelEvaluator):
         predictions: Any = None,
         **kwargs: Any,
     ) -> EvaluationResult:
-        """Log on the run, and return what was logged.
+        """Log the evaluation on the run, and return what was logged.
 
         Raises
         ------
         ValueError
-            The frame or `evaluator_config` is invalid, as `concord.evaluate` raises it; nothing is logged.
+            If the frame or `evaluator_config` is invalid; nothing is logged.
         MlflowException
-            The tracking store fails.
+            If the tracking store fails.
         """
         _refuse_unused(model, extra_metrics, custom_artifacts)
         config = parse_config(evaluator_config or {})
         client = MlflowClient()
         _refuse_truncated(client, run_id, dataset)
-        recs, truth = lists_and_truth(dataset, config.user)
+        recs, truth = read_dataset(dataset, config.user)
         result = evaluate(
             recs, truth, metrics=config.metrics, conventions=config.conventions, input=_INPUT
         )
-        for each in result.warnings:
-            LOG.warning("warning: %s %s", each.sentence, each.fix)
+        for warning in result.warnings:
+            LOG.warning("warning: %s %s", warning.sentence, warning.fix)
         page = _report(recs, truth, config) if config.report else None
         points = [point for point in _points(result) if math.isfinite(point.value)]
         _log(client, run_id, result, points)
@@ -259,7 +282,7 @@ class ConcordEvaluator(ModelEvaluator):
 
 
 def _points(result: Evaluation) -> Iterator[Point]:
-    """Yield means, curves over k for metrics with several cutoffs, and intervals, named as by the stage `log`."""
+    """Yield means, curves over k and intervals, under the same keys as the stage `log`."""
     labels = [parse(text) for text in result.summaries]
     curves = [curve_key(label) for label in labels if label.k is not None]
     for label, summary in zip(labels, result.summaries.values(), strict=True):
@@ -288,7 +311,7 @@ def _log(client: MlflowClient, run_id: str, result: Evaluation, points: list[Poi
 def _log_artifacts(
     client: MlflowClient, run_id: str, result: Evaluation, page: str | None, *, per_user: bool
 ) -> dict[str, Any]:
-    """Log artifacts into the folder `concord` of the run; return them by the names of `EvaluationResult.artifacts`."""
+    """Log artifacts to the run's folder `concord`; return them by name."""
     uri = f"{client.get_run(run_id).info.artifact_uri}/concord"
     summary = json.loads(result.to_frame().write_json())
     conventions = conventions_text(result.conventions.as_dict())
@@ -326,28 +349,27 @@ def _report(recs: Any, truth: Any, config: EvaluatorConfig) -> str:
 
 
 def _refuse_unused(model: Any, extra_metrics: Any, custom_artifacts: Any) -> None:
-    """Refuse what MLflow passes to every evaluator and this one does not read."""
+    """Raise InputError for arguments of MLflow that this evaluator does not use."""
     if model is not None:
-        fix = "put the lists into a column of the frame, and name it: `predictions='recs'`, without `model`"
-        raise refuse("model", "is given, but Concord evaluates lists that are there", fix)
+        fix = "put the lists into a column of the frame: `predictions='recs'`, without `model`"
+        raise refuse("model", "is set, but Concord evaluates existing lists", fix)
     for name, value in (("extra_metrics", extra_metrics), ("custom_artifacts", custom_artifacts)):
         if value:
-            fix = "leave it out, or name labels in `evaluator_config={'metrics': ['nDCG@10']}`"
-            raise refuse(name, "is given, which this evaluator does not take", fix)
+            fix = "remove it, or name labels in `evaluator_config={'metrics': ['nDCG@10']}`"
+            raise refuse(name, "is not supported by this evaluator", fix)
 
 
 def _refuse_truncated(client: MlflowClient, run_id: str, dataset: Any) -> None:
-    """Refuse Spark frames of which MLflow passes the first 10,000 rows only; their number is on the run."""
+    """Raise InputError for a Spark frame of which MLflow passes only the first 10,000 rows."""
     inputs = client.get_run(run_id).inputs
     rows = len(dataset.features_data)
-    for used in inputs.dataset_inputs if inputs else []:
-        if used.dataset.digest != getattr(dataset, "digest", used.dataset.digest):
+    for dataset_input in inputs.dataset_inputs if inputs else []:
+        logged = dataset_input.dataset
+        if logged.digest != getattr(dataset, "digest", logged.digest):
             continue  # MLflow 2 does not say which of the run's data sets it is
-        profile = json.loads(used.dataset.profile or "null") or {}
+        profile = json.loads(logged.profile or "null") or {}
         n_rows = profile.get("approx_count") if isinstance(profile, dict) else None
         if isinstance(n_rows, int) and n_rows > rows:
-            problem = (
-                f"is a Spark frame of about {n_rows:,} rows, of which MLflow hands over {rows:,}"
-            )
+            problem = f"is a Spark frame of about {n_rows:,} rows, but MLflow passes only {rows:,}"
             fix = "pass `data.toPandas()`, or read the files with `concord.evaluate`"
             raise refuse("data", problem, fix)

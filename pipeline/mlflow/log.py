@@ -1,6 +1,6 @@
-"""Stage `log`: log the results of each model and the report to MLflow, once, and write a receipt for DVC.
+"""Stage `log`: log the results of each model and the report to MLflow, and write a receipt.
 
-`concord log` reads the receipt; `concord log --again` logs what is missing.
+`concord log` reads the receipt; `concord log --again` logs missing results.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ STAGE = "log"
 
 
 class RunIds(NamedTuple):
-    """Ids of the runs that have the results: that of the comparison, and one for each model."""
+    """Ids of the runs of the comparison and of each model."""
 
     comparison: str
     models: Mapping[str, str]
 
 
 def _write_run_ids(params: Params, run_ids: RunIds) -> None:
-    """Write which runs hold the results; the ids differ by machine, so DVC does not track the file."""
+    """Write the ids of the runs; they differ by machine, so DVC does not track the file."""
     ids = {"comparison": run_ids.comparison, "runs": dict(run_ids.models)}
     write_json(Path(params.results.mlflow) / "runs.json", {**_store_content(params), **ids})
 
@@ -76,18 +76,18 @@ def _store_content(params: Params) -> Json:
 
 
 def read_receipt(params: Params) -> Json | None:
-    """Return the receipt; None if nothing was logged yet, the stage failed, or the file is not a receipt."""
+    """Return the receipt; None if nothing was logged yet, or the file is not a receipt."""
     file = Path(params.results.mlflow) / "receipt.json"
     if not file.is_file():
         return None
     try:
         content = load_json(file, LOG_AGAIN)
-    except InputError:  # cut off, or a merge conflict
+    except InputError:  # truncated, or with a merge conflict
         return None
     return content if {"logged", "tracking_uri", "comparison"} <= set(content) else None
 
 
-# Followed by the model: a tag of the comparison's run that holds the id of the model's run.
+# Prefix of tags of the comparison's run; followed by a model, with the id of the model's run.
 MODEL_RUN_TAG = "concord.run."
 
 
@@ -98,14 +98,14 @@ def main() -> str:
 
 
 def log(params: Params) -> str:
-    """Log what MLflow does not have yet, and write the receipt that DVC tracks; return how many models there are.
+    """Log what MLflow lacks, and write the receipt that DVC tracks; return counts as text.
 
     Raises
     ------
     InputError
-        A result is missing, or a file with the id of a training run.
+        If a result is missing, or a file with the id of a training run.
     TrackingError
-        MLflow cannot be reached, or refuses, and `mlflow.required` is true.
+        If MLflow cannot be reached or refuses a request, and `mlflow.required` is true.
     """
     evaluation = evaluation_runs(params)
     try:
@@ -114,7 +114,7 @@ def log(params: Params) -> str:
         if params.mlflow.required:
             raise
         LOG.warning("warning: not logged: %s", error)
-        # it names the runs of earlier results
+        # it names runs of earlier results
         (Path(params.results.mlflow) / "runs.json").unlink(missing_ok=True)
         _write_receipt(params, evaluation, error)
         return "nothing logged"
@@ -122,30 +122,30 @@ def log(params: Params) -> str:
 
 
 def log_again() -> None:
-    """Log the results on disk, whatever `mlflow.required` says, and commit the new receipt to DVC.
+    """Log the results on disk, and commit the new receipt to DVC.
 
     Raises
     ------
     InputError
-        The results on disk are not those of params.yaml.
+        If the results on disk are not those of params.yaml.
     TrackingError
-        MLflow cannot be reached, or refuses; the old receipt stays.
+        If MLflow cannot be reached or refuses a request; the old receipt stays.
     """
     params = read_params()
     _refuse_stale_results()
-    _log_all(params, evaluation_runs(params), refills=True)
+    _log_all(params, evaluation_runs(params), refill=True)
     if Path("dvc.yaml").is_file():
         _run_dvc("commit", "--quiet", "--force", STAGE)
 
 
-def _log_all(params: Params, evaluation: EvaluationRuns, *, refills: bool = False) -> None:
-    """Log what MLflow does not have, and write run ids and receipt; `refills`: what it should have, too."""
+def _log_all(params: Params, evaluation: EvaluationRuns, *, refill: bool = False) -> None:
+    """Log what MLflow lacks, and write run ids and receipt; `refill` finished runs too."""
     tracking = Tracking(params.mlflow.tracking_uri)
     tags = source_tags(["dvc.lock", *vars(params.results).values()])
-    with tracking.locked(), open_client(tracking) as client:
+    with tracking.lock(), open_client(tracking) as client:
         training = find_training_runs(client, evaluation.models, tracking)
         experiment = experiment_id(client, params.mlflow.experiment, tracking.artifact_location)
-        runs = Runs(client, tags, refills=refills)
+        runs = Runs(client, tags, refill=refill)
         with runs.end_if_interrupted():
             run_ids = _log_runs(runs, RunLocation(experiment), evaluation, training)
     print_line(f"to look: {tracking.view_hint}")
@@ -156,7 +156,7 @@ def _log_all(params: Params, evaluation: EvaluationRuns, *, refills: bool = Fals
 def _log_runs(
     runs: Runs, location: RunLocation, evaluation: EvaluationRuns, training: Mapping[str, Run]
 ) -> RunIds:
-    """Log all runs, the best model and the comparison last: MLflow's table shows the newest first."""
+    """Log all runs, the best model and the comparison last: MLflow shows the newest first."""
     contents = {content.name: content for content in evaluation.models}
     logged = {
         model: _log_model(runs, location, contents[model], training.get(model))
@@ -176,27 +176,27 @@ def _log_runs(
             contents[model],
             evaluation.standings[model],
             comparison_id,
-            refills=runs.refills,
+            refill=runs.refill,
         )
     return RunIds(comparison_id, run_ids)
 
 
 def _log_model(runs: Runs, location: RunLocation, content: RunContent, training: Run | None) -> str:
-    """Return the id of the run that has the model's results."""
+    """Return the id of the run with the model's results."""
     if training is None:
         return _finish(runs, runs.begin(content, location), content)
     info = training.info
     if content.training and content.training.attach == "child":
         child = RunLocation(info.experiment_id, info.run_id)
         return _finish(runs, runs.begin(content, child), content)
-    is_new = log_on_training_run(runs.client, training, content, refills=runs.refills)
+    is_new = log_on_training_run(runs.client, training, content, refill=runs.refill)
     print_line(f"{content.name}: {'attached to' if is_new else 'already in'} run {info.run_id}")
     return str(info.run_id)
 
 
 def _finish(runs: Runs, run: Run, content: RunContent) -> str:
     run_id = str(run.info.run_id)
-    if is_finished(run) and runs.refills:
+    if is_finished(run) and runs.refill:
         fill(runs.client, run, content)
         print_line(f"{content.name}: complete, run {run_id}")
     elif is_finished(run):
@@ -208,7 +208,7 @@ def _finish(runs: Runs, run: Run, content: RunContent) -> str:
 
 
 def log_status(params: Params) -> str:
-    """Return one line on what the receipt says was logged."""
+    """Return one line on whether the results were logged."""
     receipt = read_receipt(params)
     if receipt is None:
         return f"not logged: run `dvc repro`, or `{LOG_AGAIN}` if it failed there"
@@ -216,16 +216,19 @@ def log_status(params: Params) -> str:
     if not receipt.get("logged"):
         return f"not logged: {server} {receipt.get('reason', '')}; run `{LOG_AGAIN}`"
     if receipt["comparison"] != evaluation_runs(params).comparison.fingerprint:
-        return "not logged: the results here are not those that were logged last; run `dvc repro`"
+        return "not logged: the results here differ from those that were logged; run `dvc repro`"
     database = Tracking(params.mlflow.tracking_uri).database
     if database is not None and not database.exists():
-        return f"not logged: {database.name} is gone since; run `{LOG_AGAIN}`, which makes it anew and tells DVC"
+        return (
+            f"not logged: {database.name} has been removed; "
+            f"run `{LOG_AGAIN}`, which creates it again and updates DVC"
+        )
     models = len(receipt["fingerprints"])
     return f"logged: {models} models, experiment {receipt['experiment']}, {server}"
 
 
 def _refuse_stale_results() -> None:
-    """Refuse results that are out of date; the stage `log` itself may be."""
+    """Raise InputError for results that are out of date; only the stage `log` may be."""
     if not Path("dvc.yaml").is_file():
         return
     stale = set(json.loads(_run_dvc("status", "--with-deps", "--json", STAGE))) - {STAGE}
@@ -236,12 +239,11 @@ def _refuse_stale_results() -> None:
 
 
 def _run_dvc(*arguments: str) -> str:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "dvc", *arguments], capture_output=True, text=True, check=False
     )
-    if done.returncode:
-        message = " ".join(done.stderr.split())
-        raise refuse(
-            f"dvc {arguments[0]}", f"failed: {message}", f"fix that, then run `{LOG_AGAIN}`"
-        )
-    return done.stdout
+    if process.returncode:
+        message = " ".join(process.stderr.split())
+        fix = f"fix that, then run `{LOG_AGAIN}`"
+        raise refuse(f"dvc {arguments[0]}", f"failed: {message}", fix)
+    return process.stdout

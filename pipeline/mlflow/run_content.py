@@ -16,42 +16,42 @@ from concord.metrics_core.metrics.label import Label, parse
 
 
 def metric_key(label: Label) -> str:
-    """`nDCG@10` -> `accuracy/ndcg_at_10`, `RBP(p=0.8)@20` -> `accuracy/rbp.p-0.8_at_20`."""
+    """Return `accuracy/rbp.p-0.8_at_20` for `RBP(p=0.8)@20`."""
     return f"{label.metric.family}/{_stem_at_k(label)}"
 
 
 def interval_key(label: Label, part: str) -> str:
-    """`nDCG@10` and its `ci_low` -> `interval/ndcg_at_10_ci_low`."""
+    """Return `interval/ndcg_at_10_ci_low` for `nDCG@10` and `ci_low`."""
     return f"interval/{_stem_at_k(label)}_{part}"
 
 
 def difference_key(label: Label) -> str:
-    """`nDCG@10` -> `difference/ndcg_at_10`: to the baseline."""
+    """Return `difference/ndcg_at_10` for `nDCG@10`: the difference to the baseline."""
     return f"difference/{_stem_at_k(label)}"
 
 
 def p_key(label: Label) -> str:
-    """`nDCG@10` -> `p_adjusted/ndcg_at_10`."""
+    """Return `p_adjusted/ndcg_at_10` for `nDCG@10`."""
     return f"p_adjusted/{_stem_at_k(label)}"
 
 
 def leader_key(label: Label, part: str = "") -> str:
-    """`nDCG@10` -> `leader/ndcg_at_10`, and its `difference` -> `leader/difference_ndcg_at_10`."""
+    """Return `leader/ndcg_at_10` for `nDCG@10`, or `leader/difference_ndcg_at_10`."""
     return f"leader/{part}{'_' if part else ''}{_stem_at_k(label)}"
 
 
 def tag_key(kind: str, label: Label) -> str:
-    """`nDCG@10` -> `concord.verdict.ndcg_at_10`."""
+    """Return `concord.verdict.ndcg_at_10` for `nDCG@10`."""
     return f"concord.{kind}.{_stem_at_k(label)}"
 
 
 def curve_key(label: Label) -> str:
-    """`nDCG@10` -> `by_k/ndcg`: k is the step of the curve."""
+    """Return `by_k/ndcg` for `nDCG@10`: k is the step of the curve."""
     return f"by_k/{_stem(label)}"
 
 
 def study_key(label: str) -> str:
-    """`nDCG@10` -> `ndcg_at_10`."""
+    """Return `ndcg_at_10` for `nDCG@10`."""
     return _stem_at_k(parse(label))
 
 
@@ -66,7 +66,7 @@ def _stem(label: Label) -> str:
 
 
 def _decimal(value: float) -> str:
-    """The shortest digits that read back as the same number, without an exponent, whose `+` is refused."""
+    """Return the shortest decimal of the number without an exponent: MLflow refuses `+`."""
     return np.format_float_positional(value, trim="-")
 
 
@@ -82,7 +82,7 @@ class Point(NamedTuple):
 
 
 class DataFile(NamedTuple):
-    """A data set of a run; `schema` and `profile` are JSON as MLflow writes it, None if they are not known."""
+    """A data set of a run; `schema` and `profile` are MLflow's JSON, None if unknown."""
 
     name: str
     path: str
@@ -99,7 +99,7 @@ class Artifact(NamedTuple):
 
 
 class TrainingRun(NamedTuple):
-    """The run that trained a model, and how the evaluation is attached to it: `metrics` or `child`."""
+    """The run that trained a model, and how the evaluation is attached: `metrics` or `child`."""
 
     run_id: str
     attach: str
@@ -107,7 +107,7 @@ class TrainingRun(NamedTuple):
 
 @dataclass(frozen=True)
 class RunContent:
-    """All that a run holds, apart from when, where and by whom it was logged."""
+    """Content of a run, apart from time, place and user."""
 
     name: str
     points: tuple[Point, ...]
@@ -120,12 +120,12 @@ class RunContent:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over everything that is logged."""
+        """SHA-256 of all that is logged."""
         return fingerprint_of({**vars(self), "artifacts": artifact_hashes(self.artifacts)})
 
 
 def artifact_hashes(artifacts: Iterable[Artifact]) -> dict[str, str]:
-    """Return path in the run -> SHA-256; where the files are does not matter."""
+    """Return path in the run -> SHA-256; it does not depend on where the files are."""
     return {
         f"{folder}/{file.name}": hashlib.sha256(file.read_bytes()).hexdigest()
         for file, folder in artifacts
@@ -141,7 +141,7 @@ def fingerprint_of(content: Json) -> str:
 def existing_file(file: Path) -> Path:
     """Return the file; raise InputError if it is missing."""
     if not file.is_file():
-        raise refuse(str(file), "there is no such file", "run `dvc repro`, which makes it")
+        raise refuse(str(file), "there is no such file", "run `dvc repro`, which writes it")
     return file
 
 
@@ -151,10 +151,12 @@ class Standing:
 
     Attributes
     ----------
-    points : dict
+    points : mapping
         Key -> value; NaN if the comparison has no number.
+    tags : mapping
+        Verdicts, rank and baseline.
     artifacts : tuple of Artifact
-        The report, if the model is logged on the run that trained it, or on a child of that.
+        The report, if the model is logged on its training run or a child of that.
     """
 
     points: Mapping[str, float]
@@ -163,7 +165,7 @@ class Standing:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 over everything that is logged."""
+        """SHA-256 of all that is logged."""
         points = {key: None if math.isnan(value) else value for key, value in self.points.items()}
         files = artifact_hashes(self.artifacts)
         return fingerprint_of({"points": points, "tags": self.tags, "artifacts": files})
@@ -171,7 +173,7 @@ class Standing:
 
 JsonMapping = Mapping[str, Any]
 _TYPES = {"text": "string", "integer": "long"}
-MAX_DIGEST = 36  # characters that MLflow takes
+MAX_DIGEST = 36  # characters that MLflow accepts
 
 
 def data_files(inputs: JsonMapping, quality: JsonMapping, model: str) -> tuple[DataFile, ...]:
@@ -179,10 +181,12 @@ def data_files(inputs: JsonMapping, quality: JsonMapping, model: str) -> tuple[D
 
     Parameters
     ----------
-    inputs : dict
+    inputs : mapping
         Role -> path, and md5 or the ETag of an object store.
-    quality : dict
-        Counts of the tables: model -> those of its lists, "truth" -> those of the ground truth.
+    quality : mapping
+        Data quality of the lists of each model, and of the ground truth as "truth".
+    model : str
+        Name of the model.
     """
     lists = quality.get(model)
     truth = quality.get("truth")
@@ -198,7 +202,7 @@ def data_files(inputs: JsonMapping, quality: JsonMapping, model: str) -> tuple[D
 
 
 def _digest(source: JsonMapping) -> str:
-    """Return the md5, or the ETag of an object store, hashed if it is too long for MLflow."""
+    """Return the md5, or the ETag of an object store; a long ETag is hashed."""
     etag = str(source.get("etag", ""))
     if len(etag) > MAX_DIGEST:
         etag = hashlib.md5(etag.encode(), usedforsecurity=False).hexdigest()
@@ -224,7 +228,7 @@ def _schema_and_profile(
 
 
 def _columns(name: str, counts: JsonMapping) -> Iterator[tuple[str, str]]:
-    """Yield the columns that Concord reads, under its own names, and their types."""
+    """Yield the names and types of the columns that Concord reads."""
     yield "user", _TYPES[counts["user_type"]]
     yield "item", _TYPES[counts["item_type"]]
     if name == "lists":

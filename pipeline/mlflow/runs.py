@@ -1,4 +1,4 @@
-"""Runs in MLflow: each is found by its fingerprint; how its model compares is logged on it."""
+"""Runs in MLflow, found by their fingerprints, and the standing of their models."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import json
 import math
 import os
 import shutil
-import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from concord.metrics_core.files import is_remote, parse_address
-from concord.pipeline.mlflow.client import without_retries
+from concord.pipeline.dvc.git import run_git
+from concord.pipeline.mlflow.client import disable_retries
 from concord.pipeline.mlflow.run_content import Artifact, RunContent, Standing
 
 if TYPE_CHECKING:
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 
 
 def source_tags(generated: Iterable[str]) -> dict[str, str]:
-    """Return tags for the user, the code's version and DVC's experiment, as far as each is known.
+    """Return tags for the user, the version of the code and DVC's experiment, if known.
 
     Parameters
     ----------
     generated : iterable of str
-        Paths that the pipeline itself writes; they do not make the code dirty.
+        Paths that the pipeline writes; they do not make the code dirty.
     """
     tags = {
         "mlflow.source.name": "concord",
         "mlflow.source.type": "LOCAL",
     }
-    with suppress(KeyError, OSError):  # a container's user may have no name
+    with suppress(KeyError, OSError):  # the user of a container may have no name
         tags["mlflow.user"] = getpass.getuser()
-    if commit := _run_git("rev-parse", "HEAD"):
+    if commit := _git_output("rev-parse", "HEAD"):
         tags["mlflow.source.git.commit"] = commit
         paths = [".", *(f":(exclude){path}" for path in generated)]
-        changes = _run_git("status", "--porcelain", "--untracked-files=no", "--", *paths)
+        changes = _git_output("status", "--porcelain", "--untracked-files=no", "--", *paths)
         if changes is not None:
             tags["concord.git_dirty"] = "true" if changes else "false"
     if experiment := os.environ.get("DVC_EXP_NAME"):
@@ -49,13 +49,12 @@ def source_tags(generated: Iterable[str]) -> dict[str, str]:
     return tags
 
 
-def _run_git(*arguments: str) -> str | None:
+def _git_output(*arguments: str) -> str | None:
     """Return git's output; None without git, a repository or a commit."""
-    git = shutil.which("git")
-    if git is None:
+    if shutil.which("git") is None:
         return None
-    done = subprocess.run([git, *arguments], capture_output=True, text=True, check=False)
-    return done.stdout.strip() if done.returncode == 0 else None
+    process = run_git(*arguments)
+    return process.stdout.strip() if process.returncode == 0 else None
 
 
 FINGERPRINT = "concord.fingerprint"
@@ -64,7 +63,7 @@ FOLDER = "concord"  # of artifacts, in a training run
 
 
 class RunLocation(NamedTuple):
-    """The ids of a run's experiment and of its parent run."""
+    """Ids of a run's experiment and of its parent run."""
 
     experiment: str
     parent: str | None = None
@@ -73,38 +72,38 @@ class RunLocation(NamedTuple):
 class Runs:
     """Runs that are begun, filled and finished; the same content is never logged twice.
 
-    `refills`: finished runs are filled again, as somebody may have deleted what was in them.
+    With `refill`, finished runs are filled again: their content may have been deleted.
     """
 
     def __init__(
-        self, client: MlflowClient, tags: Mapping[str, str], *, refills: bool = False
+        self, client: MlflowClient, tags: Mapping[str, str], *, refill: bool = False
     ) -> None:
         self.client = client
-        self.refills = refills
+        self.refill = refill
         self._tags = tags
         self._open: list[str] = []
 
     def begin(self, content: RunContent, location: RunLocation) -> Run:
-        """Return the run with this content: a finished one, else an unfinished one, else a new one."""
+        """Return the run with this content: a finished, else an unfinished, else a new one."""
         run = self._find(content, location) or self._create(content, location)
         if not is_finished(run):
             self._open.append(run.info.run_id)
         return run
 
     def finish(self, run: Run, content: RunContent) -> None:
-        """Fill and finish a run; what an interrupted try has logged is not logged twice."""
+        """Fill and finish a run; content from an interrupted attempt is not logged twice."""
         fill(self.client, run, content)
         self.client.set_terminated(run.info.run_id)
         self._open.remove(run.info.run_id)
 
     @contextmanager
     def end_if_interrupted(self) -> Iterator[None]:
-        """End open runs if the block is interrupted; the next try completes them all the same."""
+        """End open runs if the block is interrupted; the next attempt completes them."""
         try:
             yield
         except BaseException as error:
             status = "KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED"
-            with suppress(Exception), without_retries(seconds=1):  # the error itself says more
+            with suppress(Exception), disable_retries(seconds=1):  # the error itself says more
                 for run_id in self._open:
                     self.client.set_terminated(run_id, status)
             raise
@@ -119,13 +118,13 @@ class Runs:
         return next(filter(is_finished, runs), runs[0] if runs else None)
 
     def _create(self, content: RunContent, location: RunLocation) -> Run:
-        """Create a run by a single request: if the answer is lost, MLflow may have created it."""
+        """Create a run by one request; find it if MLflow created it and the answer was lost."""
         from mlflow import MlflowException
 
         parent = {PARENT: location.parent} if location.parent else {}
         tags = {FINGERPRINT: content.fingerprint, **content.tags, **parent, **self._tags}
         try:
-            with without_retries():
+            with disable_retries():
                 return self.client.create_run(location.experiment, run_name=content.name, tags=tags)
         except MlflowException:
             run = self._find(content, location)
@@ -142,13 +141,14 @@ def is_finished(run: Run) -> bool:
 def fill(client: MlflowClient, run: Run, content: RunContent) -> None:
     """Log the content of a run.
 
-    The time of every point is the start of the run: MLflow drops points whose key, value, step and time it has.
+    The time of every point is the start of the run: MLflow ignores a point if it has the same key,
+    value, step and time already.
     """
     from mlflow.entities import Metric, Param, RunTag
 
     run_id, start = run.info.run_id, run.info.start_time
     points = [Metric(key, value, start, step) for key, value, step in content.points]
-    missing = content.tags.keys() - run.data.tags.keys()  # a description may have been edited
+    missing = content.tags.keys() - run.data.tags.keys()  # keeps an edited description
     client.log_batch(
         run_id,
         points,
@@ -163,17 +163,17 @@ def dataset_inputs(content: RunContent) -> list[DatasetInput]:
     """Return the data sets of a run as MLflow logs them."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
-    purpose = [InputTag("mlflow.data.context", "evaluation")]
-    return [
-        DatasetInput(
-            Dataset(name, md5, _source_type(path), json.dumps({"uri": path}), *known), purpose
-        )
-        for name, path, md5, *known in content.datasets
-    ]
+    context = [InputTag("mlflow.data.context", "evaluation")]
+    inputs = []
+    for name, path, md5, *schema_and_profile in content.datasets:
+        source = json.dumps({"uri": path})
+        dataset = Dataset(name, md5, _source_type(path), source, *schema_and_profile)
+        inputs.append(DatasetInput(dataset, context))
+    return inputs
 
 
 def _source_type(path: str) -> str:
-    """Return MLflow's name for the kind of store that holds a data set."""
+    """Return MLflow's name for the store of a data set."""
     return parse_address(path).store if is_remote(path) else "local"
 
 
@@ -186,8 +186,8 @@ def log_artifacts(
     folder: str = "",
 ) -> None:
     """Log files and texts below a folder of the run; "" is its root."""
-    for file, below in artifacts:
-        path = "/".join(filter(None, (folder, below)))
+    for file, subfolder in artifacts:
+        path = "/".join(filter(None, (folder, subfolder)))
         with _named_error(file.name):
             client.log_artifact(run_id, str(file), path or None)
     for name, text in (texts or {}).items():
@@ -197,7 +197,7 @@ def log_artifacts(
 
 @contextmanager
 def _named_error(name: str) -> Iterator[None]:
-    """Name the artifact in an error; the server chooses the store, whose library raises errors of its own."""
+    """Name the artifact in errors: libraries of the server's store raise errors of their own."""
     from mlflow import MlflowException
 
     try:
@@ -206,8 +206,8 @@ def _named_error(name: str) -> Iterator[None]:
         raise MlflowException(f"artifact {name}: {error}") from error
 
 
-COMPARISON = "concord.comparison"  # the id of the run of the comparison
-STANDING = "concord.standing"  # the fingerprint of the standing, and the time of its points
+COMPARISON = "concord.comparison"  # tag: id of the comparison's run
+STANDING = "concord.standing"  # tag: fingerprint of the standing, and time of its points
 
 
 def log_standing(
@@ -217,21 +217,21 @@ def log_standing(
     standing: Standing,
     comparison_id: str,
     *,
-    refills: bool = False,
+    refill: bool = False,
 ) -> None:
-    """Log how a model compares; nothing if the run has it and `refills` is false.
+    """Log how a model compares; nothing if the run has it and `refill` is false.
 
-    A number that the run shows already is not logged again, so that an interrupted try leaves one point for each
-    comparison. A point that is no longer valid is followed by NaN, as MLflow deletes no points.
+    A value that the run shows already is not logged again, so that one comparison has one point
+    even after an interrupted attempt. An invalid point is followed by NaN: MLflow deletes none.
     """
     from mlflow.entities import Metric, RunTag
 
     data = client.get_run(run_id).data
     logged, _, _ = data.tags.get(STANDING, "").partition(" ")
-    if (logged, data.tags.get(COMPARISON)) == (standing.fingerprint, comparison_id) and not refills:
+    if (logged, data.tags.get(COMPARISON)) == (standing.fingerprint, comparison_id) and not refill:
         return
     timestamp = next_timestamp(data.tags.get(STANDING, ""), standing.fingerprint)
-    values = _last_values(client, run_id, standing) if refills else data.metrics
+    values = _last_values(client, run_id, standing) if refill else data.metrics
     changed = {
         key: value
         for key, value in standing.points.items()
@@ -248,13 +248,16 @@ def log_standing(
 
 
 def next_timestamp(tag: str, fingerprint: str) -> int:
-    """Return the time of the points of a content in milliseconds.
+    """Return the time for the points of a content, in milliseconds.
 
     Parameters
     ----------
     tag : str
-        Fingerprint and time of what was logged last. The time is kept if it was the same content, whose logging was
-        interrupted; otherwise a later one is returned, so that MLflow shows the new values.
+        Fingerprint and time of the last content. The time is kept if the content is the same:
+        its logging was interrupted. Otherwise a later one is returned, so that MLflow shows the
+        new values.
+    fingerprint : str
+        Fingerprint of the new content.
     """
     last_fingerprint, _, last = tag.partition(" ")
     last_time = int(last) if last.isdecimal() else 0
@@ -264,7 +267,7 @@ def next_timestamp(tag: str, fingerprint: str) -> int:
 
 
 def _last_values(client: MlflowClient, run_id: str, standing: Standing) -> dict[str, float]:
-    """Return the last value of each point; MLflow may show values whose points were deleted."""
+    """Return the last value of each point; MLflow may show values of deleted points."""
     histories = {key: client.get_metric_history(run_id, key) for key in standing.points}
     return {
         key: max(points, key=lambda point: point.timestamp).value

@@ -1,4 +1,4 @@
-"""Log a study to MLflow, once: a run, and a child run for each data set."""
+"""Log a study to MLflow: a run, and a child run for each data set."""
 
 from __future__ import annotations
 
@@ -35,9 +35,11 @@ def study_runs(study: Study, folder: Path, run_tags: Mapping[str, Mapping[str, s
 
     Parameters
     ----------
+    study : Study
+        The study.
     folder : Path
-        Where report and results of the study are.
-    run_tags : dict
+        Folder of the study's report and results.
+    run_tags : mapping
         Data set -> tags that name the run of its own comparison, if it is known.
     """
     winners = {f"concord.winner.{study_key(a.label)}": ", ".join(a.winners) for a in study.answers}
@@ -51,7 +53,7 @@ def study_runs(study: Study, folder: Path, run_tags: Mapping[str, Mapping[str, s
         name=study.title,
         points=tuple(_study_points(study)),
         params={
-            "datasets": ", ".join(each.name for each in study.datasets),
+            "datasets": ", ".join(dataset.name for dataset in study.datasets),
             "models": ", ".join(study.models),
             "baseline": study.baseline,
             "primary": ", ".join(study.primary),
@@ -61,13 +63,13 @@ def study_runs(study: Study, folder: Path, run_tags: Mapping[str, Mapping[str, s
         tags={"concord.kind": "study", **winners, **certainty, "mlflow.note.content": note},
         datasets=(),
         artifacts=tuple(Artifact(existing_file(folder / name), "") for name in FILES),
-    )  # fmt: skip
-    datasets = [_dataset_run(study, each.name, parent, run_tags) for each in study.datasets]
+    )
+    datasets = [_dataset_run(study, dataset.name, parent, run_tags) for dataset in study.datasets]
     return StudyRuns(parent, tuple(datasets))
 
 
 def comparison_run_tags(file: Path) -> dict[str, str]:
-    """Return tags that name the run of a project's comparison; none if its `runs.json` does not name it."""
+    """Return tags that name the run of a project's comparison; none if `runs.json` has no name."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         return {
@@ -102,9 +104,9 @@ def _dataset_run(
     points = [
         Point(f"{part}/{study_key(cell.label)}.{cell.model}", value, 0)
         for cell in cells
-        for part, value in (("mean", cell.mean), ("rank", cell.rank), ("difference", cell.difference))
-        if value is not None
-    ]  # fmt: skip
+        for part in ("mean", "rank", "difference")
+        if (value := getattr(cell, part)) is not None
+    ]
     return RunContent(
         name=name,
         points=tuple(points),
@@ -124,22 +126,26 @@ def _dataset_run(
 
 
 def log_study(content: StudyRuns, *, uri: str, experiment: str, folder: Path) -> str:
-    """Log a study and return the id of its run; runs with the same content are found by their fingerprint.
+    """Log a study and return the id of its run; the same content is logged once.
 
     Parameters
     ----------
-    uri, experiment : str
-        The address of MLflow, and the name of an experiment there.
+    content : StudyRuns
+        Content of the runs.
+    uri : str
+        Address of MLflow.
+    experiment : str
+        Name of the experiment.
     folder : Path
-        Where the results of the study are; they do not make the code dirty.
+        Folder of the study's results; they do not make the code dirty.
 
     Raises
     ------
     TrackingError
-        MLflow cannot be reached, or refuses.
+        If MLflow cannot be reached or refuses a request.
     """
     tracking = Tracking(uri, retry_command="concord study", file="study.yaml")
-    with tracking.locked(), open_client(tracking) as client:
+    with tracking.lock(), open_client(tracking) as client:
         location = RunLocation(experiment_id(client, experiment, tracking.artifact_location))
         runs = Runs(client, source_tags([str(folder)]))
         with runs.end_if_interrupted():

@@ -1,4 +1,4 @@
-"""Runs that trained the models: their ids, from params.yaml or files of the training, and evaluations logged on them."""
+"""Runs that trained the models: their ids, and evaluations that are logged on them."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
-TRAINING_RUN = "concord.training_run"  # tag: the id of the run that trained the model
+TRAINING_RUN = "concord.training_run"  # tag: id of the run that trained the model
 MAX_BYTES = 1_000_000
 MAX_ID = 250  # characters
 _WRITE = "let the training write the id of its MLflow run there, and run `dvc repro`"
 
 
 def training_run_ids(params: Params) -> dict[str, str]:
-    """Return model -> id of its training run, for the models that name one.
+    """Return the ids of the training runs, by model, of models that name one.
 
     Raises
     ------
     InputError
-        A file holds no id, or two models share one although metrics are logged on the run; all problems at once.
+        If a file has no valid id, or two models share a run on which metrics are logged; all
+        problems at once.
     """
     run_ids: dict[str, str] = {}
     problems: list[Problem] = []
@@ -66,7 +67,7 @@ def _read_id(params: Params, model: str, source: RunIdFile) -> str:
     if source.key is not None:
         return _check_id(_value_at_key(text, source, key), f"{file}: {source.key}")
     if text.lstrip().startswith(("{", "[")):
-        problem = f"holds JSON, and `{key}` names no key of it"
+        problem = f"is JSON, and `{key}` names no key of it"
         raise refuse(str(file), problem, f"add `key:` to {key} in {PARAMS}")
     return _check_id(text, str(file))
 
@@ -86,14 +87,14 @@ def _read_text(file: Path, key: str) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise refuse(str(file), "is no text in UTF-8", _WRITE) from None
+        raise refuse(str(file), "is not a text in UTF-8", _WRITE) from None
     if "\0" in text:
-        raise refuse(str(file), "is no text: it holds a NUL", _WRITE)
+        raise refuse(str(file), "is not a text: it contains a NUL", _WRITE)
     return text
 
 
 def _value_at_key(text: str, source: RunIdFile, location: str) -> Any:
-    """Return the value at a key, whose dots lead into mappings; a name that has dots itself takes precedence."""
+    """Return the value at a dotted key; names that contain dots themselves take precedence."""
     key = str(source.key)
     try:
         content = json.loads(text)
@@ -102,13 +103,13 @@ def _value_at_key(text: str, source: RunIdFile, location: str) -> Any:
         raise refuse(source.file, f"is not valid JSON: {error}", fix) from None
     for value in _values_at(content, key.split(".")):
         return value
-    known = ", ".join(map(str, content)) if isinstance(content, dict) else ""
-    holds = f"; it holds {known[:200]}" if known else ""
-    raise refuse(source.file, f"has no key {key!r}{holds}", f"correct {location}.key in {PARAMS}")
+    names = ", ".join(map(str, content)) if isinstance(content, dict) else ""
+    hint = f"; it has {names[:200]}" if names else ""
+    raise refuse(source.file, f"has no key {key!r}{hint}", f"correct {location}.key in {PARAMS}")
 
 
 def _values_at(content: Any, parts: list[str]) -> Iterator[Any]:
-    """Yield the values of every reading of a dotted key, those of the longest names first."""
+    """Yield the values for all readings of a dotted key, the longest names first."""
     if not parts:
         yield content
     if not isinstance(content, dict):
@@ -119,39 +120,39 @@ def _values_at(content: Any, parts: list[str]) -> Iterator[Any]:
             yield from _values_at(content[name], parts[end:])
 
 
-def _check_id(value: Any, where: str) -> str:
+def _check_id(value: Any, location: str) -> str:
     if not isinstance(value, str):
         text = json.dumps(value, ensure_ascii=False)[:60]
-        raise refuse(where, f"is {text}, which is no text", _WRITE)
+        raise refuse(location, f"is {text}, not a text", _WRITE)
     run_id = value.strip()
     if not run_id:
-        raise refuse(where, "is empty", _WRITE)
+        raise refuse(location, "is empty", _WRITE)
     if len(run_id.splitlines()) > 1:
-        raise refuse(where, f"has {len(run_id.splitlines())} lines, not one", _WRITE)
+        raise refuse(location, f"has {len(run_id.splitlines())} lines, not one", _WRITE)
     if len(run_id) > MAX_ID or not run_id.isprintable():
-        raise refuse(where, f"is no id of a run: {run_id[:60]!r}", _WRITE)
+        raise refuse(location, f"is not a run id: {run_id[:60]!r}", _WRITE)
     return run_id
 
 
 def _shared_id_problems(model: str, run_id: str, run_ids: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield a problem if two models share a training run: metrics of the second would hide those of the first."""
-    for other, known in run_ids.items():
-        if known == run_id:
+    """Yield a problem if two models share a run: metrics of one would hide the other's."""
+    for other, other_id in run_ids.items():
+        if other_id == run_id:
             problem = f"{run_id!r} is the training run of {other} too"
             fix = "name another run, or set `mlflow.attach: child`"
             yield Problem(f"{PARAMS}: models.{model}.training_run_id", problem, fix)
 
 
-EVALUATED = "concord.evaluated"  # tag: fingerprint and time of the last evaluation
+EVALUATION = "concord.evaluated"  # tag: fingerprint and time of the last evaluation
 _UNKNOWN_RUN = {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"}
 
 
 def find_training_runs(
     client: MlflowClient, models: Iterable[RunContent], tracking: Tracking
 ) -> dict[str, Run]:
-    """Return the run that trained each model; warn of runs that MLflow does not know or that are deleted.
+    """Return the training runs by model; warn about runs that are unknown or deleted.
 
-    A training often logs into a database of one machine, whereas git carries the ids to all.
+    A training often logs to a database of one machine, whereas git brings its id to all.
     """
     runs: dict[str, Run] = {}
     missing = []
@@ -163,9 +164,10 @@ def find_training_runs(
                 missing.append(content.name)
     if missing:
         LOG.warning(
-            "warning: MLflow at %s has no active training run of %s: each has a run of its own, with the id"
-            " as the tag %s. To attach them, let training and evaluation share one MLflow (mlflow.tracking_uri),"
-            " or restore deleted runs (`mlflow runs restore`); then `%s`",
+            "warning: MLflow at %s has no active training run of %s: each has a run of its own, "
+            "with the id as the tag %s. To attach them, let training and evaluation share one "
+            "MLflow (mlflow.tracking_uri), or restore deleted runs (`mlflow runs restore`); "
+            "then `%s`",
             tracking.safe_uri,
             listed(missing),
             TRAINING_RUN,
@@ -175,23 +177,28 @@ def find_training_runs(
 
 
 def log_on_training_run(
-    client: MlflowClient, training: Run, content: RunContent, *, refills: bool = False
+    client: MlflowClient, training: Run, content: RunContent, *, refill: bool = False
 ) -> bool:
-    """Log an evaluation on a training run, unless it has it and `refills` is false; return True if it was logged.
+    """Log an evaluation on a training run; nothing if the run has it and `refill` is false.
 
-    Status and end time of the run stay. Parameters become tags, as a parameter of MLflow cannot be changed.
+    Status and end time of the run stay. Parameters become tags: MLflow's cannot change.
+
+    Returns
+    -------
+    bool
+        True if it was logged.
     """
     from mlflow.entities import Metric, RunTag
 
     run_id, tags = training.info.run_id, training.data.tags
-    if tags.get(FINGERPRINT) == content.fingerprint and not refills:
+    if tags.get(FINGERPRINT) == content.fingerprint and not refill:
         return False
-    timestamp = next_timestamp(tags.get(EVALUATED, ""), content.fingerprint)
+    timestamp = next_timestamp(tags.get(EVALUATION, ""), content.fingerprint)
     new_tags = {
         **{f"concord.param.{name}": value for name, value in content.params.items()},
         **{name: tag for name, tag in content.tags.items() if not name.startswith("mlflow.")},
     }
-    client.set_tag(run_id, EVALUATED, f"{content.fingerprint} {timestamp}")
+    client.set_tag(run_id, EVALUATION, f"{content.fingerprint} {timestamp}")
     client.log_batch(
         run_id,
         metrics=[Metric(key, value, timestamp, step) for key, value, step in content.points],

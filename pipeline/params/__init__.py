@@ -1,1 +1,1 @@
-"""params.yaml: its shape, its checks, its lines."""
+"""params.yaml: schema, validation, and the line of each key."""

@@ -1,4 +1,4 @@
-"""What is wrong with the values of params.yaml: names, metrics, conventions, and values that contradict each other."""
+"""Problems with the values of params.yaml, and with values that contradict each other."""
 
 import difflib
 import re
@@ -46,22 +46,22 @@ _COLUMNS = {
 
 
 def model_name_problems(models: Any) -> Iterator[Problem]:
-    """Yield names that DVC drops without a word (those that are no text), or cannot handle (dots, `@`, slashes)."""
+    """Yield names of models that DVC ignores (numbers) or cannot handle (dots, `@`, slashes)."""
     fix = (
-        "use letters, digits, `_` and `-`, at most 100, starting with a letter or digit; quote a name of digits only; "
-        f"{', '.join(map(repr, (TRUTH, *TABLES)))} are taken"
+        "use letters, digits, `_` and `-`, at most 100, starting with a letter or digit; "
+        "quote a name of digits only; "
+        f"{', '.join(map(repr, (TRUTH, *TABLES)))} are reserved"
     )
     names: dict[str, str] = {}
     for name in models if isinstance(models, dict) else []:
+        location = ("models", name)
         if not is_model_name(name):
-            yield Problem(
-                ("models", name), f"{format_value(name)} cannot be the name of a model", fix
-            )
+            yield Problem(location, f"{format_value(name)} cannot be the name of a model", fix)
         elif (first := names.setdefault(name.lower(), name)) != name:
             problem = (
                 f"{name!r} and {first!r} differ only in capitals: many disks write both to one file"
             )
-            yield Problem(("models", name), problem, "give one of them another name")
+            yield Problem(location, problem, "give one of them another name")
 
 
 def is_model_name(name: Any) -> bool:
@@ -71,16 +71,22 @@ def is_model_name(name: Any) -> bool:
 
 
 def nested_problems(models: Any) -> Iterator[Problem]:
-    """Yield replicates inside an entry of `models`: DVC makes each entry one stage."""
+    """Yield entries of `models` that hold replicates: DVC makes one stage for each entry."""
     for name, entry in models.items() if isinstance(models, dict) else []:
         if isinstance(entry, dict) and REPLICATES in entry:
-            problem = f"has the key `{REPLICATES}`, and each entry of `models` is the lists of one replicate"
-            fix = f"write `{name}-1: {{path: …}}`, `{name}-2: {{path: …}}`, and `comparison.{REPLICATES}: {{{name}: {name}-*}}`"
+            problem = (
+                f"has the key `{REPLICATES}`, "
+                "and each entry of `models` is the lists of one replicate"
+            )
+            fix = (
+                f"write `{name}-1: {{path: …}}`, `{name}-2: {{path: …}}`, "
+                f"and `comparison.{REPLICATES}: {{{name}: {name}-*}}`"
+            )
             yield Problem(("models", name), problem, fix)
 
 
 def section_problems(content: Mapping[str, Any], known: Sequence[Problem]) -> Iterator[Problem]:
-    """Yield what is wrong inside valid sections of a file whose other sections have problems already."""
+    """Yield problems with values of sections that have no problem yet."""
     invalid = {problem.location[:2] for problem in known if isinstance(problem.location, tuple)}
     conventions, evaluation, comparison, gate = (
         content.get(name) for name in ("conventions", "evaluation", "comparison", "gate")
@@ -95,21 +101,21 @@ def section_problems(content: Mapping[str, Any], known: Sequence[Problem]) -> It
         yield from _with_keys(effect_problems(effects, {}, (), ParamsKeys("comparison")))
     if isinstance(gate, dict) and not any(keys[0] == "gate" for keys in invalid):
         rules = {key: gate[key] for key in gate.keys() - {"new_models"}}
-        yield from _problems_of(lambda: parse_gate(rules))
+        yield from problems_of(parse_gate, rules)
 
 
 def params_problems(params: Params) -> list[Problem]:
-    """Return what is wrong with the values, once all keys are there."""
+    """Return problems with the values of a file that fits the schema."""
     metrics, ks = params.evaluation.metrics, params.evaluation.ks
     labels = list(dict.fromkeys(_known_labels(metrics, ks)))
     invalid_conventions = convention_problems(params.conventions)
-    conventions = preset("standard") if invalid_conventions else params.pinned
+    conventions = preset("standard") if invalid_conventions else params.parsed_conventions
     problems = [
         *invalid_conventions,
         *_unit_problems(params),
         *_label_problems(params, labels),
         *_pattern_problems(params),
-        *_with_keys(_problems_of(lambda: params.build_config(labels, conventions))),
+        *_with_keys(problems_of(params.build_config, labels, conventions)),
         *_fold_problems(params),
         *_case_problems(params),
         *_training_problems(params),
@@ -118,17 +124,17 @@ def params_problems(params: Params) -> list[Problem]:
     return problems or [*_uncomputable_problems(params)]
 
 
-def _problems_of(build: Callable[[], object]) -> Sequence[Problem]:
-    """Return the problems of the InputError that a function raises; none if it raises no error."""
+def problems_of(check: Callable[..., object], *arguments: object) -> Sequence[Problem]:
+    """Return the problems of the InputError that a function raises; none if it raises none."""
     try:
-        build()
+        check(*arguments)
     except InputError as error:
         return error.problems
     return ()
 
 
 def _with_keys(problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield problems of a comparison's configuration, located at the keys of params.yaml that set it."""
+    """Yield problems with a comparison's configuration, located at their keys in params.yaml."""
     for problem in problems:
         keys = problem.location if isinstance(problem.location, tuple) else (problem.location,)
         if keys[0] == "metrics":
@@ -139,13 +145,13 @@ def _with_keys(problems: Iterable[Problem]) -> Iterator[Problem]:
 
 
 def convention_problems(conventions: dict[str, Any]) -> list[Problem]:
-    """Return invalid conventions, overrides without effect, and values that differ from those of the preset."""
+    """Return invalid conventions, overrides without effect, and differences from the preset."""
     problems = preset_problems(conventions.get("preset"))
     differing: dict[str, tuple[Any, Any]] = {}
     try:
-        pinned = Conventions.from_mapping(conventions)
-        problems += idle_overrides(pinned)
-        differing = {} if problems else differences_from_preset(pinned)
+        parsed = Conventions.from_mapping(conventions)
+        problems += idle_overrides(parsed)
+        differing = {} if problems else differences_from_preset(parsed)
     except ConventionError as error:
         problems += error.problems
     return [
@@ -153,10 +159,10 @@ def convention_problems(conventions: dict[str, Any]) -> list[Problem]:
     ] + [
         Problem(
             ("conventions", name),
-            f"is {value!r}, but preset {conventions['preset']!r} has {of_preset!r}",
-            f"set it to {of_preset!r}, or `preset: custom`",
+            f"is {value!r}, but preset {conventions['preset']!r} has {preset_value!r}",
+            f"set it to {preset_value!r}, or `preset: custom`",
         )
-        for name, (value, of_preset) in differing.items()
+        for name, (value, preset_value) in differing.items()
     ]
 
 
@@ -164,10 +170,14 @@ def _uncomputable_problems(params: Params) -> Iterator[Problem]:
     """Yield metrics that have no value under the conventions, whatever the data."""
     labels: dict[str, list[str]] = {}
     for label in params.labels:
-        labels.setdefault(uncomputable(label, params.pinned), []).append(str(label))
+        reason = uncomputable(label, params.parsed_conventions)
+        labels.setdefault(reason, []).append(str(label))
     for reason, names in labels.items():
         if reason:
-            fix = "leave them out, or change what is named; a convention that the preset has otherwise needs `conventions.preset: custom`"
+            fix = (
+                "remove them, or change what is named; a convention that differs from the preset "
+                "needs `conventions.preset: custom`"
+            )
             yield Problem(_METRICS, f"{listed(names)}: {reason}", fix)
 
 
@@ -192,7 +202,10 @@ def _undeclared_problems(params: Params) -> Iterator[Problem]:
         file, metric_file = split_file_label(text), params.own_metrics
         if file is not None and (metric_file is None or file[0].resolve() != metric_file.resolve()):
             problem = f"{text!r} names a file that `background.metrics` does not"
-            fix = f"write `background: {{metrics: {{path: {file[0]}}}}}`, so that DVC evaluates again when it changes"
+            fix = (
+                f"write `background: {{metrics: {{path: {file[0]}}}}}`, "
+                "so that DVC evaluates again when it changes"
+            )
             yield Problem(_METRICS, problem, fix)
 
 
@@ -216,7 +229,7 @@ def _expansion_problems(evaluation: Evaluation) -> Iterator[Problem]:
 
 
 def _known_labels(metrics: Sequence[str], ks: Sequence[int]) -> Iterator[Label]:
-    """Yield the labels that are named or meant, so that an unknown metric neither hides nor causes other problems."""
+    """Yield labels of valid and of misspelt metrics, so that one typo causes one problem only."""
     for text in metrics:
         for spelling in (text, similar_label(text)):
             with suppress(ValueError):
@@ -225,7 +238,7 @@ def _known_labels(metrics: Sequence[str], ks: Sequence[int]) -> Iterator[Label]:
 
 
 def _column_problems(params: Params, labels: Sequence[Label]) -> Iterator[Problem]:
-    """Yield columns that tables of side data do not have and no metric reads."""
+    """Yield columns of side data that nothing reads."""
     propensity = params.conventions.get("propensity")
     for name, file in params.background.items():
         known = list(_COLUMNS[name])
@@ -254,43 +267,45 @@ def _case_problems(params: Params) -> Iterator[Problem]:
 
 
 def _pattern_problems(params: Params) -> Iterator[Problem]:
-    """Yield patterns that match no lists."""
+    """Yield patterns of `replicates` that match no entry of `models`."""
     for model, lists in params.replicate_names.items():
         if not lists:
-            like = [name for name in params.models if name.startswith(model)]
+            similar = [name for name in params.models if name.startswith(model)]
             problem = f"{params.comparison.replicates[model]!r} matches no entry of `models`"
             fix = (
                 f"`*` stands for the number, as in `{model}-*` for `{model}-1`, `{model}-2`; "
-                f"there is {listed(like or [*params.models])}"
+                f"there is {listed(similar or [*params.models])}"
             )
             yield Problem(("comparison", REPLICATES, model), problem, fix)
 
 
 def _fold_problems(params: Params) -> Iterator[Problem]:
-    """Yield files of folds that lead out of the folder, and lists that do not name the fold of their replicate."""
+    """Yield files outside the folder of folds, and lists without the fold of their replicate."""
     folds = params.data.truth.folds
     for number, file in folds.items():
         if Path(file).is_absolute() or ".." in Path(file).parts:
             problem = f"is {file!r}, which leads out of the folder `path`"
             fix = "name a file in it: DVC watches that folder"
             yield Problem(("data", "truth", "folds", number), problem, fix)
-    number_of = {
+    replicate_numbers = {
         name: n for numbered in params.replicate_names.values() for n, name in numbered.items()
     }
     for name, entry in params.models.items():
-        n, fold = number_of.get(name) if folds else None, entry.fold
+        n, fold = replicate_numbers.get(name) if folds else None, entry.fold
         location = ("models", name, "fold")
         if fold is not None and not folds:
             fix = "leave it out, or name the files of the folds at `data.truth.folds`"
             yield Problem(location, f"is {fold}, and the truth has no folds", fix)
         elif n is not None and fold != n:
-            has = "is missing" if fold is None else f"is {fold}"
-            problem = f"{has}, and the lists are replicate {n} of a model that is trained on folds"
+            state = "is missing" if fold is None else f"is {fold}"
+            problem = (
+                f"{state}, and the lists are replicate {n} of a model that is trained on folds"
+            )
             yield Problem(location, problem, f"write `fold: {n}`")
 
 
 def _rename_problems(params: Params) -> Iterator[Problem]:
-    """Yield former names that are still models, or that two models have."""
+    """Yield former names that are still models, or that two models claim."""
     owners: dict[str, str] = {}
     for name, entry in params.models.items():
         if entry.was is None:
@@ -301,19 +316,17 @@ def _rename_problems(params: Params) -> Iterator[Problem]:
             yield Problem(location, problem, "remove `was`, or rename the model")
         elif entry.was in owners:
             problem = f"is {entry.was!r}, as that of {owners[entry.was]}"
-            yield Problem(
-                location, problem, "leave it with the model that continues the former one"
-            )
+            yield Problem(location, problem, "keep it at the model that continues the former one")
         owners.setdefault(entry.was, name)
 
 
 def _training_problems(params: Params) -> Iterator[Problem]:
-    """Yield training runs of two models: metrics of the second would hide those of the first."""
+    """Yield training runs that two models share: metrics of one would overwrite the other's."""
     owners: dict[str, str] = {}
     for name, model in params.models.items():
         run_id = model.training_run_id
         if not isinstance(run_id, str):
-            continue  # ids in files are known when these are read
+            continue  # ids in files are known only once the files are read
         if params.mlflow.attach == "metrics" and run_id in owners:
             problem = f"{run_id!r} is the training run of {owners[run_id]} too"
             fix = "name another run, or set `mlflow.attach: child`"

@@ -1,4 +1,4 @@
-"""Schema of params.yaml: its keys and types, and the configuration of a comparison that it describes."""
+"""Schema of params.yaml, and the configuration of a comparison that it describes."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -51,11 +51,11 @@ from concord.pipeline.params.repository import PARAMS as PARAMS
 Format = Literal["csv", "tsv", "parquet", "arrow", "jsonl", "trec"]
 Order = Literal["rank", "score", "file"]
 MODEL_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$"
-MOST_NAMED = 100  # metrics, cutoffs, primary labels
-MOST_ENDS = 100  # of a segmentation
+MAX_NAMES = 100  # metrics, cutoffs, primary labels
+MAX_EDGES = 100  # of a segmentation
 Cutoff = Annotated[int, Field(ge=1, le=MAX_K)]
 Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
-End = Annotated[float, Field(ge=-MAX_END, le=MAX_END, allow_inf_nan=False)]
+Edge = Annotated[float, Field(ge=-MAX_END, le=MAX_END, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 
 
@@ -64,7 +64,7 @@ class _Section(BaseModel):
 
 
 def _keys_as_text(value: Any) -> Any:
-    return {str(key): each for key, each in value.items()} if isinstance(value, dict) else value
+    return {str(key): item for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _number_as_text(value: Any) -> Any:
@@ -75,7 +75,10 @@ ModelName = Annotated[str, Field(pattern=MODEL_NAME)]
 
 
 class TruthFile(_Section):
-    """`folds`: where each fold has a truth of its own, its number -> the file in the folder `path`."""
+    """File of the ground truth.
+
+    If each fold has its own ground truth, `folds` maps its number to a file in the folder `path`.
+    """
 
     path: str
     format: Format | None = None
@@ -97,7 +100,7 @@ TAGS = (_TEXT, _FILE, _PATTERN, _BY_NUMBER)  # names of kinds that pydantic puts
 
 
 class RunIdFile(_Section):
-    """A file that the training writes: text that is the id of its MLflow run, or JSON that holds it at `key`."""
+    """File with the id of an MLflow run: plain text, or JSON that holds the id at `key`."""
 
     file: Annotated[str, Field(min_length=1)]
     key: Annotated[str, Field(min_length=1)] | None = None
@@ -110,7 +113,11 @@ RunId = Annotated[
 
 
 class ListsFile(_Section):
-    """`fold`: the lists are judged by the truth of this fold. `was`: the name of the model at revisions that lack this one."""
+    """File of a model's recommendations.
+
+    `fold`: the fold whose ground truth applies. `was`: the model's name at revisions that lack
+    this one.
+    """
 
     path: str
     format: Format | None = None
@@ -122,7 +129,10 @@ class ListsFile(_Section):
 
 
 class BackgroundFile(_Section):
-    """`columns` of the catalogue may name numbers, too, such as a price, that metrics of one's own read."""
+    """File of side data.
+
+    In the catalogue, `columns` may also name numbers that own metrics read, such as a price.
+    """
 
     path: str
     format: Format | None = None
@@ -130,24 +140,27 @@ class BackgroundFile(_Section):
 
 
 class ByActivity(_Section):
-    """Users by their interactions in train; `edges` are the upper ends of the groups."""
+    """Groups of users by their number of interactions in train; `edges` are upper bounds."""
 
     by: Literal["activity"]
-    edges: list[Count] = Field(min_length=1, max_length=MOST_ENDS)
+    edges: list[Count] = Field(min_length=1, max_length=MAX_EDGES)
     compare_gaps: bool = False
 
 
 class ByColumn(_Section):
-    """Users by a column of `background.users`; with `edges` it is a number, cut there."""
+    """Groups of users by a column of `background.users`; with `edges`, by ranges of a number."""
 
     by: Literal["user"]
     column: str
-    edges: list[End] | None = Field(default=None, min_length=1, max_length=MOST_ENDS)
+    edges: list[Edge] | None = Field(default=None, min_length=1, max_length=MAX_EDGES)
     compare_gaps: bool = False
 
 
 class ByPopularity(_Section):
-    """Items by popularity in train: the head holds this share of the interactions, head and middle that one."""
+    """Groups of items by popularity in train: the head, the middle and the tail.
+
+    `shares`: the head has the first share of the interactions, head and middle have the second.
+    """
 
     by: Literal["truth_item", "recommended_item"]
     shares: list[Share] = Field(min_length=2, max_length=2)
@@ -157,9 +170,11 @@ Segments = Annotated[ByActivity | ByColumn | ByPopularity, Field(discriminator="
 
 
 class Data(_Section):
-    """`columns`: what every table calls user and item, unless its own `columns` say otherwise.
+    """Columns of the data.
 
-    `unit`: the columns of lists and truth that name a request, the user's first, where values are those of requests.
+    `columns`: names of the user and item column in every table that does not set its own.
+    `unit`: columns of lists and truth that identify a session, the user's first; values are then
+    those of sessions.
     """
 
     columns: dict[Literal["user", "item"], str] = {}
@@ -176,7 +191,7 @@ class Data(_Section):
 
 
 class Input(_Section):
-    """What files may hold beside the usual, and what is done with it; `error` refuses the file."""
+    """Unusual values that input files may hold; `error` refuses the file."""
 
     rank_base: Literal[0, 1]
     empty_lists: Literal["error", "keep"]
@@ -188,8 +203,8 @@ class Input(_Section):
 
 
 class Evaluation(_Section):
-    metrics: list[str] = Field(min_length=1, max_length=MOST_NAMED)
-    ks: list[Cutoff] = Field(min_length=1, max_length=MOST_NAMED)
+    metrics: list[str] = Field(min_length=1, max_length=MAX_NAMES)
+    ks: list[Cutoff] = Field(min_length=1, max_length=MAX_NAMES)
     engine: Literal["duckdb", "polars", "spark"]
     rows_per_partition: Annotated[int, Field(ge=1, le=MAX_COUNT)]
     panel: bool
@@ -203,15 +218,18 @@ Replicates = Annotated[
 
 
 class Comparison(_Section):
-    """`replicates`: model -> its trainings, entries of `models`: by a pattern such as `als-*`, or {1: als-a, 2: als-b}.
+    """Options of the comparison.
 
-    `cases`: example users in the report. [als, ease]: those for whom the first model is furthest behind the second.
-    [] or null: none. Not set: five for whom the leader is furthest behind the baseline, and five where it is ahead.
-    `max_missing_lists`: share of the evaluated users without a list, above which a model is not compared.
+    `replicates`: maps a model to its replicates in `models`: a pattern such as `als-*`, or
+    {1: als-a, 2: als-b}.
+    `cases`: two models for the example users in the report, such as [als, ease]: users for whom
+    the first model is furthest behind the second. [] or null: no examples. Not set: five users for
+    whom the leader is furthest behind the baseline, and five for whom it is furthest ahead.
+    `max_missing_lists`: a model is not compared if a larger share of the users has no list.
     """
 
     baseline: str
-    primary: list[str] = Field(min_length=1, max_length=MOST_NAMED)
+    primary: list[str] = Field(min_length=1, max_length=MAX_NAMES)
     confidence: SkipValidation[Annotated[float, Field(gt=ABOVE_CONFIDENCE, le=MAX_CONFIDENCE)]]
     min_effect: SkipValidation[Effect | dict[str, Effect]]
     adjustment: SkipValidation[Adjustment]
@@ -236,8 +254,8 @@ class Comparison(_Section):
         for model, names in replicates.items():
             if isinstance(names, list):
                 numbered = ", ".join(f"{n}: {name}" for n, name in enumerate(names, 1))
-                msg = f"name trainings by their numbers: {{{model}: {{{numbered}}}}}"
-                raise ValueError(msg)  # noqa: TRY004 - pydantic reports a ValueError with its location
+                msg = f"name replicates by their numbers: {{{model}: {{{numbered}}}}}"
+                raise ValueError(msg)  # noqa: TRY004 - pydantic reports its location
         return {model: _keys_as_text(names) for model, names in replicates.items()}
 
 
@@ -245,15 +263,18 @@ Margins = dict[str, SkipValidation[Margin]]
 
 
 class Gate(_Section):
-    """What `concord gate` decides on: margins are a number, a share of the reference's mean, or min_effect.
+    """Rules of `concord gate`.
 
-    `new_models`: models that a revision lacks are held against the baseline, or not decided on; not set: not decided on,
-    and the gate stays undecided if others have vanished, of which they may be new names.
+    A margin is a number, a share of the reference's mean, or min_effect.
+
+    `new_models`: whether models that a revision lacks are compared with the baseline or ignored.
+    Not set: they are ignored, and the gate stays undecided if other models have vanished: a new
+    model may be a renamed one.
     """
 
     guardrails: Margins = {}
     segments: dict[str, Margins] = {}
-    success: list[str] = Field(default=[], max_length=MOST_NAMED)
+    success: list[str] = Field(default=[], max_length=MAX_NAMES)
     undecided: Literal["pass"] | None = None
     models: list[str] = []
     new_models: Literal["baseline", "ignore"] | None = None
@@ -271,7 +292,7 @@ class MLflow(_Section):
 
 
 class Results(_Section):
-    """The folders of everything that is generated; dvc.yaml reads the same keys."""
+    """Folders of generated files; dvc.yaml reads the same keys."""
 
     data: str
     lists: str
@@ -286,7 +307,10 @@ class Results(_Section):
 
 
 class Params(_Section):
-    """`concord`: the version that made dvc.yaml and this file; no other version works on them."""
+    """Content of params.yaml.
+
+    `concord`: the version that wrote dvc.yaml and this file; other versions refuse them.
+    """
 
     concord: str | None = None
     data: Data
@@ -309,19 +333,25 @@ class Params(_Section):
 
     @property
     def own_metrics(self) -> Path | None:
-        """The file of the user's own metrics."""
+        """File of the user's own metrics; None if there is none."""
         file = self.background.get("metrics")
         return None if file is None else Path(file.path)
 
     @cached_property
-    def pinned(self) -> Conventions:
-        """The conventions, with those of own metrics."""
+    def parsed_conventions(self) -> Conventions:
+        """Conventions of built-in and own metrics."""
         conventions = Conventions.from_mapping(self.conventions)
         return with_own_metrics(conventions, map(metric_name, self.evaluation.metrics))
 
     @property
     def labels(self) -> list[Label]:
-        """Each metric at every cutoff; raises InputError if a metric is unknown or named twice."""
+        """Each metric at every cutoff.
+
+        Raises
+        ------
+        InputError
+            If a metric is unknown or occurs twice.
+        """
         try:
             return expand(self.evaluation.metrics, self.evaluation.ks)
         except ValueError as error:
@@ -330,36 +360,59 @@ class Params(_Section):
 
     @property
     def replicate_names(self) -> ReplicateNames:
-        """Model -> number of the replicate -> entry of `models`."""
+        """For each model, the entry of `models` that holds each numbered replicate."""
         return match_replicates(self.comparison.replicates, self.models)
 
     @property
     def compared_models(self) -> list[str]:
-        """The models that are compared, in the order of params.yaml."""
+        """Models of the comparison, in the order of params.yaml."""
         return model_names(self.models, self.replicate_names)
 
     @property
     def segmentations(self) -> dict[str, Segmentation]:
-        """How users or items are grouped; raises InputError if a segmentation is invalid."""
-        segments = {
-            name: each.model_dump(exclude_none=True) for name, each in self.segments.items()
-        }
-        return parse_segments(segments)
+        """Segmentations of users and items.
+
+        Raises
+        ------
+        InputError
+            If a segmentation is invalid.
+        """
+        return parse_segments(
+            {name: segment.model_dump(exclude_none=True) for name, segment in self.segments.items()}
+        )
 
     @property
     def gate_config(self) -> GateConfig | None:
-        """The gate; raises InputError if it is invalid."""
+        """Configuration of the gate; None if there is no gate.
+
+        Raises
+        ------
+        InputError
+            If a rule of the gate is invalid.
+        """
         if self.gate is None:
             return None
         return parse_gate({key: value for key, value in self.gate if key != "new_models"})
 
     @property
     def comparison_config(self) -> ComparisonConfig:
-        """The configuration of the comparison; raises InputError if it is invalid."""
-        return self.build_config(self.labels, self.pinned)
+        """Configuration of the comparison.
+
+        Raises
+        ------
+        InputError
+            If it is invalid.
+        """
+        return self.build_config(self.labels, self.parsed_conventions)
 
     def build_config(self, labels: Sequence[Label], conventions: Conventions) -> ComparisonConfig:
-        """Return the configuration of a comparison of these labels; raises as `comparison_config`."""
+        """Return the configuration of a comparison of these labels.
+
+        Raises
+        ------
+        InputError
+            If it is invalid.
+        """
         comparison = self.comparison
         return ComparisonConfig(
             labels=in_report_order(labels),

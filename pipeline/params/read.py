@@ -1,4 +1,4 @@
-"""Read params.yaml, with all that is wrong with it at once."""
+"""Read params.yaml, and report all its problems at once."""
 
 import difflib
 import re
@@ -19,7 +19,7 @@ from concord.pipeline.params.checks import (
     section_problems,
 )
 from concord.pipeline.params.model import PARAMS, TAGS, Params
-from concord.pipeline.params.paths import check_inside, place_problems, result_problems
+from concord.pipeline.params.paths import check_inside, path_problems, result_folder_problems
 from concord.pipeline.params.repository import run_hint
 from concord.pipeline.params.yaml_files import read_yaml
 
@@ -30,46 +30,53 @@ def read_params(path: Path = PARAMS) -> Params:
     Raises
     ------
     InputError
-        The file is missing, is not YAML, or has invalid keys or values; all problems at once.
+        If the file is missing, is not YAML, or has invalid keys or values; all problems at once.
     """
-    params, refusal = check_params(path)
-    if refusal is not None or params is None:
-        raise refusal or InputError([])
+    params, error = check_params(path)
+    if error is not None or params is None:
+        raise error or InputError([])
     return params
 
 
 def check_params(path: Path = PARAMS) -> tuple[Params | None, InputError | None]:
-    """Return the parameters, None if keys are missing or unknown, and the error with all that is wrong.
+    """Return the parameters, and an error with all problems.
+
+    Returns
+    -------
+    params : Params or None
+        None if keys are missing or unknown.
+    error : InputError or None
+        None if there are no problems.
 
     Raises
     ------
     InputError
-        The file is missing or is not YAML.
+        If the file is missing or is not YAML.
     """
     yaml = read_yaml(path)
     if "concord" not in yaml.content and not isinstance(yaml.content.get("conventions"), dict):
         raise refuse(str(path), "is not a params.yaml of Concord", run_hint(path.parent))
-    if other := [*_version_problems(yaml.content.get("concord"))]:
-        return None, yaml.error(other)
+    if version_problems := [*_version_problems(yaml.content.get("concord"))]:
+        return None, yaml.error(version_problems)
     models = yaml.content.get("models")
     problems = [*model_name_problems(models), *nested_problems(models)]
     try:
         params = Params.model_validate(yaml.content)
     except ValidationError as error:
         known = {problem.location for problem in problems}
-        problems += shape_problems(Params, error, known)
+        problems += schema_problems(Params, error, known)
         return None, yaml.error([*problems, *section_problems(yaml.content, problems)])
     problems += [
         *_own_metric_problems(params, path.parent),
         *params_problems(params),
-        *result_problems(path, vars(params.results)),
-        *place_problems(params, path.parent),
+        *result_folder_problems(path, vars(params.results)),
+        *path_problems(params, path.parent),
     ]
     return params, yaml.error(problems) if problems else None
 
 
 def _own_metric_problems(params: Params, folder: Path) -> Iterator[Problem]:
-    """Load the file of own metrics, so that labels may name them; yield what is wrong with it."""
+    """Load the file of own metrics, so that labels may name them; yield its problems."""
     set_metric_file(None)
     if params.own_metrics is None:
         return
@@ -78,9 +85,9 @@ def _own_metric_problems(params: Params, folder: Path) -> Iterator[Problem]:
         check_metric_file(params, file)
         load_metrics(file)
     except InputError as error:
-        for each in error.problems:
-            location = ("background", "metrics", "path")
-            yield Problem(location, f"{each.where}: {each.message}", each.fix)
+        location = ("background", "metrics", "path")
+        for problem in error.problems:
+            yield Problem(location, f"{problem.where}: {problem.what}", problem.fix)
     else:
         set_metric_file(file)
 
@@ -94,11 +101,11 @@ def check_metric_file(params: Params, own_metrics: Path) -> None:
     check_path(own_metrics, ParamsKeys(key))
 
 
-def _version_problems(made_for: Any) -> Iterator[Problem]:
-    """Yield another version: it may compute other numbers, or know other keys."""
-    if made_for is not None and made_for != (installed := version("concord-eval")):
-        problem = f"was made for Concord {made_for}, and {installed} is installed"
-        fix = f"`pip install concord-eval=={made_for}`, or `concord init --upgrade`"
+def _version_problems(version_written: Any) -> Iterator[Problem]:
+    """Yield another version than the installed one: values or keys may differ."""
+    if version_written is not None and version_written != (installed := version("concord-eval")):
+        problem = f"was made for Concord {version_written}, and {installed} is installed"
+        fix = f"`pip install concord-eval=={version_written}`, or `concord init --upgrade`"
         yield Problem(("concord",), problem, fix)
 
 
@@ -116,30 +123,42 @@ _LIMITS = {
 }
 
 
-def shape_problems(
+def schema_problems(
     model: type[BaseModel], error: ValidationError, known: Collection[Location] = ()
 ) -> list[Problem]:
-    """Return the problems of pydantic, except below locations that are known; a mistyped key is not missing as well."""
-    errors = {tuple(each["loc"]): each for each in error.errors()}
+    """Return the problems that pydantic found.
+
+    A mistyped key is not reported as missing as well.
+
+    Parameters
+    ----------
+    model : type
+        The model that was validated.
+    error : ValidationError
+        The error of pydantic.
+    known : collection of Location, optional
+        Locations that have a problem already; problems below them are not reported.
+    """
+    errors = {tuple(detail["loc"]): detail for detail in error.errors()}
     mistyped = {
         (*keys[:-1], near)
-        for keys, each in errors.items()
-        if each["type"] == "extra_forbidden"
-        for near in difflib.get_close_matches(str(keys[-1]), _keys_at(model, keys), n=1)
+        for keys, detail in errors.items()
+        if detail["type"] == "extra_forbidden"
+        for near in difflib.get_close_matches(str(keys[-1]), _allowed_keys(model, keys), n=1)
     }
     return [
-        _problem(model, keys, each)
-        for keys, each in errors.items()
-        if not (each["type"] == "missing" and keys in mistyped)
+        _schema_problem(model, keys, detail)
+        for keys, detail in errors.items()
+        if not (detail["type"] == "missing" and keys in mistyped)
         and not any(keys[:n] in known for n in range(len(keys) + 1))
     ]
 
 
-def _problem(model: type[BaseModel], location: tuple[Any, ...], error: Any) -> Problem:
+def _schema_problem(model: type[BaseModel], location: tuple[Any, ...], error: Any) -> Problem:
     keys = tuple(key for key in location if key not in TAGS)
     kind = error["type"]
     if kind == "extra_forbidden":
-        known = _keys_at(model, location)
+        known = _allowed_keys(model, location)
         near = difflib.get_close_matches(str(keys[-1]), known, n=1)
         fix = f"did you mean {near[0]!r}?" if near else "remove it"
         fix += f"; known here: {', '.join(known)}" if known and not near else ""
@@ -157,28 +176,28 @@ def _problem(model: type[BaseModel], location: tuple[Any, ...], error: Any) -> P
     return Problem(keys, f"is {format_value(error['input'])}", fix[:1].lower() + fix[1:])
 
 
-def _keys_at(model: Any, location: tuple[Any, ...]) -> list[str]:
-    """Return the keys that are allowed where the last key of a location is."""
+def _allowed_keys(model: Any, location: tuple[Any, ...]) -> list[str]:
+    """Return the keys that are allowed beside the last key of a location."""
     for key in location[:-1]:
-        model = _below(model, key)
-    models = [each for each in _members(model) if _is_model(each)]
-    return sorted({name for each in models for name in each.model_fields})
+        model = _child_type(model, key)
+    models = [member for member in _union_members(model) if _is_model(member)]
+    return sorted({name for member in models for name in member.model_fields})
 
 
-def _below(model: Any, key: Any) -> Any:
-    for each in _members(model):
-        if _is_model(each) and key in each.model_fields:
-            return each.model_fields[key].annotation
-        if get_origin(each) is dict:
-            return get_args(each)[1]
+def _child_type(model: Any, key: Any) -> Any:
+    for member in _union_members(model):
+        if _is_model(member) and key in member.model_fields:
+            return member.model_fields[key].annotation
+        if get_origin(member) is dict:
+            return get_args(member)[1]
     return model  # the tag of a union
 
 
-def _members(annotation: Any) -> Iterator[Any]:
-    """Yield a type and the members of a union, however deep it is wrapped."""
+def _union_members(annotation: Any) -> Iterator[Any]:
+    """Yield a type and, at any depth, the members of its unions."""
     yield annotation
     for part in get_args(annotation) if get_origin(annotation) is not dict else ():
-        yield from _members(part)
+        yield from _union_members(part)
 
 
 def _is_model(annotation: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Files that the stages write: those of one model, and the data that all models are evaluated on."""
+"""Files that the stages write: those of each model, and the data that all models share."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from concord.pipeline.params.model import Params, Results
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """Files of one model: ranked lists, counts, users' values, the panel's values, summary and means."""
+    """Files of one model: lists, data quality, per-user values, panel, summary and means."""
 
     lists: Path
     quality: Path
@@ -20,7 +20,7 @@ class ModelFiles:
 
     @classmethod
     def of_model(cls, results: Results, model: str) -> "ModelFiles":
-        """Return the files of a model in the folders of results."""
+        """Return the files of a model."""
         return cls(
             lists=Path(results.lists) / f"{model}.parquet",
             quality=Path(results.quality) / f"{model}.json",
@@ -35,16 +35,16 @@ class ModelFiles:
 
 
 def truth_file(params: Params, fold: str | None = None) -> Path:
-    """Return the ground truth, or that of a fold."""
+    """Return the file of the ground truth, or of a fold's ground truth."""
     path = Path(params.results.data) / "truth.parquet"
     return path if fold is None else path / f"{fold}.parquet"
 
 
 def truth_quality_file(params: Params) -> Path:
-    """Return the file of what was found in the ground truth."""
+    """Return the file of the ground truth's data quality."""
     return Path(params.results.quality) / "truth.json"
 
 
 def side_data_file(params: Params, role: str) -> Path | None:
-    """Return the loaded train, catalogue or users; None if params.yaml does not name it."""
+    """Return the file of loaded side data; None if params.yaml does not name the table."""
     return Path(params.results.data) / f"{role}.parquet" if role in params.background else None

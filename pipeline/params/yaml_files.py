@@ -1,4 +1,4 @@
-"""YAML files: read safely, with the line of each key."""
+"""Safe reading of YAML files, with the line of each key."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,9 +15,9 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from concord.metrics_core.errors import InputError, Problem, refuse
 from concord.pipeline.params.repository import run_hint
 
-BYTES = 1_000_000
-DEPTH = 30
-VALUES = 50_000  # with every alias written out
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 30
+MAX_VALUES = 50_000  # aliases expanded
 _PLAIN = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null")}
 _PLAIN |= {"!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
 
@@ -27,24 +27,31 @@ _END = (events.CollectionEndEvent, yaml.CollectionEndEvent)
 _SCALAR = (events.ScalarEvent, yaml.ScalarEvent)
 
 
-def load_yaml(text: str, where: str) -> Any:
-    """Return the content of a text in plain values.
+def load_yaml(text: str, source: str) -> Any:
+    """Return the content of a YAML text as plain values.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    source : str
+        Name of the file, for messages.
 
     Raises
     ------
     InputError
-        It is not YAML, or larger than a file of parameters may be; `where` names it.
+        If the text is not YAML, or is larger than a file of parameters may be.
     """
-    if len(text) > BYTES:
-        raise too_large_error(where)
+    if len(text) > MAX_BYTES:
+        raise _too_large_error(source)
     try:
-        check_size(YAML(typ="safe", pure=True).parse(text), where)
+        check_size(YAML(typ="safe", pure=True).parse(text), source)
         return YAML(typ="safe", pure=True).load(text)
     except DuplicateKeyError as error:
-        raise _duplicate_key_error(error, where) from None
+        raise _duplicate_key_error(error, source) from None
     except MarkedYAMLError as error:
         position = error.problem_mark or error.context_mark
-        location = f"{where}: line {position.line + 1}" if position else where
+        location = f"{source}: line {position.line + 1}" if position else source
         problem = f"is not valid YAML: {_message(error)}"
         tab = r"character '\t'" in _message(error)
         fix = "indent with spaces, not tabs" if tab else "correct that line"
@@ -53,33 +60,42 @@ def load_yaml(text: str, where: str) -> Any:
         raise
     except (YAMLError, ValueError) as error:  # a number of a million digits is a ValueError
         problem = f"is not valid YAML: {' '.join(str(error).split())[:300]}"
-        raise refuse(where, problem, "correct it") from None
+        raise refuse(source, problem, "correct it") from None
 
 
-def _duplicate_key_error(error: DuplicateKeyError, where: str) -> InputError:
+def _duplicate_key_error(error: DuplicateKeyError, source: str) -> InputError:
     line = error.problem_mark.line
     match = re.search(r'duplicate key "(.*?)" with value', str(error.problem), re.DOTALL)
     problem = f"key {match[1]!r} occurs more than once" if match else "a key occurs more than once"
-    return refuse(f"{where}: line {line + 1}", problem, "keep one of them")
+    return refuse(f"{source}: line {line + 1}", problem, "keep one of them")
 
 
 def _message(error: MarkedYAMLError) -> str:
-    """Return the message of the parser without its excerpt of the line."""
+    """Return the message of the parser without its excerpt of the file."""
     words = " ".join(part for part in (error.context, error.problem) if part)
     return " ".join(words.split())
 
 
-def too_large_error(where: str) -> InputError:
+def _too_large_error(source: str) -> InputError:
     fix = "keep data in files of its own, and name them"
-    return refuse(where, f"is larger than {BYTES:,} bytes", fix)
+    return refuse(source, f"is larger than {MAX_BYTES:,} bytes", fix)
 
 
-def check_size(parsed: Iterable[Any], where: str, *, most: int = VALUES) -> None:
+def check_size(parsed: Iterable[Any], source: str, *, max_values: int = MAX_VALUES) -> None:
     """Raise InputError for too many values, too deep nesting and tags.
 
-    `parsed` are events of ruamel.yaml or PyYAML, so that nothing is built before the check.
+    Nothing is built before the check.
+
+    Parameters
+    ----------
+    parsed : iterable
+        Events of ruamel.yaml or PyYAML.
+    source : str
+        Name of the file, for messages.
+    max_values : int
+        Largest number of values, aliases expanded.
     """
-    count = _Count(where, most)
+    count = _ValueCount(source, max_values)
     for event in parsed:
         if isinstance(event, _SCALAR):
             count.value(event, opens=False)
@@ -91,12 +107,12 @@ def check_size(parsed: Iterable[Any], where: str, *, most: int = VALUES) -> None
             count.alias(event)
 
 
-class _Count:
-    """Counts values, those of aliases too."""
+class _ValueCount:
+    """Number of values, aliases expanded."""
 
-    def __init__(self, where: str, most: int) -> None:
-        self._where = where
-        self._most = most
+    def __init__(self, source: str, max_values: int) -> None:
+        self._source = source
+        self._max_values = max_values
         self._total = 0
         self._open: list[tuple[str | None, int]] = []  # anchor, total at its start
         self._size: dict[str, int] = {}
@@ -105,13 +121,15 @@ class _Count:
         tag = None if event.tag is None else str(event.tag)
         if tag is not None and tag not in _PLAIN:
             problem = f"line {event.start_mark.line + 1} has the tag {tag!r}"
-            raise refuse(self._where, problem, "write plain values: text, numbers, lists, mappings")
+            raise refuse(
+                self._source, problem, "write plain values: text, numbers, lists, mappings"
+            )
         self._add(1)
         if opens:
             self._open.append((event.anchor, self._total - 1))
-            if len(self._open) > DEPTH:
-                problem = f"line {event.start_mark.line + 1} is nested more than {DEPTH} deep"
-                raise refuse(self._where, problem, "write it flat, as the params.yaml of the demo")
+            if len(self._open) > MAX_DEPTH:
+                problem = f"line {event.start_mark.line + 1} is nested more than {MAX_DEPTH} deep"
+                raise refuse(self._source, problem, "write it flat, as in the demo's params.yaml")
         elif event.anchor:
             self._size[event.anchor] = 1
 
@@ -123,31 +141,31 @@ class _Count:
     def alias(self, event: Any) -> None:
         if any(anchor == event.anchor for anchor, _ in self._open):
             problem = f"line {event.start_mark.line + 1}: *{event.anchor} contains itself"
-            raise refuse(self._where, problem, "write the values out")
+            raise refuse(self._source, problem, "write the values out")
         self._add(self._size.get(event.anchor, 1))
 
     def _add(self, values: int) -> None:
         self._total += values
-        if self._total > self._most:
-            problem = f"holds more than {self._most:,} values, aliases written out"
-            raise refuse(self._where, problem, "keep data in files of its own, and name them")
+        if self._total > self._max_values:
+            problem = f"has more than {self._max_values:,} values, aliases expanded"
+            raise refuse(self._source, problem, "keep data in files of its own, and name them")
 
 
 @dataclass(frozen=True)
-class Yaml:
-    """The content of a file, and the line of each key."""
+class YamlFile:
+    """Content of a file, and the line of each key."""
 
     path: Path
     text: str
     content: dict[str, Any]
 
     def error(self, problems: Iterable[Problem]) -> InputError:
-        """Return an InputError that names the line and the key of each problem, in the order of the lines."""
-        placed = [(self.line_of(each.location), each) for each in problems]
-        placed.sort(key=lambda pair: pair[0])
+        """Return an InputError with the line and key of each problem, in order of lines."""
+        located = [(self.line_of(problem.location), problem) for problem in problems]
+        located.sort(key=lambda pair: pair[0])
         return InputError(
-            replace(each, location=f"{self.path}: line {line}, {each.where}")
-            for line, each in placed
+            replace(problem, location=f"{self.path}: line {line}, {problem.where}")
+            for line, problem in located
         )
 
     @cached_property
@@ -155,7 +173,7 @@ class Yaml:
         return YAML(typ="rt").load(self.text)
 
     def line_of(self, keys: Iterable[Any]) -> int:
-        """Return the line of the deepest key that is in the file."""
+        """Return the line of the deepest key that is in the file; 1 if none is."""
         return max(self._lines(keys), default=1)
 
     def _lines(self, keys: Iterable[Any]) -> Iterator[int]:
@@ -171,19 +189,26 @@ class Yaml:
             node = node[key]
 
 
-def read_yaml(path: Path, *, start: str = "start from the params.yaml of the demo") -> Yaml:
-    """Return a file that holds a mapping; `start` is the fix if it does not.
+def read_yaml(path: Path, *, start: str = "start from the demo's params.yaml") -> YamlFile:
+    """Return a YAML file that holds a mapping.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    start : str
+        What to do if the file holds something else.
 
     Raises
     ------
     InputError
-        The file is missing, or is not a mapping in YAML 1.2 and UTF-8.
+        If the file is missing, or is not a mapping in YAML 1.2 and UTF-8.
     """
     if not path.is_file():
         problem = "there is no such file in this folder"
         raise refuse(str(path), problem, run_hint(path.parent))
-    if path.stat().st_size > BYTES:
-        raise too_large_error(str(path))
+    if path.stat().st_size > MAX_BYTES:
+        raise _too_large_error(str(path))
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
@@ -192,4 +217,4 @@ def read_yaml(path: Path, *, start: str = "start from the params.yaml of the dem
     content = load_yaml(text, str(path))
     if not isinstance(content, dict):
         raise refuse(str(path), "is not a mapping", start)
-    return Yaml(path, text, content)
+    return YamlFile(path, text, content)

@@ -1,1 +1,1 @@
-"""Stages of the pipeline: load, evaluate, compare, report; `pipeline/mlflow/log.py` is the stage `log`."""
+"""Stages of the pipeline: load, evaluate, compare, report; `pipeline.mlflow.log` is `log`."""

@@ -1,4 +1,4 @@
-"""Stage `compare`: write comparison.json and its tables from users' values and summaries of all models."""
+"""Stage `compare`: write comparison.json and its tables."""
 
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,7 @@ def main() -> str:
 
 
 def compare(params: Params) -> str:
-    """Write comparison.json, and each of its tables as CSV and parquet; return what was compared."""
+    """Write comparison.json, and each of its tables as CSV and parquet; return counts as text."""
     config = params.comparison_config
     gate_labels = config.gate.labels if config.gate else ()
     lists, config = read_evaluations(params, config, [*config.primary, *gate_labels])
@@ -61,8 +61,8 @@ def compare(params: Params) -> str:
 
 
 def _labels_read(config: ComparisonConfig) -> int:
-    """Return about how often values of labels are read: once for differences, again for primary labels."""
-    per_user = [label for label in config.labels if not label.metric.is_aggregate]
+    """Return the approximate number of reads: all labels once, primary labels again."""
+    per_user = [label for label in config.labels if not label.metric.of_catalogue]
     panels = panels_of(config.labels, config.primary, config.conventions) if config.panel else {}
-    again = len(config.primary) * (1 + len(config.segments))
-    return len(per_user) + again + sum(len(panel.definitions) for panel in panels.values())
+    repeated = len(config.primary) * (1 + len(config.segments))
+    return len(per_user) + repeated + sum(len(panel.definitions) for panel in panels.values())

@@ -1,4 +1,4 @@
-"""Stage `evaluate`: per-user values and a summary of one model, by ranges of users in DuckDB or on Spark."""
+"""Stage `evaluate`: per-user values and summary of one model."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -65,8 +65,8 @@ from concord.pipeline.running.stage import model_argument
 from concord.pipeline.running.tables import PerUserWriter, per_user_writer
 
 
-def executor_of(params: Params) -> Executor:
-    """Return the function that yields users' values, partition by partition."""
+def choose_executor(params: Params) -> Executor:
+    """Return the function that yields per-user values, partition by partition."""
     if params.evaluation.engine == "polars":
         return execute_in_memory
     rows = params.evaluation.rows_per_partition
@@ -77,12 +77,12 @@ def executor_of(params: Params) -> Executor:
     return partial(execute_by_ranges, rows_per_partition=rows)
 
 
-_KNOWN = "CREATE OR REPLACE TEMP VIEW known AS SELECT user FROM truth"
+_KNOWN_USERS = "CREATE OR REPLACE TEMP VIEW known AS SELECT user FROM truth"
 
 
 def execute_by_ranges(data: ModelData, task: Task, rows_per_partition: int) -> Generator[Part]:
-    """Yield the values of one range of users after the other, in the order of the users."""
-    # Every query that matters names its order; without the order of the files DuckDB is faster.
+    """Yield the values of ranges of users, in the order of users."""
+    # All queries sort where order matters; DuckDB is faster if it may ignore the files' order.
     task = data.background.with_item_columns(task)
     tables = {"lists": data.lists, "truth": data.truth}
     if data.users is not None:
@@ -100,55 +100,63 @@ def execute_by_ranges(data: ModelData, task: Task, rows_per_partition: int) -> G
         if task.needs_items:
             put_range(connection, ["lists"], None, None)
             task = with_items(connection, task, data.background)
-        cuts = _cuts(connection, data.lists, rows_per_partition)
+        starts = _range_starts(connection, data.lists, rows_per_partition)
 
         def judged() -> Iterator[dict[int, Judged]]:
-            for low, high in zip([None, *cuts], [*cuts, None], strict=True):
+            for low, high in zip([None, *starts], [*starts, None], strict=True):
                 put_range(connection, [*tables], low, high)
                 if data.users is None:
-                    connection.execute(_KNOWN)
+                    connection.execute(_KNOWN_USERS)
                 yield judge_partition(connection, task)
 
         if task.needs_items:  # whole lists of a range are read while it is scored
             yield from (score_partition(ranked, task, connection) for ranked in judged())
         else:
-            with closing(one_ahead(judged())) as ahead:  # no query goes on after a refusal
-                yield from (score_partition(ranked, task) for ranked in ahead)
+            with closing(one_ahead(judged())) as partitions:  # an error stops the query that runs
+                yield from (score_partition(ranked, task) for ranked in partitions)
 
 
-def _cuts(connection: DuckDBPyConnection, lists: Table, rows_per_partition: int) -> list[Any]:
-    """First users of the second, third … range: the file is sorted by user, its row groups say where they begin."""
+def _range_starts(
+    connection: DuckDBPyConnection, lists: Table, rows_per_partition: int
+) -> list[Any]:
+    """Return the first user of each range but the first, from the row groups of the sorted file."""
     query = """
         SELECT row_group_num_rows, min(user) FROM (
             SELECT row_group_id, row_group_num_rows, stats_min_value AS user
             FROM parquet_metadata(?) WHERE path_in_schema = 'user')
         GROUP BY row_group_id, row_group_num_rows ORDER BY row_group_id
     """
-    integer = str(connection.view("all_lists").select("user").types[0]) == "BIGINT"
-    cuts, rows = [], 0
-    for in_group, first in connection.execute(query, [str(lists)]).fetchall():
-        if rows + in_group > rows_per_partition and rows:
-            cuts.append(int(first) if integer else first)
-            rows = 0
-        rows += in_group
-    return sorted(set(cuts))
+    is_integer = str(connection.view("all_lists").select("user").types[0]) == "BIGINT"
+    starts, n_rows = [], 0
+    for n_group_rows, first in connection.execute(query, [str(lists)]).fetchall():
+        if n_rows + n_group_rows > rows_per_partition and n_rows:
+            starts.append(int(first) if is_integer else first)
+            n_rows = 0
+        n_rows += n_group_rows
+    return sorted(set(starts))
 
 
 def model_data(params: Params, model: str) -> ModelData:
-    """Return the files of a model and of the data it is evaluated on."""
+    """Return the files of a model and of the data that it is evaluated on."""
     return ModelData(
         model=model,
         lists=ModelFiles.of_model(params.results, model).lists,
         truth=truth_file(params, params.models[model].fold),
         train=side_data_file(params, "train"),
         items=side_data_file(params, "items"),
-        users=side_data_file(params, "users") if names_users(params.pinned) else None,
+        users=side_data_file(params, "users") if names_users(params.parsed_conventions) else None,
         connect=read_only_connection,
     )
 
 
 def check_model_ids(params: Params, data: ModelData) -> dict[str, Any]:
-    """Return what a model's ids have in common with those of ground truth and catalogue; raises as `match_ids`."""
+    """Return how a model's ids overlap with ground truth and catalogue.
+
+    Raises
+    ------
+    InputError
+        If `match_ids` refuses the ids.
+    """
     entry, catalogue = params.models[data.model], params.background.get("items")
     names = IdMatchContext(
         entry.path,
@@ -161,10 +169,11 @@ def check_model_ids(params: Params, data: ModelData) -> dict[str, Any]:
 
 
 def check_grades(params: Params, data: ModelData) -> None:
-    """Raise an InputError if no grade reaches the threshold, or one is above what ERR takes."""
+    """Raise InputError if no grade reaches the threshold, or one is above ERR's highest grade."""
     highest = scan(data.truth).select(pl.col("grade").max()).collect().item()
     path, settings = params.data.truth.path, ParamsKeys("data.truth")
-    raise_problems(grade_problems(highest, params.labels, params.pinned, path, settings))
+    conventions = params.parsed_conventions
+    raise_problems(grade_problems(highest, params.labels, conventions, path, settings))
 
 
 def main() -> str:
@@ -175,26 +184,27 @@ def main() -> str:
 
 
 def evaluate(params: Params, model: str) -> str:
-    """Write the users' values, the summary and the metrics of one model; return how many there are."""
+    """Write the per-user values, summary and metrics of a model; return counts as text."""
     remove_background(params)
     data, files = model_data(params, model), ModelFiles.of_model(params.results, model)
     check_grades(params, data)
-    fit = check_model_ids(params, data)
+    id_overlap = check_model_ids(params, data)
     lists_quality = load_json(files.quality, RERUN_FIX)
     truth_quality = load_json(truth_quality_file(params), RERUN_FIX)
     if (fold := params.models[model].fold) is not None:
         truth_quality = truth_quality["folds"][fold]
     _check_unit(params, {"load-truth": truth_quality, f"load@{model}": lists_quality})
     primary = params.comparison.primary if params.evaluation.panel else []
-    panels = panels_of(params.labels, [canonical_label(text) for text in primary], params.pinned)
-    task = task_of(params.labels, params.pinned, panels, has_users="users" in params.background)
+    conventions = params.parsed_conventions
+    panels = panels_of(params.labels, [canonical_label(text) for text in primary], conventions)
+    task = task_of(params.labels, conventions, panels, has_users="users" in params.background)
     with (
         Progress(f"evaluate {model}", "users", truth_quality.get("users")) as progress,
-        ExitStack() as open_files,  # an error removes what was written
+        ExitStack() as open_files,  # removes unfinished files after an error
     ):
-        store = _ValueFiles(files, task, pinned_content(model, params.pinned), progress, open_files)
-        execute = partial(execute_ahead, execute=executor_of(params))
-        evaluation = evaluate_model(data, task, execute, store, fit=fit)
+        store = _ValueFiles(files, task, pinned_content(model, conventions), progress, open_files)
+        execute = partial(execute_ahead, execute=choose_executor(params))
+        evaluation = evaluate_model(data, task, execute, store, fit=id_overlap)
         content = evaluation.content(
             store,
             panels,
@@ -210,14 +220,14 @@ def evaluate(params: Params, model: str) -> str:
                 },
             },
         )
-    means = {label: numbers["mean"] for label, numbers in content["metrics"].items()}
+    means = {label: summary["mean"] for label, summary in content["metrics"].items()}
     write_json(files.metrics, means)
     write_json(files.summary, content)
     return f"{len(task.labels)} metrics for {content['users']['in_truth']:,} users"
 
 
 def _check_unit(params: Params, qualities: Mapping[str, Mapping[str, Any]]) -> None:
-    """Refuse lists or ground truth that their stage read as those of another unit."""
+    """Raise InputError for lists or ground truth that were loaded with another `data.unit`."""
     for stage, quality in qualities.items():
         if (unit := quality.get("unit", [])) != params.data.unit:
             problem = f"is {params.data.unit}, and {quality['path']} was read with {unit}"
@@ -226,20 +236,23 @@ def _check_unit(params: Params, qualities: Mapping[str, Mapping[str, Any]]) -> N
 
 
 def execute_ahead(data: ModelData, task: Task, execute: Executor) -> Generator[Part]:
-    """Compute the next partition while one is written; an error of a convention names params.yaml."""
+    """Compute the next partition while one is written; locate errors of conventions."""
     try:
         with closing(one_ahead(execute(data, task))) as parts:
             yield from parts
     except InputError:  # has a location
         raise
     except ValueError as error:
-        fix = "change the convention that is named, or the data; train and items are named under `background:`"
+        fix = (
+            "change the convention that is named, or the data; "
+            "train and items are named under `background:`"
+        )
         raise refuse(f"{PARAMS}: conventions", str(error), fix) from error
 
 
 @dataclass
 class _ValueFiles:
-    """Parquet files of users' values: one of the labels, one of the panel's other definitions."""
+    """Parquet files of per-user values: labels in one, the panel's other definitions in another."""
 
     files: ModelFiles
     task: Task
@@ -274,9 +287,9 @@ class _ValueFiles:
         definitions.write(part.values.select("user", *self.definitions, *weights))
 
     def close(self) -> None:
-        """Put the files in place."""
+        """Move the files to their final names."""
         self.open_files.close()
 
     def table_of(self, column: str) -> Path:
-        """Return the file of a column."""
+        """Return the file that holds a column."""
         return self.files.panel if column in self.definitions else self.files.per_user

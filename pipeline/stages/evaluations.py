@@ -1,4 +1,4 @@
-"""The results of earlier stages: summary, quality and per-user values of each model; error analysis of two."""
+"""Results of earlier stages: values and summaries of all models, error analysis of two."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -39,25 +39,29 @@ from concord.pipeline.running.tables import read_metadata
 def read_evaluations(
     params: Params, config: ComparisonConfig, required: Collection[str]
 ) -> tuple[dict[str, ModelResult], ComparisonConfig]:
-    """Return the results of the models of params.yaml, in its order, and the configuration of labels that can be compared.
+    """Return the results of all models, and the configuration with the labels to compare.
 
-    Labels that were evaluated under other conventions, or by other code, are left out with a warning.
+    Other labels that were evaluated under other conventions or by other code are left out with
+    a warning.
 
     Parameters
     ----------
+    params : Params
+        The content of params.yaml.
+    config : ComparisonConfig
+        The configuration of the comparison.
     required : collection of str
-        Labels that are refused instead of left out.
+        Labels that must not be left out.
 
     Raises
     ------
     InputError
-        Results are missing, lack a label, or were made under other conventions or on another ground truth.
+        If results are missing, lack a label, are based on different ground truths, or if a
+        required label would be left out.
     """
     files = {model: ModelFiles.of_model(params.results, model) for model in params.models}
     raise_problems(
-        Problem(
-            str(path), "there is no such file", f"run `dvc repro`: it loads and evaluates {model}"
-        )
+        Problem(str(path), "there is no such file", f"run `dvc repro`: it evaluates {model}")
         for model, paths in files.items()
         for path in (paths.per_user, paths.summary, paths.quality)
         if not path.is_file()
@@ -73,7 +77,7 @@ def read_evaluations(
         for model, paths in files.items()
     }
     departures = {
-        model: _departures(params.pinned, files[model].per_user, result, config.labels)
+        model: _departures(params.parsed_conventions, files[model].per_user, result, config.labels)
         for model, result in results.items()
     }
     problems = [
@@ -85,14 +89,14 @@ def read_evaluations(
         )
     ]
     raise_problems([*problems, *_truth_problems(results)])
-    left_out = {label: reason for each in departures.values() for label, reason in each.items()}
-    for reason, labels in group_by_reason(left_out).items():
-        LOG.warning("warning: left out: %s, evaluated with %s; run `dvc repro`", labels, reason)
-    return results, config.without(left_out)
+    excluded = {label: reason for labels in departures.values() for label, reason in labels.items()}
+    for reason, names in by_reason(excluded).items():
+        LOG.warning("warning: left out: %s, evaluated with %s; run `dvc repro`", names, reason)
+    return results, config.without(excluded)
 
 
 def evaluation_data(params: Params) -> EvaluationData:
-    """Return what all models were evaluated on, as the load stages wrote it."""
+    """Return the data that all models were evaluated on, as the load stages wrote it."""
     folds = {fold: truth_file(params, fold) for fold in sort_by_number(params.data.truth.folds)}
     return EvaluationData(
         truth=next(iter(folds.values()), truth_file(params)),
@@ -108,16 +112,16 @@ def evaluation_data(params: Params) -> EvaluationData:
 def _departures(
     conventions: Conventions, per_user: Path, result: ModelResult, labels: Sequence[Label]
 ) -> dict[str, str]:
-    """Return the labels that were evaluated under other conventions or by other code, and by which."""
+    """Return labels that were evaluated under other conventions or by other code, with these."""
     departures: dict[str, str] = {}
     for content in (read_metadata(per_user), result.summary):
         if content["fingerprint"] != conventions.fingerprint:
             # an older version knew fewer conventions
-            evaluated = {**dict.fromkeys(CONVENTION), **content["conventions"]}
+            used = {**dict.fromkeys(CONVENTION), **content["conventions"]}
             departures |= {
                 str(label): reason
                 for label in labels
-                if (reason := describe_changes(label, evaluated, as_plain_data(conventions)))
+                if (reason := departure(label, used, plain(conventions)))
             }
     return departures
 
@@ -145,15 +149,15 @@ def _missing_labels(
 
 
 def _truth_problems(results: Mapping[str, ModelResult]) -> Iterator[Problem]:
-    """Yield models whose ground truth is not that of the first model, or of the first of the same fold."""
+    """Yield models whose ground truth differs from that of the first model of the same fold."""
     truths = {model: result.summary["inputs"]["truth"] for model, result in results.items()}
     first_of_fold: dict[str | None, str] = {}
     for model, result in results.items():
         first = first_of_fold.setdefault(result.quality.get("fold"), model)
         if content_id(truths[model]) != content_id(truths[first]):
             ids = f"{content_id_text(truths[model], 12)}, {content_id_text(truths[first], 12)}"
-            problem = f"{model} was evaluated on another truth than {first} ({ids})"
-            fix = "run `dvc repro`, so that all models meet the same truth"
+            problem = f"{model} was evaluated on another ground truth than {first} ({ids})"
+            fix = "run `dvc repro`, so that all models have the same ground truth"
             yield Problem(str(result.values), problem, fix)
 
 
@@ -161,7 +165,7 @@ USERS_PER_SIDE = 5  # in the report, if `comparison.cases` names no models
 
 
 def load_cases(params: Params, config: ComparisonConfig, selection: ExampleSelection) -> Cases:
-    """Return the error analysis on the primary metrics; raise as `analyze_errors`, or if results are missing."""
+    """Return the error analysis of the primary metrics; raises as `analyze_errors`."""
     pair = resolve_pair(selection.models, params.models, config.replicates)
     results, config = read_evaluations(params, config, config.primary)
     lists = {name: results[name] for name in pair}
@@ -171,14 +175,16 @@ def load_cases(params: Params, config: ComparisonConfig, selection: ExampleSelec
 def cases_for_report(
     params: Params, config: ComparisonConfig, comparison: Comparison
 ) -> Cases | None:
-    """Return the error analysis that the report shows; None if there is none or `comparison.cases` is empty.
+    """Return the error analysis for the report; None if there is none.
 
-    If `comparison.cases` is not set: five users for whom the leader is furthest behind the baseline, and five for whom
-    it is furthest ahead.
+    If `comparison.cases` is not set: five users for whom the leader is furthest behind the
+    baseline, and five for whom it is furthest ahead.
     """
     models = params.comparison.cases
-    if models is not None:
-        return load_cases(params, config, ExampleSelection((models[0], models[1]))) if models else None  # fmt: skip
+    if models is not None and not models:
+        return None
+    if models:
+        return load_cases(params, config, ExampleSelection((models[0], models[1])))
     pair = default_pair(comparison)
     if pair is None:
         return None
@@ -190,7 +196,7 @@ def cases_for_report(
 
 
 def default_pair(comparison: Comparison) -> tuple[str, str] | None:
-    """Return the leader on the first primary metric and the baseline; if the baseline leads, it and the runner-up."""
+    """Return the leader on the first primary metric, and the baseline or (if it leads) the next."""
     label, baseline = comparison.primary[0], comparison.baseline
     leaders = comparison.leaders(label)
     ordered = [*leaders, *comparison.others(label)]

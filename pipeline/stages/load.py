@@ -1,4 +1,4 @@
-"""Stages `load`, `load-truth` and `load-background`: write input files as checked and sorted parquet files."""
+"""Stages `load`, `load-truth` and `load-background`: check and sort input files."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -46,38 +46,38 @@ from concord.pipeline.running.outputs import (
 )
 from concord.pipeline.running.stage import model_argument, named_argument
 
-# Name of a file -> size, then time and inode, or ETag.
-_State = Mapping[str, tuple[int, ...] | tuple[int, str]]
+# File -> size and either time and inode, or ETag.
+_FileStates = Mapping[str, tuple[int, ...] | tuple[int, str]]
 
 
 @contextmanager
-def unchanged(path: AnyPath) -> Iterator[None]:
-    """Refuse a file or folder that changes during the block.
+def refuse_changes(path: AnyPath) -> Iterator[None]:
+    """Raise InputError if a file or folder changes during the block.
+
+    The error replaces errors of the block, which the change may have caused.
 
     Raises
     ------
     InputError
-        Size, modification time or inode of a file differs, or the ETag of an object. It replaces errors of the block,
-        which are consequences of the change.
+        If the size, modification time or inode of a file changes, or the ETag of an object.
     """
-    before = _state(path)
+    before = _file_states(path)
     try:
         yield
     finally:
-        if before != (after := _state(path)):
-            raise refuse(
-                str(path), _difference(before, after), "let what writes it finish, then `dvc repro`"
-            )
+        if before != (after := _file_states(path)):
+            fix = "wait until the file is written, then `dvc repro`"
+            raise refuse(str(path), _describe_change(before, after), fix)
 
 
-def _state(path: AnyPath) -> _State:
+def _file_states(path: AnyPath) -> _FileStates:
     if isinstance(path, RemotePath):
-        now = RemotePath(path.address)  # a new one, as states are cached
+        current = RemotePath(path.address)  # a new one: states are cached
         return {
-            str(at): (each.size, each.etag)
-            for at, each in existing_object_states(files_in(now)).items()
+            str(file): (state.size, state.etag)
+            for file, state in existing_object_states(files_in(current)).items()
         }
-    files = [part for part in path.rglob("*") if part.is_file()] if path.is_dir() else [path]
+    files = [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
     states: dict[str, tuple[int, ...]] = {}
     for file in files:
         try:
@@ -88,7 +88,7 @@ def _state(path: AnyPath) -> _State:
     return states
 
 
-def _difference(before: _State, after: _State) -> str:
+def _describe_change(before: _FileStates, after: _FileStates) -> str:
     changed = sorted(p for p in before.keys() | after.keys() if before.get(p) != after.get(p))
     name = PurePath(changed[0]).name
     if changed[0] not in after:
@@ -101,7 +101,7 @@ def _difference(before: _State, after: _State) -> str:
 
 
 ROW_GROUP = 131_072
-MAX_WAITING = 8  # row groups
+MAX_PENDING = 8  # row groups
 
 
 def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -> None:
@@ -112,38 +112,38 @@ def write_query(connection: duckdb.DuckDBPyConnection, query: str, path: Path) -
 
 @contextmanager
 def file_sink(path: Path, source: AnyPath) -> Iterator[Sink]:
-    """Yield a sink that writes rows to a file; the file appears at the end of the block, if the source is unchanged."""
+    """Yield a sink that writes rows to a file; the file appears only if the source is unchanged."""
     with ExitStack() as stack:
         temporary: list[Path] = []
 
         def write(schema: pa.Schema, rows: Iterable[ListBatch]) -> None:
             tables = (batch.table for batch in rows)
-            first = list(islice(tables, 1))  # what is refused before leaves no folder
+            first = list(islice(tables, 1))  # an error in the first batch leaves no folder
             if not temporary:
                 temporary.append(stack.enter_context(atomic_write(path)))
             write_rows(temporary[0], schema, chain(first, tables))
 
-        with unchanged(source):
+        with refuse_changes(source):
             yield write
 
 
 def write_rows(path: Path, schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> None:
-    """Write rows to parquet in a second thread, while the next rows are made."""
-    waiting: deque[Future[None]] = deque()
+    """Write rows to parquet in a second thread, while the next rows are computed."""
+    pending: deque[Future[None]] = deque()
     with pq.ParquetWriter(path, schema) as writer, ThreadPoolExecutor(1) as pool:
-        for group in _groups(schema, rows):
-            waiting.append(pool.submit(writer.write_table, group, row_group_size=ROW_GROUP))
-            if len(waiting) > MAX_WAITING:
-                waiting.popleft().result()
-        for each in waiting:
-            each.result()
+        for group in _row_groups(schema, rows):
+            pending.append(pool.submit(writer.write_table, group, row_group_size=ROW_GROUP))
+            if len(pending) > MAX_PENDING:
+                pending.popleft().result()
+        for write in pending:
+            write.result()
 
 
-def _groups(schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Yield tables of ROW_GROUP rows, the last one shorter; the batches that come in depend on threads."""
+def _row_groups(schema: pa.Schema, rows: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Yield tables of ROW_GROUP rows, the last one shorter: sizes of batches vary by threads."""
     remaining = pa.Table.from_batches([], schema)
-    for part in rows:
-        table = part if isinstance(part, pa.Table) else pa.Table.from_batches([part])
+    for batch in rows:
+        table = batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])
         remaining = pa.concat_tables([remaining, table])
         while len(remaining) >= ROW_GROUP:
             yield remaining.slice(0, ROW_GROUP).combine_chunks()
@@ -166,14 +166,14 @@ def lists_file(params: Params, model: str) -> InputTable:
     Raises
     ------
     InputError
-        The file is missing, is empty, is outside the repository, or its format is unknown.
+        If the file is missing, empty or outside the repository, or if its format is unknown.
     """
     table = _table(params, f"models.{model}", params.models[model], LIST_COLUMNS)
     return table.with_unit(params.data.unit)
 
 
 def truth_files(params: Params) -> dict[str, InputTable]:
-    """Return {fold: ground truth}; NO_FOLD if there is one for all lists. Raises as `lists_file`."""
+    """Return the ground truth of each fold, or of NO_FOLD; raises as `lists_file`."""
     entry = params.data.truth
     files = {fold: f"{entry.path}/{file}" for fold, file in entry.folds.items()}
     return {
@@ -185,13 +185,13 @@ def truth_files(params: Params) -> dict[str, InputTable]:
 
 
 def background_file(params: Params, name: str) -> InputTable:
-    """Return the table of train, catalogue or users; raises as `lists_file`."""
+    """Return a table of side data; raises as `lists_file`."""
     entry = params.background[name]  # type: ignore[index]
     return _table(params, f"background.{name}", entry, BACKGROUND[name])
 
 
-def policies(params: Params) -> Policies:
-    """Return the policies of `input` in params.yaml."""
+def input_policies(params: Params) -> Policies:
+    """Return the policies of the section `input`."""
     return Policies(**params.input.model_dump(exclude={"allow_outside"}))
 
 
@@ -206,7 +206,7 @@ def _table(
     shared_names = {
         str(column): name
         for column, name in params.data.columns.items()
-        if column in columns[0] and column not in own_names and form != "trec"  # has no names
+        if column in columns[0] and column not in own_names and form != "trec"  # no header
     }
     resolved = resolve_columns(columns, shared_names | own_names)
     settings = ParamsKeys(key, frozenset(shared_names))
@@ -222,21 +222,21 @@ def main() -> str:
 
 
 def load(connection: DuckDBPyConnection, params: Params, model: str) -> str:
-    """Write a model's ranked lists and its quality file, or neither if they are refused; return what was read."""
+    """Write a model's ranked lists and data quality, or neither; return counts as text."""
     table = lists_file(params, model)
     with file_sink(Path(params.results.lists) / f"{model}.parquet", table.path) as sink:
         loaded = load_recommendations(
             connection,
             table,
-            policies(params),
-            params.pinned,
+            input_policies(params),
+            params.parsed_conventions,
             sink,
             order=params.models[model].order,
             progress=count_rows,
         )
         fold = params.models[model].fold
         names = {"model": model} if fold is None else {"model": model, "fold": fold}
-        quality = names | loaded.describe()  # its hashes are of what was read
+        quality = names | loaded.describe()  # hashes are known once the rows are written
     write_json(Path(params.results.quality) / f"{model}.json", quality)
     return size_text(quality)
 
@@ -250,11 +250,11 @@ def main_background() -> str:
 
 
 def load_background(connection: DuckDBPyConnection, params: Params, name: str) -> str:
-    """Write train, catalogue, users or metrics and a quality file, or neither if refused; return what was read."""
+    """Write a table of side data and its data quality, or neither; return counts as text."""
     if name == "metrics":
         return _load_metrics(params)
     table = background_file(params, name)
-    with unchanged(table.path):
+    with refuse_changes(table.path):
         side_data = LOADERS[name](connection, table, progress=count_rows)
     data = Path(params.results.data)
     write_query(connection, side_data.query, data / f"{name}.parquet")
@@ -263,10 +263,10 @@ def load_background(connection: DuckDBPyConnection, params: Params, name: str) -
 
 
 def _load_metrics(params: Params) -> str:
-    """Write the text of the user's own metrics, so that DVC sees every change; it is not run here."""
+    """Write the text of the user's own metrics, so that DVC sees every change."""
     file, data = Path(params.background["metrics"].path), Path(params.results.data)
     check_metric_file(params, file)
-    with unchanged(file):
+    with refuse_changes(file):
         quality = {"path": file.as_posix(), "format": "py", **hash_content(file).described()}
         lines = file.read_text(encoding="utf-8").splitlines()
     write_parquet(data / "metrics.parquet", pl.DataFrame({"line": lines}))
@@ -282,15 +282,20 @@ def main_truth() -> str:
 
 
 def load_truth(connection: DuckDBPyConnection, params: Params) -> str:
-    """Write the ground truth and its quality file, or neither if it is refused; return what was read."""
+    """Write the ground truth and its data quality, or neither; return counts as text."""
     target = Path(params.results.data) / "truth.parquet"
-    place = needs_given_order(params.pinned)
+    with_position = needs_given_order(params.parsed_conventions)
     folds: dict[str, dict[str, Any]] = {}
     for fold, table in truth_files(params).items():
         path = target if fold == NO_FOLD else target / f"{fold}.parquet"
         with file_sink(path, table.path) as sink:
             loaded = load_ground_truth(
-                connection, table, policies(params), sink, place=place, progress=count_rows
+                connection,
+                table,
+                input_policies(params),
+                sink,
+                place=with_position,
+                progress=count_rows,
             )
             folds[fold] = loaded.describe()
     quality = folds[NO_FOLD] if NO_FOLD in folds else describe_folds(folds)

@@ -1,4 +1,4 @@
-"""Template of `dvc plots`, rendered by another process: bundling Vega holds Python's lock for more than a second."""
+"""Page of `dvc plots`, rendered in another process: bundling Vega holds the GIL for a second."""
 
 import os
 import subprocess
@@ -11,7 +11,10 @@ from concord.pipeline.running.signals import die_with_parent
 
 @contextmanager
 def render_plots_page() -> Iterator[Callable[[], str]]:
-    """Start to render; yield a function that waits for the page. The process ends with the block, whatever happens."""
+    """Start to render; yield a function that waits for the page.
+
+    The process is killed at the end of the block.
+    """
     command = [sys.executable, "-P", "-m", __name__]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(
@@ -24,11 +27,11 @@ def render_plots_page() -> Iterator[Callable[[], str]]:
 
 
 def _page(process: "subprocess.Popen[bytes]") -> str:
-    """Return what the process wrote; raise a RuntimeError with its last line if it failed."""
+    """Return the output of the process; raise RuntimeError with its last line if it failed."""
     page, errors = process.communicate()
     if process.returncode:
         last = errors.decode(errors="replace").strip().rpartition("\n")[2]
-        msg = f"the page of `dvc plots` was not made: {last or process.returncode}"
+        msg = f"the page of `dvc plots` could not be made: {last or process.returncode}"
         raise RuntimeError(msg)
     return page.decode()
 

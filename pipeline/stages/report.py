@@ -19,12 +19,12 @@ def main() -> str:
 
 
 def report(params: Params) -> str:
-    """Write the report in all formats, the template of `dvc plots` and the DVC metrics; return the size of the page."""
+    """Write the report in all formats, the page of `dvc plots` and DVC's metrics."""
     comparison = read_comparison(Path(params.results.comparison) / "comparison.json")
     cases = Path(params.results.comparison) / CASES
     folder = Path(params.results.report)
     with render_plots_page() as plots_page:
-        from concord.reports.latex import render_latex  # meanwhile
+        from concord.reports.latex import render_latex  # in parallel
         from concord.reports.page import render_html, render_markdown
 
         write_text(

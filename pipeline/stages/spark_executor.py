@@ -1,4 +1,4 @@
-"""Engine `spark`: buckets of users, each in a worker of whatever cluster the environment names."""
+"""Engine `spark`: evaluate buckets of users on a Spark cluster."""
 
 import os
 import re
@@ -30,35 +30,35 @@ from concord.metrics_core.evaluation.spark.buckets import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-USERS = 131_072  # whose values the driver holds at a time
+MAX_USERS = 131_072  # whose values the driver holds at a time
 
 
 def execute_on_spark(data: ModelData, task: Task, rows_per_partition: int) -> Generator[Part]:
-    """Yield the values of ranges of users, in the order of the users; all data are files."""
+    """Yield the values of ranges of users, in the order of users; all inputs are files."""
     task = data.background.with_item_columns(task)
     session = _session()
     inputs: dict[str, Any] = {"recs": data.lists, "truth": data.truth}
     numbers = None
     if task.needs_items:
-        task, numbers = _numbered(data, task)
+        task, numbers = _number_items(data, task)
         inputs |= {"train": data.train} if data.train is not None else {}
     inputs |= {"users": data.users} if data.users is not None else {}
     of_requests = task.conventions.unit_mean is not None
-    sides = [
-        _side(session, name, path, of_requests=of_requests and name != "train")
+    tables = [
+        _bucket_table(session, name, path, of_requests=of_requests and name != "train")
         for name, path in inputs.items()
     ]
     schemas = {name: pq.read_schema(path) for name, path in inputs.items()}
     users = [schema.field("user").type for name, schema in schemas.items() if name != "train"]
     as_text = not all(map(pa.types.is_integer, users))
-    columns = {name: _read(name, path) for name, path in inputs.items()}
+    columns = {name: _columns_to_read(name, path) for name, path in inputs.items()}
     plan = Plan(columns, task, scores=True, as_text=as_text, numbers=numbers)
-    rows = sum(side.n_rows for side in sides)
+    rows = sum(table.n_rows for table in tables)
     buckets = bucket_count(rows, min(ROWS, rows_per_partition))
-    evaluation = evaluate_buckets(plan, sides, buckets)
+    evaluation = evaluate_buckets(plan, tables, buckets)
     exposures = None
     try:
-        for values in in_order(evaluation, USERS):
+        for values in in_order(evaluation, MAX_USERS):
             if exposures is None:
                 exposures = exposures_of(evaluation)
                 yield Part(values, exposures)
@@ -69,7 +69,7 @@ def execute_on_spark(data: ModelData, task: Task, rows_per_partition: int) -> Ge
 
 
 def _session() -> "SparkSession":
-    """Return the active session, or that of spark-submit, SPARK_REMOTE or spark-defaults, or a local one."""
+    """Return the active session, a configured one (spark-submit, SPARK_REMOTE), or a local one."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     with report_missing_extra():
         from pyspark.sql import SparkSession
@@ -77,8 +77,8 @@ def _session() -> "SparkSession":
     return SparkSession.builder.getOrCreate()
 
 
-def _numbered(data: ModelData, task: Task) -> tuple[Task, pa.Table]:
-    """Return the task with all items numbered, and the numbers."""
+def _number_items(data: ModelData, task: Task) -> tuple[Task, pa.Table]:
+    """Return the task with numbered items, and the number of each item."""
     with data.connect(file_paths([data.lists])) as connection:
         create_view(connection, "lists", data.lists)
         task = with_items(connection, task, data.background)
@@ -86,21 +86,23 @@ def _numbered(data: ModelData, task: Task) -> tuple[Task, pa.Table]:
     return task, numbers
 
 
-def _read(name: str, path: Path) -> tuple[str, ...]:
-    """Return the columns of a table that are read: of users their ids alone."""
+def _columns_to_read(name: str, path: Path) -> tuple[str, ...]:
     return ("user",) if name == "users" else tuple(pq.read_schema(path).names)
 
 
-def _side(session: "SparkSession", name: str, path: Path, *, of_requests: bool) -> BucketTable:
-    """Return a table by buckets of users; requests are in the bucket of their user."""
+def _bucket_table(
+    session: "SparkSession", name: str, path: Path, *, of_requests: bool
+) -> BucketTable:
+    """Return a table in buckets of users; requests are in the bucket of their user."""
     from pyspark.sql import functions as sf
 
-    plain = re.sub(r"[\[\]{}*?\\]", r"\\\g<0>", path.resolve().as_posix())  # to Spark a pattern
-    frame = session.read.parquet(f"file://{plain}")  # it decodes no URI
-    placed = frame.withColumn(ORIGIN, sf.monotonically_increasing_id())
-    columns = [column(each) for each in _read(name, path)]
+    # Spark reads a path as a pattern, and does not decode URIs
+    escaped = re.sub(r"[\[\]{}*?\\]", r"\\\g<0>", path.resolve().as_posix())
+    frame = session.read.parquet(f"file://{escaped}")
+    frame = frame.withColumn(ORIGIN, sf.monotonically_increasing_id())
+    columns = [column(column_name) for column_name in _columns_to_read(name, path)]
     rows = pq.read_metadata(path).num_rows
     user = sf.col("user").cast("string")
     if of_requests:
         user = sf.regexp_replace(sf.regexp_extract(user, FIRST, 1), ESCAPED, "$1")
-    return BucketTable(name, placed, rows, user, columns)
+    return BucketTable(name, frame, rows, user, columns)

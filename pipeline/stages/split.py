@@ -1,4 +1,4 @@
-"""`concord split INTERACTIONS --how METHOD --into DIR`: train, truth and a manifest, larger than memory."""
+"""`concord split`: write train, truth and a manifest; data may be larger than memory."""
 
 import shutil
 from argparse import Namespace
@@ -27,7 +27,7 @@ from concord.pipeline.running.outputs import (
     temporary_path,
     write_json,
 )
-from concord.pipeline.stages.load import ROW_GROUP, unchanged, write_rows
+from concord.pipeline.stages.load import ROW_GROUP, refuse_changes, write_rows
 from concord.pipeline.terminal.arguments import as_options
 from concord.pipeline.terminal.parser import COMMAND_LINE
 from concord.pipeline.terminal.table import print_blocks
@@ -41,7 +41,7 @@ _OPTIONS = {"method": "--how", **{name: f"--{name}" for name in _NAMES}}
 
 @dataclass(frozen=True)
 class _OptionNames(ArgumentNames):
-    """Names of settings in messages, as options of the command."""
+    """Names of settings in messages: options of the command."""
 
     @property
     def path(self) -> str:
@@ -61,7 +61,7 @@ def split(arguments: Namespace) -> None:
     Raises
     ------
     InputError
-        An option or the table is invalid, the folder holds a split, or a side is empty.
+        If an option or the table is invalid, the folder holds a split, or a side is empty.
     """
     folder = Path(arguments.into)
     try:
@@ -74,14 +74,14 @@ def split(arguments: Namespace) -> None:
         refuse_unwritable(folder)
         remove_stale_files(folder)
         with isolated_connection() as connection:
-            with unchanged(table.path):
+            with refuse_changes(table.path):
                 rows = split_rows(connection, table, options, progress=count_rows)
             manifest = {**rows.manifest, "notes": [*manifest_notes(rows.manifest)]}
             _write(connection, SplitRows(rows.queries, manifest), folder)
     except InputError as error:
         raise as_options(error, _OPTIONS) from None
     print_blocks(describe_manifest(manifest))
-    print_line(f"{folder / MANIFEST} has every count; in params.yaml:")
+    print_line(f"{folder / MANIFEST} has all counts; in params.yaml:")
     print_line(f"  data: {{truth: {{path: {folder / 'truth.parquet'}, columns: {{time: time}}}}}}")
     print_line(
         f"  background: {{train: {{path: {folder / 'train.parquet'}, columns: {{time: time}}}}}}"
@@ -89,19 +89,21 @@ def split(arguments: Namespace) -> None:
 
 
 def _open_table(path: str, columns: Sequence[str]) -> InputTable:
-    place, settings = parse_path(path), _OptionNames(INTERACTIONS)
-    check_path(place, settings)
-    required_and_optional = resolve_columns(INTERACTIONS_COLUMNS, _parse_columns(columns))
-    return InputTable(path, detect_format(place, None, settings), *required_and_optional, settings)
+    location, settings = parse_path(path), _OptionNames(INTERACTIONS)
+    check_path(location, settings)
+    form = detect_format(location, None, settings)
+    resolved = resolve_columns(INTERACTIONS_COLUMNS, _parse_columns(columns))
+    return InputTable(path, form, *resolved, settings)
 
 
 def _parse_columns(columns: Sequence[str]) -> Mapping[str, str | None]:
-    """Return the table's name of each column, from options such as `user=userId`."""
+    """Return the column of the table for each name, from options such as `user=userId`."""
     names = {}
     for text in columns:
         column, equals, name = text.partition("=")
         if not equals or (not name and column != "grade"):
-            raise refuse(f"{COMMAND_LINE}: --column", f"{text!r} is not a column name", "write it as user=userId")  # fmt: skip
+            problem = f"{text!r} is not a column name"
+            raise refuse(f"{COMMAND_LINE}: --column", problem, "write it as user=userId")
         names[column] = name or None
     return check_columns({INTERACTIONS: names}, {INTERACTIONS: INTERACTIONS})[INTERACTIONS]
 
@@ -112,65 +114,69 @@ def _refuse_existing(folder: Path, table: InputTable, *, force: bool) -> None:
     if isinstance(table.path, Path) and any(
         table.path.samefile(folder / name) for name in existing
     ):
-        raise refuse(table.name, "would be overwritten by its own split", "name another folder by --into")  # fmt: skip
+        problem = "would be overwritten by its own split"
+        raise refuse(table.name, problem, "name another folder by --into")
     if existing and not force:
-        problem = f"holds {', '.join(existing)}"
-        raise refuse(f"{folder}/", problem, "name another folder, or add --force to overwrite them")  # fmt: skip
+        problem = f"contains {', '.join(existing)}"
+        fix = "name another folder, or add --force to overwrite them"
+        raise refuse(f"{folder}/", problem, fix)
 
 
 def _write(connection: DuckDBPyConnection, rows: SplitRows, folder: Path) -> None:
-    """Write all files into a temporary folder, then put them in place."""
-    part = temporary_path(folder / "split")
+    """Write all files into a temporary folder, then move them to the target folder."""
+    temporary = temporary_path(folder / "split")
     try:
-        part.mkdir()
+        temporary.mkdir()
         for side, query in rows.queries.items():
             name = f"{side}.parquet"
-            with explain_disk_errors(folder / name, part / name):
+            with explain_disk_errors(folder / name, temporary / name):
                 reader = connection.sql(query).to_arrow_reader(ROW_GROUP)
-                write_rows(part / name, reader.schema, reader)
-                flush_to_disk(part / name)
-            rows.manifest["files"][name]["sha256"] = hash_content(part / name).sha256
-        write_json(part / MANIFEST, rows.manifest)
-        _swap(part, folder)
+                write_rows(temporary / name, reader.schema, reader)
+                flush_to_disk(temporary / name)
+            rows.manifest["files"][name]["sha256"] = hash_content(temporary / name).sha256
+        write_json(temporary / MANIFEST, rows.manifest)
+        _swap(temporary, folder)
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _swap(part: Path, folder: Path) -> None:
-    """Put new files in place: by swapping folders if a split is replaced, else one by one, the manifest last.
+def _swap(temporary: Path, folder: Path) -> None:
+    """Move new files to the target folder.
 
-    A folder that holds other files, is mounted or is the working directory cannot be swapped.
+    A folder that holds a split is swapped with the new one. If it holds other files, is mounted
+    or is the working directory, files are moved one by one, the manifest last.
     """
-    if (folder / MANIFEST).is_file() and _holds_only_a_split(folder, part.name):
-        backup = _backup_of(folder)
+    if (folder / MANIFEST).is_file() and _holds_only_a_split(folder, temporary.name):
+        backup = _backup_path(folder)
         try:
             folder.rename(backup)
-            (backup / part.name).rename(folder)
+            (backup / temporary.name).rename(folder)
         finally:
             _finish_swap(folder)
         return
     for name in (MANIFEST, *FILES):
         (folder / name).unlink(missing_ok=True)
     for name in (*FILES, MANIFEST):
-        if (part / name).exists():
-            (part / name).rename(folder / name)
+        if (temporary / name).exists():
+            (temporary / name).rename(folder / name)
 
 
-def _holds_only_a_split(folder: Path, part: str) -> bool:
+def _holds_only_a_split(folder: Path, temporary: str) -> bool:
     """True if the folder has no other files and may be moved."""
     is_fixed = folder.is_mount() or folder.is_symlink()
     is_fixed = is_fixed or Path.cwd().is_relative_to(folder.resolve())
-    return not is_fixed and {each.name for each in folder.iterdir()} <= {part, MANIFEST, *FILES}
+    names = {file.name for file in folder.iterdir()}
+    return not is_fixed and names <= {temporary, MANIFEST, *FILES}
 
 
-def _backup_of(folder: Path) -> Path:
-    """Return where the old split is while folders are swapped."""
+def _backup_path(folder: Path) -> Path:
+    """Return the path of the old split while folders are swapped."""
     return folder.with_name(f".{folder.name}.concord-before")
 
 
 def _finish_swap(folder: Path) -> None:
-    """Complete a swap of folders that was killed, or undo it if the new folder is not in place."""
-    backup = _backup_of(folder)
+    """Complete a swap of folders that was killed, or undo it if the new folder is missing."""
+    backup = _backup_path(folder)
     if backup.is_dir():
         if folder.exists():
             shutil.rmtree(backup)

@@ -61,7 +61,7 @@ def label_named(text: str) -> Label:
 def preset_named(name: str) -> Conventions:
     """Return the conventions of a preset; those of this project for `params.yaml`."""
     if name == PARAMS.name:
-        return read_params().pinned
+        return read_params().parsed_conventions
     if name not in presets():
         fix = suggest(name, {*presets(), PARAMS.name})
         raise refuse(COMMAND_LINE, f"{name!r} is not a preset", fix)

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 
-from concord.pipeline.stages import load as unchanged
+from concord.pipeline.stages import load
 from tests.faults.small import LOAD, parts, run_stage
 from tests.project import change_params
 
@@ -79,7 +79,7 @@ def test_an_input_that_changes_while_it_is_read(
     lists = project / "results" / "lists" / "first.parquet"
     lists.unlink()
     looks: list[object] = []
-    state = unchanged._state
+    state = load._file_states
 
     def look(path: Path) -> object:
         if looks:
@@ -87,11 +87,11 @@ def test_an_input_that_changes_while_it_is_read(
         looks.append(path)
         return state(path)
 
-    monkeypatch.setattr(unchanged, "_state", look)
+    monkeypatch.setattr(load, "_file_states", look)
     ended = run_stage(*LOAD)
 
     assert ended.code == 2, ended.err
     assert "data/first.csv: first.csv " in ended.err
     assert "while it was read" in ended.err
-    assert "fix: let what writes it finish, then `dvc repro`" in ended.err
+    assert "fix: wait until the file is written, then `dvc repro`" in ended.err
     assert not lists.exists()

@@ -41,7 +41,7 @@ def test_lists_and_truth_outside_the_project_are_refused_with_the_key(
 ) -> None:
     path = _way(way, project)
     for message, key in ((refusal(path), "models.m"), (truth_refusal(path), "data.truth")):
-        assert message.startswith(f"{path}: lies outside the repository")
+        assert message.startswith(f"{path}: is outside the repository")
         assert f"`{key}.path`, or set `input.allow_outside: true`" in message
         if way in {"link.csv", "folder/lists.csv"}:
             assert "(a link leads out of it)" in message
@@ -70,12 +70,12 @@ def test_a_part_of_a_folder_that_leads_out_is_refused(project: Path) -> None:
         project.parent / "part.parquet"
     )
     (project / "inside" / "part-0.parquet").symlink_to(project.parent / "part.parquet")
-    assert refusal("inside").startswith("inside/part-0.parquet: lies outside the repository")
+    assert refusal("inside").startswith("inside/part-0.parquet: is outside the repository")
 
 
 def test_a_missing_file_outside_is_refused_before_its_folder_is_listed() -> None:
     message = refusal("../list.csv")
-    assert "lies outside the repository" in message
+    assert "is outside the repository" in message
     assert "near it" not in message
 
 
@@ -102,12 +102,12 @@ def test_an_experiment_reads_the_cache_of_the_project_that_it_copies(
 @pytest.mark.parametrize(
     ("folder", "kind"),
     [
-        ("../results", "lies outside the project"),
-        ("/var/tmp/results", "lies outside the project"),
-        ("folder/results", "lies outside the project (a link leads out of it)"),
+        ("../results", "is outside the project"),
+        ("/var/tmp/results", "is outside the project"),
+        ("folder/results", "is outside the project (a link leads out of it)"),
         (".", "is the project itself"),
-        ("results/a[1]", "holds '[' and ']', which stand for other names"),
-        ("results/*", "holds '*', which stand for other names"),
+        ("results/a[1]", "contains '[' and ']', which are wildcards"),
+        ("results/*", "contains '*', which are wildcards"),
     ],
 )
 @pytest.mark.parametrize("connection", ["true", "false"])

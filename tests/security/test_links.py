@@ -44,7 +44,7 @@ def test_a_link_beside_a_shared_database_empties_no_file(tmp_path: Path, victim:
     database = tmp_path / "mlflow.db"
     with closing(sqlite3.connect(database)):
         (tmp_path / "mlflow.db.lock").symlink_to(victim)
-    with Tracking(f"sqlite:///{database}").locked():
+    with Tracking(f"sqlite:///{database}").lock():
         pass
 
     assert victim.read_text() == PRECIOUS

@@ -20,7 +20,7 @@ from concord.metrics_core.data.paths import parse_path
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.files import is_remote, parse_address
 from concord.pipeline.params import paths as remote_inputs
-from concord.pipeline.params.paths import dvc_problems, place_problems
+from concord.pipeline.params.paths import dvc_problems, path_problems
 from tests.pipeline.stages.load_project import params_of, refusal, truth_refusal
 from tests.stores.server import KEY, SECRET
 
@@ -174,7 +174,7 @@ def test_damaged_file_is_not_a_failure_of_the_store() -> None:
 def _loaded(path: str, **results: str) -> list[tuple[Any, ...]]:
     params = params_of(path)
     params = params.model_copy(update={"results": params.results.model_copy(update=results)})
-    return [(each.location, each.message, each.fix) for each in place_problems(params, Path.cwd())]
+    return [(each.location, each.what, each.fix) for each in path_problems(params, Path.cwd())]
 
 
 @pytest.mark.parametrize("address", ["s3://b/lists.csv", "gs://b/lists.csv", "az://b/lists.csv"])
@@ -184,7 +184,7 @@ def test_file_in_an_object_store_needs_consent(
     monkeypatch.chdir(tmp_path)
 
     for message, key in ((refusal(address), "models.m"), (truth_refusal(address), "data.truth")):
-        assert message.startswith(f"{address}: lies in an object store")
+        assert message.startswith(f"{address}: is in an object store")
         assert "`input.allow_outside: true`" in message
         assert f"`{key}.path`" in message
 
@@ -211,9 +211,9 @@ def test_dvc_has_to_know_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
     scheme = [str(each) for each in dvc_problems(params_of("gcs://b/lists.csv"))]
 
     assert plugin == [
-        "dvc-s3: is not installed, and DVC watches s3:// by it\n  fix: `pip install 'dvc[s3]'`"
+        "dvc-s3: is not installed; DVC needs it for s3://\n  fix: `pip install 'dvc[s3]'`"
     ]
-    assert "params.yaml: models.m.path: begins with gcs://, which DVC does not know" in scheme[1]
+    assert "params.yaml: models.m.path: starts with gcs://, which DVC does not support" in scheme[1]
     assert "write gs://b/lists.csv" in scheme[1]
     assert not [*dvc_problems(params_of("lists.csv"))]
     monkeypatch.setattr(remote_inputs, "find_spec", lambda name: name == "dvc_azure")

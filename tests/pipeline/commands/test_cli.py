@@ -64,7 +64,7 @@ def test_the_version_is_that_of_the_distribution() -> None:
         ("leaderboard --metric", "`concord leaderboard` argument --metric: expected one argument",
          "write `concord leaderboard [--metric LABEL]`"),
         ("presets belei", "'belei' is not a preset", "did you mean 'bellei'?"),
-        ("presets diff standard", "`presets diff standard` is not understood",
+        ("presets diff standard", "`presets diff standard` is not a valid command",
          "use `concord presets`, `concord presets NAME` or `concord presets diff A B`"),
         ("explain u1 P@5 --model nobody", "'nobody' is not among the models",
          "name one of: popularity, item-knn, ease, ease-recent, als"),

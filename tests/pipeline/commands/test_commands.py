@@ -78,7 +78,7 @@ def test_explain_shows_each_training_of_a_model_with_replicates(
 
     assert f"=== ease-1\n{alone}" in output
     assert f"=== ease-2\n{alone}" in output
-    assert output.splitlines()[-1] == f"ease: the value of nDCG@5 is the mean over its 2 trainings: ({value} + {value}) / 2 = {value}"  # fmt: skip
+    assert output.splitlines()[-1] == f"ease: the value of nDCG@5 is the mean over its 2 replicates: ({value} + {value}) / 2 = {value}"  # fmt: skip
     assert "did you mean 'ease'?" in unknown.stderr
 
 

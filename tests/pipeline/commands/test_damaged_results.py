@@ -75,7 +75,7 @@ def test_a_damaged_file_of_the_cache_leaves_the_row_of_history_without_a_differe
     cached = _replaced(project, RESULTS["values"])
     output = run(project, "concord", "history", COLUMNS="400")
 
-    assert f"does not have its hash; delete {cached.relative_to(project)}; then" in output
+    assert f"does not match its hash; delete {cached.relative_to(project)}; then" in output
 
 
 @pytest.mark.usefixtures("_as_it_was")
@@ -117,7 +117,7 @@ def test_a_result_of_another_shape_is_named(project: Path, command: str) -> None
     done = attempt(project, "concord", *command.split())
 
     assert done.returncode == 2
-    assert f"{RESULTS['summary']}: is damaged: its content is not that of its hash" in done.stderr
+    assert f"{RESULTS['summary']}: is damaged: its content does not match its hash" in done.stderr
 
 
 @pytest.mark.fault(44, "what can be read though it has changed since `dvc repro` is a warning")

@@ -211,7 +211,7 @@ def test_a_label_that_was_not_evaluated_then_is_undecided(gated: Path) -> None:
         ({"success": ["nDCG@10", "nDCG@10"]}, (), "names a label more than once"),
         ({"success": ["nDCG@10"], "models": ["knn"]}, (), "there is no model beside the baseline, knn, to decide on"),
         ({"success": ["nDCG@10"], "models": ["recent"]}, ("v1",), "v1 has no results of recent"),
-        ({"success": ["nDCG@10"]}, ("v0",), "'v0' is no revision of a git repository here"),
+        ({"success": ["nDCG@10"]}, ("v0",), "'v0' is not a revision of a git repository here"),
     ],
 )  # fmt: skip
 def test_undecidable_gate_exits_with_2(

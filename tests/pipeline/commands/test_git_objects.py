@@ -121,7 +121,7 @@ def test_results_that_the_cache_lacks_come_from_the_remote_or_from_git(project: 
     file.unlink()
     shutil.rmtree(project.parent / "store")
     message = attempt(project, "concord", "diff", "v1").stderr
-    assert f"{path}: belongs to v1, and neither the cache of DVC nor a remote has it" in message
+    assert f"{path}: belongs to v1, and is neither in DVC's cache nor on a remote" in message
 
     file.write_bytes(content)
     git(project, "add", "-f", path)

@@ -85,7 +85,7 @@ def test_results_that_are_not_there_are_reported_in_words(project: Path) -> None
 
     assert done.returncode == 2
     assert done.stderr == (
-        "results/comparison/comparison.json: is not there yet\n  fix: run `dvc repro` first\n"
+        "results/comparison/comparison.json: does not exist yet\n  fix: run `dvc repro` first\n"
     )
 
 
@@ -300,11 +300,11 @@ def test_the_picture_is_one_file_with_the_same_bytes_in_every_process(
         (["--sd", "0.2", "--users", "9", "--seeds", "3"], "--sd-seeds is missing"),
         (["--sd", "0.2", "--users", "1"], "command line: --users: is 1"),
         (["--sd", "0.2", "--users", "9", "--effect", "2%"], "'2%' is a share of a mean"),
-        (["--effect", "much"], "--effect: 'much' is no difference"),
+        (["--effect", "much"], "--effect: 'much' is not a difference"),
         (["--power", "80"], "command line: --power: is 80.0"),
         (["--metric", "nDCG@6"], "'nDCG@6' is not evaluated"),
         (["--metric", "Coverage@5"], "--metric: Coverage@5 is one number over all users"),
-        (["--plot", "plan.png"], "--plot: 'plan.png' is no SVG"),
+        (["--plot", "plan.png"], "--plot: 'plan.png' is not an SVG file"),
         (["--plot", "nowhere/plan.svg"], "--plot: there is no folder 'nowhere'"),
     ],
 )
@@ -328,7 +328,7 @@ def test_without_results_a_plan_says_what_to_run(tmp_path: Path) -> None:
     process = attempt(tmp_path, "concord", "plan")
 
     assert process.returncode == 2
-    assert "comparison.json: is not there yet\n  fix: run `dvc repro` first" in process.stderr
+    assert "comparison.json: does not exist yet\n  fix: run `dvc repro` first" in process.stderr
 
 
 @pytest.mark.whole

@@ -63,7 +63,7 @@ def test_only_values_differ_params_are_accepted_and_the_way_back_gives_the_same_
     problems = refusal.problems if refusal else ()  # metrics that the preset rules out
     assert all("evaluation.metrics" in each.where and str(each) in output for each in problems)
     assert ("next: dvc repro" in output) is (not problems and bool(set(after) - set(before)))
-    pinned, conventions = params.pinned, cc.preset(name)
+    pinned, conventions = params.parsed_conventions, cc.preset(name)
     actual = {
         knob
         for knob in STANDARD
@@ -101,7 +101,7 @@ def test_a_file_without_a_last_line_end_gets_none(start: Start) -> None:
     assert _now().endswith(
         "# per metric, such as {RR: {rr_cutoff: none}}; RR@k: for its labels with a cutoff"
     )
-    assert read_params().pinned.preset == "recbole"
+    assert read_params().parsed_conventions.preset == "recbole"
 
 
 def test_an_empty_value_and_null_take_a_value(start: Start) -> None:
@@ -110,16 +110,16 @@ def test_an_empty_value_and_null_take_a_value(start: Start) -> None:
     pin("recbole")
 
     assert "  round: {mean: 4} # null |" in _now()
-    assert read_params().pinned.round == {"mean": 4}
+    assert read_params().parsed_conventions.round == {"mean": 4}
 
 
 def test_the_scale_of_the_grades_stays_unless_the_preset_says_null(start: Start) -> None:
     start(_changed(REAL, "relevance_threshold: 1", "relevance_threshold: 2"))
 
     pin("ranx")
-    remaining = read_params().pinned
+    remaining = read_params().parsed_conventions
     pin("ms_recommenders")
-    nulled = read_params().pinned
+    nulled = read_params().parsed_conventions
 
     assert (remaining.relevance_threshold, remaining.err_max_grade) == (2, 3)
     assert (nulled.relevance_threshold, nulled.err_max_grade) == (None, 3)
@@ -154,7 +154,7 @@ def test_a_section_without_entries_is_filled(start: Start, remainder: str) -> No
     pin("standard")
 
     assert section
-    assert read_params().pinned == cc.preset("standard")
+    assert read_params().parsed_conventions == cc.preset("standard")
     assert _now().startswith(head)
     assert after.rstrip() in _now()
 
@@ -168,7 +168,7 @@ def test_overrides_over_several_lines_give_way(start: Start) -> None:
     pin("standard")
 
     assert "  overrides: {} # mine\n\nreport:" in _now()
-    assert read_params().pinned.overrides == {}
+    assert read_params().parsed_conventions.overrides == {}
 
 
 def test_it_says_what_changed_and_what_comes_next(

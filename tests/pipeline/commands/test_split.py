@@ -138,7 +138,7 @@ def test_existing_split_is_kept_without_force(project: Path) -> None:
     process = attempt(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split")
 
     assert process.returncode == 2
-    assert "split/: holds manifest.json, train.parquet, truth.parquet, history.parquet\n  fix: name another folder, or add --force" in process.stderr  # fmt: skip
+    assert "split/: contains manifest.json, train.parquet, truth.parquet, history.parquet\n  fix: name another folder, or add --force" in process.stderr  # fmt: skip
     assert content_of(project / "split") == before
     run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split", "--force")
     assert sorted(content_of(project / "split")) == ["manifest.json", "train.parquet", "truth.parquet"]  # fmt: skip

@@ -127,7 +127,9 @@ def test_all_projects_that_are_not_evaluated_are_named(working_folder: Path) -> 
     message = refusal_of(lambda: run_study("study.yaml"))
     assert "books, books/results/comparison/comparison.json: there is no such file: this project is not evaluated" in message  # fmt: skip
     assert "run `dvc repro` in books" in message
-    assert "films, films/params.yaml: there is no such file: this folder is no project" in message
+    assert (
+        "films, films/params.yaml: there is no such file: this folder is not a project" in message
+    )
     assert "shop, shop/results/comparison/comparison.json: has schema None" in message
 
 
@@ -151,9 +153,9 @@ def test_a_revision_is_read_from_dvcs_cache(working_folder: Path) -> None:
     (listed,) = json.loads(_cached(working_folder, folder).read_text())
     _cached(working_folder, listed["md5"]).unlink()
     for then, words in {
-        "{project: books, rev: v2}": "then, books: 'v2' is no revision",
-        "{project: films, rev: v1}": "then, films: v1 holds no params.yaml",
-        "{project: books, rev: v1}": "neither the cache of DVC nor a remote has it",
+        "{project: books, rev: v2}": "then, books: 'v2' is not a revision",
+        "{project: films, rev: v1}": "then, films: v1 has no params.yaml",
+        "{project: books, rev: v1}": "neither in DVC's cache nor on a remote",
     }.items():
         _write(working_folder, f"datasets: {{then: {then}, now: books}}\n")
         assert words in refusal_of(lambda: run_study("study.yaml"))

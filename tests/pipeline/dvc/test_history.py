@@ -229,7 +229,7 @@ def test_a_model_is_held_against_its_former_trainings_together(trainings: Path) 
 def test_trainings_are_named_where_they_are_new_and_no_longer_models_nowhere(
     trainings: Path, revision: str
 ) -> None:
-    note = f"trainings that are not in {revision}: ease-4"
+    note = f"replicates that are not in {revision}: ease-4"
     gated = attempt(trainings, "concord", "gate", revision, "--json")
 
     assert _diff(trainings, revision)["notes"] == [note]
@@ -253,7 +253,7 @@ def test_a_gate_refuses_only_a_model_of_which_the_revision_has_nothing(trainings
     none = attempt(trainings, "concord", "gate", "one")
     (trainings / "params.yaml").write_bytes(content)
 
-    assert "trainings that are not in one: ease-4" in some.stdout, some.stderr
+    assert "replicates that are not in one: ease-4" in some.stdout, some.stderr
     assert none.returncode == 2
     assert "one has no results of ease-4" in none.stderr
 
@@ -277,7 +277,7 @@ def test_a_model_is_one_decision_whether_or_not_its_results_are_in_the_cache(
 def test_history_says_where_a_shown_model_has_trainings_that_no_interval_covers(
     trainings: Path,
 ) -> None:
-    message = "intervals and verdicts are over users: other trainings of ease are not in them"
+    message = "intervals and verdicts are over users: other replicates of ease are not in them"
     with chdir(trainings):
         assert history().notes == history("models").notes == (message,)
     assert f"note: {message}" in run(trainings, "concord", "history", COLUMNS="200")
@@ -290,7 +290,7 @@ def test_history_says_where_a_shown_model_has_trainings_that_no_interval_covers(
 
 
 def test_a_gate_says_that_it_decides_over_users(trainings: Path) -> None:
-    message = "decided over users: other trainings of ease are not in the intervals"
+    message = "decided over users: other replicates of ease are not in the intervals"
 
     for revision in ([], ["one"]):
         assert f"note: {message}" in run(trainings, "concord", "gate", *revision, COLUMNS="200")

@@ -18,9 +18,15 @@ from concord.metrics_core.errors import InputError
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.results.history import History, InputChange
 from concord.metrics_core.results.stored import SCHEMA
-from concord.pipeline.dvc.git import FileAtCommit, blobs_at, files_at
-from concord.pipeline.dvc.history import changed_between, compare_states, count_reuse, history
-from concord.pipeline.dvc.history_states import State, commits, commits_since, is_shallow, states
+from concord.pipeline.dvc.git import FileAtCommit, read_blobs, read_files
+from concord.pipeline.dvc.history import compare_states, count_reuse, history, input_changes
+from concord.pipeline.dvc.history_states import (
+    State,
+    commits_since,
+    is_shallow,
+    list_commits,
+    read_states,
+)
 from concord.pipeline.dvc.lock import ComparisonParams, DvcLock
 from tests.pipeline.dvc.revisions import commit, git
 from tests.project import ROOT, run
@@ -102,7 +108,7 @@ class Project:
 
     def states(self) -> list[State]:
         with chdir(self.folder):
-            return states(self._cached)
+            return read_states(self._cached)
 
     def history(self) -> History:
         with chdir(self.folder), patch("concord.pipeline.dvc.history.DvcCache") as cache:
@@ -151,7 +157,7 @@ def test_a_comparison_that_cannot_be_read_says_why_and_is_a_row(
     (result,) = project.states()
 
     assert result.comparison is None
-    assert why in result.gone
+    assert why in result.read_error
     assert result.primary == primary
 
 
@@ -159,7 +165,9 @@ def test_damage_in_the_cache_is_a_row(project: Project) -> None:
     project.commit("c1", "l1")
     (project.files / "c1.dir").write_text("[{}]")
 
-    assert [each.gone for each in project.states()] == ["its results in DVC's cache are damaged"]
+    assert [each.read_error for each in project.states()] == [
+        "its results in DVC's cache are damaged"
+    ]
 
 
 CONFLICT = "<<<<<<< HEAD\n  a:\n=======\n  b:\n>>>>>>> main\n"
@@ -181,13 +189,13 @@ def _conflict(project: Project) -> str:
 
 def _no_yaml(project: Project) -> str:
     project.lock("{c2", "l2")
-    return "is no valid dvc.lock"
+    return "is not a valid dvc.lock"
 
 
 def _no_lock(project: Project) -> str:
     (project.folder / "dvc.lock").write_bytes(b"\x00\xff")
     commit(project.folder, "bytes")
-    return "is no valid dvc.lock"
+    return "is not a valid dvc.lock"
 
 
 def _missing(project: Project) -> str:
@@ -240,10 +248,10 @@ def test_a_lock_file_that_cannot_be_read_is_a_row_and_the_next_one_is_held_again
     first, unreadable, last = project.states()
 
     assert [each.lock.comparison for each in (first, last)] == ["c1.dir", "c3.dir"]
-    assert unreadable.gone.startswith("dvc.lock cannot be read: ")
-    assert why in unreadable.gone
+    assert unreadable.read_error.startswith("dvc.lock cannot be read: ")
+    assert why in unreadable.read_error
     rows = project.history().to_frame()
-    assert rows["note"][1] == unreadable.gone
+    assert rows["note"][1] == unreadable.read_error
     assert rows["changed"].to_list() == ["", "", "other lists: als"]
     assert rows["subject"][1] == git(project.folder, "show", "-s", "--format=%s", "HEAD~1").strip()
 
@@ -284,8 +292,8 @@ def test_of_what_is_gone_git_still_knows_other_lists_another_truth_and_another_t
     project.lock("c2", "l2", truth="t2", train="r2")
     then, now = project.states()
 
-    assert changed_between(then, then) == ()
-    assert changed_between(then, now) == (
+    assert input_changes(then, then) == ()
+    assert input_changes(then, now) == (
         InputChange("lists", "other lists: als"),
         InputChange("truth", "another truth"),
         InputChange("background", "other train"),
@@ -317,7 +325,7 @@ def test_a_renamed_model_is_neither_removed_nor_new(project: Project, entry: str
     commit(project.folder, "c2")
     then, now = project.states()
 
-    assert changed_between(then, now) == (InputChange("models", "renamed: slim was als"),)
+    assert input_changes(then, now) == (InputChange("models", "renamed: slim was als"),)
 
 
 def test_decisions_are_counted_where_lists_labels_or_conventions_are_new(project: Project) -> None:
@@ -377,7 +385,7 @@ def _locked(root: Path, content: str) -> None:
 
 def test_commits_of_the_branch_that_changed_the_lock_oldest_first(repository: Path) -> None:
     with chdir(repository):
-        result = commits()
+        result = list_commits()
 
     assert [each.subject for each in result] == ["one", "merge of side", "three"]
     assert [each.tags for each in result] == [("after-one",), ("merged",), ()]
@@ -405,7 +413,7 @@ def unusual_history(tmp_path: Path) -> Path:
 @pytest.mark.fault(40, "`history`: subjects and tags are read as they are, whatever the settings")
 def test_characters_that_break_lines_stay_in_subjects_and_tags(unusual_history: Path) -> None:
     with chdir(unusual_history):
-        result = commits()
+        result = list_commits()
 
     assert [each.subject for each in result] == ["one", LINE_BREAKS, "three"]
     assert [each.tags for each in result] == [(), ("annotated", "nested", "v\u2028\u00a0\x85v"), ()]
@@ -414,11 +422,11 @@ def test_characters_that_break_lines_stay_in_subjects_and_tags(unusual_history: 
 @pytest.mark.fault(40, "`history`: subjects and tags are read as they are, whatever the settings")
 def test_settings_of_git_do_not_change_the_history(unusual_history: Path) -> None:
     with chdir(unusual_history):
-        expected = commits()
+        expected = list_commits()
         settings = {"log.showSignature": "true", "log.follow": "true", "log.date": "raw", "i18n.logOutputEncoding": "UTF-16", "color.ui": "always", "core.abbrev": "4", "log.decorate": "full", "format.pretty": "fuller", "core.quotePath": "true"}  # fmt: skip
         for key, value in settings.items():
             git(unusual_history, "config", key, value)
-        result = commits()
+        result = list_commits()
 
     assert [replace(each, short="") for each in result] == [replace(each, short="") for each in expected]  # fmt: skip
 
@@ -432,8 +440,8 @@ def test_a_signature_is_no_part_of_the_history(unusual_history: Path) -> None:
     git(unusual_history, "config", "log.showSignature", "true")
 
     with chdir(unusual_history):
-        assert [each.name for each in commits()][-1] == name
-        assert [each.subject for each in commits()] == ["one", LINE_BREAKS, "three"]
+        assert [each.name for each in list_commits()][-1] == name
+        assert [each.subject for each in list_commits()] == ["one", LINE_BREAKS, "three"]
 
 
 @pytest.mark.fault(41, "`history`: a missing tree or commit is refused with the words of git")
@@ -445,18 +453,18 @@ def test_a_history_that_git_cannot_walk_is_refused_with_words_of_git(unusual_his
         chdir(unusual_history),
         pytest.raises(InputError, match=f"(?s)unable to read tree.*{name}.*git fsck"),
     ):
-        commits()
+        list_commits()
 
 
 def test_content_of_a_file_at_each_commit_or_none(repository: Path) -> None:
     with chdir(repository):
-        names = [each.name for each in commits()]
+        names = [each.name for each in list_commits()]
 
         texts = [f"{x}\nsecond line\n" for x in ("one", "two", "three")]
-        assert files_at(names, "dvc.lock") == [FileAtCommit(text) for text in texts]
+        assert read_files(names, "dvc.lock") == [FileAtCommit(text) for text in texts]
         for path in ("no such/file", "no\nsuch file"):
-            assert files_at(names, path) == [FileAtCommit(None)] * 3
-        assert files_at([], "dvc.lock") == []
+            assert read_files(names, path) == [FileAtCommit(None)] * 3
+        assert read_files([], "dvc.lock") == []
 
 
 def test_git_is_not_asked_for_each_file_that_is_only_on_a_remote(tmp_path: Path) -> None:
@@ -471,7 +479,7 @@ def test_git_is_not_asked_for_each_file_that_is_only_on_a_remote(tmp_path: Path)
     names = git(clone, "rev-list", "--reverse", "HEAD").split()
     origin.rename(tmp_path / "gone")
     with patch("concord.pipeline.dvc.git.subprocess.run", wraps=subprocess.run) as processes:
-        result = blobs_at(names, "dvc.lock", clone)
+        result = read_blobs(names, "dvc.lock", clone)
 
     assert [blob is None for blob in result] == [True] * 5 + [False]
     assert len(processes.call_args_list) == 2
@@ -479,7 +487,7 @@ def test_git_is_not_asked_for_each_file_that_is_only_on_a_remote(tmp_path: Path)
 
 def test_after_a_tag_and_after_a_range(repository: Path) -> None:
     with chdir(repository):
-        after = [each.subject for each in commits() if each.name in commits_since("after-one")]
+        after = [each.subject for each in list_commits() if each.name in commits_since("after-one")]
 
         assert after == ["merge of side", "three"]
         assert commits_since("after-one..") == commits_since("after-one")
@@ -502,7 +510,7 @@ def test_a_shallow_checkout_is_known(repository: Path, tmp_path: Path) -> None:
 
 def test_without_a_commit_there_is_no_history(tmp_path: Path) -> None:
     with chdir(tmp_path), pytest.raises(InputError, match="no commit here"):
-        commits()
+        list_commits()
 
 
 TEXT = (ROOT / "dvc.lock").read_text(encoding="utf-8")

@@ -458,7 +458,9 @@ def test_outside_of_dvc_it_says_how_to_begin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="is in no DVC repository\n  fix: `git init`, then `dvc"):
+    with pytest.raises(
+        InputError, match="is not in a DVC repository\n  fix: `git init`, then `dvc"
+    ):
         run()
 
 

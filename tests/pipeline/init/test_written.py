@@ -319,7 +319,7 @@ def test_written_file_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     params = read_params()
 
     expected = cc.preset("standard", relevance_threshold=4, err_max_grade=5)
-    assert params.pinned == expected
+    assert params.parsed_conventions == expected
     assert params.models["als"].order == "file"
     assert params.report.title == "a: shop"
 

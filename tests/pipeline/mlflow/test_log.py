@@ -109,7 +109,7 @@ def test_three_who_create_the_store_at_once_share_one_experiment(tmp_path: Path)
     tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
 
     def create(_: int) -> str:
-        with tracking.locked(), open_client(tracking) as client:
+        with tracking.lock(), open_client(tracking) as client:
             return experiment_id(client, "demo", tracking.artifact_location)
 
     with ThreadPoolExecutor(3) as threads:

@@ -119,7 +119,7 @@ def test_without_its_database_it_is_not_called_logged_and_again_makes_it_anew(
     _print_status()
 
     assert gone == (
-        "not logged: mlflow.db is gone since; run `concord log --again`, which makes it anew and tells DVC\n"
+        "not logged: mlflow.db has been removed; run `concord log --again`, which creates it again and updates DVC\n"
     )
     assert capsys.readouterr().out.startswith("logged: 2 models")
     assert_logged_once(MlflowClient(tracking_uri=f"sqlite:///{project}/mlflow.db"))
@@ -201,12 +201,12 @@ def test_again_logs_what_was_not_logged_once(
         "not logged: run `dvc repro`, or `concord log --again` if it failed there",
         f"not logged: MLflow at sqlite:///mlflow.db {not_logged['reason']}; run `concord log --again`",
         "logged: 2 models, experiment demo, MLflow at sqlite:///mlflow.db",
-        "not logged: the results here are not those that were logged last; run `dvc repro`",
+        "not logged: the results here differ from those that were logged; run `dvc repro`",
     ]
     assert_logged_once(client)
 
 
-PUT_ASIDE = "put it aside (a new one is made)"
+PUT_ASIDE = "move it away (a new one is created)"
 Break = Callable[[Path], None]
 
 
@@ -250,9 +250,9 @@ def _text(database: Path) -> None:
 
 
 CASES: dict[str, tuple[Break, str, str]] = {
-    "links in a circle": (_circle, "cannot be opened", "no folder and no loop of links"),
-    "a folder": (_folder, "cannot be opened", "no folder and no loop of links"),
-    "a pipe": (_pipe, "cannot be opened", "no folder and no loop of links"),
+    "links in a circle": (_circle, "cannot be opened", "not a folder or a cycle of links"),
+    "a folder": (_folder, "cannot be opened", "not a folder or a cycle of links"),
+    "a pipe": (_pipe, "cannot be opened", "not a folder or a cycle of links"),
     "broken pages": (_broken_pages, "is damaged", PUT_ASIDE),
     "cut off": (_cut, "is damaged", PUT_ASIDE),
     "text": (_text, "is damaged: file is not a database", PUT_ASIDE),

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.whole
 WITHIN = 16  # seconds
 LOG_IN = "MLFLOW_TRACKING_TOKEN"
 SLOW = {
-    "slow from the start": (Fault(hold=30), "try later"),
+    "slow from the start": (Fault(hold=30), "try again later"),
     "slow in the middle": (Fault(on="/api/", passing=8, hold=30), "MLFLOW_HTTP_REQUEST_TIMEOUT"),
 }
 CUT = {
@@ -56,11 +56,18 @@ FAULTS = {  # the row of docs/reference/robustness.md, the fault, the reason, th
         "fails inside (503)",
         "the server's log",
     ),
-    "429 that asks to wait for minutes": (10, WAIT, "turns requests away", "try later"),
+    "429 that asks to wait for minutes": (
+        10,
+        WAIT,
+        "is busy and refuses requests",
+        "try again later",
+    ),
     "401": (11, Fault(on="/api/", status=401, body=b"log in"), "asks for a login (401)", LOG_IN),
     "403": (11, Fault(on="/api/", status=403), "does not allow this login", LOG_IN),
     "login page": (11, LOGIN_FORM, "a page that is not MLflow's", LOG_IN),
-    **{name: (12, fault, "broke off", "try later") for name, fault in CUT.items()},
+    **{
+        name: (12, fault, "closed the connection", "try again later") for name, fault in CUT.items()
+    },
     "artifacts refused": (12, REFUSED, "does not allow this login", LOG_IN),
 }
 

@@ -215,15 +215,15 @@ REFUSED: dict[str, tuple[bytes | None, str | None, str]] = {
     "missing": (None, None, "run: there is no such file, and models.als.training_run_id reads it\n"),
     "empty": (b"\n", None, "run: is empty\n"),
     "two lines": (b"a\nb\n", None, "run: has 2 lines, not one\n"),
-    "binary": (b"\x80\x04\x95", None, "run: is no text in UTF-8\n"),
-    "a NUL": (b"a\0b", None, "run: is no text: it holds a NUL\n"),
+    "binary": (b"\x80\x04\x95", None, "run: is not a text in UTF-8\n"),
+    "a NUL": (b"a\0b", None, "run: is not a text: it contains a NUL\n"),
     "too large": (b"a" * 1_000_001, None, "run: has more than 1,000,000 bytes\n"),
-    "JSON without a key": (b'{"run_id": "a"}', None, "run: holds JSON, and `models.als.training_run_id` names no key of it\n"),
-    "no such key": (b'{"id": "a"}', "run_id", "run: has no key 'run_id'; it holds id\n"),
-    "no such key below": (b'{"mlflow": "a"}', "mlflow.run_id", "run: has no key 'mlflow.run_id'; it holds mlflow\n"),
+    "JSON without a key": (b'{"run_id": "a"}', None, "run: is JSON, and `models.als.training_run_id` names no key of it\n"),
+    "no such key": (b'{"id": "a"}', "run_id", "run: has no key 'run_id'; it has id\n"),
+    "no such key below": (b'{"mlflow": "a"}', "mlflow.run_id", "run: has no key 'mlflow.run_id'; it has mlflow\n"),
     "no JSON": (b"a", "run_id", "run: is not valid JSON: Expecting value"),
-    "a number": (b'{"run_id": 12}', "run_id", "run: run_id: is 12, which is no text\n"),
-    "an essay": (b"a" * 251, None, "run: is no id of a run: 'aaa"),
+    "a number": (b'{"run_id": 12}', "run_id", "run: run_id: is 12, not a text\n"),
+    "an essay": (b"a" * 251, None, "run: is not a run id: 'aaa"),
 }  # fmt: skip
 
 
@@ -260,7 +260,7 @@ def test_a_file_outside_the_project_is_refused_unless_that_is_allowed(project: P
     Path("params.yaml").write_text(json.dumps(settings))
 
     assert refusal == (
-        "../run.txt: lies outside the repository\n  fix: copy it into the repository and name it in "
+        "../run.txt: is outside the repository\n  fix: copy it into the repository and name it in "
         "`models.als.training_run_id.file`, or set `input.allow_outside: true`"
     )
     assert training_run_ids(params_of(project)) == {"als": RUN}

@@ -60,7 +60,7 @@ def test_conventions_are_one_artifact_that_params_yaml_takes_and_a_fingerprint(
         "conventions": settings["conventions"]
     }
     tags = als.tags
-    assert tags["concord.conventions"] == params_of(project).pinned.fingerprint
+    assert tags["concord.conventions"] == params_of(project).parsed_conventions.fingerprint
     assert tags["concord.lists_sha256"] == "b" * 64
 
 
@@ -131,7 +131,7 @@ def test_a_result_that_is_not_there_is_named(project: Path) -> None:
     (project / "results/report/report.html").unlink()
 
     assert refusal_of(lambda: evaluation_runs(params_of(project))) == (
-        "results/report/report.html: there is no such file\n  fix: run `dvc repro`, which makes it"
+        "results/report/report.html: there is no such file\n  fix: run `dvc repro`, which writes it"
     )
 
 

@@ -41,12 +41,12 @@ def test_without_dvc_a_relative_database_lies_in_the_working_directory(
 def test_a_database_that_stays_in_use_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("concord.pipeline.mlflow.client.BUSY_FOR", 0.2)
+    monkeypatch.setattr("concord.pipeline.mlflow.client.LOCK_TIMEOUT", 0.2)
     with closing(sqlite3.connect(tmp_path / "mlflow.db")) as other:
         other.execute("BEGIN EXCLUSIVE")
         with (
             pytest.raises(TrackingError, match="is in use by another process") as refused,
-            Tracking(f"sqlite:///{tmp_path}/mlflow.db").locked(),
+            Tracking(f"sqlite:///{tmp_path}/mlflow.db").lock(),
         ):
             pass
 
@@ -59,7 +59,7 @@ def test_a_database_that_stays_in_use_is_given_up(
         ("API request to endpoint /x failed with error code 401 != 200.", "asks for a login (401)"),
         ("(Caused by ResponseError('too many 502 error responses'))", "fails inside (502)"),
         ("413 Client Error: Request Entity Too Large for url: http://h/a", "refuses"),
-        ("('Connection aborted.', RemoteDisconnected('closed'))", "broke off"),
+        ("('Connection aborted.', RemoteDisconnected('closed'))", "closed the connection"),
         ("[Errno -2] Name or service not known", "cannot be reached"),
         ("The experiment must be in the 'active' state", "has deleted the experiment"),
     ],
@@ -89,7 +89,7 @@ def test_a_database_that_is_in_use_is_waited_for(tmp_path: Path) -> None:
         releasing = Thread(target=let_go)
         releasing.start()
         started = time.monotonic()
-        with tracking.locked():
+        with tracking.lock():
             waited = time.monotonic() - started
         releasing.join()
 
@@ -104,7 +104,7 @@ def test_one_at_a_time_holds_a_database_and_no_lock_is_left(tmp_path: Path) -> N
 
     def hold() -> None:
         for _ in range(20):
-            with tracking.locked():
+            with tracking.lock():
                 inside.append(1)
                 most.append(len(inside))
                 time.sleep(0.001)

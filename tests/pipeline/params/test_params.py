@@ -295,7 +295,7 @@ def test_the_scale_of_the_grades_is_free_under_a_preset(tmp_path: Path) -> None:
     path = tmp_path / "params.yaml"
     path.write_text(DEMO.replace("relevance_threshold: 1", "relevance_threshold: 2"))
 
-    assert read_params(path).pinned.relevance_threshold == 2
+    assert read_params(path).parsed_conventions.relevance_threshold == 2
 
 
 def test_the_checkout_has_none_and_needs_none() -> None:
@@ -338,14 +338,14 @@ def _refused_place(folder: Path, key: str, location: str) -> str:
 @pytest.mark.parametrize(
     ("key", "location", "message"),
     [
-        ("panel", "results/per_user", "results.panel: 'results/per_user' is, holds or lies in `results.per_user`"),
-        ("panel", "results/per_user/deeper", "is, holds or lies in `results.per_user`"),
-        ("panel", "./results//lists/../per_user", "is, holds or lies in `results.per_user`"),
-        ("panel", "Results/Per_User", "is, holds or lies in `results.per_user`"),
-        ("report", "results", "is, holds or lies in `results.data` and 7 more"),
-        ("lists", "data", "results.lists: 'data' is, holds or lies in `data.truth.path` and 8 more"),
-        ("lists", "data/demo/ease-recent/x", "is, holds or lies in `models.ease-recent.path`"),
-        ("lists", "data/demo/truth.parquet", "is, holds or lies in `data.truth.path`"),
+        ("panel", "results/per_user", "results.panel: 'results/per_user' is, contains or is in `results.per_user`"),
+        ("panel", "results/per_user/deeper", "is, contains or is in `results.per_user`"),
+        ("panel", "./results//lists/../per_user", "is, contains or is in `results.per_user`"),
+        ("panel", "Results/Per_User", "is, contains or is in `results.per_user`"),
+        ("report", "results", "is, contains or is in `results.data` and 7 more"),
+        ("lists", "data", "results.lists: 'data' is, contains or is in `data.truth.path` and 8 more"),
+        ("lists", "data/demo/ease-recent/x", "is, contains or is in `models.ease-recent.path`"),
+        ("lists", "data/demo/truth.parquet", "is, contains or is in `data.truth.path`"),
         ("lists", ".git", "'.git' is hidden, as folders of git, DVC and other tools are"),
         ("lists", ".dvc/cache", "'.dvc/cache' is hidden"),
         ("lists", "results/.git", "'results/.git' is hidden"),
@@ -370,7 +370,7 @@ def test_a_link_to_the_folder_of_another_is_that_folder(tmp_path: Path) -> None:
     (tmp_path / "results/per_user").mkdir(parents=True)
     (tmp_path / "elsewhere").symlink_to("results/per_user")
 
-    assert "is, holds or lies in `results.per_user`" in _refused_place(
+    assert "is, contains or is in `results.per_user`" in _refused_place(
         tmp_path, "panel", "elsewhere"
     )
 
@@ -382,7 +382,7 @@ def test_mlflow_keeps_nothing_where_dvc_clears_away(tmp_path: Path, address: str
     text = DEMO.replace("sqlite:///mlflow.db", address)
     (tmp_path / "params.yaml").write_text(text, encoding="utf-8")
 
-    with pytest.raises(InputError, match=r"is, holds or lies in `mlflow\.tracking_uri`"):
+    with pytest.raises(InputError, match=r"is, contains or is in `mlflow\.tracking_uri`"):
         read_params(tmp_path / "params.yaml")
 
 
@@ -408,4 +408,4 @@ def test_metrics_that_the_conventions_rule_out_are_refused_before_any_file_is_re
 
     assert any(each.startswith(begins("Novelty@5 and Novelty@10")) for each in refused)
     assert any(each.startswith(begins("Coverage@10")) for each in refused)
-    assert all("| leave them out, or change what is named" in each for each in refused)
+    assert all("| remove them, or change what is named" in each for each in refused)

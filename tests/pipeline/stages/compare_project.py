@@ -54,7 +54,7 @@ def write_evaluation(
     truth: str = TRUTH,
 ) -> None:
     """All files that `load` and `evaluate` leave of one model."""
-    folders, pinned = params.results, params.pinned
+    folders, pinned = params.results, params.parsed_conventions
     n = len(next(iter(values.values())))
     frame = pl.DataFrame(
         {"user": list(range(n)) if users is None else users, **values}, strict=False
@@ -134,9 +134,13 @@ def _write_lists(params: Params, model: str, users: pl.Series) -> None:
 def _summary(column: pl.Series, text: str, params: Params) -> dict[str, Any]:
     label = parse(text)
     values = column.drop_nulls().to_numpy()
-    parts = (values, np.ones_like(values)) if is_pooled(label, params.pinned) else ()
+    parts = (values, np.ones_like(values)) if is_pooled(label, params.parsed_conventions) else ()
     summary = summarise(
-        label, values, params.pinned, confidence=params.comparison.confidence, parts=parts
+        label,
+        values,
+        params.parsed_conventions,
+        confidence=params.comparison.confidence,
+        parts=parts,
     )
     return {
         name: None if math.isnan(number) else number for name, number in summary.numbers.items()

@@ -278,7 +278,7 @@ def test_results_that_are_missing_are_named_all_at_once(tmp_path: Path) -> None:
          "run `dvc repro evaluate@als`"),
         ({"labels": LABELS[:3]}, "has no R@10, which comparison.primary in params.yaml names",
          "run `dvc repro evaluate@als`"),
-        ({"truth": "99" * 32}, "als was evaluated on another truth than popularity", "run `dvc repro`"),
+        ({"truth": "99" * 32}, "als was evaluated on another ground truth than popularity", "run `dvc repro`"),
     ],
 )  # fmt: skip
 def test_results_that_do_not_belong_to_params_are_refused(

@@ -167,7 +167,7 @@ def _entry(root: Path, models: list[str], selected: ValuesOf, **settings: Any) -
     plain = params_of(root, models, metrics=["nDCG"], ks=[10], **settings)
     switched = plain.evaluation.model_copy(update={"panel": True})
     params = plain.model_copy(update={"evaluation": switched})
-    definitions = panel(parse(LABEL), params.pinned).definitions
+    definitions = panel(parse(LABEL), params.parsed_conventions).definitions
     for model in models:
         values = {each.column: selected(model, each) for each in definitions}
         write_evaluation(params, model, {LABEL: values[definitions[0].column]})
@@ -190,7 +190,9 @@ def _write_panel(params: Params, model: str, values: Mapping[str, list[float]]) 
 
 def _mean(params: Params, values: list[float]) -> float:
     confidence = params.comparison.confidence
-    summary = summarise(parse(LABEL), np.array(values), params.pinned, confidence=confidence)
+    summary = summarise(
+        parse(LABEL), np.array(values), params.parsed_conventions, confidence=confidence
+    )
     return summary.mean
 
 

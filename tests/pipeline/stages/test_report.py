@@ -41,6 +41,6 @@ def test_a_page_of_plots_that_was_not_made_is_no_report(monkeypatch: pytest.Monk
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with (
         render_plots_page() as page,
-        pytest.raises(RuntimeError, match="`dvc plots` was not made: 1"),
+        pytest.raises(RuntimeError, match="`dvc plots` could not be made: 1"),
     ):
         page()

@@ -242,7 +242,7 @@ def test_recall_of_a_group_is_that_of_the_library_on_its_items(tmp_path: Path) -
             {u: recommended[u] for u in requested},
             requested,
             metrics=["R@2"],
-            conventions=params.pinned,
+            conventions=params.parsed_conventions,
         )
         (mean,) = {c.mean for c in entry.cells if c.segment == group}
         assert mean == pytest.approx(expected["R@2"], abs=1e-12)

@@ -182,16 +182,16 @@ def test_other_types_of_models_are_not_concords(kind: str | None) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "unknown setting": ({}, {"metric": ["RR@3"]}, "evaluator_config: 'metric': is no setting of Concord's\n  fix: did you mean 'metrics'?"),
-    "no list": ({"recs": [["a"], "b"]}, {}, "data: column 'recs', row 2: holds 'b' (str), which is no list of items"),
-    "mixed truth": ({"truth": [["a"], {"b": 1}]}, {}, "data: column 'truth': holds lists in some rows, dicts in others"),
+    "unknown setting": ({}, {"metric": ["RR@3"]}, "evaluator_config: 'metric': is not a setting of Concord\n  fix: did you mean 'metrics'?"),
+    "no list": ({"recs": [["a"], "b"]}, {}, "data: column 'recs', row 2: is 'b' (str), not a list of items"),
+    "mixed truth": ({"truth": [["a"], {"b": 1}]}, {}, "data: column 'truth': has lists in some rows, dicts in others"),
     "no such column": ({}, {"user": "customer"}, "evaluator_config: 'user': is 'customer', but the frame has user"),
-    "a user twice": ({"user": ["ann", "ann"]}, {"user": "user"}, "data: column 'user', row 2: user 'ann' stands in row 1 too"),
-    "no id": ({"user": ["ann", None]}, {"user": "user"}, "data: column 'user', row 2: nan is no id of a user"),
+    "a user twice": ({"user": ["ann", "ann"]}, {"user": "user"}, "data: column 'user', row 2: user 'ann' occurs in row 1 too"),
+    "no id": ({"user": ["ann", None]}, {"user": "user"}, "data: column 'user', row 2: nan is not a user id"),
     "no switch": ({}, {"per_user": "yes"}, "evaluator_config: 'per_user': is 'yes'\n  fix: write True or False"),
     "a list of columns": ({}, {"user": ["user"]}, "evaluator_config: 'user': is ['user']\n  fix: write the name of one column"),
     "two presets": ({}, {"conventions": {"preset": "ms_recommenders"}}, "evaluator_config: 'conventions': names a preset"),
-    "knobs beside conventions": ({}, {"preset": cc.preset("standard"), "conventions": {"gain": "exp2"}}, "evaluator_config: 'conventions': is given beside whole conventions"),
+    "knobs beside conventions": ({}, {"preset": cc.preset("standard"), "conventions": {"gain": "exp2"}}, "evaluator_config: 'conventions': is set, but `preset` has all conventions"),
     "a grade that is missing": ({"truth": [{"a": 1}, {"e": None, "f": 1}]}, {}, "user 2, item 'e'): is missing"),
     "an item twice": ({"recs": [["a", "a"], ["b"]]}, {}, "'a'"),
 }  # fmt: skip
@@ -238,7 +238,7 @@ def test_lists_that_a_model_would_have_to_make_are_refused(client: MlflowClient)
         lambda: _evaluated(_frame(), {}, model=lambda frame: frame["recs"], targets="truth")
     )
 
-    assert message.startswith("model: is given, but Concord evaluates lists")
+    assert message.startswith("model: is set, but Concord evaluates existing lists")
 
 
 def test_a_spark_frame_that_mlflow_has_cut_is_refused(client: MlflowClient) -> None:
@@ -255,5 +255,5 @@ def test_a_spark_frame_that_mlflow_has_cut_is_refused(client: MlflowClient) -> N
             )
 
     assert str(refused.value).startswith(
-        "data: is a Spark frame of about 25,000 rows, of which MLflow hands over 2\n"
+        "data: is a Spark frame of about 25,000 rows, but MLflow passes only 2\n"
     )
