@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
     from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
-    from concord.pipeline.terminal.arguments import refuse_folder, write_named_table
+    from concord.pipeline.terminal.arguments import refuse_folder, write_output_table
     from concord.pipeline.terminal.table import print_result
     from concord.reports.text.audit import to_content
 
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
         times_fix=f"set {' and '.join(times)} and run `dvc repro`",
     )
     if arguments.csv is not None:
-        write_named_table("--csv", arguments.csv, result.effects, force=arguments.force)
+        write_output_table("--csv", arguments.csv, result.effects, force=arguments.force)
     if arguments.json:
         print(json.dumps(to_content(result), indent=2, ensure_ascii=False, allow_nan=False))
     else:

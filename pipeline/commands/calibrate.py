@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.metrics_core.analyses.calibrate_experiments import read_experiment_file
     from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.terminal.arguments import refuse_folder, write_named_table
+    from concord.pipeline.terminal.arguments import refuse_folder, write_output_table
     from concord.pipeline.terminal.table import print_result
 
     refuse_folder("--csv", arguments.csv)
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
     result = calibrate_experiments(experiments, {"": current, **revisions})
     warn_if_stale(params)
     if arguments.csv is not None:
-        write_named_table("--csv", arguments.csv, result.to_frame(), force=arguments.force)
+        write_output_table("--csv", arguments.csv, result.to_frame(), force=arguments.force)
     print_result(result)
 
 
@@ -66,7 +66,7 @@ def _revision_comparisons(
             comparisons[revision] = comparison_at(revision)
         except InputError as error:
             problems += [
-                Problem(location, f"{problem.where}: {problem.what}", problem.fix)
+                Problem(location, f"{problem.where}: {problem.message}", problem.fix)
                 for problem in error.problems
             ]
     raise_problems(problems)

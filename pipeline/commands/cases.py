@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
     from concord.pipeline.stages.evaluations import load_cases
-    from concord.pipeline.terminal.arguments import as_options, refuse_folder, write_named
+    from concord.pipeline.terminal.arguments import refuse_folder, with_option_names, write_output
     from concord.pipeline.terminal.table import console, print_result
 
     worst, html = arguments.worst, arguments.html
@@ -57,10 +57,10 @@ def run(arguments: argparse.Namespace) -> None:
     try:
         cases = load_cases(params, config, selection)
     except InputError as error:
-        raise as_options(error, OPTIONS) from None
+        raise with_option_names(error, OPTIONS) from None
     warn_if_stale(params)
     if html is not None:
-        write_named("--html", html, cases.to_html(), force=arguments.force)
+        write_output("--html", html, cases.to_html(), force=arguments.force)
     print_result(cases)
     if html is not None:
         console().print(f"wrote {html}")

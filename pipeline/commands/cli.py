@@ -143,7 +143,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _run(arguments: argparse.Namespace, errors: int | None = None) -> NoReturn:
     """Run the command and exit; `errors` is the exit code after an error."""
-    from concord.metrics_core.errors import InputError, extra_named
+    from concord.metrics_core.errors import InputError, report_missing_extra
 
     try:
         with report_missing_extra():

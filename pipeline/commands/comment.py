@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the comment; return the exit code of the gate, or 0 without a gate."""
     from concord.pipeline.dvc.comment import comment_content, short_hash
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.terminal.arguments import refuse_folder, write_named
+    from concord.pipeline.terminal.arguments import refuse_folder, write_output
     from concord.reports.comment import render_comment
 
     refuse_folder("--output", arguments.output)
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is None:
         print(text, end="")
     else:
-        write_named("--output", arguments.output, text, force=arguments.force)
+        write_output("--output", arguments.output, text, force=arguments.force)
         lines = content.decision.lines if content.decision else ()
         print_lines(content.no_decision or lines)
     if params.gate is None:

@@ -33,13 +33,13 @@ def run(arguments: argparse.Namespace) -> None:
     from concord.metrics_core.conventions.presets import with_data_conventions
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
-    from concord.pipeline.terminal.arguments import label_named, preset_named, refuse_unknown_model
+    from concord.pipeline.terminal.arguments import find_preset, parse_label, refuse_unknown_model
     from concord.pipeline.terminal.table import console
 
     params = read_params()
-    label, model, markdown = label_named(arguments.metric), arguments.model, arguments.markdown
+    label, model, markdown = parse_label(arguments.metric), arguments.model, arguments.markdown
     versus = arguments.versus and with_data_conventions(
-        preset_named(arguments.versus), params.parsed_conventions
+        find_preset(arguments.versus), params.parsed_conventions
     )
     replicates = params.replicate_names.get(model)
     if replicates is None:
@@ -67,7 +67,7 @@ def _derivation(
 
     from concord.metrics_core.analyses.explain import explain_ranked
     from concord.metrics_core.evaluation.side_data import Background
-    from concord.pipeline.terminal.arguments import model_files, refused
+    from concord.pipeline.terminal.arguments import argument_error, model_files
 
     lists, truth = (pl.read_parquet(path, glob=False) for path in model_files(params, model))
     data = Path(params.results.data)
@@ -85,7 +85,9 @@ def _derivation(
             background=Background(**tables),
         )
     except ValueError as error:
-        raise refused(error, "name a user of the data and a metric of lists and truth") from None
+        raise argument_error(
+            error, "name a user of the data and a metric of lists and truth"
+        ) from None
 
 
 def _text(derivation: "Derivation | ExplanationDiff", *, markdown: bool) -> str:

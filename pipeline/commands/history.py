@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the history; write it to `--csv` and `--html`."""
     from concord.pipeline.dvc.history import history
     from concord.pipeline.params.read import check_params
-    from concord.pipeline.terminal.arguments import refuse_folder, write_named, write_named_table
+    from concord.pipeline.terminal.arguments import refuse_folder, write_output, write_output_table
     from concord.pipeline.terminal.table import console, print_blocks
     from concord.reports.text.history import describe
 
@@ -27,11 +27,11 @@ def run(arguments: argparse.Namespace) -> None:
     refuse_folder("--html", arguments.html)
     result = history(arguments.revision)
     if arguments.csv is not None:
-        write_named_table("--csv", arguments.csv, result.to_frame(), force=arguments.force)
+        write_output_table("--csv", arguments.csv, result.to_frame(), force=arguments.force)
     if arguments.html is not None:
         from concord.reports.page import render_history
 
-        write_named("--html", arguments.html, render_history(result), force=arguments.force)
+        write_output("--html", arguments.html, render_history(result), force=arguments.force)
     print_blocks(describe(result))
     for path in filter(None, (arguments.csv, arguments.html)):
         console().print(f"wrote {path}")

@@ -43,7 +43,7 @@ def is_last_stage(stage: str) -> bool:
 
 def after_repro() -> None:
     """Print the primary metrics at the end of `dvc repro`, as many as fit."""
-    from concord.metrics_core.errors import in_words
+    from concord.metrics_core.errors import format_count
     from concord.pipeline.dvc.current_results import load_comparison
     from concord.pipeline.params.read import read_params
     from concord.pipeline.terminal.leaderboard import COMMAND, print_leaderboard

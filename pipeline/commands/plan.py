@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the plan; draw its power curves to `--plot`."""
     from concord.metrics_core.errors import InputError
-    from concord.pipeline.terminal.arguments import as_options
+    from concord.pipeline.terminal.arguments import with_option_names
     from concord.pipeline.terminal.table import print_result
 
     _check_plot(arguments.plot)
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
     try:
         plan = (_plan_numbers if has_numbers else _plan_results)(arguments, effect)
     except InputError as error:
-        raise as_options(error, OPTIONS) from None
+        raise with_option_names(error, OPTIONS) from None
     print_result(plan)
     if arguments.plot is not None:
         _draw(plan, arguments.plot, force=arguments.force)
@@ -85,11 +85,11 @@ def _draw(plan: "Plan", file: str, *, force: bool) -> None:
     """Draw the power curves of the first metric."""
     from concord.metrics_core.analyses.plan import power_curves
     from concord.pipeline.running.messages import LOG
-    from concord.pipeline.terminal.arguments import write_named
-    from concord.reports.charts.power import render_plan
+    from concord.pipeline.terminal.arguments import write_output
+    from concord.reports.charts.power import plan_picture
 
     label = plan.differences[0].label
-    write_named("--plot", file, render_plan(plan, label, power_curves(plan, label)), force=force)
+    write_output("--plot", file, plan_picture(plan, label, power_curves(plan, label)), force=force)
     if label is not None and len(plan.labels) > 1:
         LOG.info("%s shows %s; `--metric` names another", file, label)
 

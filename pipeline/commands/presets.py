@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the list of presets, one preset, or a difference."""
     from concord.metrics_core.errors import refuse
     from concord.metrics_core.results.presets import presets
-    from concord.pipeline.terminal.arguments import preset_named
+    from concord.pipeline.terminal.arguments import find_preset
     from concord.pipeline.terminal.presets import diff_presets
     from concord.pipeline.terminal.table import print_blocks, print_result
     from concord.reports.text.presets import describe
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> None:
         case ["diff", a, b]:
             diff_presets(a, b)
         case [name]:
-            print_blocks(describe(preset_named(name)))
+            print_blocks(describe(find_preset(name)))
         case names:
             problem = f"`presets {' '.join(names)}` is not a valid command"
             fix = "use `concord presets`, `concord presets NAME` or `concord presets diff A B`"

@@ -28,12 +28,12 @@ def run(arguments: argparse.Namespace) -> int:
     from concord.pipeline.dvc.current_results import warn_if_stale
     from concord.pipeline.params.read import read_params
     from concord.pipeline.stages.evaluate import choose_executor, model_data
-    from concord.pipeline.terminal.arguments import label_named, model_files, refused
+    from concord.pipeline.terminal.arguments import argument_error, model_files, parse_label
     from concord.pipeline.terminal.table import print_result
 
     value, model = arguments.value, arguments.model
     params = read_params()
-    label = label_named(arguments.metric)
+    label = parse_label(arguments.metric)
     _, truth = model_files(params, model)
     if label.metric.is_aggregate:
         problem = f"{label} is one number over all users, which reconcile cannot search"
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         PrintedNumber.parse(value)
     except ValueError as error:
-        raise refused(error, "write it as it was printed, such as 0.330") from None
+        raise argument_error(error, "write it as it was printed, such as 0.330") from None
 
     def compute_means(definitions: "Sequence[Definition]") -> list[float]:
         task = Task((), params.parsed_conventions, definitions=definitions)

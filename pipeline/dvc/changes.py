@@ -75,7 +75,7 @@ def diff(
         comparable = config if anyway else config.without(mismatch.labels)
         all_changes = changes(comparable, evaluations, former)
     compared_labels = {change.label for change in all_changes}
-    if others := [x for x in labels if x not in compared_labels and parse(x).metric.of_catalogue]:
+    if others := [x for x in labels if x not in compared_labels and parse(x).metric.is_aggregate]:
         note = "no value per user, only one number over all users; `concord gate` compares it"
         notes.append(f"{note}: {', '.join(others)}")
     requested_changes = [change for change in all_changes if change.label in labels]
@@ -107,7 +107,7 @@ class RevisionMismatch:
 
     def differences(self) -> list[str]:
         """Return one sentence for each difference, with the labels that it concerns."""
-        return [f"{labels} had {reason}" for reason, labels in by_reason(self.labels).items()]
+        return [f"{labels} had {reason}" for reason, labels in group_by_reason(self.labels).items()]
 
     def notes(self) -> list[str]:
         """Return notes on the labels that are left out."""
@@ -120,10 +120,10 @@ def find_mismatch(
     """Return models with another ground truth, and labels with other conventions or code."""
     truths: dict[str, list[str]] = {}
     labels: dict[str, str] = {}
-    conventions = plain(config.conventions)
+    conventions = as_plain_data(config.conventions)
     for model, former_result in former.evaluations.items():
         for label in config.labels:
-            reason = departure(label, former_result.summary["conventions"], conventions)
+            reason = describe_changes(label, former_result.summary["conventions"], conventions)
             if reason and str(label) in former_result.summary["metrics"]:
                 labels[str(label)] = reason
         former_ids, current_ids = _truth_ids(former_result), _truth_ids(models[model])

@@ -65,7 +65,7 @@ def comment_content(params: Params, revision: str | None, undecided: str | None)
 
 
 def _reasons(error: InputError) -> tuple[str, ...]:
-    return tuple(f"{problem.where}: {problem.what}; {problem.fix}" for problem in error.problems)
+    return tuple(f"{problem.where}: {problem.message}; {problem.fix}" for problem in error.problems)
 
 
 def _has_params(revision: str) -> bool:
@@ -97,7 +97,7 @@ def changes_since(params: Params, revision: str) -> RevisionChanges:
     with_lists = any(isinstance(segment, ByPopularity) for segment in config.segments.values())
     with load_revision(revision, params, config, list(models), with_lists=with_lists) as former:
         mismatch = find_mismatch(config, models, former)
-        refusals = tuple(problem.what for problem in mismatch.refusals(config.primary))
+        refusals = tuple(problem.message for problem in mismatch.refusals(config.primary))
         comparable = config.without(mismatch.labels)
         worse: list[Change] = []
         if not refusals:

@@ -236,7 +236,7 @@ def _not_measured(label: str, segmentation: str | None, mismatch: RevisionMismat
 
 def _reads_lists(config: ComparisonConfig, gate: Gate) -> bool:
     """True if the gate has a metric of all lists or a segmentation by popularity."""
-    return any(parse(label).metric.of_catalogue for label in gate.labels) or any(
+    return any(parse(label).metric.is_aggregate for label in gate.labels) or any(
         isinstance(config.segments[name], ByPopularity) for name in gate.segments
     )
 

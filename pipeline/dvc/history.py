@@ -96,7 +96,7 @@ def _notes(states: Sequence[State]) -> Iterator[str]:
     lost = [state for state in states if state.content_id and state.comparison is None]
     if lost:
         yield (
-            f"{in_words(len(lost), 'revision')} cannot be read in full: means and verdicts are "
+            f"{format_count(len(lost), 'revision')} cannot be read in full: means and verdicts are "
             "those of primary.json in git; `dvc fetch --all-commits` fetches the rest from a remote"
         )
     if is_shallow():
@@ -231,7 +231,7 @@ def compare_states(former: State, current: State, find: FindFile) -> StateChange
     mismatch = find_mismatch(config, results, revision)
     all_models = f"{', '.join(others)} had "  # removed, as it concerns all of them
     reasons = [
-        problem.what.partition(": ")[0].removeprefix(all_models) for problem in mismatch.truth
+        problem.message.partition(": ")[0].removeprefix(all_models) for problem in mismatch.truth
     ]
     reasons += [difference.partition(": ")[0] for difference in mismatch.differences()]
     unknown = [label for label in current.comparison.primary if label not in config.primary]
@@ -359,7 +359,7 @@ def _list_hashes(lock: DvcLock, replicates: ReplicateNames, model: str) -> ListH
 
 def _reuse_sentence(n_comparisons: int, n_decisions: int, chance: float) -> str:
     counts = (
-        f"{in_words(n_comparisons, 'comparison')} with {in_words(n_decisions, 'decision')} "
+        f"{format_count(n_comparisons, 'comparison')} with {format_count(n_decisions, 'decision')} "
         "(a model's lists against the baseline's, on a primary metric) rest on this truth"
     )
     severity = reuse_severity(chance)

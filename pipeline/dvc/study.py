@@ -160,7 +160,7 @@ def read_comparisons(projects: Mapping[str, Project]) -> dict[str, Comparison]:
         try:
             comparisons[name] = _read_comparison(project)
         except InputError as error:
-            problems += [Problem(f"{name}, {p.where}", p.what, p.fix) for p in error.problems]
+            problems += [Problem(f"{name}, {p.where}", p.message, p.fix) for p in error.problems]
     raise_problems(problems)
     return comparisons
 

@@ -219,7 +219,7 @@ def _file(current: Path, path: str) -> Path:
 
 
 def _table(file: Path, role: Role, discovery: Discovery) -> Table:
-    """Return a named table; links of outs may lead out of the repository, as into a shared cache."""
+    """Return a named table; a link of an out may lead out of the repository, as into a cache."""
     stage = stage_of(file, discovery.outs)
     if stage is None and not file.resolve().is_relative_to(repository()):
         raise refuse(relative(file), "is outside the repository", "copy it into the repository")

@@ -16,7 +16,13 @@ from concord.metrics_core.comparison.segment_groups import refuse_unknown_column
 from concord.metrics_core.comparison.segmentation import ByColumn
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.conventions.validation import ConventionError
-from concord.metrics_core.errors import InputError, ParamsKeys, Problem, raise_problems
+from concord.metrics_core.errors import (
+    InputError,
+    ParamsKeys,
+    Problem,
+    format_count,
+    raise_problems,
+)
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import (
     catalogue_of,
@@ -68,6 +74,8 @@ def validate() -> None:
     raise_problems(problems)
     condition = " once the missing files exist" if missing else ""
     print(f"no problem found: `dvc repro` evaluates{condition}")
+
+
 def _unfetched_problems(missing: Sequence[MissingInput]) -> Iterator[Problem]:
     """Yield a problem for missing files that DVC tracks; print those that a stage will make."""
     for name, path, stage in missing:

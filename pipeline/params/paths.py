@@ -145,7 +145,7 @@ def _path_syntax_problems(keys: Keys, path: str) -> Iterator[Problem]:
             parse_address(path)
         except InputError as error:  # its message shows no secret
             for problem in error.problems:
-                yield Problem(keys, f"{problem.where} {problem.what}", problem.fix)
+                yield Problem(keys, f"{problem.where} {problem.message}", problem.fix)
 
 
 def _unusable_reasons(folder: str, target: Path, root: Path) -> Iterator[str]:

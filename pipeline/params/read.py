@@ -87,7 +87,7 @@ def _own_metric_problems(params: Params, folder: Path) -> Iterator[Problem]:
     except InputError as error:
         location = ("background", "metrics", "path")
         for problem in error.problems:
-            yield Problem(location, f"{problem.where}: {problem.what}", problem.fix)
+            yield Problem(location, f"{problem.where}: {problem.message}", problem.fix)
     else:
         set_metric_file(file)
 

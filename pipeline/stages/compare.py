@@ -62,7 +62,7 @@ def compare(params: Params) -> str:
 
 def _labels_read(config: ComparisonConfig) -> int:
     """Return the approximate number of reads: all labels once, primary labels again."""
-    per_user = [label for label in config.labels if not label.metric.of_catalogue]
+    per_user = [label for label in config.labels if not label.metric.is_aggregate]
     panels = panels_of(config.labels, config.primary, config.conventions) if config.panel else {}
     repeated = len(config.primary) * (1 + len(config.segments))
     return len(per_user) + repeated + sum(len(panel.definitions) for panel in panels.values())

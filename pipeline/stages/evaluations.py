@@ -90,7 +90,7 @@ def read_evaluations(
     ]
     raise_problems([*problems, *_truth_problems(results)])
     excluded = {label: reason for labels in departures.values() for label, reason in labels.items()}
-    for reason, names in by_reason(excluded).items():
+    for reason, names in group_by_reason(excluded).items():
         LOG.warning("warning: left out: %s, evaluated with %s; run `dvc repro`", names, reason)
     return results, config.without(excluded)
 
@@ -121,7 +121,7 @@ def _departures(
             departures |= {
                 str(label): reason
                 for label in labels
-                if (reason := departure(label, used, plain(conventions)))
+                if (reason := describe_changes(label, used, as_plain_data(conventions)))
             }
     return departures
 

@@ -28,7 +28,7 @@ from concord.pipeline.running.outputs import (
     write_json,
 )
 from concord.pipeline.stages.load import ROW_GROUP, refuse_changes, write_rows
-from concord.pipeline.terminal.arguments import as_options
+from concord.pipeline.terminal.arguments import with_option_names
 from concord.pipeline.terminal.parser import COMMAND_LINE
 from concord.pipeline.terminal.table import print_blocks
 from concord.reports.text.split import describe_manifest, manifest_notes
@@ -79,7 +79,7 @@ def split(arguments: Namespace) -> None:
             manifest = {**rows.manifest, "notes": [*manifest_notes(rows.manifest)]}
             _write(connection, SplitRows(rows.queries, manifest), folder)
     except InputError as error:
-        raise as_options(error, _OPTIONS) from None
+        raise with_option_names(error, _OPTIONS) from None
     print_blocks(describe_manifest(manifest))
     print_line(f"{folder / MANIFEST} has all counts; in params.yaml:")
     print_line(f"  data: {{truth: {{path: {folder / 'truth.parquet'}, columns: {{time: time}}}}}}")

@@ -50,15 +50,15 @@ def evaluated_label(text: str, evaluated: Collection[str]) -> str:
     return label
 
 
-def label_named(text: str) -> Label:
+def parse_label(text: str) -> Label:
     """Return the parsed label; raise an InputError if it is none."""
     try:
         return parse(text)
     except ValueError as error:
-        raise refused(error, "`concord metrics` lists the metrics") from None
+        raise argument_error(error, "`concord metrics` lists the metrics") from None
 
 
-def preset_named(name: str) -> Conventions:
+def find_preset(name: str) -> Conventions:
     """Return the conventions of a preset; those of this project for `params.yaml`."""
     if name == PARAMS.name:
         return read_params().parsed_conventions
@@ -68,12 +68,12 @@ def preset_named(name: str) -> Conventions:
     return preset(name)
 
 
-def refused(error: ValueError, fix: str) -> InputError:
+def argument_error(error: ValueError, fix: str) -> InputError:
     """Return an error of the library as an error of the command line."""
     return error if isinstance(error, InputError) else refuse(COMMAND_LINE, str(error), fix)
 
 
-def as_options(error: InputError, options: Mapping[str, str]) -> InputError:
+def with_option_names(error: InputError, options: Mapping[str, str]) -> InputError:
     """Return an error of the library with its arguments named as options."""
     return InputError(
         replace(problem, location=f"{COMMAND_LINE}: {options[problem.where]}")
@@ -93,7 +93,7 @@ def refuse_folder(option: str, path: str | None) -> None:
         raise refuse(f"{COMMAND_LINE}: {option}", f"{path!r} is a folder", "name a file to write")
 
 
-def write_named(option: str, path: str, text: str, *, force: bool) -> None:
+def write_output(option: str, path: str, text: str, *, force: bool) -> None:
     """Write the file that an option names.
 
     Raises
@@ -109,9 +109,9 @@ def write_named(option: str, path: str, text: str, *, force: bool) -> None:
     write_text(file, text)
 
 
-def write_named_table(option: str, path: str, table: "pl.DataFrame", *, force: bool) -> None:
-    """Write a table as CSV, in which no text is a formula; raises as `write_named`."""
-    write_named(option, path, escape_formulas(table).write_csv(), force=force)
+def write_output_table(option: str, path: str, table: "pl.DataFrame", *, force: bool) -> None:
+    """Write a table as CSV, in which no text is a formula; raises as `write_output`."""
+    write_output(option, path, escape_formulas(table).write_csv(), force=force)
 
 
 def _is_own(file: Path, text: str) -> bool:

@@ -9,14 +9,14 @@ from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC
 from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.metrics.scope import affected_metrics, override_keys
 from concord.pipeline.params.model import PARAMS
-from concord.pipeline.terminal.arguments import preset_named
+from concord.pipeline.terminal.arguments import find_preset
 from concord.pipeline.terminal.table import console, print_table
 from concord.reports.text.numbers import setting
 
 
 def diff_presets(one: str, other: str) -> None:
     """Print where two presets differ and the metrics that each convention can change; params.yaml keeps its scale."""
-    a, b = preset_named(one), preset_named(other)
+    a, b = find_preset(one), find_preset(other)
     if PARAMS.name in (one, other):
         a, b = (
             (a, with_data_conventions(b, a))

@@ -123,9 +123,9 @@ def test_files_of_dvc_that_cannot_be_read_are_named(project: Path) -> None:
     assert sound.code == 0, sound.err
     assert cut_off.code == in_conflict.code == 2
     assert cut_off.err == (
-        "dvc.lock: is cut off, so `dvc repro` cannot read it\n"
+        "dvc.lock: is truncated, so `dvc repro` cannot read it\n"
         "  fix: restore it by `git checkout dvc.lock`; if git has none, delete it\n"
-        ".dvc/tmp/rwlock: is cut off, so `dvc repro` cannot read it\n"
+        ".dvc/tmp/rwlock: is truncated, so `dvc repro` cannot read it\n"
         "  fix: delete it, while no `dvc` runs\n"
     )
     assert in_conflict.err.startswith("dvc.lock: has merge conflict markers: line ")

@@ -174,7 +174,7 @@ def test_damaged_file_is_not_a_failure_of_the_store() -> None:
 def _loaded(path: str, **results: str) -> list[tuple[Any, ...]]:
     params = params_of(path)
     params = params.model_copy(update={"results": params.results.model_copy(update=results)})
-    return [(each.location, each.what, each.fix) for each in path_problems(params, Path.cwd())]
+    return [(each.location, each.message, each.fix) for each in path_problems(params, Path.cwd())]
 
 
 @pytest.mark.parametrize("address", ["s3://b/lists.csv", "gs://b/lists.csv", "az://b/lists.csv"])

@@ -207,7 +207,7 @@ def test_a_change_of_the_name_alone_is_reported(
     ("old", "new", "name", "message"),
     [
         ("Demo shop", "Demo shop", "rankx", "'rankx' is not a preset\n  fix: did you mean 'ranx'?"),
-        ("Demo shop", "Demo shop", "params.yaml", "params.yaml has the values that are pinned already"),
+        ("Demo shop", "Demo shop", "params.yaml", "params.yaml has these values already"),
         ("engine: duckdb #", "engine: pandas #", "ranx", "evaluation.engine: is 'pandas'"),
         ("  gain: linear", "  gian: linear", "ranx", "conventions.gian: is not a conven"),
         ("report:\n", "models:\n", "ranx", "key 'models' occurs more than once"),

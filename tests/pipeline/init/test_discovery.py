@@ -12,7 +12,7 @@ from mlflow import MlflowClient
 from concord.metrics_core.errors import InputError
 from concord.pipeline.init import discovery
 from concord.pipeline.init.choices import RunIdLocation, TrainingRuns, training_runs
-from concord.pipeline.init.discovery import Discovery, discover, name_models, outs_below
+from concord.pipeline.init.discovery import Discovery, discover, list_outs, name_models
 from concord.pipeline.init.tables import Table, TableFile, as_table, guess_role, inspect_file
 from concord.pipeline.params.checks import is_model_name
 from tests.pipeline.init.repository import (
@@ -81,7 +81,7 @@ def test_files_of_dvc_add_and_plain_files_belong_to_no_stage(tmp_path: Path) -> 
     )
     root = repository(tmp_path, {**USUAL, "data/test.csv.dvc": remaining})
 
-    assert outs_below(root, root / "evaluation").stages == {root / "data/test.csv": ""}
+    assert list_outs(root, root / "evaluation").stages == {root / "data/test.csv": ""}
     assert paths(discovered(root), root)["truth"] == ("data/test.csv", "")
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import concord as cc
 from concord.metrics_core.errors import InputError
-from concord.pipeline.init.choices import NEEDS, SEGMENTS
+from concord.pipeline.init.choices import SEGMENTS, TABLE_HELP
 from concord.pipeline.init.project import init, upgrade
 from concord.pipeline.init.render import (
     DVCIGNORE,
@@ -271,7 +271,7 @@ CONTENT: dict[str, Any] = {
     "title": "a: shop",
     "experiment": "a: shop",
     "tracking_uri": "sqlite:///mlflow.db",
-    "NEEDS": NEEDS,
+    "table_help": TABLE_HELP,
 }
 CHOICES = {"data", "background", "models", "segments", "report"}  # all of it is the project's own
 EDITED = {

@@ -8,7 +8,7 @@ from threading import Thread
 import polars as pl
 import pytest
 
-from concord.pipeline.terminal.arguments import write_named, write_named_table
+from concord.pipeline.terminal.arguments import write_output, write_output_table
 from tests.pipeline.refusals import refusal_of
 
 PAGE = "<!doctype html>\n<html lang=\"en\">\n<meta content=\"default-src 'none'; script-src 'sha256-{}'\">\n"
@@ -26,7 +26,7 @@ def test_a_file_that_concord_wrote_is_replaced(kind: str, tmp_path: Path) -> Non
     before, after = BOTH[kind]
     (tmp_path / "file").write_text(before)
 
-    write_named("--html", str(tmp_path / "file"), after, force=False)
+    write_output("--html", str(tmp_path / "file"), after, force=False)
 
     assert (tmp_path / "file").read_text() == after
 
@@ -40,13 +40,13 @@ def test_a_foreign_file_stays_unless_forced(kind: str, foreign: str, tmp_path: P
     file, text = tmp_path / "file", BOTH[kind][1]
     file.write_text(foreign)
 
-    message = refusal_of(lambda: write_named("--html", str(file), text, force=False))
+    message = refusal_of(lambda: write_output("--html", str(file), text, force=False))
 
     assert message.startswith("command line: --html: ")
     assert "is not a file that this command writes" in message
     assert "--force" in message
     assert file.read_text() == foreign
-    write_named("--html", str(file), text, force=True)
+    write_output("--html", str(file), text, force=True)
     assert file.read_text() == text
 
 
@@ -67,7 +67,7 @@ def test_a_pipe_is_written_to_and_stays(is_link: bool, tmp_path: Path) -> None:
     link.symlink_to(pipe)
     reader = _read_in_background(pipe, read)
 
-    write_named("--csv", str(link if is_link else pipe), "a,b\n", force=False)
+    write_output("--csv", str(link if is_link else pipe), "a,b\n", force=False)
 
     reader.join(timeout=10)
     assert read == ["a,b\n"]
@@ -81,12 +81,12 @@ def test_a_pipe_is_written_to_and_stays(is_link: bool, tmp_path: Path) -> None:
 )
 def test_an_open_file_is_written_to_by_its_number(tmp_path: Path) -> None:
     with (tmp_path / "out").open("w") as file:
-        write_named("--csv", f"/dev/fd/{file.fileno()}", "a,b\n", force=False)
+        write_output("--csv", f"/dev/fd/{file.fileno()}", "a,b\n", force=False)
         assert os.fstat(file.fileno()).st_nlink == 1
     assert (tmp_path / "out").read_text() == "a,b\n"
 
 
 def test_text_of_a_table_is_no_formula(tmp_path: Path) -> None:
-    write_named_table("--csv", str(tmp_path / "t.csv"), pl.DataFrame({"online": ["=cmd()"]}), force=False)  # fmt: skip
+    write_output_table("--csv", str(tmp_path / "t.csv"), pl.DataFrame({"online": ["=cmd()"]}), force=False)  # fmt: skip
 
     assert re.split(r"\s", (tmp_path / "t.csv").read_text()) == ["online", "'=cmd()", ""]
