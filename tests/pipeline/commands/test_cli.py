@@ -108,7 +108,7 @@ def test_upgrade_takes_no_tables(more: tuple[str, str], tmp_path: Path) -> None:
     done = attempt(tmp_path, "concord", "init", "--upgrade", *more)
 
     assert done.returncode == 2
-    assert done.stderr.startswith("command line: --upgrade keeps the tables that params.yaml names")
+    assert done.stderr.startswith("command line: --upgrade keeps the tables of params.yaml")
 
 
 def test_outside_a_project_it_says_where_to_run(tmp_path: Path) -> None:

@@ -209,7 +209,7 @@ def test_a_model_at_a_revision_is_read_from_there(project: Path) -> None:
     (project / "ab.csv").write_text(HEAD + "e1,als@v1,ease,0.8,0.1\ne2,als@v1,ease@v0,0.8,0.1\n")
     failed = attempt(project, "concord", "calibrate", "ab.csv")
     assert "ab.csv: line 3" in failed.stderr
-    assert "'v0' is no revision" in failed.stderr
+    assert "'v0' is not a revision" in failed.stderr
 
     (project / "ab.csv").write_text(HEAD + "e1,als@v1,ease,0.8,0.1\ne2,als@v1,ease@v1,0.8,0.1\n")
     output = run(project, "concord", "calibrate", "ab.csv")

@@ -495,7 +495,7 @@ def test_after_a_tag_and_after_a_range(repository: Path) -> None:
 
 @pytest.mark.parametrize("revision", ["nope", "--all", ""])
 def test_no_revision_is_refused(repository: Path, revision: str) -> None:
-    with chdir(repository), pytest.raises(InputError, match="is no revision"):
+    with chdir(repository), pytest.raises(InputError, match="is not a revision"):
         commits_since(revision)
 
 
