@@ -148,7 +148,7 @@ def _own_process_state(
             patch.object(sys, "stderr", stderr),
             # A process that dies with its parent or leaves by itself would take the tests with it.
             patch("concord.pipeline.running.signals.prepare_process"),
-            patch("concord.pipeline.running.signals._received", []),
+            patch("concord.pipeline.running.signals._stop_signals", []),
             patch("concord.pipeline.running.stage.raise_on_signal"),
         ):
             yield

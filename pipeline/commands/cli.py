@@ -141,26 +141,26 @@ def main(argv: Sequence[str] | None = None) -> None:
         _run(arguments)
 
 
-def _run(arguments: argparse.Namespace, errors: int | None = None) -> NoReturn:
-    """Run the command and exit; `errors` is the exit code after an error."""
+def _run(arguments: argparse.Namespace, error_code: int | None = None) -> NoReturn:
+    """Run the command and exit; `error_code` is the exit code of all errors."""
     from concord.metrics_core.errors import InputError, report_missing_extra
 
     try:
         with report_missing_extra():
-            from concord.pipeline.running.stage import leave
+            from concord.pipeline.running.stage import run_and_exit
     except InputError as error:
         print(error, file=sys.stderr)
         sys.exit(2)
     if arguments.name == "stage":
         stage.run(arguments)
     sys.argv = [f"{PROGRAM} {arguments.name}", *arguments.output_flags]
-    leave(lambda: _run_command(arguments), errors=errors)
+    run_and_exit(lambda: _run_command(arguments), error_code=error_code)
 
 
 def _run_decision(arguments: argparse.Namespace) -> NoReturn:
     """Run a command whose exit code is a decision: no error may look like one."""
     try:
-        _run(arguments, errors=DECISION_ERROR)
+        _run(arguments, error_code=DECISION_ERROR)
     except SystemExit as end:
         if isinstance(end.code, str):  # Python would exit with 1
             print(end.code, file=sys.stderr)

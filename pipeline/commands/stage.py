@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> NoReturn:
     """Run the stage and exit."""
-    from concord.pipeline.running.stage import run as run_stage
+    from concord.pipeline.running.stage import run_stage
 
     words = [] if arguments.argument is None else [arguments.argument]
     sys.argv = [arguments.stage, *words, *arguments.output_flags]

@@ -1,1 +1,1 @@
-"""How a stage lives: alone, as long as its parent, until it ends with one clear line."""
+"""Processes of stages and commands: connections, outputs, messages, signals and errors."""

@@ -1,4 +1,4 @@
-"""Locked DuckDB connections with the threads and memory of the environment; no result depends on these."""
+"""Locked DuckDB connections; threads and memory are set by the environment, not by results."""
 
 import os
 import re
@@ -19,7 +19,7 @@ _SIZE = re.compile(
     r"[1-9]\d{0,8}(\.\d+)? ?[KMG]i?B|[1-9]\d{0,5}(\.\d+)? ?Ti?B", re.ASCII
 )  # below 2^63 bytes
 _DEFAULT_MEMORY = "1GB"
-MAX_THREADS = 512  # with more than the machine can hold, DuckDB hangs
+MAX_THREADS = 512  # DuckDB hangs if the machine cannot run more
 
 
 def thread_settings() -> dict[str, int]:
@@ -28,7 +28,7 @@ def thread_settings() -> dict[str, int]:
     Raises
     ------
     InputError
-        CONCORD_THREADS is not a whole number from 1 to 512.
+        If CONCORD_THREADS is not a whole number from 1 to 512.
     """
     value = os.environ.get(THREADS_VARIABLE, "")
     if not value:
@@ -40,12 +40,12 @@ def thread_settings() -> dict[str, int]:
 
 
 def size_limit(variable: str) -> str | None:
-    """Return the size in an environment variable: the memory before DuckDB spills to disk, or its temporary files.
+    """Return the size limit in an environment variable; None if it is not set.
 
     Raises
     ------
     InputError
-        The variable is not a size.
+        If the variable is not a size.
     """
     value = os.environ.get(variable, "")
     if value and not _SIZE.fullmatch(value):
@@ -55,7 +55,7 @@ def size_limit(variable: str) -> str | None:
 
 
 def duckdb_settings(folder: str) -> dict[str, str | bool | int | float | list[str]]:
-    """Return DuckDB's settings for threads, memory, and the folder of its temporary files (at most 90 % of the disk)."""
+    """Return DuckDB's settings for threads, memory, and temporary files in the folder."""
     maximum = size_limit(SPILL_VARIABLE)
     return {
         **thread_settings(),
@@ -67,14 +67,14 @@ def duckdb_settings(folder: str) -> dict[str, str | bool | int | float | list[st
 
 @contextmanager
 def read_only_connection(files: Iterable[Path] = ()) -> Iterator[DuckDBPyConnection]:
-    """Yield a connection that reads these files and no other; its temporary files are removed at the end."""
+    """Yield a connection that can read only these files; its temporary files are removed."""
     with spill_folder() as spill, connect(reads=files, config=duckdb_settings(spill)) as connection:
         yield connection
 
 
 @contextmanager
 def isolated_connection() -> Iterator[DuckDBPyConnection]:
-    """Yield a connection without access to files and network; tables come in and go out through Arrow."""
+    """Yield a connection without access to files and network; tables are passed through Arrow."""
     with spill_folder() as spill:
         compressed = (  # a third of the memory, and faster
             "ATTACH ':memory:' AS work (COMPRESS)",

@@ -1,4 +1,4 @@
-"""Errors as one line with a fix and an exit code; addresses in them lose their credentials."""
+"""Errors as one line with a fix and an exit code, without credentials."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from concord.metrics_core.errors import InputError, Problem, missing_extra_error
 
-# A password may hold `/` (SQLAlchemy takes it as it is); digits after the colon are a port.
+# A password may contain `/`, which SQLAlchemy accepts; digits after the colon are a port.
 _USER = re.compile(r"//(?:[^/\s'\"<>]*|[^/@\s'\"<>]*:(?!\d+/)[^\s'\"<>]*)@")
 _QUERY = re.compile(r"(//[^\s'\"<>?#]*)[?#][^\s'\"<>]*")
 
@@ -27,16 +27,16 @@ DISK_ERRORS = {
     errno.EFBIG: "the limit of file sizes (ulimit -f) is reached",
 }
 PERMISSION_ERRORS = {errno.EACCES, errno.EPERM, errno.EROFS}
-_PROBE_BYTES = 4096  # bytes that must fit before work begins
+_PROBE_BYTES = 4096  # that must fit before work begins
 
 
 class DiskError(OSError):
-    """A file could not be written; no half-written file is left."""
+    """A file cannot be written; no half-written file is left."""
 
 
 @contextmanager
-def explain_disk_errors(path: Path, part: Path) -> Iterator[None]:
-    """Raise a DiskError that names `path` if `part`, its temporary file, cannot be written."""
+def explain_disk_errors(path: Path, temporary: Path) -> Iterator[None]:
+    """Raise DiskError that names `path` if its temporary file cannot be written."""
     try:
         yield
     except DiskError:
@@ -44,14 +44,14 @@ def explain_disk_errors(path: Path, part: Path) -> Iterator[None]:
     except Exception as error:  # polars and DuckDB have error types of their own
         number = disk_error_number(error)
         if number is not None:
-            raise DiskError(_disk_full_message(path, part, DISK_ERRORS[number])) from None
+            raise DiskError(_disk_full_message(path, temporary, DISK_ERRORS[number])) from None
         if isinstance(error, OSError) and error.errno in PERMISSION_ERRORS:
             raise DiskError(_permission_message(path, error)) from None
         raise
 
 
 def disk_error_number(error: BaseException) -> int | None:
-    """Return the error number of a full disk, a used-up quota or a limit of file sizes; None for other errors."""
+    """Return the error number of a full disk, quota or file size limit; None for other errors."""
     for number in DISK_ERRORS:
         if getattr(error, "errno", None) == number or os.strerror(number) in str(error):
             return number
@@ -59,7 +59,7 @@ def disk_error_number(error: BaseException) -> int | None:
 
 
 def refuse_unwritable(folder: Path) -> None:
-    """Raise a DiskError before any work if a folder cannot be written."""
+    """Raise DiskError before any work if a folder cannot be written."""
     probe = folder / f".writable.{os.getpid()}.part"
     with explain_disk_errors(folder, probe):
         folder.mkdir(parents=True, exist_ok=True)
@@ -70,24 +70,27 @@ def refuse_unwritable(folder: Path) -> None:
                 probe.unlink(missing_ok=True)
 
 
-def _disk_full_message(path: Path, part: Path, reason: str) -> str:
-    written = part.stat().st_size if part.is_file() else 0
+def _disk_full_message(path: Path, temporary: Path, reason: str) -> str:
+    written = temporary.stat().st_size if temporary.is_file() else 0
     absolute = path.absolute()
-    folder = next(each for each in (absolute, *absolute.parents) if each.is_dir())
+    folder = next(parent for parent in (absolute, *absolute.parents) if parent.is_dir())
     free = format_bytes(shutil.disk_usage(folder).free)
     return (
-        f"{path}: {reason}: {free} are free, {format_bytes(written)} were written and more is needed;"
-        " nothing half-written is left; fix: free space there, then `dvc repro`"
+        f"{path}: {reason}: {free} are free, {format_bytes(written)} were written and more is "
+        "needed; nothing half-written is left; fix: free space there, then `dvc repro`"
     )
 
 
 def _permission_message(path: Path, error: OSError) -> str:
     reason = os.strerror(error.errno or 0)
-    return f"{path}: cannot be written: {reason}; fix: make it writable for the user who runs `dvc repro`, or name another folder under `results:` in params.yaml"
+    return (
+        f"{path}: cannot be written: {reason}; fix: make it writable for the user who runs "
+        "`dvc repro`, or name another folder under `results:` in params.yaml"
+    )
 
 
 def format_bytes(count: float) -> str:
-    """Return a number of bytes such as '1.5 kB'."""
+    """Return a number of bytes as text, such as '1.5 kB'."""
     for unit in ("bytes", "kB", "MB"):
         if count < 1000:  # noqa: PLR2004
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
@@ -103,9 +106,9 @@ _LESS_MEMORY = (
 
 @contextmanager
 def report_damaged_results(search: Callable[[Exception], list[Problem]]) -> Iterator[None]:
-    """Turn an unexpected error into an InputError if results are damaged.
+    """Replace an unexpected error by an InputError if results are damaged.
 
-    `search` is called only after an error: reading all results costs more than a comparison.
+    `search` is called only after an error: reading all results takes longer than a comparison.
     """
     try:
         yield
@@ -118,12 +121,10 @@ def report_damaged_results(search: Callable[[Exception], list[Problem]]) -> Iter
 def _is_expected(error: Exception) -> bool:
     """True if the error is about input, the machine or a server, whatever the results are."""
     expected = (InputError, DiskError, ConnectionError, ImportError, MemoryError)
-    of_machine = (
-        type(error).__name__ == "OutOfMemoryException" or disk_error_number(error) is not None
-    )
     return (
         isinstance(error, expected)
-        or of_machine
+        or type(error).__name__ == "OutOfMemoryException"
+        or disk_error_number(error) is not None
         or getattr(error, "errno", None) in PERMISSION_ERRORS
     )
 
@@ -134,7 +135,7 @@ def exit_code(error: BaseException) -> int:
 
 
 def error_message(error: BaseException) -> str:
-    """Return an error on one line, and what to do about it."""
+    """Return an error and its fix on one line."""
     error = _with_missing_extra(error)
     message = " ".join(f"{type(error).__name__}: {error}".split())
     name = type(error).__name__
@@ -153,7 +154,7 @@ def error_message(error: BaseException) -> str:
 
 
 def _with_missing_extra(error: BaseException) -> BaseException:
-    """Return the error that names the extra to install, if an import failed."""
+    """Return the error that names the extra to install if an import failed."""
     return (isinstance(error, ImportError) and missing_extra_error(error)) or error
 
 
@@ -163,12 +164,13 @@ def _spill_message(message: str) -> str:
     folder, maximum = tempfile.gettempdir(), os.environ.get("CONCORD_SPILL", "")
     if maximum and "max_temp_directory_size" in message:
         return (
-            f"{folder}: DuckDB's temporary files would take more than CONCORD_SPILL allows ({maximum}):"
-            f" {_first_sentence(message)}; fix: raise it, or {memory}"
+            f"{folder}: DuckDB's temporary files would take more than CONCORD_SPILL allows "
+            f"({maximum}): {_first_sentence(message)}; fix: raise it, or {memory}"
         )
     return (
-        f"{folder}: the disk is full with DuckDB's temporary files (max_temp_directory_size):"
-        f" {_first_sentence(message)}; fix: free space there, set TMPDIR to a larger disk, or {memory}"
+        f"{folder}: the disk is full with DuckDB's temporary files (max_temp_directory_size): "
+        f"{_first_sentence(message)}; fix: free space there, set TMPDIR to a larger disk, or "
+        f"{memory}"
     )
 
 

@@ -29,14 +29,14 @@ FLAGS = {
     "--log-json": "json",
 }
 LOG = logging.getLogger("concord")
-_UNCHANGED = "\n\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # as between a number and its unit
+_NOT_ESCAPED = "\n\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}"  # as between number and unit
 _LEVELS = {"quiet": logging.ERROR, "verbose": logging.DEBUG}
 
 
 def set_up_logging(arguments: list[str]) -> list[str]:
     """Set the verbosity by flags or CONCORD_LOG; return the arguments without the flags."""
     for name in ("stdin", "stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed: the next file that is opened would take its number
+        if getattr(sys, name) is None:  # closed: the next opened file would get its number
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
     sys.stdout, sys.stderr = _printable_stream(sys.stdout), _printable_stream(sys.stderr)
     words = {*os.environ.get(VARIABLE, "").lower().replace(",", " ").split()}
@@ -60,7 +60,7 @@ def _printable_stream(stream: TextIO) -> TextIO:
 
 
 class _PrintableStream(io.TextIOBase):
-    """A stream that escapes control characters: texts of files and servers are printed too."""
+    """A stream that escapes control characters in texts of files and servers."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
@@ -83,10 +83,10 @@ class _PrintableStream(io.TextIOBase):
 
 
 def printable(text: str) -> str:
-    """Return the text with unprintable characters escaped, except for line ends and no-break spaces."""
+    """Return the text with unprintable characters escaped, except line ends and no-break spaces."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in _UNCHANGED else ascii(c)[1:-1] for c in text)
+    return "".join(c if c.isprintable() or c in _NOT_ESCAPED else ascii(c)[1:-1] for c in text)
 
 
 def raw_stream(stream: TextIO) -> TextIO:
@@ -115,7 +115,7 @@ def print_line(text: str) -> None:
 
 
 def print_unless_quiet(print_text: Callable[[], None]) -> None:
-    """Print unless only errors are shown; a closed pipe does not fail the work."""
+    """Print unless only errors are printed; a closed pipe does not stop the work."""
     if LOG.isEnabledFor(logging.INFO):
         _print_or_discard(print_text)
 
@@ -132,7 +132,7 @@ def _print_or_discard(print_text: Callable[[], None]) -> None:
 
 
 def flush() -> None:
-    """Flush before the process ends: Python would report a closed pipe by an exit code of its own."""
+    """Flush before exit: Python would report a closed pipe by an exit code of its own."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -141,12 +141,12 @@ def flush() -> None:
 
 
 def discard_output(stream: TextIO) -> None:
-    """Redirect what is still to be printed to the null device."""
+    """Redirect further output to the null device."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def peak_memory() -> int:
-    """Return the peak resident memory of this process in bytes, without that of its parent before exec."""
+    """Return the peak resident memory of this process in bytes, without that before exec."""
     try:
         status = Path("/proc/self/status").read_text(encoding="utf-8")
         return int(status.partition("VmHWM:")[2].split()[0]) * 1024
@@ -165,7 +165,7 @@ class _JsonFormatter(logging.Formatter):
         return json.dumps({**line, "message": printable(record.getMessage())}, ensure_ascii=False)
 
 
-_SECONDS_PER_DRAWING = 0.25
+_DRAWING_INTERVAL = 0.25  # seconds
 _WIDTH = 80
 
 
@@ -189,10 +189,10 @@ class Progress:
             self._write("\r\x1b[K")
 
     def advance(self, count: int) -> None:
-        """Count more as done; may be called from any thread."""
+        """Add to the count; may be called from any thread."""
         with self._lock:
             self._done += count
-            if self._is_shown and time.monotonic() - self._drawn > _SECONDS_PER_DRAWING:
+            if self._is_shown and time.monotonic() - self._drawn > _DRAWING_INTERVAL:
                 self._draw()
 
     def _draw(self) -> None:
@@ -201,7 +201,7 @@ class Progress:
             self._write(f"\r{self.line()[: max(_columns() - 1, 1)]}\x1b[K")
 
     def line(self) -> str:
-        """Return such as `load popularity: 120,000 of 400,000 rows, 3 s left`."""
+        """Return a text such as `load popularity: 120,000 of 400,000 rows, 3 s left`."""
         if not self._done:
             return f"{self._title} …"
         if not self._total:
@@ -221,7 +221,7 @@ class Progress:
 def count_rows(
     batches: "pa.RecordBatchReader | None", title: str, total: int | None
 ) -> Iterator["pa.RecordBatchReader | None"]:
-    """Yield the same batches; their rows are counted as they are read."""
+    """Yield the same batches; their rows are counted when they are read."""
     start = time.monotonic()
     if batches is None:
         yield None
@@ -232,14 +232,14 @@ def count_rows(
 
 
 def _counting_reader(batches: "pa.RecordBatchReader", progress: Progress) -> "pa.RecordBatchReader":
-    import pyarrow as pa  # takes time where only messages are needed
+    import pyarrow as pa  # slow: not needed for messages alone
 
-    def counting() -> Iterator[pa.RecordBatch]:
+    def count() -> Iterator[pa.RecordBatch]:
         for batch in batches:
             progress.advance(len(batch))
             yield batch
 
-    return pa.RecordBatchReader.from_batches(batches.schema, counting())
+    return pa.RecordBatchReader.from_batches(batches.schema, count())
 
 
 def _columns() -> int:

@@ -1,4 +1,4 @@
-"""Results on disk: atomic writes, temporary files, damaged results, results of removed models."""
+"""Results on disk: atomic writes, temporary files, damaged results, removed models."""
 
 import json
 import os
@@ -24,26 +24,26 @@ from concord.pipeline.running.messages import LOG, print_line
 if TYPE_CHECKING:
     import polars as pl
 
-_PART = re.compile(r"\..+\.(\d{1,9})\.part")
-_SPILL = f"concord-duckdb-{socket.gethostname()}-"  # hosts may share a folder, but no process ids
+_TEMPORARY = re.compile(r"\..+\.(\d{1,9})\.part")
+_SPILL = f"concord-duckdb-{socket.gethostname()}-"  # hosts may share a folder but not processes
 
 
 def temporary_path(path: Path) -> Path:
-    """Return the temporary file beside `path` that this process writes first."""
+    """Return the temporary file that this process writes before it becomes `path`."""
     return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
 def remove_stale_files(folder: Path) -> None:
-    """Remove half-written files of processes that no longer run."""
-    for part in folder.glob(".*.part"):
-        name = _PART.fullmatch(part.name)
-        if name and not _is_running(int(name[1])):
-            _remove(part)
+    """Remove half-written files of processes that have ended."""
+    for file in folder.glob(".*.part"):
+        match = _TEMPORARY.fullmatch(file.name)
+        if match and not _is_running(int(match[1])):
+            _remove(file)
 
 
 @contextmanager
 def spill_folder() -> Iterator[str]:
-    """Yield a folder for DuckDB's temporary files; remove those of processes that no longer run."""
+    """Yield a folder for DuckDB's temporary files; remove those of processes that have ended."""
     for stale in Path(tempfile.gettempdir()).glob(f"{_SPILL}*"):
         process = stale.name.removeprefix(_SPILL).partition("-")[0]
         if process.isdecimal() and not _is_running(int(process)):
@@ -66,16 +66,16 @@ def _is_running(process: int) -> bool:
 
 
 def _is_zombie(process: int) -> bool:
-    """True if the process has ended and was not reaped, as in a container without an init process."""
+    """True if the process has ended and was not reaped, as in a container without init."""
     try:
         state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2]
-    except OSError:  # it has ended, or the system has no /proc
+    except OSError:  # the process is gone, or the system has no /proc
         return False
     return state.split()[0] in {"Z", "X"}
 
 
 def _remove(path: Path) -> None:
-    """Remove a file or folder if possible; files of other users stay."""
+    """Remove a file or folder if possible; those of other users stay."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -87,7 +87,7 @@ RERUN_FIX = "run `dvc repro`, which makes it again"
 
 
 def prepare_folders(results: Results, *folders: str) -> None:
-    """Check that folders can be written, and remove temporary files of killed runs from all results folders."""
+    """Check that folders are writable; remove temporary files of killed runs from all results."""
     for folder in vars(results).values():
         remove_stale_files(Path(folder))
     for folder in folders:
@@ -96,69 +96,69 @@ def prepare_folders(results: Results, *folders: str) -> None:
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """Yield a temporary path that replaces `path` if the block ends without an error; for a stream, its own path."""
+    """Yield a temporary path, which replaces `path` after the block; a stream's own path."""
     if is_stream(path):
         with explain_disk_errors(path, path):
             yield path
         return
-    part = temporary_path(path)
+    temporary = temporary_path(path)
     try:
-        with explain_disk_errors(path, part):
+        with explain_disk_errors(path, temporary):
             path.parent.mkdir(parents=True, exist_ok=True)
-            yield part
-            flush_to_disk(part)
-            part.replace(path)
+            yield temporary
+            flush_to_disk(temporary)
+            temporary.replace(path)
             LOG.debug("wrote %s", path)
     finally:
         with suppress(OSError):
-            part.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
 def flush_to_disk(path: Path) -> None:
-    with path.open("rb") as written:
-        os.fsync(written.fileno())
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 def is_stream(path: Path) -> bool:
-    """True for a device, a pipe or a link to an open file (`/dev/stdout`), which a rename would replace."""
+    """True for a device, a pipe or a link to an open file: a rename would replace it."""
     if path.is_symlink() and path.parent.resolve().parts[1:2] in {("dev",), ("proc",)}:
         return True
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def write_text(path: Path, text: str) -> None:
-    with atomic_write(path) as part:
-        part.write_text(text, encoding="utf-8", newline="\n")
+    with atomic_write(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write JSON with keys in the given order; NaN and infinity raise, a missing number is null."""
+    """Write JSON with keys in their order; NaN and infinity are refused."""
     write_text(path, json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def write_parquet(path: Path, table: "pl.DataFrame") -> None:
-    with atomic_write(path) as part:
-        table.write_parquet(part, row_group_size=131_072)
+    with atomic_write(path) as temporary:
+        table.write_parquet(temporary, row_group_size=131_072)
 
 
 def write_csv(path: Path, table: "pl.DataFrame") -> None:
-    with atomic_write(path) as part:
-        table.write_csv(part)
+    with atomic_write(path) as temporary:
+        table.write_csv(temporary)
 
 
 def unreadable_results(results: Results) -> list[Problem]:
-    """Return a problem for each result that is no valid JSON or parquet."""
+    """Return a problem for each result that is not valid JSON or parquet."""
     folders = {*vars(results).values()} - {results.report, results.mlflow}
     files = [path for folder in sorted(folders) for path in sorted(Path(folder).rglob("*"))]
-    return [problem for path in files if not _has_files(path) and (problem := _unreadable(path))]
+    return [problem for path in files if not _has_files(path) and (problem := _read_problem(path))]
 
 
 def _has_files(path: Path) -> bool:
-    """True for a folder with results, such as the ground truth of folds."""
+    """True for a folder with files, such as the ground truth of folds."""
     return path.is_dir() and any(path.iterdir())
 
 
-def _unreadable(path: Path) -> Problem | None:
+def _read_problem(path: Path) -> Problem | None:
     try:
         if path.suffix == ".json":
             load_json(path, RERUN_FIX)
@@ -169,7 +169,7 @@ def _unreadable(path: Path) -> Problem | None:
     except InputError as error:
         return error.problems[0]
     except (pa.ArrowException, OSError) as error:
-        problem = f"is damaged, no valid parquet: {' '.join(str(error).split())}"
+        problem = f"is damaged: it is not valid parquet: {' '.join(str(error).split())}"
         return Problem(str(path), problem, RERUN_FIX)
     return None
 
@@ -178,9 +178,9 @@ _INPUT_KEYS = {"path", "format", "sha256", "md5", "bytes", "rows"}  # in the sum
 
 
 def remove_models(params: Params) -> None:
-    """Remove the results of models that params.yaml no longer names, and print that.
+    """Remove the results of models that params.yaml no longer names, and print a line.
 
-    The quality or summary file of a model names it, so files of a user stay.
+    Only models whose quality or summary file names them are removed: a user's files stay.
     """
     folders = params.results
     files = [*Path(folders.quality).glob("*.json"), *Path(folders.summary).glob("*.json")]
@@ -194,7 +194,7 @@ def remove_models(params: Params) -> None:
 
 
 def remove_background(params: Params) -> None:
-    """Remove the loaded background tables that params.yaml no longer names, and print that."""
+    """Remove the side data that params.yaml no longer names, and print a line."""
     for name in TABLES:
         path = Path(params.results.data) / f"{name}.json"
         if name not in params.background and _read_json(path).keys() >= _INPUT_KEYS:
@@ -202,7 +202,7 @@ def remove_background(params: Params) -> None:
 
 
 def _remove_results(name: str, *paths: Path) -> None:
-    """Remove files, which several stages may do at once, and print that."""
+    """Remove files, also if another stage removes them meanwhile, and print a line."""
     removed = [path for path in paths if path.is_file()]
     for path in removed:
         path.unlink(missing_ok=True)

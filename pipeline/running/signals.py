@@ -1,4 +1,4 @@
-"""A stage ends with its parent; a signal stops it with the exit code that shells expect."""
+"""A stage ends with its parent; a signal stops it with a shell's exit code."""
 
 import ctypes
 import gc
@@ -11,11 +11,11 @@ from types import FrameType
 
 _PR_SET_PDEATHSIG = 1
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_received: list["Stopped"] = []
+_stop_signals: list["StopSignal"] = []
 
 
-class Stopped(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM; passes through every `except Exception`, so that temporary files are removed."""
+class StopSignal(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM; no `except Exception` catches it, so temporary files are removed."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -28,7 +28,7 @@ def prepare_process() -> None:
     die_with_parent()
     gc.disable()  # until `without_garbage_collection` ends
     for number in _SIGNALS:
-        signal.signal(number, lambda received, _: os._exit(128 + received))
+        signal.signal(number, lambda current, _: os._exit(128 + current))
 
 
 @contextmanager
@@ -42,19 +42,19 @@ def without_garbage_collection() -> Iterator[None]:
 
 
 def raise_on_signal() -> None:
-    """Let the first signal raise `Stopped` in the main thread, and ignore later ones."""
-    _received.clear()
+    """Let the first signal raise StopSignal in the main thread, and ignore later ones."""
+    _stop_signals.clear()
     for number in _SIGNALS:
         signal.signal(number, _raise)
 
 
-def signal_received() -> Stopped | None:
-    """Return the signal that stopped this process, as libraries may replace its exception."""
-    return _received[0] if _received else None
+def stop_signal() -> StopSignal | None:
+    """Return the signal that stopped this process: libraries may replace its exception."""
+    return _stop_signals[0] if _stop_signals else None
 
 
 def die_with_parent() -> None:
-    """Let Linux kill this process when its parent dies: no orphan writes beside the next `dvc repro`."""
+    """Let Linux kill this process when its parent dies, so that only one `dvc repro` writes."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
@@ -62,5 +62,5 @@ def die_with_parent() -> None:
 def _raise(number: int, _: FrameType | None) -> None:
     for other in _SIGNALS:
         signal.signal(other, signal.SIG_IGN)
-    _received.append(Stopped(number))
-    raise _received[0]
+    _stop_signals.append(StopSignal(number))
+    raise _stop_signals[0]

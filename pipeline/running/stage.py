@@ -1,4 +1,4 @@
-"""How every stage and command starts and ends: logging, signals and exit codes."""
+"""Start and end of stages and commands: logging, signals and exit codes."""
 
 import gc
 import os
@@ -20,15 +20,22 @@ from concord.pipeline.running.failures import (
     without_credentials,
 )
 from concord.pipeline.running.messages import LOG
-from concord.pipeline.running.signals import Stopped, raise_on_signal, signal_received
+from concord.pipeline.running.signals import StopSignal, raise_on_signal, stop_signal
 
-BROKEN_PIPE = 141  # the exit code of shells for SIGPIPE
+BROKEN_PIPE = 141  # exit code of shells for SIGPIPE
 
 
-def run(main: Callable[[], str | None], after: Callable[[], None] | None = None) -> NoReturn:
-    """Run a stage and leave the process; `main` returns a summary of what it did.
+def run_stage(
+    main: Callable[[], str | None], print_end: Callable[[], None] | None = None
+) -> NoReturn:
+    """Run a stage and exit.
 
-    `after` prints after all other messages of the stage, unless only errors are shown.
+    Parameters
+    ----------
+    main : callable
+        The stage; returns its summary.
+    print_end : callable, optional
+        Prints after all messages of the stage, unless only errors are printed.
     """
 
     def work() -> None:
@@ -36,22 +43,27 @@ def run(main: Callable[[], str | None], after: Callable[[], None] | None = None)
         with report_damaged_results(_result_problems):
             summary = main()
         messages.log_stage_end(_command(), summary, time.monotonic() - start)
-        if after is not None:
-            messages.print_unless_quiet(after)
+        if print_end is not None:
+            messages.print_unless_quiet(print_end)
         if "duckdb" not in sys.modules:  # its binding reports uncollected objects as leaks
-            gc.freeze()  # spares a search of all modules for garbage at exit
+            gc.freeze()  # saves a garbage collection of all modules at exit
 
-    leave(work)
+    run_and_exit(work)
 
 
-def leave(work: Callable[[], object], *, errors: int | None = None) -> NoReturn:
-    """Work and exit: 0 done, 2 invalid input or params, 130 Ctrl-C, 143 SIGTERM, 1 any other error.
+def run_and_exit(work: Callable[[], object], *, error_code: int | None = None) -> NoReturn:
+    """Run and exit: 0 success, 2 invalid input or params, 130 Ctrl-C, 143 SIGTERM, 1 other errors.
 
-    If `work` returns an integer, that is the exit code. `errors`, if set, is the exit code of every error.
+    Parameters
+    ----------
+    work : callable
+        The work; if it returns an integer, that is the exit code.
+    error_code : int, optional
+        Exit code of all errors.
     """
     debug = DEBUG in sys.argv
     arguments = messages.set_up_logging(sys.argv)
-    sys.argv = [named_argument for named_argument in arguments if named_argument != DEBUG]
+    sys.argv = [argument for argument in arguments if argument != DEBUG]
     try:
         raise_on_signal()
         result = work()
@@ -60,16 +72,16 @@ def leave(work: Callable[[], object], *, errors: int | None = None) -> NoReturn:
         messages.discard_output(sys.stdout)
         sys.exit(BROKEN_PIPE)
     except (Exception, KeyboardInterrupt, SystemExit) as error:  # the outermost frame
-        if stopped := signal_received():
-            _stop(stopped)
+        if signal := stop_signal():
+            _stop(signal)
         if debug:
             print(without_credentials(traceback.format_exc()), end="", file=sys.stderr)
         else:
             LOG.error("%s", without_credentials(error_message(error)))
         messages.flush()
-        sys.exit(exit_code(error) if errors is None else errors)
-    if stopped := signal_received():
-        _stop(stopped)
+        sys.exit(exit_code(error) if error_code is None else error_code)
+    if signal := stop_signal():
+        _stop(signal)
     sys.exit(result if isinstance(result, int) else 0)
 
 
@@ -79,7 +91,7 @@ def model_argument(params: Params) -> str:
 
 
 def named_argument(known: Sequence[str], kind: str) -> str:
-    """Return the one argument of the command line; raise if params.yaml does not name it."""
+    """Return the only argument of the command line; raise InputError if params.yaml lacks it."""
     names = sys.argv[1:]
     if len(names) == 1 and names[0] in known:
         return names[0]
@@ -98,14 +110,14 @@ def _result_problems(_: Exception) -> list[Problem]:
         return []
 
 
-def _stop(signal: Stopped) -> NoReturn:
+def _stop(signal: StopSignal) -> NoReturn:
     LOG.error("%s: stopped by %s; nothing half-written is left", _command(), signal.name)
     with suppress(OSError):
         sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(signal.exit_code)  # at once, without messages of libraries about unfinished work
+    os._exit(signal.exit_code)  # at once: libraries would report unfinished work
 
 
 def _command() -> str:
-    """Return such as `load popularity`, for `concord stage load popularity`."""
+    """Return `load popularity` for `concord stage load popularity`."""
     return " ".join(sys.argv)

@@ -1,4 +1,4 @@
-"""Tables that stages write: per-user values in partitions, and CSV cells that no spreadsheet runs as formulas."""
+"""Tables that stages write: per-user values, and CSV cells without formulas."""
 
 import json
 from collections.abc import Iterator
@@ -29,56 +29,56 @@ def escape_formulas(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(texts)
 
 
-ROWS_PER_GROUP = 32_768  # small, so that most are written while others are computed
+ROWS_PER_GROUP = 32_768  # small, so that most are written during the computation
 METADATA_KEY = b"concord"
 
 
 class PerUserWriter:
-    """Collects frames and writes them in row groups of a fixed size, in a thread of its own."""
+    """Writer of frames in row groups of a fixed size, in a thread of its own."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._schema = schema
         self._file = pq.ParquetWriter(path, schema, compression="zstd")
-        self._waiting = pa.Table.from_batches([], schema)
+        self._pending = pa.Table.from_batches([], schema)
         self._thread = ThreadPoolExecutor(1)
-        self._writing: Future[None] | None = None
+        self._write: Future[None] | None = None
 
     def write(self, values: pl.DataFrame) -> None:
         table = values.to_arrow().cast(self._schema)
-        self._waiting = pa.concat_tables([self._waiting, table])
-        while len(self._waiting) >= ROWS_PER_GROUP:
+        self._pending = pa.concat_tables([self._pending, table])
+        while len(self._pending) >= ROWS_PER_GROUP:
             self._flush(ROWS_PER_GROUP)
 
     def close(self) -> None:
         try:
             with self._thread:
-                if len(self._waiting):
-                    self._flush(len(self._waiting))
+                if len(self._pending):
+                    self._flush(len(self._pending))
                 self._wait()
         finally:
             self._file.close()
 
     def _flush(self, rows: int) -> None:
         self._wait()
-        group, self._waiting = self._waiting.slice(0, rows), self._waiting.slice(rows)
-        self._writing = self._thread.submit(self._file.write_table, group.combine_chunks())
+        group, self._pending = self._pending.slice(0, rows), self._pending.slice(rows)
+        self._write = self._thread.submit(self._file.write_table, group.combine_chunks())
 
     def _wait(self) -> None:
         """Wait for the last row group; raise its error."""
-        if self._writing is not None:
-            self._writing.result()
+        if self._write is not None:
+            self._write.result()
 
 
 @contextmanager
 def per_user_writer(
     path: Path, id_type: pa.DataType, labels: list[str], content: dict[str, Any]
 ) -> Iterator[PerUserWriter]:
-    """Yield a writer of user and metrics; `content` (model, conventions, fingerprint) is the file's metadata."""
+    """Yield a writer of user and metrics; `content` becomes the metadata of the file."""
     fields = [pa.field("user", id_type), *(pa.field(label, pa.float64()) for label in labels)]
     text = json.dumps(content, ensure_ascii=False, allow_nan=False)
     schema = pa.schema(fields, metadata={METADATA_KEY: text.encode()})
-    with atomic_write(path) as part:
-        writer = PerUserWriter(part, schema)
+    with atomic_write(path) as temporary:
+        writer = PerUserWriter(temporary, schema)
         try:
             yield writer
         finally:

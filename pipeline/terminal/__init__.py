@@ -1,1 +1,1 @@
-"""What all commands share: words of the command line, and how tables are printed."""
+"""Arguments of the command line, and tables in the terminal."""

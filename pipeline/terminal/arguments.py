@@ -1,4 +1,4 @@
-"""Names on the command line: models, labels, presets, and files that an option names."""
+"""Arguments of the command line: models, labels, presets, and files to write."""
 
 import difflib
 import re
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 def model_files(params: Params, model: str) -> tuple[Path, Path]:
-    """Return the recommendations of a model and its ground truth, as the load stages wrote them."""
+    """Return the files of a model's recommendations and ground truth."""
     refuse_unknown_model(params.models, model)
     lists = ModelFiles.of_model(params.results, model).lists
     truth = truth_file(params, params.models[model].fold)
     for path in (lists, truth):
         if not path.exists():
-            raise refuse(str(path), "is not there yet", "run `dvc repro` first")
+            raise refuse(str(path), "does not exist yet", "run `dvc repro` first")
     return lists, truth
 
 
 def refuse_unknown_model(models: Collection[str], model: str) -> None:
-    """Raise an InputError if the model is unknown, with the one that may be meant."""
+    """Raise InputError if the model is unknown, with a similar name."""
     if model not in models:
         near = difflib.get_close_matches(model, models, n=1)
         fix = f"did you mean {near[0]!r}?" if near else f"name one of: {', '.join(models)}"
@@ -43,7 +43,7 @@ def refuse_unknown_model(models: Collection[str], model: str) -> None:
 
 
 def evaluated_label(text: str, evaluated: Collection[str]) -> str:
-    """Return a label as the results spell it; raise an InputError with the one that may be meant."""
+    """Return a label as the results spell it; raise InputError if it was not evaluated."""
     label = canonical_label(text)
     if label not in evaluated:
         raise refuse(COMMAND_LINE, f"{text!r} is not evaluated", suggest_label(text, evaluated))
@@ -51,7 +51,7 @@ def evaluated_label(text: str, evaluated: Collection[str]) -> str:
 
 
 def parse_label(text: str) -> Label:
-    """Return the parsed label; raise an InputError if it is none."""
+    """Return the parsed label; raise InputError if it is invalid."""
     try:
         return parse(text)
     except ValueError as error:
@@ -59,7 +59,7 @@ def parse_label(text: str) -> Label:
 
 
 def find_preset(name: str) -> Conventions:
-    """Return the conventions of a preset; those of this project for `params.yaml`."""
+    """Return the conventions of a preset, or of this project for `params.yaml`."""
     if name == PARAMS.name:
         return read_params().parsed_conventions
     if name not in presets():
@@ -69,12 +69,12 @@ def find_preset(name: str) -> Conventions:
 
 
 def argument_error(error: ValueError, fix: str) -> InputError:
-    """Return an error of the library as an error of the command line."""
+    """Return an error of the library as one of the command line."""
     return error if isinstance(error, InputError) else refuse(COMMAND_LINE, str(error), fix)
 
 
 def with_option_names(error: InputError, options: Mapping[str, str]) -> InputError:
-    """Return an error of the library with its arguments named as options."""
+    """Return an error of the library with options in place of its arguments."""
     return InputError(
         replace(problem, location=f"{COMMAND_LINE}: {options[problem.where]}")
         if problem.where in options
@@ -83,12 +83,12 @@ def with_option_names(error: InputError, options: Mapping[str, str]) -> InputErr
     )
 
 
-# The beginning that all files of a kind share: of a page, a picture, a table or a comment.
-_BEGINNING = re.compile(r"<!doctype .*?script-src|<svg .*? width=|[^\n]*", re.DOTALL)
+# First characters that all files of a kind share: a page, a picture, a table or a comment.
+_FILE_START = re.compile(r"<!doctype .*?script-src|<svg .*? width=|[^\n]*", re.DOTALL)
 
 
 def refuse_folder(option: str, path: str | None) -> None:
-    """Raise an InputError if the path of an option is a folder."""
+    """Raise InputError if the path of an option is a folder."""
     if path is not None and Path(path).is_dir():
         raise refuse(f"{COMMAND_LINE}: {option}", f"{path!r} is a folder", "name a file to write")
 
@@ -99,7 +99,7 @@ def write_output(option: str, path: str, text: str, *, force: bool) -> None:
     Raises
     ------
     InputError
-        A file exists that does not begin as Concord's files of this kind, and `force` is not set.
+        If the file exists, was not written by Concord, and `force` is not set.
     """
     file = Path(path)
     if not force and file.is_file() and not is_stream(file) and not _is_own(file, text):
@@ -115,9 +115,9 @@ def write_output_table(option: str, path: str, table: "pl.DataFrame", *, force: 
 
 
 def _is_own(file: Path, text: str) -> bool:
-    """True if a file is empty or begins as the text."""
-    beginning = _BEGINNING.match(text)
-    assert beginning
-    expected = beginning[0].encode()
-    with file.open("rb") as written:
-        return written.read(len(expected)) in {expected, b""}
+    """True if a file is empty or starts like the text."""
+    start = _FILE_START.match(text)
+    assert start
+    expected = start[0].encode()
+    with file.open("rb") as stream:
+        return stream.read(len(expected)) in {expected, b""}

@@ -1,4 +1,4 @@
-"""The leaderboard as text: a block for each metric, a line for each model, two if names are long; no number is cut."""
+"""The leaderboard as text: a block per metric, a line per model, two for long names."""
 
 from collections.abc import Sequence
 
@@ -16,37 +16,50 @@ from concord.reports.text.verdict_styles import VERDICTS
 COMMAND = "concord leaderboard"
 STYLES = {"better": "green", "worse": "red", "even": "", "open": "dim"}
 MIN_LINES = 3  # of a metric: header, best model, baseline
-LINES_IF_NARROW = 2  # of a model whose name has a line of its own
+NARROW_LINES = 2  # of a model whose name is on a line of its own
 Row = tuple[Text, Text, Text, Text]  # model, mean, difference, verdict
-NEW_TRAININGS = "  new trainings"  # the line of a model with its interval over replicates
+REPLICATE_TITLE = "  new trainings"  # of the line with intervals over replicates
 
 
 def print_leaderboard(
     terminal: Console, comparison: Comparison, labels: Sequence[str], max_lines: int | None = None
 ) -> None:
-    """Print the models by each metric, best first; with `max_lines`, as many as fit, always with the baseline."""
+    """Print the models by each metric, the best first.
+
+    Parameters
+    ----------
+    terminal : Console
+        Where to print.
+    comparison : Comparison
+        The comparison.
+    labels : sequence of str
+        Metrics.
+    max_lines : int, optional
+        Number of lines; models and metrics that do not fit are counted. The baseline is always
+        shown.
+    """
     share = f"{100 * comparison.confidence:.12g} %"
-    printed = labels if max_lines is None else labels[: max(max_lines // MIN_LINES, 1)]
-    blocks = [_models(comparison, label) for label in printed]
+    shown = labels if max_lines is None else labels[: max(max_lines // MIN_LINES, 1)]
+    blocks = [_models(comparison, label) for label in shown]
     head = (f"mean, {share} interval", f"difference, {share} interval", "verdict")
-    widths = _widths([[*map(Text, (label, *head))] for label in printed], blocks, terminal.width)
+    widths = _widths([[*map(Text, (label, *head))] for label in shown], blocks, terminal.width)
     n_models = len(comparison.models)
     if max_lines is not None:
-        lines = max_lines // len(printed) - 1
-        a_model = (1 if widths else LINES_IF_NARROW) * (2 if comparison.replicates else 1)
-        n_models = min(n_models, max(lines // a_model, MIN_LINES - 1))
-    for at, (label, models) in enumerate(zip(printed, blocks, strict=True)):
-        if at and max_lines is None:
+        lines = max_lines // len(shown) - 1
+        lines_per_model = (1 if widths else NARROW_LINES) * (2 if comparison.replicates else 1)
+        n_models = min(n_models, max(lines // lines_per_model, MIN_LINES - 1))
+    for number, (label, models) in enumerate(zip(shown, blocks, strict=True)):
+        if number and max_lines is None:
             terminal.print()
         _print_head(terminal, (label, *head), widths)
         for model_rows in _first(models, comparison.baseline, n_models):
             for row in model_rows:
                 _print_row(terminal, row, widths)
-    _print_counts(terminal, len(comparison.models) - n_models, len(labels) - len(printed))
+    _print_counts(terminal, len(comparison.models) - n_models, len(labels) - len(shown))
 
 
 def _models(comparison: Comparison, label: str) -> list[list[Row]]:
-    """Return, for each model, its row and, with replicates, a row on new trainings."""
+    """Return the rows of each model: its own, and one over replicates if there are any."""
     rows = _rows(comparison, label)
     models = [*comparison.leaders(label), *comparison.others(label)]
     return [
@@ -56,7 +69,7 @@ def _models(comparison: Comparison, label: str) -> list[list[Row]]:
 
 
 def _replicate_rows(comparison: Comparison, model: str, label: str) -> list[Row]:
-    """Return the intervals of mean and difference over new trainings, if any."""
+    """Return the row with intervals of mean and difference over replicates, if there are any."""
     replicates = comparison.replicates
     if replicates is None:
         return []
@@ -75,7 +88,7 @@ def _replicate_rows(comparison: Comparison, model: str, label: str) -> list[Row]
         verdict = VERDICTS[pair.verdict]
         word = Text(verdict.word, style=STYLES[verdict.tone])
         difference = numbers.signed_interval(pair.ci_low, pair.ci_high, difference_digits)
-    return [(Text(NEW_TRAININGS, style="dim"), Text(mean), Text(difference), word)]
+    return [(Text(REPLICATE_TITLE, style="dim"), Text(mean), Text(difference), word)]
 
 
 def _rows(comparison: Comparison, label: str) -> list[Row]:
@@ -115,7 +128,7 @@ def _with_interval(number: str, interval: str) -> str:
 def _first(
     models: Sequence[Sequence[Row]], baseline: str, n_models: int
 ) -> Sequence[Sequence[Row]]:
-    """Return the rows of the best models; the baseline is the last if it is not among them."""
+    """Return the rows of the best models; the baseline is last if it is not among them."""
     best = models[:n_models]
     if baseline in [rows[0][0].plain for rows in best]:
         return best
@@ -125,7 +138,7 @@ def _first(
 def _widths(
     heads: Sequence[Sequence[Text]], blocks: Sequence[Sequence[Sequence[Row]]], width: int
 ) -> list[int] | None:
-    """Return the column widths for all metrics; None if names or numbers leave too little room for verdicts.
+    """Return the column widths for all metrics; None if there is too little room for verdicts.
 
     Only a verdict may take two lines.
     """
@@ -164,7 +177,7 @@ def _print_row(terminal: Console, row: Row, widths: list[int] | None) -> None:
 
 
 def _print_line(terminal: Console, cells: Sequence[Text], widths: Sequence[int]) -> None:
-    """Print cells side by side; the last cell continues below."""
+    """Print cells side by side; the last cell continues on the next lines."""
     first, *more_lines = cells[-1].wrap(terminal, widths[-1])
     line = Text()
     for cell, width in zip(cells[:-1], widths, strict=False):

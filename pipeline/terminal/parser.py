@@ -1,4 +1,4 @@
-"""The parser of the command line. It imports what an error needs when there is one, so that help answers at once."""
+"""Parser of the command line; it imports modules for errors only when needed: help is fast."""
 
 import argparse
 import re
@@ -17,7 +17,7 @@ def add_force(parser: argparse.ArgumentParser) -> None:
 
 
 class _Help(argparse.HelpFormatter):
-    """A formatter with room for the longest command, whose indent argparse does not count."""
+    """Formatter with room for the longest command, whose indent argparse ignores."""
 
     def add_argument(self, action: argparse.Action) -> None:
         super().add_argument(action)
@@ -27,14 +27,14 @@ class _Help(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors name the problem and the fix, as all errors of Concord do."""
+    """Parser whose errors name the problem and the fix."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, formatter_class=_Help, allow_abbrev=False)
         self._words: Sequence[str] = ()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse, and reject unknown words here: the parser above a command knows none of its options."""
+        """Parse, and reject unknown words: a parent parser does not know a command's options."""
         self._words = args or ()
         parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
@@ -42,7 +42,7 @@ class Parser(argparse.ArgumentParser):
         return parsed, unknown
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        with suppress(OSError):  # a closed pipe, which some patches of Python 3.11 raise
+        with suppress(OSError):  # some versions of Python 3.11 raise it for a closed pipe
             super()._print_message(message, file)
 
     def error(self, message: str) -> NoReturn:
@@ -57,22 +57,22 @@ class Parser(argparse.ArgumentParser):
             known = {name for action in self._actions for name in action.choices or ()}
             kind = "command" if self.prog == PROGRAM else "stage"
             return f"{choice[1]} is not a {kind}", suggest(choice[1].strip("'\""), known)
-        options = {each for each in self._option_string_actions if each.startswith("--")}
-        written = [each.partition("=")[0] for each in self._words if re.match("--.", each)]
-        if unknown := [each for each in written if each not in options]:
+        options = {name for name in self._option_string_actions if name.startswith("--")}
+        used = [word.partition("=")[0] for word in self._words if re.match("--.", word)]
+        if unknown := [name for name in used if name not in options]:
             return f"`{self.prog}` has no option {unknown[0]}", suggest(unknown[0], options)
         text = message.replace("the following arguments are required:", "needs")
         return f"`{self.prog}` {text}", f"write `{self.short_usage}`"
 
     @property
     def short_usage(self) -> str:
-        """Return the usage of the command, without the options that all commands have."""
+        """Usage of the command, without the options that all commands have."""
         usage = " ".join(self.format_usage().removeprefix("usage: ").split())
         return usage.replace(" [-h] [-q] [-v] [--log-json] [--debug]", "")
 
 
 class Version(argparse.Action):
-    """Print the version, which is looked up only then."""
+    """Print the version; it is read only then."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from importlib.metadata import version

@@ -14,34 +14,35 @@ from concord.pipeline.terminal.table import console, print_table
 from concord.reports.text.numbers import setting
 
 
-def diff_presets(one: str, other: str) -> None:
-    """Print where two presets differ and the metrics that each convention can change; params.yaml keeps its scale."""
-    a, b = find_preset(one), find_preset(other)
-    if PARAMS.name in (one, other):
-        a, b = (
-            (a, with_data_conventions(b, a))
-            if one == PARAMS.name
-            else (with_data_conventions(a, b), b)
-        )
+def diff_presets(name_a: str, name_b: str) -> None:
+    """Print the conventions in which two presets differ, and the metrics that they change.
+
+    The grade scale of params.yaml is that of both.
+    """
+    a, b = find_preset(name_a), find_preset(name_b)
+    if name_a == PARAMS.name:
+        b = with_data_conventions(b, a)
+    elif name_b == PARAMS.name:
+        a = with_data_conventions(a, b)
     rows = [
         (name, _text(name, value_a), _text(name, value_b), _changed_metrics(name, a, b))
         for name, (value_a, value_b) in _differences(a, b).items()
     ]
     rows += _overrides(a, b)
     if not rows:
-        console().print(f"{one} and {other} are the same in every convention.")
+        console().print(f"{name_a} and {name_b} are the same in every convention.")
         return
-    print_table(("convention", one, other, "changes"), rows)
+    print_table(("convention", name_a, name_b, "changes"), rows)
 
 
 def _differences(a: Conventions, b: Conventions) -> dict[str, tuple[Any, Any]]:
-    """Return convention -> both values, if they differ."""
+    """Return convention -> both values, where they differ."""
     values, others = a.preset_values(), b.preset_values()
     return {name: (values[name], others[name]) for name in values if values[name] != others[name]}
 
 
 def _overrides(a: Conventions, b: Conventions) -> list[tuple[str, str, str, str]]:
-    """Return the rows of single metrics whose differences are not the general ones."""
+    """Return the rows of metrics whose differences are not the general ones."""
     general = _differences(a, b)
     return [
         (f"{name}, for {metric}", _text(name, values[0]), _text(name, values[1]), metric)
@@ -52,9 +53,9 @@ def _overrides(a: Conventions, b: Conventions) -> list[tuple[str, str, str, str]
 
 
 def _changed_metrics(name: str, a: Conventions, b: Conventions) -> str:
-    """Return the metrics that the convention can change, without those whose overrides agree."""
+    """Return the metrics that the convention changes, without those whose overrides agree."""
     metrics = affected_metrics(name)
-    agreeing = [each for metric in metrics for each in _agreeing(METRIC[metric], name, a, b)]
+    agreeing = [key for metric in metrics for key in _agreeing(METRIC[metric], name, a, b)]
     if agreeing == metrics:
         return "no metric"
     text = ", ".join(metrics)
@@ -66,7 +67,7 @@ def _changed_metrics(name: str, a: Conventions, b: Conventions) -> str:
 
 
 def _agreeing(metric: Metric, name: str, a: Conventions, b: Conventions) -> list[str]:
-    """Return the metric if both presets agree on all its labels, else the labels on which they do."""
+    """Return the metric if both presets agree on all its labels, else the labels they agree on."""
     keys = override_keys(metric)
     agreeing = [
         key for key in keys if getattr(a.for_key(key), name) == getattr(b.for_key(key), name)

@@ -1,4 +1,4 @@
-"""Tables and sentences as the terminal shows them."""
+"""Tables and sentences in the terminal."""
 
 import re
 import sys
@@ -21,9 +21,9 @@ _AT_LINE_END = re.compile(r" +(?=\n)")
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table as wide as the terminal, without markup and without cutting words.
+    """Print a table as wide as the terminal, without markup and without breaking words.
 
-    If the longest words of the columns do not fit side by side, each row is a block of lines.
+    If the longest words of the columns do not fit side by side, each row becomes a block of lines.
     """
     terminal = console()
     widths = column_widths([header, *rows], terminal.width)
@@ -39,7 +39,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_result(result: BaseResult) -> None:
-    """Print the text of a result, its tables as wide as the terminal."""
+    """Print the text of a result, with tables as wide as the terminal."""
     print_blocks(blocks_of(result))
 
 
@@ -51,12 +51,15 @@ def print_blocks(blocks: Iterable[Block]) -> None:
             print_table(block.header, block.rows)
         else:
             style = "bold" if isinstance(block, Heading) else None
-            is_indented = block.startswith(" ")  # such lines are not text
+            is_indented = block.startswith(" ")  # such lines must not be wrapped
             terminal.print(one_line(block), style=style, soft_wrap=is_indented)
 
 
 def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None:
-    """Return the widths of the cells, or less in proportion down to the longest words; None if these do not fit."""
+    """Return column widths that fit, in proportion but never below the longest words.
+
+    None if the longest words do not fit.
+    """
     columns = [[printable(cell) for cell in column] for column in zip(*rows, strict=True)]
     widest = [max(map(cell_len, column)) for column in columns]
     least = [max(longest_word(cell) for cell in column) for column in columns]
@@ -86,12 +89,12 @@ def _print_rows_as_blocks(
 
 
 def console() -> Console:
-    """Return the console that commands print to; plain text if stdout is a file."""
+    """Return the console of commands; it prints plain text if stdout is a file."""
     return _Console(file=raw_stream(sys.stdout), markup=False, highlight=False)
 
 
 class _Console(Console):
-    """A console that escapes control characters and strips spaces at the end of lines."""
+    """Console that escapes control characters and strips spaces at the end of lines."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -112,5 +115,5 @@ class _Console(Console):
         yield from spaces
 
     def on_broken_pipe(self) -> None:
-        """Raise, for the function that ends the process."""
+        """Raise the error again, for the function that ends the process."""
         raise

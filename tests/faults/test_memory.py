@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from concord.pipeline.running.stage import leave
+from concord.pipeline.running.stage import run_and_exit
 from tests.faults.small import LOAD, digests, parts, run_in_process, run_stage
 from tests.project import attempt
 
@@ -30,7 +30,7 @@ WAYS: dict[str, Callable[[], object]] = {
 @pytest.mark.fault(15, "memory that runs out is one line with what to lower")
 @pytest.mark.parametrize("way", WAYS)
 def test_memory_that_runs_out_is_one_line(way: str) -> None:
-    ended = run_in_process(lambda: leave(WAYS[way]), "load")
+    ended = run_in_process(lambda: run_and_exit(WAYS[way]), "load")
 
     assert ended.code == 1
     assert ended.err.startswith("out of memory: ")

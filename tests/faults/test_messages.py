@@ -9,7 +9,7 @@ from typing import TextIO
 import pytest
 
 from concord.pipeline.running import messages
-from concord.pipeline.running.stage import leave
+from concord.pipeline.running.stage import run_and_exit
 from tests.faults.small import LOAD, digests, run_command, run_in_process, run_stage
 from tests.project import ROOT, attempt
 
@@ -107,7 +107,7 @@ def test_a_reader_who_leaves_stops_no_stage() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(messages, "discard_output", discarded.append)
         ended = run_in_process(
-            lambda: leave(lambda: messages.print_line("hello")), "x", stdout=Gone()
+            lambda: run_and_exit(lambda: messages.print_line("hello")), "x", stdout=Gone()
         )
 
     assert (ended.code, ended.err, len(discarded)) == (0, "", 1)

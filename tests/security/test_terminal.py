@@ -26,7 +26,7 @@ FAULTS = {
 }  # fmt: skip
 SCRIPT = """
 import logging, sys, warnings
-from concord.pipeline.running.stage import leave
+from concord.pipeline.running.stage import run_and_exit
 from concord.pipeline.running.messages import print_line
 evil = sys.argv.pop()
 def work():
@@ -35,7 +35,7 @@ def work():
     logging.getLogger("urllib3").warning("%s", evil)
     warnings.warn(evil)
     {ending}
-leave(work)
+run_and_exit(work)
 """
 ENDINGS = {
     "an error of another package": "raise __import__('sqlite3').OperationalError(evil)",

@@ -20,7 +20,7 @@ from concord.pipeline.running.connections import (
 )
 from concord.pipeline.running.failures import error_message
 from concord.pipeline.running.outputs import atomic_write, remove_stale_files, spill_folder
-from concord.pipeline.running.stage import run
+from concord.pipeline.running.stage import run_stage
 from tests.faults.small import run_in_process
 
 SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
@@ -37,7 +37,7 @@ def test_a_stage_that_is_stopped_leaves_no_half_written_file(
             os.kill(os.getpid(), number)
         return "not reached"
 
-    ended = run_in_process(lambda: run(main), "load", "a")
+    ended = run_in_process(lambda: run_stage(main), "load", "a")
 
     message = f"load a: stopped by {number.name}; nothing half-written is left\n"
     assert ended == (code, "", message)
@@ -54,7 +54,7 @@ def test_a_long_query_is_interrupted() -> None:
         with duckdb.connect(config={"threads": 1}) as connection:
             return str(connection.execute(query).fetchall())
 
-    assert run_in_process(lambda: run(main), "load", "a").code == 143
+    assert run_in_process(lambda: run_stage(main), "load", "a").code == 143
 
 
 MANY = "CREATE TABLE sorted AS SELECT md5(range::VARCHAR) AS text FROM range(3000000) ORDER BY text"
