@@ -217,12 +217,12 @@ SEGMENTS = (  # name, entry, comment
     (
         "activity",
         {"by": "activity", "edges": [0, 20, 50]},
-        "users by interactions in train: 0 (cold start), 1 to 20, 21 to 50, over 50",
+        "interactions in train: 0, 1-20, 21-50, over 50",
     ),
     (
         "wanted items",
         {"by": "truth_item", "shares": [0.5, 0.8]},
-        "recall of popular and rare items: the head has half of the interactions",
+        "recall of popular and of rare items",
     ),
     (
         "shown items",

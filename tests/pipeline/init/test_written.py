@@ -39,9 +39,9 @@ EDITS = {  # what somebody wrote into params.yaml since
     "models:\n": "# the nightly ones\nmodels:\n",
 }
 LATER = (  # keys that the older file lacks
-    "gate: {} # what must not get worse, such as {guardrails: {nDCG@10: 2%}}: `concord gate` decides\n\n",
-    "  adjustment: holm # of the primary p values: holm | max_t (joint sign flips, which know how the metrics hang together)\n",
-    "  wilcoxon: false # its p value beside; it asks about symmetry, not about means, so no verdict rests on it\n",
+    "gate: {} # rules of `concord gate`, such as {guardrails: {nDCG@10: 2%}}\n\n",
+    "  adjustment: holm # of primary p-values: holm | max_t (joint sign flips)\n",
+    "  wilcoxon: false # p-value of a test of symmetry; no verdict uses it\n",
 )
 
 
@@ -91,7 +91,7 @@ def test_every_value_and_remark_stays_and_what_lacks_is_added_with_its_own(
         k: v for k, v in before.items() if k != "concord"
     }
     assert [line for line in text.splitlines() if line not in lines] == [
-        "concord: 0.0.9 # that made this file and dvc.yaml; `concord init --upgrade` carries both to another"
+        "concord: 0.0.9 # version that wrote this file and dvc.yaml; `concord init --upgrade` updates both"
     ]
     assert "\n".join(lines).replace("concord: 0.1.0 #", "concord: 0.0.9 #") + "\n" == whole(text)
     monkeypatch.chdir(root / "evaluation")
