@@ -86,10 +86,10 @@ def _draw(plan: "Plan", file: str, *, force: bool) -> None:
     from concord.metrics_core.analyses.plan import power_curves
     from concord.pipeline.running.messages import LOG
     from concord.pipeline.terminal.arguments import write_output
-    from concord.reports.charts.power import plan_picture
+    from concord.reports.charts.power import render_plan
 
     label = plan.differences[0].label
-    write_output("--plot", file, plan_picture(plan, label, power_curves(plan, label)), force=force)
+    write_output("--plot", file, render_plan(plan, label, power_curves(plan, label)), force=force)
     if label is not None and len(plan.labels) > 1:
         LOG.info("%s shows %s; `--metric` names another", file, label)
 
