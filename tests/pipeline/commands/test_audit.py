@@ -25,7 +25,10 @@ def test_it_says_what_was_found_and_changes_nothing(project: Path) -> None:
     assert lines[0] == "1 of 11 checks found something, 1,192 users"
     assert lines[1].split() == ["check", "rows", "users", "items", "nDCG@10", "R@20"]
     assert max(map(len, lines)) <= 120
-    assert "cold_users (notice)\n61 users of the truth (5.1\N{NO-BREAK SPACE}%) have no row in train" in output  # fmt: skip
+    assert (
+        "cold_users (notice)\n61 users of the truth (5.1\N{NO-BREAK SPACE}%) have no row in train"
+        in output
+    )
     assert "; the ranking of the models stays the same." in " ".join(lines)
     assert "see: Schein et al. 2002" in lines
     assert {file: file.read_bytes() for file in project.rglob("*") if file.is_file()} == before

@@ -40,7 +40,19 @@ def test_terminal_and_page_show_the_same_cases(
     config = replace(params.comparison_config, primary=["RR@2", "R@2"])
     expected = load_cases(params, config, ExampleSelection(("als", "ease"), 1, item="i2"))
 
-    _run("als", "--versus", "ease", "--worst", "1", "--metric", "RR@2", "--item", "i2", "--html", "page.html")  # fmt: skip
+    _run(
+        "als",
+        "--versus",
+        "ease",
+        "--worst",
+        "1",
+        "--metric",
+        "RR@2",
+        "--item",
+        "i2",
+        "--html",
+        "page.html",
+    )
 
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == expected.to_html()
     output = " ".join(capsys.readouterr().out.split())

@@ -21,7 +21,10 @@ def test_without_arguments_the_installed_program_prints_help() -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    script = "import sys, pipeline.commands.cli; print({'polars', 'duckdb', 'mlflow', 'pydantic'} & set(sys.modules))"
+    script = (
+        "import sys, pipeline.commands.cli; print({'polars', 'duckdb', 'mlflow', 'pydantic'} "
+        "& set(sys.modules))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=True
     )
@@ -58,22 +61,41 @@ def test_the_version_is_that_of_the_distribution() -> None:
         ("stage evalute als", "'evalute' is not a stage", "did you mean 'evaluate'?"),
         ("stage report als", "stage report takes no 'als'", "run `concord stage report`"),
         ("metrics P@5", "`concord metrics` does not know P@5", "write `concord metrics`"),
-        ("diff HEAD --metrc P@5", "`concord diff` has no option --metrc", "did you mean '--metric'?"),
+        (
+            "diff HEAD --metrc P@5",
+            "`concord diff` has no option --metrc",
+            "did you mean '--metric'?",
+        ),
         ("diff HEAD --metr P@5", "`concord diff` has no option --metr", "did you mean '--metric'?"),
         ("--quet", "`concord` has no option --quet", "did you mean '--quiet'?"),
-        ("leaderboard --metric", "`concord leaderboard` argument --metric: expected one argument",
-         "write `concord leaderboard [--metric LABEL]`"),
+        (
+            "leaderboard --metric",
+            "`concord leaderboard` argument --metric: expected one argument",
+            "write `concord leaderboard [--metric LABEL]`",
+        ),
         ("presets belei", "'belei' is not a preset", "did you mean 'bellei'?"),
-        ("presets diff standard", "`presets diff standard` is not a valid command",
-         "use `concord presets`, `concord presets NAME` or `concord presets diff A B`"),
-        ("explain u1 P@5 --model nobody", "'nobody' is not among the models",
-         "name one of: popularity, item-knn, ease, ease-recent, als"),
-        ("explain u1 recall@20 --model als", "metric 'recall@20': 'recall' is not in the catalogue; did you mean 'R@20'?",
-         "`concord metrics` lists the metrics"),
-        ("reconcile 0.3 --metric map@10 --model als", "metric 'map@10': 'map' is not in the catalogue; did you mean 'AP@10'?",
-         "`concord metrics` lists the metrics"),
+        (
+            "presets diff standard",
+            "`presets diff standard` is not a valid command",
+            "use `concord presets`, `concord presets NAME` or `concord presets diff A B`",
+        ),
+        (
+            "explain u1 P@5 --model nobody",
+            "'nobody' is not among the models",
+            "name one of: popularity, item-knn, ease, ease-recent, als",
+        ),
+        (
+            "explain u1 recall@20 --model als",
+            "metric 'recall@20': 'recall' is not in the catalogue; did you mean 'R@20'?",
+            "`concord metrics` lists the metrics",
+        ),
+        (
+            "reconcile 0.3 --metric map@10 --model als",
+            "metric 'map@10': 'map' is not in the catalogue; did you mean 'AP@10'?",
+            "`concord metrics` lists the metrics",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_command_line_is_refused_with_how_it_is_written(
     arguments: str, problem: str, fix: str
 ) -> None:

@@ -66,7 +66,15 @@ def test_explain_shows_each_training_of_a_model_with_replicates(
         "als": {"path": "data/demo/als.csv"},
     }
     replicates = {"ease": {1: "ease-1", 2: "ease-2"}}
-    change_params(copy, {"models": models, "comparison.replicates": replicates, "comparison.baseline": "als", "comparison.cases": []})  # fmt: skip
+    change_params(
+        copy,
+        {
+            "models": models,
+            "comparison.replicates": replicates,
+            "comparison.baseline": "als",
+            "comparison.cases": [],
+        },
+    )
     for name in replicates["ease"].values():
         shutil.copy(copy / f"results/lists/{MODEL}.parquet", copy / f"results/lists/{name}.parquet")
     user = _user_with_hits(project)
@@ -78,7 +86,10 @@ def test_explain_shows_each_training_of_a_model_with_replicates(
 
     assert f"=== ease-1\n{alone}" in output
     assert f"=== ease-2\n{alone}" in output
-    assert output.splitlines()[-1] == f"ease: the value of nDCG@5 is the mean over its 2 replicates: ({value} + {value}) / 2 = {value}"  # fmt: skip
+    assert output.splitlines()[-1] == (
+        f"ease: the value of nDCG@5 is the mean over its 2 replicates: ({value} + "
+        f"{value}) / 2 = {value}"
+    )
     assert "did you mean 'ease'?" in unknown.stderr
 
 
@@ -96,9 +107,7 @@ def test_reconcile_finds_the_preset_of_a_number(project: Path) -> None:
     conventions = cc.preset("rectools")
     mean = cc.evaluate(lists, truth, metrics=["nDCG@10"], conventions=conventions)["nDCG@10"]
 
-    output = _concord(
-        project, "reconcile", f"{mean:.4f}", "--metric", "nDCG@10", "--model", MODEL
-    )  # fmt: skip
+    output = _concord(project, "reconcile", f"{mean:.4f}", "--metric", "nDCG@10", "--model", MODEL)
 
     assert f"nDCG@10 = {mean:.4f}:" in output
     assert any(_gives(line, mean) and "rectools" in line for line in output.splitlines())
@@ -124,12 +133,18 @@ def test_reconcile_names_the_nearest_where_nothing_fits(project: Path) -> None:
     ("arguments", "message"),
     [
         (("reconcile", "abc", "--metric", "P@5", "--model", MODEL), "'abc' is no number such as"),
-        (("reconcile", "0.29", "--metric", "Coverage@10", "--model", MODEL), "Coverage@10 is one number over all users"),
+        (
+            ("reconcile", "0.29", "--metric", "Coverage@10", "--model", MODEL),
+            "Coverage@10 is one number over all users",
+        ),
         (("explain", "nobody", "P@5", "--model", MODEL), "user 'nobody': is neither in the lists"),
-        (("explain", "u1", "Novelty@5", "--model", MODEL), "explain covers metrics of lists and truth"),
+        (
+            ("explain", "u1", "Novelty@5", "--model", MODEL),
+            "explain covers metrics of lists and truth",
+        ),
         (("explain", "u1", "P@5", "--model", MODEL, "--versus", "renx"), "did you mean 'ranx'?"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_word_is_refused(project: Path, arguments: tuple[str, ...], message: str) -> None:
     done = attempt(project, "concord", *arguments)
 

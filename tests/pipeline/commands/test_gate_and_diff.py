@@ -42,7 +42,10 @@ def gate_project(folder: Path) -> None:
     """Two models; since the tag `v1` one of them has lost its hits for users of whom much is known, and a third and P are new."""
     project = copied(folder)
     demo = project / "data/demo"
-    models = {"ease": {"path": "data/demo/ease.parquet"}, "knn": {"path": "data/demo/item-knn.parquet"}}  # fmt: skip
+    models = {
+        "ease": {"path": "data/demo/ease.parquet"},
+        "knn": {"path": "data/demo/item-knn.parquet"},
+    }
     change_params(
         project,
         {
@@ -120,7 +123,9 @@ def test_a_gate_that_is_added_makes_the_comparison_run_again_and_nothing_else(
     change_params(gated, {"gate": {"guardrails": {"nDCG@10": "3%"}}})
     stale = json.loads(run(gated, "dvc", "status", "--json"))
 
-    assert {stage for stage in stale if "@" in stage or stage in {"load-truth", "compare"}} == {"compare"}  # fmt: skip
+    assert {stage for stage in stale if "@" in stage or stage in {"load-truth", "compare"}} == {
+        "compare"
+    }
 
 
 def test_a_segment_that_got_worse_fails_against_the_revision(gated: Path) -> None:
@@ -148,7 +153,11 @@ def test_numbers_against_a_revision_are_those_of_the_two_files(gated: Path) -> N
 
     result = _model(decision, "ease")["guardrails"][0]
 
-    assert (result["label"], result["difference"], result["ci_low"]) == ("nDCG@10", expected.difference, expected.ci_low)  # fmt: skip
+    assert (result["label"], result["difference"], result["ci_low"]) == (
+        "nDCG@10",
+        expected.difference,
+        expected.ci_low,
+    )
     assert result["margin"] == pytest.approx(0.02 * float(values["then"].mean()))
 
 
@@ -182,7 +191,10 @@ def test_a_metric_over_all_users_is_named_where_diff_has_no_row_of_it(gated: Pat
 
     assert "R@10: ease, against v1: " in output
     assert "note: not evaluated at v1: P@10" in output
-    assert "note: no value per user, only one number over all users; `concord gate` compares it: Coverage@10" in output  # fmt: skip
+    assert (
+        "note: no value per user, only one number over all users; `concord gate` compares it: "
+        "Coverage@10"
+    ) in output
 
 
 def test_equal_models_pass_and_exit_with_0(gated: Path) -> None:
@@ -205,15 +217,31 @@ def test_a_label_that_was_not_evaluated_then_is_undecided(gated: Path) -> None:
 @pytest.mark.parametrize(
     ("gate", "arguments", "words"),
     [
-        (None, (), "gate: is missing\n  fix: write one, such as `gate: {guardrails: {nDCG@10: 2%}}`"),
-        ({"segments": {"wanted": {"nDCG@10": "2%"}}}, (), "nDCG@10 is not known for groups of relevant items"),
-        ({"segments": {"activity": {"Coverage@10": "2%"}}}, (), "Coverage@10 is one number over all users"),
+        (
+            None,
+            (),
+            "gate: is missing\n  fix: write one, such as `gate: {guardrails: {nDCG@10: 2%}}`",
+        ),
+        (
+            {"segments": {"wanted": {"nDCG@10": "2%"}}},
+            (),
+            "nDCG@10 is not known for groups of relevant items",
+        ),
+        (
+            {"segments": {"activity": {"Coverage@10": "2%"}}},
+            (),
+            "Coverage@10 is one number over all users",
+        ),
         ({"success": ["nDCG@10", "nDCG@10"]}, (), "names a label more than once"),
-        ({"success": ["nDCG@10"], "models": ["knn"]}, (), "there is no model beside the baseline, knn, to decide on"),
+        (
+            {"success": ["nDCG@10"], "models": ["knn"]},
+            (),
+            "there is no model beside the baseline, knn, to decide on",
+        ),
         ({"success": ["nDCG@10"], "models": ["recent"]}, ("v1",), "v1 has no results of recent"),
         ({"success": ["nDCG@10"]}, ("v0",), "'v0' is not a revision of a git repository here"),
     ],
-)  # fmt: skip
+)
 def test_undecidable_gate_exits_with_2(
     gated: Path, gate: dict[str, Any] | None, arguments: tuple[str, ...], words: str
 ) -> None:
@@ -235,12 +263,18 @@ def test_a_decision_on_results_that_are_older_than_their_files_says_so(gated: Pa
 
     for spoilt in (content[:-1], content[:-1] + b"?"):
         lists.write_bytes(spoilt)
-        assert "warning: data/demo/ease.parquet has changed since" in attempt(gated, "concord", "gate").stderr  # fmt: skip
+        assert (
+            "warning: data/demo/ease.parquet has changed since"
+            in attempt(gated, "concord", "gate").stderr
+        )
     lists.write_bytes(content)
     change_params(gated, {"conventions.gain": "exp2", "conventions.preset": "custom"})
     text = attempt(gated, "concord", "comment")
 
-    assert "warning: params.yaml (conventions) has changed since these results were made: run `dvc repro`" in text.stderr  # fmt: skip
+    assert (
+        "warning: params.yaml (conventions) has changed since these results were made: run "
+        "`dvc repro`"
+    ) in text.stderr
     assert "> **Read this first:** params.yaml (conventions) has changed since" in text.stdout
 
 
@@ -285,7 +319,11 @@ def test_a_model_is_compared_with_its_former_self_user_by_user(project: Path) ->
 
     row = _changes(project, "v1")["ease nDCG@10"]
 
-    assert (row["difference"], row["ci_low"], row["p"]) == (expected.difference, expected.ci_low, expected.p)  # fmt: skip
+    assert (row["difference"], row["ci_low"], row["p"]) == (
+        expected.difference,
+        expected.ci_low,
+        expected.p,
+    )
     assert (row["verdict"], row["primary"]) == ("worse", True)
     assert row["n_users"] == len(now)
 
@@ -298,7 +336,12 @@ def test_unchanged_models_are_identical_and_one_sided_ones_are_named(project: Pa
     assert "note: no longer evaluated: P@10, P@20" in output
     assert "nDCG@10: the same for every user: knn" in output
     assert "nDCG@10: ease, against v1: worse, −0." in output
-    assert {key.split()[1] for key in _changes(project, "v1")} == {"nDCG@10", "nDCG@20", "R@10", "R@20"}  # fmt: skip
+    assert {key.split()[1] for key in _changes(project, "v1")} == {
+        "nDCG@10",
+        "nDCG@20",
+        "R@10",
+        "R@20",
+    }
 
 
 @pytest.mark.parametrize("command", ["gate", "diff", "comment"])

@@ -55,7 +55,17 @@ def test_it_shows_the_primary_metrics_and_changes_nothing(project: Path) -> None
 
 
 def test_it_shows_other_metrics_where_they_are_named_once_each(project: Path) -> None:
-    output = run(project, "concord", "leaderboard", "--metric", "RBP(p=0.80) @2", "--metric", "R@1", "--metric", "R@1")  # fmt: skip
+    output = run(
+        project,
+        "concord",
+        "leaderboard",
+        "--metric",
+        "RBP(p=0.80) @2",
+        "--metric",
+        "R@1",
+        "--metric",
+        "R@1",
+    )
     heads = [line.split()[0] for line in output.splitlines() if "mean, 95 % interval" in line]
 
     assert heads == ["RBP(p=0.8)@2", "R@1"]
@@ -173,7 +183,10 @@ def test_calibrate_shows_the_best_metric_first_and_writes_all(project: Path) -> 
     assert "1/1" in output
     assert "With 1 experiment even perfect agreement leaves 3 % to 100 %" in output
     assert "1 experiment whose online interval contains 0 did not count" in " ".join(output.split())
-    assert {(row["label"], row["agree"], row["n"]) for row in rows} >= {("R@1", "1", "1"), ("R@2", "1", "1")}  # fmt: skip
+    assert {(row["label"], row["agree"], row["n"]) for row in rows} >= {
+        ("R@1", "1", "1"),
+        ("R@2", "1", "1"),
+    }
 
 
 def test_calibrate_writes_no_formula_and_not_over_the_experiments(project: Path) -> None:
@@ -242,7 +255,16 @@ def test_a_plan_shows_the_primary_metrics_and_changes_nothing(planned: Path) -> 
     lines = run(planned, "concord", "plan", COLUMNS="80").splitlines()
 
     assert lines[0] == "nDCG@5 against popularity, 300 users"
-    assert cells(lines[1]) == ["model", "sd", "smallest", "of 6", "better", "users for 0.01", "of 6", "equivalent"]  # fmt: skip
+    assert cells(lines[1]) == [
+        "model",
+        "sd",
+        "smallest",
+        "of 6",
+        "better",
+        "users for 0.01",
+        "of 6",
+        "equivalent",
+    ]
     assert {line.split()[0] for line in lines[2:4]} == {"als", "ease"}
     assert "R@5 against popularity, 300 users" in lines
     assert max(map(len, lines)) <= 80
@@ -250,7 +272,19 @@ def test_a_plan_shows_the_primary_metrics_and_changes_nothing(planned: Path) -> 
 
 
 def test_plan_shows_the_requested_metric_and_effect(planned: Path) -> None:
-    output = run(planned, "concord", "plan", "--metric", "R @5", "--effect", "0.05", "--power", "0.9", "--segments", COLUMNS="140").splitlines()  # fmt: skip
+    output = run(
+        planned,
+        "concord",
+        "plan",
+        "--metric",
+        "R @5",
+        "--effect",
+        "0.05",
+        "--power",
+        "0.9",
+        "--segments",
+        COLUMNS="140",
+    ).splitlines()
 
     assert output[0] == "R@5 against popularity, 300 users"
     assert "users for 0.05" in output[1]
@@ -263,13 +297,23 @@ def test_stated_numbers_need_no_project(tmp_path: Path) -> None:
     """((1.96 + 0.8416) · 0.2 / 0.02)² = 785, and t adds two."""
     head, numbers, *_ = run(tmp_path, "concord", "plan", *STATED, COLUMNS="100").splitlines()
 
-    assert cells(head) == ["users", "sd", "smallest", "of 20", "users for 0.02", "of 20", "equivalent"]  # fmt: skip
+    assert cells(head) == [
+        "users",
+        "sd",
+        "smallest",
+        "of 20",
+        "users for 0.02",
+        "of 20",
+        "equivalent",
+    ]
     assert cells(numbers)[:5] == ["1,192", "0.200", "0.0162", "0.0224", "787"]
     assert list(tmp_path.iterdir()) == []
 
 
 def test_trainings_that_vary_too_much_are_reported(tmp_path: Path) -> None:
-    output = run(tmp_path, "concord", "plan", *STATED, "--sd-seeds", "0.01", "--seeds", "3", COLUMNS="200")  # fmt: skip
+    output = run(
+        tmp_path, "concord", "plan", *STATED, "--sd-seeds", "0.01", "--seeds", "3", COLUMNS="200"
+    )
 
     row = cells(output.splitlines()[1])
     assert (row[1], row[5], row[8]) == ("3", "none", "8")
@@ -335,7 +379,16 @@ def test_without_results_a_plan_says_what_to_run(tmp_path: Path) -> None:
 def test_the_gate_of_params_is_checked(demo: Path, tmp_path: Path) -> None:
     """As it is in params.yaml now, without another `dvc repro`."""
     project = copied_from(demo, tmp_path)
-    change_params(project, {"gate": {"guardrails": {"nDCG@10": 0.002}, "segments": {"activity": {"nDCG@10": 0.5}}, "success": ["nDCG@10"]}})  # fmt: skip
+    change_params(
+        project,
+        {
+            "gate": {
+                "guardrails": {"nDCG@10": 0.002},
+                "segments": {"activity": {"nDCG@10": 0.5}},
+                "success": ["nDCG@10"],
+            }
+        },
+    )
 
     output = run(project, "concord", "plan", COLUMNS="200")
 

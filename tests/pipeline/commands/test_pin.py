@@ -56,7 +56,11 @@ def test_only_values_differ_params_are_accepted_and_the_way_back_gives_the_same_
 
     before, after = REAL.splitlines(keepends=True), _now().splitlines(keepends=True)
     assert [_around_value(line) for line in after] == [_around_value(line) for line in before]
-    others = [line for line in before if line.strip().split(":")[0] not in {*STANDARD, "preset", "overrides"}]  # fmt: skip
+    others = [
+        line
+        for line in before
+        if line.strip().split(":")[0] not in {*STANDARD, "preset", "overrides"}
+    ]
     assert [line for line in after if line in others] == others
     params, refusal = check_params()
     assert params is not None
@@ -213,7 +217,7 @@ def test_a_change_of_the_name_alone_is_reported(
         ("report:\n", "models:\n", "ranx", "key 'models' occurs more than once"),
         ("conventions:\n", "'conventions':\n", "ranx", "cannot be edited in place"),
     ],
-)  # fmt: skip
+)
 def test_refused_change_leaves_the_file_unchanged(
     start: Start, old: str, new: str, name: str, message: str
 ) -> None:

@@ -134,10 +134,16 @@ def test_renamed_model_outside_the_gate_has_not_vanished(project: Path) -> None:
 @pytest.mark.parametrize(
     ("models", "words"),
     [
-        ({"knn": {"path": "a"}, "slim": {"path": "b", "was": "knn"}}, "models.slim.was: is 'knn', which is still a model"),
-        ({"knn": {"path": "a", "was": "x"}, "slim": {"path": "b", "was": "x"}}, "models.slim.was: is 'x', as that of knn"),
+        (
+            {"knn": {"path": "a"}, "slim": {"path": "b", "was": "knn"}},
+            "models.slim.was: is 'knn', which is still a model",
+        ),
+        (
+            {"knn": {"path": "a", "was": "x"}, "slim": {"path": "b", "was": "x"}},
+            "models.slim.was: is 'x', as that of knn",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_former_name_that_cannot_be_is_refused(
     project: Path, models: dict[str, Any], words: str
 ) -> None:

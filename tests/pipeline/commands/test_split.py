@@ -43,14 +43,28 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_it_writes_the_sides_and_a_manifest_that_adds_up(project: Path) -> None:
-    output = run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split", COLUMNS="100")  # fmt: skip
+    output = run(
+        project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split", COLUMNS="100"
+    )
     manifest = manifest_of(project / "split")
-    train, truth = (pl.read_parquet(project / "split" / f"{side}.parquet") for side in ("train", "truth"))  # fmt: skip
+    train, truth = (
+        pl.read_parquet(project / "split" / f"{side}.parquet") for side in ("train", "truth")
+    )
 
-    assert sorted(content_of(project / "split")) == ["manifest.json", "train.parquet", "truth.parquet"]  # fmt: skip
+    assert sorted(content_of(project / "split")) == [
+        "manifest.json",
+        "train.parquet",
+        "truth.parquet",
+    ]
     assert manifest["input"]["path"] == "all.parquet"
     assert manifest["input"]["rows"] == ROWS
-    assert manifest["method"] == {"how": "global-time", "at": None, "share": 0.2, "gap": 3600.0, "repeats": "keep"}  # fmt: skip
+    assert manifest["method"] == {
+        "how": "global-time",
+        "at": None,
+        "share": 0.2,
+        "gap": 3600.0,
+        "repeats": "keep",
+    }
     assert len(train) + len(truth) + sum(manifest["left_out"].values()) == ROWS
     assert manifest["files"]["train.parquet"]["rows"] == len(train)
     assert train["time"].max() < truth["time"].min() - 3600  # type: ignore[operator]
@@ -74,15 +88,29 @@ def test_the_library_gives_the_same_as_the_command(project: Path) -> None:
     assert set(written["notes"]) <= set(split.summary.splitlines())
 
 
-@pytest.mark.parametrize("how", [("--how", "leave-last-out", "--last", "2"), ("--how", "cold-items", "--share", "0.2")])  # fmt: skip
-def test_order_format_threads_and_spilling_change_no_byte(project: Path, how: tuple[str, ...]) -> None:  # fmt: skip
+@pytest.mark.parametrize(
+    "how", [("--how", "leave-last-out", "--last", "2"), ("--how", "cold-items", "--share", "0.2")]
+)
+def test_order_format_threads_and_spilling_change_no_byte(
+    project: Path, how: tuple[str, ...]
+) -> None:
     rows = TABLE.sample(fraction=1.0, shuffle=True, seed=1)
     rows.write_ipc(project / "other.arrow")
     (project / "parts").mkdir()
     rows[:900].write_parquet(project / "parts" / "part-0.parquet")
     rows[900:].write_parquet(project / "parts" / "part-1.parquet", row_group_size=100)
     run(project, "concord", "split", "all.parquet", *how, "--into", "one", CONCORD_THREADS="1")
-    run(project, "concord", "split", "other.arrow", *how, "--into", "two", CONCORD_THREADS="4", CONCORD_MEMORY="30MB")  # fmt: skip
+    run(
+        project,
+        "concord",
+        "split",
+        "other.arrow",
+        *how,
+        "--into",
+        "two",
+        CONCORD_THREADS="4",
+        CONCORD_MEMORY="30MB",
+    )
     run(project, "concord", "split", "parts", *how, "--into", "three")
 
     contents = [content_of(project / folder) for folder in ("one", "two", "three")]
@@ -99,7 +127,9 @@ def test_text_puts_the_same_rows_on_each_side(tmp_path: Path, ending: str) -> No
 
     for side, numbers in (("train", split.train), ("truth", split.truth)):
         text = pl.read_parquet(tmp_path / "split" / f"{side}.parquet")
-        assert set(text.with_columns(pl.col("user", "item").cast(pl.Int64)).rows()) == set(numbers.rows())  # fmt: skip
+        assert set(text.with_columns(pl.col("user", "item").cast(pl.Int64)).rows()) == set(
+            numbers.rows()
+        )
 
 
 def test_order_holds_over_many_row_groups_and_threads(tmp_path: Path) -> None:
@@ -114,12 +144,25 @@ def test_order_holds_over_many_row_groups_and_threads(tmp_path: Path) -> None:
         }
     )
     table.write_parquet(tmp_path / "all.parquet")
-    run(tmp_path, "concord", "split", "all.parquet", "--how", "leave-last-out", "--into", "one", CONCORD_THREADS="4", CONCORD_MEMORY="60MB")  # fmt: skip
+    run(
+        tmp_path,
+        "concord",
+        "split",
+        "all.parquet",
+        "--how",
+        "leave-last-out",
+        "--into",
+        "one",
+        CONCORD_THREADS="4",
+        CONCORD_MEMORY="60MB",
+    )
     train = pl.read_parquet(tmp_path / "one" / "train.parquet")
     once = table.unique().with_columns(pl.col("time").cast(pl.Float64)).sort("user", "time", "item")
     last = once.group_by("user", maintain_order=True).tail(1)
 
-    assert train.equals(once.join(last, on=["user", "item", "time"], how="anti", maintain_order="left"))  # fmt: skip
+    assert train.equals(
+        once.join(last, on=["user", "item", "time"], how="anti", maintain_order="left")
+    )
     assert pl.read_parquet(tmp_path / "one" / "truth.parquet").equals(last)
 
 
@@ -138,10 +181,17 @@ def test_existing_split_is_kept_without_force(project: Path) -> None:
     process = attempt(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split")
 
     assert process.returncode == 2
-    assert "split/: contains manifest.json, train.parquet, truth.parquet, history.parquet\n  fix: name another folder, or add --force" in process.stderr  # fmt: skip
+    assert (
+        "split/: contains manifest.json, train.parquet, truth.parquet, history.parquet\n  "
+        "fix: name another folder, or add --force"
+    ) in process.stderr
     assert content_of(project / "split") == before
     run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split", "--force")
-    assert sorted(content_of(project / "split")) == ["manifest.json", "train.parquet", "truth.parquet"]  # fmt: skip
+    assert sorted(content_of(project / "split")) == [
+        "manifest.json",
+        "train.parquet",
+        "truth.parquet",
+    ]
     assert manifest_of(project / "split")["method"]["how"] == "global-time"
 
 
@@ -174,7 +224,13 @@ def test_a_split_that_replaces_another_is_whole_whenever_it_is_killed(
 
         return copying
 
-    for owner, name in ((Path, "rename"), (Path, "replace"), (Path, "unlink"), (os, "fsync"), (os, "unlink")):  # fmt: skip
+    for owner, name in (
+        (Path, "rename"),
+        (Path, "replace"),
+        (Path, "unlink"),
+        (os, "fsync"),
+        (os, "unlink"),
+    ):
         monkeypatch.setattr(owner, name, recorded(getattr(owner, name)))
     run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split", "--force")
     monkeypatch.undo()
@@ -203,7 +259,9 @@ def test_other_files_in_the_folder_of_a_split_stay(project: Path, other: str) ->
 
 def test_a_split_does_not_write_over_its_own_input(project: Path) -> None:
     run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split")
-    failed = attempt(project, "concord", "split", "split/train.parquet", *GLOBAL, "--into", "split", "--force")  # fmt: skip
+    failed = attempt(
+        project, "concord", "split", "split/train.parquet", *GLOBAL, "--into", "split", "--force"
+    )
 
     assert "split/train.parquet: would be overwritten by its own split" in failed.stderr
 
@@ -211,14 +269,29 @@ def test_a_split_does_not_write_over_its_own_input(project: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--how", "last"), "command line: --how: 'last' is not a split method\n  fix: known: cold-items"),
-        (("--how", "users", "--share", "1.5"), "command line: --share: is 1.5\n  fix: give a number between 0 and 1"),
-        (("--how", "leave-last-out", "--column", "time"), "command line: --column: 'time' is not a column name\n  fix: write it as user=userId"),
-        (("--how", "leave-last-out", "--column", "tim=t"), "'tim': is not a column that Concord reads"),
-        (("--how", "leave-last-out", "--column", "time=at"), "all.parquet: column 'at': is missing; the columns are: user, item, time, grade"),
+        (
+            ("--how", "last"),
+            "command line: --how: 'last' is not a split method\n  fix: known: cold-items",
+        ),
+        (
+            ("--how", "users", "--share", "1.5"),
+            "command line: --share: is 1.5\n  fix: give a number between 0 and 1",
+        ),
+        (
+            ("--how", "leave-last-out", "--column", "time"),
+            "command line: --column: 'time' is not a column name\n  fix: write it as user=userId",
+        ),
+        (
+            ("--how", "leave-last-out", "--column", "tim=t"),
+            "'tim': is not a column that Concord reads",
+        ),
+        (
+            ("--how", "leave-last-out", "--column", "time=at"),
+            "all.parquet: column 'at': is missing; the columns are: user, item, time, grade",
+        ),
         ((), "`concord split` needs --how"),
     ],
-)  # fmt: skip
+)
 def test_impossible_request_is_refused(
     project: Path, arguments: tuple[str, ...], message: str
 ) -> None:
@@ -238,10 +311,16 @@ def test_a_table_that_cannot_be_split_is_refused(project: Path) -> None:
     names = attempt(project, "concord", "split", "names.csv", *how).stderr
     words = attempt(project, "concord", "split", "words.csv", *how).stderr
     nowhere = attempt(project, "concord", "split", "all.parqet", *how).stderr
-    assert "names.csv: column 'time': is missing; the columns are: user, item, timestamp, rating" in names  # fmt: skip
+    assert (
+        "names.csv: column 'time': is missing; the columns are: user, item, timestamp, rating"
+        in names
+    )
     assert "fix: name its own column: `--column time=…`" in names
     assert "`--column grade=rating`; if every row has grade 1: `--column grade=`" in names
-    assert "words.csv: line 2, column 'time' (user '0', item '0'): 'last week' is neither a number nor a time such as 2026-05-30 08:10; 2,000 rows affected" in words  # fmt: skip
+    assert (
+        "words.csv: line 2, column 'time' (user '0', item '0'): 'last week' is neither a "
+        "number nor a time such as 2026-05-30 08:10; 2,000 rows affected"
+    ) in words
     assert "there is no such file; near it: all.parquet" in nowhere
 
 
@@ -250,7 +329,12 @@ def test_movielens_splits_in_four_ways(tmp_path: Path) -> None:
     parts = [pl.read_parquet(movielens() / f"{each}.parquet") for each in ("train", "test")]
     pl.concat(parts).write_parquet(tmp_path / "ratings.parquet")
     names = ("--column", "time=timestamp", "--column", "grade=rating")
-    for how in (("leave-last-out",), ("global-time", "--share", "0.1", "--gap", "7d"), ("users", "--share", "0.1", "--last", "5"), ("cold-items", "--share", "0.1", "--newest")):  # fmt: skip
+    for how in (
+        ("leave-last-out",),
+        ("global-time", "--share", "0.1", "--gap", "7d"),
+        ("users", "--share", "0.1", "--last", "5"),
+        ("cold-items", "--share", "0.1", "--newest"),
+    ):
         run(
             tmp_path, "concord", "split", "ratings.parquet", *names, "--into", how[0], "--how", *how
         )

@@ -44,7 +44,9 @@ def _write(folder: Path, text: str) -> None:
 ALL = "datasets: {books: books, films: films, shop: {project: shop}}\n"
 
 
-def test_a_study_is_written_as_page_json_and_tables(working_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
+def test_a_study_is_written_as_page_json_and_tables(
+    working_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     _write(working_folder, ALL + "title: Three shops\nreport: out\n")
 
     run_study("study.yaml")
@@ -57,12 +59,16 @@ def test_a_study_is_written_as_page_json_and_tables(working_folder: Path, capsys
     assert content["schema"] == 1
     table = pl.read_parquet(working_folder / "out/table.parquet")
     assert table.height == 3 * 3
-    assert pl.read_csv(working_folder / "out/aggregations.csv").filter(winner=True)["model"].unique().to_list() == ["c"]  # fmt: skip
+    assert pl.read_csv(working_folder / "out/aggregations.csv").filter(winner=True)[
+        "model"
+    ].unique().to_list() == ["c"]
     assert "c wins under all 4 ways" in (working_folder / "out/report.html").read_text()
     assert "c wins under all 4 ways of aggregating nDCG@10." in capsys.readouterr().out
 
 
-def test_paths_are_relative_to_the_folder_of_the_file_and_bytes_are_the_same(working_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_paths_are_relative_to_the_folder_of_the_file_and_bytes_are_the_same(
+    working_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _write(working_folder, ALL)
     run_study("study.yaml")
     first = {f.name: f.read_bytes() for f in (working_folder / "study").iterdir()}
@@ -82,7 +88,10 @@ def test_every_wrong_key_is_named_with_its_line(working_folder: Path) -> None:
     )
 
     message = refusal_of(lambda: read_study_file(Path("study.yaml")))
-    assert "study.yaml: line 1, titel: is not a key that Concord knows\n  fix: did you mean 'title'?" in message  # fmt: skip
+    assert (
+        "study.yaml: line 1, titel: is not a key that Concord knows\n  fix: did you mean 'title'?"
+        in message
+    )
     assert "study.yaml: line 4, datasets.films.projct" in message
     assert "study.yaml: line 5, min_effect" in message
 
@@ -114,7 +123,9 @@ def test_a_study_that_cannot_be_read_is_refused(
 
 
 def test_no_file_says_what_to_write(working_folder: Path) -> None:
-    with pytest.raises(InputError, match=r"there is no such file in this folder\n  fix: write `data"):  # fmt: skip
+    with pytest.raises(
+        InputError, match=r"there is no such file in this folder\n  fix: write `data"
+    ):
         run_study("study.yaml")
 
 
@@ -125,7 +136,10 @@ def test_all_projects_that_are_not_evaluated_are_named(working_folder: Path) -> 
     _write(working_folder, ALL)
 
     message = refusal_of(lambda: run_study("study.yaml"))
-    assert "books, books/results/comparison/comparison.json: there is no such file: this project is not evaluated" in message  # fmt: skip
+    assert (
+        "books, books/results/comparison/comparison.json: there is no such file: this project "
+        "is not evaluated"
+    ) in message
     assert "run `dvc repro` in books" in message
     assert (
         "films, films/params.yaml: there is no such file: this folder is not a project" in message
@@ -148,7 +162,10 @@ def test_a_revision_is_read_from_dvcs_cache(working_folder: Path) -> None:
     run_study("study.yaml")
 
     content = json.loads((working_folder / "study/study.json").read_text())
-    assert [(d["source"], d["title"]) for d in content["datasets"]] == [("books at v1", "Demo shop"), ("books", "later")]  # fmt: skip
+    assert [(d["source"], d["title"]) for d in content["datasets"]] == [
+        ("books at v1", "Demo shop"),
+        ("books", "later"),
+    ]
     folder = str(DvcLock(run(working_folder, "git", "show", "v1:books/dvc.lock")).comparison)
     (listed,) = json.loads(_cached(working_folder, folder).read_text())
     _cached(working_folder, listed["md5"]).unlink()
@@ -193,11 +210,16 @@ def test_a_study_is_logged_once_with_a_run_below_it_a_data_set(working_folder: P
     actual = {r.info.run_name: r for r in client.search_runs([experiment.experiment_id])}
     assert sorted(actual) == ["Study", "books", "films", "shop"]
     parent = actual["Study"]
-    assert {r.data.tags["mlflow.parentRunId"] for n, r in actual.items() if n != "Study"} == {parent.info.run_id}  # fmt: skip
+    assert {r.data.tags["mlflow.parentRunId"] for n, r in actual.items() if n != "Study"} == {
+        parent.info.run_id
+    }
     assert actual["shop"].data.tags["concord.comparison_run"] == "abc"
     assert parent.data.metrics["wins/ndcg_at_10.c"] == 3.0
     assert parent.data.tags["concord.winner.ndcg_at_10"] == "c"
-    assert sorted(a.path for a in client.list_artifacts(parent.info.run_id)) == ["report.html", "study.json"]  # fmt: skip
+    assert sorted(a.path for a in client.list_artifacts(parent.info.run_id)) == [
+        "report.html",
+        "study.json",
+    ]
     _project(working_folder / "shop", comparison_of(MEANS, 7))
     run_study("study.yaml")
     assert len(client.search_runs([experiment.experiment_id])) == 8  # another study

@@ -27,8 +27,17 @@ def test_valid_project_is_described_file_by_file(project: Path) -> None:
 
     assert (code, wrong) == (0, "")
     assert [line.partition(":")[0] for line in message.splitlines() if line[0] != " "] == [
-        "truth", "train", "items", "users", "popularity", "item-knn", "ease", "ease-recent", "als", "no problem found",
-    ]  # fmt: skip
+        "truth",
+        "train",
+        "items",
+        "users",
+        "popularity",
+        "item-knn",
+        "ease",
+        "ease-recent",
+        "als",
+        "no problem found",
+    ]
     assert "popularity: 36,000 rows, 1,200 users\n" in message
     assert message.endswith("no problem found: `dvc repro` evaluates\n")
     assert not (project / "results").exists()
@@ -82,7 +91,8 @@ def own_project(tmp_path: Path) -> Path:
     [
         (
             {"data.truth": {"path": "data/truth.csv"}},
-            "params.yaml: conventions.relevance_threshold: is 4, and the highest grade in data/truth.csv is 1: nobody "
+            "params.yaml: conventions.relevance_threshold: is 4, and the highest grade in "
+            "data/truth.csv is 1: nobody "
             "has a relevant item\n  fix: lower it, or name the column of the grades: "
             "`data.truth.columns: {grade: rating}`\n",
         ),
@@ -93,11 +103,13 @@ def own_project(tmp_path: Path) -> Path:
         ),
         (
             {"segments.plan.column": "plna"},
-            "params.yaml: segments.plan: users have no column 'plna'\n  fix: did you mean 'plan'?\n",
+            "params.yaml: segments.plan: users have no column 'plna'\n  fix: did you mean "
+            "'plan'?\n",
         ),
         (
             {"models.pop.path": "data/strangers.csv"},
-            "data/strangers.csv: column 'user': no user id occurs in the ground truth: 'nobody' here, 'u1' there\n"
+            "data/strangers.csv: column 'user': no user id occurs in the ground truth: "
+            "'nobody' here, 'u1' there\n"
             "  fix: write user ids the same way in both\n",
         ),
     ],
@@ -223,7 +235,8 @@ def test_output_of_a_later_stage_is_not_missing(
     validate()
 
     assert capsys.readouterr().out.splitlines() == [
-        "items: ../data/items.csv does not exist yet; stage ../dvc.yaml:prepare of `dvc repro` makes it",
+        "items: ../data/items.csv does not exist yet; stage ../dvc.yaml:prepare of `dvc "
+        "repro` makes it",
         "als: ../out/als.csv does not exist yet; stage ../dvc.yaml:train of `dvc repro` makes it",
         "als: ../out/als.json does not exist yet; stage ../dvc.yaml:train of `dvc repro` makes it",
         "truth: 3 rows, 3 users",

@@ -11,7 +11,12 @@ import polars as pl
 
 from tests.project import change_params, commit_stages, copied, copied_from, run, run_stages
 
-IDENTITY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b.c"}  # fmt: skip
+IDENTITY = {
+    "GIT_AUTHOR_NAME": "a",
+    "GIT_AUTHOR_EMAIL": "a@b.c",
+    "GIT_COMMITTER_NAME": "a",
+    "GIT_COMMITTER_EMAIL": "a@b.c",
+}
 SECOND = "second"  # folder of the project as it was at its second commit
 _FILES = {"ease": "ease.parquet", "knn": "item-knn.parquet", "recent": "ease-recent"}
 
@@ -67,7 +72,12 @@ def history_project(folder: Path) -> None:
     without_code(project)
     ease = project / "data/demo/ease.parquet"
     scored_lists(project).write_parquet(ease)
-    settings = {"comparison.baseline": "knn", "segments": {}, "background": {}, "evaluation.panel": False}  # fmt: skip
+    settings = {
+        "comparison.baseline": "knn",
+        "segments": {},
+        "background": {},
+        "evaluation.panel": False,
+    }
     metrics = {"evaluation.metrics": ["nDCG", "R", "P"], "evaluation.ks": [10, 20]}
     change_params(project, settings | metrics | _models("ease", "knn"))
     _evaluate(project, "Two models", ("ease", "knn"), ("ease", "knn"), "report")

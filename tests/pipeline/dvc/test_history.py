@@ -53,7 +53,10 @@ def test_a_difference_to_the_former_self_is_that_of_concord_diff(
     names |= {"change_p_adjusted": "p_adjusted", "change_verdict": "verdict"}
     for key in ("ease nDCG@10", "ease R@20"):
         assert [rows[key][name] for name in names] == [expected[key][x] for x in names.values()]
-    assert [(rows[f"knn {x}"]["change"], rows[f"knn {x}"]["change_verdict"]) for x in ("nDCG@10", "R@20")] == [(0.0, "identical")] * 2  # fmt: skip
+    assert [
+        (rows[f"knn {x}"]["change"], rows[f"knn {x}"]["change_verdict"])
+        for x in ("nDCG@10", "R@20")
+    ] == [(0.0, "identical")] * 2
     assert rows["recent nDCG@10"]["change"] is None
     assert rows["ease R@20"]["changed"] == "new: recent; other lists: ease"
 
@@ -171,7 +174,12 @@ def trainings_project(folder: Path) -> None:
         noise = pl.Series(np.random.default_rng(seed).normal(0, 0.1, len(lists)))
         trained = lists.with_columns(pl.col("score") + noise)
         trained.write_parquet(project / f"data/demo/ease-{seed}.parquet")
-    settings = {"comparison.baseline": "knn", "comparison.primary": [LABEL], "segments": {}, "background": {}}  # fmt: skip
+    settings = {
+        "comparison.baseline": "knn",
+        "comparison.primary": [LABEL],
+        "segments": {},
+        "background": {},
+    }
     requested = {"evaluation.metrics": ["nDCG"], "evaluation.ks": [10], "evaluation.panel": False}
     change_params(project, settings | requested | _models(3))
     _evaluated(project, "models", "knn", "ease-1", "ease-2", "ease-3")
@@ -247,7 +255,10 @@ def test_a_training_is_no_model_and_the_fix_names_the_model(trainings: Path) -> 
 
 def test_a_gate_refuses_only_a_model_of_which_the_revision_has_nothing(trainings: Path) -> None:
     content = (trainings / "params.yaml").read_bytes()
-    change_params(trainings, {"comparison.replicates": {"new": {1: "ease-4", 2: "ease-3"}}, "gate.models": ["new"]})  # fmt: skip
+    change_params(
+        trainings,
+        {"comparison.replicates": {"new": {1: "ease-4", 2: "ease-3"}}, "gate.models": ["new"]},
+    )
     some = attempt(trainings, "concord", "gate", "one")
     change_params(trainings, _models(4) | {"comparison.replicates": {}, "gate.models": ["ease-4"]})
     none = attempt(trainings, "concord", "gate", "one")

@@ -349,8 +349,18 @@ def test_reuse_note_grows_with_the_count_and_ends_with_another_truth(project: Pr
     result = project.states()
     message = {i: count_reuse(result[: i + 1], 0.95) for i in (0, 1, 4, 5, 27, 28)}
 
-    assert {i: each and each.comparisons for i, each in message.items()} == {0: 1, **{i: i for i in message if i}}  # fmt: skip
-    assert [each and each.severity for each in message.values()] == [None, None, None, "notice", "notice", "serious"]  # fmt: skip
+    assert {i: each and each.comparisons for i, each in message.items()} == {
+        0: 1,
+        **{i: i for i in message if i},
+    }
+    assert [each and each.severity for each in message.values()] == [
+        None,
+        None,
+        None,
+        "notice",
+        "notice",
+        "serious",
+    ]
     assert message[1] is not None
     assert message[1].sentence.startswith("1 comparison with 1 decision (")
     assert message[28] is not None
@@ -423,17 +433,31 @@ def test_characters_that_break_lines_stay_in_subjects_and_tags(unusual_history: 
 def test_settings_of_git_do_not_change_the_history(unusual_history: Path) -> None:
     with chdir(unusual_history):
         expected = list_commits()
-        settings = {"log.showSignature": "true", "log.follow": "true", "log.date": "raw", "i18n.logOutputEncoding": "UTF-16", "color.ui": "always", "core.abbrev": "4", "log.decorate": "full", "format.pretty": "fuller", "core.quotePath": "true"}  # fmt: skip
+        settings = {
+            "log.showSignature": "true",
+            "log.follow": "true",
+            "log.date": "raw",
+            "i18n.logOutputEncoding": "UTF-16",
+            "color.ui": "always",
+            "core.abbrev": "4",
+            "log.decorate": "full",
+            "format.pretty": "fuller",
+            "core.quotePath": "true",
+        }
         for key, value in settings.items():
             git(unusual_history, "config", key, value)
         result = list_commits()
 
-    assert [replace(each, short="") for each in result] == [replace(each, short="") for each in expected]  # fmt: skip
+    assert [replace(each, short="") for each in result] == [
+        replace(each, short="") for each in expected
+    ]
 
 
 @pytest.mark.fault(40, "`history`: subjects and tags are read as they are, whatever the settings")
 def test_a_signature_is_no_part_of_the_history(unusual_history: Path) -> None:
-    signed = git(unusual_history, "cat-file", "commit", "HEAD").replace("\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n", 1)  # fmt: skip
+    signed = git(unusual_history, "cat-file", "commit", "HEAD").replace(
+        "\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n", 1
+    )
     (unusual_history / "signed").write_text(signed, newline="")
     name = git(unusual_history, "hash-object", "-t", "commit", "-w", "signed").strip()
     git(unusual_history, "update-ref", "refs/heads/main", name)
@@ -595,10 +619,13 @@ stages:
     ("written", "read"),
     [
         ("als: als-*", {"als": {"1": "als-1", "2": "als-2"}}),
-        ("als:\n              2: als-2\n              1: als-1", {"als": {"1": "als-1", "2": "als-2"}}),
+        (
+            "als:\n              2: als-2\n              1: als-1",
+            {"als": {"1": "als-1", "2": "als-2"}},
+        ),
         ("als:\n              1: als-1\n              9: als-9", {}),
     ],
-)  # fmt: skip
+)
 def test_replicates_are_matched_to_their_model(
     written: str, read: dict[str, dict[str, str]]
 ) -> None:

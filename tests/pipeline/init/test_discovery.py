@@ -107,32 +107,47 @@ DISCOVERIES: dict[str, tuple[dict[str, str], dict[str, tuple[str, str]], list[st
     "files that belong to others": (OTHERS, {}, []),
     "an out in a hidden folder": (
         {"dvc.yaml": "stages:\n  train: {cmd: x, outs: [.work/als.csv]}\n", **HIDDEN},
-        {"als": (".work/als.csv", "train")}, [],
+        {"als": (".work/als.csv", "train")},
+        [],
     ),
     "two truths, of which a stage makes one": (
-        {"dvc.yaml": "stages:\n  split: {cmd: x, outs: [data/split/test.csv]}\n",
-         "data/test.csv": TRUTH, "data/split/test.csv": TRUTH},
-        {}, [],
+        {
+            "dvc.yaml": "stages:\n  split: {cmd: x, outs: [data/split/test.csv]}\n",
+            "data/test.csv": TRUTH,
+            "data/split/test.csv": TRUTH,
+        },
+        {},
+        [],
     ),
     "validation data alone": (
         {"data/valid.csv": TRUTH, "preds/als_val.csv": LISTS},
-        {"truth": ("data/valid.csv", ""), "als_val": ("preds/als_val.csv", "")}, [],
+        {"truth": ("data/valid.csv", ""), "als_val": ("preds/als_val.csv", "")},
+        [],
     ),
     "validation data beside a truth": (
         {"data/valid.csv": TRUTH, "data/test.csv": TRUTH},
-        {"truth": ("data/test.csv", "")}, ["data/valid.csv: for validation"],
+        {"truth": ("data/test.csv", "")},
+        ["data/valid.csv: for validation"],
     ),
     "lists for validation beside a truth": (
-        {"preds/als_val.csv": LISTS, "preds/als_test.csv": LISTS, "data/test.csv": TRUTH, "out/test_2.csv": LISTS},
+        {
+            "preds/als_val.csv": LISTS,
+            "preds/als_test.csv": LISTS,
+            "data/test.csv": TRUTH,
+            "out/test_2.csv": LISTS,
+        },
         {"truth": ("data/test.csv", ""), "als_test": ("preds/als_test.csv", "")},
-        ["out/test_2.csv: another table is used for truth", "preds/als_val.csv: lists for validation"],
+        [
+            "out/test_2.csv: another table is used for truth",
+            "preds/als_val.csv: lists for validation",
+        ],
     ),
     "an item in two rows of a catalogue": (
         {"a/movies.csv": ITEMS + "a,One,x\n", "b/movies.csv": ITEMS},
         {"items": ("b/movies.csv", "")},
         ["a/movies.csv: for items, but several rows have the same item"],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", DISCOVERIES)
@@ -260,8 +275,13 @@ def test_a_link_that_leads_out_is_followed_for_outs_alone(tmp_path: Path, output
 def test_the_file_with_the_id_of_the_training_run_is_recognised(
     tmp_path: Path, file: str, text: str, location: str | None
 ) -> None:
-    stages = f"stages:\n  train: {{cmd: x, outs: [als.csv, {file}]}}\n  other: {{cmd: x, outs: [bpr.csv]}}\n"
-    root = repository(tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "bpr.csv": LISTS, file: text})  # fmt: skip
+    stages = (
+        f"stages:\n  train: {{cmd: x, outs: [als.csv, {file}]}}\n  other: {{cmd: x, outs: "
+        f"[bpr.csv]}}\n"
+    )
+    root = repository(
+        tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "bpr.csv": LISTS, file: text}
+    )
     runs_in(root / "mlflow.db", ID, OTHER)
     expected = {} if location == "no" else {"als": RunIdLocation(root / file, location, ID)}
 
@@ -276,16 +296,20 @@ def test_the_file_with_the_id_of_the_training_run_is_recognised(
         ("mlflow.db", "", "sqlite:///../../../mlflow.db"),
         ("other/mlflow.db", "", "sqlite:///mlflow.db"),
         ("services/rec/src/my runs.db", "sqlite:///my%20runs.db", "sqlite:///../src/my runs.db"),
-        ("services/rec/runs?.db", "sqlite:///ROOT/services/rec/runs%3F.db", "sqlite:///../runs%3F.db"),
+        (
+            "services/rec/runs?.db",
+            "sqlite:///ROOT/services/rec/runs%3F.db",
+            "sqlite:///../runs%3F.db",
+        ),
         ("../runs.db", "sqlite:///ABOVE/runs.db", "sqlite:///ABOVE/runs.db"),
         ("services/rec/mlflow.db", "http://tracking:5000", "http://tracking:5000"),
         ("services/rec/mlflow.db", "http://me:secret@tracking", "sqlite:///../mlflow.db"),
         ("services/rec/mlflow.db", "sqlite:///nowhere.db", "sqlite:///../mlflow.db"),
     ],
-)  # fmt: skip
+)
 def test_the_store_of_the_training_is_found_where_its_stages_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: str, environment: str, uri: str
-) -> None:  # fmt: skip
+) -> None:
     root = repository(tmp_path / "repository", {})
     local = root / "services/rec"
     stage = "{wdir: src, cmd: x, outs: [../als.csv, ../run.txt]}"
@@ -369,31 +393,111 @@ RATINGS = ("userId", "movieId", "rating", "timestamp")
 @pytest.mark.parametrize(
     ("path", "columns", "role", "expected"),
     [
-        ("data/test.csv", RATINGS, "truth", {"user": "userId", "item": "movieId", "grade": "rating", "time": "timestamp"}),
-        ("data/train.csv", RATINGS, "train", {"user": "userId", "item": "movieId", "time": "timestamp"}),
+        (
+            "data/test.csv",
+            RATINGS,
+            "truth",
+            {"user": "userId", "item": "movieId", "grade": "rating", "time": "timestamp"},
+        ),
+        (
+            "data/train.csv",
+            RATINGS,
+            "train",
+            {"user": "userId", "item": "movieId", "time": "timestamp"},
+        ),
         ("data/u1.base", ("user_id", "item_id"), "unknown", {"user": "user_id", "item": "item_id"}),
-        ("training/output/test_predictions.csv", RATINGS, "lists", {"user": "userId", "item": "movieId", "score": "rating"}),
-        ("data/holdout.csv", ("customer_id", "article_id"), "truth", {"user": "customer_id", "item": "article_id"}),
+        (
+            "training/output/test_predictions.csv",
+            RATINGS,
+            "lists",
+            {"user": "userId", "item": "movieId", "score": "rating"},
+        ),
+        (
+            "data/holdout.csv",
+            ("customer_id", "article_id"),
+            "truth",
+            {"user": "customer_id", "item": "article_id"},
+        ),
         ("data/held_out.csv", ("uid", "asin"), "truth", {"user": "uid", "item": "asin"}),
         ("data/valid.csv", ("user", "item"), "validation", {"user": "user", "item": "item"}),
-        ("als.csv", ("USER_ID", "ItemID", "Prediction"), "lists", {"user": "USER_ID", "item": "ItemID", "score": "Prediction"}),
-        ("recs/train_als.csv", ("user", "item", "rank"), "lists", {"user": "user", "item": "item", "rank": "rank"}),
-        ("training/out/als.csv", ("user", "item", "rank"), "lists", {"user": "user", "item": "item", "rank": "rank"}),
-        ("data/train.csv", ("userId", "movieId", "score"), "train", {"user": "userId", "item": "movieId"}),
-        ("data/test.csv", ("session_id", "item_id", "position"), "truth", {"user": "session_id", "item": "item_id"}),
-        ("data/test/0.csv", ("session_id", "item_id", "position"), "truth", {"user": "session_id", "item": "item_id"}),
-        ("preds/als_val.csv", ("user", "item", "score"), "validation lists", {"user": "user", "item": "item", "score": "score"}),
-        ("val/recs_als.csv", ("user", "item", "rating"), "validation lists", {"user": "user", "item": "item", "score": "rating"}),
-        ("preds/als_test.csv", ("user", "item", "score"), "lists", {"user": "user", "item": "item", "score": "score"}),
-        ("data/test.csv", ("user", "item", "rating", "score"), "truth", {"user": "user", "item": "item", "grade": "rating"}),
-        ("recs/als.csv", ("visitor_id", "track_id"), "lists", {"user": "visitor_id", "item": "track_id"}),
-        ("data/movies.csv", ("movieId", "title", "genres"), "items", {"item": "movieId", "categories": "genres", "title": "title"}),
+        (
+            "als.csv",
+            ("USER_ID", "ItemID", "Prediction"),
+            "lists",
+            {"user": "USER_ID", "item": "ItemID", "score": "Prediction"},
+        ),
+        (
+            "recs/train_als.csv",
+            ("user", "item", "rank"),
+            "lists",
+            {"user": "user", "item": "item", "rank": "rank"},
+        ),
+        (
+            "training/out/als.csv",
+            ("user", "item", "rank"),
+            "lists",
+            {"user": "user", "item": "item", "rank": "rank"},
+        ),
+        (
+            "data/train.csv",
+            ("userId", "movieId", "score"),
+            "train",
+            {"user": "userId", "item": "movieId"},
+        ),
+        (
+            "data/test.csv",
+            ("session_id", "item_id", "position"),
+            "truth",
+            {"user": "session_id", "item": "item_id"},
+        ),
+        (
+            "data/test/0.csv",
+            ("session_id", "item_id", "position"),
+            "truth",
+            {"user": "session_id", "item": "item_id"},
+        ),
+        (
+            "preds/als_val.csv",
+            ("user", "item", "score"),
+            "validation lists",
+            {"user": "user", "item": "item", "score": "score"},
+        ),
+        (
+            "val/recs_als.csv",
+            ("user", "item", "rating"),
+            "validation lists",
+            {"user": "user", "item": "item", "score": "rating"},
+        ),
+        (
+            "preds/als_test.csv",
+            ("user", "item", "score"),
+            "lists",
+            {"user": "user", "item": "item", "score": "score"},
+        ),
+        (
+            "data/test.csv",
+            ("user", "item", "rating", "score"),
+            "truth",
+            {"user": "user", "item": "item", "grade": "rating"},
+        ),
+        (
+            "recs/als.csv",
+            ("visitor_id", "track_id"),
+            "lists",
+            {"user": "visitor_id", "item": "track_id"},
+        ),
+        (
+            "data/movies.csv",
+            ("movieId", "title", "genres"),
+            "items",
+            {"item": "movieId", "categories": "genres", "title": "title"},
+        ),
         ("data/prices.csv", ("item_id", "price"), None, {}),
         ("data/customers.csv", ("customer_id", "plan"), "users", {"user": "customer_id"}),
         ("data/logins.csv", ("customer_id", "plan"), None, {}),
         ("metrics/scores.csv", ("epoch", "loss"), None, {}),
     ],
-)  # fmt: skip
+)
 def test_a_table_is_taken_for(
     path: str, columns: tuple[str, ...], role: str | None, expected: dict[str, str]
 ) -> None:
@@ -442,7 +546,12 @@ def test_columns_are_seen_in_files_of_every_form(tmp_path: Path) -> None:
     actual = {path.name: inspect_file(path) for path in tmp_path.iterdir()}
 
     assert {each.columns for each in actual.values() if each} == {("userId", "items")}
-    assert {name for name, each in actual.items() if each and each.list_columns} == {"a.parquet", "a.arrow", "a.jsonl", "parts"}  # fmt: skip
+    assert {name for name, each in actual.items() if each and each.list_columns} == {
+        "a.parquet",
+        "a.arrow",
+        "a.jsonl",
+        "parts",
+    }
     assert None not in actual.values()
 
 

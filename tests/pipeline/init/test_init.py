@@ -38,7 +38,13 @@ NEW |= {".dvc/plots/model_lines.json"}
 ID = "0123456789abcdef0123456789abcdef"
 
 
-def run(folder: str = "evaluation", *, truth: str | None = None, models: tuple[str, ...] = (), **how: bool) -> None:  # fmt: skip
+def run(
+    folder: str = "evaluation",
+    *,
+    truth: str | None = None,
+    models: tuple[str, ...] = (),
+    **how: bool,
+) -> None:
     init(folder, truth, models, dry_run=how.get("dry_run", False), force=how.get("force", False))
 
 
@@ -50,7 +56,14 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_new_files_are_written_and_no_byte_of_another_changes(root: Path) -> None:
-    write(root, {".gitignore": "*.csv\n", "params.yaml": "lr: 1\n", ".dvc/config": "[core]\n    autostage = true\n"})  # fmt: skip
+    write(
+        root,
+        {
+            ".gitignore": "*.csv\n",
+            "params.yaml": "lr: 1\n",
+            ".dvc/config": "[core]\n    autostage = true\n",
+        },
+    )
     before = tree(root)
     run()
     after = tree(root)
@@ -72,7 +85,8 @@ def test_it_says_what_it_found_and_what_it_assumed(
         "assumed; change it in params.yaml",
         "  popular is the baseline (comparison.baseline)",
         "  nDCG@1 decides, for differences of at least 2% (comparison.primary, min_effect)",
-        "  rows of the ground truth with rating >= 4 count as relevant (conventions.relevance_threshold)",
+        "  rows of the ground truth with rating >= 4 count as relevant "
+        "(conventions.relevance_threshold)",
         "written",
         "  evaluation/params.yaml",
         "  evaluation/dvc.yaml",
@@ -147,7 +161,10 @@ def test_ranks_from_0_and_repeated_rows_are_read_and_reported(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from_0 = LISTS.replace(",1\n", ",0\n").replace(",2\n", ",1\n")
-    write(root, {"out/als.csv": from_0, "out/popular.csv": from_0, "data/test.csv": TRUTH + "u1,a,5\n"})  # fmt: skip
+    write(
+        root,
+        {"out/als.csv": from_0, "out/popular.csv": from_0, "data/test.csv": TRUTH + "u1,a,5\n"},
+    )
     run()
     params = valid_evaluation(root / "evaluation")
 
@@ -232,11 +249,19 @@ def test_unknown_training_run_is_reported_and_not_linked(
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        (", training_run_id: {file: ../out/als.json, key: run_id}", "", "names ../out/als.json, unlike"),
+        (
+            ", training_run_id: {file: ../out/als.json, key: run_id}",
+            "",
+            "names ../out/als.json, unlike",
+        ),
         ("  als: {", "  als2: {", ""),
-        ("../out/als.json", "../out/run.json", "lacks ../out/run.json and names ../out/als.json, unlike"),
+        (
+            "../out/als.json",
+            "../out/run.json",
+            "lacks ../out/run.json and names ../out/als.json, unlike",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_model_that_loses_its_training_run_or_its_name_leaves_dvc_at_work(
     root: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, message: str
 ) -> None:
@@ -343,7 +368,11 @@ def test_lists_and_truth_in_a_shared_cache_are_found_and_may_be_named(
     (root / "recs/bpr.parquet").mkdir()
     pl.DataFrame(part).write_parquet(root / "recs/bpr.parquet/0.parquet")
     monkeypatch.chdir(root)
-    for command in (["config", "cache.dir", str(tmp_path / "cache")], ["config", "cache.type", "symlink"], ["add", "-q", output]):  # fmt: skip
+    for command in (
+        ["config", "cache.dir", str(tmp_path / "cache")],
+        ["config", "cache.type", "symlink"],
+        ["add", "-q", output],
+    ):
         run_program(Path.cwd(), "dvc", *command)
     assert any(path.is_symlink() for path in (root / output).rglob("*"))
     run(truth="data/test.csv", models=("bpr=recs/bpr.parquet", "als=recs/als.csv"))
@@ -507,7 +536,9 @@ def test_results_in_git_are_not_hidden_by_a_gitignore_above(root: Path) -> None:
     run()
     write(root, {f"evaluation/results/{name}": "" for name in ("report/primary.json", "lists/a")})
     commit(root)
-    known = subprocess.run(["git", "ls-files", "evaluation/results"], capture_output=True, text=True, check=True)  # fmt: skip
+    known = subprocess.run(
+        ["git", "ls-files", "evaluation/results"], capture_output=True, text=True, check=True
+    )
 
     assert known.stdout.split() == ["evaluation/results/report/primary.json"]
 
@@ -560,7 +591,13 @@ def test_real_data_is_recognised_and_valid(
     run(truth=None if data else "data/test.parquet")  # MovieLens has the same truth in two formats
     params = valid_evaluation(root / "evaluation")
 
-    assert set(params.models) == {"popularity", "item-knn", "ease", "als", "ease-recent" if data else "bpr"}  # fmt: skip
+    assert set(params.models) == {
+        "popularity",
+        "item-knn",
+        "ease",
+        "als",
+        "ease-recent" if data else "bpr",
+    }
     assert {"train", "items"} <= set(params.background)
     assert "time" in params.data.truth.columns
     assert "no problem found" in capsys.readouterr().out
@@ -572,6 +609,9 @@ def test_possible_replicates_are_reported_and_not_grouped(
     write(root, {f"out/bpr-{seed}.csv": LISTS for seed in (1, 2, 3)})
     run()
 
-    message = "bpr-1, bpr-2, bpr-3 are 3 models; if they are replicates of one, write `replicates: {bpr: bpr-*}` (comparison.replicates)"
+    message = (
+        "bpr-1, bpr-2, bpr-3 are 3 models; if they are replicates of one, write `replicates: "
+        "{bpr: bpr-*}` (comparison.replicates)"
+    )
     assert message in capsys.readouterr().out
     assert evaluation(root / "evaluation").comparison.replicates == {}

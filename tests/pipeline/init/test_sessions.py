@@ -43,7 +43,9 @@ def truth() -> pl.DataFrame:
 def lists(skill: float) -> pl.DataFrame:
     """Ten items a session; what is relevant comes the earlier, the higher the skill."""
     rng = np.random.default_rng(1)
-    relevant = {tuple(key): items for *key, items in truth().group_by(KEYS).agg("item_id").iter_rows()}  # fmt: skip
+    relevant = {
+        tuple(key): items for *key, items in truth().group_by(KEYS).agg("item_id").iter_rows()
+    }
     rows = []
     for session in sessions():
         scores = rng.random(N_ITEMS)
@@ -116,7 +118,9 @@ def test_scores_of_items_that_do_not_repeat_leave_it_to_the_name_of_the_column(
 ) -> None:
     columns = {"user": "user_id", "item": "item_id", "score": "score"}
     for name in ("session_id", "price"):
-        table = pl.DataFrame({"user_id": [1, 1, 1], name: [1, 1, 2], "item_id": [1, 2, 3], "score": [3, 2, 1]})  # fmt: skip
+        table = pl.DataFrame(
+            {"user_id": [1, 1, 1], name: [1, 1, 2], "item_id": [1, 2, 3], "score": [3, 2, 1]}
+        )
         table.write_csv(path := tmp_path / f"{name}.csv")
         observed = inspect_file(path)
         assert observed is not None
@@ -158,11 +162,16 @@ def test_session_hint_follows_other_hints(
 ) -> None:
     evaluation = shop(tmp_path, RANKED)
     without_unit(evaluation)
-    other = {"conventions.duplicates": "first", "conventions.preset": "custom", "input.repeated_grade": "highest"}  # fmt: skip
+    other = {
+        "conventions.duplicates": "first",
+        "conventions.preset": "custom",
+        "input.repeated_grade": "highest",
+    }
     change_params(evaluation, other | {f"models.{model}.order": "file" for model in MODELS})
     valid_evaluation(evaluation)
 
     assert (
-        "users may have several lists: if 'session_id' tells the requests of a user apart, in the truth as well, "
+        "users may have several lists: if 'session_id' tells the requests of a user apart, in "
+        "the truth as well, "
         "set `data.unit: [user, session_id]` and `conventions.unit_mean: requests`"
     ) in capsys.readouterr().out

@@ -91,7 +91,8 @@ def test_every_value_and_remark_stays_and_what_lacks_is_added_with_its_own(
         k: v for k, v in before.items() if k != "concord"
     }
     assert [line for line in text.splitlines() if line not in lines] == [
-        "concord: 0.0.9 # version that wrote this file and dvc.yaml; `concord init --upgrade` updates both"
+        "concord: 0.0.9 # version that wrote this file and dvc.yaml; `concord init --upgrade` "
+        "updates both"
     ]
     assert "\n".join(lines).replace("concord: 0.1.0 #", "concord: 0.0.9 #") + "\n" == whole(text)
     monkeypatch.chdir(root / "evaluation")
@@ -182,7 +183,9 @@ def test_without_git_previous_files_are_kept_as_copies(
     assert path.with_name("params.yaml.before").read_text() == old
 
 
-@pytest.mark.parametrize("text", ["lr: 1\n", "models: {als: {}}\n", "concord: 0.1.0\n", "[]\n", "a: [\n", ""])  # fmt: skip
+@pytest.mark.parametrize(
+    "text", ["lr: 1\n", "models: {als: {}}\n", "concord: 0.1.0\n", "[]\n", "a: [\n", ""]
+)
 def test_a_params_yaml_of_others_is_refused(root: Path, text: str) -> None:
     write(root, {"mine/params.yaml": text, "params.yaml": text})
     commit(root)
@@ -246,7 +249,8 @@ def test_another_version_is_refused_in_these_words(
     monkeypatch.chdir(root / "evaluation")
 
     assert refusal_of(read_params) == (
-        f"params.yaml: line 3, concord: was made for Concord 0.0.9, and {version('concord-eval')} is installed\n"
+        "params.yaml: line 3, concord: was made for Concord 0.0.9, and "
+        f"{version('concord-eval')} is installed\n"
         "  fix: `pip install concord-eval==0.0.9`, or `concord init --upgrade`"
     )
 
@@ -275,10 +279,15 @@ CONTENT: dict[str, Any] = {
 }
 CHOICES = {"data", "background", "models", "segments", "report"}  # all of it is the project's own
 EDITED = {
-    ("evaluation", "metrics"), ("evaluation", "ks"), ("comparison", "baseline"), ("comparison", "primary"),
-    ("comparison", "min_effect"), ("conventions", "relevance_threshold"), ("conventions", "err_max_grade"),
+    ("evaluation", "metrics"),
+    ("evaluation", "ks"),
+    ("comparison", "baseline"),
+    ("comparison", "primary"),
+    ("comparison", "min_effect"),
+    ("conventions", "relevance_threshold"),
+    ("conventions", "err_max_grade"),
     ("mlflow", "experiment"),
-}  # fmt: skip
+}
 
 
 def test_dvc_yaml_of_the_checkout_is_what_init_would_write_with_code_for_the_version() -> None:
@@ -353,10 +362,12 @@ def test_files_of_training_runs_are_deps_by_their_paths_each_once() -> None:
 
 @given(
     st.recursive(
-        st.text() | st.integers() | st.sampled_from(["no", "1e3", "~", "a: b", "- a", "", "{", "2%"]),
+        st.text()
+        | st.integers()
+        | st.sampled_from(["no", "1e3", "~", "a: b", "- a", "", "{", "2%"]),
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
         max_leaves=5,
     )
-)  # fmt: skip
+)
 def test_inline_comment_is_read_back(value: Any) -> None:
     assert load_yaml(f"key: {flow(value)}\n", "")["key"] == value

@@ -20,11 +20,22 @@ MEANS: dict[str, dict[str, float | None]] = {
     "als": {"nDCG@5": 0.36, "nDCG@10": 0.40, "RBP(p=0.8)@10": 0.28, "Rprec": 0.2},
 }
 
-TRUTH = {"rows": 90, "users": 40, "items": 30, "user_type": "text", "item_type": "integer", "grades": {"1": 90}}  # fmt: skip
+TRUTH = {
+    "rows": 90,
+    "users": 40,
+    "items": 30,
+    "user_type": "text",
+    "item_type": "integer",
+    "grades": {"1": 90},
+}
 LISTS = {
-    "rows": 400, "users": {"evaluated": 40, "in_lists": 39}, "items": 25, "user_type": "text", "item_type": "integer",
+    "rows": 400,
+    "users": {"evaluated": 40, "in_lists": 39},
+    "items": 25,
+    "user_type": "text",
+    "item_type": "integer",
     "has_scores": True,
-}  # fmt: skip
+}
 
 
 def write_project(
@@ -166,9 +177,21 @@ def _score(model: str, label: str, mean: float | None, *, best: bool) -> dict[st
 def _difference(label: str, **known: Any) -> dict[str, Any]:
     """als against popularity; all that is not known is null."""
     names = (
-        "mean_a", "mean_b", "difference", "ci_low", "ci_high", "relative", "effect_size", "better", "equal", "worse",
-        "p", "p_adjusted", "p_wilcoxon", "min_effect",
-    )  # fmt: skip
+        "mean_a",
+        "mean_b",
+        "difference",
+        "ci_low",
+        "ci_high",
+        "relative",
+        "effect_size",
+        "better",
+        "equal",
+        "worse",
+        "p",
+        "p_adjusted",
+        "p_wilcoxon",
+        "min_effect",
+    )
     return {
         **dict.fromkeys(names),
         "label": label,

@@ -226,7 +226,10 @@ def test_runs_are_found_by_difference_p_and_verdict(logged_twice: Logged) -> Non
     )
 
     assert [run.info.run_name for run in runs] == ["als"]
-    assert (als.data.tags["concord.place"], als.data.tags["concord.baseline"]) == ("1 of 2", "popularity")  # fmt: skip
+    assert (als.data.tags["concord.place"], als.data.tags["concord.baseline"]) == (
+        "1 of 2",
+        "popularity",
+    )
     assert points(client, als, DIFFERENCE) == [(0, 0.05)]  # though it was logged twice
     popularity = logged_twice.run("popularity")
     assert popularity.data.tags[VERDICT] == "baseline"

@@ -43,7 +43,16 @@ def _content(client: MlflowClient, run: Run) -> tuple[object, ...]:
     assert run.inputs is not None
     inputs = sorted(used.dataset.name for used in run.inputs.dataset_inputs)
     tags = {k: v for k, v in run.data.tags.items() if k != "mlflow.note.content"}
-    return run.info.run_id, run.info.status, run.info.end_time, files, history, inputs, run.data.params, tags  # fmt: skip
+    return (
+        run.info.run_id,
+        run.info.status,
+        run.info.end_time,
+        files,
+        history,
+        inputs,
+        run.data.params,
+        tags,
+    )
 
 
 def _all(client: MlflowClient) -> dict[str, list[tuple[object, ...]]]:
@@ -119,7 +128,8 @@ def test_without_its_database_it_is_not_called_logged_and_again_makes_it_anew(
     _print_status()
 
     assert gone == (
-        "not logged: mlflow.db has been removed; run `concord log --again`, which creates it again and updates DVC\n"
+        "not logged: mlflow.db has been removed; run `concord log --again`, which creates it "
+        "again and updates DVC\n"
     )
     assert capsys.readouterr().out.startswith("logged: 2 models")
     assert_logged_once(MlflowClient(tracking_uri=f"sqlite:///{project}/mlflow.db"))
@@ -199,7 +209,8 @@ def test_again_logs_what_was_not_logged_once(
     assert not_logged["logged"] is False
     assert lines == [
         "not logged: run `dvc repro`, or `concord log --again` if it failed there",
-        f"not logged: MLflow at sqlite:///mlflow.db {not_logged['reason']}; run `concord log --again`",
+        f"not logged: MLflow at sqlite:///mlflow.db {not_logged['reason']}; run `concord log "
+        "--again`",
         "logged: 2 models, experiment demo, MLflow at sqlite:///mlflow.db",
         "not logged: the results here differ from those that were logged; run `dvc repro`",
     ]

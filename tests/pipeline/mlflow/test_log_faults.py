@@ -180,7 +180,8 @@ def test_a_server_that_is_down_is_named(project: Path, monkeypatch: pytest.Monke
         log(params)
 
     assert str(refused.value) == (
-        f"MLflow at http://{address} cannot be reached: [Errno 111] Connection refused (the results "
+        f"MLflow at http://{address} cannot be reached: [Errno 111] Connection refused (the "
+        "results "
         "are on disk; start the server, or correct mlflow.tracking_uri in params.yaml, "
         "then `concord log --again`)"
     )
@@ -209,7 +210,9 @@ class Server:
     scope="module",
     params=["sqlite", pytest.param("basic-auth", marks=pytest.mark.nightly)],
 )
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:  # fmt: skip
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("server")
     if request.param == "sqlite":
         yield Server(f"http://{request.getfixturevalue('tracking_server')}", {})

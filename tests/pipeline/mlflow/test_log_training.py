@@ -139,8 +139,10 @@ def test_models_whose_training_runs_are_unknown_or_deleted_get_runs_of_their_own
     assert points(client, als, "accuracy/ndcg_at_10") == [(0, 0.40)]
     assert "report.html" in {file.path for file in client.list_artifacts(als.info.run_id)}
     assert caplog.messages == 2 * [
-        "warning: MLflow at sqlite:///mlflow.db has no active training run of popularity and als: each has"
-        " a run of its own, with the id as the tag concord.training_run. To attach them, let training"
+        "warning: MLflow at sqlite:///mlflow.db has no active training run of popularity and "
+        "als: each has"
+        " a run of its own, with the id as the tag concord.training_run. To attach them, let "
+        "training"
         " and evaluation share one MLflow (mlflow.tracking_uri), or restore deleted runs"
         " (`mlflow runs restore`); then `concord log --again`"
     ]
@@ -212,19 +214,31 @@ def test_an_id_from_a_file_is_logged_as_if_it_stood_in_params(project: Path) -> 
 
 
 REFUSED: dict[str, tuple[bytes | None, str | None, str]] = {
-    "missing": (None, None, "run: there is no such file, and models.als.training_run_id reads it\n"),
+    "missing": (
+        None,
+        None,
+        "run: there is no such file, and models.als.training_run_id reads it\n",
+    ),
     "empty": (b"\n", None, "run: is empty\n"),
     "two lines": (b"a\nb\n", None, "run: has 2 lines, not one\n"),
     "binary": (b"\x80\x04\x95", None, "run: is not a text in UTF-8\n"),
     "a NUL": (b"a\0b", None, "run: is not a text: it contains a NUL\n"),
     "too large": (b"a" * 1_000_001, None, "run: has more than 1,000,000 bytes\n"),
-    "JSON without a key": (b'{"run_id": "a"}', None, "run: is JSON, and `models.als.training_run_id` names no key of it\n"),
+    "JSON without a key": (
+        b'{"run_id": "a"}',
+        None,
+        "run: is JSON, and `models.als.training_run_id` names no key of it\n",
+    ),
     "no such key": (b'{"id": "a"}', "run_id", "run: has no key 'run_id'; it has id\n"),
-    "no such key below": (b'{"mlflow": "a"}', "mlflow.run_id", "run: has no key 'mlflow.run_id'; it has mlflow\n"),
+    "no such key below": (
+        b'{"mlflow": "a"}',
+        "mlflow.run_id",
+        "run: has no key 'mlflow.run_id'; it has mlflow\n",
+    ),
     "no JSON": (b"a", "run_id", "run: is not valid JSON: Expecting value"),
     "a number": (b'{"run_id": 12}', "run_id", "run: run_id: is 12, not a text\n"),
     "an essay": (b"a" * 251, None, "run: is not a run id: 'aaa"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)

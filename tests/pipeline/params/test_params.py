@@ -43,80 +43,247 @@ def _refused(folder: Path, *changes: tuple[str, str]) -> list[str]:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (KS, "ks: [10000000000000000000]", "evaluation.ks.0: is 10000000000000000000 | write at most 1,000,000"),
+        (
+            KS,
+            "ks: [10000000000000000000]",
+            "evaluation.ks.0: is 10000000000000000000 | write at most 1,000,000",
+        ),
         (KS, "ks: [1e19]", "evaluation.ks.0: is 1e+19 | input should be a valid integer"),
         (KS, f"ks: {list(range(1, 10_001))}", "write a list of at most 100"),
-        ("metrics: [nDCG, AP,", "metrics: [nDCG@10000000000000000000, AP,", "cutoffs go up to 1,000,000"),
-        ("min_effect: 0.005", "min_effect: 1e308", "comparison.min_effect: is 1e+308 | write a number such as 0.005, or a share of the baseline's mean such as 2%; at most 1,000,000,000 or 1000%"),
-        ("min_effect: 0.005", "min_effect: {default: 1e308}", "comparison.min_effect.default: is 1e+308"),
+        (
+            "metrics: [nDCG, AP,",
+            "metrics: [nDCG@10000000000000000000, AP,",
+            "cutoffs go up to 1,000,000",
+        ),
+        (
+            "min_effect: 0.005",
+            "min_effect: 1e308",
+            "comparison.min_effect: is 1e+308 | write a number such as 0.005, or a share of "
+            "the baseline's mean such as 2%; at most 1,000,000,000 or 1000%",
+        ),
+        (
+            "min_effect: 0.005",
+            "min_effect: {default: 1e308}",
+            "comparison.min_effect.default: is 1e+308",
+        ),
         ("min_effect: 0.005", "min_effect: 1001%", "comparison.min_effect: is '1001%'"),
         ("min_effect: 0.005", f"min_effect: {MANY}%", "at most 1,000,000,000 or 1000%"),
         ("min_effect: 0.005", f"min_effect: {MANY}", "at most 1,000,000,000 or 1000%"),
-        ("confidence: 0.95", "confidence: 0.99999999999", "write a number above 0.5, at most 0.9999"),
+        (
+            "confidence: 0.95",
+            "confidence: 0.99999999999",
+            "write a number above 0.5, at most 0.9999",
+        ),
         ("resamples: 2000", "resamples: 2000000000", "write a whole number from 99 to 1,000,000"),
-        ("seed: 20261121", f"seed: {MANY}", "write a whole number from 0 to 9,223,372,036,854,775,807"),
-        ("rows_per_partition: 5000000", f"rows_per_partition: {MANY}", "write at most 1,000,000,000,000"),
+        (
+            "seed: 20261121",
+            f"seed: {MANY}",
+            "write a whole number from 0 to 9,223,372,036,854,775,807",
+        ),
+        (
+            "rows_per_partition: 5000000",
+            f"rows_per_partition: {MANY}",
+            "write at most 1,000,000,000,000",
+        ),
         ("edges: [0, 20, 50]", f"edges: [0, {MANY}]", "write at most 1,000,000,000,000"),
-        ("column: channel,", "column: channel, edges: [.nan, .inf, 1e300],", "input should be a finite number"),
-        ("relevance_threshold: 1 #", "relevance_threshold: 1e308 #", "numbers go up to 1,000,000,000,000,000"),
-        ("relevance_threshold: 1 #", f"relevance_threshold: {MANY} #", "numbers go up to 1,000,000,000,000,000"),
+        (
+            "column: channel,",
+            "column: channel, edges: [.nan, .inf, 1e300],",
+            "input should be a finite number",
+        ),
+        (
+            "relevance_threshold: 1 #",
+            "relevance_threshold: 1e308 #",
+            "numbers go up to 1,000,000,000,000,000",
+        ),
+        (
+            "relevance_threshold: 1 #",
+            f"relevance_threshold: {MANY} #",
+            "numbers go up to 1,000,000,000,000,000",
+        ),
         ("err_max_grade: 3 #", "err_max_grade: 1e6 #", "number > 0, up to 1000"),
         ("  gain: linear", "  gain: {map: {1: 1e308}}", "numbers go up to"),
-        ("  als: {path", f"  {'a' * 300}: {{path", "cannot be the name of a model | use letters, digits, `_` and `-`, at most 100,"),
+        (
+            "  als: {path",
+            f"  {'a' * 300}: {{path",
+            "cannot be the name of a model | use letters, digits, `_` and `-`, at most 100,",
+        ),
         ("data/demo/als.run.gz", "''", "models.als.path: is '' | name a file or folder"),
         ("experiment: concord-demo", "experiment: ''", "mlflow.experiment: is ''"),
-        ("  preset: standard", "  preset:", "conventions.preset: is empty | name a preset, or write `custom`"),
-        ("  overrides: {}", "  overrides:", "conventions.overrides: is empty | write {} if there are none"),
-        ("  overrides: {}", "  overrides: {RR: }", "conventions.overrides.RR: is empty | write a mapping such as {rr_cutoff: none}"),
-        ("  overrides: {}", "  overrides: {RR: {1: 2}}", "conventions.overrides.RR.1: is not a convention"),
+        (
+            "  preset: standard",
+            "  preset:",
+            "conventions.preset: is empty | name a preset, or write `custom`",
+        ),
+        (
+            "  overrides: {}",
+            "  overrides:",
+            "conventions.overrides: is empty | write {} if there are none",
+        ),
+        (
+            "  overrides: {}",
+            "  overrides: {RR: }",
+            "conventions.overrides.RR: is empty | write a mapping such as {rr_cutoff: none}",
+        ),
+        (
+            "  overrides: {}",
+            "  overrides: {RR: {1: 2}}",
+            "conventions.overrides.RR.1: is not a convention",
+        ),
         ("  overrides: {}", "  overrides: [RR]", "conventions.overrides: is ['RR'] | write {}"),
-        ("  overrides: {}", "  overrides: {map: {ap_denominator: k}}", "'map' is no metric | did you mean 'AP'?"),
-        ("primary: [nDCG@10,", "primary: [ndgc@10,", "comparison.primary: 'ndgc@10' is not evaluated | did you mean 'nDCG@10'?"),
-        ("primary: [nDCG@10,", "primary: [recall@20,", "'recall@20' is not evaluated | did you mean 'R@20'?"),
-        ("primary: [nDCG@10,", "primary: [nDCG@10, nDCG @10,", "comparison.primary: names nDCG@10 more than once | name each label once"),
-        ("  seed: 20261121", "  cases: [als, eas]\n  seed: 20261121", "comparison.cases: 'eas' is not among the models | did you mean 'ease'?"),
-        ("  seed: 20261121", "  cases: [als, als]\n  seed: 20261121", "comparison.cases: 'als' is named twice"),
-        ("  seed: 20261121", "  cases: [als]\n  seed: 20261121", "comparison.cases: names 1 model | name two models, such as [als, ease]"),
-        ("primary: [nDCG@10,", "primary: [Coverage@10,", "Coverage@10 is one number over all users"),
-        ("min_effect: 0.005", "min_effect: {ndcg@10: 0.1, default: 0}", "comparison.min_effect: 'ndcg@10' is not evaluated"),
-        ("  gain: linear", "  gain: exponential", "conventions.gain: is 'exponential' | choose one of: binary | linear"),
-        ("  gain: linear", "  gian: linear", "conventions.gian: is not a convention | did you mean 'gain'?"),
+        (
+            "  overrides: {}",
+            "  overrides: {map: {ap_denominator: k}}",
+            "'map' is no metric | did you mean 'AP'?",
+        ),
+        (
+            "primary: [nDCG@10,",
+            "primary: [ndgc@10,",
+            "comparison.primary: 'ndgc@10' is not evaluated | did you mean 'nDCG@10'?",
+        ),
+        (
+            "primary: [nDCG@10,",
+            "primary: [recall@20,",
+            "'recall@20' is not evaluated | did you mean 'R@20'?",
+        ),
+        (
+            "primary: [nDCG@10,",
+            "primary: [nDCG@10, nDCG @10,",
+            "comparison.primary: names nDCG@10 more than once | name each label once",
+        ),
+        (
+            "  seed: 20261121",
+            "  cases: [als, eas]\n  seed: 20261121",
+            "comparison.cases: 'eas' is not among the models | did you mean 'ease'?",
+        ),
+        (
+            "  seed: 20261121",
+            "  cases: [als, als]\n  seed: 20261121",
+            "comparison.cases: 'als' is named twice",
+        ),
+        (
+            "  seed: 20261121",
+            "  cases: [als]\n  seed: 20261121",
+            "comparison.cases: names 1 model | name two models, such as [als, ease]",
+        ),
+        (
+            "primary: [nDCG@10,",
+            "primary: [Coverage@10,",
+            "Coverage@10 is one number over all users",
+        ),
+        (
+            "min_effect: 0.005",
+            "min_effect: {ndcg@10: 0.1, default: 0}",
+            "comparison.min_effect: 'ndcg@10' is not evaluated",
+        ),
+        (
+            "  gain: linear",
+            "  gain: exponential",
+            "conventions.gain: is 'exponential' | choose one of: binary | linear",
+        ),
+        (
+            "  gain: linear",
+            "  gian: linear",
+            "conventions.gian: is not a convention | did you mean 'gain'?",
+        ),
         ("  attach: child", "  attach: below", "mlflow.attach: is 'below' | input should be"),
         ("  required: true", "", "mlflow.required: is missing | add `required:` there"),
-        ("  als: {path: data/demo/als.run.gz}", "  als: {path: data/demo/als.run.gz, training_run_id: 12}", "models.als.training_run_id: is 12 | write a text"),
+        (
+            "  als: {path: data/demo/als.run.gz}",
+            "  als: {path: data/demo/als.run.gz, training_run_id: 12}",
+            "models.als.training_run_id: is 12 | write a text",
+        ),
         ("  gain: linear", "", "conventions.gain: is missing | add `gain: …`"),
-        ("  gain: linear", "  gain: exp2", "but preset 'standard' has 'linear' | set it to 'linear', or `preset: custom`"),
+        (
+            "  gain: linear",
+            "  gain: exp2",
+            "but preset 'standard' has 'linear' | set it to 'linear', or `preset: custom`",
+        ),
         ("  preset: standard", "  preset: standart", "did you mean 'standard'?"),
-        ("  overrides: {}", "  overrides: {RR: {ties: item_best}}", "overrides.RR.ties: is 'item_best'"),
-        ("  overrides: {}", "  overrides: {NDCG: {gain: exp2}}", "conventions.overrides.NDCG: 'NDCG' is no metric | did you mean 'nDCG'?"),
-        ("  overrides: {}", "  overrides: {RR: {gain: exp2}}", "conventions.overrides.RR.gain: does not change RR | remove it; gain concerns CG, DCG, nDCG"),
-        ("  baseline: popularity", "  baseline: pop", "comparison.baseline: 'pop' is not among the models"),
+        (
+            "  overrides: {}",
+            "  overrides: {RR: {ties: item_best}}",
+            "overrides.RR.ties: is 'item_best'",
+        ),
+        (
+            "  overrides: {}",
+            "  overrides: {NDCG: {gain: exp2}}",
+            "conventions.overrides.NDCG: 'NDCG' is no metric | did you mean 'nDCG'?",
+        ),
+        (
+            "  overrides: {}",
+            "  overrides: {RR: {gain: exp2}}",
+            "conventions.overrides.RR.gain: does not change RR | remove it; gain concerns CG, "
+            "DCG, nDCG",
+        ),
+        (
+            "  baseline: popularity",
+            "  baseline: pop",
+            "comparison.baseline: 'pop' is not among the models",
+        ),
         ("  ks: [1, 3, 5, 10, 20]", "  ks: [5, 5]", "evaluation.ks: repeats a cutoff: [5, 5]"),
         ("  ks: [1, 3, 5, 10, 20]", "  ks: [0]", "evaluation.ks.0: is 0"),
         ("  rank_base: 1", "  rank_base: 2", "input.rank_base: is 2"),
-        ("  min_effect: 0.005", "  min_effect: lots", "comparison.min_effect: is 'lots' | write a number such as 0.005, or a share of the baseline's mean such as 2%"),
+        (
+            "  min_effect: 0.005",
+            "  min_effect: lots",
+            "comparison.min_effect: is 'lots' | write a number such as 0.005, or a share of "
+            "the baseline's mean such as 2%",
+        ),
         ("  popularity:\n", "  als.v1:\n", "'als.v1' cannot be the name of a model"),
         ("  popularity:\n", "  2024:\n", "2024 cannot be the name of a model"),
         ("  popularity:\n", "  truth:\n", "'truth' cannot be the name of a model"),
         ("  popularity:\n", "  Truth:\n", "'Truth' cannot be the name of a model"),
         ("  popularity:\n", '  "als\\n":\n', "cannot be the name of a model"),
         ("  engine: duckdb", "  engine: pandas", "evaluation.engine: is 'pandas'"),
-        ("edges: [0, 20, 50]", "edges: [20, 0]", "segments.activity: [20, 0] is not in increasing order"),
-        ("shares: [0.5, 0.8]", "shares: [0.8]", "segments.wanted items.truth_item.shares: is [0.8]"),
+        (
+            "edges: [0, 20, 50]",
+            "edges: [20, 0]",
+            "segments.activity: [20, 0] is not in increasing order",
+        ),
+        (
+            "shares: [0.5, 0.8]",
+            "shares: [0.8]",
+            "segments.wanted items.truth_item.shares: is [0.8]",
+        ),
         ("by: activity", "by: mood", "segments.activity: is {'by': 'mood'"),
-        ("  users: {path", "  # users: {path", "segments.channel: needs users, which background does not name"),
+        (
+            "  users: {path",
+            "  # users: {path",
+            "segments.channel: needs users, which background does not name",
+        ),
         ("adjustment: holm", "adjustment: none", "comparison.adjustment: is 'none'"),
         ("report:\n", "reprot:\n", "reprot: is not a key that Concord knows"),
         ("report:\n", "models:\n", "key 'models' occurs more than once | keep one of them"),
-        ("gate: {}", "gate:\n  guardrails: {nDCG@11: 2%}", "gate.guardrails: 'nDCG@11' is not evaluated"),
-        ("gate: {}", "gate:\n  guardrails: {nDCG@10: 0.0001, nDCG@010: 0.9}", "names nDCG@10 as 'nDCG@10' and 'nDCG@010'"),
-        ("gate: {}", "gate:\n  guardrails: {nDCG@10: -0.1}", "gate.guardrails.nDCG@10: is -0.1 | write min_effect, a number"),
+        (
+            "gate: {}",
+            "gate:\n  guardrails: {nDCG@11: 2%}",
+            "gate.guardrails: 'nDCG@11' is not evaluated",
+        ),
+        (
+            "gate: {}",
+            "gate:\n  guardrails: {nDCG@10: 0.0001, nDCG@010: 0.9}",
+            "names nDCG@10 as 'nDCG@10' and 'nDCG@010'",
+        ),
+        (
+            "gate: {}",
+            "gate:\n  guardrails: {nDCG@10: -0.1}",
+            "gate.guardrails.nDCG@10: is -0.1 | write min_effect, a number",
+        ),
         ("gate: {}", "gate:\n  gaurdrails: {nDCG@10: 2%}", "did you mean 'guardrails'?"),
-        ("gate: {}", "gate:\n  segments: {activity: {ERR@3: 2%, map@10: 2%}}", "gate.segments.activity: 'map@10' is not evaluated"),
+        (
+            "gate: {}",
+            "gate:\n  segments: {activity: {ERR@3: 2%, map@10: 2%}}",
+            "gate.segments.activity: 'map@10' is not evaluated",
+        ),
         ("gate: {}", "gate:\n  success: nDCG@10", "gate.success: is 'nDCG@10'"),
-        ("gate: {}", "gate: {undecided: pass}", "gate: names nothing that must not get worse, and nothing that must get better"),
+        (
+            "gate: {}",
+            "gate: {undecided: pass}",
+            "gate: names nothing that must not get worse, and nothing that must get better",
+        ),
     ],
-)  # fmt: skip
+)
 def test_unusable_table_is_refused_in_plain_words(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
@@ -194,66 +361,119 @@ def _at(start: str) -> int:
     ("old", "new", "line", "message"),
     [
         pytest.param(
-            "  ks: [", "  kss: [", "ks: [", "evaluation.kss: is not a key that Concord knows\n  fix: did you mean 'ks'?",
-            marks=pytest.mark.bad_input(52, "refused: did you mean 'ks'?"), id="unknown key",
+            "  ks: [",
+            "  kss: [",
+            "ks: [",
+            "evaluation.kss: is not a key that Concord knows\n  fix: did you mean 'ks'?",
+            marks=pytest.mark.bad_input(52, "refused: did you mean 'ks'?"),
+            id="unknown key",
         ),
         (
-            "  als: {path", "  als: {pth", "als: {path",
+            "  als: {path",
+            "  als: {pth",
+            "als: {path",
             "models.als.pth: is not a key that Concord knows\n  fix: did you mean 'path'?",
         ),
         (
-            "by: activity, edges", "by: activity, edgs", "activity: {by",
-            "segments.activity.activity.edgs: is not a key that Concord knows\n  fix: did you mean 'edges'?",
+            "by: activity, edges",
+            "by: activity, edgs",
+            "activity: {by",
+            "segments.activity.activity.edgs: is not a key that Concord knows\n  fix: did you "
+            "mean 'edges'?",
         ),
         (
-            "  confidence: 0.95", "  confidnce: 0.95", "confidence:",
-            "comparison.confidnce: is not a key that Concord knows\n  fix: did you mean 'confidence'?",
+            "  confidence: 0.95",
+            "  confidnce: 0.95",
+            "confidence:",
+            "comparison.confidnce: is not a key that Concord knows\n  fix: did you mean "
+            "'confidence'?",
         ),
         (
-            "engine: duckdb #", "engine: duckbd #", "engine:",
-            "evaluation.engine: is 'duckbd'\n  fix: input should be 'duckdb', 'polars' or 'spark'; did you mean 'duckdb'?",
+            "engine: duckdb #",
+            "engine: duckbd #",
+            "engine:",
+            "evaluation.engine: is 'duckbd'\n  fix: input should be 'duckdb', 'polars' or "
+            "'spark'; did you mean 'duckdb'?",
         ),
         *(
             pytest.param(
-                "ks: [1, 3,", f"ks: [{k}, 3,", "ks: [", f"evaluation.ks.0: is {items}",
-                marks=pytest.mark.bad_input(53, f"refused: k = {k}"), id=f"k = {k}",
+                "ks: [1, 3,",
+                f"ks: [{k}, 3,",
+                "ks: [",
+                f"evaluation.ks.0: is {items}",
+                marks=pytest.mark.bad_input(53, f"refused: k = {k}"),
+                id=f"k = {k}",
             )
-            for k, items in {"0": "0", "-1": "-1", "2.5": "2.5", "ten": "'ten'", "yes": "'yes'", "010": "'010'"}.items()
+            for k, items in {
+                "0": "0",
+                "-1": "-1",
+                "2.5": "2.5",
+                "ten": "'ten'",
+                "yes": "'yes'",
+                "010": "'010'",
+            }.items()
             if k != "010"
         ),
         pytest.param(
-            "  confidence: 0.95", "  confidence: 95", "confidence:", "comparison.confidence: is 95",
-            marks=pytest.mark.bad_input(56, "refused: a confidence outside (0.5, 1)"), id="confidence",
+            "  confidence: 0.95",
+            "  confidence: 95",
+            "confidence:",
+            "comparison.confidence: is 95",
+            marks=pytest.mark.bad_input(56, "refused: a confidence outside (0.5, 1)"),
+            id="confidence",
         ),
         pytest.param(
-            "  confidence: 0.95", "  confidence: .nan", "confidence:", "comparison.confidence: is nan",
-            marks=pytest.mark.bad_input(56, "refused: NaN"), id="NaN",
+            "  confidence: 0.95",
+            "  confidence: .nan",
+            "confidence:",
+            "comparison.confidence: is nan",
+            marks=pytest.mark.bad_input(56, "refused: NaN"),
+            id="NaN",
         ),
         pytest.param(
-            "  baseline: popularity", "  baseline: popularty", "baseline:",
-            "comparison.baseline: 'popularty' is not among the models\n  fix: did you mean 'popularity'?",
-            marks=pytest.mark.bad_input(56, "refused: a baseline that is no model"), id="baseline",
+            "  baseline: popularity",
+            "  baseline: popularty",
+            "baseline:",
+            "comparison.baseline: 'popularty' is not among the models\n  fix: did you mean "
+            "'popularity'?",
+            marks=pytest.mark.bad_input(56, "refused: a baseline that is no model"),
+            id="baseline",
         ),
         pytest.param(
-            "metrics: [nDCG,", "metrics: [NDCG,", "metrics:", "evaluation.metrics: ",
-            marks=pytest.mark.bad_input(56, "refused: a metric that is not known"), id="metric",
+            "metrics: [nDCG,",
+            "metrics: [NDCG,",
+            "metrics:",
+            "evaluation.metrics: ",
+            marks=pytest.mark.bad_input(56, "refused: a metric that is not known"),
+            id="metric",
         ),
         pytest.param(
-            "relevance_threshold: 1 #", "relevance_threshold: .nan #", "relevance_threshold:",
+            "relevance_threshold: 1 #",
+            "relevance_threshold: .nan #",
+            "relevance_threshold:",
             "conventions.relevance_threshold: is nan",
-            marks=pytest.mark.bad_input(56, "refused: a threshold of NaN"), id="threshold",
+            marks=pytest.mark.bad_input(56, "refused: a threshold of NaN"),
+            id="threshold",
         ),
         pytest.param(
-            "  als: {path", "  EASE: {path: x}\n  als: {path", "als: {path",
-            "models.EASE: 'EASE' and 'ease' differ only in capitals: many disks write both to one file",
-            marks=pytest.mark.bad_input(41, "refused: names that differ in capitals alone"), id="capitals",
+            "  als: {path",
+            "  EASE: {path: x}\n  als: {path",
+            "als: {path",
+            "models.EASE: 'EASE' and 'ease' differ only in capitals: many disks write both to "
+            "one file",
+            marks=pytest.mark.bad_input(41, "refused: names that differ in capitals alone"),
+            id="capitals",
         ),
         pytest.param(
-            "  seed: 20261121", "  seed: 1\n  seed: 2", "seed:", "key 'seed' occurs more than once",
-            marks=pytest.mark.bad_input(54, "refused with the line"), id="a key twice",
+            "  seed: 20261121",
+            "  seed: 1\n  seed: 2",
+            "seed:",
+            "key 'seed' occurs more than once",
+            marks=pytest.mark.bad_input(54, "refused with the line"),
+            id="a key twice",
         ),
     ],
-)  # fmt: skip
+)
 def test_the_line_and_what_may_be_meant_are_named(
     tmp_path: Path, old: str, new: str, line: str, message: str
 ) -> None:
@@ -306,7 +526,8 @@ def test_labels_are_read_in_any_spelling_that_results_know(tmp_path: Path) -> No
     path, gate = (
         tmp_path / "params.yaml",
         (
-            "gate: {guardrails: {nDCG @10: 2%, Coverage@10: 1}, segments: {channel: {R@20: min_effect}}, "
+            "gate: {guardrails: {nDCG @10: 2%, Coverage@10: 1}, segments: {channel: {R@20: "
+            "min_effect}}, "
             "success: [RBP(p=0.80)@10], undecided: pass, models: [als]}"
         ),
     )
@@ -338,12 +559,20 @@ def _refused_place(folder: Path, key: str, location: str) -> str:
 @pytest.mark.parametrize(
     ("key", "location", "message"),
     [
-        ("panel", "results/per_user", "results.panel: 'results/per_user' is, contains or is in `results.per_user`"),
+        (
+            "panel",
+            "results/per_user",
+            "results.panel: 'results/per_user' is, contains or is in `results.per_user`",
+        ),
         ("panel", "results/per_user/deeper", "is, contains or is in `results.per_user`"),
         ("panel", "./results//lists/../per_user", "is, contains or is in `results.per_user`"),
         ("panel", "Results/Per_User", "is, contains or is in `results.per_user`"),
         ("report", "results", "is, contains or is in `results.data` and 7 more"),
-        ("lists", "data", "results.lists: 'data' is, contains or is in `data.truth.path` and 8 more"),
+        (
+            "lists",
+            "data",
+            "results.lists: 'data' is, contains or is in `data.truth.path` and 8 more",
+        ),
         ("lists", "data/demo/ease-recent/x", "is, contains or is in `models.ease-recent.path`"),
         ("lists", "data/demo/truth.parquet", "is, contains or is in `data.truth.path`"),
         ("lists", ".git", "'.git' is hidden, as folders of git, DVC and other tools are"),
@@ -356,7 +585,7 @@ def _refused_place(folder: Path, key: str, location: str) -> str:
         ("lists", "README.md/lists", "'README.md/lists' leads through a file, README.md"),
         ("lists", "''", "results.lists: is ''"),
     ],
-)  # fmt: skip
+)
 def test_a_place_that_is_not_free_is_refused_place(
     tmp_path: Path, key: str, location: str, message: str
 ) -> None:
@@ -387,8 +616,9 @@ def test_mlflow_keeps_nothing_where_dvc_clears_away(tmp_path: Path, address: str
 
 
 @pytest.mark.parametrize(
-    "address", ["sqlite:///mlflow.db", "file:./mlruns", "http://127.0.0.1:5000", "http://[::1", "file:."]
-)  # fmt: skip
+    "address",
+    ["sqlite:///mlflow.db", "file:./mlruns", "http://127.0.0.1:5000", "http://[::1", "file:."],
+)
 def test_other_places_of_mlflow_pass(tmp_path: Path, address: str) -> None:
     text = DEMO.replace("sqlite:///mlflow.db", address)
     (tmp_path / "params.yaml").write_text(text, encoding="utf-8")

@@ -94,11 +94,17 @@ def test_best_models_share_the_flag_and_close_ones_are_named(tmp_path: Path) -> 
     rows = {r["model"]: r for r in comparison["leaderboard"] if r["label"] == "nDCG@5"}
 
     assert {model: r["best"] for model, r in rows.items()} == {
-        "pop": False, "ease": True, "copy": True, "als": False,
-    }  # fmt: skip
+        "pop": False,
+        "ease": True,
+        "copy": True,
+        "als": False,
+    }
     assert {model: r["indistinguishable_from_best"] for model, r in rows.items()} == {
-        "pop": False, "ease": True, "copy": True, "als": True,
-    }  # fmt: skip
+        "pop": False,
+        "ease": True,
+        "copy": True,
+        "als": True,
+    }
     assert row(comparison, "nDCG@5", "ease", "copy")["verdict"] == "identical"
     assert row(comparison, "nDCG@5", "ease", "copy")["p"] is None
     others = [
@@ -142,7 +148,9 @@ def test_undefined_values_count_as_they_do_in_the_mean(
     nan = math.nan
     pop = [0.5] * 20 + [nan] * 10 + [0.5] * 10 + [None] * 5
     als = [1.0] * 20 + [1.0] * 10 + [nan] * 10 + [1.0] * 5
-    params = evaluated(tmp_path, {"pop": {"AP@10": pop}, "als": {"AP@10": als}}, undefined=undefined)  # fmt: skip
+    params = evaluated(
+        tmp_path, {"pop": {"AP@10": pop}, "als": {"AP@10": als}}, undefined=undefined
+    )
 
     actual = row(compared(params), "AP@10", "als", "pop")
 
@@ -273,14 +281,24 @@ def test_results_that_are_missing_are_named_all_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "problem", "fix"),
     [
-        ({"truth_visible": "retrieved"},
-         "R@10 of als was evaluated with other conventions: truth_visible was 'retrieved' and is 'all'",
-         "run `dvc repro evaluate@als`"),
-        ({"labels": LABELS[:3]}, "has no R@10, which comparison.primary in params.yaml names",
-         "run `dvc repro evaluate@als`"),
-        ({"truth": "99" * 32}, "als was evaluated on another ground truth than popularity", "run `dvc repro`"),
+        (
+            {"truth_visible": "retrieved"},
+            "R@10 of als was evaluated with other conventions: truth_visible was 'retrieved' "
+            "and is 'all'",
+            "run `dvc repro evaluate@als`",
+        ),
+        (
+            {"labels": LABELS[:3]},
+            "has no R@10, which comparison.primary in params.yaml names",
+            "run `dvc repro evaluate@als`",
+        ),
+        (
+            {"truth": "99" * 32},
+            "als was evaluated on another ground truth than popularity",
+            "run `dvc repro`",
+        ),
     ],
-)  # fmt: skip
+)
 def test_results_that_do_not_belong_to_params_are_refused(
     tmp_path: Path, change: dict[str, Any], problem: str, fix: str
 ) -> None:
@@ -311,7 +329,13 @@ def test_results_of_models_and_background_that_left_params_are_removed_and_nothi
     background = dict.fromkeys(["path", "format", "sha256", "md5", "bytes", "rows"], 1)
     write_json(tmp_path / "data/users.json", background)
     write_text(tmp_path / "data/users.parquet", "users")
-    others = ("data/items.json", "data/items.parquet", "quality/notes.json", "lists/mine.parquet", "metrics/x.json")  # fmt: skip
+    others = (
+        "data/items.json",
+        "data/items.parquet",
+        "quality/notes.json",
+        "lists/mine.parquet",
+        "metrics/x.json",
+    )
     for name in others:
         write_json(tmp_path / name, {"hello": 1})
     remaining = params.model_copy(update={"models": {m: params.models[m] for m in MODELS[:2]}})

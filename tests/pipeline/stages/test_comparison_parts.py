@@ -59,9 +59,17 @@ def test_models_that_agree_for_everybody_have_no_percentiles(tmp_path: Path) -> 
 
 
 def test_the_front_holds_those_whom_no_other_beats_on_both(tmp_path: Path) -> None:
-    means = {"pop": (0.1, 9.0, 1.0), "good": (0.4, 5.0, 2.0), "broad": (0.3, 2.0, 4.0), "beaten": (0.2, 5.0, 2.0)}  # fmt: skip
+    means = {
+        "pop": (0.1, 9.0, 1.0),
+        "good": (0.4, 5.0, 2.0),
+        "broad": (0.3, 2.0, 4.0),
+        "beaten": (0.2, 5.0, 2.0),
+    }
     names = ("nDCG@2", "ARP@2", "Novelty@2")
-    models = {m: {name: [mean] * 20 for name, mean in zip(names, items, strict=True)} for m, items in means.items()}  # fmt: skip
+    models = {
+        m: {name: [mean] * 20 for name, mean in zip(names, items, strict=True)}
+        for m, items in means.items()
+    }
 
     tradeoffs = {row["x"]: row for row in compared(evaluated(tmp_path, models))["tradeoffs"]}
 

@@ -118,7 +118,16 @@ def test_signs_of_lists_add_up_over_partitions() -> None:
     assert signs == ListSigns(Counter({1: 2}), Counter({1: 5}), None, Counter({5: 2}))
 
 
-PER_USER = ["UserCoverage@3", "Novelty@3", "ARP@3", "LongTail@3", "ILD@3", "Serendipity@3", "Calibration@3", "PopCorr"]  # fmt: skip
+PER_USER = [
+    "UserCoverage@3",
+    "Novelty@3",
+    "ARP@3",
+    "LongTail@3",
+    "ILD@3",
+    "Serendipity@3",
+    "Calibration@3",
+    "PopCorr",
+]
 OVERALL = ["Coverage@3", "Gini@3", "Entropy@3", "Personalization@3"]
 USERS = [f"u{n:02}" for n in range(30)]
 ITEMS = [str(n) for n in range(20)]
@@ -153,9 +162,14 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
 
 def _expected() -> cc.Evaluation:
     return cc.evaluate(
-        LISTS, TRUTH, metrics=[*PER_USER, *OVERALL], conventions=cc.preset("standard"),
-        train=TRAIN, items=CATEGORIES, input={"unknown_items": "keep"},
-    )  # fmt: skip
+        LISTS,
+        TRUTH,
+        metrics=[*PER_USER, *OVERALL],
+        conventions=cc.preset("standard"),
+        train=TRAIN,
+        items=CATEGORIES,
+        input={"unknown_items": "keep"},
+    )
 
 
 @pytest.mark.parametrize("integers", [False, True])
@@ -218,7 +232,11 @@ ROWS = [
     for n, user in enumerate(RANKED_USERS)
     for position in range(6)
 ]
-RANKED_TRUTH = [(user, f"i{(n + 3 * j) % 11}", float(1 + (n + j) % 3)) for n, user in enumerate(RANKED_USERS) for j in range(3)]  # fmt: skip
+RANKED_TRUTH = [
+    (user, f"i{(n + 3 * j) % 11}", float(1 + (n + j) % 3))
+    for n, user in enumerate(RANKED_USERS)
+    for j in range(3)
+]
 
 
 @pytest.fixture
@@ -269,7 +287,9 @@ def test_lists_of_two_rankings_are_written_by_user_ranking_and_rank() -> None:
         load(connection, params_of("lists.csv", conventions=CONVENTIONS[0]), "m")
 
     rows = pl.read_parquet("results/lists/m.parquet").select("user", "ranking", "rank").rows()
-    assert rows == [(u, ranking, rank) for u in RANKED_USERS for ranking in (0, 1) for rank in range(1, 7)]  # fmt: skip
+    assert rows == [
+        (u, ranking, rank) for u in RANKED_USERS for ranking in (0, 1) for rank in range(1, 7)
+    ]
 
 
 @pytest.mark.usefixtures("ranked_files")

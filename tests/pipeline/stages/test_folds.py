@@ -45,7 +45,13 @@ def lists(model: str, fold: int) -> pl.DataFrame:
     relevant = truth(fold)
     scores[relevant["user"].to_numpy(), relevant["item"].to_numpy()] += SKILLS[model] + fold / 20
     best = np.argsort(-scores, axis=1)[:, :K]
-    return pl.DataFrame({"user": np.repeat(np.arange(N_USERS), K), "item": best.ravel(), "rank": np.tile(np.arange(1, K + 1), N_USERS)})  # fmt: skip
+    return pl.DataFrame(
+        {
+            "user": np.repeat(np.arange(N_USERS), K),
+            "item": best.ravel(),
+            "rank": np.tile(np.arange(1, K + 1), N_USERS),
+        }
+    )
 
 
 def recalls(model: str) -> list[list[float]]:
@@ -106,7 +112,9 @@ def test_every_training_is_judged_by_the_truth_of_its_fold() -> None:
 
 def test_recall_of_groups_of_wanted_items_is_by_the_truth_of_the_fold() -> None:
     """All items stand in one group, so that its recall is that of all items."""
-    everything = train().select("user").unique().join(pl.DataFrame({"item": range(N_ITEMS)}), how="cross")  # fmt: skip
+    everything = (
+        train().select("user").unique().join(pl.DataFrame({"item": range(N_ITEMS)}), how="cross")
+    )
     segments = {"wanted": {"by": "truth_item", "shares": [0.98, 0.99]}}
     comparison = compared(train=everything, segments=segments)
     groups = comparison.segments[0]
@@ -122,14 +130,37 @@ def test_recall_of_groups_of_wanted_items_is_by_the_truth_of_the_fold() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"paired_replicates": False}, "paired_replicates: is false, and each fold has a truth of its own"),
-        ({"truth": {"replicates": {1: truth(1), "1": truth(2)}}}, "truth.replicates: has a number twice: 1 and '1'"),
-        ({"truth": {"replicates": {1: truth(1), 2: truth(2)}}}, "replicates.als: has the replicates 1, 2 and 3, and the truth has the folds 1 and 2"),
-        ({"models": {"popularity": lists("popularity", 1), "als": {"replicates": {f: lists("als", f) for f in FOLDS}}}},
-         "replicates.popularity: has one replicate, and the truth has the folds 1, 2 and 3"),
-        ({"truth": {"replicates": {1: truth(1), 2: truth(2).rename({"item": "thing"}), 3: truth(3)}}}, "fold 2: truth: "),
+        (
+            {"paired_replicates": False},
+            "paired_replicates: is false, and each fold has a truth of its own",
+        ),
+        (
+            {"truth": {"replicates": {1: truth(1), "1": truth(2)}}},
+            "truth.replicates: has a number twice: 1 and '1'",
+        ),
+        (
+            {"truth": {"replicates": {1: truth(1), 2: truth(2)}}},
+            "replicates.als: has the replicates 1, 2 and 3, and the truth has the folds 1 and 2",
+        ),
+        (
+            {
+                "models": {
+                    "popularity": lists("popularity", 1),
+                    "als": {"replicates": {f: lists("als", f) for f in FOLDS}},
+                }
+            },
+            "replicates.popularity: has one replicate, and the truth has the folds 1, 2 and 3",
+        ),
+        (
+            {
+                "truth": {
+                    "replicates": {1: truth(1), 2: truth(2).rename({"item": "thing"}), 3: truth(3)}
+                }
+            },
+            "fold 2: truth: ",
+        ),
     ],
-)  # fmt: skip
+)
 def test_folds_that_do_not_fit_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=r"fix: ") as refused:
         compared(**settings)
@@ -216,9 +247,12 @@ def test_another_truth_of_a_fold_runs_what_rests_on_it(project: Path, tmp_path: 
         ({"models.als-2.fold": 3}, "models.als-2.fold: is 3, and the lists are replicate 2"),
         ({"models.als-2": {"path": "folds-als-2.parquet"}}, "models.als-2.fold: is missing"),
         ({"data.truth.folds": {}}, "models.popularity-1.fold: is 1, and the truth has no folds"),
-        ({"data.truth.folds": {1: "../a.parquet"}}, "data.truth.folds.1: is '../a.parquet', which leads out"),
+        (
+            {"data.truth.folds": {1: "../a.parquet"}},
+            "data.truth.folds.1: is '../a.parquet', which leads out",
+        ),
     ],
-)  # fmt: skip
+)
 def test_params_that_do_not_fit_are_refused(
     project: Path, change: dict[str, Any], message: str
 ) -> None:

@@ -91,8 +91,10 @@ def test_items_that_the_catalogue_lacks(tmp_path: Path) -> None:
     lists, truth = [("u", "a"), ("u", "z"), ("v", "z")], [("u", "a")]
 
     assert refusal_of(lambda: _matched(tmp_path, lists, truth, ["a", "b"])) == (
-        "lists.csv: column 'item': 1 item in 2 rows of 2 users not in items.csv, such as 'z' (user 'u')\n"
-        "  fix: add them to the catalogue, leave them out of the lists, or set `input.unknown_items: keep`"
+        "lists.csv: column 'item': 1 item in 2 rows of 2 users not in items.csv, such as 'z' "
+        "(user 'u')\n"
+        "  fix: add them to the catalogue, leave them out of the lists, or set "
+        "`input.unknown_items: keep`"
     )
     assert _matched(tmp_path, lists, truth, ["a", "b"], unknown_items="keep")["unknown_items"] == 2
     assert _matched(tmp_path, lists, truth)["unknown_items"] is None

@@ -193,7 +193,8 @@ def test_path_that_begins_a_folder_higher_is_corrected(monkeypatch: pytest.Monke
 def test_row_of_too_many_bytes_is_refused() -> None:
     Path("a.csv").write_text("user,item,rank\nu,b,2\nu," + "a" * 9_000_000 + ",1\n")
     assert refusal("a.csv").startswith(
-        "a.csv: has a row that is longer than the limit (16 MiB; CSV: 4 MiB)\n  fix: check the line ends"
+        "a.csv: has a row that is longer than the limit (16 MiB; CSV: 4 MiB)\n  fix: check "
+        "the line ends"
     )
 
 

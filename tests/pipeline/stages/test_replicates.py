@@ -166,13 +166,23 @@ def test_a_training_that_failed_is_a_warning_of_stage_and_library(
     ("replicates", "message"),
     [
         ({"als": "als-*", "popularity": "bpr-*"}, "popularity: is the name of lists, too"),
-        ({"als": "als_*"}, "als: 'als_*' matches no entry of `models`\n  fix: `*` stands for the number, as in `als-*`"),
-        ({"als": ["als-1", "als-2"]}, "name replicates by their numbers: {als: {1: als-1, 2: als-2}}"),
+        (
+            {"als": "als_*"},
+            "als: 'als_*' matches no entry of `models`\n  fix: `*` stands for the number, as "
+            "in `als-*`",
+        ),
+        (
+            {"als": ["als-1", "als-2"]},
+            "name replicates by their numbers: {als: {1: als-1, 2: als-2}}",
+        ),
         ({"als": {1: "als-1", 2: "als-9"}}, "als: names als-9, and there are no such lists"),
-        ({"als": "als-*", "two": {1: "als-1", 2: "bpr-1"}}, "two: names als-1, which is a replicate"),
+        (
+            {"als": "als-*", "two": {1: "als-1", 2: "bpr-1"}},
+            "two: names als-1, which is a replicate",
+        ),
         ({"als": "als"}, "comparison.replicates.als"),
     ],
-)  # fmt: skip
+)
 def test_invalid_replicates_are_refused(
     project: Path, replicates: dict[str, Any], message: str
 ) -> None:

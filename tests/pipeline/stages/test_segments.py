@@ -66,7 +66,9 @@ def test_users_by_activity_and_what_scipy_says_of_each_group(tmp_path: Path) -> 
         difference = np.mean(als[part]) - np.mean(pop[part])
         assert cell.difference == pytest.approx(difference)
         assert cell.mean == pytest.approx(np.mean(als[part]))
-    assert [c.p_adjusted for c in cells] == pytest.approx(list(false_discovery_control(expected)), abs=1e-12)  # fmt: skip
+    assert [c.p_adjusted for c in cells] == pytest.approx(
+        list(false_discovery_control(expected)), abs=1e-12
+    )
     assert [c.verdict for c in cells[:2]] == ["better", "worse"]
     assert [c.turns for c in cells] == [False, True, False]
 
@@ -199,7 +201,11 @@ def test_places_close_up_where_later_copies_are_null(tmp_path: Path) -> None:
     values = {"pop": _values(1), "als": _values(2)}
     _segments(params.model_copy(update={"segments": {}}), values)  # the other files
     for model in values:
-        rows = [(user, item, rank) for user in USERS for rank, item in enumerate(["hit", None, None, "new", "newer"], 1)]  # fmt: skip
+        rows = [
+            (user, item, rank)
+            for user in USERS
+            for rank, item in enumerate(["hit", None, None, "new", "newer"], 1)
+        ]
         frame = pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
         frame.write_parquet(Path(params.results.lists) / f"{model}.parquet")
 

@@ -93,7 +93,10 @@ def test_items_that_begin_after_the_truth_of_a_user_are_of_the_future(tmp_path: 
 
 
 def test_scores_that_tie_across_the_cutoff_are_counted(tmp_path: Path) -> None:
-    lists = [(*row, score) for row, score in zip(_ranked(a="xyz", b="xyz"), [3.0, 2.0, 2.0] * 2, strict=True)]  # fmt: skip
+    lists = [
+        (*row, score)
+        for row, score in zip(_ranked(a="xyz", b="xyz"), [3.0, 2.0, 2.0] * 2, strict=True)
+    ]
 
     by_cutoff = validity(tmp_path, [1, 2, 3], lists=lists, truth=[("a", "x", 1.0)])["by_cutoff"]
 
@@ -201,20 +204,105 @@ LONG = {"10": 0, "100": 25, "200": 50}
 @pytest.mark.parametrize(
     ("models", "data", "kind", "severity", "who", "words"),
     [
-        ({"als": {"k": {"in_train": 2}}}, {}, "train_items_recommended", "serious", ("als",), "2 % of the top 10 (als)"),
-        ({"pop": REPEATS, "als": REPEATS}, {}, "train_items_recommended", "notice", BOTH, "20 % of the top 10"),
-        ({"als": {"k": {"future": 3}}}, {}, "future_items", "serious", ("als",), "3 % of the top 10 (als)"),
-        ({"als": {"users": "other", "without_list": 7}}, {}, "user_sets_differ", "serious", ("als",), "7 users (7 %)"),
-        ({"pop": {"users": "61", "without_list": 61}, "als": {"users": "61", "without_list": 61}, "full": {}}, {}, "user_sets_differ", "serious", BOTH, "pop and als have none for 61 users (61 %)"),
-        ({"pop": {"users": "7", "without_list": 7}, "als": {"users": "61", "without_list": 61}, "full": {}}, {}, "user_sets_differ", "serious", BOTH, "2 models, most of all als, have none for up to 61 users (61 %)"),
-        ({"pop": FEW, "als": FEW}, {}, "few_lists", "serious", (), "90 users of 100 in the truth (90 %) have no list, and `user_no_recs: zero`"),
-        ({"als": {"k": {"tied": 30}}}, {}, "ties_at_cutoff", "notice", ("als",), "30 % of the users (als)"),
-        ({"als": {"shorter": {"10": 4}}}, {}, "short_lists", "notice", ("als",), "4 % of the users (als)"),
-        ({"als": {"shorter": LONG}}, {"ks": (10, 100, 200)}, "short_lists", "notice", ("als",), "Lists end before rank 100 for up to 25"),
-        ({}, {"grades": {"1": 1, "2": 3, "3.5": 1, "5": 2}}, "all_relevant", "notice", (), "from 1 to 5, reaches `relevance_threshold: 1`"),
+        (
+            {"als": {"k": {"in_train": 2}}},
+            {},
+            "train_items_recommended",
+            "serious",
+            ("als",),
+            "2 % of the top 10 (als)",
+        ),
+        (
+            {"pop": REPEATS, "als": REPEATS},
+            {},
+            "train_items_recommended",
+            "notice",
+            BOTH,
+            "20 % of the top 10",
+        ),
+        (
+            {"als": {"k": {"future": 3}}},
+            {},
+            "future_items",
+            "serious",
+            ("als",),
+            "3 % of the top 10 (als)",
+        ),
+        (
+            {"als": {"users": "other", "without_list": 7}},
+            {},
+            "user_sets_differ",
+            "serious",
+            ("als",),
+            "7 users (7 %)",
+        ),
+        (
+            {
+                "pop": {"users": "61", "without_list": 61},
+                "als": {"users": "61", "without_list": 61},
+                "full": {},
+            },
+            {},
+            "user_sets_differ",
+            "serious",
+            BOTH,
+            "pop and als have none for 61 users (61 %)",
+        ),
+        (
+            {
+                "pop": {"users": "7", "without_list": 7},
+                "als": {"users": "61", "without_list": 61},
+                "full": {},
+            },
+            {},
+            "user_sets_differ",
+            "serious",
+            BOTH,
+            "2 models, most of all als, have none for up to 61 users (61 %)",
+        ),
+        (
+            {"pop": FEW, "als": FEW},
+            {},
+            "few_lists",
+            "serious",
+            (),
+            "90 users of 100 in the truth (90 %) have no list, and `user_no_recs: zero`",
+        ),
+        (
+            {"als": {"k": {"tied": 30}}},
+            {},
+            "ties_at_cutoff",
+            "notice",
+            ("als",),
+            "30 % of the users (als)",
+        ),
+        (
+            {"als": {"shorter": {"10": 4}}},
+            {},
+            "short_lists",
+            "notice",
+            ("als",),
+            "4 % of the users (als)",
+        ),
+        (
+            {"als": {"shorter": LONG}},
+            {"ks": (10, 100, 200)},
+            "short_lists",
+            "notice",
+            ("als",),
+            "Lists end before rank 100 for up to 25",
+        ),
+        (
+            {},
+            {"grades": {"1": 1, "2": 3, "3.5": 1, "5": 2}},
+            "all_relevant",
+            "notice",
+            (),
+            "from 1 to 5, reaches `relevance_threshold: 1`",
+        ),
         ({}, {"grades": {"0": 9, "1": 5}}, "few_judged", "notice", (), "20 %"),
     ],
-)  # fmt: skip
+)
 def test_warning_has_kind_severity_models_and_share(
     tmp_path: Path,
     models: dict[str, Any],
@@ -263,7 +351,9 @@ def test_sound_models_get_no_warning(
 @pytest.mark.parametrize("of_train", [True, False])
 def test_lists_that_look_sampled_are_a_serious_warning(tmp_path: Path, of_train: bool) -> None:
     train = [(1, str(n), 0.0, 0.0) for n in range(60)]
-    params = _with_train(tmp_path, [("1", "x", 1.0, 1.0)], train) if of_train else _with_items(tmp_path)  # fmt: skip
+    params = (
+        _with_train(tmp_path, [("1", "x", 1.0, 1.0)], train) if of_train else _with_items(tmp_path)
+    )
 
     warning = _warnings(params, pop={}, als={"full": _full()})["sampled_candidates"]
 

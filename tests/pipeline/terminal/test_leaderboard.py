@@ -84,8 +84,13 @@ def test_at_80_columns_a_model_of_usual_name_takes_one_line() -> None:
     lines = _printed(_compared(["popularity", "ease-recent"], ["nDCG@3", "R@3"]))
 
     assert [line.split()[0] for line in lines if line] == [
-        "nDCG@3", "popularity", "ease-recent", "R@3", "popularity", "ease-recent",
-    ]  # fmt: skip
+        "nDCG@3",
+        "popularity",
+        "ease-recent",
+        "R@3",
+        "popularity",
+        "ease-recent",
+    ]
     assert lines[1].endswith("baseline")
     assert lines[2].endswith("worse")
     assert max(map(len, lines)) <= 80
@@ -109,10 +114,18 @@ def test_means_intervals_and_differences_are_those_of_the_comparison() -> None:
         (["base", "a", "b", "c", "d"], 2, None),
         (["base", *(f"m{i}" for i in range(19))], 1, "… 9 more models: `concord leaderboard`"),
         (["base", *(f"m{i}" for i in range(19))], 2, "… 15 more models: `concord leaderboard`"),
-        (["base", "a", "b", "c", "d"], 6, "… 3 more models and 2 more primary metrics: `concord leaderboard`"),
-        (["base", LONG, "b"], 6, "… 1 more models and 2 more primary metrics: `concord leaderboard`"),
+        (
+            ["base", "a", "b", "c", "d"],
+            6,
+            "… 3 more models and 2 more primary metrics: `concord leaderboard`",
+        ),
+        (
+            ["base", LONG, "b"],
+            6,
+            "… 1 more models and 2 more primary metrics: `concord leaderboard`",
+        ),
     ],
-)  # fmt: skip
+)
 def test_in_short_it_shows_what_fits_and_says_what_is_left_out(
     models: list[str], primary: int, remaining: str | None
 ) -> None:
@@ -158,8 +171,12 @@ def test_the_terminal_has_a_line_for_new_trainings_below_each_model() -> None:
     lines = _printed(comparison, 110, labels=[PRIMARY[0]])
 
     assert [line.split("  ")[0] or line.strip().split("  ")[0] for line in lines[1:]] == [
-        "als", "new trainings", "ease", "new trainings", "pop",
-    ]  # fmt: skip
+        "als",
+        "new trainings",
+        "ease",
+        "new trainings",
+        "pop",
+    ]
     assert signed_interval(again.ci_low, again.ci_high, 3) in lines[2]
     assert lines[2].endswith("better")
     assert len(_printed(comparison, 110, 5, labels=[PRIMARY[0]])) <= 6

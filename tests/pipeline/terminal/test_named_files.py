@@ -11,14 +11,20 @@ import pytest
 from concord.pipeline.terminal.arguments import write_output, write_output_table
 from tests.pipeline.refusals import refusal_of
 
-PAGE = "<!doctype html>\n<html lang=\"en\">\n<meta content=\"default-src 'none'; script-src 'sha256-{}'\">\n"
+PAGE = (
+    '<!doctype html>\n<html lang="en">\n<meta content="default-src \'none\'; script-src '
+    "'sha256-{}'\">\n"
+)
 BOTH = {
     "page": (PAGE.format("old"), PAGE.format("new")),
     "table": ("model,label\nals,R@2\n", "model,label\nease,R@2\n"),
     "comment": ("<!-- concord: shop -->\nold", "<!-- concord: shop -->\nnew"),
-    "picture": ('<svg xmlns="x" font-family="y" width="1">', '<svg xmlns="x" font-family="y" width="2">'),
+    "picture": (
+        '<svg xmlns="x" font-family="y" width="1">',
+        '<svg xmlns="x" font-family="y" width="2">',
+    ),
     "empty": ("", "new"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", BOTH)
@@ -34,8 +40,14 @@ def test_a_file_that_concord_wrote_is_replaced(kind: str, tmp_path: Path) -> Non
 @pytest.mark.fault(31, "a file that Concord did not write is refused without `--force`")
 @pytest.mark.parametrize("kind", sorted(set(BOTH) - {"empty"}))
 @pytest.mark.parametrize(
-    "foreign", ["models: {als: als.csv}\n", "<!doctype html>\n<title>mine</title>", '<svg xmlns="x" width="1">', "model,price\n"]
-)  # fmt: skip
+    "foreign",
+    [
+        "models: {als: als.csv}\n",
+        "<!doctype html>\n<title>mine</title>",
+        '<svg xmlns="x" width="1">',
+        "model,price\n",
+    ],
+)
 def test_a_foreign_file_stays_unless_forced(kind: str, foreign: str, tmp_path: Path) -> None:
     file, text = tmp_path / "file", BOTH[kind][1]
     file.write_text(foreign)
@@ -87,6 +99,8 @@ def test_an_open_file_is_written_to_by_its_number(tmp_path: Path) -> None:
 
 
 def test_text_of_a_table_is_no_formula(tmp_path: Path) -> None:
-    write_output_table("--csv", str(tmp_path / "t.csv"), pl.DataFrame({"online": ["=cmd()"]}), force=False)  # fmt: skip
+    write_output_table(
+        "--csv", str(tmp_path / "t.csv"), pl.DataFrame({"online": ["=cmd()"]}), force=False
+    )
 
     assert re.split(r"\s", (tmp_path / "t.csv").read_text()) == ["online", "'=cmd()", ""]

@@ -51,7 +51,13 @@ def audit_of_two_models() -> cc.Audit:
     train = {user: ["a" if user in AFFECTED else "b"] for user in USERS}
     first = {user: ["a", "b"] if user in AFFECTED else ["b", "c"] for user in USERS}
     other = {user: ["c", "a"] if n % 4 == 0 else ["c", "b"] for n, user in enumerate(USERS)}
-    return cc.audit({"first": first, "other": other}, truth, train=train, metrics=["Hit@2"], conventions="standard")  # fmt: skip
+    return cc.audit(
+        {"first": first, "other": other},
+        truth,
+        train=train,
+        metrics=["Hit@2"],
+        conventions="standard",
+    )
 
 
 def test_it_says_whether_the_order_turns_and_what_was_not_looked_for(
@@ -85,7 +91,9 @@ def test_few_users_who_are_left_give_no_number(capsys: pytest.CaptureFixture[str
     lists = {user: ["a"] for user in USERS}
     train = truth.head(35)
 
-    print_result(cc.audit({"als": lists}, truth, train=train, metrics=["Hit@1"], conventions="standard"))  # fmt: skip
+    print_result(
+        cc.audit({"als": lists}, truth, train=train, metrics=["Hit@1"], conventions="standard")
+    )
 
     output = capsys.readouterr().out
     row = next(line for line in output.splitlines() if line.startswith("truth_in_train"))
@@ -106,7 +114,7 @@ def test_a_line_a_revision_with_its_best_model_and_who_changed(
     lines = _printed(HISTORY, capsys)
 
     assert lines[0] == "R@1 what changed best model against the baseline since the revision before"
-    assert lines[1] == "aaa1111 v1 the first shown als 0.300 better, +0.020 (+0.010 to +0.030)"  # fmt: skip
+    assert lines[1] == "aaa1111 v1 the first shown als 0.300 better, +0.020 (+0.010 to +0.030)"
     assert lines[2] == (
         "bbb2222 other lists: als base 0.280 baseline als worse, −0.050 (−0.060 to −0.040)"
     )
@@ -116,12 +124,19 @@ def test_a_line_a_revision_with_its_best_model_and_who_changed(
 
 def test_missing_evidence_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
     same = replace(SECOND, name="eee5555", changed=(), changes=(), same=("als", "base"))
-    other = replace(SECOND, standings=(standing("als", 0.5, None, label="AP@1"),), changes=(), same=())  # fmt: skip
+    other = replace(
+        SECOND, standings=(standing("als", 0.5, None, label="AP@1"),), changes=(), same=()
+    )
     unpaired = replace(SECOND, unpaired="als had another truth", changes=(), same=())
-    lines = _printed(replace(HISTORY, revisions=(FIRST, GONE, unpaired, other, same), notes=("a note",)), capsys)  # fmt: skip
+    lines = _printed(
+        replace(HISTORY, revisions=(FIRST, GONE, unpaired, other, same), notes=("a note",)), capsys
+    )
 
     assert "ddd4444 its results are not in DVC's cache" in lines
-    assert "bbb2222 other lists: als base 0.280 baseline not comparable: als had another truth" in lines  # fmt: skip
+    assert (
+        "bbb2222 other lists: als base 0.280 baseline not comparable: als had another truth"
+        in lines
+    )
     assert "bbb2222 other lists: als not a primary metric" in lines
     assert "eee5555 nothing that decides base 0.280 baseline the same for every user" in lines
     assert "note: a note" in lines
@@ -130,7 +145,9 @@ def test_missing_evidence_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
 def test_with_no_results_at_all_the_revisions_are_listed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    lines = _printed(replace(HISTORY, revisions=(GONE,), reuse=replace(REUSE, severity="serious")), capsys)  # fmt: skip
+    lines = _printed(
+        replace(HISTORY, revisions=(GONE,), reuse=replace(REUSE, severity="serious")), capsys
+    )
 
     assert lines[:2] == ["revision what changed", "ddd4444 its results are not in DVC's cache"]
     assert lines[-1] == "warning: 5 comparisons rest on this truth."

@@ -165,7 +165,7 @@ def test_grades_of_other_users_that_a_frame_of_records_fills_in_are_left_out(
     client: MlflowClient,
 ) -> None:
     filled = [{"b": 3, "d": None, "x": None}, {"b": None, "d": 1, "x": 2}]
-    results, expected = (_of_frame({}, truth=truth) for truth in (filled, [*GRADES.values()]))  # fmt: skip
+    results, expected = (_of_frame({}, truth=truth) for truth in (filled, [*GRADES.values()]))
 
     assert results.metrics == expected.metrics
 
@@ -182,19 +182,63 @@ def test_other_types_of_models_are_not_concords(kind: str | None) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "unknown setting": ({}, {"metric": ["RR@3"]}, "evaluator_config: 'metric': is not a setting of Concord\n  fix: did you mean 'metrics'?"),
-    "no list": ({"recs": [["a"], "b"]}, {}, "data: column 'recs', row 2: is 'b' (str), not a list of items"),
-    "mixed truth": ({"truth": [["a"], {"b": 1}]}, {}, "data: column 'truth': has lists in some rows, dicts in others"),
-    "no such column": ({}, {"user": "customer"}, "evaluator_config: 'user': is 'customer', but the frame has user"),
-    "a user twice": ({"user": ["ann", "ann"]}, {"user": "user"}, "data: column 'user', row 2: user 'ann' occurs in row 1 too"),
-    "no id": ({"user": ["ann", None]}, {"user": "user"}, "data: column 'user', row 2: nan is not a user id"),
-    "no switch": ({}, {"per_user": "yes"}, "evaluator_config: 'per_user': is 'yes'\n  fix: write True or False"),
-    "a list of columns": ({}, {"user": ["user"]}, "evaluator_config: 'user': is ['user']\n  fix: write the name of one column"),
-    "two presets": ({}, {"conventions": {"preset": "ms_recommenders"}}, "evaluator_config: 'conventions': names a preset"),
-    "knobs beside conventions": ({}, {"preset": cc.preset("standard"), "conventions": {"gain": "exp2"}}, "evaluator_config: 'conventions': is set, but `preset` has all conventions"),
-    "a grade that is missing": ({"truth": [{"a": 1}, {"e": None, "f": 1}]}, {}, "user 2, item 'e'): is missing"),
+    "unknown setting": (
+        {},
+        {"metric": ["RR@3"]},
+        "evaluator_config: 'metric': is not a setting of Concord\n  fix: did you mean 'metrics'?",
+    ),
+    "no list": (
+        {"recs": [["a"], "b"]},
+        {},
+        "data: column 'recs', row 2: is 'b' (str), not a list of items",
+    ),
+    "mixed truth": (
+        {"truth": [["a"], {"b": 1}]},
+        {},
+        "data: column 'truth': has lists in some rows, dicts in others",
+    ),
+    "no such column": (
+        {},
+        {"user": "customer"},
+        "evaluator_config: 'user': is 'customer', but the frame has user",
+    ),
+    "a user twice": (
+        {"user": ["ann", "ann"]},
+        {"user": "user"},
+        "data: column 'user', row 2: user 'ann' occurs in row 1 too",
+    ),
+    "no id": (
+        {"user": ["ann", None]},
+        {"user": "user"},
+        "data: column 'user', row 2: nan is not a user id",
+    ),
+    "no switch": (
+        {},
+        {"per_user": "yes"},
+        "evaluator_config: 'per_user': is 'yes'\n  fix: write True or False",
+    ),
+    "a list of columns": (
+        {},
+        {"user": ["user"]},
+        "evaluator_config: 'user': is ['user']\n  fix: write the name of one column",
+    ),
+    "two presets": (
+        {},
+        {"conventions": {"preset": "ms_recommenders"}},
+        "evaluator_config: 'conventions': names a preset",
+    ),
+    "knobs beside conventions": (
+        {},
+        {"preset": cc.preset("standard"), "conventions": {"gain": "exp2"}},
+        "evaluator_config: 'conventions': is set, but `preset` has all conventions",
+    ),
+    "a grade that is missing": (
+        {"truth": [{"a": 1}, {"e": None, "f": 1}]},
+        {},
+        "user 2, item 'e'): is missing",
+    ),
     "an item twice": ({"recs": [["a", "a"], ["b"]]}, {}, "'a'"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", REFUSED)
