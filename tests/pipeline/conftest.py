@@ -1,4 +1,4 @@
-"""What takes seconds to make and is copied: an MLflow database with its tables, projects with a history."""
+"""Slow fixtures that tests copy: an MLflow database with its tables, projects with a history."""
 
 from pathlib import Path
 
@@ -22,5 +22,5 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Pat
 
 @pytest.fixture(scope="session")
 def revisions(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """Return a folder to copy from, with `a project` of four commits, and the same after the second in `second/a project`."""
+    """Return a folder with `a project` of four commits, and `second/a project` of the first two."""
     return made_once(tmp_path_factory, worker_id, history_project)

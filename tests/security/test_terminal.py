@@ -19,9 +19,9 @@ EVIL = "\x1b]0;owned\x07\x1b[2J\x9b2J\r\u202e"
 MESSAGE = json.dumps({"error_code": "INTERNAL_ERROR", "message": f"sorry{EVIL}"})
 RUN = {"run": {"info": {"run_id": f"id{EVIL}", "status": "RUNNING"}, "data": {}}}
 FAULTS = {
-    "an error": Fault(on="/api/", status=400, body=MESSAGE.encode()),
-    "a page": Fault(on="/api/", status=200, body=EVIL.encode()),
-    "a header": Fault(on="/api/", status=200, headers=(("X-A", "\x1b[2J"), ("\x1b[2J", "x"))),
+    "an error": Fault(path="/api/", status=400, body=MESSAGE.encode()),
+    "a page": Fault(path="/api/", status=200, body=EVIL.encode()),
+    "a header": Fault(path="/api/", status=200, headers=(("X-A", "\x1b[2J"), ("\x1b[2J", "x"))),
     "an answer": Fault(status=200, body=json.dumps({"experiment": {"experiment_id": "1"}, **RUN}).encode()),
 }  # fmt: skip
 SCRIPT = """
@@ -51,7 +51,7 @@ def _obeyed(message: str) -> list[str]:
 @pytest.mark.parametrize("name", FAULTS)
 def test_nothing_of_a_servers_answer_is_obeyed(tmp_path: Path, name: str) -> None:
     with FaultyProxy("127.0.0.1:1").running() as proxy:
-        proxy.breaks(FAULTS[name])
+        proxy.set_fault(FAULTS[name])
         project = write_project(tmp_path, uri=f"http://{proxy.address}")
         done = attempt(project, "concord", "stage", "log")
 

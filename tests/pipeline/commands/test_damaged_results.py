@@ -1,4 +1,4 @@
-"""Results that are not those of dvc.lock, or cannot be read: every command names the file, its revision and what to do."""
+"""Results that differ from dvc.lock or cannot be read: commands name the file, revision and fix."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`concord gate` and `concord diff` in real projects with history: numbers, decisions, exit codes, refusals."""
+"""`concord gate` and `concord diff` in projects with history: decisions, exit codes, errors."""
 
 import json
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def gated(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 
 
 def gate_project(folder: Path) -> None:
-    """Two models; since the tag `v1` one of them has lost its hits for users of whom much is known, and a third and P are new."""
+    """Two models; since the tag `v1`, one lost hits for active users; a third and P are new."""
     project = copied(folder)
     demo = project / "data/demo"
     models = {

@@ -1,4 +1,4 @@
-"""`gate`, `diff` and `comment` against a revision where git lacks objects, holds damaged ones, or a merge is not done."""
+"""`gate`, `diff` and `comment` against a revision with damaged objects or a merge conflict."""
 
 import shutil
 import time

@@ -1,4 +1,4 @@
-"""`concord leaderboard`, `calibrate` and `plan` on results that the library made, and where there are none."""
+"""`concord leaderboard`, `calibrate` and `plan` on results of the library, and without results."""
 
 import csv
 import re
@@ -213,7 +213,7 @@ def test_experiments_that_are_wrong_are_refused_with_their_line(project: Path) -
 
 
 def test_a_model_at_a_revision_is_read_from_there(project: Path) -> None:
-    """Both of one revision share its truth; whether a revision shares that of today is not known here."""
+    """Models of one revision share a truth; whether it is the current one is unknown."""
     git(project, "init", "-q")
     commit(project, "a")
     git(project, "tag", "v1")

@@ -39,7 +39,7 @@ def _changed(before: str, old: str, new: str) -> str:
 
 
 def _around_value(line: str) -> tuple[str, str]:
-    """All that is not the value: the key with its indentation; the comment with the space before it."""
+    """Return the key with its indentation, and the comment with the space before it."""
     key, _, remainder = line.partition(": ")
     value, marker, comment = remainder.partition("#")
     return key, value[len(value.rstrip()) :] + marker + comment

@@ -1,4 +1,4 @@
-"""A model under another name: `gate`, `diff` and `comment` hold it against its former self, or say that they cannot tell."""
+"""`gate`, `diff` and `comment` compare a renamed model with its former results."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""`concord split`, as a stranger runs it: on files of every kind, on MovieLens, and on what cannot be split."""
+"""`concord split` on files of every format, on MovieLens, and on invalid input."""
 
 import hashlib
 import json
@@ -133,7 +133,7 @@ def test_text_puts_the_same_rows_on_each_side(tmp_path: Path, ending: str) -> No
 
 
 def test_order_holds_over_many_row_groups_and_threads(tmp_path: Path) -> None:
-    """DuckDB hands the rows of a table on in their order: 600,000 of them, by four threads, out of 60 MB."""
+    """DuckDB keeps the order of 600,000 rows with four threads and 60 MB of memory."""
     chance = random.Random(3)
     rows = 600_000
     table = pl.DataFrame(

@@ -54,7 +54,7 @@ def scored_lists(project: Path) -> pl.DataFrame:
 
 
 def without_code(project: Path) -> None:
-    """Remove the folders of code from the dependencies in dvc.yaml: DVC would hash them for each commit."""
+    """Remove the folders of code from dvc.yaml: DVC would hash them for each commit."""
     stages = (project / "dvc.yaml").read_text(encoding="utf-8")
     stages = re.sub(r" +- (metrics_core|pipeline|reports)(/.*)?\n", "", stages)
     (project / "dvc.yaml").write_text(stages, encoding="utf-8")
@@ -67,7 +67,7 @@ def evaluate_and_commit(project: Path, message: str, *stages: str) -> None:
 
 
 def history_project(folder: Path) -> None:
-    """Two models (v1); other lists of ease, a new model and metric; another convention (v2, with words)."""
+    """Two models (v1); other lists of ease, a new model and metric; another convention (v2)."""
     project = copied(folder)
     without_code(project)
     ease = project / "data/demo/ease.parquet"

@@ -1,4 +1,4 @@
-"""`concord history` in a real project of four commits, and with `diff` and `gate` of a model that was trained several times."""
+"""`concord history` in a project of four commits; `history`, `diff` and `gate` with replicates."""
 
 import json
 from contextlib import chdir

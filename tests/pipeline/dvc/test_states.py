@@ -1,4 +1,4 @@
-"""Revisions from git and a cache: which commits are rows, what dvc.lock and results say, how often the truth was asked."""
+"""States from git and a cache: rows of commits, content of dvc.lock, reuse of the truth."""
 
 import json
 import subprocess
@@ -238,7 +238,7 @@ def _replaced(project: Project) -> str:
 @pytest.mark.parametrize(
     "spoil", [_conflict, _no_yaml, _no_lock, _missing, _damaged, _cut, _replaced]
 )
-def test_a_lock_file_that_cannot_be_read_is_a_row_and_the_next_one_is_held_against_the_last_that_can(
+def test_an_unreadable_lock_file_is_a_row_and_the_next_is_compared_with_the_one_before(
     project: Project, spoil: Callable[[Project], str]
 ) -> None:
     project.lock("c1", "l1")
@@ -370,7 +370,7 @@ def test_reuse_note_grows_with_the_count_and_ends_with_another_truth(project: Pr
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """main: one, (words, tag), [side: two], merge of side, three; the evaluation lies in a folder."""
+    """Return a project in a folder; main: one, (words, tag), [side: two], merge of side, three."""
     root = tmp_path_factory.mktemp("git")
     (root / "evaluation").mkdir()
     git(root, "init", "-q", "-b", "main")

@@ -1,4 +1,4 @@
-"""`concord init` in repositories of other people: what it writes, what it leaves as it was, what it refuses."""
+"""`concord init` in other repositories: files that it writes, keeps and refuses."""
 
 import os
 import shutil

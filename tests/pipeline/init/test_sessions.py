@@ -1,4 +1,4 @@
-"""A repository of sessions: whoever follows what `init` and `validate` say ends at the mean over sessions."""
+"""A repository of sessions: the fixes of `init` and `validate` lead to means over sessions."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""dvc.yaml and params.yaml as `concord init` writes them, and as `concord init --upgrade` carries them over: what people wrote stays."""
+"""dvc.yaml and params.yaml of `concord init` and `concord init --upgrade`, which keeps edits."""
 
 import subprocess
 from importlib.metadata import version

@@ -1,4 +1,4 @@
-"""One tracking server, and one proxy before it, for all tests of a worker: starting one takes seconds."""
+"""One tracking server with a proxy for all tests of a worker: starting one takes seconds."""
 
 import shutil
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from tests.pipeline.mlflow.stores import Logged
 
 @pytest.fixture
 def project(tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An evaluated project that is not yet logged, in a folder with an awkward name, beside a sqlite store."""
+    """An evaluated project that is not logged yet, in a folder with an unusual name."""
     folder = write_project(tmp_path / "demo été #1")
     shutil.copy(empty_store, folder / "mlflow.db")
     monkeypatch.delenv("DVC_ROOT", raising=False)
@@ -48,7 +48,7 @@ def proxy(tracking_server: str) -> Iterator[FaultyProxy]:
 
 @pytest.fixture(scope="session")
 def logged_twice(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> Logged:
-    """Log the same results twice into a sqlite store; tests read what it holds and change nothing."""
+    """Log the same results twice into a sqlite store, which tests only read."""
     folder = write_project(tmp_path_factory.mktemp("logged") / "demo été #1")
     shutil.copy(empty_store, folder / "mlflow.db")
     outputs = []

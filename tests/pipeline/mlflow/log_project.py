@@ -1,4 +1,4 @@
-"""A finished evaluation on disk, as the `log` stage finds it: two models, two cutoffs, small numbers."""
+"""A finished evaluation on disk for the stage `log`: two models, two cutoffs, small numbers."""
 
 import os
 import socket

@@ -58,39 +58,39 @@ def _wait_for(address: str, seconds: float) -> None:
 
 @dataclass(frozen=True)
 class Fault:
-    """What becomes of requests whose path holds `on`; the first `passing` go through, and all after `times` more.
+    """Fault of requests whose path contains `path`, after `n_before` of them, for `n_requests`.
 
-    `status` is answered with `body`; `cut` closes the connection without an answer, after the server has done what
-    it was asked if `after_the_deed`; `hold` waits so many seconds first.
+    `status` is answered with `body`; `cut` closes the connection without an answer, if
+    `after_processing` once the server has processed the request; `delay` is in seconds.
     """
 
-    on: str = "/"
-    passing: int = 0
-    times: int = 1_000_000
+    path: str = "/"
+    n_before: int = 0
+    n_requests: int = 1_000_000
     status: int | None = None
     body: bytes = b""
     headers: tuple[tuple[str, str], ...] = ()
     cut: bool = False
-    after_the_deed: bool = False
-    hold: float = 0
+    after_processing: bool = False
+    delay: float = 0
 
 
 @dataclass
 class FaultyProxy:
-    """Stands before the server at `upstream` while the block runs."""
+    """Proxy of the server at `upstream`."""
 
     upstream: str
     fault: Fault | None = None
     address: str = ""
-    seen: int = 0  # requests that the fault concerns
+    n_requests: int = 0  # whose path the fault names
     holding: Event = field(default_factory=Event)
-    let_go: Event = field(default_factory=Event)
+    released: Event = field(default_factory=Event)
 
-    def breaks(self, fault: Fault | None) -> None:
-        """From now on; None mends it."""
-        self.fault, self.seen = fault, 0
+    def set_fault(self, fault: Fault | None) -> None:
+        """Set the fault of further requests; None for no fault."""
+        self.fault, self.n_requests = fault, 0
         self.holding.clear()
-        self.let_go.clear()
+        self.released.clear()
 
     @contextmanager
     def running(self) -> Iterator["FaultyProxy"]:
@@ -99,27 +99,27 @@ class FaultyProxy:
             self.address = f"127.0.0.1:{server.server_port}"
             Thread(target=server.serve_forever, daemon=True).start()
             yield self
-            self.let_go.set()
+            self.released.set()
             server.shutdown()
 
     def fault_for(self, path: str) -> Fault | None:
         fault = self.fault
-        if fault is None or fault.on not in path:
+        if fault is None or fault.path not in path:
             return None
-        self.seen += 1
-        return fault if 0 < self.seen - fault.passing <= fault.times else None
+        self.n_requests += 1
+        return fault if 0 < self.n_requests - fault.n_before <= fault.n_requests else None
 
 
 def _handler(proxy: FaultyProxy) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        def _pass_on(self) -> None:
+        def _forward(self) -> None:
             requested = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             fault = proxy.fault_for(self.path)
-            if fault and fault.hold:
+            if fault and fault.delay:
                 proxy.holding.set()
-                proxy.let_go.wait(fault.hold)
+                proxy.released.wait(fault.delay)
             if fault and fault.cut:
-                if fault.after_the_deed:
+                if fault.after_processing:
                     self._upstream(requested)
                 self.close_connection = True
             elif fault and fault.status:
@@ -127,7 +127,7 @@ def _handler(proxy: FaultyProxy) -> type[BaseHTTPRequestHandler]:
             else:
                 self._answer(*self._upstream(requested))
 
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _pass_on  # noqa: N815  http.server names them so
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _forward  # noqa: N815 - names of http.server
 
         def _upstream(self, requested: bytes) -> tuple[int, tuple[tuple[str, str], ...], bytes]:
             connection = HTTPConnection(proxy.upstream, timeout=60)
@@ -146,7 +146,7 @@ def _handler(proxy: FaultyProxy) -> type[BaseHTTPRequestHandler]:
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(body)
-            except OSError:  # the client has had enough
+            except OSError:  # the client has closed the connection
                 self.close_connection = True
 
         def log_message(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""The `log` stage against real sqlite stores: runs of models and of comparisons, and how models stand in them."""
+"""The stage `log` with sqlite stores: runs of models and comparisons, and standings of models."""
 
 import json
 import math

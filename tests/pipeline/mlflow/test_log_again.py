@@ -141,16 +141,16 @@ def test_a_signal_while_logging_leaves_killed_runs_that_the_next_time_completes(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     experiment = uuid4().hex
-    proxy.breaks(None)
+    proxy.set_fault(None)
     project = write_project(tmp_path, uri=f"http://{proxy.address}", experiment=experiment)
     client = MlflowClient(tracking_uri=f"http://{proxy.upstream}")
-    proxy.breaks(Fault(on=BATCH, passing=1, hold=60))
+    proxy.set_fault(Fault(path=BATCH, n_before=1, delay=60))
     stage = start_log(project, MLFLOW_HTTP_REQUEST_TIMEOUT="60")
     assert proxy.holding.wait(60)
     stage.send_signal(signal.SIGTERM)
     _, stderr = stage.communicate(timeout=30)
     stopped = statuses(client, experiment)
-    proxy.breaks(None)
+    proxy.set_fault(None)
     log(params_of(project))
 
     assert stage.returncode == 143

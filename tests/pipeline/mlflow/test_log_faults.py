@@ -1,4 +1,4 @@
-"""The `log` stage against real servers: with and without logins, and behind a proxy that breaks in every way."""
+"""The stage `log` with real servers: with and without logins, and behind a faulty proxy."""
 
 import os
 import time
@@ -36,24 +36,31 @@ pytestmark = pytest.mark.whole
 WITHIN = 16  # seconds
 LOG_IN = "MLFLOW_TRACKING_TOKEN"
 SLOW = {
-    "slow from the start": (Fault(hold=30), "try again later"),
-    "slow in the middle": (Fault(on="/api/", passing=8, hold=30), "MLFLOW_HTTP_REQUEST_TIMEOUT"),
+    "slow from the start": (Fault(delay=30), "try again later"),
+    "slow in the middle": (
+        Fault(path="/api/", n_before=8, delay=30),
+        "MLFLOW_HTTP_REQUEST_TIMEOUT",
+    ),
 }
 CUT = {
-    "cut as the server makes a run": Fault(on="/runs/create", passing=1, cut=True),
-    "cut after the server took a batch": Fault(on=BATCH, passing=1, cut=True, after_the_deed=True),
-    "cut in an artifact": Fault(on="/mlflow-artifacts/", passing=1, cut=True, after_the_deed=True),
+    "cut as the server makes a run": Fault(path="/runs/create", n_before=1, cut=True),
+    "cut after the server took a batch": Fault(
+        path=BATCH, n_before=1, cut=True, after_processing=True
+    ),
+    "cut in an artifact": Fault(
+        path="/mlflow-artifacts/", n_before=1, cut=True, after_processing=True
+    ),
 }
-WAIT = Fault(on="/api/", status=429, headers=(("Retry-After", "300"),))
+WAIT = Fault(path="/api/", status=429, headers=(("Retry-After", "300"),))
 LOGIN_FORM = Fault(status=200, body=LOGIN_PAGE, headers=(("Content-Type", "text/html"),))
-REFUSED = Fault(on="/mlflow-artifacts/", status=403)
+REFUSED = Fault(path="/mlflow-artifacts/", status=403)
 FAULTS = {  # the row of docs/reference/robustness.md, the fault, the reason, the fix
     **{name: (9, fault, "did not answer in time", fix) for name, (fault, fix) in SLOW.items()},
-    "500": (10, Fault(on="/api/", status=500), "fails inside (500)", "the server's log"),
+    "500": (10, Fault(path="/api/", status=500), "has an internal error (500)", "the server's log"),
     "503 in the middle": (
         10,
-        Fault(on=BATCH, status=503),
-        "fails inside (503)",
+        Fault(path=BATCH, status=503),
+        "has an internal error (503)",
         "the server's log",
     ),
     "429 that asks to wait for minutes": (
@@ -62,8 +69,8 @@ FAULTS = {  # the row of docs/reference/robustness.md, the fault, the reason, th
         "is busy and refuses requests",
         "try again later",
     ),
-    "401": (11, Fault(on="/api/", status=401, body=b"log in"), "asks for a login (401)", LOG_IN),
-    "403": (11, Fault(on="/api/", status=403), "does not allow this login", LOG_IN),
+    "401": (11, Fault(path="/api/", status=401, body=b"log in"), "asks for a login (401)", LOG_IN),
+    "403": (11, Fault(path="/api/", status=403), "does not allow this login", LOG_IN),
     "login page": (11, LOGIN_FORM, "a page that is not MLflow's", LOG_IN),
     **{
         name: (12, fault, "closed the connection", "try again later") for name, fault in CUT.items()
@@ -75,7 +82,7 @@ FAULTS = {  # the row of docs/reference/robustness.md, the fault, the reason, th
 @pytest.fixture
 def project(tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch) -> Path:
     """In an experiment of its own, with a password in the address."""
-    proxy.breaks(None)
+    proxy.set_fault(None)
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("MLFLOW_HTTP_")]:
         monkeypatch.delenv(name)
@@ -97,9 +104,9 @@ def test_a_fault_ends_the_stage_soon_and_the_next_time_completes_it(
 ) -> None:
     _, fault, reason, fix = FAULTS[name]
     params = params_of(project)
-    proxy.breaks(fault)
+    proxy.set_fault(fault)
     with monkeypatch.context() as limits:
-        if fault.hold:
+        if fault.delay:
             limits.setenv(RETRIES, "0")
             limits.setenv(TIMEOUT, "1")
         started = time.monotonic()
@@ -108,7 +115,7 @@ def test_a_fault_ends_the_stage_soon_and_the_next_time_completes_it(
         took = time.monotonic() - started
     results_are_there = (project / "results/report/report.html").is_file()
     receipt = (project / "results/mlflow/receipt.json").exists()
-    proxy.breaks(None)
+    proxy.set_fault(None)
     log(params)
 
     message = str(refused.value)
@@ -136,16 +143,16 @@ UNEXPECTED_JSON = [
 ]
 
 
-@pytest.mark.parametrize(("on", "body"), UNEXPECTED_JSON)
+@pytest.mark.parametrize(("path", "body"), UNEXPECTED_JSON)
 def test_json_of_unexpected_types_is_an_error_of_one_line(
-    project: Path, proxy: FaultyProxy, on: str, body: bytes
+    project: Path, proxy: FaultyProxy, path: str, body: bytes
 ) -> None:
     params = params_of(project)
-    proxy.breaks(Fault(on=on, status=200, body=body))
+    proxy.set_fault(Fault(path=path, status=200, body=body))
     with suppress(TrackingError):  # what does no harm may pass; every other error is a bug
         log(params)
-    assert proxy.seen
-    proxy.breaks(None)
+    assert proxy.n_requests
+    proxy.set_fault(None)
     log(params)
 
 
@@ -154,10 +161,10 @@ def test_an_answer_that_is_lost_once_is_made_up_for_at_once(
     project: Path, proxy: FaultyProxy, path: str
 ) -> None:
     params = params_of(project)
-    proxy.breaks(Fault(on=path, times=1, cut=True, after_the_deed=True))
+    proxy.set_fault(Fault(path=path, n_requests=1, cut=True, after_processing=True))
     log(params)
 
-    assert proxy.seen >= 1
+    assert proxy.n_requests >= 1
     assert_logged_once(_client(proxy), params.mlflow.experiment)
 
 

@@ -1,4 +1,4 @@
-"""Evaluations that are attached to the runs that trained the models: by ids in params.yaml or in files."""
+"""Evaluations that are attached to training runs, by ids in params.yaml or in files."""
 
 import json
 import os
@@ -125,7 +125,7 @@ def test_a_child_lies_below_the_training_run_in_its_experiment(
 def test_models_whose_training_runs_are_unknown_or_deleted_get_runs_of_their_own(
     client: MlflowClient, trained: str, project: Path, attach: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The database of a training is on one machine; the ids are in git, and every clone has them."""
+    """A training's database is on one machine, but all clones have its ids from git."""
     client.delete_run(trained)
     params = _params(project, trained, attach, popularity="no-such-run")
     for _ in range(2):

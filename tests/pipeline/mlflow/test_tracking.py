@@ -57,7 +57,10 @@ def test_a_database_that_stays_in_use_is_given_up(
     ("words", "reason"),
     [
         ("API request to endpoint /x failed with error code 401 != 200.", "asks for a login (401)"),
-        ("(Caused by ResponseError('too many 502 error responses'))", "fails inside (502)"),
+        (
+            "(Caused by ResponseError('too many 502 error responses'))",
+            "has an internal error (502)",
+        ),
         ("413 Client Error: Request Entity Too Large for url: http://h/a", "refuses"),
         ("('Connection aborted.', RemoteDisconnected('closed'))", "closed the connection"),
         ("[Errno -2] Name or service not known", "cannot be reached"),

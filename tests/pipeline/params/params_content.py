@@ -23,7 +23,7 @@ def params_content(
     ks: Sequence[int],
     **changes: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the content; the first model is the baseline. `changes` maps a section to its changed keys."""
+    """Return the content, the first model as baseline; `changes` are changed keys by section."""
     sections: dict[str, dict[str, Any]] = {
         "data": {"truth": {"path": "truth.parquet"}},
         "background": {},

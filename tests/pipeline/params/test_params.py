@@ -1,6 +1,6 @@
 """params.yaml: what is refused, in which words, and what is read.
 
-Folders of results are their own: not one another's, no input's, nothing of git's, DVC's, MLflow's or the code's.
+Folders of results are separate from each other, from inputs, git, DVC, MLflow and code.
 """
 
 from pathlib import Path

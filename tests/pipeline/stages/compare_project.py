@@ -1,4 +1,4 @@
-"""Results of the evaluate stage on disk, with users' values that a test chooses, as the `compare` stage finds them."""
+"""Results of the stage `evaluate` on disk, with per-user values that a test sets."""
 
 import json
 import math
@@ -92,7 +92,7 @@ def write_evaluation(
 
 
 def evaluated(root: Path, models: Mapping[str, Values], **settings: Any) -> Params:
-    """Write the results of models with values by label, the baseline first; return their parameters."""
+    """Write results of models from values by label, the baseline first; return the parameters."""
     labels = [parse(label) for label in next(iter(models.values()))]
     metrics = dict.fromkeys(label.name for label in labels)
     ks = dict.fromkeys(label.k for label in labels if label.k is not None)

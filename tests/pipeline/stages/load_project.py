@@ -1,4 +1,4 @@
-"""A project of one model and a truth in an empty folder, and the same lists in every form people leave them in."""
+"""A project of one model and a truth in an empty folder, and the same lists in every format."""
 
 import gzip
 import json
@@ -23,7 +23,7 @@ Row = tuple[str, str, int, float]  # user, item, rank, score
 
 
 def params_of(path: str, **changes: Any) -> Params:
-    """Params whose only model `m`, and whose truth, is the file at `path`; `shared`: `data.columns`."""
+    """Return params with the file `path` as truth and model `m`; `shared`: `data.columns`."""
     conventions = (
         preset("standard").as_dict() | changes.pop("conventions", {}) | {"preset": "custom"}
     )

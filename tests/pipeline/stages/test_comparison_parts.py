@@ -269,7 +269,7 @@ def _swapped(
     text: bool = False,
     models: Sequence[str] = THREE,
 ) -> dict[str, Any]:
-    """The comparison after all stages; `text`: the ids of the lists are text, those of train and items integers."""
+    """Return the comparison after all stages; `text`: ids are text in lists, integers elsewhere."""
     monkeypatch.chdir(root)
     ids = pl.col("user", "item").cast(pl.String if text else pl.Int64)
     for seed, (model, popular) in enumerate(zip(models, (2.0, 0.3, 2.0), strict=True)):

@@ -1,4 +1,4 @@
-"""Both engines and every partition give the same bits, which are those of the library on the files as they are."""
+"""Engines and partitions give the same bits as the library on the same files."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -80,7 +80,7 @@ def compared(**settings: Any) -> cc.Comparison:
 
 
 def test_every_training_is_judged_by_the_truth_of_its_fold() -> None:
-    """Values of a user are the mean over the folds; the interval is t(n-1)^2 s^2/n + t(R-1)^2 times what folds add."""
+    """Values are means over folds; half^2 = t(n-1)^2 s^2/n + t(R-1)^2 times the folds' part."""
     gaps = [
         [a - b for a, b in zip(*rows, strict=True)]
         for rows in zip(recalls("als"), recalls("popularity"), strict=True)

@@ -1,4 +1,4 @@
-"""Ids of lists, truth and catalogue that do not fit together: refused or counted before any number is made."""
+"""Ids of lists, truth and catalogue that do not match are refused or counted."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Stages that load: quality files, hashes, unused columns, whole files, the same rows from every format."""
+"""Stages that load: quality files, hashes, unused columns, the same rows from every format."""
 
 import gzip
 import hashlib

@@ -18,7 +18,7 @@ Run = dict[str, dict[str, float]]
 
 
 def _run_of(name: str) -> Run:
-    """The lists as the library wants them, read without Concord; padded ids sort as text like numbers."""
+    """Return the lists for the library, read without Concord; padded ids sort like numbers."""
     folder = movielens()
     lists: Run = {}
 

@@ -1,4 +1,4 @@
-"""MovieLens: lists of sampled candidates, drawn from full rankings whose metrics are known, in library and pipeline."""
+"""MovieLens: lists of sampled candidates from full rankings, in library and pipeline."""
 
 import sys
 from pathlib import Path
@@ -22,7 +22,7 @@ FEWEST = 10  # users of an item that is ranked
 
 @pytest.fixture(scope="module")
 def rankings() -> tuple[Frames, pl.DataFrame, int]:
-    """Model -> every item that its user has not had, best first; one liked item a user; how many items there are."""
+    """Return rankings of unseen items by model, a liked item per user, and the number of items."""
     train = pl.read_parquet(movielens() / "train.parquet").filter(pl.len().over("item") >= FEWEST)
     users, items = (train[name].unique().sort() for name in ("user", "item"))
     weights = np.zeros((len(users), len(items)))

@@ -58,7 +58,7 @@ def _values(project: Path, model: str, label: str = LABEL) -> list[list[float]]:
 
 
 def _component(rows: list[list[float]]) -> float:
-    """What trainings add to the variance of the mean: (MS_trainings - MS_rest) / (users x trainings), at least 0."""
+    """(MS_replicates - MS_rest) / (users x replicates), at least 0: variance by replicates."""
     n, r = len(rows[0]), len(rows)
     of_users = [fmean(column) for column in zip(*rows, strict=True)]
     means = [fmean(row) for row in rows]
@@ -72,7 +72,7 @@ def _component(rows: list[list[float]]) -> float:
 
 
 def test_the_interval_is_that_of_the_formula(project: Path) -> None:
-    """half^2 = t(n - 1)^2 s^2 / n + t(Welch)^2 times the sum of what the trainings of each model add."""
+    """half^2 = t(n - 1)^2 s^2 / n + t(Welch)^2 times the sum of both models' replicate parts."""
     als, bpr = (_values(project, model) for model in ("als", "bpr"))
     remaining = [u for u in range(len(als[0])) if not math.isnan(als[0][u])]
     als, bpr = ([[row[u] for u in remaining] for row in rows] for rows in (als, bpr))

@@ -38,7 +38,7 @@ QUICK = {  # what runs when does not depend on how much there is to compute
 
 @pytest.fixture(scope="module")
 def quick(demo: Path, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The demo after it got one metric and one cutoff and `dvc repro` ran; its output lies beside it."""
+    """The demo with another metric and cutoff after `dvc repro`, and the output of that."""
 
     def quick_demo(folder: Path) -> None:
         project = copied_from(demo, folder)

@@ -40,7 +40,7 @@ COLUMNS = {
 
 
 def validity(folder: Path, ks: list[int], **rows: Rows) -> dict[str, Any]:
-    """Return the validity counts of lists, truth and train; rows hold the first columns of their table, or all."""
+    """Return the validity counts of lists, truth and train; rows may lack their last columns."""
     tables = {n: _write(folder, n, items, COLUMNS[n][: len(items[0])]) for n, items in rows.items()}
     conventions = preset("standard", relevance_threshold=1)
     task = Task([parse(f"P@{k}") for k in ks], conventions)

@@ -1,4 +1,4 @@
-"""Evaluates a small frame with any MLflow and returns what the run holds; as a script it prints that."""
+"""Evaluate a small frame with any MLflow, and return or print the content of the run."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""MLflow's own `evaluate` finds Concord by its entry point, and the run holds what Concord computed."""
+"""MLflow's `evaluate` finds Concord by its entry point, and the run has Concord's values."""
 
 import json
 import os
@@ -71,7 +71,7 @@ def _of_frame(config: Any, **columns: Any) -> Any:
 
 
 def _registered(folder: Path) -> Path:
-    """A folder for PYTHONPATH with what an installed Concord would tell: the entry points of pyproject.toml."""
+    """Return a folder for PYTHONPATH with the entry points of an installed Concord."""
     reported = folder / "concord_eval-0.0.dist-info"
     reported.mkdir(parents=True)
     (reported / "METADATA").write_text("Metadata-Version: 2.1\nName: concord-eval\nVersion: 0.0\n")
