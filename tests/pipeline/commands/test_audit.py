@@ -16,7 +16,7 @@ def project(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copied_from(demo, tmp_path_factory.mktemp("audit"))
 
 
-def test_it_says_what_was_found_and_changes_nothing(project: Path) -> None:
+def test_findings_are_printed_and_no_file_changes(project: Path) -> None:
     before = {file: file.read_bytes() for file in project.rglob("*") if file.is_file()}
 
     output = run(project, "concord", "audit", COLUMNS="120")
@@ -34,7 +34,7 @@ def test_it_says_what_was_found_and_changes_nothing(project: Path) -> None:
     assert {file: file.read_bytes() for file in project.rglob("*") if file.is_file()} == before
 
 
-def test_it_is_what_the_library_says(
+def test_command_equals_the_library(
     project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     table = tmp_path / "audit.csv"

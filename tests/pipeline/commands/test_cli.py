@@ -96,7 +96,7 @@ def test_the_version_is_that_of_the_distribution() -> None:
         ),
     ],
 )
-def test_a_wrong_command_line_is_refused_with_how_it_is_written(
+def test_invalid_command_line_is_refused_with_the_usage(
     arguments: str, problem: str, fix: str
 ) -> None:
     done = attempt(ROOT, "concord", *arguments.split())
@@ -119,7 +119,7 @@ def test_flags_before_and_after_a_command_add_up(arguments: str, flags: list[str
     assert parse(arguments.split()).output_flags == flags
 
 
-def test_a_flag_before_a_command_is_kept_beside_one_after_it() -> None:
+def test_flags_before_and_after_a_command_are_kept() -> None:
     refused = attempt(ROOT, "concord", "--log-json", "presets", "no-such-preset", "-v").stderr
 
     assert json.loads(refused)["level"] == "error"
@@ -133,7 +133,7 @@ def test_upgrade_takes_no_tables(more: tuple[str, str], tmp_path: Path) -> None:
     assert done.stderr.startswith("command line: --upgrade keeps the tables of params.yaml")
 
 
-def test_outside_a_project_it_says_where_to_run(tmp_path: Path) -> None:
+def test_outside_a_project_the_fix_names_the_folder(tmp_path: Path) -> None:
     done = attempt(tmp_path, "concord", "explain", "u1", "P@5", "--model", "als")
 
     assert done.returncode == 2

@@ -45,7 +45,7 @@ def test_explain_shows_the_derivation_of_the_library(project: Path) -> None:
     assert output == f"{derived.summary}\n"
 
 
-def test_explain_versus_shows_both_and_what_makes_them_differ(project: Path) -> None:
+def test_explain_versus_shows_both_and_their_differences(project: Path) -> None:
     user = _user_with_hits(project)
 
     output = _concord(project, "explain", user, "AP@5", "--model", MODEL, "--versus", "rectools")
@@ -55,9 +55,7 @@ def test_explain_versus_shows_both_and_what_makes_them_differ(project: Path) -> 
     assert "ap_denominator: min_k_relevant → relevant" in output
 
 
-def test_explain_shows_each_training_of_a_model_with_replicates(
-    project: Path, tmp_path: Path
-) -> None:
+def test_explain_shows_each_replicate_of_a_model(project: Path, tmp_path: Path) -> None:
     """Both trainings are the same lists: the mean is the value of each."""
     copy = copied_from(project, tmp_path)
     models = {
@@ -118,7 +116,7 @@ def _gives(line: str, mean: float) -> bool:
     return first.startswith("0.") and abs(float(first) - mean) < 1e-4
 
 
-def test_reconcile_names_the_nearest_where_nothing_fits(project: Path) -> None:
+def test_reconcile_names_the_nearest_without_a_match(project: Path) -> None:
     done = attempt(
         project, "concord", "reconcile", "0.999999", "--metric", "P@10", "--model", MODEL
     )
@@ -145,7 +143,9 @@ def test_reconcile_names_the_nearest_where_nothing_fits(project: Path) -> None:
         (("explain", "u1", "P@5", "--model", MODEL, "--versus", "renx"), "did you mean 'ranx'?"),
     ],
 )
-def test_a_wrong_word_is_refused(project: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_invalid_argument_is_refused(
+    project: Path, arguments: tuple[str, ...], message: str
+) -> None:
     done = attempt(project, "concord", *arguments)
 
     assert done.returncode == 2

@@ -54,9 +54,7 @@ def _replaced(project: Path, path: str) -> Path:
 @pytest.mark.usefixtures("_as_it_was")
 @pytest.mark.parametrize("command", ["gate", "diff", "comment"])
 @pytest.mark.parametrize("kind", ["values", "summary"])
-def test_a_replaced_result_of_a_revision_decides_nothing(
-    project: Path, command: str, kind: str
-) -> None:
+def test_replaced_result_of_a_revision_is_refused(project: Path, command: str, kind: str) -> None:
     assert attempt(project, "concord", "gate", "v1").returncode == 1
     cached = _replaced(project, RESULTS[kind])
     done = attempt(project, "concord", command, "v1")
@@ -110,7 +108,7 @@ def test_a_replaced_comparison_of_a_revision_is_not_read(project: Path, kind: st
 @pytest.mark.fault(44, "content of another shape is found by its hash in dvc.lock")
 @pytest.mark.usefixtures("_as_it_was")
 @pytest.mark.parametrize("command", ["gate", "diff v1", "comment", "cases ease --versus knn"])
-def test_a_result_of_another_shape_is_named(project: Path, command: str) -> None:
+def test_result_with_another_structure_is_named(project: Path, command: str) -> None:
     summary = project / RESULTS["summary"]
     summary.unlink()
     summary.write_text("{}")

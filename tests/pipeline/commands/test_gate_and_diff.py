@@ -106,7 +106,7 @@ def _model(decision: dict[str, Any], name: str) -> dict[str, Any]:
     return result
 
 
-def test_the_command_and_the_comparison_decide_alike(gated: Path) -> None:
+def test_command_and_comparison_decide_the_same(gated: Path) -> None:
     stored = json.loads((gated / "results/comparison/comparison.json").read_text())["gate"]
     decision = _decided(gated)
 
@@ -117,7 +117,7 @@ def test_the_command_and_the_comparison_decide_alike(gated: Path) -> None:
     assert all(reasons)
 
 
-def test_a_gate_that_is_added_makes_the_comparison_run_again_and_nothing_else(
+def test_new_gate_reruns_only_the_comparison(
     gated: Path,
 ) -> None:
     change_params(gated, {"gate": {"guardrails": {"nDCG@10": "3%"}}})
@@ -173,7 +173,7 @@ def test_coverage_and_wanted_items_are_decided_against_a_revision_too(gated: Pat
     assert {each["outcome"] for each in knn} == {"pass"}
 
 
-def test_replaced_lists_of_a_revision_decide_nothing(gated: Path) -> None:
+def test_replaced_lists_of_a_revision_are_refused(gated: Path) -> None:
     path = "results/lists/ease.parquet"
     cached = cached_file(gated, "v1", path)
     content = cached.read_bytes()
@@ -185,7 +185,7 @@ def test_replaced_lists_of_a_revision_decide_nothing(gated: Path) -> None:
     assert f"{path} of v1: is damaged" in done.stderr
 
 
-def test_a_metric_over_all_users_is_named_where_diff_has_no_row_of_it(gated: Path) -> None:
+def test_diff_names_metrics_over_all_users(gated: Path) -> None:
     metrics = ("--metric", "R@10", "--metric", "Coverage@10", "--metric", "P@10")
     output = " ".join(run(gated, "concord", "diff", "v1", *metrics, COLUMNS="200").split())
 
@@ -254,7 +254,7 @@ def test_undecidable_gate_exits_with_2(
     assert not done.stdout
 
 
-def test_a_decision_on_results_that_are_older_than_their_files_says_so(gated: Path) -> None:
+def test_decision_on_stale_results_has_a_warning(gated: Path) -> None:
     lists = gated / "data/demo/ease.parquet"
     content = lists.read_bytes()
     assert "warning" not in attempt(gated, "concord", "gate").stderr
@@ -311,7 +311,7 @@ def _changes(project: Path, *arguments: str) -> dict[str, dict[str, object]]:
     return {f"{row['model']} {row['label']}": row for row in content["changes"]}
 
 
-def test_a_model_is_compared_with_its_former_self_user_by_user(project: Path) -> None:
+def test_model_is_compared_with_its_former_values_by_user(project: Path) -> None:
     now = pl.read_parquet(project / "results/per_user/ease.parquet")
     then = pl.read_parquet(cached_file(project, "v1", "results/per_user/ease.parquet"))
     values = {"now": now["nDCG@10"].to_numpy(), "then": then["nDCG@10"].to_numpy()}
@@ -404,7 +404,7 @@ def test_other_conventions_are_refused_by_name_without_the_option(
     assert "nDCG@10: ease, against v1: worse" in anyway
 
 
-def test_results_that_are_gone_are_named_with_the_way_back(project: Path) -> None:
+def test_lost_results_are_named_with_a_fix(project: Path) -> None:
     with cache_without(project, "v1", "results/per_user/ease.parquet"):
         done = attempt(project, "concord", "diff", "v1")
 
@@ -413,7 +413,7 @@ def test_results_that_are_gone_are_named_with_the_way_back(project: Path) -> Non
     assert "dvc fetch --all-commits" in done.stderr
 
 
-def test_dvc_metrics_diff_has_a_row_a_model_and_primary_metric(project: Path) -> None:
+def test_dvc_metrics_diff_has_a_row_per_model_and_primary_metric(project: Path) -> None:
     content = json.loads(run(project, "dvc", "metrics", "diff", "v1", "--json"))
     (changed,) = content.values()
 

@@ -45,7 +45,7 @@ def _refused(project: Path, command: str) -> str:
 
 
 @pytest.mark.fault(41, "`gate`, `diff`, `comment`: a partial clone fetches what it lacks")
-def test_a_partial_clone_fetches_what_it_lacks(project: Path) -> None:
+def test_partial_clone_fetches_missing_objects(project: Path) -> None:
     clone = _partial_clone(project)
     for command in COMMANDS:
         expected, results = (attempt(each, "concord", command, "v1") for each in (project, clone))
@@ -54,7 +54,7 @@ def test_a_partial_clone_fetches_what_it_lacks(project: Path) -> None:
 
 @pytest.mark.fault(41, "`gate`, `diff`, `comment`: a file that git cannot read is refused by name")
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_partial_clone_whose_remote_is_gone_refuses_by_name(project: Path, command: str) -> None:
+def test_partial_clone_without_remote_is_refused_by_name(project: Path, command: str) -> None:
     clone = _partial_clone(project)
     project.rename(project.parent / "elsewhere")
 
@@ -106,7 +106,7 @@ def test_conflict_markers_of_the_working_tree_are_a_warning(project: Path) -> No
         )
 
 
-def test_results_that_the_cache_lacks_come_from_the_remote_or_from_git(project: Path) -> None:
+def test_results_outside_the_cache_come_from_the_remote_or_git(project: Path) -> None:
     expected = run(project, "concord", "diff", "v1")
     path = "results/per_user/ease.parquet"
     run(project, "dvc", "remote", "add", "-q", "-d", "store", str(project.parent / "store"))

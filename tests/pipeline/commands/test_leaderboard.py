@@ -43,7 +43,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_it_shows_the_primary_metrics_and_changes_nothing(project: Path) -> None:
+def test_primary_metrics_are_printed_and_no_file_changes(project: Path) -> None:
     before = {file: file.read_bytes() for file in project.rglob("*") if file.is_file()}
 
     lines = run(project, "concord", "leaderboard", COLUMNS="80").splitlines()
@@ -89,7 +89,7 @@ def test_common_spelling_of_a_metric_suggests_the_label(project: Path, text: str
     assert done.stderr == f"command line: {text!r} is not evaluated\n  fix: {fix}\n"
 
 
-def test_results_that_are_not_there_are_reported_in_words(project: Path) -> None:
+def test_missing_results_are_reported(project: Path) -> None:
     (project / "results/comparison/comparison.json").unlink()
     done = attempt(project, "concord", "leaderboard")
 
@@ -157,7 +157,7 @@ def test_leaderboard_is_shown_after_repro_unless_quiet(
 
 
 @pytest.mark.parametrize("to", ["| true", "> /dev/full", ">&-"])
-def test_a_reader_who_has_gone_does_not_fail_the_stage(project: Path, to: str) -> None:
+def test_closed_output_does_not_fail_the_stage(project: Path, to: str) -> None:
     script = (
         "from concord.pipeline.commands.leaderboard import after_repro; "
         "from concord.pipeline.running.messages import print_unless_quiet, set_up_logging; "
@@ -249,7 +249,7 @@ def cells(line: str) -> list[str]:
     return re.split(r"\s{2,}", line.strip())
 
 
-def test_a_plan_shows_the_primary_metrics_and_changes_nothing(planned: Path) -> None:
+def test_plan_shows_the_primary_metrics_and_writes_no_file(planned: Path) -> None:
     before = {file: file.read_bytes() for file in planned.rglob("*") if file.is_file()}
 
     lines = run(planned, "concord", "plan", COLUMNS="80").splitlines()
@@ -310,7 +310,7 @@ def test_stated_numbers_need_no_project(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_trainings_that_vary_too_much_are_reported(tmp_path: Path) -> None:
+def test_too_variable_seeds_are_reported(tmp_path: Path) -> None:
     output = run(
         tmp_path, "concord", "plan", *STATED, "--sd-seeds", "0.01", "--seeds", "3", COLUMNS="200"
     )
@@ -352,7 +352,7 @@ def test_the_picture_is_one_file_with_the_same_bytes_in_every_process(
         (["--plot", "nowhere/plan.svg"], "--plot: there is no folder 'nowhere'"),
     ],
 )
-def test_a_plan_that_cannot_be_is_refused(
+def test_invalid_plan_is_refused(
     planned: Path,
     inputs: list[str],
     message: str,
@@ -366,7 +366,7 @@ def test_a_plan_that_cannot_be_is_refused(
     assert capsys.readouterr().out == ""
 
 
-def test_without_results_a_plan_says_what_to_run(tmp_path: Path) -> None:
+def test_plan_without_results_has_a_fix(tmp_path: Path) -> None:
     (tmp_path / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
 
     process = attempt(tmp_path, "concord", "plan")

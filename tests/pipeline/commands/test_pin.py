@@ -108,7 +108,7 @@ def test_a_file_without_a_last_line_end_gets_none(start: Start) -> None:
     assert read_params().parsed_conventions.preset == "recbole"
 
 
-def test_an_empty_value_and_null_take_a_value(start: Start) -> None:
+def test_empty_values_and_null_are_replaced(start: Start) -> None:
     start(_changed(REAL, "  round: null #", "  round: #"))
 
     pin("recbole")
@@ -117,7 +117,7 @@ def test_an_empty_value_and_null_take_a_value(start: Start) -> None:
     assert read_params().parsed_conventions.round == {"mean": 4}
 
 
-def test_the_scale_of_the_grades_stays_unless_the_preset_says_null(start: Start) -> None:
+def test_grade_scale_stays_unless_the_preset_has_null(start: Start) -> None:
     start(_changed(REAL, "relevance_threshold: 1", "relevance_threshold: 2"))
 
     pin("ranx")
@@ -130,7 +130,7 @@ def test_the_scale_of_the_grades_stays_unless_the_preset_says_null(start: Start)
     assert "  relevance_threshold: null # the lowest grade" in _now()
 
 
-def test_missing_conventions_are_added_in_order_with_what_they_allow(
+def test_missing_conventions_are_added_in_order_with_allowed_values(
     start: Start, capsys: pytest.CaptureFixture[str]
 ) -> None:
     without = ("  hlu_norm:", "  ties:", "  overrides:")
@@ -175,7 +175,7 @@ def test_overrides_over_several_lines_give_way(start: Start) -> None:
     assert read_params().parsed_conventions.overrides == {}
 
 
-def test_it_says_what_changed_and_what_comes_next(
+def test_changes_and_next_step_are_printed(
     start: Start, capsys: pytest.CaptureFixture[str]
 ) -> None:
     start(REAL)
@@ -230,6 +230,6 @@ def test_refused_change_leaves_the_file_unchanged(
 
 
 @pytest.mark.usefixtures("start")
-def test_outside_a_project_it_says_where_to_run() -> None:
+def test_outside_a_project_the_fix_names_the_folder() -> None:
     with pytest.raises(InputError, match="`concord init` writes both"):
         pin("ranx")

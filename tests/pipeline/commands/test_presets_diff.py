@@ -54,7 +54,7 @@ def test_each_side_has_its_value_and_meaning_and_the_metrics_that_change(
 
 
 @pytest.mark.parametrize("other", [name for name in cc.presets() if name != "standard"])
-def test_every_knob_that_differs_is_named_and_no_other(
+def test_exactly_the_differing_conventions_are_named(
     other: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     conventions, actual = cc.preset("standard").preset_values(), cc.preset(other).preset_values()
@@ -92,7 +92,7 @@ def test_metric_with_equal_overrides_is_not_listed_as_changed(
 
 
 @pytest.mark.usefixtures("params")
-def test_params_yaml_is_what_is_pinned(capsys: pytest.CaptureFixture[str]) -> None:
+def test_params_yaml_is_compared_like_a_preset(capsys: pytest.CaptureFixture[str]) -> None:
     header, *rows = _printed_rows("params.yaml", "wikipedia", capsys)
 
     assert header == ["convention", "params.yaml", "wikipedia", "changes"]
@@ -101,7 +101,7 @@ def test_params_yaml_is_what_is_pinned(capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize("names", [("params.yaml", "standard"), ("standard", "params.yaml")])
-def test_the_scale_of_the_data_is_no_difference_to_a_preset(
+def test_scale_of_the_data_is_no_difference_to_a_preset(
     names: tuple[str, str], params: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     overrides = {"ERR": {"relevance_threshold": 3}}

@@ -45,7 +45,7 @@ def _gate(project: Path, **gate: Any) -> tuple[int, list[str], list[str]]:
 @pytest.mark.whole
 @pytest.mark.fault(43, "by `was`, or by the same file, it is held against its former self")
 @pytest.mark.parametrize("entry", [{"path": SAME_FILE}, {"path": OTHER_FILE, "was": "ease"}])
-def test_a_renamed_model_is_held_against_its_former_self(
+def test_renamed_model_is_compared_with_its_former_results(
     project: Path, entry: dict[str, str]
 ) -> None:
     _call(project, **entry)
@@ -66,7 +66,7 @@ def test_a_renamed_model_is_held_against_its_former_self(
 @pytest.mark.whole
 @pytest.mark.fault(43, "else the gate is undecided, and says what to write")
 @pytest.mark.parametrize("gate", [{}, {"undecided": "pass"}, {"models": ["knn", "slim"]}])
-def test_a_model_that_vanished_while_another_is_new_is_undecided_and_never_waived(
+def test_vanished_and_new_models_are_undecided_and_never_waived(
     project: Path, gate: dict[str, Any]
 ) -> None:
     _call(project, path=OTHER_FILE)
@@ -82,7 +82,7 @@ def test_a_model_that_vanished_while_another_is_new_is_undecided_and_never_waive
 
 
 @pytest.mark.whole
-def test_new_models_are_held_against_the_baseline_or_left_out(project: Path) -> None:
+def test_new_models_are_compared_with_the_baseline_or_ignored(project: Path) -> None:
     _call(project, path=OTHER_FILE)
     code, lines, notes = _gate(project, new_models="baseline")
     assert code == 1
@@ -98,7 +98,7 @@ def test_new_models_are_held_against_the_baseline_or_left_out(project: Path) -> 
 
 
 @pytest.mark.whole
-def test_if_every_model_is_new_the_gate_says_what_to_write(project: Path) -> None:
+def test_gate_with_only_new_models_has_a_fix(project: Path) -> None:
     models = {"slim": {"path": OTHER_FILE}}
     change_params(project, {"models": models, "comparison.baseline": "slim"})
     code, lines, _ = _gate(project)
@@ -110,7 +110,7 @@ def test_if_every_model_is_new_the_gate_says_what_to_write(project: Path) -> Non
 
 
 @pytest.mark.whole
-def test_a_new_baseline_is_not_held_against_itself_while_models_are_gone(project: Path) -> None:
+def test_new_baseline_is_not_compared_with_itself_if_models_vanished(project: Path) -> None:
     _call(project, path=OTHER_FILE)
     change_params(project, {"comparison.baseline": "slim"})
     code, lines, _ = _gate(project, new_models="baseline")
@@ -144,9 +144,7 @@ def test_renamed_model_outside_the_gate_has_not_vanished(project: Path) -> None:
         ),
     ],
 )
-def test_a_former_name_that_cannot_be_is_refused(
-    project: Path, models: dict[str, Any], words: str
-) -> None:
+def test_invalid_former_name_is_refused(project: Path, models: dict[str, Any], words: str) -> None:
     assert words in params_refusal(project, {"models": models})
 
 

@@ -257,7 +257,7 @@ def test_other_files_in_the_folder_of_a_split_stay(project: Path, other: str) ->
     assert not (project / "split" / "history.parquet").exists()
 
 
-def test_a_split_does_not_write_over_its_own_input(project: Path) -> None:
+def test_split_does_not_overwrite_its_input(project: Path) -> None:
     run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split")
     failed = attempt(
         project, "concord", "split", "split/train.parquet", *GLOBAL, "--into", "split", "--force"

@@ -122,7 +122,7 @@ def test_a_study_that_cannot_be_read_is_refused(
         read_study_file(Path("study.yaml"))
 
 
-def test_no_file_says_what_to_write(working_folder: Path) -> None:
+def test_missing_study_file_has_a_fix(working_folder: Path) -> None:
     with pytest.raises(
         InputError, match=r"there is no such file in this folder\n  fix: write `data"
     ):
@@ -191,7 +191,7 @@ def _cached(working_folder: Path, md5: str) -> Path:
 
 
 @pytest.mark.whole
-def test_a_study_is_logged_once_with_a_run_below_it_a_data_set(working_folder: Path) -> None:
+def test_study_is_logged_once_with_a_child_run_per_data_set(working_folder: Path) -> None:
     (working_folder / "shop/results/mlflow").mkdir(parents=True)
     runs = {"comparison": "abc", "tracking_uri": "sqlite:///mlflow.db"}
     (working_folder / "shop/results/mlflow/runs.json").write_text(json.dumps(runs))

@@ -144,7 +144,7 @@ def test_suspicious_ids_are_reported(own_project: Path) -> None:
     assert "pop: warning: none of its items occurs in the ground truth\n" in message
 
 
-def test_with_a_wrong_params_file_the_others_wait(own_project: Path) -> None:
+def test_files_are_not_read_with_invalid_params(own_project: Path) -> None:
     text = (own_project / "params.yaml").read_text()
     (own_project / "params.yaml").write_text(text.replace("  wilcoxon:", "  wilcoxn:"))
 

@@ -40,7 +40,7 @@ def _by_model(rows: list[dict[str, Any]], subject: str) -> dict[str, dict[str, A
     return {f"{row['model']} {row['label']}": row for row in rows if row["subject"] == subject}
 
 
-def test_a_difference_to_the_former_self_is_that_of_concord_diff(
+def test_change_of_a_model_equals_that_of_concord_diff(
     project: Path, revisions: Path, tmp_path: Path
 ) -> None:
     rows = _by_model(_table(project), "Another ease, and a new model")
@@ -96,14 +96,14 @@ def test_every_decision_on_this_truth_is_counted_once(project: Path) -> None:
     assert written["mean"].to_list() == [row["mean"] for row in _table(project)]
 
 
-def test_a_revision_since_which_nothing_changed_is_refused(project: Path) -> None:
+def test_revision_without_later_changes_is_refused(project: Path) -> None:
     done = attempt(project, "concord", "history", "v2")
 
     assert done.returncode == 2
     assert "the comparison has not changed since v2\n  fix: " in done.stderr
 
 
-def test_a_revision_whose_results_are_gone_is_a_row_with_what_git_has(project: Path) -> None:
+def test_revision_with_lost_results_is_a_row_from_git(project: Path) -> None:
     before = _by_model(_table(project), "Two models")
     with cache_without(project, "v1", "results/comparison"):
         output = run(project, "concord", "history", COLUMNS="200")
@@ -121,7 +121,7 @@ def test_a_revision_whose_results_are_gone_is_a_row_with_what_git_has(project: P
     assert "3 comparisons with 10 decisions" in output
 
 
-def test_users_values_that_are_gone_leave_the_row_without_a_difference(project: Path) -> None:
+def test_lost_per_user_values_leave_a_row_without_a_difference(project: Path) -> None:
     with cache_without(project, "v1", "results/per_user/ease.parquet"):
         row = _by_model(_table(project), "Another ease, and a new model")["ease R@20"]
 
@@ -218,7 +218,7 @@ def _diff(trainings: Path, *arguments: str) -> dict[str, Any]:
     return content
 
 
-def test_a_model_is_held_against_its_former_trainings_together(trainings: Path) -> None:
+def test_model_is_compared_with_all_its_former_replicates(trainings: Path) -> None:
     columns = [
         pl.read_parquet(trainings / f"results/per_user/ease-{n}.parquet")[LABEL].to_list()
         for n in range(1, 5)
@@ -234,9 +234,7 @@ def test_a_model_is_held_against_its_former_trainings_together(trainings: Path) 
 
 
 @pytest.mark.parametrize("revision", ["one", "models"])
-def test_trainings_are_named_where_they_are_new_and_no_longer_models_nowhere(
-    trainings: Path, revision: str
-) -> None:
+def test_new_replicates_are_named_and_former_models_are_not(trainings: Path, revision: str) -> None:
     note = f"replicates that are not in {revision}: ease-4"
     gated = attempt(trainings, "concord", "gate", revision, "--json")
 
@@ -246,14 +244,14 @@ def test_trainings_are_named_where_they_are_new_and_no_longer_models_nowhere(
     assert not [each for each in json.loads(gated.stdout)["notes"] if "removed" in each]
 
 
-def test_a_training_is_no_model_and_the_fix_names_the_model(trainings: Path) -> None:
+def test_replicate_is_no_model_and_the_fix_names_the_model(trainings: Path) -> None:
     refused = attempt(trainings, "concord", "diff", "one", "--model", "ease-1")
 
     assert refused.returncode == 2
     assert "fix: did you mean 'ease'?" in refused.stderr
 
 
-def test_a_gate_refuses_only_a_model_of_which_the_revision_has_nothing(trainings: Path) -> None:
+def test_gate_refuses_only_models_without_any_list_at_the_revision(trainings: Path) -> None:
     content = (trainings / "params.yaml").read_bytes()
     change_params(
         trainings,
@@ -285,7 +283,7 @@ def test_a_model_is_one_decision_whether_or_not_its_results_are_in_the_cache(
     assert gone == remote
 
 
-def test_history_says_where_a_shown_model_has_trainings_that_no_interval_covers(
+def test_history_notes_replicates_outside_the_intervals(
     trainings: Path,
 ) -> None:
     message = "intervals and verdicts are over users: other replicates of ease are not in them"
@@ -300,7 +298,7 @@ def test_history_says_where_a_shown_model_has_trainings_that_no_interval_covers(
     assert notes == ()
 
 
-def test_a_gate_says_that_it_decides_over_users(trainings: Path) -> None:
+def test_gate_notes_that_it_decides_over_users(trainings: Path) -> None:
     message = "decided over users: other replicates of ease are not in the intervals"
 
     for revision in ([], ["one"]):

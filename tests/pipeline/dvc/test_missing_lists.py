@@ -24,7 +24,7 @@ def _without_lists(evaluated: ModelResult, n: int) -> ModelResult:
     ("now", "then", "verdict"),
     [(50, 0, "worse"), (51, 0, "not_comparable"), (0, 51, "not_comparable")],
 )
-def test_a_change_is_judged_where_lists_are_there(now: int, then: int, verdict: str) -> None:
+def test_changes_with_too_few_lists_are_not_comparable(now: int, then: int, verdict: str) -> None:
     before = RevisionResults("v1", {}, ["als"], {"als": _without_lists(THEN, then)})
 
     (change,) = changes(CONFIG, {"als": _without_lists(NOW, now)}, before)

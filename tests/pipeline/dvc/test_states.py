@@ -125,7 +125,7 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path)
 
 
-def test_a_commit_that_left_the_comparison_as_it_was_is_no_row(project: Project) -> None:
+def test_commit_with_the_same_comparison_is_no_row(project: Project) -> None:
     project.commit("c1", "l1")
     project.lock("c1", "l2")
     project.commit("c2", "l2")
@@ -143,7 +143,7 @@ def test_a_commit_that_left_the_comparison_as_it_was_is_no_row(project: Project)
         (None, "its results are not in DVC's cache"),
     ],
 )
-def test_a_comparison_that_cannot_be_read_says_why_and_is_a_row(
+def test_unreadable_comparison_is_a_row_with_a_reason(
     project: Project, content: str | None, why: str
 ) -> None:
     if content is not None:
@@ -268,7 +268,7 @@ def test_a_last_lock_file_that_cannot_be_read_does_not_end_the_count(project: Pr
     assert result.reuse.comparisons == 1
 
 
-def test_a_lock_file_that_was_removed_is_no_row(project: Project) -> None:
+def test_removed_lock_file_is_no_row(project: Project) -> None:
     project.lock("c1", "l1")
     (project.folder / "dvc.lock").unlink()
     commit(project.folder, "no results")
@@ -285,7 +285,7 @@ def test_lines_that_end_as_on_windows_are_read(project: Project) -> None:
     assert [each.content_id for each in project.states()] == ["c1.dir", "c2.dir"]
 
 
-def test_of_what_is_gone_git_still_knows_other_lists_another_truth_and_another_train(
+def test_input_changes_without_results_come_from_the_lock(
     project: Project,
 ) -> None:
     project.lock("c1", "l1")
@@ -454,7 +454,7 @@ def test_settings_of_git_do_not_change_the_history(unusual_history: Path) -> Non
 
 
 @pytest.mark.fault(40, "`history`: subjects and tags are read as they are, whatever the settings")
-def test_a_signature_is_no_part_of_the_history(unusual_history: Path) -> None:
+def test_signatures_do_not_change_the_history(unusual_history: Path) -> None:
     signed = git(unusual_history, "cat-file", "commit", "HEAD").replace(
         "\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n", 1
     )
@@ -469,7 +469,7 @@ def test_a_signature_is_no_part_of_the_history(unusual_history: Path) -> None:
 
 
 @pytest.mark.fault(41, "`history`: a missing tree or commit is refused with the words of git")
-def test_a_history_that_git_cannot_walk_is_refused_with_words_of_git(unusual_history: Path) -> None:
+def test_history_with_missing_objects_has_the_error_of_git(unusual_history: Path) -> None:
     name = git(unusual_history, "rev-parse", "HEAD~1^{tree}").strip()
     (unusual_history / ".git/objects" / name[:2] / name[2:]).unlink()
 
@@ -491,7 +491,7 @@ def test_content_of_a_file_at_each_commit_or_none(repository: Path) -> None:
         assert read_files([], "dvc.lock") == []
 
 
-def test_git_is_not_asked_for_each_file_that_is_only_on_a_remote(tmp_path: Path) -> None:
+def test_git_does_not_fetch_each_missing_file(tmp_path: Path) -> None:
     origin, clone = tmp_path / "origin", tmp_path / "clone"
     origin.mkdir()
     git(origin, "init", "-q")
@@ -551,7 +551,7 @@ def test_every_hash_is_that_of_the_yaml() -> None:
         }
 
 
-def test_results_and_truth_are_found_by_what_params_yaml_named_them() -> None:
+def test_results_and_truth_are_found_by_their_former_folders() -> None:
     lock = DvcLock(TEXT)
     evaluated = {output["path"]: output["md5"] for output in STAGES["evaluate@ease"]["outs"]}
 

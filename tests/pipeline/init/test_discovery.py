@@ -85,7 +85,7 @@ def test_files_of_dvc_add_and_plain_files_belong_to_no_stage(tmp_path: Path) -> 
     assert paths(discovered(root), root)["truth"] == ("data/test.csv", "")
 
 
-def test_outs_that_are_not_there_yet_are_reported(tmp_path: Path) -> None:
+def test_missing_outs_are_reported(tmp_path: Path) -> None:
     root = repository(tmp_path, {"dvc.yaml": STAGES, "out/als.csv": LISTS, "data/test.csv": TRUTH})
     names = ("data/prepared", "out/bpr.csv", "out/ease_large.csv", "out/ease_small.csv")
 
@@ -224,7 +224,7 @@ def test_number_of_discovered_files_has_a_reported_limit(
     assert discovered(root).has_more
 
 
-def test_files_that_cannot_be_read_as_tables_are_passed_by(tmp_path: Path) -> None:
+def test_unreadable_files_are_skipped(tmp_path: Path) -> None:
     root = repository(tmp_path, USUAL)
     (root / "empty.csv").write_bytes(b"")
     (root / "empty.arrow").write_bytes(b"")
@@ -359,7 +359,7 @@ def test_active_mlflow_runs_are_read_and_deleted_ones_are_not(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("server", ["", "http://tracking:5000"])
-def test_a_sum_of_bytes_is_no_run(
+def test_checksum_is_no_run_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str
 ) -> None:
     stages = "stages:\n  train: {cmd: x, outs: [recs/2024.csv, recs/2024.md5]}\n"

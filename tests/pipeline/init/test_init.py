@@ -72,7 +72,7 @@ def test_new_files_are_written_and_no_byte_of_another_changes(root: Path) -> Non
     assert {name: after[name] for name in before} == before
 
 
-def test_it_says_what_it_found_and_what_it_assumed(
+def test_detected_tables_and_assumptions_are_printed(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run()
@@ -113,7 +113,7 @@ def test_written_project_is_valid_and_read_by_dvc(
     )
 
 
-def test_a_service_of_a_monorepo_gives_its_own_name_to_report_and_experiment(
+def test_report_and_experiment_have_the_name_of_the_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = repository(tmp_path / "company", {f"shop/{name}": text for name, text in USUAL.items()})
@@ -214,7 +214,7 @@ def trained(root: Path) -> None:
     write(root, {"dvc.yaml": stages, **ids, "out/run.json": ids["out/als.json"]})
 
 
-def test_a_training_run_stands_at_its_model_and_under_the_deps_of_log(
+def test_training_run_is_at_its_model_and_in_deps_of_log(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trained(root)
@@ -411,7 +411,7 @@ def test_the_folder_may_lie_anywhere_in_the_repository(root: Path, folder: str) 
     assert (root / folder / params.models["als"].path).resolve() == root / "out/als.csv"
 
 
-def test_a_second_run_refuses_and_changes_nothing(root: Path) -> None:
+def test_second_run_is_refused_and_writes_no_file(root: Path) -> None:
     run()
     before = tree(root)
     message = refusal_of(run)
@@ -421,7 +421,7 @@ def test_a_second_run_refuses_and_changes_nothing(root: Path) -> None:
     assert tree(root) == before
 
 
-def test_force_loses_nothing_however_often(root: Path) -> None:
+def test_force_keeps_all_earlier_files(root: Path) -> None:
     run()
     path = root / "evaluation/params.yaml"
     texts = [path.read_text() + f"# {edit}\n" for edit in ("one", "two")]
@@ -483,7 +483,7 @@ def test_a_dry_run_shows_the_files_and_writes_none(
     assert "+++ evaluation/dvc.yaml" not in output
 
 
-def test_outside_of_dvc_it_says_how_to_begin(
+def test_outside_of_dvc_the_fix_is_dvc_init(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -77,7 +77,7 @@ def whole(text: str) -> str:
     return text.replace("  resamples:", "".join(two) + "  resamples:")
 
 
-def test_every_value_and_remark_stays_and_what_lacks_is_added_with_its_own(
+def test_upgrade_keeps_values_and_comments_and_adds_missing_keys(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, text = content(root), (root / "evaluation/params.yaml").read_text()
@@ -99,7 +99,7 @@ def test_every_value_and_remark_stays_and_what_lacks_is_added_with_its_own(
     assert read_params().comparison.min_effect == {"default": "2%", "nDCG@1": 0.01}
 
 
-def test_it_runs_from_within_and_then_has_nothing_to_change(
+def test_upgrade_inside_the_project_changes_nothing_twice(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(root / "evaluation")
@@ -118,7 +118,7 @@ def test_it_runs_from_within_and_then_has_nothing_to_change(
     assert tree(root) == before
 
 
-def test_a_dry_run_shows_it_and_changes_nothing_committed_or_not(
+def test_dry_run_shows_changes_and_writes_no_file(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(root, {"evaluation/dvc.yaml": "stages: {}\n"})
@@ -290,11 +290,11 @@ EDITED = {
 }
 
 
-def test_dvc_yaml_of_the_checkout_is_what_init_would_write_with_code_for_the_version() -> None:
+def test_dvc_yaml_of_the_checkout_is_the_template_with_code() -> None:
     assert (ROOT / "dvc.yaml").read_text() == dvc_yaml(code=True)
 
 
-def test_params_of_the_checkout_are_what_init_would_write_with_other_choices() -> None:
+def test_params_of_the_checkout_have_the_keys_of_the_template() -> None:
     actual = load_yaml(params_yaml(CONTENT, None), "")
     expected = load_yaml((ROOT / "params.yaml").read_text(), "")
 
@@ -305,7 +305,7 @@ def test_params_of_the_checkout_are_what_init_would_write_with_other_choices() -
             assert expected[section][key] == value or (section, key) in EDITED
 
 
-def test_every_remark_of_the_checkouts_params_stands_in_a_new_one() -> None:
+def test_comments_of_the_checkouts_params_are_in_the_template() -> None:
     actual, expected = params_yaml(CONTENT, None), (ROOT / "params.yaml").read_text()
     section = "conventions:\n"
     remarks = [line.partition(" # ")[2] for line in expected.partition(section)[2].splitlines()]
@@ -314,7 +314,7 @@ def test_every_remark_of_the_checkouts_params_stands_in_a_new_one() -> None:
     assert [remark for remark in remarks if remark not in actual] == []
 
 
-def test_the_plot_and_what_git_and_dvc_pass_by_are_those_of_the_checkout() -> None:
+def test_plot_and_ignore_files_are_those_of_the_checkout() -> None:
     ignored = (ROOT / ".gitignore").read_text()
 
     assert (ROOT / ".dvc/plots/model_lines.json").read_text() == plot_template()

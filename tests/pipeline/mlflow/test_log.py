@@ -105,7 +105,7 @@ def test_a_store_that_was_killed_half_made_is_made_again(project: Path) -> None:
 
 
 @pytest.mark.fault(6, "those who create one store at once take turns")
-def test_three_who_create_the_store_at_once_share_one_experiment(tmp_path: Path) -> None:
+def test_three_processes_create_one_experiment(tmp_path: Path) -> None:
     tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
 
     def create(_: int) -> str:
@@ -119,9 +119,7 @@ def test_three_who_create_the_store_at_once_share_one_experiment(tmp_path: Path)
     assert [path.name for path in tmp_path.glob(".mlflow.db*")] == []
 
 
-def test_the_receipt_is_the_same_wherever_and_whenever_it_is_written(
-    project: Path, logged_twice: Logged
-) -> None:
+def test_receipt_is_the_same_on_every_machine(project: Path, logged_twice: Logged) -> None:
     log(params_of(project))
     receipt = (project / "results/mlflow/receipt.json").read_bytes()
 
@@ -236,7 +234,7 @@ def test_runs_are_found_by_difference_p_and_verdict(logged_twice: Logged) -> Non
     assert {DIFFERENCE, P} & popularity.data.metrics.keys() == set()
 
 
-def test_the_comparison_carries_what_its_leader_reaches(logged_twice: Logged) -> None:
+def test_run_of_the_comparison_has_values_of_its_leader(logged_twice: Logged) -> None:
     comparison = logged_twice.run("comparison")
 
     assert comparison.data.metrics == {
@@ -248,7 +246,7 @@ def test_the_comparison_carries_what_its_leader_reaches(logged_twice: Logged) ->
     assert comparison.data.tags[VERDICT] == "better"
 
 
-def test_a_run_stands_as_the_last_comparison_says_and_remains_one_run(client: MlflowClient) -> None:
+def test_standing_of_a_run_follows_the_last_comparison(client: MlflowClient) -> None:
     log(params_of(Path()))
     _compared_anew(p_adjusted=0.2, verdict="undecided")
     log(params_of(Path()))

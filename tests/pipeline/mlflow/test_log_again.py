@@ -186,7 +186,7 @@ def test_where_mlflow_is_not_required_its_failure_is_a_warning_and_a_receipt(
     }
 
 
-def test_again_logs_what_was_not_logged_once(
+def test_again_logs_missing_results_once(
     project: Path, client: MlflowClient, empty_store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     params, database = params_of(write_project(project, required=False)), project / "mlflow.db"

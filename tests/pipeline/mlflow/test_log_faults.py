@@ -169,7 +169,7 @@ def test_an_answer_that_is_lost_once_is_made_up_for_at_once(
 
 
 @pytest.mark.parametrize("variable", [TIMEOUT, RETRIES])
-def test_a_limit_that_is_no_number_is_named(
+def test_invalid_limit_is_named(
     project: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     monkeypatch.setenv(variable, "10s")
@@ -242,7 +242,7 @@ def server_project(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPat
     return write_project(tmp_path, uri=server.address, experiment=uuid4().hex)
 
 
-def test_a_server_takes_the_same_runs_once_and_completes_what_was_interrupted(
+def test_server_gets_runs_once_and_interrupted_runs_are_completed(
     server: Server, server_project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     params = params_of(server_project)

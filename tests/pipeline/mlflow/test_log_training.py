@@ -37,7 +37,7 @@ def _params(folder: Path, run_id: str, attach: str, **also: str) -> Params:
     return params_of(write_project(folder, training={"als": run_id, **also}, attach=attach))
 
 
-def test_metrics_are_written_into_the_training_run_which_stays_as_it_ended(
+def test_metrics_are_added_to_a_finished_training_run(
     client: MlflowClient, trained: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     params = _params(project, trained, "metrics")

@@ -64,7 +64,7 @@ def test_conventions_are_one_artifact_that_params_yaml_takes_and_a_fingerprint(
     assert tags["concord.lists_sha256"] == "b" * 64
 
 
-def test_a_model_describes_itself_and_its_comparison_what_came_out(project: Path) -> None:
+def test_run_notes_describe_model_and_comparison(project: Path) -> None:
     result = evaluation_runs(params_of(project))
     popularity, als = (content.tags["mlflow.note.content"] for content in result.models)
 
@@ -127,7 +127,7 @@ def test_a_training_run_makes_it_another_content(project: Path) -> None:
     assert _changed(before, _fingerprints(project)) == {"als", "comparison"}
 
 
-def test_a_result_that_is_not_there_is_named(project: Path) -> None:
+def test_missing_result_is_named(project: Path) -> None:
     (project / "results/report/report.html").unlink()
 
     assert refusal_of(lambda: evaluation_runs(params_of(project))) == (
@@ -149,7 +149,7 @@ def test_without_git_other_circumstances_are_tags(
     }
 
 
-def test_only_what_people_write_makes_the_code_dirty(project: Path) -> None:
+def test_only_files_of_users_make_the_code_dirty(project: Path) -> None:
     def git(*arguments: str) -> str:
         who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
         run = subprocess.run(

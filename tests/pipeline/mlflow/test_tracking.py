@@ -38,7 +38,7 @@ def test_without_dvc_a_relative_database_lies_in_the_working_directory(
 
 
 @pytest.mark.fault(7, "a locked database is waited for")
-def test_a_database_that_stays_in_use_is_given_up(
+def test_locked_database_is_an_error_after_the_timeout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("concord.pipeline.mlflow.client.LOCK_TIMEOUT", 0.2)
@@ -71,7 +71,7 @@ def test_the_reason_is_in_words_that_are_the_same_everywhere(words: str, reason:
     assert Tracking("http://h:1").error(OSError(words)).reason == reason
 
 
-def test_unknown_mlflow_error_is_shown_as_it_is() -> None:
+def test_unknown_mlflow_error_is_printed_unchanged() -> None:
     tracking = Tracking("http://ann:s3@cret@h:1/team")
     error = tracking.error(OSError("no such\nplace at http://b:c@d/e"))
 

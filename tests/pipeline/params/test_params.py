@@ -343,7 +343,7 @@ def test_valid_sections_are_checked_beside_invalid_ones(tmp_path: Path) -> None:
     ]
 
 
-def test_the_demo_has_nothing_wrong() -> None:
+def test_demo_has_no_problem() -> None:
     params, refusal = check_params(ROOT / "params.yaml")
 
     assert params is not None
@@ -474,7 +474,7 @@ def _at(start: str) -> int:
         ),
     ],
 )
-def test_the_line_and_what_may_be_meant_are_named(
+def test_line_and_similar_name_are_named(
     tmp_path: Path, old: str, new: str, line: str, message: str
 ) -> None:
     assert old in DEMO
@@ -506,7 +506,7 @@ def _written(path: Path, resamples: str) -> Path:
     return path
 
 
-def test_a_missing_file_says_where_to_run(tmp_path: Path) -> None:
+def test_missing_file_has_a_fix_with_the_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="`concord init` writes both"):
         read_params(tmp_path / "params.yaml")
 
@@ -607,7 +607,7 @@ def test_a_link_to_the_folder_of_another_is_that_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "address", ["sqlite:///results/comparison/mlflow.db", "file:./results/comparison", "results"]
 )
-def test_mlflow_keeps_nothing_where_dvc_clears_away(tmp_path: Path, address: str) -> None:
+def test_mlflow_keeps_no_file_in_folders_that_dvc_clears(tmp_path: Path, address: str) -> None:
     text = DEMO.replace("sqlite:///mlflow.db", address)
     (tmp_path / "params.yaml").write_text(text, encoding="utf-8")
 

@@ -91,7 +91,7 @@ def test_files_of_killed_processes_are_removed_and_files_in_use_are_not(
 
 
 @pytest.mark.fault(14, "a full disk for spilling is named with its folder, limit and what to raise")
-def test_a_spill_beyond_its_bound_names_the_bound_and_what_to_do(
+def test_error_of_a_full_spill_names_the_limit_and_the_fix(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv(SPILL_VARIABLE, "2MB")
@@ -109,7 +109,7 @@ def test_a_spill_beyond_its_bound_names_the_bound_and_what_to_do(
     assert message.endswith("fix: raise it, or raise CONCORD_MEMORY (it is 40MB)")
 
 
-def test_a_bound_that_is_no_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_size_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SPILL_VARIABLE, "much")
 
     with pytest.raises(InputError, match="CONCORD_SPILL: is 'much'"), isolated_connection():

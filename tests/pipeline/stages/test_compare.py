@@ -69,7 +69,7 @@ def test_progress_counts_the_labels_that_are_read(
     assert progress.line().startswith("compare: 6 of 6 labels, 0 s left")
 
 
-def test_tables_say_what_the_json_says(tmp_path: Path) -> None:
+def test_tables_equal_the_json(tmp_path: Path) -> None:
     params = project(tmp_path)
     comparison = compared(params)
     folder = Path(params.results.comparison)
@@ -142,7 +142,7 @@ def test_users_meet_by_decimal_text_and_only_common_users_count(tmp_path: Path) 
         ("propagate", 0, None),
     ],
 )
-def test_undefined_values_count_as_they_do_in_the_mean(
+def test_undefined_values_count_as_in_the_mean(
     tmp_path: Path, undefined: str, n_users: int, difference: float | None
 ) -> None:
     nan = math.nan
@@ -204,7 +204,7 @@ def test_many_models_meet_on_primary_labels_and_the_baseline_on_the_others(tmp_p
     assert len(comparison["leaderboard"]) == 2 * n_models
 
 
-def test_who_leads_by_easy_users_alone_is_not_called_best(tmp_path: Path) -> None:
+def test_leader_by_easy_users_alone_is_not_best(tmp_path: Path) -> None:
     easy, hard = [0.9, 0.8] * 30, [0.1, 0.2] * 30
     lower = [value - 0.1 - 0.01 * (n % 3) for n, value in enumerate(easy)]
     values: dict[str, list[float | None]] = {
@@ -254,7 +254,7 @@ def test_sign_flips_and_interval_have_to_agree(
     assert words in " ".join(from_content(comparison).verdicts)
 
 
-def test_a_single_model_is_no_error(tmp_path: Path) -> None:
+def test_single_model_is_valid(tmp_path: Path) -> None:
     comparison = compared(evaluated(tmp_path, {"pop": {"nDCG@10": [0.5] * 20}}))
 
     assert comparison["differences"] == []
@@ -315,7 +315,7 @@ def test_results_that_do_not_belong_to_params_are_refused(
     assert f"\n  fix: {fix}" in message
 
 
-def test_results_of_models_and_background_that_left_params_are_removed_and_nothing_else(
+def test_only_results_that_params_no_longer_name_are_removed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     params = project(tmp_path)

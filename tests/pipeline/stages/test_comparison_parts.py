@@ -58,7 +58,7 @@ def test_models_that_agree_for_everybody_have_no_percentiles(tmp_path: Path) -> 
     assert (row["n_zero"], row["quantiles"]) == (40, [])
 
 
-def test_the_front_holds_those_whom_no_other_beats_on_both(tmp_path: Path) -> None:
+def test_front_has_models_that_no_other_dominates(tmp_path: Path) -> None:
     means = {
         "pop": (0.1, 9.0, 1.0),
         "good": (0.4, 5.0, 2.0),
@@ -136,7 +136,7 @@ def test_a_leading_baseline_is_shown_against_the_runner_up(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("models", [{"pop": BASE}, {"pop": BASE, "twin": BASE}])
-def test_nothing_is_shown_without_users_on_whom_two_models_differ(
+def test_no_examples_without_users_on_whom_models_differ(
     tmp_path: Path, models: dict[str, list[float]]
 ) -> None:
     assert _reported(tmp_path, "nDCG", **models) is None
@@ -232,7 +232,7 @@ def test_a_tie_turns_no_order_round_whatever_the_names(tmp_path: Path, first: st
     assert entry["definitions"][1]["ranks"] == {"pop": 3, first: 1, "m": 1}
 
 
-def test_who_overtakes_one_of_the_first_two_changes_them(tmp_path: Path) -> None:
+def test_new_leader_changes_the_pair_of_examples(tmp_path: Path) -> None:
     means = {"ease": 0.5, "als": 0.4, "pop": 0.1}
 
     def values_of(model: str, definition: Definition) -> list[float]:

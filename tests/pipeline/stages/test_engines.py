@@ -173,7 +173,7 @@ def _expected() -> cc.Evaluation:
 
 
 @pytest.mark.parametrize("integers", [False, True])
-def test_engines_and_ranges_give_what_the_library_gives(project: Params, integers: bool) -> None:
+def test_engines_and_ranges_equal_the_library(project: Params, integers: bool) -> None:
     for name in ("train", "items"):
         with isolated_connection() as connection:
             load_background(connection, project, name)
@@ -261,7 +261,7 @@ CONVENTIONS = [
 
 @pytest.mark.parametrize("changed", CONVENTIONS, ids=str)
 @pytest.mark.usefixtures("ranked_files")
-def test_the_pipeline_gives_what_the_library_gives(changed: dict[str, Any]) -> None:
+def test_pipeline_equals_the_library(changed: dict[str, Any]) -> None:
     conventions = cc.preset("standard", **changed)
     recs, truth = pl.read_csv("lists.csv"), pl.read_csv("truth.csv")
     expected = cc.evaluate(recs, truth, metrics=RANKED_LABELS, conventions=conventions).per_user

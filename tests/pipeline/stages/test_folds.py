@@ -211,7 +211,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.whole
-def test_stages_give_what_the_library_gives(project: Path) -> None:
+def test_stages_equal_the_library(project: Path) -> None:
     assert_library_gives_the_same(project)
     comparison = read_comparison(project / COMPARISON)
     assert comparison.score("als", LABEL).mean == pytest.approx(fmean(map(fmean, recalls("als"))))
@@ -229,7 +229,7 @@ def test_engines_evaluate_by_the_truth_of_the_fold(
 
 
 @pytest.mark.whole
-def test_another_truth_of_a_fold_runs_what_rests_on_it(project: Path, tmp_path: Path) -> None:
+def test_another_truth_of_a_fold_reruns_dependent_stages(project: Path, tmp_path: Path) -> None:
     copy = copied_from(project, tmp_path)
     commit_results(copy, last="compare")
     assert stages_to_run(copy) == {"report", "log"}

@@ -159,7 +159,7 @@ def _compared(
 
 
 @pytest.mark.whole
-def test_the_stages_say_what_the_library_says(
+def test_stages_equal_the_librarys_comparison(
     rankings: tuple[Frames, pl.DataFrame, int], tmp_path: Path
 ) -> None:
     ranked, truth, catalogue = rankings

@@ -37,7 +37,7 @@ def test_a_missing_comparison_is_refused_with_exit_2(project: Path) -> None:
     assert done.stderr == f"{COMPARISON}: there is no such file\n  fix: run `dvc repro compare`\n"
 
 
-def test_a_page_of_plots_that_was_not_made_is_no_report(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_page_of_plots_fails_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with (
         render_plots_page() as page,

@@ -81,7 +81,7 @@ def test_the_first_run_runs_every_stage(demo: Path) -> None:
     assert sorted(stages_run(output)) == sorted(every + SHARED)
 
 
-def test_a_second_run_runs_nothing(project: Path) -> None:
+def test_second_run_runs_no_stage(project: Path) -> None:
     assert stages_run(run(project, "dvc", "repro")) == []
     assert "up to date" in run(project, "dvc", "status")
 

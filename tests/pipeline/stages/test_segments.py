@@ -47,7 +47,7 @@ def _values(seed: int, low: float = 0.0) -> list[float]:
     return [low + float(value) for value in np.random.default_rng(seed).random(len(USERS))]
 
 
-def test_users_by_activity_and_what_scipy_says_of_each_group(tmp_path: Path) -> None:
+def test_groups_by_activity_equal_scipy(tmp_path: Path) -> None:
     params = _params(tmp_path, {"activity": {"by": "activity", "edges": [0, 2]}})
     # the first 30 users are new, the next 30 have two interactions, the last 30 have three
     train = [(user, f"i{n}") for i, user in enumerate(USERS) for n in range((0, 2, 3)[i // 30])]

@@ -126,7 +126,7 @@ def test_means_intervals_and_differences_are_those_of_the_comparison() -> None:
         ),
     ],
 )
-def test_in_short_it_shows_what_fits_and_says_what_is_left_out(
+def test_short_leaderboard_counts_models_that_do_not_fit(
     models: list[str], primary: int, remaining: str | None
 ) -> None:
     lines = _printed(_compared(models, PRIMARY[:primary]), most_lines=12)

@@ -72,7 +72,7 @@ def _read_in_background(pipe: Path, into: list[str]) -> Thread:
     31, "a device, a pipe or `/dev/stdout` is written to, and never replaced by a file"
 )
 @pytest.mark.parametrize("is_link", [False, True])
-def test_a_pipe_is_written_to_and_stays(is_link: bool, tmp_path: Path) -> None:
+def test_pipe_is_written_to_and_not_replaced(is_link: bool, tmp_path: Path) -> None:
     pipe, link = tmp_path / "pipe", tmp_path / "link"
     read: list[str] = []
     os.mkfifo(pipe)
@@ -98,7 +98,7 @@ def test_an_open_file_is_written_to_by_its_number(tmp_path: Path) -> None:
     assert (tmp_path / "out").read_text() == "a,b\n"
 
 
-def test_text_of_a_table_is_no_formula(tmp_path: Path) -> None:
+def test_text_of_a_table_is_never_a_formula(tmp_path: Path) -> None:
     write_output_table(
         "--csv", str(tmp_path / "t.csv"), pl.DataFrame({"online": ["=cmd()"]}), force=False
     )

@@ -20,7 +20,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize("columns", [200, 80, 50, 24])
-def test_every_word_stands_whole_at_any_width(
+def test_words_are_whole_at_any_width(
     columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -60,7 +60,7 @@ def audit_of_two_models() -> cc.Audit:
     )
 
 
-def test_it_says_whether_the_order_turns_and_what_was_not_looked_for(
+def test_order_changes_and_skipped_checks_are_printed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """`first` hits the 20 affected users and no other, `other` every fourth user."""
@@ -86,7 +86,7 @@ def test_names_cannot_control_the_terminal(capsys: pytest.CaptureFixture[str]) -
     assert "\x1b" not in capsys.readouterr().out
 
 
-def test_few_users_who_are_left_give_no_number(capsys: pytest.CaptureFixture[str]) -> None:
+def test_metrics_of_too_few_users_have_no_value(capsys: pytest.CaptureFixture[str]) -> None:
     truth = pl.DataFrame({"user": USERS, "item": ["a"] * 40})
     lists = {user: ["a"] for user in USERS}
     train = truth.head(35)
@@ -108,7 +108,7 @@ def _printed(history: History, capsys: pytest.CaptureFixture[str]) -> list[str]:
     return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_a_line_a_revision_with_its_best_model_and_who_changed(
+def test_each_revision_has_a_line_with_best_model_and_changes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     lines = _printed(HISTORY, capsys)

@@ -170,7 +170,7 @@ def test_grades_of_other_users_that_a_frame_of_records_fills_in_are_left_out(
     assert results.metrics == expected.metrics
 
 
-def test_a_model_that_lists_nothing_has_a_score(client: MlflowClient) -> None:
+def test_model_without_lists_has_a_score(client: MlflowClient) -> None:
     result = _of_frame({"metrics": ["RR@3"]}, recs=[[], []])
 
     assert result.metrics["accuracy/rr_at_3"] == 0.0
