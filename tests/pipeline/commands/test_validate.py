@@ -7,7 +7,7 @@ import pytest
 
 from concord.pipeline.init.project import init
 from concord.pipeline.init.validation import validate
-from tests.pipeline.init.repository import ITEMS, USUAL, repository, runs_in, write
+from tests.pipeline.init.repository import ITEMS, USUAL, repository, write, write_runs
 from tests.pipeline.refusals import refusal_of
 from tests.project import attempt, change_params, copied, run_stages
 
@@ -218,7 +218,7 @@ def untrained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = repository(
         tmp_path, {**USUAL, **ids, "dvc.yaml": OUT_OF_STAGES, "data/items.csv": ITEMS}
     )
-    runs_in(root / "mlflow.db", "0" * 32)
+    write_runs(root / "mlflow.db", "0" * 32)
     monkeypatch.chdir(root)
     init("evaluation", None, (), dry_run=False, force=False)
     monkeypatch.chdir(root / "evaluation")

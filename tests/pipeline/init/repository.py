@@ -1,4 +1,4 @@
-"""Small DVC repositories of other people: tables of three users, and stages that are never run."""
+"""Small DVC repositories: tables of three users, and stages that are never run."""
 
 import sqlite3
 import subprocess
@@ -20,7 +20,7 @@ USUAL = {"data/test.csv": TRUTH, "out/als.csv": LISTS, "out/popular.csv": LISTS}
 
 
 def repository(root: Path, files: Mapping[str, str] = USUAL, *, git: bool = True) -> Path:
-    """A folder under DVC that holds these files, and nothing that is committed."""
+    """Return a DVC repository with these files; nothing is committed."""
     root.mkdir(parents=True, exist_ok=True)
     if git:
         subprocess.run(["git", "init", "-q"], cwd=root, check=True)
@@ -36,8 +36,8 @@ def write(root: Path, files: Mapping[str, str]) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def runs_in(database: Path, *run_ids: str) -> None:
-    """A database with what MLflow's own has of each run."""
+def write_runs(database: Path, *run_ids: str) -> None:
+    """Write a database with MLflow's table of runs."""
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("CREATE TABLE runs (run_uuid TEXT, lifecycle_stage TEXT)")
         rows = [*((run_id, "active") for run_id in run_ids), ("d" * 32, "deleted")]
@@ -46,28 +46,28 @@ def runs_in(database: Path, *run_ids: str) -> None:
 
 
 def commit(root: Path) -> None:
-    someone = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
     subprocess.run(["git", "add", "-A"], cwd=root, check=True)
-    subprocess.run(["git", *someone, "commit", "-q", "-m", "all"], cwd=root, check=True)
+    subprocess.run(["git", *identity, "commit", "-q", "-m", "all"], cwd=root, check=True)
 
 
 def tree(root: Path) -> dict[str, bytes]:
-    """Every file but what DVC and git keep for themselves."""
-    remaining = (".dvc/tmp", ".dvc/cache", ".git/")
+    """Return the content of every file, except internal ones of DVC and git."""
+    internal = (".dvc/tmp", ".dvc/cache", ".git/")
     files = {str(path.relative_to(root)): path for path in root.rglob("*") if path.is_file()}
     return {
-        name: path.read_bytes() for name, path in files.items() if not name.startswith(remaining)
+        name: path.read_bytes() for name, path in files.items() if not name.startswith(internal)
     }
 
 
 def evaluation(folder: Path) -> Params:
-    """Return the parameters of the evaluation that was written to a folder."""
+    """Return the parameters of the evaluation in a folder."""
     with chdir(folder):
         return read_params()
 
 
 def valid_evaluation(folder: Path) -> Params:
-    """Return the same; its tables have to be valid."""
+    """Return the parameters of a valid evaluation in a folder."""
     with chdir(folder):
         validate()
     return evaluation(folder)

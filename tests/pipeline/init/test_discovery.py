@@ -1,4 +1,4 @@
-"""What is found in a repository: tables by role, whoever makes them, and models by name."""
+"""Discovery in a repository: tables by role, with their stages, and models by name."""
 
 import gzip
 import json
@@ -22,8 +22,8 @@ from tests.pipeline.init.repository import (
     TRUTH,
     USUAL,
     repository,
-    runs_in,
     write,
+    write_runs,
 )
 
 ID, OTHER = "0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210"
@@ -42,18 +42,18 @@ stages:
 
 
 def discovered(root: Path) -> Discovery:
-    with chdir(root):  # stages are called as they are seen from here
+    with chdir(root):  # names of stages are relative to it
         return discover(root, root / "evaluation" / "results")
 
 
 def trained(root: Path) -> TrainingRuns:
-    """Return the training runs of the models that are found in `root`."""
+    """Return the training runs of the models in `root`."""
     observed = discovered(root)
     return training_runs(observed.models, observed.outs, observed.folders, root / "evaluation")
 
 
-def paths(found: Discovery, root: Path) -> dict[str, tuple[str, str]]:
-    tables = {**found.tables, **found.models}
+def paths(discovery_result: Discovery, root: Path) -> dict[str, tuple[str, str]]:
+    tables = {**discovery_result.tables, **discovery_result.models}
     return {n: (t.path.relative_to(root).as_posix(), t.stage) for n, t in tables.items()}
 
 
@@ -104,7 +104,7 @@ OTHERS = {  # another evaluation, another repository, an environment, results
 }
 HIDDEN = {".work/als.csv": LISTS, ".work/bpr.csv": LISTS, "mlruns/ease.csv": LISTS}
 DISCOVERIES: dict[str, tuple[dict[str, str], dict[str, tuple[str, str]], list[str]]] = {
-    "files that belong to others": (OTHERS, {}, []),
+    "files of other projects": (OTHERS, {}, []),
     "an out in a hidden folder": (
         {"dvc.yaml": "stages:\n  train: {cmd: x, outs: [.work/als.csv]}\n", **HIDDEN},
         {"als": (".work/als.csv", "train")},
@@ -151,9 +151,7 @@ DISCOVERIES: dict[str, tuple[dict[str, str], dict[str, tuple[str, str]], list[st
 
 
 @pytest.mark.parametrize("name", DISCOVERIES)
-def test_tables_are_found_and_others_are_left_alone_with_a_reason(
-    tmp_path: Path, name: str
-) -> None:
+def test_tables_are_detected_and_others_skipped_with_a_reason(tmp_path: Path, name: str) -> None:
     files, expected, remaining = DISCOVERIES[name]
     observed = discovered(root := repository(tmp_path, files))
 
@@ -203,9 +201,7 @@ def test_a_folder_of_parts_is_one_table_and_a_folder_of_tables_several(
         (["a" * 150 + ".csv", "b.csv"], ["a" * 90, "b"]),
     ],
 )
-def test_models_are_called_by_the_words_in_which_they_differ(
-    paths: list[str], names: list[str]
-) -> None:
+def test_models_are_named_by_their_distinctive_words(paths: list[str], names: list[str]) -> None:
     tables = [Table(TableFile(Path("/r", path), "csv", ()), {}) for path in paths]
     result = name_models(tables, Path("/r"))
 
@@ -282,7 +278,7 @@ def test_the_file_with_the_id_of_the_training_run_is_recognised(
     root = repository(
         tmp_path, {"dvc.yaml": stages, "als.csv": LISTS, "bpr.csv": LISTS, file: text}
     )
-    runs_in(root / "mlflow.db", ID, OTHER)
+    write_runs(root / "mlflow.db", ID, OTHER)
     expected = {} if location == "no" else {"als": RunIdLocation(root / file, location, ID)}
 
     assert trained(root) == ("sqlite:///../mlflow.db", expected, {})
@@ -314,12 +310,12 @@ def test_the_store_of_the_training_is_found_where_its_stages_run(
     local = root / "services/rec"
     stage = "{wdir: src, cmd: x, outs: [../als.csv, ../run.txt]}"
     write(local, {"dvc.yaml": f"stages:\n  train: {stage}\n", "als.csv": LISTS, "run.txt": ID})
-    for at in (local / "src", root / "other"):
-        at.mkdir()
-    runs_in(root / "decoy.db")
-    runs_in(root / store, ID)
-    for marker, at in {"ROOT": root, "ABOVE": tmp_path}.items():
-        environment, uri = (text.replace(marker, str(at)) for text in (environment, uri))
+    for folder in (local / "src", root / "other"):
+        folder.mkdir()
+    write_runs(root / "decoy.db")
+    write_runs(root / store, ID)
+    for marker, folder in {"ROOT": root, "ABOVE": tmp_path}.items():
+        environment, uri = (text.replace(marker, str(folder)) for text in (environment, uri))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", environment)
     linked = {"als": RunIdLocation(local / "run.txt", None, ID)}
 
@@ -365,7 +361,7 @@ def test_checksum_is_no_run_id(
     stages = "stages:\n  train: {cmd: x, outs: [recs/2024.csv, recs/2024.md5]}\n"
     root = repository(tmp_path, {"dvc.yaml": stages, "recs/2024.csv": LISTS, "recs/2024.md5": ID})
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server)
-    runs_in(root / "mlflow.db", "f" * 32)
+    write_runs(root / "mlflow.db", "f" * 32)
 
     assert trained(root)[1:] == ({}, {})
 
@@ -498,7 +494,7 @@ RATINGS = ("userId", "movieId", "rating", "timestamp")
         ("metrics/scores.csv", ("epoch", "loss"), None, {}),
     ],
 )
-def test_a_table_is_taken_for(
+def test_role_of_a_table(
     path: str, columns: tuple[str, ...], role: str | None, expected: dict[str, str]
 ) -> None:
     observed = TableFile(Path(path), "csv", columns)
@@ -518,7 +514,7 @@ def test_a_table_is_taken_for(
         (("user", "items"), ("items",), None),
     ],
 )
-def test_lists_without_rank_and_score_stand_in_the_order_of_the_file(
+def test_lists_without_rank_and_score_have_the_order_of_the_file(
     columns: tuple[str, ...], lists: tuple[str, ...], order: str | None
 ) -> None:
     assert as_table(TableFile(Path("a"), "csv", columns, lists), "lists").order == order
@@ -534,7 +530,7 @@ def test_a_row_with_many_items_is_a_list_whatever_its_file_is_called() -> None:
     assert guess_role(observed, "out/test.jsonl") == "truth"
 
 
-def test_columns_are_seen_in_files_of_every_form(tmp_path: Path) -> None:
+def test_columns_are_read_in_every_format(tmp_path: Path) -> None:
     frame = pl.DataFrame({"userId": [1], "items": [["a"]]})
     frame.write_parquet(tmp_path / "a.parquet")
     frame.write_ipc(tmp_path / "a.arrow")

@@ -24,10 +24,10 @@ from tests.pipeline.init.repository import (
     commit,
     evaluation,
     repository,
-    runs_in,
     tree,
     valid_evaluation,
     write,
+    write_runs,
 )
 from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT, movielens
@@ -43,9 +43,15 @@ def run(
     *,
     truth: str | None = None,
     models: tuple[str, ...] = (),
-    **how: bool,
+    **options: bool,
 ) -> None:
-    init(folder, truth, models, dry_run=how.get("dry_run", False), force=how.get("force", False))
+    init(
+        folder,
+        truth,
+        models,
+        dry_run=options.get("dry_run", False),
+        force=options.get("force", False),
+    )
 
 
 @pytest.fixture
@@ -185,7 +191,7 @@ def test_ranks_from_0_and_repeated_rows_are_read_and_reported(
         ("inf nan 5", 4, 5),
     ],
 )
-def test_of_a_scale_of_ratings_the_upper_fifth_is_relevant(
+def test_upper_part_of_a_rating_scale_is_relevant(
     root: Path, grades: str, threshold: int, highest: int
 ) -> None:
     rows = [f"u{n},a,{grade}" for n, grade in enumerate(grades.split())]
@@ -207,10 +213,10 @@ def test_cutoffs_are_at_most_the_length_of_lists(root: Path) -> None:
 
 
 def trained(root: Path) -> None:
-    """Lists of als whose training leaves the id of its run beside them."""
+    """Write a training of als whose outs include the id of its run."""
     stages = "stages:\n  train: {cmd: x, outs: [out/als.csv, out/als.json]}\n"
     ids = {"out/als.json": f'{{"run_id": "{ID}"}}'}
-    runs_in(root / "mlflow.db", ID)
+    write_runs(root / "mlflow.db", ID)
     write(root, {"dvc.yaml": stages, **ids, "out/run.json": ids["out/als.json"]})
 
 
@@ -262,7 +268,7 @@ def test_unknown_training_run_is_reported_and_not_linked(
         ),
     ],
 )
-def test_a_model_that_loses_its_training_run_or_its_name_leaves_dvc_at_work(
+def test_dvc_works_after_a_model_loses_its_training_run_or_name(
     root: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, message: str
 ) -> None:
     trained(root)
@@ -299,7 +305,7 @@ def test_lists_and_truth_may_be_named(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "message"),
+    ("options", "message"),
     [
         ({"models": ("als",)}, "'als' names no file"),
         ({"models": ("a: b=out/als.csv",)}, "'a: b' cannot be the name of a model"),
@@ -321,19 +327,17 @@ def test_lists_and_truth_may_be_named(root: Path) -> None:
         ({"folder": "out/als.csv/evaluation"}, "out/als.csv: is a file"),
     ],
 )
-def test_files_named_on_the_command_line_are_refused_in_the_same_words(
-    root: Path, how: dict[str, Any], message: str
-) -> None:
+def test_invalid_arguments_are_refused(root: Path, options: dict[str, Any], message: str) -> None:
     before = tree(root)
     with pytest.raises(InputError) as refused:
-        run(**how)
+        run(**options)
 
     assert message in f"\n{refused.value}"
     assert tree(root) == before
 
 
 @pytest.mark.bad_input(71, "`concord init` chooses none: it names them and asks for `--truth`")
-def test_of_several_ground_truths_none_is_chosen_until_one_is_named(root: Path) -> None:
+def test_several_ground_truths_need_an_argument(root: Path) -> None:
     write(root, {"data/test_prefix.csv": TRUTH, "out/test_lists.csv": LISTS})
     before = tree(root)
 
@@ -347,9 +351,7 @@ def test_of_several_ground_truths_none_is_chosen_until_one_is_named(root: Path) 
     assert evaluation(root / "evaluation").data.truth.path == "../data/test_prefix.csv"
 
 
-def test_a_file_that_is_named_has_no_other_role(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_named_file_has_no_other_role(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(root, {"data/train.csv": TRAIN, "data/movies.csv": ITEMS, "data/old/train.csv": TRAIN})
     run(truth="data/train.csv", models=("als=out/als.csv", "truths=data/test.csv"))
     params = evaluation(root / "evaluation")
@@ -400,10 +402,10 @@ def test_files_in_the_evaluation_folder_are_discovered_except_results(
 
 
 @pytest.mark.parametrize("folder", ["deep/inside/evaluation", "ABSOLUTE", "quality of lists", "."])
-def test_the_folder_may_lie_anywhere_in_the_repository(root: Path, folder: str) -> None:
+def test_the_folder_may_be_anywhere_in_the_repository(root: Path, folder: str) -> None:
     folder = folder.replace("ABSOLUTE", str(root / "absolute"))
     run(folder) if folder != "." else None
-    if folder == ".":  # where the root has neither .gitignore nor .dvcignore of its own
+    if folder == ".":  # the root must have no .dvcignore
         (root / ".dvcignore").unlink()
         run(folder)
     params = valid_evaluation(root / folder)
@@ -449,7 +451,7 @@ def test_force_keeps_all_earlier_files(root: Path) -> None:
         (".gitignore", "evaluation/\n", "evaluation/dvc.yaml: is ignored by git"),
     ],
 )
-def test_a_folder_that_belongs_to_others_is_refused_also_with_force(
+def test_folder_of_another_project_is_refused_even_with_force(
     root: Path, file: str, content: str, message: str
 ) -> None:
     write(root, {file: content})
@@ -493,7 +495,7 @@ def test_outside_of_dvc_the_fix_is_dvc_init(
         run()
 
 
-def test_in_a_folder_of_a_monorepo_it_sees_that_folder(
+def test_only_the_current_folder_of_a_monorepo_is_searched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = {f"shop/{name}": text for name, text in USUAL.items()} | {"web/ease.csv": LISTS}
@@ -521,9 +523,7 @@ def test_missing_and_not_yet_made_inputs_are_reported_together(
     assert "missing; `dvc pull` or `dvc repro` creates it\n  out/bpr.csv\n" in output
 
 
-def test_inside_an_evaluation_no_other_is_begun(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_inside_an_evaluation_init_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run()
     monkeypatch.chdir(root / "evaluation")
 
@@ -531,7 +531,7 @@ def test_inside_an_evaluation_no_other_is_begun(
         run()
 
 
-def test_results_in_git_are_not_hidden_by_a_gitignore_above(root: Path) -> None:
+def test_a_parent_gitignore_does_not_hide_results_in_git(root: Path) -> None:
     write(root, {".gitignore": "results/\n"})
     run()
     write(root, {f"evaluation/results/{name}": "" for name in ("report/primary.json", "lists/a")})
@@ -547,9 +547,7 @@ def test_results_in_git_are_not_hidden_by_a_gitignore_above(root: Path) -> None:
     ("end", "unbuffered"),
     [("| head -n 1", ""), ("| head -n 1", "1"), (">&-", ""), (">/dev/full", "1")],
 )
-def test_whatever_becomes_of_its_words_all_files_are_written_or_none(
-    root: Path, end: str, unbuffered: str
-) -> None:
+def test_failed_output_writes_all_files_or_none(root: Path, end: str, unbuffered: str) -> None:
     command = f"{sys.executable} -m concord init {end}"
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": unbuffered}
     done = subprocess.run(

@@ -26,12 +26,12 @@ MODELS = {"popular": 0.0, "als": 0.3}
 
 
 def sessions() -> list[tuple[str, str]]:
-    """One to three sessions a user, whose numbers are those of all users together."""
+    """Return one to three sessions per user, numbered over all users."""
     return [(f"u{u}", f"s{3 * u + n}") for u in range(N_USERS) for n in range(1 + u % 3)]
 
 
 def truth() -> pl.DataFrame:
-    """Two items a session; users come back to some of them."""
+    """Return two items per session; some repeat for a user."""
     rows = [
         (user, session, f"i{(int(user[1:]) + 7 * n * int(session[1:])) % N_ITEMS}")
         for user, session in sessions()
@@ -41,7 +41,7 @@ def truth() -> pl.DataFrame:
 
 
 def lists(skill: float) -> pl.DataFrame:
-    """Ten items a session; what is relevant comes the earlier, the higher the skill."""
+    """Return ten items per session; a higher skill ranks relevant items earlier."""
     rng = np.random.default_rng(1)
     relevant = {
         tuple(key): items for *key, items in truth().group_by(KEYS).agg("item_id").iter_rows()
@@ -55,8 +55,8 @@ def lists(skill: float) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=[*KEYS, "item_id", "rank", "score"], orient="row")
 
 
-def of_sessions(model: str) -> float:
-    """Return the mean over sessions, each evaluated as if it were a user."""
+def session_mean(model: str) -> float:
+    """Return the mean over sessions, each evaluated as a user."""
     truths, recommended = (
         frame.drop("user_id").rename({"session_id": "user", "item_id": "item"})
         for frame in (truth(), lists(MODELS[model]))
@@ -65,7 +65,7 @@ def of_sessions(model: str) -> float:
 
 
 def shop(root: Path, columns: list[str], truth_columns: list[str] | None = None) -> Path:
-    """A repository of sessions whose lists have these columns."""
+    """Return an evaluation in a repository of sessions whose lists have these columns."""
     repository(root, {})
     (root / "out").mkdir()
     (root / "data").mkdir()
@@ -110,10 +110,10 @@ def test_initialised_project_evaluates_the_mean_over_sessions(
     assert params.data.unit == unit
     assert ("user and session_id identify a session with a list of its own" in output) == bool(unit)
     assert params.input.repeated_grade == "error"
-    assert means(evaluation) == pytest.approx({model: of_sessions(model) for model in MODELS})
+    assert means(evaluation) == pytest.approx({model: session_mean(model) for model in MODELS})
 
 
-def test_scores_of_items_that_do_not_repeat_leave_it_to_the_name_of_the_column(
+def test_name_of_the_column_decides_if_no_item_repeats(
     tmp_path: Path,
 ) -> None:
     columns = {"user": "user_id", "item": "item_id", "score": "score"}
@@ -131,14 +131,14 @@ def test_scores_of_items_that_do_not_repeat_leave_it_to_the_name_of_the_column(
 
 
 def without_unit(evaluation: Path) -> None:
-    """Leave params.yaml as one who does not know of units writes it."""
+    """Remove the unit from params.yaml."""
     path = evaluation / "params.yaml"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for line in lines if not line.lstrip().startswith("unit")))
 
 
 @pytest.mark.parametrize("columns", [RANKED, SCORED], ids=["ranks", "scores"])
-def test_the_first_hint_of_validate_ends_at_the_mean_over_sessions(
+def test_first_fix_of_validate_leads_to_the_mean_over_sessions(
     tmp_path: Path, columns: list[str]
 ) -> None:
     evaluation = shop(tmp_path, columns)
@@ -154,7 +154,7 @@ def test_the_first_hint_of_validate_ends_at_the_mean_over_sessions(
             key, _, value = setting.partition(": ")
             change_params(evaluation, {key: load_yaml(value, "")})
     assert valid_evaluation(evaluation).data.unit == ["user", "session_id"]
-    assert means(evaluation) == pytest.approx({model: of_sessions(model) for model in MODELS})
+    assert means(evaluation) == pytest.approx({model: session_mean(model) for model in MODELS})
 
 
 def test_session_hint_follows_other_hints(

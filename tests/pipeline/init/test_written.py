@@ -31,7 +31,7 @@ from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT
 
 ID = "0123456789abcdef0123456789abcdef"
-EDITS = {  # what somebody wrote into params.yaml since
+EDITS = {  # of params.yaml after `init`
     "concord: 0.1.0": "concord: 0.0.9",
     "min_effect: 2%": 'min_effect: {default: "2%", nDCG@1: 0.01} # asked for by Ana',
     "discount: {log: 2}": "discount: {jk: 2}",
@@ -47,7 +47,7 @@ LATER = (  # keys that the older file lacks
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An evaluation that an older Concord made, edited since and committed."""
+    """Return a repository with a committed, edited evaluation of an older version."""
     root = repository(tmp_path / "a repository", USUAL)
     monkeypatch.chdir(root)
     init("evaluation", None, (), dry_run=False, force=False)
@@ -71,7 +71,7 @@ def content(root: Path) -> dict[str, Any]:
 
 
 def whole(text: str) -> str:
-    """The older text with the lines that it lacks where a new file has them."""
+    """Return the older text with its missing lines."""
     gate, *two = LATER
     text = text.replace("segments: {}", gate + "segments: {}")
     return text.replace("  resamples:", "".join(two) + "  resamples:")
@@ -129,7 +129,7 @@ def test_dry_run_shows_changes_and_writes_no_file(
 
     assert tree(root) == before
     assert "-concord: 0.0.9 #" in output
-    assert "-stages: {}\n+# What runs after what." in output
+    assert "-stages: {}\n+# Stages of the pipeline." in output
 
 
 def test_an_edited_dvc_yaml_is_shown_before_it_is_replaced_and_git_has_it(
@@ -218,7 +218,7 @@ def test_the_version_is_a_text_whatever_it_is(root: Path, number: str, line: str
         text = upgraded_texts(project, number, mlflow=True)[Path("evaluation/params.yaml")]
         (project / "params.yaml").write_text(text)
 
-        assert f"\n{line} that made" in text
+        assert f"\n{line} version that wrote" in text
         assert content(root)["concord"] == number
 
 
@@ -230,7 +230,7 @@ def test_other_indents_and_ends_of_lines_stay(root: Path) -> None:
     upgrade("evaluation", dry_run=False)
     after = path.read_bytes().decode()
 
-    assert after.startswith("\ufeff# Every choice")
+    assert after.startswith("\ufeff# All options")
     assert "\n    wilcoxon: false #" in after
     assert after.count("\r\n") == after.count("\n") > text.count("\r\n")
     assert content(root)["comparison"]["wilcoxon"] is False
@@ -277,7 +277,7 @@ CONTENT: dict[str, Any] = {
     "tracking_uri": "sqlite:///mlflow.db",
     "table_help": TABLE_HELP,
 }
-CHOICES = {"data", "background", "models", "segments", "report"}  # all of it is the project's own
+CHOICES = {"data", "background", "models", "segments", "report"}  # of the project
 EDITED = {
     ("evaluation", "metrics"),
     ("evaluation", "ks"),

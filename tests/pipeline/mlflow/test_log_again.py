@@ -272,7 +272,7 @@ CASES: dict[str, tuple[Break, str, str]] = {
     "no table of experiments": (_sql("DROP TABLE experiments"), "lacks tables", PUT_ASIDE),
     "another column": (
         _sql("ALTER TABLE runs RENAME COLUMN status TO state"),
-        "lacks tables or columns of MLflow's: (sqlite3.OperationalError) no such column: ",
+        "lacks tables or columns of MLflow: (sqlite3.OperationalError) no such column: ",
         PUT_ASIDE,
     ),
     "no version": (
