@@ -27,13 +27,13 @@ def project(tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def client(project: Path) -> MlflowClient:
-    """A client of the store of `project`."""
+    """Return a client of the store of `project`."""
     return MlflowClient(tracking_uri=f"sqlite:///{project}/mlflow.db")
 
 
 @pytest.fixture(scope="session")
 def tracking_server(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> Iterator[str]:
-    """Host and port of a server on sqlite; each test has an experiment of its own there."""
+    """Yield host and port of a server with sqlite; each test has an experiment of its own."""
     folder = tmp_path_factory.mktemp("server")
     shutil.copy(empty_store, folder / "srv.db")
     with mlflow_server(folder) as address:

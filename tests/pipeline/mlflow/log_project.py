@@ -47,9 +47,9 @@ def write_project(
     training: Mapping[str, Any] | None = None,
     **mlflow: Any,
 ) -> Path:
-    """The params.yaml and all results of a project in `root`.
+    """Write params.yaml and all results of a project to `root`.
 
-    `training` names the training run of models; `mlflow` holds further keys of that section.
+    `training` maps models to training runs; `mlflow` has further keys of that section.
     """
     trained = {model: {"training_run_id": run_id} for model, run_id in (training or {}).items()}
     conventions = preset("standard").as_dict()
@@ -77,7 +77,7 @@ def params_of(root: Path) -> Params:
 
 
 def start_log(root: Path, **variables: str) -> subprocess.Popen[str]:
-    """The stage as DVC starts it, in its own process."""
+    """Start the stage in its own process, as DVC does."""
     return subprocess.Popen(
         [sys.executable, "-m", "concord", "stage", "log"],
         cwd=root,
@@ -175,7 +175,7 @@ def _score(model: str, label: str, mean: float | None, *, best: bool) -> dict[st
 
 
 def _difference(label: str, **known: Any) -> dict[str, Any]:
-    """als against popularity; all that is not known is null."""
+    """Return a difference of als to popularity; unknown numbers are null."""
     names = (
         "mean_a",
         "mean_b",

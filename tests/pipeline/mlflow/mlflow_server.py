@@ -1,4 +1,4 @@
-"""A real tracking server on this machine, and a real proxy in front of it that can make trouble."""
+"""A tracking server on this machine, and a faulty proxy in front of it."""
 
 import os
 import signal
@@ -22,7 +22,7 @@ BATCH = "/runs/log-batch"
 
 @contextmanager
 def mlflow_server(folder: Path, *options: str, **variables: str) -> Iterator[str]:
-    """Yields host and port."""
+    """Yield host and port."""
     address = f"127.0.0.1:{free_port()}"
     host, port = address.split(":")
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Reads what a real MLflow store holds after the `log` stage, and interrupts a real client."""
+"""Content of an MLflow store after the stage `log`, and an interrupted client."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ RunsByName = dict[str, list[Run]]
 
 @dataclass(frozen=True)
 class Logged:
-    """A project after its results were logged twice, and what each time printed."""
+    """A project after its results were logged twice, with both outputs."""
 
     folder: Path
     client: MlflowClient
@@ -24,7 +24,7 @@ class Logged:
 
 
 def runs_of(client: MlflowClient, name: str = "demo") -> RunsByName:
-    """Every run of the experiment, by its name, the newest first."""
+    """Return the runs of the experiment by name, the newest first."""
     experiment = client.get_experiment_by_name(name)
     assert experiment is not None
     results: dict[str, list[Run]] = {}
@@ -40,7 +40,7 @@ def statuses(client: MlflowClient, experiment: str = "demo") -> dict[str, list[s
 
 
 def assert_logged_once(client: MlflowClient, experiment: str = "demo") -> None:
-    """Every run is finished and holds each point once."""
+    """Assert that every run is finished and has each point once."""
     (als,) = runs_of(client, experiment)["als"]
     assert statuses(client, experiment) == {
         name: ["FINISHED"] for name in ("comparison", "popularity", "als")
@@ -57,7 +57,7 @@ def points(client: MlflowClient, run: Run, key: str) -> list[tuple[int, float]]:
 
 
 def client_interrupted_at(step: str, uri: str) -> MlflowClient:
-    """The real client, until the user presses Ctrl-C as it comes to `step`."""
+    """Return a client that the user interrupts at `step`."""
 
     class Interrupted(MlflowClient):
         pass

@@ -49,13 +49,13 @@ def test_logging_twice_leaves_one_run_for_each_model_named_in_runs_json(
     logged_twice: Logged,
 ) -> None:
     als, (first, second) = logged_twice.run("als"), logged_twice.outputs
-    noted = json.loads((logged_twice.folder / "results/mlflow/runs.json").read_text())
+    run_ids = json.loads((logged_twice.folder / "results/mlflow/runs.json").read_text())
 
     assert f"als: logged as run {als.info.run_id}\n" in first
     assert f"als: already there, run {als.info.run_id}\n" in second
     assert second.endswith("to look: mlflow ui --backend-store-uri sqlite:///mlflow.db\n")
-    assert noted["runs"]["als"] == als.info.run_id
-    assert noted["comparison"] == als.data.tags["concord.comparison"]
+    assert run_ids["runs"]["als"] == als.info.run_id
+    assert run_ids["comparison"] == als.data.tags["concord.comparison"]
 
 
 def test_a_changed_metric_makes_a_second_run_and_going_back_makes_none(
@@ -138,7 +138,7 @@ THREE = {**MEANS, "twin": MEANS["als"]}
 
 @pytest.fixture(scope="module")
 def logged_runs(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> RunsByName:
-    """The runs after two models, then three, then the two again were logged."""
+    """Return the runs after logging two models, then three, then the two again."""
     folder = tmp_path_factory.mktemp("comparison")
     shutil.copy(empty_store, folder / "mlflow.db")
     with pytest.MonkeyPatch.context() as patch:
@@ -159,14 +159,14 @@ def test_adding_a_model_leaves_the_runs_of_the_others_alone(logged_runs: RunsByN
     assert all(run.info.status == "FINISHED" for runs in logged_runs.values() for run in runs)
 
 
-def test_all_runs_lie_side_by_side_and_every_comparison_names_its_models(
+def test_runs_have_no_parents_and_comparisons_name_their_models(
     logged_runs: RunsByName,
 ) -> None:
     second, first = logged_runs["comparison"]  # the newest first
     (als,), (twin,) = logged_runs["als"], logged_runs["twin"]
 
-    every = [run for runs in logged_runs.values() for run in runs]
-    assert [run for run in every if "mlflow.parentRunId" in run.data.tags] == []
+    all_runs = [run for runs in logged_runs.values() for run in runs]
+    assert [run for run in all_runs if "mlflow.parentRunId" in run.data.tags] == []
     assert second.data.tags["concord.run.als"] == als.info.run_id
     assert second.data.tags["concord.run.twin"] == twin.info.run_id
     assert first.data.tags["concord.run.als"] == als.info.run_id
@@ -174,7 +174,7 @@ def test_all_runs_lie_side_by_side_and_every_comparison_names_its_models(
     assert second.data.params["models"] == "popularity, als, twin"
 
 
-def test_the_comparison_carries_the_report(logged_runs: RunsByName) -> None:
+def test_the_run_of_the_comparison_has_the_report(logged_runs: RunsByName) -> None:
     (_, first) = logged_runs["comparison"]
     folder = Path(first.info.artifact_uri.removeprefix("file://"))
 
@@ -185,9 +185,7 @@ def test_the_comparison_carries_the_report(logged_runs: RunsByName) -> None:
     }
 
 
-def test_a_run_that_was_deleted_is_logged_again_and_named_anew(
-    project: Path, client: MlflowClient
-) -> None:
+def test_a_deleted_run_is_logged_again_with_another_id(project: Path, client: MlflowClient) -> None:
     params = params_of(project)
     log(params)
     (before,) = runs_of(client)["als"]
@@ -209,7 +207,7 @@ def _als(client: MlflowClient) -> Run:
     return als
 
 
-def _compared_anew(**changed: Any) -> None:
+def _change_comparison(**changed: Any) -> None:
     file = Path("results/comparison/comparison.json")
     content = json.loads(file.read_text())
     content["differences"][0].update(changed)
@@ -248,7 +246,7 @@ def test_run_of_the_comparison_has_values_of_its_leader(logged_twice: Logged) ->
 
 def test_standing_of_a_run_follows_the_last_comparison(client: MlflowClient) -> None:
     log(params_of(Path()))
-    _compared_anew(p_adjusted=0.2, verdict="undecided")
+    _change_comparison(p_adjusted=0.2, verdict="undecided")
     log(params_of(Path()))
     als = _als(client)
 
@@ -258,7 +256,7 @@ def test_standing_of_a_run_follows_the_last_comparison(client: MlflowClient) -> 
     assert points(client, als, DIFFERENCE) == [(0, 0.05)]  # it did not change
     assert als.data.tags["concord.comparison"] == runs_of(client)["comparison"][0].info.run_id
 
-    _compared_anew(difference=None, p_adjusted=None, verdict="too_few_users")
+    _change_comparison(difference=None, p_adjusted=None, verdict="too_few_users")
     log(params_of(Path()))
 
     assert math.isnan(_als(client).data.metrics[DIFFERENCE])

@@ -1,4 +1,4 @@
-"""How the `log` stage ends, what `concord log --again` restores, and databases that are broken."""
+"""Ends of the stage `log`, content that `concord log --again` restores, and broken databases."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def _delete(project: Path, *tables: str) -> None:
 
 
 def _content(client: MlflowClient, run: Run) -> tuple[object, ...]:
-    """All that a run holds."""
+    """Return the content of a run."""
     folders = [None, "metrics", "concord", "concord/metrics"]
     files = [f.path for folder in folders for f in client.list_artifacts(run.info.run_id, folder)]
     history = {key: points(client, run, key) for key in run.data.metrics}
@@ -115,7 +115,7 @@ def test_deleted_content_of_a_training_run_is_restored(project: Path, client: Ml
     assert _content(client, client.get_run(trained)) == before
 
 
-def test_without_its_database_it_is_not_called_logged_and_again_makes_it_anew(
+def test_a_removed_database_is_reported_and_again_creates_it(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log(params_of(project))
@@ -136,7 +136,7 @@ def test_without_its_database_it_is_not_called_logged_and_again_makes_it_anew(
 
 
 @pytest.mark.whole
-def test_a_signal_while_logging_leaves_killed_runs_that_the_next_time_completes(
+def test_a_signal_leaves_killed_runs_that_the_next_run_completes(
     tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -159,7 +159,7 @@ def test_a_signal_while_logging_leaves_killed_runs_that_the_next_time_completes(
     assert_logged_once(client, experiment)
 
 
-def test_where_mlflow_is_not_required_its_failure_is_a_warning_and_a_receipt(
+def test_failure_of_optional_mlflow_is_a_warning_and_a_receipt(
     tmp_path: Path,
 ) -> None:
     address = f"127.0.0.1:{free_port()}"
@@ -217,7 +217,7 @@ def test_again_logs_missing_results_once(
     assert_logged_once(client)
 
 
-PUT_ASIDE = "move it away (a new one is created)"
+MOVE_AWAY = "move it away (a new one is created)"
 Break = Callable[[Path], None]
 
 
@@ -264,16 +264,16 @@ CASES: dict[str, tuple[Break, str, str]] = {
     "links in a circle": (_circle, "cannot be opened", "not a folder or a cycle of links"),
     "a folder": (_folder, "cannot be opened", "not a folder or a cycle of links"),
     "a pipe": (_pipe, "cannot be opened", "not a folder or a cycle of links"),
-    "broken pages": (_broken_pages, "is damaged", PUT_ASIDE),
-    "cut off": (_cut, "is damaged", PUT_ASIDE),
-    "text": (_text, "is damaged: file is not a database", PUT_ASIDE),
-    "no table of runs": (_sql("DROP TABLE runs"), "lacks tables or columns", PUT_ASIDE),
-    "no table of metrics": (_sql("DROP TABLE metrics"), "lacks tables or columns", PUT_ASIDE),
-    "no table of experiments": (_sql("DROP TABLE experiments"), "lacks tables", PUT_ASIDE),
+    "broken pages": (_broken_pages, "is damaged", MOVE_AWAY),
+    "cut off": (_cut, "is damaged", MOVE_AWAY),
+    "text": (_text, "is damaged: file is not a database", MOVE_AWAY),
+    "no table of runs": (_sql("DROP TABLE runs"), "lacks tables or columns", MOVE_AWAY),
+    "no table of metrics": (_sql("DROP TABLE metrics"), "lacks tables or columns", MOVE_AWAY),
+    "no table of experiments": (_sql("DROP TABLE experiments"), "lacks tables", MOVE_AWAY),
     "another column": (
         _sql("ALTER TABLE runs RENAME COLUMN status TO state"),
         "lacks tables or columns of MLflow: (sqlite3.OperationalError) no such column: ",
-        PUT_ASIDE,
+        MOVE_AWAY,
     ),
     "no version": (
         _sql("DROP TABLE alembic_version"),
@@ -290,8 +290,8 @@ CASES: dict[str, tuple[Break, str, str]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_broken_database_is_named_with_what_to_do(project: Path, name: str) -> None:
-    breaks, reason, fix = CASES[name]
-    breaks(project / "mlflow.db")
+    damage, reason, fix = CASES[name]
+    damage(project / "mlflow.db")
     with pytest.raises(TrackingError) as refused:
         log(params_of(project))
 

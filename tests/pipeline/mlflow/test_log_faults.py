@@ -81,7 +81,7 @@ FAULTS = {  # the row of docs/reference/robustness.md, the fault, the reason, th
 
 @pytest.fixture
 def project(tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """In an experiment of its own, with a password in the address."""
+    """Return a project with an experiment of its own and a password in the address."""
     proxy.set_fault(None)
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("MLFLOW_HTTP_")]:
@@ -99,7 +99,7 @@ def _case(name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", [_case(name) for name in FAULTS])
-def test_a_fault_ends_the_stage_soon_and_the_next_time_completes_it(
+def test_a_fault_ends_the_stage_and_the_next_run_completes_it(
     project: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     _, fault, reason, fix = FAULTS[name]
@@ -113,7 +113,7 @@ def test_a_fault_ends_the_stage_soon_and_the_next_time_completes_it(
         with pytest.raises(TrackingError) as refused:
             log(params)
         took = time.monotonic() - started
-    results_are_there = (project / "results/report/report.html").is_file()
+    has_results = (project / "results/report/report.html").is_file()
     receipt = (project / "results/mlflow/receipt.json").exists()
     proxy.set_fault(None)
     log(params)
@@ -126,7 +126,7 @@ def test_a_fault_ends_the_stage_soon_and_the_next_time_completes_it(
     assert "s3cret" not in message
     assert "\n" not in message
     assert took < WITHIN
-    assert results_are_there
+    assert has_results
     assert not receipt
     assert_logged_once(_client(proxy), params.mlflow.experiment)
 
@@ -149,7 +149,7 @@ def test_json_of_unexpected_types_is_an_error_of_one_line(
 ) -> None:
     params = params_of(project)
     proxy.set_fault(Fault(path=path, status=200, body=body))
-    with suppress(TrackingError):  # what does no harm may pass; every other error is a bug
+    with suppress(TrackingError):  # every other error is a bug
         log(params)
     assert proxy.n_requests
     proxy.set_fault(None)
@@ -157,9 +157,7 @@ def test_json_of_unexpected_types_is_an_error_of_one_line(
 
 
 @pytest.mark.parametrize("path", ["/experiments/create", "/runs/create", BATCH, "/runs/update"])
-def test_an_answer_that_is_lost_once_is_made_up_for_at_once(
-    project: Path, proxy: FaultyProxy, path: str
-) -> None:
+def test_a_lost_answer_is_requested_again(project: Path, proxy: FaultyProxy, path: str) -> None:
     params = params_of(project)
     proxy.set_fault(Fault(path=path, n_requests=1, cut=True, after_processing=True))
     log(params)
@@ -187,10 +185,9 @@ def test_a_server_that_is_down_is_named(project: Path, monkeypatch: pytest.Monke
         log(params)
 
     assert str(refused.value) == (
-        f"MLflow at http://{address} cannot be reached: [Errno 111] Connection refused (the "
-        "results "
-        "are on disk; start the server, or correct mlflow.tracking_uri in params.yaml, "
-        "then `concord log --again`)"
+        f"MLflow at http://{address} cannot be reached: [Errno 111] Connection refused "
+        "(the results are on disk; start the server, or correct mlflow.tracking_uri in "
+        "params.yaml, then `concord log --again`)"
     )
     assert refused.value.reason == "cannot be reached"
 
@@ -204,7 +201,7 @@ database_uri = sqlite:///auth.db
 admin_username = admin
 authorization_function = mlflow.server.auth:authenticate_request_basic_auth
 auth_cache_ttl_seconds = 60
-"""  # the cache spares half a second a request
+"""  # the cache saves half a second per request
 
 
 @dataclass(frozen=True)
@@ -286,7 +283,7 @@ def test_wrong_login_names_the_variables_to_set(
     server: Server, server_project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not server.login:
-        log(params_of(server_project))  # a login that nobody asks for does no harm
+        log(params_of(server_project))  # a login that is not needed
         return
     monkeypatch.setenv("MLFLOW_TRACKING_PASSWORD", "another")
     with pytest.raises(TrackingError) as wrong:

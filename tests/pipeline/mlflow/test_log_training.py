@@ -23,7 +23,7 @@ STARTED, ENDED = 1_700_000_000_000, 1_700_000_100_000
 
 @pytest.fixture
 def trained(client: MlflowClient, project: Path) -> str:
-    """The id of a run as a training script left it, in an experiment of its own."""
+    """Return the id of a finished training run, in an experiment of its own."""
     experiment = client.create_experiment("training", (project / "mlruns").as_uri())
     run = client.create_run(experiment, start_time=STARTED, run_name="als-64-factors")
     client.log_metric(run.info.run_id, "loss", 0.1, timestamp=STARTED)
@@ -71,9 +71,7 @@ def test_metrics_are_added_to_a_finished_training_run(
     assert output.count(f"als: already in run {trained}\n") == 1
 
 
-def test_a_later_evaluation_shows_even_where_its_number_is_smaller(
-    client: MlflowClient, trained: str, project: Path
-) -> None:
+def test_a_later_smaller_value_is_shown(client: MlflowClient, trained: str, project: Path) -> None:
     params = _params(project, trained, "metrics")
     logged = []
     for value in (0.40, 0.31, 0.40):
@@ -100,7 +98,7 @@ def test_an_interrupted_attachment_is_completed_with_one_point_a_step(
     assert run.info.end_time == ENDED
 
 
-def test_a_child_lies_below_the_training_run_in_its_experiment(
+def test_a_child_is_below_the_training_run_in_its_experiment(
     client: MlflowClient, trained: str, project: Path
 ) -> None:
     params = _params(project, trained, "child")
@@ -139,19 +137,17 @@ def test_models_whose_training_runs_are_unknown_or_deleted_get_runs_of_their_own
     assert points(client, als, "accuracy/ndcg_at_10") == [(0, 0.40)]
     assert "report.html" in {file.path for file in client.list_artifacts(als.info.run_id)}
     assert caplog.messages == 2 * [
-        "warning: MLflow at sqlite:///mlflow.db has no active training run of popularity and "
-        "als: each has"
-        " a run of its own, with the id as the tag concord.training_run. To attach them, let "
-        "training"
-        " and evaluation share one MLflow (mlflow.tracking_uri), or restore deleted runs"
-        " (`mlflow runs restore`); then `concord log --again`"
+        "warning: MLflow at sqlite:///mlflow.db has no active training run of popularity and als: "
+        "each has a run of its own, with the id as the tag concord.training_run. To attach them, "
+        "let training and evaluation share one MLflow (mlflow.tracking_uri), or restore deleted "
+        "runs (`mlflow runs restore`); then `concord log --again`"
     ]
 
 
 def test_a_training_run_that_is_known_later_is_attached_to(
     client: MlflowClient, trained: str, project: Path
 ) -> None:
-    """Even in the experiment that holds the run of the model's own."""
+    """The experiment is the one of the model's own run."""
     params = params_of(write_project(project, training={"als": trained}, experiment="training"))
     client.delete_run(trained)
     log(params)
@@ -204,7 +200,7 @@ def test_a_key_leads_to_the_id_in_json(project: Path, key: str, content: Any) ->
     assert _ids(project, {"file": "run.json", "key": key}) == {"als": RUN}
 
 
-def test_an_id_from_a_file_is_logged_as_if_it_stood_in_params(project: Path) -> None:
+def test_an_id_from_a_file_is_logged_like_one_in_params(project: Path) -> None:
     Path("run.txt").write_text(RUN)
     read = evaluation_runs(params_of(write_project(project, training={"als": {"file": "run.txt"}})))
     selected = evaluation_runs(params_of(write_project(project, training={"als": RUN})))

@@ -1,4 +1,4 @@
-"""What is logged, from files alone, and under which names: no MLflow needed."""
+"""Content of runs and names of metrics, from files alone, without MLflow."""
 
 import getpass
 import json
@@ -50,7 +50,7 @@ def test_a_missing_number_is_left_out(project: Path) -> None:
     assert "accuracy/rprec" not in {point.key for point in popularity.points}
 
 
-def test_conventions_are_one_artifact_that_params_yaml_takes_and_a_fingerprint(
+def test_conventions_are_an_artifact_in_yaml_and_a_fingerprint(
     project: Path,
 ) -> None:
     als = _als(project)
@@ -96,7 +96,7 @@ def test_a_description_of_many_models_fits_into_a_tag(project: Path) -> None:
 @pytest.mark.parametrize(
     "changed", ["report/report.html", "report/report.md", "comparison/comparison.json"]
 )
-def test_another_report_concerns_the_comparison_alone(project: Path, changed: str) -> None:
+def test_another_report_changes_only_the_comparison(project: Path, changed: str) -> None:
     before = _fingerprints(project)
     file = project / "results" / changed
     file.write_text(file.read_text() + "\n")
@@ -108,7 +108,7 @@ def _changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
     return {name for name in before if before[name] != after[name]}
 
 
-def test_another_baseline_and_another_model_leave_the_content_of_a_model_alone(
+def test_content_of_a_model_is_independent_of_other_models(
     project: Path,
 ) -> None:
     before = _als(project).fingerprint
@@ -151,9 +151,9 @@ def test_without_git_other_circumstances_are_tags(
 
 def test_only_files_of_users_make_the_code_dirty(project: Path) -> None:
     def git(*arguments: str) -> str:
-        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
         run = subprocess.run(
-            ["git", *who, *arguments], capture_output=True, text=True, check=True, cwd=project
+            ["git", *identity, *arguments], capture_output=True, text=True, check=True, cwd=project
         )
         return run.stdout.strip()
 
@@ -167,7 +167,7 @@ def test_only_files_of_users_make_the_code_dirty(project: Path) -> None:
     assert source_tags([])["mlflow.source.git.commit"] == git("rev-parse", "HEAD")
 
 
-TAKEN_BY_MLFLOW = re.compile(r"^[/\w.\- ]{1,250}$")  # a colon is refused on Windows
+VALID_KEY = re.compile(r"^[/\w.\- ]{1,250}$")  # a colon is refused on Windows
 
 
 @pytest.mark.parametrize(
@@ -202,11 +202,11 @@ def _identity(label: Label) -> object:
 
 
 @given(st.lists(_labels(), min_size=2, max_size=40, unique_by=_identity))
-def test_no_two_labels_share_a_name_and_mlflow_takes_them_all(labels: list[Label]) -> None:
+def test_names_of_labels_are_unique_and_valid(labels: list[Label]) -> None:
     keys = [metric_key(label) for label in labels]
 
     assert len(set(keys)) == len(labels)
-    assert all(TAKEN_BY_MLFLOW.match(key) for key in keys)
+    assert all(VALID_KEY.match(key) for key in keys)
 
 
 @given(

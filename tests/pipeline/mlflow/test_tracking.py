@@ -1,4 +1,4 @@
-"""Where MLflow keeps its runs: what is shown, where files lie, and which databases are refused."""
+"""Addresses of MLflow: safe texts, paths of files, and databases that are refused."""
 
 import shutil
 import sqlite3
@@ -14,7 +14,7 @@ from tests.pipeline.mlflow.log_project import ROOT, write_project
 from tests.project import run_stages
 
 
-def test_a_relative_database_lies_in_the_root_of_the_project_even_in_an_experiments_copy(
+def test_a_relative_database_is_in_the_original_project_of_an_experiment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = tmp_path / "project/.dvc/tmp/exps/copy"
@@ -27,7 +27,7 @@ def test_a_relative_database_lies_in_the_root_of_the_project_even_in_an_experime
     assert tracking.artifact_location == (tmp_path / "project/mlruns").as_uri()
 
 
-def test_without_dvc_a_relative_database_lies_in_the_working_directory(
+def test_without_dvc_a_relative_database_is_in_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DVC_ROOT", raising=False)
@@ -67,7 +67,7 @@ def test_locked_database_is_an_error_after_the_timeout(
         ("The experiment must be in the 'active' state", "has deleted the experiment"),
     ],
 )
-def test_the_reason_is_in_words_that_are_the_same_everywhere(words: str, reason: str) -> None:
+def test_the_reason_is_the_same_everywhere(words: str, reason: str) -> None:
     assert Tracking("http://h:1").error(OSError(words)).reason == reason
 
 
@@ -85,11 +85,11 @@ def test_a_database_that_is_in_use_is_waited_for(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "mlflow.db", check_same_thread=False)) as other:
         other.execute("BEGIN EXCLUSIVE")
 
-        def let_go() -> None:
+        def release() -> None:
             time.sleep(0.3)
             other.rollback()
 
-        releasing = Thread(target=let_go)
+        releasing = Thread(target=release)
         releasing.start()
         started = time.monotonic()
         with tracking.lock():
@@ -100,7 +100,7 @@ def test_a_database_that_is_in_use_is_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault(6, "those who wait for the database go one by one, and no lock file is left")
-def test_one_at_a_time_holds_a_database_and_no_lock_is_left(tmp_path: Path) -> None:
+def test_one_thread_at_a_time_locks_a_database_and_no_lock_is_left(tmp_path: Path) -> None:
     tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
     inside: list[int] = []
     most: list[int] = []
@@ -114,10 +114,10 @@ def test_one_at_a_time_holds_a_database_and_no_lock_is_left(tmp_path: Path) -> N
                 inside.pop()
 
     threads = [Thread(target=hold) for _ in range(4)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
     assert most == [1] * 80
     assert [path.name for path in tmp_path.iterdir()] == ["mlflow.db"]
@@ -126,7 +126,7 @@ def test_one_at_a_time_holds_a_database_and_no_lock_is_left(tmp_path: Path) -> N
 NAME = """a%20b is it? 100 % #1 it's "quoted": yes\\b;c&d=e"""
 
 
-def test_runs_land_in_the_checkout_whatever_its_name(tmp_path: Path, empty_store: Path) -> None:
+def test_runs_are_in_the_checkout_whatever_its_name(tmp_path: Path, empty_store: Path) -> None:
     project = write_project(tmp_path / NAME)
     shutil.copy(empty_store, project / "mlflow.db")
     for message in ("logged as run", "already there, run"):
@@ -146,7 +146,7 @@ def test_a_quoted_address_is_read_as_sqlalchemy_reads_it(tmp_path: Path) -> None
     assert Tracking(f"sqlite:///{tmp_path}/my%20runs.db").database == tmp_path / "my runs.db"
 
 
-def test_how_to_look_at_the_runs_is_a_command_that_is_there(
+def test_hint_to_view_the_runs_is_an_existing_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("DVC_ROOT", raising=False)

@@ -1,4 +1,4 @@
-"""MLflow warns of itself as its evaluation is imported and used; here a warning is an error."""
+"""Import MLflow's evaluation without its warnings, which would be errors here."""
 
 import warnings
 

@@ -19,7 +19,7 @@ CONFIG = {"preset": "standard", "metrics": ["RR@3", "RR@1"], "user": "customer",
 
 
 def evaluate_once(kind: str) -> dict[str, Any]:
-    """Return what the run of an evaluation holds in the current tracking store."""
+    """Return the content of the run of an evaluation in the current tracking store."""
     evaluate: Any = mlflow.evaluate if kind == "mlflow.evaluate" else mlflow.models.evaluate
     with mlflow.start_run() as run:
         result = evaluate(

@@ -45,7 +45,7 @@ def _frame(**columns: Any) -> pd.DataFrame:
 def client(
     tmp_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[MlflowClient]:
-    """A store of MLflow's, with the evaluator registered as its entry point does it."""
+    """Yield a client of a store, with the evaluator registered as by its entry point."""
     database = tmp_path / "mlflow.db"
     database.write_bytes(empty_store.read_bytes())
     before = mlflow.get_tracking_uri()
@@ -59,25 +59,25 @@ def client(
     mlflow.set_tracking_uri(before)
 
 
-def _evaluated(data: Any, config: Any, *, kind: str = "ranker", **arguments: Any) -> Any:
+def _evaluate(data: Any, config: Any, *, kind: str = "ranker", **arguments: Any) -> Any:
     with mlflow.start_run():
         return evaluate(
             data=data, model_type=kind, evaluators="concord", evaluator_config=config, **arguments
         )
 
 
-def _of_frame(config: Any, **columns: Any) -> Any:
-    return _evaluated(_frame(**columns), config, predictions="recs", targets="truth")
+def _evaluate_frame(config: Any, **columns: Any) -> Any:
+    return _evaluate(_frame(**columns), config, predictions="recs", targets="truth")
 
 
 def _registered(folder: Path) -> Path:
     """Return a folder for PYTHONPATH with the entry points of an installed Concord."""
-    reported = folder / "concord_eval-0.0.dist-info"
-    reported.mkdir(parents=True)
-    (reported / "METADATA").write_text("Metadata-Version: 2.1\nName: concord-eval\nVersion: 0.0\n")
+    info = folder / "concord_eval-0.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: concord-eval\nVersion: 0.0\n")
     entries = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]
     lines = [f"[{GROUP}]", *(f"{name} = {where}" for name, where in entries[GROUP].items())]
-    (reported / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
     return folder
 
 
@@ -87,7 +87,7 @@ def _run_of_script(python: Path, folder: Path, kind: str) -> dict[str, Any]:
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": f"{_registered(folder / 'told')}:{ROOT}"},
+        env={**os.environ, "PYTHONPATH": f"{_registered(folder / 'installed')}:{ROOT}"},
     )
     assert run.returncode == 0, run.stderr
     return dict(json.loads(run.stdout.splitlines()[-1]))
@@ -117,7 +117,7 @@ def test_the_entry_point_of_the_package_is_the_evaluator() -> None:
 
 
 @pytest.mark.nightly
-def test_mlflow_2_finds_it_too(tmp_path: Path) -> None:
+def test_mlflow_2_finds_the_evaluator(tmp_path: Path) -> None:
     path = _run_of_script(python_with(FOLDER / "with_mlflow_2.txt"), tmp_path, "mlflow.evaluate")
 
     assert path["version"].startswith("2.22.")
@@ -126,7 +126,7 @@ def test_mlflow_2_finds_it_too(tmp_path: Path) -> None:
 
 def test_the_numbers_and_intervals_are_those_of_the_library(client: MlflowClient) -> None:
     pinned = cc.preset("standard", gain="exp2")
-    result = _of_frame({"metrics": ["nDCG@3"], "conventions": {"gain": "exp2"}})
+    result = _evaluate_frame({"metrics": ["nDCG@3"], "conventions": {"gain": "exp2"}})
     (row,) = cc.evaluate(RECS, GRADES, metrics=["nDCG@3"], conventions=pinned).to_frame().to_dicts()
 
     assert result.metrics == {
@@ -138,7 +138,7 @@ def test_the_numbers_and_intervals_are_those_of_the_library(client: MlflowClient
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_data_sets_of_mlflow_are_taken_too(client: MlflowClient, kind: str) -> None:
+def test_data_sets_of_mlflow_are_accepted(client: MlflowClient, kind: str) -> None:
     columns = {"recs": list(RECS.values()), "truth": [["b"], ["x"]]}
     data: Dataset = (
         mlflow.data.from_pandas(pd.DataFrame(columns), predictions="recs", targets="truth")  # type: ignore[attr-defined]
@@ -146,38 +146,38 @@ def test_data_sets_of_mlflow_are_taken_too(client: MlflowClient, kind: str) -> N
         else mlflow.data.from_polars(pl.DataFrame(columns), predictions="recs", targets="truth")  # type: ignore[attr-defined]
     )
     config = {"metrics": ["RR@3"], "per_user": True, "report": False}
-    result = _evaluated(data, config, kind="recommender")
+    result = _evaluate(data, config, kind="recommender")
 
     assert result.metrics["accuracy/rr_at_3"] == 0.25
     assert sorted(result.artifacts) == ["conventions", "per_user", "summary"]
     assert result.artifacts["per_user"].content["user"].tolist() == [1, 2]
 
 
-def test_whole_conventions_are_taken(client: MlflowClient) -> None:
+def test_whole_conventions_are_accepted(client: MlflowClient) -> None:
     pinned = cc.preset("standard", gain="exp2")
-    result = _of_frame({"metrics": ["nDCG@3"], "preset": pinned, "report": False})
+    result = _evaluate_frame({"metrics": ["nDCG@3"], "preset": pinned, "report": False})
 
     expected = cc.evaluate(RECS, GRADES, metrics=["nDCG@3"], conventions=pinned)["nDCG@3"]
     assert result.metrics["accuracy/ndcg_at_3"] == expected
 
 
-def test_grades_of_other_users_that_a_frame_of_records_fills_in_are_left_out(
+def test_filled_grades_of_other_users_are_ignored(
     client: MlflowClient,
 ) -> None:
     filled = [{"b": 3, "d": None, "x": None}, {"b": None, "d": 1, "x": 2}]
-    results, expected = (_of_frame({}, truth=truth) for truth in (filled, [*GRADES.values()]))
+    results, expected = (_evaluate_frame({}, truth=truth) for truth in (filled, [*GRADES.values()]))
 
     assert results.metrics == expected.metrics
 
 
 def test_model_without_lists_has_a_score(client: MlflowClient) -> None:
-    result = _of_frame({"metrics": ["RR@3"]}, recs=[[], []])
+    result = _evaluate_frame({"metrics": ["RR@3"]}, recs=[[], []])
 
     assert result.metrics["accuracy/rr_at_3"] == 0.0
 
 
 @pytest.mark.parametrize("kind", ["regressor", "question-answering", "retriever", None])
-def test_other_types_of_models_are_not_concords(kind: str | None) -> None:
+def test_other_types_of_models_are_not_evaluated(kind: str | None) -> None:
     assert not ConcordEvaluator.can_evaluate(model_type=kind, evaluator_config={})  # type: ignore[arg-type]
 
 
@@ -227,7 +227,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"conventions": {"preset": "ms_recommenders"}},
         "evaluator_config: 'conventions': names a preset",
     ),
-    "knobs beside conventions": (
+    "conventions with a whole preset": (
         {},
         {"preset": cc.preset("standard"), "conventions": {"gain": "exp2"}},
         "evaluator_config: 'conventions': is set, but `preset` has all conventions",
@@ -245,7 +245,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 def test_invalid_data_or_setting_is_refused_in_plain_words(client: MlflowClient, name: str) -> None:
     columns, config, message = REFUSED[name]
 
-    assert message in refusal_of(lambda: _of_frame(config, **columns))
+    assert message in refusal_of(lambda: _evaluate_frame(config, **columns))
 
 
 @pytest.mark.parametrize(
@@ -277,25 +277,25 @@ def test_refusal_of_the_library_is_a_value_error_and_nothing_is_logged(
     assert not {tag for tag in run_data.tags if tag.startswith("concord.")}
 
 
-def test_lists_that_a_model_would_have_to_make_are_refused(client: MlflowClient) -> None:
+def test_a_model_instead_of_lists_is_refused(client: MlflowClient) -> None:
     message = refusal_of(
-        lambda: _evaluated(_frame(), {}, model=lambda frame: frame["recs"], targets="truth")
+        lambda: _evaluate(_frame(), {}, model=lambda frame: frame["recs"], targets="truth")
     )
 
     assert message.startswith("model: is set, but Concord evaluates existing lists")
 
 
-def test_a_spark_frame_that_mlflow_has_cut_is_refused(client: MlflowClient) -> None:
-    """MLflow notes on the run how many rows a Spark frame has, and hands over the first 10,000."""
+def test_a_truncated_spark_frame_is_refused(client: MlflowClient) -> None:
+    """MLflow logs the number of rows of a Spark frame, and passes only the first 10,000."""
     data = mlflow.data.from_pandas(_frame(), predictions="recs", targets="truth")  # type: ignore[attr-defined]
-    handed = data.to_evaluation_dataset()
-    noted = data._to_mlflow_entity()
-    noted._profile = '{"approx_count": 25000}'  # as SparkDataset.profile has it
+    dataset = data.to_evaluation_dataset()
+    entity = data._to_mlflow_entity()
+    entity._profile = '{"approx_count": 25000}'  # as in SparkDataset.profile
     with mlflow.start_run() as run:
-        client.log_inputs(run.info.run_id, [DatasetInput(noted, [])])
+        client.log_inputs(run.info.run_id, [DatasetInput(entity, [])])
         with pytest.raises(InputError) as refused:
             ConcordEvaluator().evaluate(
-                model_type="ranker", dataset=handed, run_id=run.info.run_id, evaluator_config={}
+                model_type="ranker", dataset=dataset, run_id=run.info.run_id, evaluator_config={}
             )
 
     assert str(refused.value).startswith(
