@@ -21,17 +21,16 @@ from concord.pipeline.stages.compare import compare
 from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
 from tests.pipeline.params.params_content import params_content
 
-Values = Mapping[
-    str, Sequence[float | None]
-]  # label -> one value a user; None: left out of the metric
+# Label -> one value per user; None: the user is left out of the metric.
+Values = Mapping[str, Sequence[float | None]]
 TRUTH = "ab" * 32
 
 
 def params_of(
     root: Path, models: Sequence[str], *, metrics: list[str], ks: list[int], **settings: Any
 ) -> Params:
-    """Checked parameters; `settings` are those of `comparison`, and knobs of the conventions."""
-    knobs = {
+    """Return validated parameters; `settings` are keys of `comparison` or conventions."""
+    conventions = {
         name: settings.pop(name) for name in list(settings) if name not in Comparison.model_fields
     }
     content = params_content(
@@ -39,7 +38,7 @@ def params_of(
         metrics,
         ks,
         comparison=settings,
-        conventions=preset("standard", **knobs).as_dict(),
+        conventions=preset("standard", **conventions).as_dict(),
         results={folder: str(root / folder) for folder in Results.model_fields},
     )
     return Params.model_validate(content)
@@ -53,17 +52,21 @@ def write_evaluation(
     users: Sequence[int] | Sequence[str] | None = None,
     truth: str = TRUTH,
 ) -> None:
-    """All files that `load` and `evaluate` leave of one model."""
-    folders, pinned = params.results, params.parsed_conventions
+    """Write the files of `load` and `evaluate` for a model."""
+    folders, conventions = params.results, params.parsed_conventions
     n = len(next(iter(values.values())))
     frame = pl.DataFrame(
         {"user": list(range(n)) if users is None else users, **values}, strict=False
     )
     frame = frame.with_columns(pl.col(list(values)).cast(pl.Float64))
-    carried = {"model": model, "conventions": pinned.as_dict(), "fingerprint": pinned.fingerprint}
+    metadata = {
+        "model": model,
+        "conventions": conventions.as_dict(),
+        "fingerprint": conventions.fingerprint,
+    }
     id_type = pa.string() if frame.schema["user"] == pl.String else pa.int64()
     path = Path(folders.per_user) / f"{model}.parquet"
-    with per_user_writer(path, id_type, list(values), carried) as writer:
+    with per_user_writer(path, id_type, list(values), metadata) as writer:
         writer.write(frame)
     summaries = {label: _summary(frame[label], label, params) for label in values}
     _write_lists(params, model, frame["user"])
@@ -78,7 +81,7 @@ def write_evaluation(
     write_json(
         Path(folders.summary) / f"{model}.json",
         {
-            **carried,
+            **metadata,
             "metrics": summaries,
             "users": {"evaluated": n},
             "judged_share": {"10": 0.5},
@@ -91,7 +94,7 @@ def write_evaluation(
     )
 
 
-def evaluated(root: Path, models: Mapping[str, Values], **settings: Any) -> Params:
+def write_results(root: Path, models: Mapping[str, Values], **settings: Any) -> Params:
     """Write results of models from values by label, the baseline first; return the parameters."""
     labels = [parse(label) for label in next(iter(models.values()))]
     metrics = dict.fromkeys(label.name for label in labels)
@@ -102,7 +105,7 @@ def evaluated(root: Path, models: Mapping[str, Values], **settings: Any) -> Para
     return params
 
 
-def compared(params: Params) -> dict[str, Any]:
+def run_compare(params: Params) -> dict[str, Any]:
     """Run the stage; return the content of comparison.json."""
     compare(params)
     path = Path(params.results.comparison) / "comparison.json"
@@ -111,13 +114,13 @@ def compared(params: Params) -> dict[str, Any]:
 
 
 def comparison_input(params: Params) -> ComparisonInput:
-    """What the stage finds on disk."""
+    """Return the input of the stage from disk."""
     lists, config = read_evaluations(params, params.comparison_config, ())
     return ComparisonInput(config, lists, evaluation_data(params))
 
 
 def _write_lists(params: Params, model: str, users: pl.Series) -> None:
-    """Two items a user, one of which the truth knows."""
+    """Write two items per user, one of which is relevant."""
     n = len(users)
     lists = pl.DataFrame(
         {

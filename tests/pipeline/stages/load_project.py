@@ -53,7 +53,7 @@ def loaded(
 ) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
     """Return the rows of the ranked lists and the content of the quality file.
 
-    threads : of a database of its own; else the one of this process is used, which is faster
+    With `threads`, a new database is used; else that of this process, which is faster.
     """
     params = params_of(path, **changes)
     if threads is None:
@@ -99,7 +99,7 @@ def truth_refusal(path: str, **changes: Any) -> str:
 
 
 def _refusal(load: Callable[[], object]) -> str:
-    """Return the whole message; nothing may have been written."""
+    """Return the whole message; assert that no result was written."""
     message = refusal_of(load)
     assert not Path("results").exists()
     return message
@@ -162,7 +162,7 @@ def write_stream(rows: Sequence[Row], path: str) -> None:
 
 
 def write_every_form(rows: Sequence[Row]) -> list[str]:
-    """The lists in every form that is read; the names of the files."""
+    """Write the lists in every format; return the names of the files."""
     for name, form in TEXT_FORMS.items():
         Path(name).write_text(form(rows), encoding="utf-8")
         Path(f"{name}.gz").write_bytes(gzip.compress(form(rows).encode()))

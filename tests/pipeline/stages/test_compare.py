@@ -1,4 +1,4 @@
-"""Stage `compare`: what it writes, what it refuses, what it removes."""
+"""Stage `compare`: tables, errors, and results that it removes."""
 
 import json
 import math
@@ -20,10 +20,10 @@ from concord.pipeline.stages.compare import compare
 from tests.pipeline.refusals import refusal_of
 from tests.pipeline.stages.compare_project import (
     TRUTH,
-    compared,
-    evaluated,
     params_of,
+    run_compare,
     write_evaluation,
+    write_results,
 )
 
 MODELS = ["popularity", "ease", "als"]
@@ -37,7 +37,7 @@ def project(root: Path, **settings: Any) -> Params:
     for model, skill in zip(MODELS, (0.4, 0.6, 0.59), strict=True):
         hits = np.where(rng.random(400) < 0.1, rng.random(400), shared) < skill
         models[model] = {label: (hits / (i + 1)).tolist() for i, label in enumerate(LABELS)}
-    return evaluated(root, models, **{"primary": ["nDCG@10"], **settings})
+    return write_results(root, models, **{"primary": ["nDCG@10"], **settings})
 
 
 def row(comparison: dict[str, Any], label: str, a: str, b: str) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def test_progress_counts_the_labels_that_are_read(
 
 def test_tables_equal_the_json(tmp_path: Path) -> None:
     params = project(tmp_path)
-    comparison = compared(params)
+    comparison = run_compare(params)
     folder = Path(params.results.comparison)
 
     for name in ("metrics", "leaderboard", "differences"):
@@ -90,7 +90,7 @@ def test_best_models_share_the_flag_and_close_ones_are_named(tmp_path: Path) -> 
     values = {"pop": [0.0] * 100, "ease": strong, "copy": strong, "als": near}
     models = {model: {"nDCG@5": column, "nDCG@10": column} for model, column in values.items()}
 
-    comparison = compared(evaluated(tmp_path, models))
+    comparison = run_compare(write_results(tmp_path, models))
     rows = {r["model"]: r for r in comparison["leaderboard"] if r["label"] == "nDCG@5"}
 
     assert {model: r["best"] for model, r in rows.items()} == {
@@ -115,14 +115,14 @@ def test_best_models_share_the_flag_and_close_ones_are_named(tmp_path: Path) -> 
     assert others == [None] * 4
 
 
-def test_users_meet_by_decimal_text_and_only_common_users_count(tmp_path: Path) -> None:
+def test_users_are_matched_by_decimal_text_and_common_users_count(tmp_path: Path) -> None:
     params = params_of(tmp_path, ["pop", "als"], metrics=["nDCG"], ks=[10])
     numbers = list(range(1, 41))
     texts = sorted(map(str, range(11, 51)))  # "11", "12", … as text, ten users further on
     write_evaluation(params, "pop", {"nDCG@10": [u / 100 for u in numbers]}, users=numbers)
     write_evaluation(params, "als", {"nDCG@10": [int(u) / 50 for u in texts]}, users=texts)
 
-    comparison = compared(params)
+    comparison = run_compare(params)
     actual = row(comparison, "nDCG@10", "als", "pop")
 
     assert actual["n_users"] == 30
@@ -148,11 +148,11 @@ def test_undefined_values_count_as_in_the_mean(
     nan = math.nan
     pop = [0.5] * 20 + [nan] * 10 + [0.5] * 10 + [None] * 5
     als = [1.0] * 20 + [1.0] * 10 + [nan] * 10 + [1.0] * 5
-    params = evaluated(
+    params = write_results(
         tmp_path, {"pop": {"AP@10": pop}, "als": {"AP@10": als}}, undefined=undefined
     )
 
-    actual = row(compared(params), "AP@10", "als", "pop")
+    actual = row(run_compare(params), "AP@10", "als", "pop")
 
     assert actual["n_users"] == n_users
     assert actual["difference"] == difference
@@ -160,7 +160,7 @@ def test_undefined_values_count_as_in_the_mean(
 
 def test_pooled_precision_has_means_and_no_interval(tmp_path: Path) -> None:
     models = {"pop": {"P@10": [0.1] * 50}, "als": {"P@10": [0.3] * 50}}
-    comparison = compared(evaluated(tmp_path, models, precision_aggregate="micro"))
+    comparison = run_compare(write_results(tmp_path, models, precision_aggregate="micro"))
     actual = row(comparison, "P@10", "als", "pop")
 
     assert actual["difference"] == pytest.approx(0.3 - 0.1)
@@ -182,21 +182,21 @@ def test_smallest_difference_that_matters(
     tmp_path: Path, min_effect: Any, expected_at_5: float, expected_at_10: float
 ) -> None:
     values = {"nDCG@5": [0.5] * 20, "nDCG@10": [0.25] * 20}
-    comparison = compared(
-        evaluated(tmp_path, {"pop": values, "als": values}, min_effect=min_effect)
+    comparison = run_compare(
+        write_results(tmp_path, {"pop": values, "als": values}, min_effect=min_effect)
     )
 
     assert row(comparison, "nDCG@5", "als", "pop")["min_effect"] == pytest.approx(expected_at_5)
     assert row(comparison, "nDCG@10", "als", "pop")["min_effect"] == pytest.approx(expected_at_10)
 
 
-def test_many_models_meet_on_primary_labels_and_the_baseline_on_the_others(tmp_path: Path) -> None:
+def test_many_models_are_compared_on_primary_labels_else_with_the_baseline(tmp_path: Path) -> None:
     n_models = 12
     rng = np.random.default_rng(3)
     hits = {f"m{n:02}": (rng.random(60) < 0.2 + n / 100).tolist() for n in range(n_models)}
-    models = {model: {"nDCG@5": each, "R@5": each[::-1]} for model, each in hits.items()}
+    models = {model: {"nDCG@5": values, "R@5": values[::-1]} for model, values in hits.items()}
 
-    comparison = compared(evaluated(tmp_path, models))
+    comparison = run_compare(write_results(tmp_path, models))
 
     labels = [result["label"] for result in comparison["differences"]]
     assert labels.count("nDCG@5") == n_models * (n_models - 1) // 2
@@ -214,7 +214,7 @@ def test_leader_by_easy_users_alone_is_not_best(tmp_path: Path) -> None:
     }
 
     models = {model: {"nDCG@10": column} for model, column in values.items()}
-    comparison = compared(evaluated(tmp_path, models))
+    comparison = run_compare(write_results(tmp_path, models))
     flags = {r["model"]: r["indistinguishable_from_best"] for r in comparison["leaderboard"]}
     shares = {r["model"]: r["probability"] for r in comparison["best"]}
 
@@ -246,7 +246,7 @@ def test_sign_flips_and_interval_have_to_agree(
 ) -> None:
     models = {"pop": {"nDCG@10": [0.0] * len(gaps)}, "als": {"nDCG@10": gaps}}
     settings = {"adjustment": "max_t", "min_effect": 0, "resamples": 999}
-    comparison = compared(evaluated(tmp_path, models, **settings))
+    comparison = run_compare(write_results(tmp_path, models, **settings))
     actual = row(comparison, "nDCG@10", "als", "pop")
 
     assert actual["verdict"] == "undecided"
@@ -255,7 +255,7 @@ def test_sign_flips_and_interval_have_to_agree(
 
 
 def test_single_model_is_valid(tmp_path: Path) -> None:
-    comparison = compared(evaluated(tmp_path, {"pop": {"nDCG@10": [0.5] * 20}}))
+    comparison = run_compare(write_results(tmp_path, {"pop": {"nDCG@10": [0.5] * 20}}))
 
     assert comparison["differences"] == []
     assert from_content(comparison).verdicts == (
@@ -264,7 +264,7 @@ def test_single_model_is_valid(tmp_path: Path) -> None:
     assert pl.read_parquet(tmp_path / "comparison/differences.parquet").schema["p"] == pl.Float64
 
 
-def test_results_that_are_missing_are_named_all_at_once(tmp_path: Path) -> None:
+def test_all_missing_results_are_named_at_once(tmp_path: Path) -> None:
     params = project(tmp_path)
     (tmp_path / "per_user/als.parquet").unlink()
     (tmp_path / "summary/ease.json").unlink()
@@ -299,7 +299,7 @@ def test_results_that_are_missing_are_named_all_at_once(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_results_that_do_not_belong_to_params_are_refused(
+def test_results_of_other_params_are_refused(
     tmp_path: Path, change: dict[str, Any], problem: str, fix: str
 ) -> None:
     params = project(tmp_path, primary=["R@10"])
@@ -350,11 +350,12 @@ def test_only_results_that_params_no_longer_name_are_removed(
 
 
 def test_wilcoxon_is_computed_on_request_only(tmp_path: Path) -> None:
-    comparison = compared(project(tmp_path / "asked", wilcoxon=True))
-    silent = compared(project(tmp_path / "silent"))
+    comparison = run_compare(project(tmp_path / "wilcoxon", wilcoxon=True))
+    silent = run_compare(project(tmp_path / "silent"))
     actual = row(comparison, "nDCG@10", "als", "popularity")
     values = {
-        m: pl.read_parquet(tmp_path / f"asked/per_user/{m}.parquet") for m in ("als", "popularity")
+        m: pl.read_parquet(tmp_path / f"wilcoxon/per_user/{m}.parquet")
+        for m in ("als", "popularity")
     }
     gaps = (values["als"]["nDCG@10"] - values["popularity"]["nDCG@10"]).drop_nans().to_numpy()
 
@@ -366,10 +367,10 @@ def test_wilcoxon_is_computed_on_request_only(tmp_path: Path) -> None:
     ]
 
 
-def test_joint_sign_flips_take_the_place_of_holm(tmp_path: Path) -> None:
+def test_joint_sign_flips_replace_holm(tmp_path: Path) -> None:
     primary = ["nDCG@10", "R@10"]
-    by_holm = compared(project(tmp_path / "holm", primary=primary))
-    jointly = compared(project(tmp_path / "max_t", primary=primary, adjustment="max_t"))
+    by_holm = run_compare(project(tmp_path / "holm", primary=primary))
+    jointly = run_compare(project(tmp_path / "max_t", primary=primary, adjustment="max_t"))
 
     for actual, expected in zip(jointly["differences"], by_holm["differences"], strict=True):
         assert actual["p"] == expected["p"]

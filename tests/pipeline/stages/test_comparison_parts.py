@@ -24,10 +24,10 @@ from concord.pipeline.stages.compare import compare
 from concord.pipeline.stages.evaluate import evaluate
 from concord.pipeline.stages.load import load, load_background, load_truth
 from tests.pipeline.stages.compare_project import (
-    compared,
-    evaluated,
     params_of,
+    run_compare,
     write_evaluation,
+    write_results,
 )
 
 POP = [0.25 * (n % 3) for n in range(40)]
@@ -38,11 +38,11 @@ ALS = [
 
 def _project(root: Path, **models: list[float]) -> Params:
     values = {m: {"nDCG@2": column, "R@2": column[::-1]} for m, column in models.items()}
-    return evaluated(root, values)
+    return write_results(root, values)
 
 
-def test_a_spread_holds_the_percentiles_of_the_differences_other_than_0(tmp_path: Path) -> None:
-    (row,) = compared(_project(tmp_path, pop=POP, als=ALS))["distributions"]
+def test_distribution_has_the_percentiles_of_nonzero_differences(tmp_path: Path) -> None:
+    (row,) = run_compare(_project(tmp_path, pop=POP, als=ALS))["distributions"]
 
     assert (row["label"], row["a"], row["b"]) == ("nDCG@2", "als", "pop")
     assert (row["n_users"], row["n_zero"]) == (40, 10)
@@ -52,8 +52,8 @@ def test_a_spread_holds_the_percentiles_of_the_differences_other_than_0(tmp_path
     assert row["quantiles"][34:] == [0.25] * 67
 
 
-def test_models_that_agree_for_everybody_have_no_percentiles(tmp_path: Path) -> None:
-    (row,) = compared(_project(tmp_path, pop=POP, als=POP))["distributions"]
+def test_models_with_equal_values_have_no_percentiles(tmp_path: Path) -> None:
+    (row,) = run_compare(_project(tmp_path, pop=POP, als=POP))["distributions"]
 
     assert (row["n_zero"], row["quantiles"]) == (40, [])
 
@@ -63,7 +63,7 @@ def test_front_has_models_that_no_other_dominates(tmp_path: Path) -> None:
         "pop": (0.1, 9.0, 1.0),
         "good": (0.4, 5.0, 2.0),
         "broad": (0.3, 2.0, 4.0),
-        "beaten": (0.2, 5.0, 2.0),
+        "dominated": (0.2, 5.0, 2.0),
     }
     names = ("nDCG@2", "ARP@2", "Novelty@2")
     models = {
@@ -71,7 +71,7 @@ def test_front_has_models_that_no_other_dominates(tmp_path: Path) -> None:
         for m, items in means.items()
     }
 
-    tradeoffs = {row["x"]: row for row in compared(evaluated(tmp_path, models))["tradeoffs"]}
+    tradeoffs = {row["x"]: row for row in run_compare(write_results(tmp_path, models))["tradeoffs"]}
 
     assert tradeoffs["ARP@2"]["x_higher_is_better"] is False
     for label in ("ARP@2", "Novelty@2"):
@@ -94,11 +94,11 @@ def _reported(root: Path, metric: str = "nDCG", **models: list[float]) -> Cases 
 
 
 def _with_metric(root: Path, metric: str = "nDCG", **models: list[float]) -> Params:
-    return evaluated(root, {model: {f"{metric}@2": column} for model, column in models.items()})
+    return write_results(root, {model: {f"{metric}@2": column} for model, column in models.items()})
 
 
 def _shown_cases(params: Params, **comparison: Any) -> Cases | None:
-    """The cases that `compare` leaves, with these settings of `comparison`."""
+    """Return the cases of `compare` with these settings of `comparison`."""
     settings = {**params.comparison.model_dump(exclude_unset=True), **comparison}
     changed = {"comparison": Comparison.model_validate(settings)}
     compare(params.model_copy(update=changed))
@@ -143,16 +143,14 @@ def test_no_examples_without_users_on_whom_models_differ(
 
 
 @pytest.mark.parametrize("cases", [[], None])
-def test_an_empty_choice_shows_none_and_removes_those_of_before(
-    tmp_path: Path, cases: list[str] | None
-) -> None:
+def test_empty_cases_remove_earlier_examples(tmp_path: Path, cases: list[str] | None) -> None:
     params = _with_metric(tmp_path, pop=BASE, als=OTHER)
 
     assert _shown_cases(params) is not None
     assert _shown_cases(params, cases=cases) is None
 
 
-def test_models_that_are_named_are_shown_with_their_items(tmp_path: Path) -> None:
+def test_named_models_are_shown_with_their_items(tmp_path: Path) -> None:
     cases = _shown_cases(_with_metric(tmp_path, pop=BASE, als=OTHER), cases=["pop", "als"])
 
     assert cases is not None
@@ -180,7 +178,7 @@ def _entry(root: Path, models: list[str], selected: ValuesOf, **settings: Any) -
         values = {each.column: selected(model, each) for each in definitions}
         write_evaluation(params, model, {LABEL: values[definitions[0].column]})
         _write_panel(params, model, values)
-    (entry,) = compared(params)["panel"]
+    (entry,) = run_compare(params)["panel"]
     assert isinstance(entry, dict)
     return entry
 
@@ -205,21 +203,19 @@ def _mean(params: Params, values: list[float]) -> float:
 
 
 @pytest.mark.parametrize("adjustment", ["holm", "max_t"])
-def test_definitions_with_the_values_as_pinned_change_no_verdict(
-    tmp_path: Path, adjustment: str
-) -> None:
+def test_definitions_with_equal_values_change_no_verdict(tmp_path: Path, adjustment: str) -> None:
     def values_of(model: str, _: Definition) -> list[float]:
         return SMALL if model == "als" else [0.0] * len(SMALL)  # p by flips 0.055
 
     entry = _entry(tmp_path, ["pop", "als"], values_of, adjustment=adjustment, min_effect=0)
 
-    (definition,) = entry["definitions"]  # all give the same, which is told once
+    (definition,) = entry["definitions"]  # equal definitions are one row
     assert definition["verdicts"] == {"als": "undecided"}
     assert len(definition["presets"]) > 5
 
 
 @pytest.mark.parametrize("first", ["a", "z"])
-def test_a_tie_turns_no_order_round_whatever_the_names(tmp_path: Path, first: str) -> None:
+def test_a_tie_changes_no_order_whatever_the_names(tmp_path: Path, first: str) -> None:
     means = {first: 0.5, "m": 0.4, "pop": 0.1}
 
     def values_of(model: str, definition: Definition) -> list[float]:
@@ -262,7 +258,7 @@ def _random_lists(seed: int, popular: float) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
 
 
-def _swapped(
+def _compare_random_lists(
     root: Path,
     monkeypatch: pytest.MonkeyPatch,
     *,
@@ -296,13 +292,13 @@ def _swapped(
         with isolated_connection() as connection:
             load(connection, params, model)
         evaluate(params, model)
-    return compared(params)
+    return run_compare(params)
 
 
 def test_differences_are_those_of_the_evaluations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    content = _swapped(tmp_path, monkeypatch, text=False)
+    content = _compare_random_lists(tmp_path, monkeypatch, text=False)
     rows = {(d["label"], d["a"]): d for d in content["differences"] if d["test"] == "swap"}
     means = {(row["label"], row["model"]): row["mean"] for row in content["leaderboard"]}
 
@@ -325,21 +321,21 @@ def test_ids_of_different_types_give_the_same_tests(
     for text in (False, True):
         folder = tmp_path / str(text)
         folder.mkdir()
-        rows = _swapped(folder, monkeypatch, text=text)["differences"]
+        rows = _compare_random_lists(folder, monkeypatch, text=text)["differences"]
         results.append({(d["label"], d["a"]): d["difference"] for d in rows if d["test"] == "swap"})
 
     assert results[0] == results[1]
 
 
-def test_names_that_sql_confuses_are_models_like_any_other(
+def test_names_that_sql_confuses_are_valid_models(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """DuckDB does not tell `ALS` from `als`; `lists` is the name of a view."""
+    """DuckDB ignores the case of `ALS` and `als`; `lists` is the name of a view."""
     plain, confusing = tmp_path / "plain", tmp_path / "confusing"
     plain.mkdir()
     confusing.mkdir()
     contents = {
-        folder: _swapped(folder, monkeypatch, models=models)
+        folder: _compare_random_lists(folder, monkeypatch, models=models)
         for folder, models in ((plain, THREE), (confusing, ("lists", "als", "ALS")))
     }
     numbers = [

@@ -1,4 +1,4 @@
-"""Models that were trained several times, through all stages."""
+"""Replicates of models through all stages."""
 
 import json
 import math
@@ -32,7 +32,7 @@ SEEDS = range(1, 5)
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four seeds of each model, evaluated."""
+    """Return an evaluated project with four seeds of each model."""
     tables = {"truth": TRUTH, "train": TRUTH[::3], "popularity": lists(99, 0.0)}
     tables |= {f"als-{s}": lists(s, 0.3 + 0.05 * s) for s in SEEDS}
     tables |= {f"bpr-{s}": lists(10 + s, 0.1 * s) for s in SEEDS}
@@ -52,7 +52,7 @@ def _comparison(project: Path) -> cc.Comparison:
 
 
 def _values(project: Path, model: str, label: str = LABEL) -> list[list[float]]:
-    """Users' values of each training."""
+    """Return the per-user values of each replicate."""
     result = sorted((project / "results/per_user").glob(f"{model}-*.parquet"))
     return [pl.read_parquet(path)[label].to_list() for path in result]
 
@@ -98,7 +98,7 @@ def test_the_interval_is_that_of_the_formula(project: Path) -> None:
     assert over_users.ci_low == pytest.approx(fmean(gaps) - math.sqrt(parts[0]), abs=1e-12)
 
 
-def test_a_number_over_all_users_is_tested_over_trainings(project: Path) -> None:
+def test_metrics_over_all_users_are_tested_over_replicates(project: Path) -> None:
     means = [
         json.loads((project / f"results/metrics/bpr-{seed}.json").read_text())["Coverage@10"]
         for seed in range(1, 5)
@@ -133,7 +133,7 @@ def test_mlflow_run_names_the_model_it_is_a_replicate_of(project: Path) -> None:
     assert ("leader/trained_low_ndcg_at_10",) in metrics
 
 
-def test_a_seed_more_runs_that_seed(project: Path, tmp_path: Path) -> None:
+def test_another_seed_runs_only_that_seed(project: Path, tmp_path: Path) -> None:
     project = copied_from(project, tmp_path)
     commit_results(project)
 
@@ -146,9 +146,7 @@ def test_a_seed_more_runs_that_seed(project: Path, tmp_path: Path) -> None:
     assert (pair.trainings_a, pair.trainings_b) == (5, 4)
 
 
-def test_a_training_that_failed_is_a_warning_of_stage_and_library(
-    project: Path, tmp_path: Path
-) -> None:
+def test_a_failed_training_is_a_warning_of_stage_and_library(project: Path, tmp_path: Path) -> None:
     project = copied_from(project, tmp_path)
     lists(5, -3.0).write_parquet(project / "als-5.parquet")  # relevant items come last
     change_params(project, {"models.als-5": {"path": "als-5.parquet"}})

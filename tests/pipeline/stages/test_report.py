@@ -1,3 +1,5 @@
+"""Stage `report`: pages, and errors."""
+
 import sys
 from pathlib import Path
 
@@ -20,7 +22,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_page_and_its_twin_are_written(project: Path) -> None:
+def test_html_and_markdown_are_written(project: Path) -> None:
     done = attempt(project, "concord", "stage", "report")
     assert done.returncode == 0
     assert done.stderr.startswith("report: a page of ")

@@ -1,4 +1,4 @@
-"""`dvc repro` on the demo runs what a change concerns, and nothing else."""
+"""`dvc repro` on the demo runs exactly the stages that a change affects."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ SHARED = ["compare", "report", "log"]
 MODELS = ["popularity", "item-knn", "ease", "ease-recent", "als"]
 
 
-QUICK = {  # what runs when does not depend on how much there is to compute
+QUICK = {  # which stages run does not depend on the amount of work
     "evaluation.metrics": ["nDCG"],
     "evaluation.ks": [10],
     "evaluation.panel": False,
@@ -50,11 +50,11 @@ def quick(demo: Path, tmp_path_factory: pytest.TempPathFactory, worker_id: str) 
 
 @pytest.fixture
 def project(quick: Path, tmp_path: Path) -> Path:
-    """A copy for each test to change."""
+    """Return a copy that a test may change."""
     return copied_from(quick, tmp_path)
 
 
-def test_the_last_that_the_stages_say_is_the_leaderboard(demo: Path) -> None:
+def test_stages_end_with_the_leaderboard(demo: Path) -> None:
     output = demo.with_name("said.txt").read_text(encoding="utf-8")
     last = output.partition("to look: ")[2].splitlines()[1:]
     leaderboard = [
@@ -69,7 +69,7 @@ def test_the_last_that_the_stages_say_is_the_leaderboard(demo: Path) -> None:
 
 
 def test_the_first_run_runs_every_stage(demo: Path) -> None:
-    every = [
+    stages = [
         "load-truth",
         "load-background@train",
         "load-background@items",
@@ -78,7 +78,7 @@ def test_the_first_run_runs_every_stage(demo: Path) -> None:
     ]
     output = demo.with_name("said.txt").read_text(encoding="utf-8")
 
-    assert sorted(stages_run(output)) == sorted(every + SHARED)
+    assert sorted(stages_run(output)) == sorted(stages + SHARED)
 
 
 def test_second_run_runs_no_stage(project: Path) -> None:
@@ -134,7 +134,7 @@ def test_another_file_of_one_model_runs_that_model_and_the_shared_stages(project
     back = stages_run(run(project, "dvc", "repro"))
 
     assert sorted(ran) == sorted(["load@popularity", "evaluate@popularity", *SHARED])
-    assert back == ["report", "log"]  # all else lies in DVC's cache
+    assert back == ["report", "log"]  # other results are in DVC's cache
 
 
 def test_cutoffs_and_metrics_evaluate_again_but_do_not_load(quick: Path) -> None:
@@ -201,7 +201,7 @@ def test_results_that_are_out_of_date_are_not_logged_again(project: Path) -> Non
     assert "fix: run `dvc repro`" in done.stderr
 
 
-def test_a_refusal_names_the_place_and_leaves_the_results_alone(project: Path) -> None:
+def test_a_refusal_names_the_key_and_keeps_the_results(project: Path) -> None:
     content = (project / "params.yaml").read_bytes()
     change_params(project, {"conventions.gain": "exp2"})
     done = attempt(project, "dvc", "repro")
@@ -220,12 +220,12 @@ def test_a_refusal_names_the_place_and_leaves_the_results_alone(project: Path) -
 def test_a_clone_computes_nothing(project: Path, tmp_path: Path) -> None:
     run(project, "dvc", "remote", "add", "-d", "store", str(tmp_path / "store"))
     run(project, "dvc", "push")
-    me = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
     run(project, "git", "add", "-A")
-    run(project, "git", *me, "commit", "-qm", "results")
+    run(project, "git", *identity, "commit", "-qm", "results")
 
     clone = tmp_path / "clone"
     run(project, "git", "clone", "-q", str(project), str(clone))
     run(clone, "dvc", "pull")
 
-    assert stages_to_run(clone) == {"log"}  # its MLflow knows nothing yet
+    assert stages_to_run(clone) == {"log"}  # its MLflow is empty

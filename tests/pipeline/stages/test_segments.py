@@ -1,4 +1,4 @@
-"""Users and items in groups: who stands where, and what is said of each group."""
+"""Segments of users and items, and the comparison within them."""
 
 import math
 from pathlib import Path
@@ -174,7 +174,7 @@ def _lists(params: Params, model: str, items: list[str]) -> None:
 @pytest.mark.parametrize("key", ["truth_item", "recommended_item"])
 def test_items_by_popularity_on_both_sides(tmp_path: Path, key: str) -> None:
     params = _params(tmp_path, {"items": {"by": key, "shares": [0.5, 0.8]}})
-    # 10 interactions: hit has 5 (head: 0 to 5), mid 3 (5 to 8), rare 2 (8 to 10); nobody had `new`
+    # 10 interactions: hit has 5 (head: 0 to 5), mid 3 (5 to 8), rare 2 (8 to 10); no user had `new`
     train = [("t", item) for item, n in (("hit", 5), ("mid", 3), ("rare", 2)) for _ in range(n)]
     _store(params, "train", pl.DataFrame(train, schema=["user", "item"], orient="row"))
     values = {"pop": _values(1), "als": _values(2)}
@@ -195,7 +195,7 @@ def test_items_by_popularity_on_both_sides(tmp_path: Path, key: str) -> None:
         assert (results[group, model], results[group, other]) == (shares, 0.0)
 
 
-def test_places_close_up_where_later_copies_are_null(tmp_path: Path) -> None:
+def test_ranks_skip_null_duplicates(tmp_path: Path) -> None:
     params = _params(tmp_path, {"items": {"by": "recommended_item", "shares": [0.5, 0.8]}})
     _store(params, "train", pl.DataFrame({"user": ["t"], "item": ["hit"]}))
     values = {"pop": _values(1), "als": _values(2)}

@@ -1,4 +1,4 @@
-"""Counts and warnings that tell whether an evaluation can be trusted."""
+"""Counts and warnings on the validity of an evaluation."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -68,20 +68,20 @@ def _ranked(**lists: str) -> list[tuple[str, str, int]]:
     ]
 
 
-def test_places_with_items_of_the_train_are_counted_up_to_each_cutoff(tmp_path: Path) -> None:
-    lists = _ranked(a="xyz", b="zyx", stranger="x")
+def test_train_items_are_counted_up_to_each_cutoff(tmp_path: Path) -> None:
+    lists = _ranked(a="xyz", b="zyx", unknown="x")
     truth = [("a", "q", 1.0), ("b", "q", 1.0)]
     train = [("a", "x"), ("a", "z"), ("b", "y")]
 
     by_cutoff = validity(tmp_path, [1, 2, 3], lists=lists, truth=truth, train=train)["by_cutoff"]
 
-    # a: x (rank 1) and z (rank 3); b: y (rank 2); the stranger is unknown to the truth
+    # a: x (rank 1) and z (rank 3); b: y (rank 2); the truth lacks the third user
     assert [by_cutoff[k]["shown"] for k in "123"] == [2, 4, 6]
     assert [by_cutoff[k]["in_train"] for k in "123"] == [1, 2, 3]
     assert [by_cutoff[k]["future"] for k in "123"] == [None] * 3
 
 
-def test_items_that_begin_after_the_truth_of_a_user_are_of_the_future(tmp_path: Path) -> None:
+def test_items_that_first_occur_after_the_truth_are_future_items(tmp_path: Path) -> None:
     lists = _ranked(a="on", b="nu")  # old, new, unseen
     truth = [("a", "q", 1.0, 10.0), ("a", "r", 1.0, 20.0), ("b", "q", 1.0, 40.0)]
     train = [("c", "o", 5.0), ("c", "n", 30.0)]
@@ -103,7 +103,7 @@ def test_scores_that_tie_across_the_cutoff_are_counted(tmp_path: Path) -> None:
     assert [by_cutoff[k]["tied"] for k in "123"] == [0, 1, 0]
 
 
-def test_ids_of_different_types_meet_as_text(tmp_path: Path) -> None:
+def test_ids_of_different_types_match_as_text(tmp_path: Path) -> None:
     counts = validity(tmp_path, [1], lists=[("1", "10", 1)], truth=[(1, 11, 1.0)], train=[(1, 10)])
 
     assert counts["by_cutoff"]["1"]["in_train"] == 1
@@ -202,7 +202,7 @@ LONG = {"10": 0, "100": 25, "200": 50}
 @pytest.mark.bad_input(34, "warning with the share of users; missing ranks are misses")
 @pytest.mark.bad_input(39, "warning with the share of places")
 @pytest.mark.parametrize(
-    ("models", "data", "kind", "severity", "who", "words"),
+    ("models", "data", "kind", "severity", "names", "words"),
     [
         (
             {"als": {"k": {"in_train": 2}}},
@@ -310,13 +310,13 @@ def test_warning_has_kind_severity_models_and_share(
     *,
     kind: str,
     severity: str,
-    who: tuple[str, ...],
+    names: tuple[str, ...],
     words: str,
 ) -> None:
     warnings = _warnings(_params(tmp_path, **data), **{"pop": {}, "als": {}} | models)
 
     assert list(warnings) == [kind]
-    assert (warnings[kind].severity, warnings[kind].models) == (severity, who)
+    assert (warnings[kind].severity, warnings[kind].models) == (severity, names)
     assert words in _sentence(warnings[kind])
     assert warnings[kind].fix
 
@@ -342,7 +342,7 @@ def test_threshold_that_nearly_every_rating_reaches_is_a_warning(tmp_path: Path)
         ({}, {"1": 5, "2": 2, "3": 2}),  # degrees of relevance
     ],
 )
-def test_sound_models_get_no_warning(
+def test_valid_models_have_no_warning(
     tmp_path: Path, changes: dict[str, Any], grades: dict[str, int]
 ) -> None:
     assert _warnings(_params(tmp_path, grades), pop=changes, als=changes) == {}
@@ -368,10 +368,10 @@ def test_lists_that_look_sampled_are_a_serious_warning(tmp_path: Path, of_train:
         ({"holding_all": 11}, {}),  # one list lacks a relevant item
         ({"length": 60}, {}),  # the whole catalogue is ranked
         ({"with_relevant": 9, "holding_all": 9}, {}),  # too few users to tell
-        ({}, {"rows": 36}),  # all users want the same three items
+        ({}, {"rows": 36}),  # all users have the same three relevant items
     ],
 )
-def test_lists_may_hold_all_relevant_items_for_other_reasons(
+def test_lists_may_contain_all_relevant_items_for_other_reasons(
     tmp_path: Path, changes: dict[str, int], truth: dict[str, int]
 ) -> None:
     params = _with_items(tmp_path, **truth)
