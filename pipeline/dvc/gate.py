@@ -174,7 +174,7 @@ def _decide_new_models(inputs: ComparisonInput, gate: Gate, models: Sequence[str
     """Return the decision on models that a revision lacks, against the current baseline."""
     config = replace(inputs.config, gate=replace(gate, models=tuple(models)))
     compared = {model: inputs.models[model] for model in (config.baseline, *models)}
-    return _against_baseline(ComparisonInput(config, compared, inputs.ground), gate)
+    return _against_baseline(ComparisonInput(config, compared, inputs.data), gate)
 
 
 def _replicate_notes(config: ComparisonConfig, decision: Decision) -> Iterator[str]:
@@ -191,7 +191,7 @@ def _checks_against_revision(
     evaluated = sides[THEN].summary["metrics"]
     missing = {label for label in gate.labels if label in mismatch.labels or label not in evaluated}
     config = replace(inputs.config, baseline=THEN)
-    inputs = ComparisonInput(config, sides, inputs.ground)
+    inputs = ComparisonInput(config, sides, inputs.data)
     comparable = replace(
         gate,
         guardrails=_without(gate.guardrails, missing),
