@@ -99,15 +99,15 @@ else:
             raise AttributeError(msg)
         value = getattr(import_module(f"concord.metrics_core.{_MODULES[name]}"), name)
         if isinstance(value, FunctionType):
-            value = _raising_at_the_call(value)
+            value = _with_short_traceback(value)
         globals()[name] = value
         return value
 
-    def _raising_at_the_call(function: Any) -> Any:
-        """Return the function with a traceback that ends at its call, unless `CONCORD_DEBUG` is set.
+    def _with_short_traceback(function: Any) -> Any:
+        """Return the function; its traceback ends at the call unless `CONCORD_DEBUG` is set.
 
-        The message of a refusal (a ValueError that Concord raises, a wrong signature) is enough; other errors keep
-        their traceback.
+        This applies to errors whose message is enough: a ValueError that Concord raises, or a
+        wrong signature. Other errors keep their traceback.
         """
 
         @wraps(function)
@@ -117,10 +117,10 @@ else:
             except (ValueError, TypeError) as error:
                 frames = [frame for frame, _ in walk_tb(error.__traceback__)]
                 origin = frames[-1].f_globals.get("__name__", "")
-                is_refusal = len(frames) == 1 or (
+                is_argument_error = len(frames) == 1 or (
                     isinstance(error, ValueError) and origin.startswith(f"{__name__}.")
                 )
-                if is_refusal and not os.environ.get("CONCORD_DEBUG"):
+                if is_argument_error and not os.environ.get("CONCORD_DEBUG"):
                     error.__traceback__ = None
                     error.__suppress_context__ = True
                 raise  # a bare `raise` adds no frame of this function
