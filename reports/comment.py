@@ -1,4 +1,4 @@
-"""One comment in a pull request: the decision first, then what changed, then all models."""
+"""The comment in a pull request: decision, changes, leaderboard."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,16 +20,16 @@ from concord.reports.text.markdown import (
     table,
 )
 from concord.reports.text.segments import entries
-from concord.reports.text.summary import how_sure
+from concord.reports.text.summary import method_note
 from concord.reports.text.verdict_styles import VERDICTS
 from concord.reports.text.verdicts import segment_sentences
 
 _WORST_FIRST = [*VERDICTS][::-1]
 _MAX_NAMES = 3  # models on labels, of one verdict
-_INSIGNIFICANT = {"identical", "undecided", "equivalent", "too_few_users", "no_interval", "not_comparable"}  # fmt: skip
+_SIGNIFICANT = {verdict for verdict in VERDICTS if verdict.startswith(("better", "worse"))}
 _HEADS = "Metric;Verdict;>Then → now;>Difference (interval);>Users who differ"
 _OMITTED = "Left out, since a comment is too short for it: {}. The report has all of it."
-_ROOM = 1000  # characters for that
+_OMITTED_LENGTH = 1000  # characters, at most
 _KEY = re.compile(r"\\`(\w[\w.: \\-]*)\\`", re.ASCII)  # `gate.new_models: baseline`, escaped
 
 
@@ -42,15 +42,15 @@ class Comment:
     folder : str
         Folder of the project in its repository; empty at its root.
     decision : Decision or None
-        Decision of the gate; None without a gate, and if it cannot decide.
+        None if there is no gate, or if it cannot decide.
     no_decision : tuple of str
         Reasons why the gate cannot decide.
     since : RevisionChanges or None
         Changes since the requested revision.
     commit : str or None
-        The evaluated commit, as the last line names it.
+        Evaluated commit.
     stale : str or None
-        What has changed since the results were made; None if nothing has.
+        Clause on the inputs that changed after the results were made; None if none did.
     """
 
     folder: str
@@ -63,24 +63,24 @@ class Comment:
 
 
 def marker(folder: str) -> str:
-    """Return the first line, by which the comment of a project is found again; it is not shown."""
+    """Return the invisible first line, which identifies the comment of a project."""
     return f"<!-- concord: {quote(folder) or '.'} -->"
 
 
 def render_comment(comment: Comment) -> str:
-    """Return the comment in Markdown, with fewer rows or sections if it is too long."""
+    """Return the comment in Markdown; rows and sections that do not fit are omitted."""
     text = fit_comment(lambda rows: _join(comment, _sections(comment, rows).values()))
     if len(text) <= COMMENT_LIMIT:
         return text
-    room = COMMENT_LIMIT - _ROOM - len(marker(comment.folder))
-    fitting, omitted = [], []
+    n_free = COMMENT_LIMIT - _OMITTED_LENGTH - len(marker(comment.folder))
+    sections, omitted = [], []
     for name, section in _sections(comment, MIN_ROWS).items():
-        if len(section) + 2 <= room:
-            room -= len(section) + 2
-            fitting.append(section)
+        if len(section) + 2 <= n_free:
+            n_free -= len(section) + 2
+            sections.append(section)
         else:
             omitted.append(name)
-    return _join(comment, [*fitting, _OMITTED.format(", ".join(omitted))])
+    return _join(comment, [*sections, _OMITTED.format(", ".join(omitted))])
 
 
 def _sections(comment: Comment, max_rows: int) -> dict[str, str]:
@@ -93,11 +93,11 @@ def _join(comment: Comment, sections: Iterable[str]) -> str:
 
 
 def _decision(comment: Comment, max_rows: int) -> str:
-    """Return the decision as a heading and in words; without a gate the first verdict."""
+    """Return the decision of the gate, or the first verdict if there is no gate."""
     title = cell(comment.comparison.title)
     if comment.no_decision:
-        why = bullets(comment.no_decision, max_rows)
-        return f"## Gate: no decision\n\n**{title}** cannot be decided on:\n\n{why}"
+        reasons = bullets(comment.no_decision, max_rows)
+        return f"## Gate: no decision\n\n**{title}** cannot be decided on:\n\n{reasons}"
     if comment.decision is None:
         changes = comment.since and _first_changes(comment.since)
         verdict = changes or next(iter(comment.comparison.verdicts), "Nothing was compared.")
@@ -114,20 +114,20 @@ def _as_code(key: re.Match[str]) -> str:
 
 
 def _first_changes(since: RevisionChanges) -> str:
-    """Return `Since v1: worse: ease on nDCG@10; identical: knn on nDCG@10.`, empty if nothing could be compared."""
+    """Return `Since v1: worse: ease on nDCG@10; identical: knn on nDCG@10.`; empty if unknown."""
     parts = []
     for verdict in _WORST_FIRST:
         changes = [each for each in since.changes if each.primary and each.verdict == verdict]
         names = [f"{each.model} on {each.label}" for each in changes[:_MAX_NAMES]]
-        if more := changes[_MAX_NAMES:]:
-            names.append(f"{len(more)} more")
+        if len(changes) > _MAX_NAMES:
+            names.append(f"{len(changes) - _MAX_NAMES} more")
         if names:
             parts.append(f"{VERDICTS[verdict].word}: {', '.join(names)}")
     return f"Since {since.revision}: {'; '.join(parts)}." if parts else ""
 
 
 def _rules(comment: Comment, max_rows: int) -> str:
-    """Return the changed settings of the gate: a pull request may widen its own gate."""
+    """Return the changed settings of the gate, which a pull request may change for itself."""
     since = comment.since
     if since is None or not since.rules:
         return ""
@@ -145,7 +145,7 @@ def _warnings(comment: Comment, max_rows: int) -> str:
 
 
 def _changes(comment: Comment, max_rows: int) -> str:
-    """Return the changes of every model on the primary labels."""
+    """Return the change of every model on the primary labels."""
     since = comment.since
     if since is None:
         return ""
@@ -184,7 +184,7 @@ def _numbers(change: Change) -> tuple[str, ...]:
 
 
 def _segments(comment: Comment, max_rows: int) -> str:
-    """Return where models are worse: than they were, or, without a revision, than the baseline."""
+    """Return the segments in which models are worse than at the revision, or than the baseline."""
     comparison, since = comment.comparison, comment.since
     if since is None:
         worse = [
@@ -203,7 +203,7 @@ def _segments(comment: Comment, max_rows: int) -> str:
 
 
 def _loss(change: Change) -> float:
-    """Return the loss in widths of its interval, since metrics have different units; most negative first."""
+    """Return the negative loss in widths of its interval, so that metrics can be compared."""
     if change.difference is None or change.ci_low is None or change.ci_high is None:
         return 0.0
     return -abs(change.difference) / max(change.ci_high - change.ci_low, 1e-12)
@@ -217,21 +217,21 @@ def _trainings(comment: Comment, _: int) -> str:
 def _leaderboard(comment: Comment, max_rows: int) -> str:
     comparison = comment.comparison
     first, *others = comparison.primary
-    text = f"### Leaderboard\n\n{_board(comparison, first, max_rows)}"
+    text = f"### Leaderboard\n\n{_label_table(comparison, first, max_rows)}"
     for label in others[:max_rows]:
         arrow = _arrow(comparison, label)
-        text += "\n\n" + folded(f"{label} {arrow}", _board(comparison, label, max_rows))
+        text += "\n\n" + folded(f"{label} {arrow}", _label_table(comparison, label, max_rows))
     more = len(others) - max_rows
     return f"{text}\n\n… and {more} more primary metrics." if more > 0 else text
 
 
-def _board(comparison: Comparison, label: str, max_rows: int) -> str:
-    """Return the best models on a label, and the baseline whatever its rank."""
+def _label_table(comparison: Comparison, label: str, max_rows: int) -> str:
+    """Return the table of the best models on a label, and of the baseline."""
     ranked = [*comparison.leaders(label), *comparison.others(label)]
     visible_models = ranked[:max_rows]
     if comparison.baseline not in visible_models:
         visible_models[-1] = comparison.baseline
-    rows = [_board_row(comparison, label, model) for model in visible_models]
+    rows = [_label_row(comparison, label, model) for model in visible_models]
     heads = (
         f"Model;>{label} {_arrow(comparison, label)};"
         f">Against {comparison.baseline.replace(';', ',')};Verdict"
@@ -240,7 +240,7 @@ def _board(comparison: Comparison, label: str, max_rows: int) -> str:
     return table(heads, rows, max_rows) + (f"\n\n… and {more:,} more models." if more else "")
 
 
-def _board_row(comparison: Comparison, label: str, model: str) -> tuple[str, ...]:
+def _label_row(comparison: Comparison, label: str, model: str) -> tuple[str, ...]:
     score, digits = comparison.score(model, label), numbers.mean_digits(comparison, label)
     interval = numbers.interval(score.ci_low, score.ci_high, digits)
     mean = numbers.with_details(numbers.number(score.mean, digits), interval)
@@ -278,7 +278,7 @@ def _other_changes(comment: Comment, max_rows: int) -> str:
     changes = [
         each
         for each in (comment.since.changes if comment.since else ())
-        if not each.primary and each.verdict not in _INSIGNIFICANT
+        if not each.primary and each.verdict in _SIGNIFICANT
     ]
     title = f"Other metrics with a significant change ({len(changes):,})"
     return folded(title, _change_table(changes, max_rows)) if changes else ""
@@ -286,29 +286,29 @@ def _other_changes(comment: Comment, max_rows: int) -> str:
 
 def _inputs(comment: Comment, max_rows: int) -> str:
     """Return the conventions and tables that changed."""
-    since, parts = comment.since, []
-    settings = (("Conventions", since.conventions), ("Data", since.data)) if since else ()
-    for title, changed in settings:
-        rows = [(each.name, each.then, each.now, ", ".join(each.models)) for each in changed]
+    since, sections = comment.since, []
+    inputs = (("Conventions", since.conventions), ("Data", since.data)) if since else ()
+    for title, settings in inputs:
+        rows = [(each.name, each.then, each.now, ", ".join(each.models)) for each in settings]
         if rows:
             content = table("What;Before;After;Models", rows, max_rows)
-            parts.append(folded(f"{title} that changed ({len(rows):,})", content))
-    return "\n\n".join(parts)
+            sections.append(folded(f"{title} that changed ({len(rows):,})", content))
+    return "\n\n".join(sections)
 
 
 def _footer(comment: Comment, _: int) -> str:
     conventions = comment.comparison.conventions
     preset, fingerprint = cell(conventions.preset), cell(conventions.fingerprint)
     sentences = [
-        how_sure(comment.comparison),
+        method_note(comment.comparison),
         f"Conventions: preset {preset}, fingerprint {fingerprint}.",
     ]
     if comment.decision is None and not comment.no_decision:
         sentences.append("No `gate:` is declared, so nothing is decided.")
-    where = [f"in {cell(comment.folder)}"] if comment.folder else []
-    where += [f"for {cell(comment.commit)}"] if comment.commit else []
-    if where:
-        sentences.append(f"Evaluated {' '.join(where)}.")
+    source = [f"in {cell(comment.folder)}"] if comment.folder else []
+    source += [f"for {cell(comment.commit)}"] if comment.commit else []
+    if source:
+        sentences.append(f"Evaluated {' '.join(source)}.")
     return f"<sub>{' '.join(sentences)}</sub>"
 
 

@@ -1,4 +1,4 @@
-"""The leaderboard as a LaTeX table for a paper: intervals decide the digits, letters say what is significantly better."""
+"""The leaderboard as a LaTeX table; letters name models that are significantly worse."""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from string import ascii_lowercase
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text import numbers
-from concord.reports.text.summary import confidence, how_adjusted, means_over
+from concord.reports.text.summary import adjustment_name, confidence, mean_description
 from concord.reports.text.tables import MANY_MODELS, main_labels
 
 _MAX_COLUMNS = 8
@@ -33,10 +33,19 @@ _SPECIAL = {
 
 
 def render_latex(comparison: Comparison) -> str:
-    """Return a table in the style of booktabs: models by metric, the best in bold, with a caption that says how it was made."""
+    """Return a booktabs table of models by metric, with a caption that explains it."""
     labels = main_labels(comparison)[:_MAX_COLUMNS]
     letters = _letters(comparison)
-    of_names = {} if _has_many_models(comparison) else letters
+    name_letters = {} if _has_many_models(comparison) else letters
+    rows = [
+        _row(
+            [
+                _name(model, name_letters),
+                *(_cell(comparison, model, label, letters) for label in labels),
+            ]
+        )
+        for model in comparison.ranked
+    ]
     lines = [
         "% \\usepackage{booktabs}",
         "\\begin{table}",
@@ -47,10 +56,7 @@ def render_latex(comparison: Comparison) -> str:
         "\\toprule",
         _row(["Model", *(_head(comparison, label) for label in labels)]),
         "\\midrule",
-        *(
-            _row([_name(model, of_names), *(_cell(comparison, model, x, letters) for x in labels)])
-            for model in comparison.ranked
-        ),
+        *rows,
         "\\bottomrule",
         "\\end{tabular}",
         "\\end{table}",
@@ -59,18 +65,18 @@ def render_latex(comparison: Comparison) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return the text so that no command, comment or cell of a table can come of it."""
+    """Return the text without commands, comments and separators of cells."""
     plain = re.sub(r"[\x00-\x1f\x7f]+", " ", text)
-    return "".join(_SPECIAL.get(letter, letter) for letter in plain)
+    return "".join(_SPECIAL.get(character, character) for character in plain)
 
 
 def _has_many_models(comparison: Comparison) -> bool:
-    """Return True if a dagger for the baseline replaces the letters of all models."""
+    """True if only the baseline has a mark, a dagger."""
     return len(comparison.ranked) >= MANY_MODELS
 
 
 def _letters(comparison: Comparison) -> dict[str, str]:
-    """Return for each model the letter at means that beat it, in the order of the table, or a dagger for the baseline."""
+    """Return model -> letter, in the order of the table; with many models, a dagger."""
     if _has_many_models(comparison):
         return {comparison.baseline: r"\dagger"}
     return dict(zip(comparison.ranked, ascii_lowercase, strict=False))
@@ -104,24 +110,22 @@ def _beats(comparison: Comparison, model: str, other: str, label: str) -> bool:
 def _caption(comparison: Comparison) -> str:
     conventions = comparison.conventions
     rows = comparison.primary_pairs
-    users = sorted({row.n_users for row in rows})
-    over = means_over(comparison)
-    sentences = [
-        f"{comparison.title}: {over[:1].lower()}{over[1:].removesuffix(',')}, the best in bold."
-    ]
+    counts = sorted({row.n_users for row in rows})
+    means = mean_description(comparison)
+    means = means[:1].lower() + means[1:].removesuffix(",")
+    sentences = [f"{comparison.title}: {means}, the best in bold."]
     if rows:
+        users = f"{'' if len(counts) == 1 else 'up to '}{numbers.count(counts[-1])} users"
         meaning = (
             "A dagger marks a mean that is significantly better than that of "
             f"{comparison.baseline}, the baseline,"
             if _has_many_models(comparison)
             else "Letters at a mean name the models that it is significantly better than,"
         )
-        sentences += [
+        sentences.append(
             f"{meaning} on {', '.join(comparison.primary)} ({_tests(comparison)}, "
-            f"{how_adjusted(comparison)}, {confidence(comparison)} confidence, "
-            f"{numbers.count(users[0]) if len(users) == 1 else 'up to ' + numbers.count(users[-1])} "
-            "users).",
-        ]
+            f"{adjustment_name(comparison)}, {confidence(comparison)} confidence, {users})."
+        )
     if comparison.has_lists:
         sentences.append(f"Conventions: {conventions.preset}, {conventions.fingerprint}.")
     return escaped(" ".join(sentences))

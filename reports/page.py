@@ -1,4 +1,7 @@
-"""The HTML pages and the Markdown report: no network, readable without scripts, the same bytes for the same result."""
+"""Render HTML pages and the Markdown report.
+
+Pages need no network and no scripts. The same result gives the same bytes.
+"""
 
 import base64
 import hashlib
@@ -62,7 +65,7 @@ _GLOBALS = {
 
 
 def render_html(comparison: Comparison, cases: Cases | None = None) -> str:
-    """Return the page of a comparison, with an error analysis if one is given."""
+    """Return the page of a comparison, with an error analysis if there is one."""
     folded = fold_models(comparison, (cases.a, cases.b) if cases else ())
     return render_page(
         "report.html.j2",
@@ -77,7 +80,7 @@ def render_html(comparison: Comparison, cases: Cases | None = None) -> str:
 
 
 def render_cases(cases: Cases) -> str:
-    """Return the page of an error analysis: example users in a table and side by side, items, and a filter."""
+    """Return the page of an error analysis: example users, items, and a filter."""
     return render_page(
         "error_analysis_page.html.j2",
         scripts=("sort.js", "error_analysis.js"),
@@ -88,12 +91,12 @@ def render_cases(cases: Cases) -> str:
 
 
 def render_history(history: History) -> str:
-    """Return the page of a history: chart and table of each primary metric, and the changes at each revision."""
+    """Return the page of a history: chart and table of each primary metric, changes by revision."""
     return render_page("history.html.j2", history=history, text=history_text, charts=history_charts)
 
 
 def render_notebook(comparison: Comparison) -> str:
-    """Return a comparison as HTML for a notebook's cell, in light colours whatever the notebook's are."""
+    """Return a comparison as HTML for a notebook cell, always in light colours."""
     charts = [
         (label, difference_chart(comparison, label, narrow=False))
         for label in comparison.primary
@@ -104,12 +107,12 @@ def render_notebook(comparison: Comparison) -> str:
 
 
 def render_markdown(comparison: Comparison) -> str:
-    """Return a comparison in Markdown; tables are cut, with a note, until all of it fits in a comment."""
+    """Return a comparison in Markdown; tables are cut so that it fits in a comment."""
     return fit_comment(partial(_render_markdown, comparison))
 
 
 def _render_markdown(comparison: Comparison, max_rows: int) -> str:
-    # Names are escaped by the filter `words`, for Markdown and HTML both.
+    # The filter `words` escapes names, for Markdown and HTML both.
     template = _environment(autoescape=False).get_template("report.md.j2")
     return re.sub(r"\n{3,}", "\n\n", template.render(comparison=comparison, most=max_rows))
 
@@ -121,9 +124,9 @@ def render_page(
     styles: Sequence[str] = ("style.css",),
     **context: Any,
 ) -> str:
-    """Return a page with its scripts and styles inside."""
+    """Return a page with inline scripts and styles."""
     script = "".join(map(_read, scripts))
-    # The tests check every part of a chart against the schema: it takes half of the time.
+    # Altair's check of each chart against its schema takes half of the time; the tests do it.
     with debug_mode(False):
         return (
             _environment(autoescape=True)
@@ -138,7 +141,7 @@ def render_page(
 
 
 def _environment(*, autoescape: bool) -> Environment:
-    """Return what all templates can call; a name that is missing is an error."""
+    """Return the environment of all templates; an undefined name is an error."""
     jinja = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=autoescape,
@@ -153,14 +156,14 @@ def _environment(*, autoescape: bool) -> Environment:
 
 
 def _setting(value: Any) -> str:
-    """Return a convention's value as params.yaml would have it."""
+    """Return a convention's value as in params.yaml."""
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False).replace('"', "")
 
 
 def prose(text: str) -> Markup:
-    """Return a sentence as HTML, with what stands between backticks as code."""
+    """Return a sentence as HTML, with text between backticks as code."""
     return Markup(re.sub(r"`([^`<>&]+)`", r"<code>\1</code>", str(escape(text))))
 
 
@@ -169,5 +172,5 @@ def _read(name: str) -> str:
 
 
 def _sha256(script: str) -> str:
-    """Return the hash by which the page's content security policy admits its script."""
+    """Return the hash of the script for the page's content security policy."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,4 +1,4 @@
-"""The page that `dvc plots` fills: with Vega inside, so that it needs no network."""
+"""Template of the page that `dvc plots` writes, with Vega inside: it needs no network."""
 
 import vl_convert
 
@@ -26,6 +26,6 @@ _TAIL = """
 
 
 def plots_page() -> str:
-    """Return a template for the setting `plots.html_template` of DVC, with its two fields."""
+    """Return the template for DVC's setting `plots.html_template`."""
     vega = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return f"{_HEAD}{vega}{_TAIL}"

@@ -1,4 +1,8 @@
-"""The page of a study, apart from `page.py`: its texts import statistics, on which the stage `report` must not depend."""
+"""Render the page of a study.
+
+It is not in `page.py`: the text of a study imports statistics, and stage `report` must not depend
+on them.
+"""
 
 from concord.metrics_core.results.study import Study
 from concord.reports.charts import study as charts

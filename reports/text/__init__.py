@@ -1,1 +1,1 @@
-"""Results as sentences and tables: one module per result, read by the terminal, notebooks and Markdown."""
+"""Results as sentences and tables, for terminal, notebooks, Markdown and HTML pages."""

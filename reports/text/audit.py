@@ -1,4 +1,4 @@
-"""An audit as text: one line per check, then what each finding means, what it contributes and what to do."""
+"""An audit as text: one line per check, then the meaning, effect and fix of each finding."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -59,7 +59,7 @@ _EXAMPLES: Mapping[str, str] = {
     "cold_users": "train lacks user {user}, who has item {item} in the truth",
     "cold_items": "train lacks item {item}, which is in the truth of user {user}",
 }
-_SIGNS = {
+_EVIDENCE = {
     "title": "the same title",
     "vector": "the same vector",
     "users": "nearly the same users in train",
@@ -77,7 +77,7 @@ _NO_TIMES = "train or truth has no times"
 
 
 def describe(audit: Audit) -> Iterator[Block]:
-    """Yield the table of checks, the findings, what could not be checked, and notes."""
+    """Yield the table of checks, the findings, the checks that were not made, and notes."""
     made_checks = [check for check in audit.checks if check.count.made]
     users = format_count(audit.n_users, "user")
     yield Heading(
@@ -190,21 +190,21 @@ def _capitalised(text: str) -> str:
 
 
 def _sentence_and_fix(audit: Audit, check: AuditCheck) -> tuple[str, str]:
-    """Return what a check found, or why it was not made, and what to do; empty if nothing is to be done."""
+    """Return the finding of a check, or why it was not made, and the fix, if there is one."""
     if not check.count.made:
         return f"Not checked: {_NO_TIMES}.", audit.times_fix
     if check.warning is not None:
         return check.warning.sentence, check.warning.fix
     if check.copies is not None:
-        return _about_copies(check, check.copies)
+        return _copies_finding(check, check.copies)
     if check.count.bits is not None:
-        return _about_drift(check)
+        return _drift_finding(check)
     if check.count.severity is None:
         return "Nothing was found.", ""
-    return _about_notice(check)
+    return _count_finding(check)
 
 
-def _about_notice(check: AuditCheck) -> tuple[str, str]:
+def _count_finding(check: AuditCheck) -> tuple[str, str]:
     count = check.count
     if check.train_share_after is not None:
         rows, verb = _rows(check, "train"), _verb(count.rows, "is", "are")
@@ -233,15 +233,15 @@ def _about_notice(check: AuditCheck) -> tuple[str, str]:
     return sentence, "read means as lower bounds, or give models what is known of new items"
 
 
-def _about_copies(check: AuditCheck, copies: Copies) -> tuple[str, str]:
+def _copies_finding(check: AuditCheck, copies: Copies) -> tuple[str, str]:
     kind = _kind(check)
     pairs = ", ".join(
-        f"{_SIGNS[sign]}: {format_count(n, 'pair')}" for sign, n in copies.pairs.items()
+        f"{_EVIDENCE[sign]}: {format_count(n, 'pair')}" for sign, n in copies.pairs.items()
     )
-    signs = f"{pairs}; of sets, those of at least {MIN_SET_SIZE}"
+    evidence = f"{pairs}; of sets, those of at least {MIN_SET_SIZE}"
     if not copies.n_ids:
-        return f"No {kind}s look like copies: {signs}.", ""
-    copies_found = f"{format_count(copies.n_ids, kind)} look like copies of others ({signs})"
+        return f"No {kind}s look like copies: {evidence}.", ""
+    copies_found = f"{format_count(copies.n_ids, kind)} look like copies of others ({evidence})"
     if not check.count.rows:
         fix = f"if these {kind}s are the same, give them one id"
         return f"{copies_found}; no row of the truth leaks through them.", fix
@@ -255,7 +255,7 @@ def _about_copies(check: AuditCheck, copies: Copies) -> tuple[str, str]:
     return sentence, f"give copies one id before the split, or leave such {kind}s out of the truth"
 
 
-def _about_drift(check: AuditCheck) -> tuple[str, str]:
+def _drift_finding(check: AuditCheck) -> tuple[str, str]:
     count = check.count
     by_chance = ""
     if count.bits_by_chance is not None:
@@ -303,12 +303,12 @@ def _examples(check: AuditCheck) -> Iterator[str]:
 
 
 def _value(value: str | float) -> str:
-    """Return a time in full, an id in quotes."""
+    """Return a time with all digits, or an id in quotes."""
     return f"{value:.15g}" if isinstance(value, float) else repr(value)
 
 
 def _effect_sentences(audit: Audit, check: AuditCheck) -> Iterator[str]:
-    """Yield for each label how the means change without the affected users, and whether the ranking of the models changes."""
+    """Yield how means and the order of the models change without the affected users, by label."""
     for label in dict.fromkeys(each.label for each in check.effects):
         effects = [each for each in check.effects if each.label == label]
         reversals = [each for each in check.reversals if each.label == label]
@@ -362,7 +362,7 @@ def _order_clause(audit: Audit, label: str, reversals: Sequence[Reversal]) -> st
 def _difference(
     audit: Audit, sign: int, difference: float, low: float | None, high: float | None
 ) -> str:
-    """Return a difference with its interval, both turned around if the sign is -1."""
+    """Return a difference with its interval, both negated if the sign is -1."""
     if low is not None and high is not None and sign < 0:
         low, high = -high, -low
     return _with_interval(audit, sign * difference, low, high)

@@ -29,7 +29,7 @@ class Heading(str):
 Block = str | TextTable  # a line, or a table; an empty line separates paragraphs
 
 
-_VIEWS = {  # class of a result -> the module here that describes it
+_VIEWS = {  # class of a result -> module of this package that describes it
     "Audit": "audit",
     "Calibration": "calibrate",
     "Cases": "error_analysis",

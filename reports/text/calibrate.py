@@ -1,4 +1,4 @@
-"""A calibration as text: a table of the best labels for each online metric, and how much it says."""
+"""A calibration as text: the best labels for each online metric, and how reliable they are."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,7 @@ from concord.metrics_core.results.calibration import (
     OnlineMetric,
 )
 from concord.reports.text.blocks import Block, Heading, TextTable
-from concord.reports.text.numbers import (
-    MISSING,
-    interval,
-    p_value,
-    signed,
-    signed_interval,
-)
+from concord.reports.text.numbers import MISSING, interval, p_value, signed, signed_interval
 
 MAX_ROWS = 12  # of an online metric
 _DIGITS = 2
@@ -38,8 +32,8 @@ def describe(calibration: Calibration) -> Iterator[Block]:
     yield from (f"skipped: {each.experiment}: {_REASONS[each.reason]}" for each in skipped)
     for online in calibration.online:
         yield ""
-        share = f"{100 * calibration.confidence:.12g} %"
-        header = (online.name, "definition", "signs", f"{share} interval", "tau", f"{share} interval", "p")  # fmt: skip
+        interval_head = f"{100 * calibration.confidence:.12g} % interval"
+        header = (online.name, "definition", "signs", interval_head, "tau", interval_head, "p")
         visible_rows = [
             _cells(each)
             for i, each in enumerate(online.agreements)

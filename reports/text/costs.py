@@ -1,4 +1,4 @@
-"""What the leading models cost: on which metrics and in which segments they are worse than the baseline."""
+"""Costs of the leading models: metrics and segments on which they are worse than the baseline."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -8,12 +8,13 @@ from concord.metrics_core.results.comparison_parts import Difference
 from concord.reports.text import numbers
 from concord.reports.text.numbers import join_first
 
-_MAX_LABELS, _MAX_GROUPS, _MAX_LEADERS = 4, 3, 3  # in one sentence; models
+_MAX_LABELS, _MAX_SEGMENTS = 4, 3  # in one sentence
+_MAX_LEADERS = 3
 _DIGITS_WITHOUT_INTERVAL = 3
 
 
 def costs(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return (models, what they cost) for models other than the baseline that lead on a primary metric."""
+    """Return (models, cost) for models other than the baseline that lead on a primary metric."""
     leaders = [model for label in comparison.primary for model in comparison.leaders(label)]
     models = [model for model in dict.fromkeys(leaders) if model != comparison.baseline]
     models_by_cost: dict[str, list[str]] = {}
@@ -24,20 +25,23 @@ def costs(comparison: Comparison) -> list[tuple[str, str]]:
 
 def _cost(comparison: Comparison, model: str) -> str:
     labels = join_first(_worse_labels(comparison, model), _MAX_LABELS)
-    groups = join_first(_worse_segments(comparison, model), _MAX_GROUPS)
-    if labels or groups:
-        parts = "; and on ".join(filter(None, (labels, groups)))
+    segments = join_first(_worse_segments(comparison, model), _MAX_SEGMENTS)
+    if labels or segments:
+        parts = "; and on ".join(filter(None, (labels, segments)))
         return f"worse than {comparison.baseline} on {parts}."
     n_segments = sum(len(entry.segments) for entry in comparison.segments)
-    segments = f", in none of {n_segments} segments" if n_segments else ""
+    in_none = f", in none of {n_segments} segments" if n_segments else ""
     return (
         f"significantly worse than {comparison.baseline} on none of {len(comparison.labels)} "
-        f"metrics and cutoffs{segments}. What is not significant may still be a loss."
+        f"metrics and cutoffs{in_none}. What is not significant may still be a loss."
     )
 
 
 def _worse_labels(comparison: Comparison, model: str) -> Iterator[str]:
-    """Yield each metric once, the largest relative loss first: at the main cutoff, if it is worse there."""
+    """Yield each metric on which the model is worse, the largest relative loss first.
+
+    A metric is given once, at the main cutoff if the model is worse there.
+    """
     by_stem: dict[str, list[Difference]] = {}
     for label in comparison.labels:
         pair = comparison.difference(model, comparison.baseline, label)
@@ -53,7 +57,7 @@ def _worse_labels(comparison: Comparison, model: str) -> Iterator[str]:
         digits = _DIGITS_WITHOUT_INTERVAL
         if pair.ci_low is not None:
             digits = numbers.decimals([pair], [pair.mean_a, pair.mean_b])
-        parts = [*_slightly(pair.verdict), numbers.signed(pair.difference, digits)]
+        parts = [*_magnitude(pair.verdict), numbers.signed(pair.difference, digits)]
         if pair.relative is not None:
             parts.append(numbers.relative(pair.relative))
         if not comparison.metric(pair.label).higher_is_better:
@@ -75,9 +79,9 @@ def _worse_segments(comparison: Comparison, model: str) -> Iterator[str]:
     for name, cell in rows:
         interval = SimpleNamespace(ci_low=cell.diff_low, ci_high=cell.diff_high)
         digits = numbers.decimals([interval], [cell.mean])
-        parts = [*_slightly(cell.verdict), numbers.signed(cell.difference, digits)]
+        parts = [*_magnitude(cell.verdict), numbers.signed(cell.difference, digits)]
         yield f"{cell.label} of {name} “{cell.segment}” ({', '.join(parts)})"
 
 
-def _slightly(verdict: str | None) -> list[str]:
+def _magnitude(verdict: str | None) -> list[str]:
     return ["slightly"] if verdict == "worse_below_threshold" else []

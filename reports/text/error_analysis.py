@@ -1,4 +1,4 @@
-"""An error analysis as text: counts, then each example user, then the items. The page uses the same sentences."""
+"""An error analysis as text: counts, example users, items; also the sentences of its page."""
 
 import json
 import math
@@ -25,7 +25,7 @@ def describe(cases: Cases) -> Iterator[Block]:
         yield ""
         first_metric = f"{cases.labels[0]} {difference(user.difference)}"
         yield Heading(f"{number}. {unit(cases)} {user.user}: {first_metric}")
-        yield about(cases, user)
+        yield user_facts(cases, user)
         yield from _user_tables(cases, user)
     if cases.item_cases:
         yield ""
@@ -54,11 +54,11 @@ def _user_tables(cases: Cases, user: ExampleUser) -> Iterator[Block]:
         if more := len(user.judged) - len(visible_items):
             yield f"… and {more:,} more"
     a, b = ({each.rank: each for each in items} for items in (user.list_a, user.list_b))
-    lists = [(str(r), _ranked(a.get(r)), _ranked(b.get(r))) for r in sorted({*a, *b})]
+    lists = [(str(r), _list_item(a.get(r)), _list_item(b.get(r))) for r in sorted({*a, *b})]
     yield TextTable(("rank", cases.a, cases.b), lists)
 
 
-def _ranked(item: RankedItem | None) -> str:
+def _list_item(item: RankedItem | None) -> str:
     if item is None:
         return ""
     symbol = RELEVANT if item.relevant else " " if item.grade is None else BELOW
@@ -89,14 +89,17 @@ def unit(cases: Cases) -> str:
 
 
 def headline(cases: Cases) -> str:
-    """Return how many users have a worse value with a than with b."""
+    """Return the number of users whose value is worse with `a` than with `b`."""
     label, worse = cases.labels[0], "lower" if cases.higher_is_better else "higher"
     users = f"{cases.n_behind:,} of {cases.n_users:,} {cases.who}"
     return f"{users} have a {worse} {label} with {cases.a} than with {cases.b}"
 
 
 def counts(cases: Cases) -> str:
-    """Return how many users have a better or an equal value, and the mean overlap if all lists were read."""
+    """Return the numbers of users with a better and an equal value, and the mean overlap.
+
+    The overlap is known if the examples are of one side, for which all lists are read.
+    """
     better = "higher" if cases.higher_is_better else "lower"
     n_equal = cases.n_users - cases.n_behind - cases.n_ahead
     text = f"{cases.n_ahead:,} a {better} one, {n_equal:,} the same"
@@ -108,20 +111,20 @@ def counts(cases: Cases) -> str:
 
 
 def notes(cases: Cases) -> list[str]:
-    """Return which users were requested, and which replicates represent their models."""
+    """Return the filters on users, and the replicates that represent their models."""
     segment = f" of segment {cases.segment}" if cases.segment else ""
     item = f" with item {cases.item} in the ground truth or in a list" if cases.item else ""
-    only = [f"Only {cases.who}{segment}{item}"] if segment or item else []
+    filters = [f"Only {cases.who}{segment}{item}"] if segment or item else []
     replicates = [
         f"{name} is the first replicate of {model}"
         for name, model in ((cases.a, cases.model_a), (cases.b, cases.model_b))
         if name != model
     ]
-    return only + (["; ".join(replicates)] if replicates else [])
+    return filters + (["; ".join(replicates)] if replicates else [])
 
 
 def thresholds(cases: Cases) -> str:
-    """Return the smallest relevant grade of each metric that needs relevance: `grade 4 or higher for R@20`."""
+    """Return the smallest relevant grade by metric: `grade 4 or higher for R@20`."""
     labels: dict[float, list[str]] = {}
     for label, threshold in cases.thresholds.items():
         if threshold is not None:
@@ -132,7 +135,7 @@ def thresholds(cases: Cases) -> str:
     )
 
 
-def about(cases: Cases, user: ExampleUser) -> str:
+def user_facts(cases: Cases, user: ExampleUser) -> str:
     """Return interactions in train, segments and overlap of a user."""
     facts = [] if user.n_train is None else [_train(user.n_train)]
     facts += [f"{name}: {segment}" for name, segment in user.segments.items()]
@@ -156,7 +159,7 @@ def difference(number: float) -> str:
 
 
 def grade(cases: Cases, item: JudgedItem) -> str:
-    """Return the grade, and whose threshold it does not reach: `2, below the threshold of R@20 (4)`."""
+    """Return the grade, with thresholds it does not reach: `2, below the threshold of R@20 (4)`."""
     text = numbers.exact(item.grade)
     if not item.below:
         return text
@@ -178,7 +181,7 @@ def ranks(cases: Cases, item: JudgedItem) -> str:
 
 
 def best_ranked_first(user: ExampleUser) -> list[JudgedItem]:
-    """Return the judged items by their better rank; those in neither list last, best grade first."""
+    """Return the judged items by their better rank; items in neither list are last."""
 
     def best_rank(item: JudgedItem) -> float:
         return min(item.rank_a or math.inf, item.rank_b or math.inf)
@@ -187,12 +190,12 @@ def best_ranked_first(user: ExampleUser) -> list[JudgedItem]:
 
 
 def segments_json(user: ExampleUser) -> str:
-    """Return the user's segments as JSON, each as `channel=app`; the page's filter reads it."""
+    """Return the user's segments as JSON, such as `["channel=app"]`, for the filter of the page."""
     return json.dumps([f"{name}={segment}" for name, segment in user.segments.items()])
 
 
 def item_headline(cases: Cases) -> str:
-    """Return the title of the table of items."""
+    """Return the heading of the table of items."""
     lists = f"in the top {cases.k}" if cases.k is not None else "in the lists"
     if cases.item is not None:
         return f"Recall and exposure of the item {lists}"

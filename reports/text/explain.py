@@ -17,7 +17,7 @@ MAX_RANKS = 20
 
 
 def describe(result: Derivation | ExplanationDiff) -> Iterator[Block]:
-    """Yield the list rank by rank, then the formula; for two definitions also what makes them differ."""
+    """Yield the list rank by rank and the formula; for two definitions, also why they differ."""
     if isinstance(result, Derivation):
         yield from _lines(result)
         return
@@ -75,7 +75,7 @@ def _value(value: float | None, missing: str = "left out") -> str:
 
 
 def path_sentences(path: ConventionPath) -> Iterator[str]:
-    """Yield what each decisive convention does, then all of them together."""
+    """Yield the effect of each decisive convention, then of all of them together."""
     if not path.changed:
         yield "nothing: the two define this metric alike"
         return
@@ -90,10 +90,10 @@ def path_sentences(path: ConventionPath) -> Iterator[str]:
         yield f"without effect here: {', '.join(others)}"
 
 
-def _change_sentence(name: str, ours: Any, theirs: Any, alone: float | None) -> str:
-    meaning = CONVENTION[name].explain(theirs) if name in CONVENTION else ""
-    explained = f" ({meaning})" if meaning else ""
-    change = f"{name}: {setting(_dict(ours))} → {setting(_dict(theirs))}{explained}"
+def _change_sentence(name: str, before: Any, after: Any, alone: float | None) -> str:
+    meaning = CONVENTION[name].explain(after) if name in CONVENTION else ""
+    explanation = f" ({meaning})" if meaning else ""
+    change = f"{name}: {setting(_dict(before))} → {setting(_dict(after))}{explanation}"
     return f"{change}; alone it gives {_value(alone)}"
 
 

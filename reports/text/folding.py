@@ -1,21 +1,19 @@
-"""Reports of many models: charts and pairs show the best, the baseline and the requested models."""
+"""Select the models that charts and pairs show if there are many."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 
 from concord.metrics_core.results.comparison import Comparison
 
-_MAX_MODELS = 30  # of which all pairs and lines are shown
+_MAX_MODELS = 30
 _N_BEST = 15
 
 
 def fold_models(comparison: Comparison, requested: Iterable[str]) -> Comparison:
-    """Return the comparison of the models that charts and pairs show; all of them up to 30.
+    """Return the comparison without models that charts and pairs do not show.
 
-    Parameters
-    ----------
-    requested : iterable of str
-        Models that are shown whatever their rank; the models that a gate names are, too, if they are few.
+    With more than 30 models, they show the best, the baseline, the leader of each primary metric,
+    `requested` models and, if they are few, the models of the gate.
     """
     if len(comparison.models) <= _MAX_MODELS:
         return comparison
@@ -33,7 +31,7 @@ def fold_models(comparison: Comparison, requested: Iterable[str]) -> Comparison:
 
 
 def fold_note(comparison: Comparison, visible: Comparison) -> str:
-    """Return what is left out, as a sentence; empty if nothing is."""
+    """Return the sentence that names the visible models; empty if all are visible."""
     if visible is comparison:
         return ""
     return (

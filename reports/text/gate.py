@@ -1,4 +1,4 @@
-"""A gate's decision in words: three sentences that say what, why, and what else, and a line per check."""
+"""The decision of a gate as text: outcome, reason, other findings, and a line per check."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,12 +22,12 @@ from concord.reports.text import numbers
 GLYPHS: Mapping[Outcome, str] = {"pass": "better", "worse": "worse", "undecided": "undecided"}
 _WORST_FIRST: tuple[Outcome, ...] = ("worse", "undecided", "pass")
 _MAX_GUARDRAILS = 3  # in one sentence
-_MIN_WHOLE = 10  # times the users: from here on without decimals
-_MAX_TIMES = 1000  # as many users: nobody gets them
+_MIN_WHOLE = 10  # times as many users, without decimals
+_MAX_TIMES = 1000  # times as many users: more are out of reach
 
 
 def reasons(guardrail: Guardrail) -> Iterator[str]:
-    """Yield what the outcome of a guardrail rests on."""
+    """Yield the reason of a guardrail's outcome."""
     if guardrail.departure is not None:
         yield f"it had {guardrail.departure} at {guardrail.revision}"
     elif guardrail.revision is not None:
@@ -58,8 +58,8 @@ def _reason(guardrail: Guardrail) -> str:
 
 def _missing_users(guardrail: Guardrail, outcome: Outcome) -> str:
     if guardrail.n_unlisted is not None:
-        return unlisted(guardrail)
-    return lost(guardrail) if guardrail.n_lost and outcome == "undecided" else ""
+        return missing_lists(guardrail)
+    return missing_values(guardrail) if guardrail.n_lost and outcome == "undecided" else ""
 
 
 def _without_interval(measured: Measured) -> str:
@@ -77,7 +77,7 @@ def _differing(measured: Measured) -> str:
 
 
 def describe(decision: Decision) -> Iterator[str]:
-    """Return what is decided, what decided it, and what else was found or what to do."""
+    """Return the outcome, its reason, and other findings or what to do."""
     if decision.unmatched is not None:
         return _unmatched_lines(decision, decision.unmatched)
     return _matched_lines(decision)
@@ -89,37 +89,38 @@ def _matched_lines(decision: Decision) -> Iterator[str]:
     if not models:
         yield f"{outcome}, against {reference}: there is no model beside it to decide on."
         yield (
-            "A gate holds models against the baseline, or against their former selves: `concord "
-            "gate HEAD`."
+            "A gate holds models against the baseline, or against their former selves: "
+            "`concord gate HEAD`."
         )
         yield "Checked: nothing."
         return
     yield f"{outcome}, against {reference}: {_groups(models)}."
     of_outcome = [each for each in models if each.outcome == outcome]
-    waived = decision.undecided_passes and outcome == "undecided"  # then it is for want of success
+    # If undecided guardrails pass, only a missing success leaves a comparable model undecided.
+    are_waived = decision.undecided_passes and outcome == "undecided"
     deciding = [
         (m.model, g)
         for m in of_outcome
         for g in m.guardrails_that(outcome)
-        if not waived or not g.is_comparable
+        if not are_waived or not g.is_comparable
     ]
     if outcome == "pass":
         yield _closest(of_outcome, confidence)
     elif deciding:
-        yield f"{_size(*deciding[0], confidence)}: {deciding[0][1].why}."
+        yield f"{_difference_text(*deciding[0], confidence)}: {deciding[0][1].why}."
     else:
-        yield _not_better(of_outcome[0], confidence)
-    yield f"{_what_else(outcome, deciding, models)} Checked: {_checked(models)}."
+        yield _missing_success(of_outcome[0], confidence)
+    yield f"{_other_findings(outcome, deciding, models)} Checked: {_check_counts(models)}."
 
 
-_RULES = {"baseline": "holds them against the baseline", "ignore": "leaves them out"}
+_RULE_EFFECTS = {"baseline": "holds them against the baseline", "ignore": "leaves them out"}
 
 
 def _unmatched_lines(decision: Decision, unmatched: UnmatchedModels) -> Iterator[str]:
     """Yield the lines of a decision where models have vanished while others are new."""
     vanished, new, example = unmatched.vanished, unmatched.new, unmatched.example
     gone = f"{listed(vanished)} {are(vanished)} gone while {listed(new)} {are(new)} new"
-    effects = [f"`gate.new_models: {rule}` {_RULES[rule]}" for rule in unmatched.rules]
+    effects = [f"`gate.new_models: {rule}` {_RULE_EFFECTS[rule]}" for rule in unmatched.rules]
     other = ", and ".join(effects) or "compare with the baseline: `concord gate`"
     fix = (
         f"Write `{example}` if {new[0]} is the former {vanished[0]}; if new models are other ones, "
@@ -128,27 +129,27 @@ def _unmatched_lines(decision: Decision, unmatched: UnmatchedModels) -> Iterator
     groups = [*([_groups(decision.models)] if decision.models else []), gone]
     yield f"{decision.outcome}, against {decision.reference}: {'; '.join(groups)}."
     if decision.outcome == "worse":
-        _, deciding, what_else = _matched_lines(decision)
-        yield deciding
-        yield f"{what_else} {fix}"
+        _, reason, other_findings = _matched_lines(decision)
+        yield reason
+        yield f"{other_findings} {fix}"
         return
     yield (
         "A new model may be a vanished one by another name, which would be held against its former "
         "self."
     )
-    yield f"{fix} Checked: {_checked(decision.models) if decision.models else 'nothing'}."
+    yield f"{fix} Checked: {_check_counts(decision.models) if decision.models else 'nothing'}."
 
 
-def _size(model: str, measured: Measured, confidence: float) -> str:
-    """Return `als on nDCG@10 of activity “0”: −0.012 (95 % interval −0.020 to −0.004), −0.005 allowed`."""
+def _difference_text(model: str, measured: Measured, confidence: float) -> str:
+    """Return `als on nDCG@10: −0.012 (95 % interval −0.020 to −0.004), −0.005 allowed`."""
     digits = _digits(measured)
     interval = numbers.signed_interval(measured.ci_low, measured.ci_high, digits)
     if interval:
-        interval = f"{100 * confidence:.12g}{PERCENT} interval {interval}"
+        interval = f"{numbers.confidence_level(confidence)} interval {interval}"
     difference = measured.difference
-    text = "no mean" if difference is None else numbers.signed(difference, digits)
-    size = f"{model} on {place(measured)}: {numbers.with_details(text, interval)}"
-    return f"{size}, {allowed(measured)} allowed" if isinstance(measured, Guardrail) else size
+    number = "no mean" if difference is None else numbers.signed(difference, digits)
+    text = f"{model} on {metric_text(measured)}: {numbers.with_details(number, interval)}"
+    return f"{text}, {allowed(measured)} allowed" if isinstance(measured, Guardrail) else text
 
 
 def _digits(measured: Measured) -> int:
@@ -173,23 +174,23 @@ def _groups(models: Sequence[ModelDecision]) -> str:
 
 
 def _closest(models: Sequence[ModelDecision], confidence: float) -> str:
-    """Return the waived guardrails, else the one that was nearest to its margin, and what is better."""
+    """Return the waived guardrails, or else the one closest to its margin, and the best gain."""
     waived = [(m.model, g) for m in models for g in m.guardrails_that("undecided")]
     gained = [(m.model, each) for m in models for each in m.gains[:1]]
     better = f" Better: {_success(*gained[0], confidence)}." if gained else ""
     if waived:
         more = f", and {len(waived) - 1} more" if len(waived) > 1 else ""
-        first = _size(*waived[0], confidence)
+        first = _difference_text(*waived[0], confidence)
         return f"Let pass though undecided: {first}: {waived[0][1].why}{more}.{better}"
     known = [(m.model, g) for m in models for g in m.guardrails if g.gain_low is not None]
     if known:
-        return f"Closest: {_size(*min(known, key=_room), confidence)}.{better}"
+        closest = min(known, key=lambda pair: _distance_to_margin(pair[1]))
+        return f"Closest: {_difference_text(*closest, confidence)}.{better}"
     return better.strip() or "Every user has the same with both."
 
 
-def _room(named_guardrail: tuple[str, Guardrail]) -> float:
+def _distance_to_margin(guardrail: Guardrail) -> float:
     """Return the distance of the interval from the margin, as a share of its width."""
-    guardrail = named_guardrail[1]
     low, high, margin = guardrail.gain_low, guardrail.gain_high, guardrail.margin
     if low is None or high is None or margin is None:
         return math.inf
@@ -198,20 +199,20 @@ def _room(named_guardrail: tuple[str, Guardrail]) -> float:
 
 def _success(model: str, success: Success, confidence: float) -> str:
     p = "no test" if success.p_adjusted is None else f"adjusted p {exact(success.p_adjusted)}"
-    text = f"{_size(model, success, confidence)}, {p}"
+    text = f"{_difference_text(model, success, confidence)}, {p}"
     if success.n_unlisted is not None:
-        return f"{text}, as {unlisted(success)}"
-    return f"{text}, but {lost(success)}" if success.n_lost else text
+        return f"{text}, as {missing_lists(success)}"
+    return f"{text}, but {missing_values(success)}" if success.n_lost else text
 
 
-def _not_better(model: ModelDecision, confidence: float) -> str:
-    tried = "; ".join(
+def _missing_success(model: ModelDecision, confidence: float) -> str:
+    metrics = "; ".join(
         _success(model.model, each, confidence) for each in model.success[:_MAX_GUARDRAILS]
     )
-    return f"No success metric of {model.model} is shown to be better: {tried}."
+    return f"No success metric of {model.model} is shown to be better: {metrics}."
 
 
-def _what_else(
+def _other_findings(
     outcome: Outcome, deciding: Sequence[tuple[str, Guardrail]], models: Sequence[ModelDecision]
 ) -> str:
     also = f"Also {outcome}: {_models_by_metric(deciding[1:])}. " if deciding[1:] else ""
@@ -228,14 +229,17 @@ def _models_by_metric(checks: Sequence[tuple[str, Guardrail]]) -> str:
     """Return `als and ease on nDCG@10; als on Coverage@10; 4 more`."""
     models: dict[str, list[str]] = {}
     for model, each in checks:
-        models.setdefault(place(each), []).append(model)
-    parts = [f"{listed(names)} on {where}" for where, names in models.items()]
+        models.setdefault(metric_text(each), []).append(model)
+    parts = [f"{listed(names)} on {metric}" for metric, names in models.items()]
     more = sum(len(names) for names in list(models.values())[_MAX_GUARDRAILS:])
     return "; ".join([*parts[:_MAX_GUARDRAILS], *([f"{more} more"] if more else [])])
 
 
 def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
-    """Return how many more users would decide, if the difference stayed: the interval shrinks with the root of their number."""
+    """Return how many times as many users would decide, at the same difference.
+
+    The width of the interval decreases with the square root of the number of users.
+    """
     ways = "a wider margin decides, too; `undecided: pass` lets what is undecided pass."
     if not deciding:
         return "More users show smaller gains."
@@ -249,7 +253,7 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
         return (
             "Give every user a list, or let those without one count as 0, `user_no_recs: zero`; "
             "`undecided: pass` lets what is undecided pass."
-        )  # fmt: skip
+        )
     gain, low, high, margin = first.gain, first.gain_low, first.gain_high, first.margin
     if gain is None or low is None or high is None or margin is None:
         return f"More users are needed; {ways}"
@@ -263,7 +267,7 @@ def _more_users(deciding: Sequence[tuple[str, Guardrail]]) -> str:
     )
 
 
-def _checked(models: Sequence[ModelDecision]) -> str:
+def _check_counts(models: Sequence[ModelDecision]) -> str:
     guardrails = sum(len(each.guardrails) for each in models)
     successes = sum(len(each.success) for each in models)
     parts = [format_count(guardrails, "guardrail")] if guardrails else []
@@ -294,7 +298,7 @@ def head(decision: Decision) -> str:
 
 
 def first_line(decision: Decision) -> str:
-    """Return the first sentence of the decision without the outcome, which stands above it."""
+    """Return the first sentence of the decision, without the outcome, which is in the heading."""
     text = decision.lines[0].removeprefix(f"{decision.outcome}, ")
     return text[:1].upper() + text[1:]
 
@@ -314,31 +318,32 @@ def _lines(model: ModelDecision) -> Iterator[Line]:
         p = numbers.p_value(success.p_adjusted)
         reason = "no test" if success.p_adjusted is None else f"p {p}, adjusted by Holm"
         if success.n_lost:
-            reason += f"; {lost(success)}"
+            reason += f"; {missing_values(success)}"
         outcome: Outcome = "pass" if success.better else "undecided"
         word = "better" if success.better else "not shown"
         yield _line(model, success, (aim, outcome, word, reason))
 
 
-def _line(model: ModelDecision, each: Measured, decided: tuple[str, Outcome, str, str]) -> Line:
+def _line(model: ModelDecision, each: Measured, outcome: tuple[str, Outcome, str, str]) -> Line:
     digits = _digits(each)
     difference = numbers.signed(each.difference, digits)
     interval = numbers.signed_interval(each.ci_low, each.ci_high, digits)
-    return Line(model.model, place(each), difference, interval, *decided)
+    return Line(model.model, metric_text(each), difference, interval, *outcome)
 
 
-def place(measured: Measured) -> str:
+def metric_text(measured: Measured) -> str:
     """Return `nDCG@10`, or `nDCG@10 of activity “0”`."""
-    group = "" if measured.segment is None else f" of {measured.segmentation} “{measured.segment}”"
-    return one_line(measured.label + group)
+    segment = measured.segment
+    suffix = "" if segment is None else f" of {measured.segmentation} “{segment}”"
+    return one_line(measured.label + suffix)
 
 
 def allowed(guardrail: Guardrail) -> str:
-    """Return the allowed loss with its origin, such as `−0.005` or `−0.0191 (5 %)`."""
+    """Return the allowed loss with its setting: `−0.005`, or `−0.0191 (5 %)`."""
     if guardrail.margin is None:
         return guardrail.asked
     sign = 1 if not guardrail.higher_is_better else -1
-    margin = _exactly(sign * guardrail.margin)
+    margin = _signed_exact(sign * guardrail.margin)
     if guardrail.asked.endswith("%"):
         margin += f" ({guardrail.asked.removesuffix('%')}{PERCENT})"
     elif guardrail.asked == MIN_EFFECT:
@@ -346,26 +351,26 @@ def allowed(guardrail: Guardrail) -> str:
     return margin
 
 
-def _exactly(value: float) -> str:
+def _signed_exact(value: float) -> str:
     text = exact(abs(value))
     return f"{MINUS}{text}" if value < 0 else f"+{text}" if value > 0 else text
 
 
-def unlisted(measured: Measured) -> str:
+def missing_lists(measured: Measured) -> str:
     """Return `29 users have no list, too many to compare`."""
     n = measured.n_unlisted or 0
     return f"{format_count(n, 'user')} {'has' if n == 1 else 'have'} no list, too many to compare"
 
 
-def lost(measured: Measured) -> str:
-    """Return `37 of the 40 users who have a value with the reference have none with the model`, or of requests."""
-    unit, both = "user", measured.n_users
+def missing_values(measured: Measured) -> str:
+    """Return `37 of the 40 users who have a value with the reference have none with the model`."""
+    unit, n_common = "user", measured.n_users
     if measured.n_requests is not None:
-        unit, both = "request", measured.n_requests
+        unit, n_common = "request", measured.n_requests
     have = "has" if measured.n_lost == 1 else "have"
-    known = format_count(both + measured.n_lost, unit)
+    known = format_count(n_common + measured.n_lost, unit)
     pronoun = "who" if unit == "user" else "that"
     return (
         f"{measured.n_lost:,} of the {known} {pronoun} have a value with the reference {have} none "
         "with the model"
-    )  # fmt: skip
+    )

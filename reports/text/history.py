@@ -1,4 +1,4 @@
-"""A history and the changes since a revision as text: tables for the terminal, cells for the page."""
+"""A history, and the changes since a revision, as text: tables, and cells of the page."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,7 +15,7 @@ DIFF_HEADER = ("metric", "model", "then", "now", "difference", "p, adjusted", "u
 
 
 def describe(history: History) -> Iterator[Block]:
-    """Yield the best model of each revision, its difference to the baseline, and the models that changed."""
+    """Yield tables by revision: the best model, its difference to the baseline, the changes."""
     revisions = list(enumerate(history.revisions))
     for label in history.labels:
         digits = decimals(history, label)
@@ -41,43 +41,44 @@ def _row(revision: Revision, label: str, digits: int, *, first: bool) -> tuple[s
 
 
 def _changes(revision: Revision, label: str, digits: int) -> str:
-    """Return how each model differs from its version of the revision before."""
+    """Return the change of each model since the revision before."""
     changes = [each for each in revision.changes if each.label == label]
     if revision.unpaired and not changes:
         return "" if revision.gone else f"not comparable: {revision.unpaired}"
-    texts = [f"{each.model} {_against_former(each, digits)}" for each in changes]
+    texts = [f"{each.model} {_change_text(each, digits)}" for each in changes]
     return "; ".join(texts) or ("the same for every user" if revision.same else "")
 
 
 def revision_name(revision: Revision) -> str:
-    """Return such as `0ba27de v1.0`."""
+    """Return `0ba27de v1.0`."""
     return " ".join((revision.name, *revision.tags))
 
 
-def _all_of(history: History, label: str) -> list[Standing]:
+def _standings(history: History, label: str) -> list[Standing]:
     return [each for revision in history.revisions for each in revision.standings_of(label)]
 
 
 def decimals(history: History, label: str) -> int:
     """Return the decimals of a metric, the same for all revisions."""
-    standings = _all_of(history, label)
+    standings = _standings(history, label)
     return numbers.decimals(standings, [each.mean for each in standings])
 
 
 def changed(revision: Revision, *, first: bool) -> str:
-    """Return what changed at a revision, or why it is unknown."""
-    known = "; ".join(each.text for each in revision.changed)
-    start = "the first shown" if first and not known else known
-    return "; ".join(filter(None, (start, revision.gone))) or "nothing that decides"
+    """Return the inputs that changed at a revision, or why they are unknown."""
+    inputs = "; ".join(each.text for each in revision.changed)
+    if first and not inputs:
+        inputs = "the first shown"
+    return "; ".join(filter(None, (inputs, revision.gone))) or "nothing that decides"
 
 
 def _mean(standing: Standing, digits: int) -> str:
-    """Return such as `ease 0.2425`."""
+    """Return `ease 0.2425`."""
     return f"{standing.model} {numbers.number(standing.mean, digits)}"
 
 
 def against_baseline(revision: Revision, standing: Standing, digits: int) -> str:
-    """Return such as `better, +0.0139 (+0.0066 to +0.0211)`."""
+    """Return `better, +0.0139 (+0.0066 to +0.0211)`."""
     if standing.verdict is None:
         return "baseline" if standing.model == revision.baseline else numbers.MISSING
     word = VERDICTS[standing.verdict].word
@@ -87,36 +88,36 @@ def against_baseline(revision: Revision, standing: Standing, digits: int) -> str
     return f"{word}, {numbers.with_details(numbers.signed(standing.difference, digits), interval)}"
 
 
-def _against_former(change: Change, digits: int) -> str:
-    """Return such as `worse, −0.0301 (−0.0365 to −0.0237)`."""
+def _change_text(change: Change, digits: int) -> str:
+    """Return `worse, −0.0301 (−0.0365 to −0.0237)`."""
     word = VERDICTS[change.verdict].word
     if change.difference is None:
         return word
     return f"{word}, {numbers.difference_with_interval(change, digits)}"
 
 
-def since_before(revision: Revision, standing: Standing, digits: int) -> str:
+def change_since_previous(revision: Revision, standing: Standing, digits: int) -> str:
     """Return the change of a model since the revision before; empty if unknown."""
     if standing.model in revision.same:
         return "the same for every user"
     change = revision.change(standing.model, standing.label)
-    return "" if change is None else _against_former(change, digits)
+    return "" if change is None else _change_text(change, digits)
 
 
 def higher_is_better(history: History, label: str) -> bool:
     """True if larger values are better, by the last revision with the metric."""
-    return _all_of(history, label)[-1].higher_is_better
+    return _standings(history, label)[-1].higher_is_better
 
 
 def headline(history: History) -> str:
-    """Return such as `nDCG@10 in the working tree: ease 0.2214, slightly better than knn`, for the last revision."""
+    """Return `nDCG@10 in the working tree: ease 0.2214, slightly better than knn`."""
     last = history.revisions[-1]
-    at = "in the working tree" if last.name == WORKING_TREE else f"at {revision_name(last)}"
+    when = "in the working tree" if last.name == WORKING_TREE else f"at {revision_name(last)}"
     if not last.labels:
-        return f"Nothing is known {at}"
+        return f"Nothing is known {when}"
     label = last.labels[0]
     best = last.standings_of(label)[0]
-    text = f"{label} {at}: {_mean(best, decimals(history, label))}"
+    text = f"{label} {when}: {_mean(best, decimals(history, label))}"
     if best.verdict is None or last.baseline is None:
         return text
     verdict = VERDICTS[best.verdict]
@@ -124,7 +125,7 @@ def headline(history: History) -> str:
 
 
 def extent(history: History) -> str:
-    """Return such as `4 revisions of the comparison since 2026-11-23`."""
+    """Return `4 revisions of the comparison since 2026-11-23`."""
     revisions = format_count(len(history.revisions), "revision")
     first = history.revisions[0].date
     return f"{revisions} of the comparison" + (f" since {first}" if first else "")
@@ -133,7 +134,7 @@ def extent(history: History) -> str:
 def describe_changes(
     revision: str, changes: Sequence[Change], notes: Sequence[str]
 ) -> Iterator[Block]:
-    """Yield the notes, a sentence for each changed model, and the table of their numbers."""
+    """Yield the notes, a sentence per changed model, and the table of their numbers."""
     yield from (f"note: {note}" for note in notes)
     if not changes:
         yield f"nothing to compare with {revision}: no requested metric has values per user in both"
@@ -150,7 +151,7 @@ def describe_changes(
 
 
 def _diff_sentence(revision: str, change: Change) -> str:
-    """Return such as `nDCG@10: ease, against v1.0: better, +0.012 (+0.008 to +0.016, +4.1 %)`."""
+    """Return `nDCG@10: ease, against v1.0: better, +0.012 (+0.008 to +0.016, +4.1 %)`."""
     if change.difference is None:
         return f"{change.label}: {change.model} against {revision}: no user has a value in both"
     relative = "" if change.relative is None else numbers.relative(change.relative)

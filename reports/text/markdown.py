@@ -1,4 +1,4 @@
-"""Pieces of Markdown: escaped text, tables, folded parts, and no more than a comment may hold."""
+"""Parts of Markdown: escaped text, tables, collapsed sections, and the limit of a comment."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 COMMENT_LIMIT = 65_535  # characters of a comment on GitHub
 MIN_ROWS = 3
 _MAX_ROWS = (200, 50, 25, 10, MIN_ROWS)  # of each table
-_MAX_CELL, _MAX_SENTENCE = 300, 3000  # characters: names come from files
+_MAX_CELL, _MAX_SENTENCE = 300, 3000  # characters: names from files may be long
 _SPECIAL = re.compile(r"([\\`*_\[\]|#~!$])")
 _BREAK = "\N{ZERO WIDTH SPACE}"
-# Names and addresses are looked for in the text as it is shown, behind every escape: only a break inside stops that.
-# What stands before counts in ASCII, as there: `é@team` is a mention.
+# GitHub and GitLab find mentions and links in the rendered text, so escapes do not prevent them;
+# a break inside does. The character before one is tested as ASCII, as they do: `é@team` is a
+# mention.
 _LINKED = re.compile(
     r"(?<![A-Za-z0-9_])[@#!~$%&](?=[\w\"])"  # @team, #12, !12, ~label, $12, %milestone, &12
     r"|(?<=\w)@(?=[\w-]+\.\w)"  # a@b.c
@@ -23,9 +24,9 @@ _LINKED = re.compile(
 
 
 def escape_markdown(text: str) -> str:
-    """Return the text so that no table cell, tag, link, mention, formula or emphasis can come of it.
+    """Return the text without markup: no cell, tag, link, mention, formula or emphasis.
 
-    Characters that cannot be printed are shown by their code.
+    Unprintable characters are shown as their codes.
     """
     one_line = " ".join(str(text).split())
     printable = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in one_line)
@@ -35,7 +36,7 @@ def escape_markdown(text: str) -> str:
 
 
 def fit_comment(render: Callable[[int], str]) -> str:
-    """Return the text with the most rows per table that fits in a comment; with the fewest if none does."""
+    """Return the text with as many rows per table as fit in a comment, at least `MIN_ROWS`."""
     text = ""
     for max_rows in _MAX_ROWS:
         text = render(max_rows)
@@ -45,12 +46,12 @@ def fit_comment(render: Callable[[int], str]) -> str:
 
 
 def cell(text: str) -> str:
-    """Return escaped text, cut if a name would fill the comment."""
+    """Return escaped text for a table cell, cut if it is very long."""
     return escape_markdown(_cut(text, _MAX_CELL))
 
 
 def sentence(text: str) -> str:
-    """Return escaped text with several names."""
+    """Return escaped text of a sentence, cut if it is very long."""
     return escape_markdown(_cut(text, _MAX_SENTENCE))
 
 
@@ -59,12 +60,12 @@ def _cut(text: str, length: int) -> str:
 
 
 def table(heads: str, rows: Sequence[Sequence[str]], max_rows: int) -> str:
-    """Return the first rows, and how many there are more.
+    """Return a table of the first rows, and the number of the others.
 
     Parameters
     ----------
     heads : str
-        Headers divided by `;`; `>` begins that of a column of numbers.
+        Headers, separated by `;`. The header of a column of numbers begins with `>`.
     """
     names = heads.split(";")
     rule = "|".join("--:" if name.startswith(">") else ":--" for name in names)
@@ -78,7 +79,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def bullets(sentences: Sequence[str], max_rows: int) -> str:
-    """Return the first sentences, and how many there are more."""
+    """Return a list of the first sentences, and the number of the others."""
     lines = "\n".join(f"- {sentence(text)}" for text in sentences[:max_rows])
     return lines + _more(len(sentences) - max_rows)
 
@@ -88,5 +89,5 @@ def _more(n: int) -> str:
 
 
 def folded(title: str, content: str) -> str:
-    """Return a part that a click opens."""
+    """Return a collapsed section."""
     return f"<details><summary>{cell(title)}</summary>\n\n{content}\n\n</details>"

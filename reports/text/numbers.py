@@ -1,4 +1,4 @@
-"""Format numbers: digits from the width of the interval, true minus signs, a bound for tiny p-values."""
+"""Format numbers: digits by the width of the interval, minus signs, a bound for small p-values."""
 
 import math
 from collections.abc import Iterable
@@ -23,18 +23,21 @@ class WithDifference(WithInterval, Protocol):
 
 def mean_digits(comparison: Comparison, label: str) -> int:
     """Return the decimals of the means of a metric."""
-    known = comparison.precision[label]
-    return _decimals(known.means, is_share=known.in_unit_interval)
+    precision = comparison.precision[label]
+    return _decimals(precision.means, is_share=precision.in_unit_interval)
 
 
 def difference_digits(comparison: Comparison, label: str) -> int:
     """Return the decimals of the differences of a metric."""
-    known = comparison.precision[label]
-    return _decimals(known.differences, is_share=known.in_unit_interval)
+    precision = comparison.precision[label]
+    return _decimals(precision.differences, is_share=precision.in_unit_interval)
 
 
 def decimals(intervals: Iterable[WithInterval], values: Iterable[float | None]) -> int:
-    """Return the decimals for two significant digits of the narrowest interval; three or four for metrics in [0, 1]."""
+    """Return the decimals that show two significant digits of the narrowest interval.
+
+    There are at most four, and at least three for metrics in [0, 1].
+    """
     return _decimals(narrowest_half(intervals), is_share=in_unit_interval(values))
 
 
@@ -44,7 +47,7 @@ def _decimals(half: float | None, *, is_share: bool) -> int:
 
 
 def number(value: float | None, digits: int) -> str:
-    """Return the number without a minus sign if it rounds to zero; a dash if it is missing."""
+    """Return the number, without a minus sign if it rounds to zero; a dash if it is missing."""
     if value is None:
         return MISSING
     text = f"{abs(value):,.{digits}f}"
@@ -52,35 +55,40 @@ def number(value: float | None, digits: int) -> str:
 
 
 def signed(value: float | None, digits: int) -> str:
-    """Return such as `+0.0123` or `−0.0123`; no sign if the number rounds to zero."""
+    """Return `+0.0123` or `−0.0123`; no sign if the number rounds to zero."""
     text = number(value, digits)
     return text if value is None or value < 0 or not text.strip("0.") else f"+{text}"
 
 
 def interval(low: float | None, high: float | None, digits: int) -> str:
-    """Return such as `0.230 to 0.254`; empty if there is no interval."""
+    """Return `0.230 to 0.254`; empty if there is no interval."""
     return "" if None in (low, high) else f"{number(low, digits)} to {number(high, digits)}"
 
 
 def signed_interval(low: float | None, high: float | None, digits: int) -> str:
-    """Return such as `−0.002 to +0.005`; empty if there is no interval."""
+    """Return `−0.002 to +0.005`; empty if there is no interval."""
     return "" if None in (low, high) else f"{signed(low, digits)} to {signed(high, digits)}"
 
 
+def confidence_level(confidence: float) -> str:
+    """Return `95 %`."""
+    return exact(100 * confidence) + PERCENT
+
+
 def with_details(text: str, *details: str) -> str:
-    """Return such as `0.242 (0.230 to 0.254, +15.2 %)`; without brackets if all details are empty."""
+    """Return `0.242 (0.230 to 0.254, +15.2 %)`; no brackets if all details are empty."""
     joined = ", ".join(filter(None, details))
     return f"{text} ({joined})" if joined else text
 
 
 def difference_with_interval(row: WithDifference, digits: int, *details: str) -> str:
-    """Return such as `+0.012 (+0.008 to +0.016)`."""
+    """Return `+0.012 (+0.008 to +0.016)`."""
     span = signed_interval(row.ci_low, row.ci_high, digits)
     return with_details(signed(row.difference, digits), span, *details)
 
 
 def relative(value: float | None) -> str:
-    """Return a relative difference in percent, such as `+67.8 %`."""
+    """Return a relative difference in percent: `+67.8 %`."""
     return MISSING if value is None else signed(100 * value, 1) + PERCENT
 
 
@@ -92,12 +100,12 @@ def share(value: float | None) -> str:
 
 
 def count(value: int | None) -> str:
-    """Return such as `1,192`."""
+    """Return `1,192`."""
     return MISSING if value is None else f"{value:,}"
 
 
 def p_value(p: float | None) -> str:
-    """Return two significant digits of a p-value, or its bound."""
+    """Return two significant digits of a p-value, or an upper bound if it is very small."""
     if p is None:
         return MISSING
     if p < SMALLEST_P:
@@ -118,7 +126,7 @@ def setting(value: object) -> str:
 
 
 def join_first(names: Iterable[str], most: int) -> str:
-    """Return such as `als, ease and 3 more`."""
-    first = list(names)
-    more = f" and {len(first) - most} more" if len(first) > most else ""
-    return ", ".join(first[:most]) + more
+    """Return `als, ease and 3 more`."""
+    listed = list(names)
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return ", ".join(listed[:most]) + more

@@ -1,4 +1,4 @@
-"""The convention panel in words: what each library would report, which pairs flip, which verdicts change."""
+"""The convention panel as text: values by definition, pairs that flip, verdicts that change."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,13 +10,23 @@ from concord.reports.text.numbers import MISSING, mean_digits, number
 from concord.reports.text.tables import MANY_MODELS
 from concord.reports.text.verdict_styles import VERDICTS
 
-_MODELS_OF_MANY = 5  # models in table and chart from MANY_MODELS on
+_N_BEST = 5  # models in table and chart if there are many
 _MAX_CHANGES = 4  # pairs or verdicts in one cell
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A primary metric under all its definitions, the pinned one first, then by distance from it."""
+    """A primary metric under all its definitions.
+
+    Attributes
+    ----------
+    sentence : str
+        Number of definitions that keep the order and the verdicts.
+    models : list of str
+        Models by rank under the pinned definition.
+    definitions : list of Definition
+        The pinned definition, then the others by distance from it.
+    """
 
     metric: str
     sentence: str
@@ -32,7 +42,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Cell:
-    """The value and rank of a model; `moved` if the rank is not the one as pinned."""
+    """Value and rank of a model; `moved` if it has another rank under the pinned definition."""
 
     value: float | None
     text: str
@@ -42,7 +52,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Change:
-    """A verdict against the baseline, as pinned and under another definition."""
+    """A verdict against the baseline under the pinned and under another definition."""
 
     model: str
     before: str
@@ -51,12 +61,28 @@ class Change:
 
 @dataclass(frozen=True)
 class Line:
-    """A definition with its first few flips (now above, now below) and changes; `more_…` counts the others."""
+    """A definition, compared with the pinned one.
+
+    Attributes
+    ----------
+    names : list of str
+        Name of the definition, then presets with the same values.
+    changes : str
+        Conventions that differ from the pinned ones.
+    lacks_value : bool
+        True if a model has no value.
+    top : str
+        The best two models and their values.
+    flips : list of tuple
+        First pairs with another order, the better model first; `more_flips` counts the others.
+    verdict_changes : list of Change
+        First verdicts that change; `more_verdict_changes` counts the others.
+    """
 
     names: list[str]
     changes: str
     top_two_hold: bool
-    without_value: bool
+    lacks_value: bool
     cells: list[Cell]
     top: str
     flips: list[tuple[str, str]]
@@ -71,7 +97,7 @@ def entries(comparison: Comparison) -> list[Entry]:
 
 
 def names_and_meanings(panel: Sequence[Entry]) -> dict[str, str]:
-    """Return what the names of the definitions stand for, if the comparison has it."""
+    """Return name -> meaning of the definitions, without names of unknown meaning."""
     definitions = (definition for entry in panel for definition in entry.definitions)
     return dict(
         sorted(
@@ -86,7 +112,7 @@ def _entry(comparison: Comparison, row: PanelEntry) -> Entry:
     return Entry(
         metric=row.metric,
         sentence=_sentence(comparison, row.definitions),
-        models=ranked if len(ranked) < MANY_MODELS else ranked[:_MODELS_OF_MANY],
+        models=ranked if len(ranked) < MANY_MODELS else ranked[:_N_BEST],
         definitions=[pinned, *sorted(others, key=lambda each: _distance(each, pinned))],
         left_out=row.left_out,
     )
@@ -94,15 +120,15 @@ def _entry(comparison: Comparison, row: PanelEntry) -> Entry:
 
 def _sentence(comparison: Comparison, definitions: Sequence[Definition]) -> str:
     total = len(definitions)
-    hold = sum(each.top_two_hold for each in definitions)
-    firm = sum(not each.verdicts_changed for each in definitions)
+    n_same_order = sum(each.top_two_hold for each in definitions)
+    n_same_verdicts = sum(not each.verdicts_changed for each in definitions)
     if len(comparison.models) == 1:
         return f"{total} definitions, one model: there is no order to change."
     uses_holm = all(pair.adjustment != "max_t" for pair in comparison.primary_pairs)
-    by = "" if uses_holm else ", here by Holm's correction"
+    correction = "" if uses_holm else ", here by Holm's correction"
     return (
-        f"The order of the top two holds under {hold} of {total} definitions; "
-        f"all verdicts against the baseline{by} hold under {firm} of {total}."
+        f"The order of the top two holds under {n_same_order} of {total} definitions; "
+        f"all verdicts against the baseline{correction} hold under {n_same_verdicts} of {total}."
     )
 
 
@@ -126,16 +152,16 @@ def lines(comparison: Comparison, entry: Entry) -> list[Line]:
 def _line(entry: Entry, definition: Definition, digits: int) -> Line:
     flips = sorted(definition.flips, key=lambda pair: not set(pair) <= set(entry.models))
     changed = sorted(definition.verdicts_changed, key=lambda model: model not in entry.models)
-    as_pinned = _by_rank(entry.pinned.ranks, list(definition.ranks))  # the order of tied models
-    top = _by_rank(definition.ranks, as_pinned)[:2]
+    pinned_order = _by_rank(entry.pinned.ranks, list(definition.ranks))  # decides ties
+    top = _by_rank(definition.ranks, pinned_order)[:2]
     return Line(
         names=names_of(definition),
         changes=definition.changed_text,
         top_two_hold=definition.top_two_hold,
-        without_value=any(definition.ranks[model] is None for model in entry.models),
+        lacks_value=any(definition.ranks[model] is None for model in entry.models),
         cells=[_cell(entry, definition, model, digits) for model in entry.models],
         top=", ".join(f"{model} {number(definition.values[model], digits)}" for model in top),
-        flips=[(now_above, now_below) for now_below, now_above in flips[:_MAX_CHANGES]],
+        flips=[(b, a) for a, b in flips[:_MAX_CHANGES]],
         more_flips=max(0, len(flips) - _MAX_CHANGES),
         verdict_changes=[_change(entry, definition, model) for model in changed[:_MAX_CHANGES]],
         more_verdict_changes=max(0, len(changed) - _MAX_CHANGES),
@@ -143,7 +169,7 @@ def _line(entry: Entry, definition: Definition, digits: int) -> Line:
 
 
 def names_of(definition: Definition) -> list[str]:
-    """Return the definition's own name, then those of all other presets that give these values."""
+    """Return the name of a definition, then those of other presets with the same values."""
     return list(dict.fromkeys([definition.name, *definition.presets]))
 
 

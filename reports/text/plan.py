@@ -166,7 +166,7 @@ def _seed_sentences(differences: Sequence[PlannedDifference]) -> Iterator[str]:
 
 
 def gate_sentences(plan: Plan) -> Iterator[str]:
-    """Yield whether an equally good model passes, by the guardrail that is hardest to show, then the success metrics."""
+    """Yield whether an equally good model passes the gate, then the gains of success metrics."""
     guardrails = plan.guardrails
     if guardrails:
         yield _hardest_sentence(plan)
@@ -202,31 +202,32 @@ def _hardest_sentence(plan: Plan) -> str:
     )
 
 
-def _reason(worst: PlannedGuardrail) -> str:
-    """Return `als on nDCG@10 within 0.005: 4,000 users needed, 1,192 at hand; 33 % of such models pass; …`."""
-    margin = exact(worst.margin or 0.0)
-    written = "" if worst.margin_setting == f"{worst.margin:g}" else f" ({worst.margin_setting})"
-    reason = f"{one_line(worst.model)} on {_guardrail_name(worst)} within {margin}{written}"
-    if worst.users_needed is not None:
-        reason += f": {worst.users_needed:,} users needed, {worst.n_users:,} at hand"
-    elif worst.chance is not None:
+def _reason(guardrail: PlannedGuardrail) -> str:
+    """Return `als on nDCG@10 within 0.005: 4,000 users needed, 1,192 at hand; …`."""
+    margin, setting = exact(guardrail.margin or 0.0), guardrail.margin_setting
+    if setting != f"{guardrail.margin:g}":
+        margin += f" ({setting})"
+    reason = f"{one_line(guardrail.model)} on {_guardrail_name(guardrail)} within {margin}"
+    if guardrail.users_needed is not None:
+        reason += f": {guardrail.users_needed:,} users needed, {guardrail.n_users:,} at hand"
+    elif guardrail.chance is not None:
         reason += ": no number of users is enough"
-    if worst.chance is not None:
-        reason += f"; {percent(worst.chance)} of such models pass"
-    if worst.margin_shown is not None:
-        reason += f"; a margin of {exact(worst.margin_shown)} would do"
+    if guardrail.chance is not None:
+        reason += f"; {percent(guardrail.chance)} of such models pass"
+    if guardrail.margin_shown is not None:
+        reason += f"; a margin of {exact(guardrail.margin_shown)} would do"
     return reason
 
 
 def _guardrail_name(guardrail: PlannedGuardrail) -> str:
     """Return `nDCG@10`, or `nDCG@10 of activity “0”`."""
     segment = guardrail.segment
-    where = "" if segment is None else f" of {guardrail.segmentation} “{segment}”"
-    return one_line(guardrail.label + where)
+    suffix = "" if segment is None else f" of {guardrail.segmentation} “{segment}”"
+    return one_line(guardrail.label + suffix)
 
 
 def hardest_first(guardrails: Sequence[PlannedGuardrail]) -> list[PlannedGuardrail]:
-    """Sort by the factor that users must grow by; no number enough first, nothing known last."""
+    """Sort by the factor of users needed: first if no number is enough, last if it is unknown."""
     return sorted(
         guardrails,
         key=lambda each: (
@@ -237,7 +238,7 @@ def hardest_first(guardrails: Sequence[PlannedGuardrail]) -> list[PlannedGuardra
 
 
 def _gains(success: Sequence[PlannedSuccess]) -> Iterator[str]:
-    """Yield the smallest gain per label, of the model with which it is easiest to find."""
+    """Yield the smallest gain per label, of the model for which it is easiest to find."""
     for label in dict.fromkeys(each.label for each in success):
         known = [each for each in success if each.label == label and each.smallest is not None]
         if not known:
@@ -251,7 +252,7 @@ def _gains(success: Sequence[PlannedSuccess]) -> Iterator[str]:
 
 
 def _gate_table(plan: Plan) -> Iterator[Block]:
-    """Yield each guardrail that these users cannot show, with the model for which it is hardest."""
+    """Yield the guardrails that these users cannot show, with the model for which it is hardest."""
     hardest: dict[str, PlannedGuardrail] = {}
     for each in hardest_first([each for each in plan.guardrails if each.outlook != "shown"]):
         hardest.setdefault(_guardrail_name(each), each)

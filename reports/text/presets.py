@@ -11,22 +11,20 @@ from concord.reports.text.numbers import setting
 def describe(result: Conventions | PresetList) -> Iterator[Block]:
     """Yield one line per preset, or the name of the preset and one line per convention."""
     if isinstance(result, PresetList):
-        yield TextTable(
-            ("preset", "stands for"),
-            [
-                (each.name, each.sentence + (f" Checked against {each.package}." if each.package else ""))
-                for each in result.descriptions
-            ],
-        )  # fmt: skip
+        rows = []
+        for preset in result.descriptions:
+            package = f" Checked against {preset.package}." if preset.package else ""
+            rows.append((preset.name, preset.sentence + package))
+        yield TextTable(("preset", "stands for"), rows)
         return
     yield Heading(f"Conventions of {result.preset}")
     values = convention_values(result)
-    rows = [
+    table = [
         (each.convention, setting(each.value), each.meaning)
         for each in values
         if each.metric is None
     ]
-    yield TextTable(("convention", "value", "meaning"), rows)
+    yield TextTable(("convention", "value", "meaning"), table)
     for each in values:
         if each.metric is not None:
             yield (

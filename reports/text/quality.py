@@ -1,4 +1,4 @@
-"""Data quality: warnings on the evaluation, what was found in each model's lists, and the facts of the ground truth."""
+"""Data quality: warnings, the state of each model's lists, and facts of the ground truth."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.reports.text.numbers import count, join_first, share
 
 _MAX_NAMES = 4  # models of one warning
-_SIGNS = {
+_CHECKS = {  # code of a warning -> words
     "sampled_candidates": "sampled candidates",
     "train_items_recommended": "items from the train in the lists",
     "future_items": "items from the future in the lists",
@@ -17,7 +17,7 @@ _SIGNS = {
     "user_sets_differ": "models with other users",
     "ties_at_cutoff": "ties across the cutoff in lists that scores order",
 }
-_TRUTH_WORDS = {
+_TRUTH_NAMES = {
     "path": "File",
     "format": "Format",
     "rows": "Rows",
@@ -26,20 +26,20 @@ _TRUTH_WORDS = {
 }
 
 
-def models_of(warning: DataWarning) -> str:
+def model_names(warning: DataWarning) -> str:
     """Return the first models that a warning concerns; empty if it concerns all."""
     return join_first(warning.models, _MAX_NAMES)
 
 
-def no_signs(comparison: Comparison) -> str:
-    """Return what the checks looked for without a finding; empty if nothing was checked."""
-    signs = [words for kind, words in _SIGNS.items() if kind in comparison.checked]
-    return f"No sign of {', of '.join(signs)}." if signs else ""
+def passed_checks(comparison: Comparison) -> str:
+    """Return the checks that found nothing, as a sentence; empty if nothing was checked."""
+    checks = [words for code, words in _CHECKS.items() if code in comparison.checked]
+    return f"No sign of {', of '.join(checks)}." if checks else ""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A count, its share or policy, and whether a reader should notice it."""
+    """A count with its share or policy; `notable` if it should be noticed."""
 
     text: str
     detail: str
@@ -66,41 +66,41 @@ def columns(comparison: Comparison) -> list[str]:
 def cells(comparison: Comparison, lists: str) -> list[Cell]:
     """Return the cells of one model's lists, in the order of the columns."""
     quality = comparison.quality[lists]
-    users, k, units = quality["users"], str(comparison.main_cutoff), _units(quality)
+    users, k, units = quality["users"], str(comparison.main_cutoff), _unit_name(quality)
     n = users["evaluated"]
     missing = users["without_list" if comparison.has_lists else "missing"]
     present = Cell(count(n - missing), f"of {count(n)}", notable=False, value=n - missing)
     if not comparison.has_lists:
-        return [present, _part(missing, n)]
+        return [present, _share_cell(missing, n)]
     judged, disagreements = quality["judged_share"].get(k), quality["rank_score_disagreements"]
     return [
         present,
-        _part(missing, n),
-        _part(users["shorter_than"].get(k), n),
+        _share_cell(missing, n),
+        _share_cell(users["shorter_than"].get(k), n),
         *(
-            _notable(each["rows"], f"{count(each['users'])} {units}; {each['policy']}")
+            _count_cell(each["rows"], f"{count(each['users'])} {units}; {each['policy']}")
             for each in (quality["ties"], quality["duplicates"])
         ),
-        _notable(disagreements["users"], units),
+        _count_cell(disagreements["users"], units),
         Cell(share(judged), "", notable=False, value=judged),
     ]
 
 
-def _part(n: int | None, total: int) -> Cell:
-    return _notable(n, share(n / total) if n and total else "")
+def _share_cell(n: int | None, total: int) -> Cell:
+    return _count_cell(n, share(n / total) if n and total else "")
 
 
-def _notable(n: int | None, detail: str) -> Cell:
+def _count_cell(n: int | None, detail: str) -> Cell:
     return Cell(count(n), detail if n else "", bool(n), n)
 
 
-def _units(quality: Mapping[str, Any]) -> str:
-    """Return what a table counts under `users`."""
+def _unit_name(quality: Mapping[str, Any]) -> str:
+    """Return the unit that a table counts under `users`."""
     return "requests" if "unit" in quality else "users"
 
 
 def notes(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return everything a reader should notice before trusting a difference: (table, sentence)."""
+    """Return (table, sentence) for each defect of the data."""
     quality = comparison.quality
     known = [name for name in [*comparison.ranked_lists, "truth"] if name in quality]
     return [
@@ -114,18 +114,18 @@ def _missing_users(quality: Mapping[str, Any]) -> Iterator[str]:
     users = quality.get("users")
     if not isinstance(users, Mapping):
         return
-    missing, unit, noun = users.get("missing"), "user", "row"  # of given values
+    missing, unit, noun = users.get("missing"), "user", "row"  # of a table of values
     if not missing:
         missing, noun = users.get("without_list"), "list"
-        unit = f"evaluated {_units(quality).removesuffix('s')}"
+        unit = f"evaluated {_unit_name(quality).removesuffix('s')}"
     if missing:
         n = users["evaluated"]
         have = f"{unit} has" if missing == 1 else f"{unit}s have"
         yield f"{count(missing)} of {count(n)} {have} no {noun} ({share(missing / n)})."
 
 
-def all_present(comparison: Comparison) -> str:
-    """Return what is in order if there is nothing to report."""
+def no_defects(comparison: Comparison) -> str:
+    """Return the clause for data without defects."""
     noun = "a list from" if comparison.has_lists else "a row in the values of"
     return f"every evaluated user has {noun} every model"
 
@@ -137,22 +137,22 @@ def evaluated_users(comparison: Comparison) -> int | None:
 
 
 def truth_facts(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return words and values that describe the ground truth."""
+    """Return names and values that describe the ground truth."""
     truth = comparison.quality.get("truth", {})
     unit, grades, duplicates = (truth.get(key) for key in ("unit", "grades", "duplicates"))
-    words = _TRUTH_WORDS | ({"users": "Requests"} if unit else {})
-    facts = [(word, _plain(truth[key])) for key, word in words.items() if key in truth]
+    names = _TRUTH_NAMES | ({"users": "Requests"} if unit else {})
+    facts = [(name, _text(truth[key])) for key, name in names.items() if key in truth]
     if unit:
         facts.append(("A request is named by", ", ".join(unit)))
-    facts = [(word, "in memory" if fact == "held" else fact) for word, fact in facts]
+    facts = [(name, "in memory" if fact == "held" else fact) for name, fact in facts]
     if folds := truth.get("folds"):
         facts.append(("Folds", ", ".join(folds)))
     if isinstance(grades, Mapping):
-        facts.append(("Grades", ", ".join(f"{grade}: {_plain(n)}" for grade, n in grades.items())))
+        facts.append(("Grades", ", ".join(f"{grade}: {_text(n)}" for grade, n in grades.items())))
     if isinstance(duplicates, Mapping):
-        facts.append(("Duplicates", f"{_plain(duplicates['rows'])} rows; {duplicates['policy']}"))
+        facts.append(("Duplicates", f"{_text(duplicates['rows'])} rows; {duplicates['policy']}"))
     return facts
 
 
-def _plain(value: Any) -> str:
+def _text(value: Any) -> str:
     return count(value) if isinstance(value, int) else str(value)

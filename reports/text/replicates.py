@@ -1,4 +1,4 @@
-"""Models with replicates: would the order hold if they were trained again? Sentences, and the rows of the report."""
+"""Models with replicates as text: whether the order would hold if models were trained again."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,15 +11,16 @@ from concord.metrics_core.results.replicates import (
     ReplicatedDifference,
     Replicates,
 )
-from concord.metrics_core.results.words import PERCENT, digits, listed, number, percent
+from concord.metrics_core.results.words import listed, percent
 from concord.reports.text import numbers
 from concord.reports.text.tables import MANY_MODELS
+from concord.reports.text.verdicts import absolute_difference
 
 _MIN_CHANCE = 0.001  # smaller chances are not shown as a figure
 
 
 def replicate_answers(comparison: Comparison) -> Iterator[str]:
-    """Yield the answers: the best model of each primary metric against baseline and runner-up."""
+    """Yield whether the best model of each primary metric stays ahead, then what is unknown."""
     replicates = comparison.replicates
     if replicates is None:
         return
@@ -27,7 +28,7 @@ def replicate_answers(comparison: Comparison) -> Iterator[str]:
         for ahead, behind in _compared_models(label, comparison, replicates):
             if pair := comparison.retrained(ahead, behind, label):
                 sign = 1 if comparison.metric(label).higher_is_better else -1
-                # The order is that of means, which are over more users than differences.
+                # The order is by means, which may be over more users than differences.
                 is_behind = sign * (pair.difference or 0) < 0
                 yield f"On {label}, {_answer(pair.mirrored() if is_behind else pair, comparison)}"
     once = [model for model in comparison.ranked if model not in replicates.models]
@@ -47,7 +48,10 @@ def replicate_answers(comparison: Comparison) -> Iterator[str]:
 def _compared_models(
     label: str, comparison: Comparison, replicates: Replicates
 ) -> list[tuple[str, str]]:
-    """Return the best model against runner-up and baseline; if these have no replicates, the best that has some."""
+    """Return pairs of the best model with runner-up and baseline.
+
+    If none of these has replicates, the pairs are with the best model that has some.
+    """
     ranked = [*comparison.leaders(label), *comparison.others(label)]
     best, baseline = ranked[0], comparison.baseline
     pairs = [(best, other) for other in dict.fromkeys([*ranked[1:2], baseline]) if other != best]
@@ -59,23 +63,22 @@ def _compared_models(
 
 
 def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
-    """Return whether the best model, `a`, stays ahead of another one."""
+    """Return whether the best model, `a`, stays ahead of `b`."""
     best, rival = pair.a, pair.b
     if pair.verdict == "identical":
         return f"neither is ahead: {best} and {rival} are identical for every user."
     if pair.difference is None or pair.verdict == "not_comparable":
         return f"unknown: {best} and {rival} cannot be compared."
-    interval = _interval(pair, comparison)
-    gap = numbers.with_details(f"{best} is {_gap(pair, comparison)} {rival}", interval)
-    evidence = f"{gap}; {_turned(pair, comparison)}."
+    difference = absolute_difference(pair, comparison)
+    evidence = f"{best} is {difference}; {_reversals(pair, comparison)}."
     if pair.ci_low is None or pair.ci_high is None:
         few = min(n for n in (pair.trainings_a, pair.trainings_b) if n > 1)
-        why = "there is no interval"
+        reason = "there is no interval"
         if few < MIN_INTERVAL_REPLICATES:
-            why = (
+            reason = (
                 f"{few} trainings are too few for an interval (at least {MIN_INTERVAL_REPLICATES})"
             )
-        return f"unknown: {why}. {evidence}"
+        return f"unknown: {reason}. {evidence}"
     evidence = f"Over {'new users and ' if pair.over_users else ''}new trainings {evidence}"
     if pair.difference == 0:
         return f"neither is ahead. {evidence}"
@@ -90,29 +93,8 @@ def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
     return f"{answer} {evidence}"
 
 
-def _gap(pair: ReplicatedDifference, comparison: Comparison) -> str:
-    """Return `0.072 above`, in the digits of the intervals over users."""
-    gap = pair.difference or 0.0
-    if gap == 0:
-        return "level with"
-    size = number(abs(gap), digits(comparison.pairs_of(pair.label)))
-    return f"{size} {'above' if gap > 0 else 'below'}"
-
-
-def _interval(pair: ReplicatedDifference, comparison: Comparison) -> str:
-    """Return the interval of what the best is above the other, or below."""
-    if pair.ci_low is None or pair.ci_high is None:
-        return ""
-    n_digits = digits(comparison.pairs_of(pair.label))
-    low, high = pair.ci_low, pair.ci_high
-    if (pair.difference or 0.0) < 0:
-        low, high = 0.0 - high, 0.0 - low
-    level = f"{100 * comparison.confidence:.12g}{PERCENT}"
-    return f"{level} interval {number(low, n_digits)} to {number(high, n_digits)}"
-
-
-def _turned(pair: ReplicatedDifference, comparison: Comparison) -> str:
-    """Return how often the order was the other one, and the chance that one new training of each turns it."""
+def _reversals(pair: ReplicatedDifference, comparison: Comparison) -> str:
+    """Return how often the order is reversed, and the chance that new trainings reverse it."""
     replicates, once = comparison.replicates, min(pair.trainings_a, pair.trainings_b) == 1
     is_paired = replicates and replicates.paired and pair.trainings_a == pair.trainings_b
     trainings = "trainings" if once or is_paired else "pairs of trainings"
@@ -127,7 +109,7 @@ def _turned(pair: ReplicatedDifference, comparison: Comparison) -> str:
 
 
 def _remedy(pair: ReplicatedDifference) -> str:
-    """Return how many trainings or users would settle the order."""
+    """Return the number of trainings or users that would decide the order."""
     trainings, users, share = pair.trainings_needed, pair.users_needed, ""
     if pair.share is not None:
         share = f"Trainings make {percent(pair.share)} of the variance of this difference: "
@@ -148,7 +130,7 @@ def _remedy(pair: ReplicatedDifference) -> str:
 
 
 def answers(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return (answer, what it rests on) for each sentence."""
+    """Return (answer, evidence) for each sentence."""
     parts = (sentence.partition(". ") for sentence in comparison.replicate_answers)
     return [(f"{head}{dot.rstrip()}", details) for head, dot, details in parts]
 
@@ -179,7 +161,7 @@ def means(comparison: Comparison, model: str, label: str) -> Sequence[float | No
 
 
 def sorted_means(comparison: Comparison, model: str, label: str) -> str:
-    """Return the means of single trainings from the lowest to the highest; empty if there is one."""
+    """Return the means of single trainings, in rising order; empty if there is only one."""
     if comparison.replicates is None or comparison.replicates.score(model, label) is None:
         return ""
     digits = numbers.mean_digits(comparison, label)
@@ -215,7 +197,7 @@ def other_rows(comparison: Comparison) -> list[Row]:
 
 
 def row_of(comparison: Comparison, users: Difference) -> Row | None:
-    """Return a difference over users with that over new trainings; None if both models were trained once."""
+    """Return a difference over users and over new trainings; None if no model has replicates."""
     pair = comparison.retrained(users.a, users.b, users.label)
     if pair is None:
         return None
@@ -245,15 +227,15 @@ def _short_remedy(pair: ReplicatedDifference) -> str:
 
 
 def covers(row: Row) -> str:
-    """Return what the interval over new trainings covers."""
+    """Return the chance that the interval over new trainings covers."""
     return "users and new trainings" if row.pair.over_users else "new trainings"
 
 
 def single_differences(comparison: Comparison, model: str, label: str) -> list[float]:
-    """Return the differences of single trainings to the baseline, in their order.
+    """Return the differences of single trainings to the baseline.
 
-    Training by training if they are paired; else to the baseline's mean, or of the model's mean to each training of
-    the baseline if only that has several.
+    Paired trainings are compared with each other, unpaired ones with the mean of the baseline. If
+    only the baseline has several trainings, the model's mean is compared with each of them.
     """
     replicates = comparison.replicates
     assert replicates is not None
@@ -270,13 +252,13 @@ def single_differences(comparison: Comparison, model: str, label: str) -> list[f
 
 
 def users_df(comparison: Comparison) -> str:
-    """Return the degrees of freedom of the users' part: `299`, or `250 to 299` if metrics differ in their users."""
+    """Return the degrees of freedom of users: `299`, or `250 to 299` if they differ by metric."""
     counts = sorted({pair.n_users - 1 for pair in comparison.pairs if pair.ci_low is not None})
     return " to ".join(f"{n:,}" for n in dict.fromkeys((*counts[:1], *counts[-1:]))) or "none"
 
 
-def lede(comparison: Comparison) -> str:
-    """Return what each of the two intervals covers, and on how many degrees of freedom it rests."""
+def interval_note(comparison: Comparison) -> str:
+    """Return what each of the two intervals covers, and their degrees of freedom."""
     replicates = comparison.replicates
     assert replicates is not None
     sentences = [

@@ -1,4 +1,4 @@
-"""Segments as grids: models by groups of users or items, with the difference to the baseline in each cell."""
+"""Segments as grids: models by groups of users or items, with differences to the baseline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _N_BEST = 3
 
 @dataclass(frozen=True)
 class Cell:
-    """A difference to the baseline; a mean for the baseline itself and if nothing is better or worse."""
+    """A difference to the baseline; a mean if the model is the baseline or has no verdict."""
 
     text: str
     detail: str = ""
@@ -33,7 +33,19 @@ class Line:
 
 @dataclass(frozen=True)
 class Grid:
-    """A metric by groups; `lines` are shown, `more` can be opened; `heads` are names of groups with their users."""
+    """A metric by groups.
+
+    Attributes
+    ----------
+    higher_is_better : bool or None
+        None if the metric has no direction.
+    heads : list of tuple
+        Name of each group, and its users.
+    lines : list of Line
+        Models that are shown.
+    more : list of Line
+        Models that are collapsed.
+    """
 
     label: str
     higher_is_better: bool | None
@@ -66,7 +78,7 @@ def _grid(comparison: Comparison, entry: Segmentation, label: str, n_digits: int
         )
         for model in [comparison.baseline, *comparison.compared_models]
     ]
-    visible = _shown_models(lines)
+    visible = _visible_models(lines)
     is_known = label in comparison.labels
     return Grid(
         label,
@@ -77,8 +89,8 @@ def _grid(comparison: Comparison, entry: Segmentation, label: str, n_digits: int
     )
 
 
-def _shown_models(lines: Sequence[Line]) -> set[str]:
-    """Return all models; if they are many, the baseline, the best, and those whose sign turns somewhere."""
+def _visible_models(lines: Sequence[Line]) -> set[str]:
+    """Return all models; if there are many, the baseline, the best, and those with reversals."""
     models = [line.model for line in lines]
     if len(lines) < MANY_MODELS:
         return set(models)
@@ -87,7 +99,7 @@ def _shown_models(lines: Sequence[Line]) -> set[str]:
 
 
 def _cell(cell: SegmentCell | None, digits: int | None) -> Cell:
-    """Return a cell's texts; a share without digits."""
+    """Return the texts of a cell; a share if there are no digits."""
     if cell is None or cell.mean is None:
         return Cell(numbers.MISSING)
     if digits is None:

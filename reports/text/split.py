@@ -1,4 +1,4 @@
-"""A split as text: a table of its sides, the rows that are left out, and what to know of it."""
+"""A split as text: a table of its sides, the rows that are left out, and notes."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -51,7 +51,7 @@ def _time(time: float | None) -> str:
 
 
 def manifest_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the sentences of `notes` in manifest.json: shares by hash, ties, leaks, cold items and repeats."""
+    """Yield `notes` of manifest.json: shares by hash, ties, leaks, cold items and repeats."""
     method, counts = manifest["method"], manifest["counts"]
     for kind in ("user", "item"):
         if f"held_out_{kind}s" in counts:
@@ -96,9 +96,10 @@ def manifest_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _hash_share_note(kind: str, share: float, counts: Mapping[str, Any]) -> str:
-    held_out, total = counts[f"held_out_{kind}s"], counts[f"{kind}s"]
+    n_held_out, total = counts[f"held_out_{kind}s"], counts[f"{kind}s"]
+    share_held_out = f"{100 * n_held_out / total:.3g} %"
     return (
-        f"{held_out:,} of {format_count(total, kind)} ({100 * held_out / total:.3g} %) are held "
+        f"{n_held_out:,} of {format_count(total, kind)} ({share_held_out}) are held "
         f"out: the share {share:g} is the chance of each {kind}, by a hash of seed and id; an "
         f"exact share would move {kind}s from one side to the other as data grow"
     )

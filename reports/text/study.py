@@ -1,4 +1,4 @@
-"""A study in words: who wins, whether it is sure, the values under each way of aggregating, the tests over data sets."""
+"""A study as text: winners, their certainty, values by way of aggregating, tests over data sets."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -27,7 +27,7 @@ WAY_MEANINGS: Mapping[Way, str] = {
 
 
 def describe(study: Study) -> Iterator[Block]:
-    """Yield the winner of each label with the values under each way of aggregating, then the notes."""
+    """Yield the winner of each label, the values by way of aggregating, and the notes."""
     for answer in study.answers:
         yield Heading(winner_sentence(study, answer))
         if answer.winners:
@@ -69,7 +69,7 @@ def winner_sentence(study: Study, answer: Answer) -> str:
 
 
 def certainty_sentence(study: Study, answer: Answer) -> str:
-    """Return whether the winner would be ahead over other such data sets; empty without a winner."""
+    """Return whether the winner would lead on other such data sets; empty without a winner."""
     count, winner = len(study.datasets), listed(answer.winners or ("",))
     others = [m for m in study.models if m not in (*answer.winners, *answer.behind)]
     match answer.certainty:
@@ -105,7 +105,7 @@ def certainty_sentence(study: Study, answer: Answer) -> str:
 
 
 def notes(study: Study) -> Iterator[str]:
-    """Yield what else a reader has to know."""
+    """Yield notes on models, ground truths, replicates and grades."""
     for each in study.left_out:
         yield f"{each.model} is left out: it is missing in {listed(each.missing_in)}."
     for names in study.same_truth:
@@ -145,7 +145,7 @@ def digits(study: Study, label: str) -> int:
 
 
 def rank_text(cell: Cell) -> str:
-    """Return `rank 1 (1 to 2)`: in brackets the ranks that tests leave open."""
+    """Return `rank 1 (1 to 2)`: in brackets the ranks that tests do not exclude."""
     return "no value" if cell.rank is None else f"rank {cell.rank:g} ({open_ranks(cell)})"
 
 
@@ -156,7 +156,7 @@ def open_ranks(cell: Cell) -> str:
 
 
 def winner_difference(study: Study, answer: Answer) -> Pair | None:
-    """Return the pair of the only winner and the baseline; None without a mean difference over data sets."""
+    """Return the pair of the only winner and the baseline; None if it has no mean difference."""
     for pair in study.pairs_of(answer.label):
         if pair.vs_baseline and answer.winners == (pair.a,) and pair.difference is not None:
             return pair
@@ -164,13 +164,13 @@ def winner_difference(study: Study, answer: Answer) -> Pair | None:
 
 
 def similar_groups(study: Study, label: str) -> list[tuple[str, ...]]:
-    """Return runs of neighbours by mean rank that do not differ significantly by signed ranks."""
+    """Return the groups of neighbours by mean rank without a significant signed-rank test."""
     different = [frozenset((pair.a, pair.b)) for pair in study.pairs_of(label) if pair.told_apart]
     return rank_tests.indistinguishable_groups([*study.mean_ranks(label)], different)
 
 
 def signed_rank_sentence(study: Study, label: str) -> str:
-    """Return how many pairs the signed-rank tests find different, or that they cannot find any."""
+    """Return the number of pairs with a significant signed-rank test, or why none can have one."""
     pairs = study.pairs_of(label)
     n, n_pairs = len(study.datasets), format_count(len(pairs), "pair")
     smallest = rank_tests.smallest_signed_rank_p(n) * len(pairs)

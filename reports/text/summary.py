@@ -1,10 +1,10 @@
-"""The short answer: who leads by each primary metric, by how much, and how sure that is."""
+"""Summary of a comparison: leaders, their differences to the baseline, and how they were tested."""
 
 from dataclasses import dataclass
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, Score
-from concord.reports.text.numbers import PERCENT, count, exact, join_first
+from concord.reports.text.numbers import PERCENT, confidence_level, count, exact, join_first
 
 _ADJUSTMENTS = {"holm": "Holm", "max_t": "joint sign flips, max-T"}
 _MAX_NAMES = 4  # models on one card
@@ -12,7 +12,15 @@ _MAX_NAMES = 4  # models on one card
 
 @dataclass(frozen=True)
 class Leader:
-    """The best model by a primary metric, if any has a mean, and its difference to the baseline, if it is not that."""
+    """The best model by a primary metric.
+
+    Attributes
+    ----------
+    score : Score or None
+        None if no model has a mean.
+    against : Difference or None
+        Difference to the baseline; None if the baseline leads.
+    """
 
     label: str
     score: Score | None
@@ -30,8 +38,8 @@ def leaders(comparison: Comparison) -> list[Leader]:
     return result
 
 
-def too_close(comparison: Comparison, leader: Leader) -> str:
-    """Return the models that may be as good as the leader, and those without a test."""
+def close_models(comparison: Comparison, leader: Leader) -> str:
+    """Return the models that no test distinguishes from the leader, and those without a test."""
     rows = [comparison.score(model, leader.label) for model in comparison.ranked]
     others = [row for row in rows if row is not leader.score]
     untested = [row.model for row in others if row.indistinguishable_from_best is None]
@@ -43,26 +51,26 @@ def too_close(comparison: Comparison, leader: Leader) -> str:
 
 
 def headline(comparison: Comparison) -> tuple[str, str]:
-    """Return the first verdict, and apart from it the remark in brackets at its end, which is set smaller."""
+    """Return the first verdict, and separately the details in brackets at its end."""
     sentence = next(iter(comparison.verdicts), "Nothing was compared.")
-    head, bracket, aside = sentence.rpartition(" (")
-    if bracket and aside.endswith(").") and aside.count(")") == 1:
-        return f"{head}.", aside.removesuffix(").")
+    head, bracket, details = sentence.rpartition(" (")
+    if bracket and details.endswith(").") and details.count(")") == 1:
+        return f"{head}.", details.removesuffix(").")
     return sentence, ""
 
 
 def confidence(comparison: Comparison) -> str:
-    """Return such as `95 %`."""
-    return exact(100 * comparison.confidence) + PERCENT
+    """Return `95 %`."""
+    return confidence_level(comparison.confidence)
 
 
 def covers(comparison: Comparison) -> tuple[str]:
     """Return what the intervals cover, and what they do not."""
     if not comparison.has_lists:
         return (
-            "The intervals say what to expect for other users like these, given these models as they "
-            "are; they do not cover retraining, another split or another time. Another tool computed "
-            "the metrics.",
+            "The intervals say what to expect for other users like these, given these models as "
+            "they are; they do not cover retraining, another split or another time. Another tool "
+            "computed the metrics.",
         )
     fixed = "The intervals say what to expect for other users like these, given these fixed lists"
     if comparison.replicates is None:
@@ -73,8 +81,8 @@ def covers(comparison: Comparison) -> tuple[str]:
     )
 
 
-def how_sure(comparison: Comparison) -> str:
-    """Return what intervals and p-values rest on, in two or three sentences."""
+def method_note(comparison: Comparison) -> str:
+    """Return how differences were tested, in two or three sentences."""
     rows = comparison.primary_pairs
     if not rows:
         return "There is one model only, hence nothing to compare."
@@ -98,12 +106,12 @@ def how_sure(comparison: Comparison) -> str:
     return (
         f"Differences are paired, {unit}, over {users} users, with {confidence(comparison)} "
         f"intervals{clustered}. The p values of the primary metrics are adjusted for {tests} "
-        f"comparison{'s' * (tests != 1)} ({how_adjusted(comparison)}).{flips}"
+        f"comparison{'s' * (tests != 1)} ({adjustment_name(comparison)}).{flips}"
     )
 
 
-def means_over(comparison: Comparison) -> str:
-    """Return what means are taken over, and what their intervals allow for."""
+def mean_description(comparison: Comparison) -> str:
+    """Return the unit of the means, and whether their intervals are clustered."""
     if comparison.unit is None:
         return "Means over users"
     users = "Means over users, of each user's mean over requests"
@@ -111,14 +119,14 @@ def means_over(comparison: Comparison) -> str:
     return f"{over}, clustered by user,"
 
 
-def how_adjusted(comparison: Comparison) -> str:
-    """Return the method by which the p-values of the primary metrics were corrected."""
+def adjustment_name(comparison: Comparison) -> str:
+    """Return the method of adjustment of the primary metrics' p-values."""
     rows = comparison.primary_pairs
     return _ADJUSTMENTS[rows[0].adjustment] if rows else ""
 
 
 def thresholds(comparison: Comparison) -> dict[str, list[str]]:
-    """Return the smallest relevant differences to the baseline, each with the primary labels it holds for."""
+    """Return minimum relevant difference -> primary labels."""
     result: dict[str, list[str]] = {}
     for label in comparison.primary:
         rows = comparison.against_baseline(label)

@@ -1,4 +1,4 @@
-"""What the tables of the report hold: leaderboard, pairs, and who wins how often."""
+"""Content of the report's tables: leaderboard, pairs, wins and losses."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from concord.metrics_core.results.comparison_parts import Difference, Metric, Sc
 from concord.reports.text import numbers
 from concord.reports.text.verdict_styles import VERDICTS
 
-MANY_MODELS = 12  # from here on tables of models against models give way to other forms
-MAX_MODELS_WITH_INTERVALS = 6  # models against models with intervals inside the cells
+MANY_MODELS = 12  # with this number of models or more, there are no tables of models by models
+MAX_MODELS_WITH_INTERVALS = 6  # in a table of models by models
 
 
 @dataclass(frozen=True)
 class Column:
-    """A metric of the leaderboard; `users` is empty if models differ in it."""
+    """A metric of the leaderboard; `users` is empty if models have different users."""
 
     metric: Metric
     users: str
@@ -34,41 +34,41 @@ def leaderboard_columns(comparison: Comparison) -> list[Column]:
     return [
         Column(
             comparison.metric(label),
-            text_of_all(users(comparison.score(model, label)) for model in comparison.ranked),
+            common_text(users_text(comparison.score(model, label)) for model in comparison.ranked),
         )
         for label in main_labels(comparison)
     ]
 
 
-def text_of_all(texts: Iterable[str]) -> str:
+def common_text(texts: Iterable[str]) -> str:
     """Return the text if all are the same, else an empty one."""
     distinct = set(texts)
     return distinct.pop() if len(distinct) == 1 else ""
 
 
-def users(row: Score) -> str:
-    """Return how many users the mean is over, and for how many the value is undefined."""
+def users_text(row: Score) -> str:
+    """Return the number of users of a mean, and of users whose value is undefined."""
     requests = "" if row.n_requests is None else f"{row.n_requests:,} requests of "
     undefined = f", {row.n_undefined:,} undefined" if row.n_undefined else ""
     return f"{requests}{row.n_users:,} users{undefined}"
 
 
-def strip(comparison: Comparison, row: Score) -> tuple[float, float, float] | None:
-    """Return the ends of an interval and its mean, in percent of the span of the metric's intervals."""
+def interval_strip(comparison: Comparison, row: Score) -> tuple[float, float, float] | None:
+    """Return low end, mean and high end, in percent of the range of the metric's intervals."""
     scores = comparison.scores_of(row.label)
     lows = [each.ci_low for each in scores if each.ci_low is not None]
     highs = [each.ci_high for each in scores if each.ci_high is not None]
     if row.ci_low is None or row.ci_high is None or row.mean is None or max(highs) <= min(lows):
         return None
-    start, span = min(lows), max(highs) - min(lows)
+    start, length = min(lows), max(highs) - min(lows)
     low, mean, high = (
-        round(100 * (end - start) / span, 1) for end in (row.ci_low, row.mean, row.ci_high)
+        round(100 * (value - start) / length, 1) for value in (row.ci_low, row.mean, row.ci_high)
     )
     return low, mean, high
 
 
 def pairs_form(comparison: Comparison, label: str) -> Literal["matrix", "heat map", "none"]:
-    """Return how all pairs are shown; `none` if only differences to the baseline are known."""
+    """Return how all pairs are shown; `none` if there are pairs with the baseline only."""
     others = comparison.compared_models
     complete = all(comparison.difference(a, b, label) for a in others for b in others if a != b)
     if len(others) == 1 or not complete:
@@ -89,33 +89,36 @@ def has_wilcoxon(comparison: Comparison) -> bool:
 
 
 def other_differences(comparison: Comparison) -> list[Difference]:
-    """Return the differences of all labels that are not primary; with many models those to the baseline only."""
+    """Return the differences on labels that are not primary.
+
+    With many models, only those to the baseline.
+    """
     few = len(comparison.ranked) < MANY_MODELS
     return [row for row in comparison.pairs if not row.primary and (few or row.vs_baseline)]
 
 
-def wins(comparison: Comparison, label: str) -> list[Difference]:
-    """Return the differences to the baseline for which users were compared."""
+def win_rows(comparison: Comparison, label: str) -> list[Difference]:
+    """Return the differences to the baseline that have shares of better and worse users."""
     return [row for row in against_baseline(comparison, label) if row.better is not None]
 
 
-def best_chance(comparison: Comparison, label: str, model: str) -> float | None:
+def best_probability(comparison: Comparison, label: str, model: str) -> float | None:
     """Return the share of resamples in which a model is the best; None if it was not computed."""
     rows = (row for row in comparison.best if (row.label, row.model) == (label, model))
     return next((row.probability for row in rows), None)
 
 
-def likely(probability: float | None) -> str:
-    """Return a share of resamples as text, never as a certainty; empty if it was not computed."""
+def probability_text(probability: float | None) -> str:
+    """Return a share of resamples as text, never as 0 or 100 %; empty if it was not computed."""
     if probability is None:
         return ""
-    if probability < 0.001 or probability > 0.999:  # noqa: PLR2004 - resamples cannot tell more
+    if probability < 0.001 or probability > 0.999:  # noqa: PLR2004 - the precision of resamples
         return ("< 0.1" if probability < 0.5 else "> 99.9") + numbers.PERCENT  # noqa: PLR2004
     return numbers.share(probability)
 
 
 def primary_metrics(comparison: Comparison) -> dict[str, Any]:
-    """Return means and verdicts of the primary metrics by label and model, for the table of `dvc exp show`."""
+    """Return means and verdicts by primary label and model, for the table of `dvc exp show`."""
     content: dict[str, Any] = {}
     for label in comparison.primary:
         content[label] = {score.model: score.mean for score in comparison.scores_of(label)}

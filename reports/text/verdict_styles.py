@@ -1,4 +1,4 @@
-"""The verdicts of the comparison: a word, a shape and a tone each, so that colour never speaks alone."""
+"""Style of each verdict: a word, a shape and a colour, so that no verdict rests on colour alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,14 +19,18 @@ _SLASH = "M-0.8,0.8L0.8,-0.8"
 
 @dataclass(frozen=True)
 class VerdictStyle:
-    """How a verdict is written and drawn.
+    """Text and mark of a verdict.
 
     Attributes
     ----------
     link : str
-        Joins the word to the name of the other model: better `than`, equivalent `to`.
+        Words between `word` and the name of the other model: better `than`, equivalent `to`.
+    tone : str
+        Name of a colour.
+    path : str
+        Shape of the mark, as an SVG path.
     filled : bool
-        False for a difference that is there but small, or not settled.
+        False for a hollow mark: the difference is small or undecided.
     """
 
     word: str

@@ -11,6 +11,7 @@ from concord.metrics_core.results.comparison_parts import (
     Verdict,
 )
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS, min_differing_for
+from concord.metrics_core.results.replicates import ReplicatedDifference
 from concord.metrics_core.results.words import (
     AT_MOST,
     MINUS,
@@ -22,7 +23,7 @@ from concord.metrics_core.results.words import (
     number,
     percent,
 )
-from concord.reports.text.numbers import with_details
+from concord.reports.text.numbers import confidence_level, with_details
 
 _WORSE: Mapping[Verdict | None, str] = {"worse": "worse", "worse_below_threshold": "slightly worse"}
 
@@ -30,21 +31,21 @@ _WORSE: Mapping[Verdict | None, str] = {"worse": "worse", "worse_below_threshold
 def segment_sentences(
     comparison: Comparison, segmentation: Segmentation, cells: Sequence[SegmentCell]
 ) -> list[str]:
-    """Return a sentence per label and model whose sign turns, then one per label and model that is worse in a segment."""
+    """Return the sentences on reversed differences in segments, then on losses in segments."""
     name, baseline = segmentation.name, comparison.baseline
     overall = {(pair.label, pair.a): pair for pair in comparison.pairs if pair.vs_baseline}
-    turned: dict[tuple[str, str], list[str]] = {}
+    reversed_segments: dict[tuple[str, str], list[str]] = {}
     worse: dict[str, dict[tuple[str, str], list[str]]] = {word: {} for word in _WORSE.values()}
     for cell in cells:
         key = (cell.label, cell.model)
         if cell.turns:
-            turned.setdefault(key, []).append(cell.segment)
+            reversed_segments.setdefault(key, []).append(cell.segment)
         elif cell.verdict in _WORSE:
             worse[_WORSE[cell.verdict]].setdefault(key, []).append(cell.segment)
     sentences = []
-    above = {key: (overall[key].difference or 0) > 0 for key in turned}
-    for (label, groups, up), models in _group_models(turned, above).items():
-        sides = ("above", "below") if up else ("below", "above")
+    above = {key: (overall[key].difference or 0) > 0 for key in reversed_segments}
+    for (label, groups, is_above), models in _group_models(reversed_segments, above).items():
+        sides = ("above", "below") if is_above else ("below", "above")
         sentences.append(
             f"On {label}, {listed(models)} {are(models)} {sides[0]} {baseline} over all users, "
             f"but {sides[1]} it for {name} {groups}."
@@ -70,7 +71,7 @@ def _group_models(
 
 
 def verdict_sentences(comparison: Comparison) -> list[str]:
-    """Return who leads, by how much, how sure that is, for whom it is not so, and whether primary metrics agree."""
+    """Return the sentences on leaders, differences, reversed segments and doubtful verdicts."""
     first, *others = comparison.primary
     if len(comparison.models) == 1:
         (model,) = comparison.models
@@ -78,7 +79,7 @@ def verdict_sentences(comparison: Comparison) -> list[str]:
         return [f"{model} is the only model: {value} on {first}, and nothing to compare it with."]
     return [
         *_label_sentences(first, comparison),
-        *_turned(first, comparison),
+        *_reversed_segments(first, comparison),
         *_agreement(comparison),
         *(sentence for label in others for sentence in _label_sentences(label, comparison)),
         *_cautions(comparison),
@@ -87,7 +88,7 @@ def verdict_sentences(comparison: Comparison) -> list[str]:
 
 
 def _pair(comparison: Comparison, a: str, b: str, label: str) -> Difference:
-    """Return the difference on a primary label, of which every pair was compared."""
+    """Return the difference on a primary label, where every pair was compared."""
     pair = comparison.difference(a, b, label)
     assert pair is not None
     return pair
@@ -113,42 +114,46 @@ def _headline(label: str, comparison: Comparison) -> str:
     if len(leaders) > 1:
         head = f"{listed(leaders)} share the {highest} {label}: {mean}"
     elif is_apart:
-        head = f"{name} is best on {label}{_as_trained(best, label, comparison)}: {mean}"
+        head = f"{name} is best on {label}{_training_caveat(best, label, comparison)}: {mean}"
     else:
         head = f"{name} has the {highest} {label}: {mean}"
     if baseline in leaders:
         return f"{head}."
-    return f"{head}, {_size(_pair(comparison, best, baseline, label), comparison)}."
+    return f"{head}, {_difference_text(_pair(comparison, best, baseline, label), comparison)}."
 
 
-def _as_trained(best: str, label: str, comparison: Comparison) -> str:
-    """Return a restriction if the best might not stay best when models are trained again."""
+def _training_caveat(best: str, label: str, comparison: Comparison) -> str:
+    """Return a restriction if another model may be best when models are trained again."""
     pairs = [comparison.retrained(best, other, label) for other in comparison.others(label)]
     is_sure = all(pair is None or pair.verdict.startswith("better") for pair in pairs)
     return "" if is_sure else ", as the models are trained now"
 
 
 def _is_close(model: str, label: str, comparison: Comparison) -> bool:
-    """True if a test found no difference to the best, or none could be made."""
+    """True if a test found no difference to the best, or if there was no test."""
     return comparison.score(model, label).indistinguishable_from_best is not False
 
 
 def _runner_up(label: str, comparison: Comparison) -> Iterator[str]:
-    """Yield how far ahead the leader is, and of whom; the next sentence treats a baseline that is alone."""
+    """Yield the lead over the runner-up, then the models from which the leader differs.
+
+    The headline has the lead over the baseline.
+    """
     best, others = comparison.leaders(label)[0], comparison.others(label)
     if others and others[0] != comparison.baseline:
-        gap = _pair(comparison, others[0], best, label)
-        why = _reason(_pair(comparison, best, others[0], label), comparison)
-        yield f"The runner-up, {gap.a}, is {_size(gap, comparison)}: {why}."
+        runner_up = others[0]
+        difference = _difference_text(_pair(comparison, runner_up, best, label), comparison)
+        reason = _reason(_pair(comparison, best, runner_up, label), comparison)
+        yield f"The runner-up, {runner_up}, is {difference}: {reason}."
     tested = [comparison.score(m, label).indistinguishable_from_best is not None for m in others]
     if len(others) > 1 and any(tested):
         yield from _separation(best, others, label, comparison)
 
 
 def _separation(best: str, others: list[str], label: str, comparison: Comparison) -> Iterator[str]:
-    """Yield from which models the leader differs, and which are better on the users that both have."""
-    gaps = {model: _pair(comparison, model, best, label) for model in others}
-    ahead = [model for model, gap in gaps.items() if gap.verdict.startswith("better")]
+    """Yield from which models the leader differs, and which are better on common users."""
+    pairs = {model: _pair(comparison, model, best, label) for model in others}
+    ahead = [model for model, pair in pairs.items() if pair.verdict.startswith("better")]
     if ahead:
         yield (
             f"On {label}, {listed(ahead)} {are(ahead)} nevertheless better than {best} on the "
@@ -165,29 +170,35 @@ def _separation(best: str, others: list[str], label: str, comparison: Comparison
 
 
 def _against_baseline(label: str, comparison: Comparison) -> str:
-    gaps = comparison.against_baseline(label)
-    groups: dict[str, list[str]] = {}
-    for gap in gaps:
-        groups.setdefault(gap.verdict, []).append(gap.a)
-    effect = gaps[0].min_effect or 0.0
-    least = _threshold(label, effect, comparison) if effect else ""
+    pairs = comparison.against_baseline(label)
+    models: dict[str, list[str]] = {}
+    for pair in pairs:
+        models.setdefault(pair.verdict, []).append(pair.a)
+    effect = pairs[0].min_effect or 0.0
+    threshold = _threshold(label, effect, comparison) if effect else ""
     clauses = [
-        f"{listed(groups[verdict])} {are(groups[verdict])} {words}"
-        for verdict, words in _verdict_words(least).items()
-        if verdict in groups
+        f"{listed(models[verdict])} {are(models[verdict])} {words}"
+        for verdict, words in _verdict_words(threshold).items()
+        if verdict in models
     ]
     return f"Against {comparison.baseline} on {label}, {'; '.join(clauses)}."
 
 
-def _verdict_words(least: str) -> dict[str, str]:
-    """Return the words for each verdict, from best to worst; `least` is empty if every difference matters."""
-    by_more = f" by more than {least}" if least else ""
-    perhaps = f", perhaps by less than {least}" if least else ""
+def _verdict_words(threshold: str) -> dict[str, str]:
+    """Return the words for each verdict, from best to worst.
+
+    Parameters
+    ----------
+    threshold : str
+        Minimum relevant difference; empty if there is none.
+    """
+    by_more = f" by more than {threshold}" if threshold else ""
+    perhaps = f", perhaps by less than {threshold}" if threshold else ""
     return {
         "better": f"better{by_more}",
         "better_without_interval": "better, but without an interval",
         "better_below_threshold": f"slightly better{perhaps}",
-        "equivalent": f"equivalent, within ±{least or 0}",
+        "equivalent": f"equivalent, within ±{threshold or 0}",
         "identical": "identical for every user",
         "worse_below_threshold": f"slightly worse{perhaps}",
         "worse_without_interval": "worse, but without an interval",
@@ -200,15 +211,18 @@ def _verdict_words(least: str) -> dict[str, str]:
 
 
 def _undecided(label: str, comparison: Comparison) -> Iterator[str]:
-    """Yield which models are undecided against the baseline and why, without numbers that were told before."""
+    """Yield the models that are undecided against the baseline, and why.
+
+    The headline has the difference of the best model.
+    """
     best = comparison.leaders(label)[0]
     runner_up = comparison.others(label)[:1] if best == comparison.baseline else []
     undecided = [
-        f"{gap.a} against {gap.b} is {_reason(gap, comparison)}"
-        if gap.a == best
-        else f"{gap.a} is {_size(gap, comparison)}: {_reason(gap, comparison)}"
-        for gap in comparison.against_baseline(label)
-        if gap.verdict == "undecided" and gap.a not in runner_up
+        f"{pair.a} against {pair.b} is {_reason(pair, comparison)}"
+        if pair.a == best
+        else f"{pair.a} is {_difference_text(pair, comparison)}: {_reason(pair, comparison)}"
+        for pair in comparison.against_baseline(label)
+        if pair.verdict == "undecided" and pair.a not in runner_up
     ]
     if len(undecided) > AT_MOST:
         undecided[AT_MOST:] = [f"and {len(undecided) - AT_MOST} more"]
@@ -216,8 +230,8 @@ def _undecided(label: str, comparison: Comparison) -> Iterator[str]:
         yield f"Open on {label}: {'; '.join(undecided)}."
 
 
-def _turned(label: str, comparison: Comparison) -> Iterator[str]:
-    """Yield the groups of users in which the sign of a difference to the baseline turns."""
+def _reversed_segments(label: str, comparison: Comparison) -> Iterator[str]:
+    """Yield the segments in which a difference to the baseline has the opposite sign."""
     for segmentation in comparison.segments:
         cells = [c for c in segmentation.cells if c.label == label and c.turns]
         yield from segment_sentences(comparison, segmentation, cells)
@@ -272,69 +286,73 @@ def _with_count(pair: Difference) -> str:
 
 
 def _different_users(comparison: Comparison) -> Iterator[str]:
-    """Yield whose mean on the leaderboard is over other users than its difference to the baseline."""
-    units, who = ("requests", "that") if comparison.unit else ("users", "whom")
+    """Yield the models whose mean is over other users than their difference to the baseline."""
+    units, pronoun = ("requests", "that") if comparison.unit else ("users", "whom")
     for label in comparison.primary:
-        gaps = comparison.against_baseline(label)
-        partial = [gap.a for gap in gaps if _lacks_users(gap, comparison)]
+        pairs = comparison.against_baseline(label)
+        partial = [pair.a for pair in pairs if _has_different_users(pair, comparison)]
         if partial:
             yield (
                 f"On {label}, {listed(partial)} and {comparison.baseline} do not have values for "
-                f"the same {units}: they are compared on the {units} {who} both have values for."
+                f"the same {units}: they are compared on the {units} {pronoun} both have values "
+                "for."
             )
 
 
-def _lacks_users(gap: Difference, comparison: Comparison) -> bool:
-    if gap.difference is None:
+def _has_different_users(pair: Difference, comparison: Comparison) -> bool:
+    if pair.difference is None:
         return False
-    scores = [comparison.score(model, gap.label) for model in (gap.a, gap.b)]
+    scores = [comparison.score(model, pair.label) for model in (pair.a, pair.b)]
     requests = {score.n_requests for score in scores}
-    return {score.n_users for score in scores} != {gap.n_users} or len(requests) > 1
+    return {score.n_users for score in scores} != {pair.n_users} or len(requests) > 1
 
 
 def _threshold(label: str, effect: float, comparison: Comparison) -> str:
-    """Return the smallest relevant difference as params.yaml has it: `0.005`, or `2 % of bm25`."""
+    """Return the minimum relevant difference as in params.yaml: `0.005`, or `2 % of bm25`."""
     share = comparison.metric(label).share
     return exact(effect) if share is None else f"{percent(share)} of {comparison.baseline}"
 
 
-def _size(gap: Difference, comparison: Comparison) -> str:
+def _difference_text(pair: Difference, comparison: Comparison) -> str:
     """Return `0.041 above popularity (95 % interval 0.035 to 0.047, +15.2 %)`."""
-    if gap.difference is None:
-        return f"not comparable with {gap.b}"
-    n_digits, interval, relative = digits(comparison.pairs_of(gap.label)), "", ""
-    is_above = gap.difference >= 0
-    side = "above" if is_above else "below"
-    text = f"{number(abs(gap.difference), n_digits)} {side} {gap.b}"
-    if gap.difference == 0:
-        text = f"level with {gap.b}"
-    if gap.ci_low is not None and gap.ci_high is not None:
-        # of what a is above b, or below
-        low, high = gap.ci_low, gap.ci_high
-        low, high = (low, high) if is_above else (0.0 - high, 0.0 - low)
-        level = f"{100 * comparison.confidence:.12g}{PERCENT}"
-        interval = f"{level} interval {number(low, n_digits)} to {number(high, n_digits)}"
-    if gap.relative:
-        share = 100 * gap.relative
-        relative = f"{share:+.1f}" if is_above else f"{-share:.1f}".replace("-", MINUS)
-        relative += PERCENT
-    return with_details(text, interval, relative)
+    if pair.difference is None:
+        return f"not comparable with {pair.b}"
+    if not pair.relative:
+        return absolute_difference(pair, comparison)
+    share = 100 * pair.relative
+    relative = f"{share:+.1f}" if pair.difference >= 0 else f"{-share:.1f}".replace("-", MINUS)
+    return absolute_difference(pair, comparison, relative + PERCENT)
 
 
-def _reason(gap: Difference, comparison: Comparison) -> str:
-    """Return what the verdict on a against b rests on."""
-    if gap.verdict == "undecided":
-        return _undecided_reason(gap, comparison)
-    if gap.verdict == "too_few_users":
-        return _too_few_reason(gap, comparison)
-    effect = gap.min_effect or 0.0  # None if it is a share of a mean that does not exist
-    least = _threshold(gap.label, effect, comparison)
-    more = f", and more than {least}" if effect else ""
-    less = f", though perhaps less than {least}" if effect else ""
+def absolute_difference(
+    pair: Difference | ReplicatedDifference, comparison: Comparison, *details: str
+) -> str:
+    """Return `0.041 above popularity (95 % interval 0.035 to 0.047, details)`."""
+    difference, low, high = pair.difference or 0.0, pair.ci_low, pair.ci_high
+    n_digits, interval = digits(comparison.pairs_of(pair.label)), ""
+    if low is not None and high is not None:
+        if difference < 0:
+            low, high = 0.0 - high, 0.0 - low
+        ends = f"{number(low, n_digits)} to {number(high, n_digits)}"
+        interval = f"{confidence_level(comparison.confidence)} interval {ends}"
+    side = f"{number(abs(difference), n_digits)} {'above' if difference > 0 else 'below'}"
+    return with_details(f"{side if difference else 'level with'} {pair.b}", interval, *details)
+
+
+def _reason(pair: Difference, comparison: Comparison) -> str:
+    """Return the reason of the verdict on `a` against `b`."""
+    if pair.verdict == "undecided":
+        return _undecided_reason(pair, comparison)
+    if pair.verdict == "too_few_users":
+        return _too_few_reason(pair, comparison)
+    effect = pair.min_effect or 0.0  # None if it is a share of a mean that does not exist
+    threshold = _threshold(pair.label, effect, comparison)
+    more = f", and more than {threshold}" if effect else ""
+    less = f", though perhaps less than {threshold}" if effect else ""
     words = {
         "better": f"significant{more}",
         "better_below_threshold": f"significant{less}",
-        "equivalent": f"too small to matter, as the interval lies within ±{least}",
+        "equivalent": f"too small to matter, as the interval lies within ±{threshold}",
         "better_without_interval": (
             "significant, but without an interval: all users differ by the same"
         ),
@@ -342,24 +360,24 @@ def _reason(gap: Difference, comparison: Comparison) -> str:
         "no_interval": "not tested, as the mean is pooled over users",
         "not_comparable": "not comparable, as too many users have no list",
     }
-    return words.get(gap.verdict, "the other way round on the users whom both have values for")
+    return words.get(pair.verdict, "the other way round on the users whom both have values for")
 
 
-def _undecided_reason(gap: Difference, comparison: Comparison) -> str:
-    if gap.ci_low is not None and gap.ci_high is not None and gap.ci_low <= 0 <= gap.ci_high:
+def _undecided_reason(pair: Difference, comparison: Comparison) -> str:
+    if pair.ci_low is not None and pair.ci_high is not None and pair.ci_low <= 0 <= pair.ci_high:
         return "not decided, as the interval includes 0"
-    tests = sum(pair.p is not None for pair in comparison.primary_pairs)
-    how = "by joint sign flips of" if gap.adjustment == "max_t" else "once corrected for"
-    return f"not significant {how} {format_count(tests, 'comparison')}"
+    tests = sum(each.p is not None for each in comparison.primary_pairs)
+    correction = "by joint sign flips of" if pair.adjustment == "max_t" else "once corrected for"
+    return f"not significant {correction} {format_count(tests, 'comparison')}"
 
 
-def _too_few_reason(gap: Difference, comparison: Comparison) -> str:
-    if not gap.n_users:
+def _too_few_reason(pair: Difference, comparison: Comparison) -> str:
+    if not pair.n_users:
         return "no user has a value with both"
-    have = "has" if gap.n_nonzero == 1 else "have"
-    tests = sum(pair.p is not None or pair is gap for pair in comparison.primary_pairs)
-    multiplied = tests if gap.adjustment == "holm" else 1
-    needed = min_differing_for((1 - comparison.confidence) / max(multiplied, 1))
-    among = f" among {format_count(tests, 'comparison')}" if multiplied > 1 else ""
-    only = f"only {format_count(gap.n_nonzero, 'user')} {have} different values"
+    have = "has" if pair.n_nonzero == 1 else "have"
+    tests = sum(each.p is not None or each is pair for each in comparison.primary_pairs)
+    factor = tests if pair.adjustment == "holm" else 1
+    needed = min_differing_for((1 - comparison.confidence) / max(factor, 1))
+    among = f" among {format_count(tests, 'comparison')}" if factor > 1 else ""
+    only = f"only {format_count(pair.n_nonzero, 'user')} {have} different values"
     return f"{only}; a significant result{among} needs at least {needed}"

@@ -1,6 +1,7 @@
-"""The texts of warnings: for each code what is wrong, and what to do.
+"""Texts of warnings: for each code, what is wrong and what to do.
 
-A warning is built in `metrics_core` with a code and the numbers and names that its text needs (`DataWarning.details`).
+`metrics_core` makes a warning of a code, and of the numbers and names that its text needs
+(`DataWarning.details`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,27 +19,21 @@ _SHOWN_COLUMNS = 4  # of one warning
 def warning_texts(warning: DataWarning) -> Texts:
     """Return what is wrong, as a sentence, and what to do.
 
-    A warning of a newer version, or with unusable details, is shown as its code and details, without a fix.
+    An unknown code, or invalid details, give a sentence of code and details, and no fix.
     """
     details = warning.details
     sentence, fix = details.get("sentence"), details.get("fix")
-    if isinstance(sentence, str) and isinstance(
-        fix, str
-    ):  # from comparison.json of schema 6 or less
+    # comparison.json of schema 6 or less has the texts themselves.
+    if isinstance(sentence, str) and isinstance(fix, str):
         return sentence, fix
     if warning.code in _TEXTS:
         try:
             return _TEXTS[warning.code]({**details, "models": warning.models})
-        except (
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            TypeError,
-            ValueError,
-        ):  # the file was edited
-            pass
-    known = listed([f"{name} {value}" for name, value in details.items()]) if details else ""
-    return f"{warning.code}: {known}" if known else warning.code, ""
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            pass  # somebody edited the file
+    if not details:
+        return warning.code, ""
+    return f"{warning.code}: {listed([f'{name} {value}' for name, value in details.items()])}", ""
 
 
 def _all_relevant(details: Details) -> Texts:

@@ -11,10 +11,10 @@ from concord.reports.charts.distributions import distributions, distributions_in
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import sentence, tradeoff_chart
 from concord.reports.text.costs import costs
-from concord.reports.text.quality import no_signs
+from concord.reports.text.quality import passed_checks
 from concord.reports.text.segments import entries, grids
-from concord.reports.text.summary import leaders, thresholds, too_close
-from concord.reports.text.tables import likely
+from concord.reports.text.summary import close_models, leaders, thresholds
+from concord.reports.text.tables import probability_text
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, markdown
@@ -69,7 +69,7 @@ def test_gaps_are_between_groups_of_enough_users() -> None:
     [(0.0, "< 0.1 %"), (1.0, "> 99.9 %"), (0.664, "66.4 %"), (None, "")],
 )
 def test_resamples_give_no_certainty(probability: float | None, words: str) -> None:
-    assert likely(probability).replace("\u00a0", " ") == words
+    assert probability_text(probability).replace("\u00a0", " ") == words
 
 
 def test_a_model_that_never_differs_is_in_the_table_alone() -> None:
@@ -115,7 +115,8 @@ def test_a_threshold_that_is_a_share_of_the_baseline_says_so() -> None:
 )
 def test_only_checks_that_were_made_are_named(checked: list[str], words: str) -> None:
     assert (
-        no_signs(typed(sample.two_models() | {"warnings": [], "checked": checked})).strip() == words
+        passed_checks(typed(sample.two_models() | {"warnings": [], "checked": checked})).strip()
+        == words
     )
 
 
@@ -139,7 +140,7 @@ def test_models_too_close_to_the_best_are_those_that_a_test_did_not_separate(
     comparison = typed(content)
     (leader,) = [leader for leader in leaders(comparison) if leader.label == LABEL]
 
-    assert too_close(comparison, leader) == words
+    assert close_models(comparison, leader) == words
 
 
 def test_a_crowd_of_close_models_is_counted() -> None:
@@ -149,7 +150,7 @@ def test_a_crowd_of_close_models_is_counted() -> None:
         row["indistinguishable_from_best"] = n < 6
     comparison = typed(content)
 
-    assert too_close(comparison, leaders(comparison)[0]).endswith(" and 2 more")
+    assert close_models(comparison, leaders(comparison)[0]).endswith(" and 2 more")
 
 
 def test_without_a_test_no_correction_is_claimed() -> None:

@@ -40,7 +40,7 @@ def test_without_replicates_there_is_no_text_about_them() -> None:
 
 
 def test_two_trainings_have_no_interval_and_say_so() -> None:
-    text = trainings.lede(trained((2, 3, 1)))
+    text = trainings.interval_note(trained((2, 3, 1)))
 
     assert "als was trained twice: too few for an interval over new trainings, which takes 3." in text  # fmt: skip
 
