@@ -1,4 +1,4 @@
-"""`concord audit` on the demo: what the library says of the same files, as text, JSON and CSV."""
+"""`concord audit` on the demo: the same results as the library's, as text, JSON and CSV."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""`concord cases`: what is printed, the page, and what is refused."""
+"""`concord cases`: output, page and errors."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     return params
 
 
-def _run(*arguments: str) -> None:
+def run_cases(*arguments: str) -> None:
     command.run(build_parser().parse_args(["cases", *arguments]))
 
 
@@ -40,7 +40,7 @@ def test_terminal_and_page_show_the_same_cases(
     config = replace(params.comparison_config, primary=["RR@2", "R@2"])
     expected = load_cases(params, config, ExampleSelection(("als", "ease"), 1, item="i2"))
 
-    _run(
+    run_cases(
         "als",
         "--versus",
         "ease",
@@ -86,8 +86,8 @@ def test_terminal_and_page_show_the_same_cases(
     ],
 )
 @pytest.mark.usefixtures("params")
-def test_a_refusal_names_the_argument(arguments: tuple[str, ...], where: str, kind: str) -> None:
-    message = refusal_of(lambda: _run(*arguments))
+def test_error_names_the_argument(arguments: tuple[str, ...], where: str, kind: str) -> None:
+    message = refusal_of(lambda: run_cases(*arguments))
 
     assert message.startswith(f"command line: {where}: ")
     assert kind in message

@@ -1,4 +1,4 @@
-"""The command `concord`: help, version, completion, and how a wrong command line is refused."""
+"""The command `concord`: help, version, completion and errors of the command line."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ from concord.pipeline.commands.cli import build_parser, parse
 from tests.project import ROOT, attempt, run
 
 
-def test_without_arguments_the_installed_program_prints_help() -> None:
+def test_installed_program_without_arguments_prints_help() -> None:
     program = str(Path(sys.executable).parent / "concord")
     done = subprocess.run([program], capture_output=True, text=True, cwd=ROOT, check=True)
 
@@ -38,7 +38,7 @@ def test_metrics_and_presets_are_listed() -> None:
     assert "retrieved_at_k" in run(ROOT, "concord", "presets", "bellei")
 
 
-def test_an_unknown_command_like_no_other_is_refused_with_all_commands() -> None:
+def test_error_of_an_unknown_command_lists_all_commands() -> None:
     usage = run(ROOT, "concord").partition("COMMAND\n")[2]
     listed = [line.split()[0] for line in usage.splitlines()]
 
@@ -96,7 +96,7 @@ def test_the_version_is_that_of_the_distribution() -> None:
         ),
     ],
 )
-def test_invalid_command_line_is_refused_with_the_usage(
+def test_error_of_an_invalid_command_line_has_the_usage(
     arguments: str, problem: str, fix: str
 ) -> None:
     done = attempt(ROOT, "concord", *arguments.split())
@@ -126,14 +126,14 @@ def test_flags_before_and_after_a_command_are_kept() -> None:
 
 
 @pytest.mark.parametrize("more", [("--truth", "a.csv"), ("--model", "a=b.csv")])
-def test_upgrade_takes_no_tables(more: tuple[str, str], tmp_path: Path) -> None:
+def test_upgrade_refuses_tables(more: tuple[str, str], tmp_path: Path) -> None:
     done = attempt(tmp_path, "concord", "init", "--upgrade", *more)
 
     assert done.returncode == 2
     assert done.stderr.startswith("command line: --upgrade keeps the tables of params.yaml")
 
 
-def test_outside_a_project_the_fix_names_the_folder(tmp_path: Path) -> None:
+def test_fix_outside_a_project_names_the_folder(tmp_path: Path) -> None:
     done = attempt(tmp_path, "concord", "explain", "u1", "P@5", "--model", "als")
 
     assert done.returncode == 2
@@ -177,5 +177,5 @@ def test_bash_completes_commands_options_words_and_files(
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_other_shells_have_a_script_too(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_shells_have_a_script(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "leaderboard" in _script(shell, capsys)

@@ -1,4 +1,4 @@
-"""explain and reconcile, on a copy of the project with its lists loaded."""
+"""`concord explain` and `reconcile` on a copy of the project with loaded lists."""
 
 import shutil
 from pathlib import Path
@@ -19,36 +19,36 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _concord(project: Path, *arguments: str) -> str:
+def run_concord(project: Path, *arguments: str) -> str:
     return run(project, "concord", *arguments, COLUMNS="200")
 
 
-def _data(project: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+def load_data(project: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     lists = pl.read_parquet(project / "results/lists" / f"{MODEL}.parquet")
     return lists, pl.read_parquet(project / "results/data/truth.parquet")
 
 
-def _user_with_hits(project: Path) -> str:
-    result = cc.evaluate(*_data(project), metrics=["Hit@5"], conventions=cc.preset("standard"))
+def find_user_with_hits(project: Path) -> str:
+    result = cc.evaluate(*load_data(project), metrics=["Hit@5"], conventions=cc.preset("standard"))
     user: str = result.per_user.filter(pl.col("Hit@5") == 1)["user"][0]
     return user
 
 
 def test_explain_shows_the_derivation_of_the_library(project: Path) -> None:
-    user = _user_with_hits(project)
+    user = find_user_with_hits(project)
     derived = cc.explain(
-        *_data(project), user=user, metric="nDCG@5", conventions=cc.preset("standard")
+        *load_data(project), user=user, metric="nDCG@5", conventions=cc.preset("standard")
     )
 
-    output = _concord(project, "explain", user, "nDCG@5", "--model", MODEL)
+    output = run_concord(project, "explain", user, "nDCG@5", "--model", MODEL)
 
     assert output == f"{derived.summary}\n"
 
 
 def test_explain_versus_shows_both_and_their_differences(project: Path) -> None:
-    user = _user_with_hits(project)
+    user = find_user_with_hits(project)
 
-    output = _concord(project, "explain", user, "AP@5", "--model", MODEL, "--versus", "rectools")
+    output = run_concord(project, "explain", user, "AP@5", "--model", MODEL, "--versus", "rectools")
 
     assert "--- standard\n" in output
     assert "--- rectools\n" in output
@@ -56,7 +56,7 @@ def test_explain_versus_shows_both_and_their_differences(project: Path) -> None:
 
 
 def test_explain_shows_each_replicate_of_a_model(project: Path, tmp_path: Path) -> None:
-    """Both trainings are the same lists: the mean is the value of each."""
+    """Both replicates have the same lists, so the mean is the value of each."""
     copy = copied_from(project, tmp_path)
     models = {
         "ease-1": {"path": "data/demo/ease.parquet"},
@@ -75,11 +75,11 @@ def test_explain_shows_each_replicate_of_a_model(project: Path, tmp_path: Path) 
     )
     for name in replicates["ease"].values():
         shutil.copy(copy / f"results/lists/{MODEL}.parquet", copy / f"results/lists/{name}.parquet")
-    user = _user_with_hits(project)
-    alone = _concord(copy, "explain", user, "nDCG@5", "--model", "ease-1")
+    user = find_user_with_hits(project)
+    alone = run_concord(copy, "explain", user, "nDCG@5", "--model", "ease-1")
     value = alone.splitlines()[-1].removeprefix("nDCG@5 = ")
 
-    output = _concord(copy, "explain", user, "nDCG@5", "--model", "ease")
+    output = run_concord(copy, "explain", user, "nDCG@5", "--model", "ease")
     unknown = attempt(copy, "concord", "explain", user, "nDCG@5", "--model", "eas")
 
     assert f"=== ease-1\n{alone}" in output
@@ -92,31 +92,33 @@ def test_explain_shows_each_replicate_of_a_model(project: Path, tmp_path: Path) 
 
 
 def test_explain_as_markdown_is_a_table(project: Path) -> None:
-    user = _user_with_hits(project)
+    user = find_user_with_hits(project)
 
-    output = _concord(project, "explain", user, "AP@5", "--model", MODEL, "--markdown")
+    output = run_concord(project, "explain", user, "AP@5", "--model", MODEL, "--markdown")
 
     assert output.startswith(f"**AP@5** of user `{user}`")
     assert "| rank | item | grade | relevant | adds |" in output
 
 
 def test_reconcile_finds_the_preset_of_a_number(project: Path) -> None:
-    lists, truth = _data(project)
+    lists, truth = load_data(project)
     conventions = cc.preset("rectools")
     mean = cc.evaluate(lists, truth, metrics=["nDCG@10"], conventions=conventions)["nDCG@10"]
 
-    output = _concord(project, "reconcile", f"{mean:.4f}", "--metric", "nDCG@10", "--model", MODEL)
+    output = run_concord(
+        project, "reconcile", f"{mean:.4f}", "--metric", "nDCG@10", "--model", MODEL
+    )
 
     assert f"nDCG@10 = {mean:.4f}:" in output
-    assert any(_gives(line, mean) and "rectools" in line for line in output.splitlines())
+    assert any(starts_with_value(line, mean) and "rectools" in line for line in output.splitlines())
 
 
-def _gives(line: str, mean: float) -> bool:
+def starts_with_value(line: str, mean: float) -> bool:
     first = line.split(" ")[0]
     return first.startswith("0.") and abs(float(first) - mean) < 1e-4
 
 
-def test_reconcile_names_the_nearest_without_a_match(project: Path) -> None:
+def test_reconcile_names_the_nearest_value_without_a_match(project: Path) -> None:
     done = attempt(
         project, "concord", "reconcile", "0.999999", "--metric", "P@10", "--model", MODEL
     )

@@ -31,7 +31,7 @@ def project(revisions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def _as_it_was(project: Path) -> Iterator[None]:
+def _restore_files(project: Path) -> Iterator[None]:
     files = [*(project / ".dvc/cache").rglob("*"), *(project / "results").rglob("*")]
     before = {file: file.read_bytes() for file in files if file.is_file()}
     yield
@@ -41,8 +41,8 @@ def _as_it_was(project: Path) -> Iterator[None]:
             file.write_bytes(content)
 
 
-def _replaced(project: Path, path: str) -> Path:
-    """Put what a result holds now in place of what DVC's cache has of it at v1."""
+def replace_cached_result(project: Path, path: str) -> Path:
+    """Replace a result's content at v1 in DVC's cache with the current content."""
     cached = cached_file(project, "v1", path)
     cached.write_bytes((project / path).read_bytes())
     return cached
@@ -51,12 +51,12 @@ def _replaced(project: Path, path: str) -> Path:
 @pytest.mark.fault(
     45, "refused by file and revision: nothing is decided on content that dvc.lock does not name"
 )
-@pytest.mark.usefixtures("_as_it_was")
+@pytest.mark.usefixtures("_restore_files")
 @pytest.mark.parametrize("command", ["gate", "diff", "comment"])
 @pytest.mark.parametrize("kind", ["values", "summary"])
 def test_replaced_result_of_a_revision_is_refused(project: Path, command: str, kind: str) -> None:
     assert attempt(project, "concord", "gate", "v1").returncode == 1
-    cached = _replaced(project, RESULTS[kind])
+    cached = replace_cached_result(project, RESULTS[kind])
     done = attempt(project, "concord", command, "v1")
 
     assert done.returncode == 2
@@ -66,25 +66,25 @@ def test_replaced_result_of_a_revision_is_refused(project: Path, command: str, k
 
 
 @pytest.mark.fault(45, "`history` keeps the row and says which file to delete")
-@pytest.mark.usefixtures("_as_it_was")
-def test_a_damaged_file_of_the_cache_leaves_the_row_of_history_without_a_difference(
+@pytest.mark.usefixtures("_restore_files")
+def test_history_row_of_a_damaged_cache_file_has_no_difference(
     project: Path,
 ) -> None:
-    cached = _replaced(project, RESULTS["values"])
+    cached = replace_cached_result(project, RESULTS["values"])
     output = run(project, "concord", "history", COLUMNS="400")
 
     assert f"does not match its hash; delete {cached.relative_to(project)}; then" in output
 
 
-@pytest.mark.usefixtures("_as_it_was")
+@pytest.mark.usefixtures("_restore_files")
 @pytest.mark.parametrize("kind", ["comparison.json", "the list of files"])
 def test_a_replaced_comparison_of_a_revision_is_not_read(project: Path, kind: str) -> None:
     lock = DvcLock(run(project, "git", "show", "v1:dvc.lock"))
     now = DvcLock((project / "dvc.lock").read_text())
-    folders = [_object(project, str(each.comparison)) for each in (lock, now)]
+    folders = [cached_object(project, str(each.comparison)) for each in (lock, now)]
     if kind == "comparison.json":
         name = {each["relpath"]: each["md5"] for each in json.loads(folders[0].read_bytes())}[kind]
-        damaged = _object(project, name)
+        damaged = cached_object(project, name)
         damaged.write_bytes((project / "results/comparison/comparison.json").read_bytes())
     else:
         damaged = folders[0]
@@ -105,8 +105,8 @@ def test_a_replaced_comparison_of_a_revision_is_not_read(project: Path, kind: st
     )
 
 
-@pytest.mark.fault(44, "content of another shape is found by its hash in dvc.lock")
-@pytest.mark.usefixtures("_as_it_was")
+@pytest.mark.fault(44, "content with another structure is detected by its hash in dvc.lock")
+@pytest.mark.usefixtures("_restore_files")
 @pytest.mark.parametrize("command", ["gate", "diff v1", "comment", "cases ease --versus knn"])
 def test_result_with_another_structure_is_named(project: Path, command: str) -> None:
     summary = project / RESULTS["summary"]
@@ -118,8 +118,8 @@ def test_result_with_another_structure_is_named(project: Path, command: str) -> 
     assert f"{RESULTS['summary']}: is damaged: its content does not match its hash" in done.stderr
 
 
-@pytest.mark.fault(44, "what can be read though it has changed since `dvc repro` is a warning")
-@pytest.mark.usefixtures("_as_it_was")
+@pytest.mark.fault(44, "a readable result that has changed since `dvc repro` is a warning")
+@pytest.mark.usefixtures("_restore_files")
 @pytest.mark.parametrize("command", ["gate", "diff v1", "comment", "cases ease --versus knn"])
 def test_a_result_that_has_changed_is_a_warning(project: Path, command: str) -> None:
     values = project / RESULTS["values"]
@@ -132,6 +132,6 @@ def test_a_result_that_has_changed_is_a_warning(project: Path, command: str) -> 
     assert f"warning: {RESULTS['values']} has changed since these results were made" in done.stderr
 
 
-def _object(project: Path, md5: str) -> Path:
+def cached_object(project: Path, md5: str) -> Path:
     """Return a file of DVC's cache."""
     return project / ".dvc/cache/files/md5" / md5[:2] / md5[2:]

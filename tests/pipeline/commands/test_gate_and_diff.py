@@ -78,7 +78,7 @@ def gate_project(folder: Path) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _params_as_they_were(gated: Path) -> Iterator[None]:
+def _restore_params(gated: Path) -> Iterator[None]:
     content = (gated / "params.yaml").read_bytes()
     yield
     (gated / "params.yaml").write_bytes(content)
@@ -90,8 +90,8 @@ def _evaluate_and_commit(project: Path) -> None:
     commit(project, "a state")
 
 
-def _decided(gated: Path, *arguments: str, **gate: Any) -> dict[str, Any]:
-    """What `--json` prints; the exit code is that of its outcome."""
+def run_gate(gated: Path, *arguments: str, **gate: Any) -> dict[str, Any]:
+    """Return the content of `--json`; assert that the exit code is that of the outcome."""
     if gate:
         change_params(gated, {"gate": gate})
     done = attempt(gated, "concord", "gate", *arguments, "--json")
@@ -108,7 +108,7 @@ def _model(decision: dict[str, Any], name: str) -> dict[str, Any]:
 
 def test_command_and_comparison_decide_the_same(gated: Path) -> None:
     stored = json.loads((gated / "results/comparison/comparison.json").read_text())["gate"]
-    decision = _decided(gated)
+    decision = run_gate(gated)
 
     reasons = [g.pop("why") for each in decision["models"] for g in each["guardrails"]]
     assert {key: decision[key] for key in stored} == stored
@@ -128,14 +128,14 @@ def test_new_gate_reruns_only_the_comparison(
     }
 
 
-def test_a_segment_that_got_worse_fails_against_the_revision(gated: Path) -> None:
-    decision = _decided(gated, "v1", guardrails={}, segments={"activity": {"nDCG@10": "5%"}})
+def test_a_worse_segment_fails_against_the_revision(gated: Path) -> None:
+    decision = run_gate(gated, "v1", guardrails={}, segments={"activity": {"nDCG@10": "5%"}})
     outcomes = {g["segment"]: g["outcome"] for g in _model(decision, "ease")["guardrails"]}
 
     assert decision["outcome"] == "worse"
     assert (decision["against"], decision["reference"]) == ("revision", "v1")
     assert outcomes == {"0": "pass", "1 to 20": "pass", "21 to 50": "pass", "over 50": "worse"}
-    assert _model(decision, "knn")["outcome"] == "pass"  # it is as it was
+    assert _model(decision, "knn")["outcome"] == "pass"  # unchanged
     assert decision["notes"] == ["not in v1, so not decided on: recent"]
     done = attempt(gated, "concord", "gate", "v1")
     assert done.returncode == 1
@@ -145,7 +145,7 @@ def test_a_segment_that_got_worse_fails_against_the_revision(gated: Path) -> Non
 
 
 def test_numbers_against_a_revision_are_those_of_the_two_files(gated: Path) -> None:
-    decision = _decided(gated, "v1")
+    decision = run_gate(gated, "v1")
     path = "results/per_user/ease.parquet"
     files = {"now": gated / path, "then": cached_file(gated, "v1", path)}
     values = {name: pl.read_parquet(file)["nDCG@10"].to_numpy() for name, file in files.items()}
@@ -161,8 +161,8 @@ def test_numbers_against_a_revision_are_those_of_the_two_files(gated: Path) -> N
     assert result["margin"] == pytest.approx(0.02 * float(values["then"].mean()))
 
 
-def test_coverage_and_wanted_items_are_decided_against_a_revision_too(gated: Path) -> None:
-    decision = _decided(gated, "v1")
+def test_coverage_and_relevant_items_are_decided_against_a_revision(gated: Path) -> None:
+    decision = run_gate(gated, "v1")
     ease, knn = (_model(decision, name)["guardrails"] for name in ("ease", "knn"))
     (covered,) = [each for each in ease if each["label"] == "Coverage@10"]
     segments = [each["segment"] for each in ease if each["segmentation"] == "wanted"]
@@ -199,14 +199,14 @@ def test_diff_names_metrics_over_all_users(gated: Path) -> None:
 
 def test_equal_models_pass_and_exit_with_0(gated: Path) -> None:
     guardrails = {"nDCG@10": "1%", "Coverage@10": 0}
-    assert _decided(gated, "v1", guardrails=guardrails, models=["knn"])["outcome"] == "pass"
+    assert run_gate(gated, "v1", guardrails=guardrails, models=["knn"])["outcome"] == "pass"
     assert attempt(gated, "concord", "gate", "v1").returncode == 0
 
 
-def test_a_label_that_was_not_evaluated_then_is_undecided(gated: Path) -> None:
-    decision = _decided(gated, "v1", guardrails={"P@10": "5%"}, models=["knn"])
+def test_a_label_not_evaluated_at_the_revision_is_undecided(gated: Path) -> None:
+    decision = run_gate(gated, "v1", guardrails={"P@10": "5%"}, models=["knn"])
     code = attempt(gated, "concord", "gate", "v1").returncode
-    waived = _decided(gated, "v1", guardrails={"P@10": "5%"}, models=["knn"], undecided="pass")
+    waived = run_gate(gated, "v1", guardrails={"P@10": "5%"}, models=["knn"], undecided="pass")
 
     assert (decision["outcome"], code) == ("undecided", 3)
     assert decision["models"][0]["guardrails"][0]["why"] == "it was not evaluated at v1"
@@ -258,7 +258,7 @@ def test_decision_on_stale_results_has_a_warning(gated: Path) -> None:
     lists = gated / "data/demo/ease.parquet"
     content = lists.read_bytes()
     assert "warning" not in attempt(gated, "concord", "gate").stderr
-    change_params(gated, {"gate": {"success": ["R@10"]}})  # it decides by the gate of now
+    change_params(gated, {"gate": {"success": ["R@10"]}})  # the current gate decides
     assert "warning" not in attempt(gated, "concord", "gate").stderr
 
     for spoilt in (content[:-1], content[:-1] + b"?"):
@@ -306,7 +306,7 @@ def project(revisions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copied_from(revisions / SECOND / "a project", tmp_path_factory.mktemp("diff"))
 
 
-def _changes(project: Path, *arguments: str) -> dict[str, dict[str, object]]:
+def load_changes(project: Path, *arguments: str) -> dict[str, dict[str, object]]:
     content = json.loads(run(project, "concord", "diff", *arguments, "--json"))
     return {f"{row['model']} {row['label']}": row for row in content["changes"]}
 
@@ -317,7 +317,7 @@ def test_model_is_compared_with_its_former_values_by_user(project: Path) -> None
     values = {"now": now["nDCG@10"].to_numpy(), "then": then["nDCG@10"].to_numpy()}
     (expected,) = paired_tests(values, [("now", "then")], confidence=0.95)
 
-    row = _changes(project, "v1")["ease nDCG@10"]
+    row = load_changes(project, "v1")["ease nDCG@10"]
 
     assert (row["difference"], row["ci_low"], row["p"]) == (
         expected.difference,
@@ -328,7 +328,7 @@ def test_model_is_compared_with_its_former_values_by_user(project: Path) -> None
     assert row["n_users"] == len(now)
 
 
-def test_unchanged_models_are_identical_and_one_sided_ones_are_named(project: Path) -> None:
+def test_unchanged_models_are_identical_and_new_ones_are_named(project: Path) -> None:
     output = run(project, "concord", "diff", "v1")
 
     assert "note: not in v1: recent" in output
@@ -336,7 +336,7 @@ def test_unchanged_models_are_identical_and_one_sided_ones_are_named(project: Pa
     assert "note: no longer evaluated: P@10, P@20" in output
     assert "nDCG@10: the same for every user: knn" in output
     assert "nDCG@10: ease, against v1: worse, −0." in output
-    assert {key.split()[1] for key in _changes(project, "v1")} == {
+    assert {key.split()[1] for key in load_changes(project, "v1")} == {
         "nDCG@10",
         "nDCG@20",
         "R@10",
@@ -385,7 +385,7 @@ def test_incomparable_results_are_refused(
     assert "fix: " in done.stderr
 
 
-def test_other_conventions_are_refused_by_name_without_the_option(
+def test_differing_conventions_are_named_and_refused_without_the_option(
     revisions: Path, tmp_path: Path
 ) -> None:
     copy = copied_from(revisions / "a project", tmp_path)

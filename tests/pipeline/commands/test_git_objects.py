@@ -24,7 +24,7 @@ def project(revisions: Path, tmp_path: Path) -> Path:
     return copy
 
 
-def _partial_clone(project: Path) -> Path:
+def make_partial_clone(project: Path) -> Path:
     """Return a clone without old files of git, with the results and the cache of the project."""
     clone = project.parent / "clone"
     git(project, "config", "uploadpack.allowFilter", "true")
@@ -36,7 +36,7 @@ def _partial_clone(project: Path) -> Path:
     return clone
 
 
-def _refused(project: Path, command: str) -> str:
+def run_refused(project: Path, command: str) -> str:
     start = time.monotonic()
     done = attempt(project, "concord", command, "v1")
     assert time.monotonic() - start < SECONDS
@@ -46,7 +46,7 @@ def _refused(project: Path, command: str) -> str:
 
 @pytest.mark.fault(41, "`gate`, `diff`, `comment`: a partial clone fetches what it lacks")
 def test_partial_clone_fetches_missing_objects(project: Path) -> None:
-    clone = _partial_clone(project)
+    clone = make_partial_clone(project)
     for command in COMMANDS:
         expected, results = (attempt(each, "concord", command, "v1") for each in (project, clone))
         assert (results.returncode, results.stdout) == (expected.returncode, expected.stdout)
@@ -54,25 +54,23 @@ def test_partial_clone_fetches_missing_objects(project: Path) -> None:
 
 @pytest.mark.fault(41, "`gate`, `diff`, `comment`: a file that git cannot read is refused by name")
 @pytest.mark.parametrize("command", COMMANDS)
-def test_partial_clone_without_remote_is_refused_by_name(project: Path, command: str) -> None:
-    clone = _partial_clone(project)
+def test_partial_clone_without_remote_is_refused(project: Path, command: str) -> None:
+    clone = make_partial_clone(project)
     project.rename(project.parent / "elsewhere")
 
-    assert "params.yaml of v1: git cannot read it" in _refused(clone, command)
+    assert "params.yaml of v1: git cannot read it" in run_refused(clone, command)
 
 
 @pytest.mark.fault(41, "`gate`, `diff`, `comment`: a file that git cannot read is refused by name")
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", ["params.yaml", "dvc.lock"])
-def test_a_missing_or_damaged_file_of_git_is_refused_by_name(
-    project: Path, command: str, name: str
-) -> None:
+def test_a_missing_or_damaged_git_object_is_named(project: Path, command: str, name: str) -> None:
     blob = git(project, "rev-parse", f"v1:{name}").strip()
     file = project / ".git/objects" / blob[:2] / blob[2:]
     file.chmod(0o600)
     for spoil in (file.unlink, lambda: file.write_bytes(b"damaged")):
         spoil()
-        message = _refused(project, command)
+        message = run_refused(project, command)
         assert f"{name} of v1: git cannot read it: an object is missing or damaged" in message
         assert "`git fsck`" in message
 
@@ -90,7 +88,7 @@ def test_conflict_markers_of_a_revision_are_named(project: Path, command: str) -
     git(project, "reset", "-q", "--soft", head)
 
     line = sound.count("\n") + 1
-    message = _refused(project, command)
+    message = run_refused(project, command)
     assert f"dvc.lock of v1: has merge conflict markers: line {line} starts with" in message
 
 

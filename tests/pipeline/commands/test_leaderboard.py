@@ -1,4 +1,4 @@
-"""`concord leaderboard`, `calibrate` and `plan` on results of the library, and without results."""
+"""`concord leaderboard`, `calibrate` and `plan`, with and without results of the library."""
 
 import csv
 import re
@@ -54,7 +54,7 @@ def test_primary_metrics_are_printed_and_no_file_changes(project: Path) -> None:
     assert {file: file.read_bytes() for file in project.rglob("*") if file.is_file()} == before
 
 
-def test_it_shows_other_metrics_where_they_are_named_once_each(project: Path) -> None:
+def test_each_requested_metric_is_shown_once(project: Path) -> None:
     output = run(
         project,
         "concord",
@@ -126,7 +126,7 @@ stages:
         (LOCK.replace("compare", "evaluate"), None),
     ],
 )
-def test_results_older_than_params_are_reported_with_what_has_changed(
+def test_report_of_stale_results_names_the_changed_params(
     project: Path, lock: str, changed: str | None
 ) -> None:
     (project / "dvc.lock").write_text(lock, encoding="utf-8")
@@ -138,7 +138,7 @@ def test_results_older_than_params_are_reported_with_what_has_changed(
     assert output == reported if changed else output.startswith("R@2")
 
 
-def _after_repro() -> None:
+def print_after_repro() -> None:
     messages.set_up_logging([])
     messages.print_unless_quiet(command.after_repro)
 
@@ -147,10 +147,10 @@ def test_leaderboard_is_shown_after_repro_unless_quiet(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(project)
-    _after_repro()
+    print_after_repro()
     output = capsys.readouterr().out
     monkeypatch.setenv("CONCORD_LOG", "quiet")
-    _after_repro()
+    print_after_repro()
 
     assert output.splitlines()[0].startswith("R@2 ")
     assert capsys.readouterr().out == ""
@@ -189,7 +189,7 @@ def test_calibrate_shows_the_best_metric_first_and_writes_all(project: Path) -> 
     }
 
 
-def test_calibrate_writes_no_formula_and_not_over_the_experiments(project: Path) -> None:
+def test_calibrate_writes_no_formula_and_keeps_the_experiments(project: Path) -> None:
     experiments = "experiment,control,treatment,=cmd()\ne1,ease,als,0.8\ne2,als,ease,-0.2\n"
     (project / "ab.csv").write_text(experiments)
 
@@ -203,7 +203,7 @@ def test_calibrate_writes_no_formula_and_not_over_the_experiments(project: Path)
     assert (project / "ab.csv").read_text() == experiments
 
 
-def test_experiments_that_are_wrong_are_refused_with_their_line(project: Path) -> None:
+def test_error_of_invalid_experiments_names_the_line(project: Path) -> None:
     (project / "ab.csv").write_text(HEAD + "e1,als,eese,0.8,0.1\n")
     failed = attempt(project, "concord", "calibrate", "ab.csv")
 
@@ -212,7 +212,7 @@ def test_experiments_that_are_wrong_are_refused_with_their_line(project: Path) -
     assert "there is no such file" in attempt(project, "concord", "calibrate", "none.csv").stderr
 
 
-def test_a_model_at_a_revision_is_read_from_there(project: Path) -> None:
+def test_a_model_at_a_revision_is_read_from_that_revision(project: Path) -> None:
     """Models of one revision share a truth; whether it is the current one is unknown."""
     git(project, "init", "-q")
     commit(project, "a")
@@ -236,7 +236,7 @@ STATED = ("--sd", "0.2", "--users", "1192", "--tests", "20", "--effect", "0.02")
 
 
 @pytest.fixture(scope="module")
-def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def planned_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plan")
     (folder / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
     results = folder / "results" / "comparison"
@@ -249,10 +249,10 @@ def cells(line: str) -> list[str]:
     return re.split(r"\s{2,}", line.strip())
 
 
-def test_plan_shows_the_primary_metrics_and_writes_no_file(planned: Path) -> None:
-    before = {file: file.read_bytes() for file in planned.rglob("*") if file.is_file()}
+def test_plan_shows_the_primary_metrics_and_writes_no_file(planned_project: Path) -> None:
+    before = {file: file.read_bytes() for file in planned_project.rglob("*") if file.is_file()}
 
-    lines = run(planned, "concord", "plan", COLUMNS="80").splitlines()
+    lines = run(planned_project, "concord", "plan", COLUMNS="80").splitlines()
 
     assert lines[0] == "nDCG@5 against popularity, 300 users"
     assert cells(lines[1]) == [
@@ -268,12 +268,14 @@ def test_plan_shows_the_primary_metrics_and_writes_no_file(planned: Path) -> Non
     assert {line.split()[0] for line in lines[2:4]} == {"als", "ease"}
     assert "R@5 against popularity, 300 users" in lines
     assert max(map(len, lines)) <= 80
-    assert {file: file.read_bytes() for file in planned.rglob("*") if file.is_file()} == before
+    assert {
+        file: file.read_bytes() for file in planned_project.rglob("*") if file.is_file()
+    } == before
 
 
-def test_plan_shows_the_requested_metric_and_effect(planned: Path) -> None:
+def test_plan_shows_the_requested_metric_and_effect(planned_project: Path) -> None:
     output = run(
-        planned,
+        planned_project,
         "concord",
         "plan",
         "--metric",
@@ -293,7 +295,7 @@ def test_plan_shows_the_requested_metric_and_effect(planned: Path) -> None:
     assert not any(line.startswith("nDCG@5") for line in output)
 
 
-def test_stated_numbers_need_no_project(tmp_path: Path) -> None:
+def test_plan_from_numbers_needs_no_project(tmp_path: Path) -> None:
     """((1.96 + 0.8416) · 0.2 / 0.02)² = 785, and t adds two."""
     head, numbers, *_ = run(tmp_path, "concord", "plan", *STATED, COLUMNS="100").splitlines()
 
@@ -310,7 +312,7 @@ def test_stated_numbers_need_no_project(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_too_variable_seeds_are_reported(tmp_path: Path) -> None:
+def test_seeds_with_high_variance_are_reported(tmp_path: Path) -> None:
     output = run(
         tmp_path, "concord", "plan", *STATED, "--sd-seeds", "0.01", "--seeds", "3", COLUMNS="200"
     )
@@ -324,9 +326,9 @@ def test_too_variable_seeds_are_reported(tmp_path: Path) -> None:
 
 
 def test_the_picture_is_one_file_with_the_same_bytes_in_every_process(
-    planned: Path, tmp_path: Path
+    planned_project: Path, tmp_path: Path
 ) -> None:
-    run(planned, "concord", "plan", "--plot", str(tmp_path / "plan.svg"))
+    run(planned_project, "concord", "plan", "--plot", str(tmp_path / "plan.svg"))
 
     drawn = (tmp_path / "plan.svg").read_text(encoding="utf-8")
     plan = cc.plan(plan_data.compared())
@@ -353,13 +355,13 @@ def test_the_picture_is_one_file_with_the_same_bytes_in_every_process(
     ],
 )
 def test_invalid_plan_is_refused(
-    planned: Path,
+    planned_project: Path,
     inputs: list[str],
     message: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(planned)
+    monkeypatch.chdir(planned_project)
     arguments = build_parser().parse_args(["plan", *inputs])
 
     assert message in refusal_of(lambda: plan.run(arguments))

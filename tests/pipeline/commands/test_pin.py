@@ -1,4 +1,4 @@
-"""`concord pin` on copies of the real params.yaml: values change, every other byte stays."""
+"""`concord pin` on copies of the real params.yaml: values change, all other bytes stay."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,23 +22,23 @@ Start = Callable[[str], None]
 @pytest.fixture
 def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     monkeypatch.chdir(tmp_path)
-    return lambda text: _write(text)
+    return lambda text: write_params_file(text)
 
 
-def _write(text: str) -> None:
+def write_params_file(text: str) -> None:
     PARAMS.write_bytes(text.encode())
 
 
-def _now() -> str:
+def params_text() -> str:
     return PARAMS.read_bytes().decode()
 
 
-def _changed(before: str, old: str, new: str) -> str:
+def replace_once(before: str, old: str, new: str) -> str:
     assert before.count(old) == 1
     return before.replace(old, new)
 
 
-def _around_value(line: str) -> tuple[str, str]:
+def text_around_value(line: str) -> tuple[str, str]:
     """Return the key with its indentation, and the comment with the space before it."""
     key, _, remainder = line.partition(": ")
     value, marker, comment = remainder.partition("#")
@@ -46,7 +46,7 @@ def _around_value(line: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("name", cc.presets())
-def test_only_values_differ_params_are_accepted_and_the_way_back_gives_the_same_bytes(
+def test_pin_changes_only_values_and_pinning_back_restores_all_bytes(
     start: Start, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     start(REAL)
@@ -54,8 +54,10 @@ def test_only_values_differ_params_are_accepted_and_the_way_back_gives_the_same_
     pin(name)
     output = capsys.readouterr().out
 
-    before, after = REAL.splitlines(keepends=True), _now().splitlines(keepends=True)
-    assert [_around_value(line) for line in after] == [_around_value(line) for line in before]
+    before, after = REAL.splitlines(keepends=True), params_text().splitlines(keepends=True)
+    assert [text_around_value(line) for line in after] == [
+        text_around_value(line) for line in before
+    ]
     others = [
         line
         for line in before
@@ -77,22 +79,22 @@ def test_only_values_differ_params_are_accepted_and_the_way_back_gives_the_same_
         k: v for k, v in conventions.as_dict().items() if k not in actual
     }
     pin("standard")
-    assert _now() == REAL
+    assert params_text() == REAL
 
 
-def test_line_ends_lists_spaces_and_quotes_stay_as_they_were_written(start: Start) -> None:
-    text = _changed(REAL, "  ks: [1, 3, 5, 10, 20]", "  ks:\n  - 1\n  - 5")
-    text = _changed(text, "title: Demo shop", "title:   'Demo shop'")
-    text = _changed(text, "  gain: linear #", '  gain:   "linear"   #')
-    text = _changed(text, "  round: null #", "  round: ~ #").replace("\n", "\r\n")
+def test_line_ends_lists_spaces_and_quotes_stay(start: Start) -> None:
+    text = replace_once(REAL, "  ks: [1, 3, 5, 10, 20]", "  ks:\n  - 1\n  - 5")
+    text = replace_once(text, "title: Demo shop", "title:   'Demo shop'")
+    text = replace_once(text, "  gain: linear #", '  gain:   "linear"   #')
+    text = replace_once(text, "  round: null #", "  round: ~ #").replace("\n", "\r\n")
     start(text)
 
     pin("wikipedia_exp")
 
-    expected = _changed(text, "preset: standard", "preset: wikipedia_exp")
-    expected = _changed(expected, "ties: item_asc", "ties: given")
-    expected = _changed(expected, "duplicates: error", "duplicates: keep")
-    assert _now() == _changed(expected, '"linear"', '"exp2"')
+    expected = replace_once(text, "preset: standard", "preset: wikipedia_exp")
+    expected = replace_once(expected, "ties: item_asc", "ties: given")
+    expected = replace_once(expected, "duplicates: error", "duplicates: keep")
+    assert params_text() == replace_once(expected, '"linear"', '"exp2"')
 
 
 def test_a_file_without_a_last_line_end_gets_none(start: Start) -> None:
@@ -102,23 +104,23 @@ def test_a_file_without_a_last_line_end_gets_none(start: Start) -> None:
 
     pin("recbole")
 
-    assert _now().endswith(
+    assert params_text().endswith(
         "# per metric, such as {RR: {rr_cutoff: none}}; RR@k: for its labels with a cutoff"
     )
     assert read_params().parsed_conventions.preset == "recbole"
 
 
 def test_empty_values_and_null_are_replaced(start: Start) -> None:
-    start(_changed(REAL, "  round: null #", "  round: #"))
+    start(replace_once(REAL, "  round: null #", "  round: #"))
 
     pin("recbole")
 
-    assert "  round: {mean: 4} # null |" in _now()
+    assert "  round: {mean: 4} # null |" in params_text()
     assert read_params().parsed_conventions.round == {"mean": 4}
 
 
 def test_grade_scale_stays_unless_the_preset_has_null(start: Start) -> None:
-    start(_changed(REAL, "relevance_threshold: 1", "relevance_threshold: 2"))
+    start(replace_once(REAL, "relevance_threshold: 1", "relevance_threshold: 2"))
 
     pin("ranx")
     remaining = read_params().parsed_conventions
@@ -127,7 +129,7 @@ def test_grade_scale_stays_unless_the_preset_has_null(start: Start) -> None:
 
     assert (remaining.relevance_threshold, remaining.err_max_grade) == (2, 3)
     assert (nulled.relevance_threshold, nulled.err_max_grade) == (None, 3)
-    assert "  relevance_threshold: null # the lowest grade" in _now()
+    assert "  relevance_threshold: null # the lowest grade" in params_text()
 
 
 def test_missing_conventions_are_added_in_order_with_allowed_values(
@@ -139,11 +141,11 @@ def test_missing_conventions_are_added_in_order_with_allowed_values(
 
     pin("standard")
 
-    new = [line for line in _now().splitlines() if line.startswith(without)]
+    new = [line for line in params_text().splitlines() if line.startswith(without)]
     ties = f"  ties: item_asc # {CONVENTION['ties'].allowed_values()}"
     assert new == [ties, "  hlu_norm: ideal # ideal | none", "  overrides: {}"]
     assert [
-        line for line in _now().splitlines(keepends=True) if line.rstrip() not in new
+        line for line in params_text().splitlines(keepends=True) if line.rstrip() not in new
     ] == remaining
     assert list(read_params().conventions) == ["preset", *STANDARD, "overrides"]
     assert "hlu_norm: (was missing) → ideal" in capsys.readouterr().out
@@ -159,19 +161,19 @@ def test_a_section_without_entries_is_filled(start: Start, remainder: str) -> No
 
     assert section
     assert read_params().parsed_conventions == cc.preset("standard")
-    assert _now().startswith(head)
-    assert after.rstrip() in _now()
+    assert params_text().startswith(head)
+    assert after.rstrip() in params_text()
 
 
-def test_overrides_over_several_lines_give_way(start: Start) -> None:
+def test_overrides_over_several_lines_are_replaced(start: Start) -> None:
     block = "  overrides: # mine\n    RR:\n      rr_cutoff: none\n\nreport:"
-    text = _changed(REAL, "preset: standard", "preset: custom")
+    text = replace_once(REAL, "preset: standard", "preset: custom")
     line = next(line for line in REAL.splitlines() if line.startswith("  overrides:"))
-    start(_changed(text, f"{line}\n\nreport:", block))
+    start(replace_once(text, f"{line}\n\nreport:", block))
 
     pin("standard")
 
-    assert "  overrides: {} # mine\n\nreport:" in _now()
+    assert "  overrides: {} # mine\n\nreport:" in params_text()
     assert read_params().parsed_conventions.overrides == {}
 
 
@@ -195,7 +197,7 @@ def test_changes_and_next_step_are_printed(
 def test_a_change_of_the_name_alone_is_reported(
     start: Start, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    start(_changed(REAL, "preset: standard", "preset: custom"))
+    start(replace_once(REAL, "preset: standard", "preset: custom"))
 
     pin("standard")
     pin("standard")
@@ -221,15 +223,15 @@ def test_a_change_of_the_name_alone_is_reported(
 def test_refused_change_leaves_the_file_unchanged(
     start: Start, old: str, new: str, name: str, message: str
 ) -> None:
-    text = _changed(REAL, old, new)
+    text = replace_once(REAL, old, new)
     start(text)
 
     assert message in refusal_of(lambda: pin(name))
-    assert _now() == text
+    assert params_text() == text
     assert [path.name for path in Path().iterdir()] == ["params.yaml"]
 
 
 @pytest.mark.usefixtures("start")
-def test_outside_a_project_the_fix_names_the_folder() -> None:
+def test_fix_outside_a_project_names_the_folder() -> None:
     with pytest.raises(InputError, match="`concord init` writes both"):
         pin("ranx")

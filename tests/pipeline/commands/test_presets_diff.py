@@ -1,4 +1,4 @@
-"""`concord presets diff`: where two sets of conventions differ, in words."""
+"""`concord presets diff`: differences between two sets of conventions, with meanings."""
 
 import shutil
 from pathlib import Path
@@ -14,21 +14,21 @@ from tests.project import ROOT, change_params
 WIDE = "400"  # columns: no cell is wrapped
 
 
-def _printed_rows(one: str, other: str, capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
-    """The cells of each row."""
+def print_rows(one: str, other: str, capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
+    """Return the cells of each row."""
     diff_presets(one, other)
     lines = capsys.readouterr().out.splitlines()
     return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
 
 
 @pytest.fixture(autouse=True)
-def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", WIDE)
 
 
 @pytest.fixture
 def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The params.yaml of the demo in the working directory."""
+    """Return the params.yaml of the demo, in the working directory."""
     monkeypatch.chdir(tmp_path)
     return Path(shutil.copy(ROOT / "params.yaml", tmp_path))
 
@@ -36,7 +36,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_each_side_has_its_value_and_meaning_and_the_metrics_that_change(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert _printed_rows("wikipedia", "recohut_method0", capsys) == [
+    assert print_rows("wikipedia", "recohut_method0", capsys) == [
         ["convention", "wikipedia", "recohut_method0", "changes"],
         [
             "discount",
@@ -59,15 +59,15 @@ def test_exactly_the_differing_conventions_are_named(
 ) -> None:
     conventions, actual = cc.preset("standard").preset_values(), cc.preset(other).preset_values()
 
-    header, *rows = _printed_rows("standard", other, capsys)
+    header, *rows = print_rows("standard", other, capsys)
 
     assert header == ["convention", "standard", other, "changes"]
     general = [row[0] for row in rows if ", for " not in row[0]]
     assert general == [knob for knob in STANDARD if conventions[knob] != actual[knob]]
 
 
-def test_overrides_of_a_metric_are_rows_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = _printed_rows("ms_recommenders", "ms_spark_map", capsys)
+def test_overrides_of_a_metric_are_separate_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = print_rows("ms_recommenders", "ms_spark_map", capsys)
 
     assert [row for row in rows if ", for " in row[0]] == [
         [
@@ -82,7 +82,7 @@ def test_overrides_of_a_metric_are_rows_of_their_own(capsys: pytest.CaptureFixtu
 def test_metric_with_equal_overrides_is_not_listed_as_changed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    reported = {row[0]: row[-1] for row in _printed_rows("standard", "ir_measures", capsys)}
+    reported = {row[0]: row[-1] for row in print_rows("standard", "ir_measures", capsys)}
 
     assert reported["rr_cutoff"] == "no metric"  # RR is cut at k in both
     assert reported["ties"] == "every metric"
@@ -93,10 +93,10 @@ def test_metric_with_equal_overrides_is_not_listed_as_changed(
 
 @pytest.mark.usefixtures("params")
 def test_params_yaml_is_compared_like_a_preset(capsys: pytest.CaptureFixture[str]) -> None:
-    header, *rows = _printed_rows("params.yaml", "wikipedia", capsys)
+    header, *rows = print_rows("params.yaml", "wikipedia", capsys)
 
     assert header == ["convention", "params.yaml", "wikipedia", "changes"]
-    assert rows == _printed_rows("standard", "wikipedia", capsys)[1:]
+    assert rows == print_rows("standard", "wikipedia", capsys)[1:]
     assert [row[0] for row in rows] == ["ties", "duplicates"]
 
 
@@ -115,13 +115,13 @@ def test_scale_of_the_data_is_no_difference_to_a_preset(
 
 
 @pytest.mark.usefixtures("params")
-def test_no_threshold_at_all_is_a_difference(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = _printed_rows("params.yaml", "ms_recommenders", capsys)
+def test_no_threshold_is_a_difference(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = print_rows("params.yaml", "ms_recommenders", capsys)
 
     assert ["relevance_threshold", "1", "null"] in [row[:3] for row in rows]
 
 
 @pytest.mark.parametrize("names", [("rankx", "ranx"), ("ranx", "rankx")])
-def test_an_unknown_preset_is_refused_with_the_nearest(names: tuple[str, str]) -> None:
+def test_error_of_an_unknown_preset_suggests_the_nearest(names: tuple[str, str]) -> None:
     with pytest.raises(InputError, match=r"'rankx' is not a preset\n  fix: did you mean 'ranx'\?"):
         diff_presets(*names)

@@ -21,18 +21,18 @@ def project(revisions: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Since the tag v1 ease has become worse, and is called slim."""
     copy = copied_from(revisions / SECOND / "a project", tmp_path_factory.mktemp("renamed"))
     shutil.copy(copy / SAME_FILE, copy / OTHER_FILE)
-    _call(copy, path=SAME_FILE)
+    rename_models(copy, path=SAME_FILE)
     run_stages(copy, "load slim", "evaluate slim", "compare")
     return copy
 
 
-def _call(project: Path, **entry: str) -> None:
+def rename_models(project: Path, **entry: str) -> None:
     """Set the models to knn, and slim with this entry."""
     models = {"knn": {"path": "data/demo/item-knn.parquet"}, "slim": entry}
     change_params(project, {"models": models, "gate": GATE})
 
 
-def _gate(project: Path, **gate: Any) -> tuple[int, list[str], list[str]]:
+def run_gate(project: Path, **gate: Any) -> tuple[int, list[str], list[str]]:
     """Return the exit code, the lines and the notes of a gate against v1."""
     change_params(project, {"gate": GATE | gate})
     done = attempt(project, "concord", "gate", "v1", "--json")
@@ -48,8 +48,8 @@ def _gate(project: Path, **gate: Any) -> tuple[int, list[str], list[str]]:
 def test_renamed_model_is_compared_with_its_former_results(
     project: Path, entry: dict[str, str]
 ) -> None:
-    _call(project, **entry)
-    code, lines, notes = _gate(project)
+    rename_models(project, **entry)
+    code, lines, notes = run_gate(project)
 
     assert code == 1
     assert lines[0] == "worse, against v1: slim is worse; knn passes."
@@ -69,8 +69,8 @@ def test_renamed_model_is_compared_with_its_former_results(
 def test_vanished_and_new_models_are_undecided_and_never_waived(
     project: Path, gate: dict[str, Any]
 ) -> None:
-    _call(project, path=OTHER_FILE)
-    code, lines, _ = _gate(project, **gate)
+    rename_models(project, path=OTHER_FILE)
+    code, lines, _ = run_gate(project, **gate)
     comment = attempt(project, "concord", "comment", "v1", "--undecided", "pass")
 
     assert code == comment.returncode == 3
@@ -83,25 +83,25 @@ def test_vanished_and_new_models_are_undecided_and_never_waived(
 
 @pytest.mark.whole
 def test_new_models_are_compared_with_the_baseline_or_ignored(project: Path) -> None:
-    _call(project, path=OTHER_FILE)
-    code, lines, notes = _gate(project, new_models="baseline")
+    rename_models(project, path=OTHER_FILE)
+    code, lines, notes = run_gate(project, new_models="baseline")
     assert code == 1
     assert lines[0] == "worse, against v1: slim (new, against knn) is worse; knn passes."
     assert notes == ["removed: ease"]
 
-    code, lines, notes = _gate(project, new_models="ignore")
+    code, lines, notes = run_gate(project, new_models="ignore")
     assert code == 0
     assert lines[0] == "pass, against v1: knn passes."
     assert notes == ["not in v1, so not decided on: slim", "removed: ease"]
 
-    assert _gate(project, new_models="ignore", models=["knn", "slim"])[0] == 0
+    assert run_gate(project, new_models="ignore", models=["knn", "slim"])[0] == 0
 
 
 @pytest.mark.whole
 def test_gate_with_only_new_models_has_a_fix(project: Path) -> None:
     models = {"slim": {"path": OTHER_FILE}}
     change_params(project, {"models": models, "comparison.baseline": "slim"})
-    code, lines, _ = _gate(project)
+    code, lines, _ = run_gate(project)
     change_params(project, {"comparison.baseline": "knn"})
 
     assert code == 3
@@ -111,9 +111,9 @@ def test_gate_with_only_new_models_has_a_fix(project: Path) -> None:
 
 @pytest.mark.whole
 def test_new_baseline_is_not_compared_with_itself_if_models_vanished(project: Path) -> None:
-    _call(project, path=OTHER_FILE)
+    rename_models(project, path=OTHER_FILE)
     change_params(project, {"comparison.baseline": "slim"})
-    code, lines, _ = _gate(project, new_models="baseline")
+    code, lines, _ = run_gate(project, new_models="baseline")
     change_params(project, {"comparison.baseline": "knn"})
 
     assert code == 3
@@ -123,8 +123,8 @@ def test_new_baseline_is_not_compared_with_itself_if_models_vanished(project: Pa
 
 @pytest.mark.whole
 def test_renamed_model_outside_the_gate_has_not_vanished(project: Path) -> None:
-    _call(project, path=OTHER_FILE, was="ease")
-    code, lines, notes = _gate(project, models=["knn"])
+    rename_models(project, path=OTHER_FILE, was="ease")
+    code, lines, notes = run_gate(project, models=["knn"])
 
     assert (code, lines[0]) == (0, "pass, against v1: knn passes.")
     assert "removed: ease" not in notes
@@ -151,7 +151,7 @@ def test_invalid_former_name_is_refused(project: Path, models: dict[str, Any], w
 @pytest.mark.whole
 def test_history_compares_a_renamed_model_with_itself(project: Path, tmp_path: Path) -> None:
     copy = copied_from(project, tmp_path / "history")
-    _call(copy, path=OTHER_FILE, was="ease")
+    rename_models(copy, path=OTHER_FILE, was="ease")
     evaluate_and_commit(copy, "Renamed", "load slim", "evaluate slim", "compare")
     run(copy, "concord", "history", "--csv", "history.csv")
     row = pl.read_csv(copy / "history.csv", infer_schema_length=None).row(

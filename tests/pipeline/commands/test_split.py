@@ -42,7 +42,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_it_writes_the_sides_and_a_manifest_that_adds_up(project: Path) -> None:
+def test_parts_add_up_to_the_manifest(project: Path) -> None:
     output = run(
         project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split", COLUMNS="100"
     )
@@ -74,7 +74,7 @@ def test_it_writes_the_sides_and_a_manifest_that_adds_up(project: Path) -> None:
     assert str(project) not in (project / "split" / "manifest.json").read_text(encoding="utf-8")
 
 
-def test_the_library_gives_the_same_as_the_command(project: Path) -> None:
+def test_library_and_command_give_the_same_result(project: Path) -> None:
     how = ("--how", "users", "--share", "0.3", "--last", "2", "--seed", "5")
     run(project, "concord", "split", "all.parquet", *how, "--into", "split")
     split = cc.split(TABLE, "users", share=0.3, last=2, seed=5)
@@ -91,7 +91,7 @@ def test_the_library_gives_the_same_as_the_command(project: Path) -> None:
 @pytest.mark.parametrize(
     "how", [("--how", "leave-last-out", "--last", "2"), ("--how", "cold-items", "--share", "0.2")]
 )
-def test_order_format_threads_and_spilling_change_no_byte(
+def test_bytes_do_not_depend_on_order_format_threads_or_spilling(
     project: Path, how: tuple[str, ...]
 ) -> None:
     rows = TABLE.sample(fraction=1.0, shuffle=True, seed=1)
@@ -166,7 +166,7 @@ def test_order_holds_over_many_row_groups_and_threads(tmp_path: Path) -> None:
     assert pl.read_parquet(tmp_path / "one" / "truth.parquet").equals(last)
 
 
-def test_a_split_of_train_gives_a_validation(project: Path) -> None:
+def test_a_split_of_train_gives_a_validation_part(project: Path) -> None:
     run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split")
     run(project, "concord", "split", "split/train.parquet", *GLOBAL, "--into", "split/validation")
 
@@ -195,8 +195,8 @@ def test_existing_split_is_kept_without_force(project: Path) -> None:
     assert manifest_of(project / "split")["method"]["how"] == "global-time"
 
 
-def _is_whole(folder: Path) -> bool:
-    """True if the manifest is there, and each of its files as it was written."""
+def is_complete(folder: Path) -> bool:
+    """True if the manifest and all of its files exist, unchanged."""
     files = manifest_of(folder)["files"]
     names = {*files, "manifest.json"}
     return {each.name for each in folder.glob("[!.]*")} == names and all(
@@ -206,23 +206,23 @@ def _is_whole(folder: Path) -> bool:
 
 
 @pytest.mark.fault(
-    1, "a killed `concord split --force` leaves the split of before or the new one, whole"
+    1, "a killed `concord split --force` leaves either the former or the new split, complete"
 )
-def test_a_split_that_replaces_another_is_whole_whenever_it_is_killed(
+def test_a_killed_replacement_leaves_a_complete_split(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What lies on disk before each write is copied: this is what a kill there would leave."""
+    """Before each write the files on disk are copied: a kill there would leave these."""
     users = ("--how", "users", "--share", "0.3")
     run(project, "concord", "split", "all.parquet", *users, "--into", "split")
     kills: list[Path] = []
 
-    def recorded(write: Callable[..., Any]) -> Callable[..., Any]:
-        def copying(*arguments: Any, **options: Any) -> Any:
+    def copy_before(write: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
             kills.append(project.parent / f"kill-{len(kills)}")
             shutil.copytree(project, kills[-1])
             return write(*arguments, **options)
 
-        return copying
+        return call
 
     for owner, name in (
         (Path, "rename"),
@@ -231,13 +231,13 @@ def test_a_split_that_replaces_another_is_whole_whenever_it_is_killed(
         (os, "fsync"),
         (os, "unlink"),
     ):
-        monkeypatch.setattr(owner, name, recorded(getattr(owner, name)))
+        monkeypatch.setattr(owner, name, copy_before(getattr(owner, name)))
     run(project, "concord", "split", "all.parquet", *GLOBAL, "--into", "split", "--force")
     monkeypatch.undo()
 
     for kill in kills:
         attempt(kill, "concord", "split", "all.parquet", *GLOBAL, "--into", "split")
-        assert _is_whole(kill / "split"), kill
+        assert is_complete(kill / "split"), kill
         assert [each.name for each in kill.iterdir() if each.name.startswith(".")] == []
     methods = {manifest_of(kill / "split")["method"]["how"] for kill in kills}
     assert methods == {"users", "global-time"}
@@ -325,7 +325,7 @@ def test_a_table_that_cannot_be_split_is_refused(project: Path) -> None:
 
 
 def test_movielens_splits_in_four_ways(tmp_path: Path) -> None:
-    """100,004 ratings of 671 users; nothing is told twice, and many are of one second."""
+    """100,004 ratings of 671 users; none is repeated, and many have the same second."""
     parts = [pl.read_parquet(movielens() / f"{each}.parquet") for each in ("train", "test")]
     pl.concat(parts).write_parquet(tmp_path / "ratings.parquet")
     names = ("--column", "time=timestamp", "--column", "grade=rating")

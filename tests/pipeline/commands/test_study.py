@@ -1,4 +1,4 @@
-"""`concord study`: study.yaml with all its faults, folders and revisions, files, MLflow once."""
+"""`concord study`: errors of study.yaml, folders and revisions, files, one MLflow run."""
 
 import json
 from dataclasses import replace
@@ -23,21 +23,21 @@ GIT = ("git", "-c", "user.name=a", "-c", "user.email=a@b.c")
 
 @pytest.fixture
 def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three evaluated projects, as far as a study reads them."""
+    """Return a folder of three evaluated projects with the files that a study reads."""
     for seed, name in enumerate(("books", "films", "shop")):
-        _project(tmp_path / name, comparison_of(MEANS, seed))
+        write_project(tmp_path / name, comparison_of(MEANS, seed))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def _project(folder: Path, comparison: Comparison) -> None:
+def write_project(folder: Path, comparison: Comparison) -> None:
     (folder / "results/comparison").mkdir(parents=True, exist_ok=True)
     params = "results: {comparison: results/comparison, mlflow: results/mlflow}\n"
     (folder / "params.yaml").write_text(params)
     (folder / "results/comparison/comparison.json").write_text(to_json(comparison))
 
 
-def _write(folder: Path, text: str) -> None:
+def write_study_file(folder: Path, text: str) -> None:
     (folder / "study.yaml").write_text(text)
 
 
@@ -47,7 +47,7 @@ ALL = "datasets: {books: books, films: films, shop: {project: shop}}\n"
 def test_a_study_is_written_as_page_json_and_tables(
     working_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _write(working_folder, ALL + "title: Three shops\nreport: out\n")
+    write_study_file(working_folder, ALL + "title: Three shops\nreport: out\n")
 
     run_study("study.yaml")
 
@@ -66,10 +66,10 @@ def test_a_study_is_written_as_page_json_and_tables(
     assert "c wins under all 4 ways of aggregating nDCG@10." in capsys.readouterr().out
 
 
-def test_paths_are_relative_to_the_folder_of_the_file_and_bytes_are_the_same(
+def test_paths_are_relative_to_the_study_file_and_bytes_are_the_same(
     working_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _write(working_folder, ALL)
+    write_study_file(working_folder, ALL)
     run_study("study.yaml")
     first = {f.name: f.read_bytes() for f in (working_folder / "study").iterdir()}
     (working_folder / "elsewhere").mkdir()
@@ -81,8 +81,8 @@ def test_paths_are_relative_to_the_folder_of_the_file_and_bytes_are_the_same(
     assert not any(str(working_folder).encode() in content for content in first.values())
 
 
-def test_every_wrong_key_is_named_with_its_line(working_folder: Path) -> None:
-    _write(
+def test_every_invalid_key_is_named_with_its_line(working_folder: Path) -> None:
+    write_study_file(
         working_folder,
         "titel: x\ndatasets:\n  a b: books\n  films: {projct: films}\nmin_effect: much\n",
     )
@@ -113,10 +113,8 @@ def test_every_wrong_key_is_named_with_its_line(working_folder: Path) -> None:
         (ALL + "title: x\ntitle: y", "occurs more than once"),
     ],
 )
-def test_a_study_that_cannot_be_read_is_refused(
-    working_folder: Path, text: str, words: str
-) -> None:
-    _write(working_folder, text)
+def test_an_unreadable_study_is_refused(working_folder: Path, text: str, words: str) -> None:
+    write_study_file(working_folder, text)
 
     with pytest.raises(InputError, match=words):
         read_study_file(Path("study.yaml"))
@@ -133,7 +131,7 @@ def test_all_projects_that_are_not_evaluated_are_named(working_folder: Path) -> 
     (working_folder / "books/results/comparison/comparison.json").unlink()
     (working_folder / "films/params.yaml").unlink()
     (working_folder / "shop/results/comparison/comparison.json").write_text("{}")
-    _write(working_folder, ALL)
+    write_study_file(working_folder, ALL)
 
     message = refusal_of(lambda: run_study("study.yaml"))
     assert (
@@ -148,16 +146,16 @@ def test_all_projects_that_are_not_evaluated_are_named(working_folder: Path) -> 
 
 
 @pytest.mark.whole
-def test_a_revision_is_read_from_dvcs_cache(working_folder: Path) -> None:
+def test_a_revision_is_read_from_the_dvc_cache(working_folder: Path) -> None:
     run(working_folder, "git", "init", "-q")
     run(working_folder, "dvc", "init", "-q")
-    _lock(working_folder)
+    add_to_cache(working_folder)
     run(working_folder, "git", "add", "-A", "--", ":!films", ":!shop")
     run(working_folder, *GIT, "commit", "-qm", "one")
     run(working_folder, "git", "tag", "v1")
-    _project(working_folder / "books", replace(comparison_of(MEANS, 9), title="later"))
-    _lock(working_folder)
-    _write(working_folder, "datasets: {then: {project: books, rev: v1}, now: books}\n")
+    write_project(working_folder / "books", replace(comparison_of(MEANS, 9), title="later"))
+    add_to_cache(working_folder)
+    write_study_file(working_folder, "datasets: {then: {project: books, rev: v1}, now: books}\n")
 
     run_study("study.yaml")
 
@@ -167,26 +165,26 @@ def test_a_revision_is_read_from_dvcs_cache(working_folder: Path) -> None:
         ("books", "later"),
     ]
     folder = str(DvcLock(run(working_folder, "git", "show", "v1:books/dvc.lock")).comparison)
-    (listed,) = json.loads(_cached(working_folder, folder).read_text())
-    _cached(working_folder, listed["md5"]).unlink()
+    (listed,) = json.loads(cached_file(working_folder, folder).read_text())
+    cached_file(working_folder, listed["md5"]).unlink()
     for then, words in {
         "{project: books, rev: v2}": "then, books: 'v2' is not a revision",
         "{project: films, rev: v1}": "then, films: v1 has no params.yaml",
         "{project: books, rev: v1}": "neither in DVC's cache nor on a remote",
     }.items():
-        _write(working_folder, f"datasets: {{then: {then}, now: books}}\n")
+        write_study_file(working_folder, f"datasets: {{then: {then}, now: books}}\n")
         assert words in refusal_of(lambda: run_study("study.yaml"))
 
 
-def _lock(working_folder: Path) -> None:
-    """Put the comparison of `books` into DVC's cache and into dvc.lock."""
+def add_to_cache(working_folder: Path) -> None:
+    """Add the comparison of `books` to DVC's cache and to dvc.lock."""
     run(working_folder, "dvc", "add", "-q", "books/results/comparison")
     (added,) = YAML(typ="safe").load(working_folder / "books/results/comparison.dvc")["outs"]
     lock = {"outs": [{"path": "results/comparison", "md5": added["md5"]}]}
     YAML().dump({"schema": "2.0", "stages": {"compare": lock}}, working_folder / "books/dvc.lock")
 
 
-def _cached(working_folder: Path, md5: str) -> Path:
+def cached_file(working_folder: Path, md5: str) -> Path:
     return working_folder / ".dvc/cache/files/md5" / md5[:2] / md5[2:]
 
 
@@ -195,7 +193,7 @@ def test_study_is_logged_once_with_a_child_run_per_data_set(working_folder: Path
     (working_folder / "shop/results/mlflow").mkdir(parents=True)
     runs = {"comparison": "abc", "tracking_uri": "sqlite:///mlflow.db"}
     (working_folder / "shop/results/mlflow/runs.json").write_text(json.dumps(runs))
-    _write(
+    write_study_file(
         working_folder, ALL + "mlflow: {tracking_uri: 'sqlite:///mlflow.db', experiment: studies}\n"
     )
 
@@ -220,6 +218,6 @@ def test_study_is_logged_once_with_a_child_run_per_data_set(working_folder: Path
         "report.html",
         "study.json",
     ]
-    _project(working_folder / "shop", comparison_of(MEANS, 7))
+    write_project(working_folder / "shop", comparison_of(MEANS, 7))
     run_study("study.yaml")
     assert len(client.search_runs([experiment.experiment_id])) == 8  # another study

@@ -1,4 +1,4 @@
-"""`concord validate`: all files, all problems, and nothing is left behind."""
+"""`concord validate`: all files, all problems, and no files remain."""
 
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return copied(tmp_path_factory.mktemp("validate"))
 
 
-def _validated(project: Path) -> tuple[int, str, str]:
+def run_validate(project: Path) -> tuple[int, str, str]:
     done = attempt(project, "concord", "validate")
     return done.returncode, done.stdout, done.stderr
 
 
 def test_valid_project_is_described_file_by_file(project: Path) -> None:
-    code, message, wrong = _validated(project)
+    code, message, wrong = run_validate(project)
 
     assert (code, wrong) == (0, "")
     assert [line.partition(":")[0] for line in message.splitlines() if line[0] != " "] == [
@@ -51,7 +51,7 @@ def test_problems_of_all_files_are_reported_at_once(project: Path) -> None:
         {"models.als": {"path": "data/bad.csv"}, "data.truth": {"path": "data/truth.csv"}},
     )
 
-    code, message, wrong = _validated(project)
+    code, message, wrong = run_validate(project)
 
     assert code == 2
     assert wrong.startswith("data/truth.csv: line 2 and line 3 (user 'u1', item 'a')")
@@ -62,8 +62,8 @@ def test_problems_of_all_files_are_reported_at_once(project: Path) -> None:
 
 
 @pytest.fixture
-def own_project(tmp_path: Path) -> Path:
-    """A small project of the test's own, of one model."""
+def small_project(tmp_path: Path) -> Path:
+    """Return a small project of one model."""
     project = copied(tmp_path)
     (project / "data/truth.csv").write_text("user,item,points\nu1,A1,4\nu2,A2,5\n")
     (project / "data/pop.csv").write_text("user,item\nu1,A1\nu2,A1\n")
@@ -115,26 +115,26 @@ def own_project(tmp_path: Path) -> Path:
     ],
 )
 def test_problem_of_a_later_stage_is_reported_now(
-    own_project: Path, change: dict[str, Any], message: str
+    small_project: Path, change: dict[str, Any], message: str
 ) -> None:
-    change_params(own_project, change)
+    change_params(small_project, change)
 
-    assert _validated(own_project)[::2] == (2, message)
+    assert run_validate(small_project)[::2] == (2, message)
 
 
-def test_grades_that_no_convention_fits_end_the_stage(own_project: Path) -> None:
-    change_params(own_project, {"data.truth": {"path": "data/truth.csv"}})
-    run_stages(own_project, "load-truth", "load-background users", "load pop")
-    done = attempt(own_project, "concord", "stage", "evaluate", "pop")
+def test_threshold_above_all_grades_ends_the_stage(small_project: Path) -> None:
+    change_params(small_project, {"data.truth": {"path": "data/truth.csv"}})
+    run_stages(small_project, "load-truth", "load-background users", "load pop")
+    done = attempt(small_project, "concord", "stage", "evaluate", "pop")
 
     assert done.returncode != 0
     assert "conventions.relevance_threshold: is 4, and the highest grade" in done.stderr
 
 
-def test_suspicious_ids_are_reported(own_project: Path) -> None:
-    (own_project / "data/pop.csv").write_text("user,item\nu1,a1\nu2,a2\n")
+def test_suspicious_ids_are_reported(small_project: Path) -> None:
+    (small_project / "data/pop.csv").write_text("user,item\nu1,a1\nu2,a2\n")
 
-    code, message, _ = _validated(own_project)
+    code, message, _ = run_validate(small_project)
 
     assert code == 0
     assert (
@@ -144,21 +144,21 @@ def test_suspicious_ids_are_reported(own_project: Path) -> None:
     assert "pop: warning: none of its items occurs in the ground truth\n" in message
 
 
-def test_files_are_not_read_with_invalid_params(own_project: Path) -> None:
-    text = (own_project / "params.yaml").read_text()
-    (own_project / "params.yaml").write_text(text.replace("  wilcoxon:", "  wilcoxn:"))
+def test_files_are_not_read_with_invalid_params(small_project: Path) -> None:
+    text = (small_project / "params.yaml").read_text()
+    (small_project / "params.yaml").write_text(text.replace("  wilcoxon:", "  wilcoxn:"))
 
-    code, message, wrong = _validated(own_project)
+    code, message, wrong = run_validate(small_project)
 
     assert (code, message) == (2, "the files are not read until params.yaml is valid\n")
     assert wrong.count("\n  fix:") == 1  # not: `wilcoxon` is missing
     assert "did you mean 'wilcoxon'?" in wrong
 
 
-def test_params_and_files_are_reported_in_one_run(own_project: Path) -> None:
-    (own_project / "data/pop.csv").write_text("user,item\nu1,\n")
+def test_params_and_files_are_reported_in_one_run(small_project: Path) -> None:
+    (small_project / "data/pop.csv").write_text("user,item\nu1,\n")
     change_params(
-        own_project,
+        small_project,
         {
             "evaluation.metrics": ["nDCG", "recall@20", "map", "NDCG"],
             "comparison.primary": ["nDCG@11"],
@@ -166,7 +166,7 @@ def test_params_and_files_are_reported_in_one_run(own_project: Path) -> None:
         },
     )
 
-    code, actual, wrong = _validated(own_project)
+    code, actual, wrong = run_validate(small_project)
 
     assert code == 2
     assert "pop: 1 problem\n" in actual
@@ -181,28 +181,31 @@ def test_params_and_files_are_reported_in_one_run(own_project: Path) -> None:
         assert message in wrong
 
 
-def test_invalid_file_name_is_reported_with_all_other_problems(own_project: Path) -> None:
+def test_invalid_file_name_is_reported_with_all_other_problems(small_project: Path) -> None:
     name = "m" * 300
     change_params(
-        own_project, {"models": {name: {"path": "data/pop.csv"}, "other": {"path": "data/pop.csv"}}}
+        small_project,
+        {"models": {name: {"path": "data/pop.csv"}, "other": {"path": "data/pop.csv"}}},
     )
 
-    code, message, wrong = _validated(own_project)
+    code, message, wrong = run_validate(small_project)
 
     assert code == 2
     assert "other: " in message
     assert "cannot be the name of a model\n  fix: use letters, digits" in wrong
 
 
-def test_the_fix_of_a_repeated_item_names_all_that_has_to_change(own_project: Path) -> None:
-    (own_project / "data/pop.csv").write_text("user,item\nu1,A1\nu1,A1\nu2,A1\n")
-    _, _, wrong = _validated(own_project)
+def test_fix_of_a_repeated_item_names_all_changes(small_project: Path) -> None:
+    (small_project / "data/pop.csv").write_text("user,item\nu1,A1\nu1,A1\nu2,A1\n")
+    _, _, wrong = run_validate(small_project)
     fix = "set `conventions.duplicates` to keep, first or drop, and `conventions.preset` to custom"
-    change_params(own_project, {"conventions.duplicates": "first", "conventions.preset": "custom"})
+    change_params(
+        small_project, {"conventions.duplicates": "first", "conventions.preset": "custom"}
+    )
 
     assert fix in wrong
-    assert fix not in _validated(own_project)[2]
-    assert "conventions" not in _validated(own_project)[2]
+    assert fix not in run_validate(small_project)[2]
+    assert "conventions" not in run_validate(small_project)[2]
 
 
 OUT_OF_STAGES = """stages:
@@ -213,7 +216,7 @@ OUT_OF_STAGES = """stages:
 
 @pytest.fixture
 def untrained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An evaluation in a repository whose training has not run in this clone."""
+    """Return an evaluation in a repository whose training has not run in this clone."""
     ids = {"out/als.json": '{"run_id": "' + "0" * 32 + '"}'}
     root = repository(
         tmp_path, {**USUAL, **ids, "dvc.yaml": OUT_OF_STAGES, "data/items.csv": ITEMS}

@@ -1,4 +1,4 @@
-"""Projects with a history: commits in git, and the files that DVC's cache holds of each."""
+"""Projects with a history: commits in git, and the files of each in DVC's cache."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def commit(root: Path, message: str) -> None:
 
 
 def cached_file(project: Path, revision: str, path: str) -> Path:
-    """Return the file of DVC's cache with what `path` held at a revision."""
+    """Return the file of DVC's cache with the content of `path` at a revision."""
     lock = run(project, "git", "show", f"{revision}:dvc.lock")
     md5 = lock.rsplit(f"- path: {path}\n", 1)[1].split("md5: ")[1].split("\n")[0]
     return project / ".dvc/cache/files/md5" / md5[:2] / md5[2:]
@@ -39,7 +39,7 @@ def cached_file(project: Path, revision: str, path: str) -> Path:
 
 @contextmanager
 def cache_without(project: Path, revision: str, path: str) -> Iterator[None]:
-    """Take what `path` held at a revision out of DVC's cache while the block runs."""
+    """Remove the content of `path` at a revision from DVC's cache while the block runs."""
     file = cached_file(project, revision, path)
     content = file.read_bytes()
     file.unlink()
@@ -48,7 +48,7 @@ def cache_without(project: Path, revision: str, path: str) -> Iterator[None]:
 
 
 def scored_lists(project: Path) -> pl.DataFrame:
-    """Return the lists of `ease` of the demo, one row an item."""
+    """Return the lists of the demo's model `ease`, one item per row."""
     nested = pl.read_ndjson(project / "data/demo/ease.jsonl.gz")
     return nested.explode("items", "scores").rename({"items": "item", "scores": "score"})
 

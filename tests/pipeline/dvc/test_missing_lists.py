@@ -1,4 +1,4 @@
-"""Revisions, where most users have no list now, or had none then."""
+"""Revisions at which most users have no list."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def test_changes_with_too_few_lists_are_not_comparable(now: int, then: int, verd
 @pytest.mark.parametrize(
     ("line", "share"), [("", 0.5), ("          max_missing_lists: 0.75\n", 0.75)]
 )
-def test_the_share_is_that_of_the_revision(line: str, share: float) -> None:
+def test_share_is_read_from_the_lock_file_of_the_revision(line: str, share: float) -> None:
     text = f"""schema: '2.0'
 stages:
   compare:

@@ -91,7 +91,7 @@ class Project:
         run(self.folder, "git", "init", "-q")
 
     def commit(self, marker: str, lists: str, *, truth: str = "t1") -> None:
-        """A comparison of `als`, whose lists are known by `lists`, with a baseline."""
+        """Commit a comparison of `als` with a baseline; `lists`: the hash of its lists."""
         self.put(marker, json.dumps(sample.two_models()))
         self.lock(marker, lists, truth=truth)
 
@@ -143,7 +143,7 @@ def test_commit_with_the_same_comparison_is_no_row(project: Project) -> None:
         (None, "its results are not in DVC's cache"),
     ],
 )
-def test_unreadable_comparison_is_a_row_with_a_reason(
+def test_an_unreadable_comparison_is_a_row_with_a_reason(
     project: Project, content: str | None, why: str
 ) -> None:
     if content is not None:
@@ -174,71 +174,80 @@ CONFLICT = "<<<<<<< HEAD\n  a:\n=======\n  b:\n>>>>>>> main\n"
 MARKER = "has merge conflict markers: line 14 starts with '<<<<<<<'"
 
 
-def _blob(project: Project, revision: str) -> Path:
+def find_blob(project: Project, revision: str) -> Path:
     """Return the file of git that holds dvc.lock of a revision."""
     name = git(project.folder, "rev-parse", f"{revision}:dvc.lock").strip()
     return project.folder / ".git/objects" / name[:2] / name[2:]
 
 
-def _conflict(project: Project) -> str:
+def _add_conflict(project: Project) -> str:
     path = project.folder / "dvc.lock"
     path.write_text(path.read_text().replace("  load-background@train:\n", CONFLICT))
     commit(project.folder, "merge")
     return MARKER
 
 
-def _no_yaml(project: Project) -> str:
+def _write_invalid_yaml(project: Project) -> str:
     project.lock("{c2", "l2")
     return "is not a valid dvc.lock"
 
 
-def _no_lock(project: Project) -> str:
+def _write_bytes(project: Project) -> str:
     (project.folder / "dvc.lock").write_bytes(b"\x00\xff")
     commit(project.folder, "bytes")
     return "is not a valid dvc.lock"
 
 
-def _missing(project: Project) -> str:
+def _remove_blob(project: Project) -> str:
     project.lock("c2", "l2")
-    _blob(project, "HEAD").unlink()
+    find_blob(project, "HEAD").unlink()
     return "git cannot read it"
 
 
-def _damaged(project: Project) -> str:
+def _damage_blob(project: Project) -> str:
     project.lock("c2", "l2")
-    _blob(project, "HEAD").chmod(0o600)
-    _blob(project, "HEAD").write_bytes(b"damaged")
+    find_blob(project, "HEAD").chmod(0o600)
+    find_blob(project, "HEAD").write_bytes(b"damaged")
     return "git cannot read it"
 
 
-def _cut(project: Project) -> str:
-    """Git writes the size of such a file before it ends."""
+def _truncate_blob(project: Project) -> str:
+    """Git states the size of such a file before its end."""
     text = "".join(f"# {n * n * n}\n" for n in range(100_000))
     project.lock("c2", "l2")
     path = project.folder / "dvc.lock"
     path.write_text(path.read_text() + text)
     git(project.folder, "commit", "-q", "--amend", "-a", "-m", "c2")
-    file = _blob(project, "HEAD")
+    file = find_blob(project, "HEAD")
     content = file.read_bytes()
     file.chmod(0o600)
     file.write_bytes(content[: len(content) // 2])
     return "git cannot read it"
 
 
-def _replaced(project: Project) -> str:
+def _replace_blob(project: Project) -> str:
     project.lock("c2", "l2")
-    file = _blob(project, "HEAD")
+    file = find_blob(project, "HEAD")
     file.unlink()
-    file.write_bytes(_blob(project, "HEAD~1").read_bytes())
+    file.write_bytes(find_blob(project, "HEAD~1").read_bytes())
     return "git cannot read it"
 
 
 @pytest.mark.fault(41, "`history`: a dvc.lock that git cannot read is a line that says so")
 @pytest.mark.fault(42, "`history`: such a revision is a line that names the first marker")
 @pytest.mark.parametrize(
-    "spoil", [_conflict, _no_yaml, _no_lock, _missing, _damaged, _cut, _replaced]
+    "spoil",
+    [
+        _add_conflict,
+        _write_invalid_yaml,
+        _write_bytes,
+        _remove_blob,
+        _damage_blob,
+        _truncate_blob,
+        _replace_blob,
+    ],
 )
-def test_an_unreadable_lock_file_is_a_row_and_the_next_is_compared_with_the_one_before(
+def test_an_unreadable_lock_file_is_a_row_without_effect_on_the_next(
     project: Project, spoil: Callable[[Project], str]
 ) -> None:
     project.lock("c1", "l1")
@@ -256,9 +265,9 @@ def test_an_unreadable_lock_file_is_a_row_and_the_next_is_compared_with_the_one_
     assert rows["subject"][1] == git(project.folder, "show", "-s", "--format=%s", "HEAD~1").strip()
 
 
-def test_a_last_lock_file_that_cannot_be_read_does_not_end_the_count(project: Project) -> None:
+def test_an_unreadable_last_lock_file_does_not_end_the_count(project: Project) -> None:
     project.lock("c1", "l1")
-    _conflict(project)
+    _add_conflict(project)
     (project.folder / "dvc.lock").write_text("x")
 
     result = project.history()
@@ -276,7 +285,7 @@ def test_removed_lock_file_is_no_row(project: Project) -> None:
     assert [each.commit.subject for each in project.states()] == ["c1"]
 
 
-def test_lines_that_end_as_on_windows_are_read(project: Project) -> None:
+def test_line_ends_of_windows_are_read(project: Project) -> None:
     project.lock("c1", "l1")
     path = project.folder / "dvc.lock"
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n").replace(b"c1", b"c2"))
@@ -328,7 +337,7 @@ def test_a_renamed_model_is_neither_removed_nor_new(project: Project, entry: str
     assert input_changes(then, now) == (InputChange("models", "renamed: slim was als"),)
 
 
-def test_decisions_are_counted_where_lists_labels_or_conventions_are_new(project: Project) -> None:
+def test_new_lists_labels_or_conventions_count_as_decisions(project: Project) -> None:
     project.lock("c1", "l1")  # 1
     project.lock("c2", "l2")  # 2: other lists
     project.lock("c3", "l2", preset="custom")  # the preset's name alone
@@ -374,26 +383,26 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("git")
     (root / "evaluation").mkdir()
     git(root, "init", "-q", "-b", "main")
-    _locked(root, "one")
+    lock_text(root, "one")
     (root / "words").write_text("words")
     commit(root, "words")
     git(root, "tag", "after-one")
     git(root, "checkout", "-q", "-b", "side")
-    _locked(root, "two")
+    lock_text(root, "two")
     git(root, "tag", "on-side")
     git(root, "checkout", "-q", "main")
     git(root, "merge", "-q", "--no-ff", "side", "-m", "merge of side")
     git(root, "tag", "-a", "merged", "-m", "annotated")
-    _locked(root, "three")
+    lock_text(root, "three")
     return root / "evaluation"
 
 
-def _locked(root: Path, content: str) -> None:
+def lock_text(root: Path, content: str) -> None:
     (root / "evaluation/dvc.lock").write_text(f"{content}\nsecond line\n")
     commit(root, content)
 
 
-def test_commits_of_the_branch_that_changed_the_lock_oldest_first(repository: Path) -> None:
+def test_commits_that_changed_the_lock_are_oldest_first(repository: Path) -> None:
     with chdir(repository):
         result = list_commits()
 
@@ -469,7 +478,7 @@ def test_signatures_do_not_change_the_history(unusual_history: Path) -> None:
 
 
 @pytest.mark.fault(41, "`history`: a missing tree or commit is refused with the words of git")
-def test_history_with_missing_objects_has_the_error_of_git(unusual_history: Path) -> None:
+def test_missing_objects_are_reported_with_the_error_of_git(unusual_history: Path) -> None:
     name = git(unusual_history, "rev-parse", "HEAD~1^{tree}").strip()
     (unusual_history / ".git/objects" / name[:2] / name[2:]).unlink()
 
@@ -480,7 +489,7 @@ def test_history_with_missing_objects_has_the_error_of_git(unusual_history: Path
         list_commits()
 
 
-def test_content_of_a_file_at_each_commit_or_none(repository: Path) -> None:
+def test_files_are_read_at_each_commit_or_none(repository: Path) -> None:
     with chdir(repository):
         names = [each.name for each in list_commits()]
 
@@ -509,7 +518,7 @@ def test_git_does_not_fetch_each_missing_file(tmp_path: Path) -> None:
     assert len(processes.call_args_list) == 2
 
 
-def test_after_a_tag_and_after_a_range(repository: Path) -> None:
+def test_commits_since_a_tag_or_a_range(repository: Path) -> None:
     with chdir(repository):
         after = [each.subject for each in list_commits() if each.name in commits_since("after-one")]
 
@@ -518,12 +527,12 @@ def test_after_a_tag_and_after_a_range(repository: Path) -> None:
 
 
 @pytest.mark.parametrize("revision", ["nope", "--all", ""])
-def test_no_revision_is_refused(repository: Path, revision: str) -> None:
+def test_an_unknown_revision_is_refused(repository: Path, revision: str) -> None:
     with chdir(repository), pytest.raises(InputError, match="is not a revision"):
         commits_since(revision)
 
 
-def test_a_shallow_checkout_is_known(repository: Path, tmp_path: Path) -> None:
+def test_a_shallow_checkout_is_detected(repository: Path, tmp_path: Path) -> None:
     run(tmp_path, "git", "clone", "-q", "--depth=1", f"file://{repository.parent}", "copy")
 
     with chdir(tmp_path / "copy"):
@@ -541,7 +550,7 @@ TEXT = (ROOT / "dvc.lock").read_text(encoding="utf-8")
 STAGES: dict[str, Any] = YAML(typ="safe", pure=True).load(TEXT)["stages"]
 
 
-def test_every_hash_is_that_of_the_yaml() -> None:
+def test_hashes_equal_those_of_a_yaml_parser() -> None:
     lock = DvcLock(TEXT)
 
     assert list(lock.stages) == list(STAGES)
@@ -551,7 +560,7 @@ def test_every_hash_is_that_of_the_yaml() -> None:
         }
 
 
-def test_results_and_truth_are_found_by_their_former_folders() -> None:
+def test_results_and_truth_are_found_in_their_former_folders() -> None:
     lock = DvcLock(TEXT)
     evaluated = {output["path"]: output["md5"] for output in STAGES["evaluate@ease"]["outs"]}
 
@@ -575,7 +584,7 @@ def _dependency_hash(stage: str, path: str) -> str:
     return str(result)
 
 
-def test_locked_params_are_those_of_params_yaml() -> None:
+def test_locked_params_equal_params_yaml() -> None:
     params = STAGES["compare"]["params"]["params.yaml"]
     requested = DvcLock(TEXT).comparison_params
 
@@ -587,7 +596,7 @@ def test_locked_params_are_those_of_params_yaml() -> None:
     assert known["ideal"] == params["conventions"]["ideal"]
 
 
-def test_names_that_yaml_quotes_and_etags_of_stores() -> None:
+def test_quoted_names_and_etags_are_read() -> None:
     text = """schema: '2.0'
 stages:
   load-truth:
@@ -693,7 +702,7 @@ def test_scalars_stay_text_and_aliases_are_followed() -> None:
 @pytest.mark.parametrize(
     "rules", ["[" * 100_000, f"{LAUGHS}]", "&a [*a]", "{baseline: ", "!!python/name:os.system"]
 )
-def test_a_stage_that_is_hostile_or_no_yaml_is_left_out(rules: str) -> None:
+def test_a_malicious_or_invalid_stage_is_skipped(rules: str) -> None:
     lock = DvcLock(SHARED.format(rules=rules))
 
     assert lock.comparison is None

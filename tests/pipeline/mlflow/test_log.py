@@ -29,7 +29,7 @@ from tests.pipeline.mlflow.stores import (
 )
 
 
-def _inputs(run: Run) -> list[tuple[str, str]]:
+def dataset_inputs(run: Run) -> list[tuple[str, str]]:
     assert run.inputs is not None
     return [(used.dataset.name, used.dataset.digest) for used in run.inputs.dataset_inputs]
 
@@ -40,7 +40,7 @@ def test_a_run_holds_metrics_curves_params_inputs_and_files(logged_twice: Logged
     assert_logged_once(client)
     assert run.data.params["ks"] == "5, 10"
     assert [tag for tag in run.data.tags if tag.startswith("convention.")] == []
-    assert _inputs(run) == [("truth", "a" * 32), ("lists", "b" * 32)]
+    assert dataset_inputs(run) == [("truth", "a" * 32), ("lists", "b" * 32)]
     stored = {file.path for file in client.list_artifacts(run.info.run_id)}
     assert stored == {"metrics", "conventions.yaml"}
 
@@ -58,7 +58,7 @@ def test_logging_twice_leaves_one_run_for_each_model_named_in_runs_json(
     assert run_ids["comparison"] == als.data.tags["concord.comparison"]
 
 
-def test_a_changed_metric_makes_a_second_run_and_going_back_makes_none(
+def test_a_changed_metric_makes_a_run_and_the_former_value_makes_none(
     project: Path, client: MlflowClient
 ) -> None:
     metrics = project / "results/metrics/als.json"
@@ -72,7 +72,7 @@ def test_a_changed_metric_makes_a_second_run_and_going_back_makes_none(
     assert (len(runs["als"]), len(runs["popularity"])) == (2, 1)
 
 
-@pytest.mark.fault(12, "a run that was interrupted or killed half-way is found again and completed")
+@pytest.mark.fault(12, "an interrupted or killed run is found and completed")
 @pytest.mark.parametrize("step", ["log_batch", "log_inputs", "log_artifact", "set_terminated"])
 def test_an_interrupted_run_is_completed_with_one_point_a_step(
     project: Path, client: MlflowClient, step: str
@@ -90,21 +90,21 @@ def test_an_interrupted_run_is_completed_with_one_point_a_step(
     assert begun.info.status == "RUNNING"
     assert completed.info.run_id == begun.info.run_id
     assert_logged_once(client)
-    assert len(_inputs(completed)) == 2
+    assert len(dataset_inputs(completed)) == 2
 
 
-@pytest.mark.fault(12, "a store whose making was killed half-way is made again")
-def test_a_store_that_was_killed_half_made_is_made_again(project: Path) -> None:
+@pytest.mark.fault(12, "a store whose creation was killed is created again")
+def test_a_partly_created_store_is_created_again(project: Path) -> None:
     (project / "mlflow.db").unlink()
-    with closing(sqlite3.connect(project / ".mlflow.db.part")) as half_made:
-        half_made.execute("CREATE TABLE experiments (experiment_id INTEGER)")
+    with closing(sqlite3.connect(project / ".mlflow.db.part")) as partial_store:
+        partial_store.execute("CREATE TABLE experiments (experiment_id INTEGER)")
     log(params_of(project))
 
     assert_logged_once(MlflowClient(tracking_uri=f"sqlite:///{project}/mlflow.db"))
     assert [path.name for path in project.glob(".mlflow.db*")] == []
 
 
-@pytest.mark.fault(6, "those who create one store at once take turns")
+@pytest.mark.fault(6, "processes that create one store at the same time take turns")
 def test_three_processes_create_one_experiment(tmp_path: Path) -> None:
     tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
 
@@ -202,12 +202,12 @@ DIFFERENCE, P = "difference/ndcg_at_10", "p_adjusted/ndcg_at_10"
 VERDICT = "concord.verdict.ndcg_at_10"
 
 
-def _als(client: MlflowClient) -> Run:
+def als_params(client: MlflowClient) -> Run:
     (als,) = runs_of(client)["als"]
     return als
 
 
-def _change_comparison(**changed: Any) -> None:
+def change_comparison(**changed: Any) -> None:
     file = Path("results/comparison/comparison.json")
     content = json.loads(file.read_text())
     content["differences"][0].update(changed)
@@ -246,9 +246,9 @@ def test_run_of_the_comparison_has_values_of_its_leader(logged_twice: Logged) ->
 
 def test_standing_of_a_run_follows_the_last_comparison(client: MlflowClient) -> None:
     log(params_of(Path()))
-    _change_comparison(p_adjusted=0.2, verdict="undecided")
+    change_comparison(p_adjusted=0.2, verdict="undecided")
     log(params_of(Path()))
-    als = _als(client)
+    als = als_params(client)
 
     assert als.data.tags[VERDICT] == "undecided"
     assert als.data.metrics[P] == 0.2
@@ -256,14 +256,14 @@ def test_standing_of_a_run_follows_the_last_comparison(client: MlflowClient) -> 
     assert points(client, als, DIFFERENCE) == [(0, 0.05)]  # it did not change
     assert als.data.tags["concord.comparison"] == runs_of(client)["comparison"][0].info.run_id
 
-    _change_comparison(difference=None, p_adjusted=None, verdict="too_few_users")
+    change_comparison(difference=None, p_adjusted=None, verdict="too_few_users")
     log(params_of(Path()))
 
-    assert math.isnan(_als(client).data.metrics[DIFFERENCE])
-    assert math.isnan(_als(client).data.metrics[P])
+    assert math.isnan(als_params(client).data.metrics[DIFFERENCE])
+    assert math.isnan(als_params(client).data.metrics[P])
 
 
-def test_a_standing_that_was_interrupted_is_completed(
+def test_an_interrupted_standing_is_completed(
     client: MlflowClient, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interrupted = client_interrupted_at("get_run", f"sqlite:///{project}/mlflow.db")
@@ -271,11 +271,11 @@ def test_a_standing_that_was_interrupted_is_completed(
         patch.setattr("mlflow.MlflowClient", type(interrupted))
         with pytest.raises(KeyboardInterrupt):
             log(params_of(Path()))
-    before = _als(client).data
+    before = als_params(client).data
     log(params_of(Path()))
 
     assert VERDICT not in before.tags
-    assert _als(client).data.tags[VERDICT] == "better"
+    assert als_params(client).data.tags[VERDICT] == "better"
     assert len(runs_of(client)["comparison"]) == 1
 
 

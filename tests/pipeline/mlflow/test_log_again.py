@@ -24,19 +24,19 @@ from tests.pipeline.mlflow.stores import assert_logged_once, points, runs_of, st
 from tests.project import attempt
 
 
-def _print_status() -> None:
+def print_status() -> None:
     log_command.run(Namespace(again=False))
 
 
-def _delete(project: Path, *tables: str) -> None:
+def delete_rows(project: Path, *tables: str) -> None:
     with closing(sqlite3.connect(project / "mlflow.db")) as connection:
         for table in tables:
             connection.execute(f"DELETE FROM {table}")
         connection.commit()
 
 
-def _content(client: MlflowClient, run: Run) -> tuple[object, ...]:
-    """Return the content of a run."""
+def run_content(client: MlflowClient, run: Run) -> tuple[object, ...]:
+    """Return everything in a run except its note, to compare two states."""
     folders = [None, "metrics", "concord", "concord/metrics"]
     files = [f.path for folder in folders for f in client.list_artifacts(run.info.run_id, folder)]
     history = {key: points(client, run, key) for key in run.data.metrics}
@@ -55,9 +55,9 @@ def _content(client: MlflowClient, run: Run) -> tuple[object, ...]:
     )
 
 
-def _all(client: MlflowClient) -> dict[str, list[tuple[object, ...]]]:
+def all_run_contents(client: MlflowClient) -> dict[str, list[tuple[object, ...]]]:
     return {
-        name: [_content(client, client.get_run(run.info.run_id)) for run in runs]
+        name: [run_content(client, client.get_run(run.info.run_id)) for run in runs]
         for name, runs in runs_of(client).items()
     }
 
@@ -76,20 +76,20 @@ def test_deleted_content_is_restored_in_the_same_runs(
     project: Path, client: MlflowClient, name: str
 ) -> None:
     log(params_of(project))
-    before = _all(client)
+    before = all_run_contents(client)
     for table in DAMAGES[name]:
         if table == "artifacts":
             shutil.rmtree(project / "mlruns")
         else:
-            _delete(project, table)
-    damaged = _all(client)
+            delete_rows(project, table)
+    damaged = all_run_contents(client)
     log_again()
 
     assert damaged != before
-    assert _all(client) == before
+    assert all_run_contents(client) == before
 
 
-def test_a_tag_that_was_deleted_is_restored_and_an_edited_description_is_kept(
+def test_a_deleted_tag_is_restored_and_an_edited_description_is_kept(
     project: Path, client: MlflowClient
 ) -> None:
     log(params_of(project))
@@ -107,12 +107,12 @@ def test_deleted_content_of_a_training_run_is_restored(project: Path, client: Ml
     client.set_terminated(trained)
     write_project(project, training={"als": trained}, attach="metrics")
     log(params_of(project))
-    before = _content(client, client.get_run(trained))
+    before = run_content(client, client.get_run(trained))
     shutil.rmtree(client.get_run(trained).info.artifact_uri.removeprefix("file://"))
-    _delete(project, "metrics", "latest_metrics")
+    delete_rows(project, "metrics", "latest_metrics")
     log_again()
 
-    assert _content(client, client.get_run(trained)) == before
+    assert run_content(client, client.get_run(trained)) == before
 
 
 def test_a_removed_database_is_reported_and_again_creates_it(
@@ -121,11 +121,11 @@ def test_a_removed_database_is_reported_and_again_creates_it(
     log(params_of(project))
     (project / "mlflow.db").unlink()
     capsys.readouterr()
-    _print_status()
+    print_status()
     gone = capsys.readouterr().out
     log_again()
     capsys.readouterr()
-    _print_status()
+    print_status()
 
     assert gone == (
         "not logged: mlflow.db has been removed; run `concord log --again`, which creates it "
@@ -136,7 +136,7 @@ def test_a_removed_database_is_reported_and_again_creates_it(
 
 
 @pytest.mark.whole
-def test_a_signal_leaves_killed_runs_that_the_next_run_completes(
+def test_next_run_completes_the_runs_that_a_signal_ended(
     tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -191,19 +191,19 @@ def test_again_logs_missing_results_once(
 ) -> None:
     params, database = params_of(write_project(project, required=False)), project / "mlflow.db"
     receipt = project / "results/mlflow/receipt.json"
-    _print_status()
+    print_status()
     database.write_text("rows, columns and other things that are no database\n")
     log(params)
-    _print_status()
+    print_status()
     with pytest.raises(TrackingError):
         log_again()
     not_logged = json.loads(receipt.read_bytes())
     shutil.copy(empty_store, database)
     for _ in range(2):
         log_again()
-    _print_status()
+    print_status()
     (project / "results/report/report.md").write_text("# Another report\n")
-    _print_status()
+    print_status()
     lines = [line for line in capsys.readouterr().out.splitlines() if "logged: " in line]
 
     assert not_logged["logged"] is False
@@ -221,7 +221,7 @@ MOVE_AWAY = "move it away (a new one is created)"
 Break = Callable[[Path], None]
 
 
-def _sql(statement: str) -> Break:
+def _execute(statement: str) -> Break:
     def change(database: Path) -> None:
         with closing(sqlite3.connect(database)) as connection:
             connection.execute(statement)
@@ -230,58 +230,58 @@ def _sql(statement: str) -> Break:
     return change
 
 
-def _circle(database: Path) -> None:
+def _link_in_a_cycle(database: Path) -> None:
     database.unlink()
     other = database.with_name("other.db")
     database.symlink_to(other)
     other.symlink_to(database)
 
 
-def _folder(database: Path) -> None:
+def _make_folder(database: Path) -> None:
     database.unlink()
     database.mkdir()
 
 
-def _pipe(database: Path) -> None:
+def _make_pipe(database: Path) -> None:
     database.unlink()
     os.mkfifo(database)
 
 
-def _broken_pages(database: Path) -> None:
+def _damage_pages(database: Path) -> None:
     pages = database.read_bytes()
     database.write_bytes(pages[:4096] + bytes(byte ^ 0x5A for byte in pages[4096:]))
 
 
-def _cut(database: Path) -> None:
+def _truncate(database: Path) -> None:
     os.truncate(database, database.stat().st_size // 2)
 
 
-def _text(database: Path) -> None:
+def _write_text(database: Path) -> None:
     database.write_text("rows, columns and other things that are no database\n")
 
 
 CASES: dict[str, tuple[Break, str, str]] = {
-    "links in a circle": (_circle, "cannot be opened", "not a folder or a cycle of links"),
-    "a folder": (_folder, "cannot be opened", "not a folder or a cycle of links"),
-    "a pipe": (_pipe, "cannot be opened", "not a folder or a cycle of links"),
-    "broken pages": (_broken_pages, "is damaged", MOVE_AWAY),
-    "cut off": (_cut, "is damaged", MOVE_AWAY),
-    "text": (_text, "is damaged: file is not a database", MOVE_AWAY),
-    "no table of runs": (_sql("DROP TABLE runs"), "lacks tables or columns", MOVE_AWAY),
-    "no table of metrics": (_sql("DROP TABLE metrics"), "lacks tables or columns", MOVE_AWAY),
-    "no table of experiments": (_sql("DROP TABLE experiments"), "lacks tables", MOVE_AWAY),
+    "links in a circle": (_link_in_a_cycle, "cannot be opened", "not a folder or a cycle of links"),
+    "a folder": (_make_folder, "cannot be opened", "not a folder or a cycle of links"),
+    "a pipe": (_make_pipe, "cannot be opened", "not a folder or a cycle of links"),
+    "broken pages": (_damage_pages, "is damaged", MOVE_AWAY),
+    "cut off": (_truncate, "is damaged", MOVE_AWAY),
+    "text": (_write_text, "is damaged: file is not a database", MOVE_AWAY),
+    "no table of runs": (_execute("DROP TABLE runs"), "lacks tables or columns", MOVE_AWAY),
+    "no table of metrics": (_execute("DROP TABLE metrics"), "lacks tables or columns", MOVE_AWAY),
+    "no table of experiments": (_execute("DROP TABLE experiments"), "lacks tables", MOVE_AWAY),
     "another column": (
-        _sql("ALTER TABLE runs RENAME COLUMN status TO state"),
+        _execute("ALTER TABLE runs RENAME COLUMN status TO state"),
         "lacks tables or columns of MLflow: (sqlite3.OperationalError) no such column: ",
         MOVE_AWAY,
     ),
     "no version": (
-        _sql("DROP TABLE alembic_version"),
+        _execute("DROP TABLE alembic_version"),
         "has the tables of another version of MLflow",
         "`mlflow db upgrade`",
     ),
     "a newer version": (
-        _sql("UPDATE alembic_version SET version_num = 'ffffffffffff'"),
+        _execute("UPDATE alembic_version SET version_num = 'ffffffffffff'"),
         "has the tables of another version of MLflow",
         "install the version that wrote it",
     ),
@@ -289,7 +289,7 @@ CASES: dict[str, tuple[Break, str, str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_broken_database_is_named_with_what_to_do(project: Path, name: str) -> None:
+def test_error_of_a_broken_database_has_a_fix(project: Path, name: str) -> None:
     damage, reason, fix = CASES[name]
     damage(project / "mlflow.db")
     with pytest.raises(TrackingError) as refused:
@@ -303,7 +303,7 @@ def test_a_broken_database_is_named_with_what_to_do(project: Path, name: str) ->
 
 
 def test_error_inside_mlflow_leaves_one_line_on_stderr(project: Path) -> None:
-    _sql("DROP TABLE runs")(project / "mlflow.db")
+    _execute("DROP TABLE runs")(project / "mlflow.db")
     _, stderr = (stage := start_log(project)).communicate(timeout=100)
 
     assert stage.returncode == 1
@@ -311,9 +311,9 @@ def test_error_inside_mlflow_leaves_one_line_on_stderr(project: Path) -> None:
     assert stderr.startswith("TrackingError: MLflow at sqlite:///mlflow.db lacks tables")
 
 
-def test_deleted_experiment_is_named_with_the_key_to_change(project: Path) -> None:
+def test_error_of_a_deleted_experiment_names_the_key(project: Path) -> None:
     log(params_of(project))
-    _sql("UPDATE experiments SET lifecycle_stage = 'deleted' WHERE name = 'demo'")(
+    _execute("UPDATE experiments SET lifecycle_stage = 'deleted' WHERE name = 'demo'")(
         project / "mlflow.db"
     )
     with pytest.raises(TrackingError) as refused:

@@ -33,14 +33,14 @@ def trained(client: MlflowClient, project: Path) -> str:
     return str(run.info.run_id)
 
 
-def _params(folder: Path, run_id: str, attach: str, **also: str) -> Params:
+def params_with_run(folder: Path, run_id: str, attach: str, **also: str) -> Params:
     return params_of(write_project(folder, training={"als": run_id, **also}, attach=attach))
 
 
 def test_metrics_are_added_to_a_finished_training_run(
     client: MlflowClient, trained: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    params = _params(project, trained, "metrics")
+    params = params_with_run(project, trained, "metrics")
     for _ in range(2):
         log(params)
     run = client.get_run(trained)
@@ -71,8 +71,10 @@ def test_metrics_are_added_to_a_finished_training_run(
     assert output.count(f"als: already in run {trained}\n") == 1
 
 
-def test_a_later_smaller_value_is_shown(client: MlflowClient, trained: str, project: Path) -> None:
-    params = _params(project, trained, "metrics")
+def test_the_last_value_is_shown_even_if_smaller(
+    client: MlflowClient, trained: str, project: Path
+) -> None:
+    params = params_with_run(project, trained, "metrics")
     logged = []
     for value in (0.40, 0.31, 0.40):
         write_json(project / "results/metrics/als.json", {**MEANS["als"], "nDCG@10": value})
@@ -86,7 +88,7 @@ def test_a_later_smaller_value_is_shown(client: MlflowClient, trained: str, proj
 def test_an_interrupted_attachment_is_completed_with_one_point_a_step(
     client: MlflowClient, trained: str, project: Path, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    params = _params(project, trained, "metrics")
+    params = params_with_run(project, trained, "metrics")
     als = evaluation_runs(params).models[1]
     interrupted = client_interrupted_at(step, f"sqlite:///{project}/mlflow.db")
     with pytest.raises(KeyboardInterrupt):
@@ -101,7 +103,7 @@ def test_an_interrupted_attachment_is_completed_with_one_point_a_step(
 def test_a_child_is_below_the_training_run_in_its_experiment(
     client: MlflowClient, trained: str, project: Path
 ) -> None:
-    params = _params(project, trained, "child")
+    params = params_with_run(project, trained, "child")
     for _ in range(2):
         log(params)
     training = client.get_run(trained)
@@ -120,12 +122,12 @@ def test_a_child_is_below_the_training_run_in_its_experiment(
 
 @pytest.mark.fault(26, "one warning; the model gets a run of its own with the id as a tag")
 @pytest.mark.parametrize("attach", ["metrics", "child"])
-def test_models_whose_training_runs_are_unknown_or_deleted_get_runs_of_their_own(
+def test_models_with_unknown_or_deleted_training_runs_get_separate_runs(
     client: MlflowClient, trained: str, project: Path, attach: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A training's database is on one machine, but all clones have its ids from git."""
+    """The ids are in git, so clones have them without the database of the training."""
     client.delete_run(trained)
-    params = _params(project, trained, attach, popularity="no-such-run")
+    params = params_with_run(project, trained, attach, popularity="no-such-run")
     for _ in range(2):
         log(params)
     runs = runs_of(client)
@@ -144,10 +146,10 @@ def test_models_whose_training_runs_are_unknown_or_deleted_get_runs_of_their_own
     ]
 
 
-def test_a_training_run_that_is_known_later_is_attached_to(
+def test_metrics_are_added_to_a_training_run_found_later(
     client: MlflowClient, trained: str, project: Path
 ) -> None:
-    """The experiment is the one of the model's own run."""
+    """The training run is in the experiment of the model's own run."""
     params = params_of(write_project(project, training={"als": trained}, experiment="training"))
     client.delete_run(trained)
     log(params)
@@ -175,14 +177,14 @@ def test_two_models_cannot_write_their_metrics_into_one_run(tmp_path: Path) -> N
 RUN = "2ddc4ecdd06340f683e1ad25ec01c6a9"
 
 
-def _ids(project: Path, selected: Any, **mlflow: Any) -> dict[str, str]:
+def run_ids(project: Path, selected: Any, **mlflow: Any) -> dict[str, str]:
     return training_run_ids(params_of(write_project(project, training={"als": selected}, **mlflow)))
 
 
-def test_the_whole_text_of_a_file_is_the_id(project: Path) -> None:
+def test_id_is_the_complete_text_of_a_file(project: Path) -> None:
     Path("run.txt").write_text(f"  {RUN}\n")
 
-    assert _ids(project, {"file": "run.txt"}) == {"als": RUN}
+    assert run_ids(project, {"file": "run.txt"}) == {"als": RUN}
 
 
 @pytest.mark.parametrize(
@@ -194,13 +196,13 @@ def test_the_whole_text_of_a_file_is_the_id(project: Path) -> None:
         ("mlflow.run_id", {"mlflow.run_id": RUN}),
     ],
 )
-def test_a_key_leads_to_the_id_in_json(project: Path, key: str, content: Any) -> None:
+def test_id_in_json_is_read_by_its_key(project: Path, key: str, content: Any) -> None:
     Path("run.json").write_text(json.dumps(content))
 
-    assert _ids(project, {"file": "run.json", "key": key}) == {"als": RUN}
+    assert run_ids(project, {"file": "run.json", "key": key}) == {"als": RUN}
 
 
-def test_an_id_from_a_file_is_logged_like_one_in_params(project: Path) -> None:
+def test_ids_from_files_and_params_are_logged_alike(project: Path) -> None:
     Path("run.txt").write_text(RUN)
     read = evaluation_runs(params_of(write_project(project, training={"als": {"file": "run.txt"}})))
     selected = evaluation_runs(params_of(write_project(project, training={"als": RUN})))
@@ -238,11 +240,11 @@ REFUSED: dict[str, tuple[bytes | None, str | None, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_file_that_holds_no_id_is_refused(project: Path, name: str) -> None:
+def test_a_file_without_an_id_is_refused(project: Path, name: str) -> None:
     content, key, message = REFUSED[name]
     if content is not None:
         Path("run").write_bytes(content)
-    refusal = refusal_of(lambda: _ids(project, {"file": "run", "key": key}))
+    refusal = refusal_of(lambda: run_ids(project, {"file": "run", "key": key}))
 
     assert refusal.startswith(message)
     assert "\n  fix: " in refusal
@@ -250,20 +252,20 @@ def test_a_file_that_holds_no_id_is_refused(project: Path, name: str) -> None:
 
 def test_a_folder_is_refused(project: Path) -> None:
     with pytest.raises(InputError, match=r"results: is a folder"):
-        _ids(project, {"file": "results"})
+        run_ids(project, {"file": "results"})
 
 
 def test_a_pipe_is_refused_before_it_is_opened(project: Path) -> None:
     os.mkfifo("run")
 
-    assert refusal_of(lambda: _ids(project, {"file": "run"})).startswith(
+    assert refusal_of(lambda: run_ids(project, {"file": "run"})).startswith(
         "run: is a pipe, a socket or a device"
     )
 
 
-def test_a_file_outside_the_project_is_refused_unless_that_is_allowed(project: Path) -> None:
+def test_a_file_outside_the_project_is_refused_unless_allowed(project: Path) -> None:
     (project.parent / "run.txt").write_text(RUN)
-    refusal = refusal_of(lambda: _ids(project, {"file": "../run.txt"}))
+    refusal = refusal_of(lambda: run_ids(project, {"file": "../run.txt"}))
     write_project(project, training={"als": {"file": "../run.txt"}})
     settings = json.loads(Path("params.yaml").read_text())
     settings["input"]["allow_outside"] = True
@@ -301,4 +303,4 @@ def test_two_files_with_one_id_cannot_take_the_metrics_of_two_models(project: Pa
 def test_training_run_id_that_is_neither_text_nor_file_is_refused(
     project: Path, selected: Any, message: str
 ) -> None:
-    assert message in refusal_of(lambda: _ids(project, selected))
+    assert message in refusal_of(lambda: run_ids(project, selected))

@@ -21,7 +21,7 @@ from tests.pipeline.mlflow.log_project import MEANS, params_of, write_project
 from tests.pipeline.refusals import refusal_of
 
 
-def _fingerprints(root: Path) -> dict[str, str]:
+def fingerprints_by_model(root: Path) -> dict[str, str]:
     result = evaluation_runs(params_of(root))
     return {**result.fingerprints, "comparison": result.comparison.fingerprint}
 
@@ -79,7 +79,7 @@ def test_run_notes_describe_model_and_comparison(project: Path) -> None:
     )
 
 
-def test_a_description_of_many_models_fits_into_a_tag(project: Path) -> None:
+def test_description_of_many_models_fits_into_a_tag(project: Path) -> None:
     file = project / "results/comparison/comparison.json"
     comparison = json.loads(file.read_text())
     row = comparison["differences"][0]
@@ -97,14 +97,14 @@ def test_a_description_of_many_models_fits_into_a_tag(project: Path) -> None:
     "changed", ["report/report.html", "report/report.md", "comparison/comparison.json"]
 )
 def test_another_report_changes_only_the_comparison(project: Path, changed: str) -> None:
-    before = _fingerprints(project)
+    before = fingerprints_by_model(project)
     file = project / "results" / changed
     file.write_text(file.read_text() + "\n")
 
-    assert _changed(before, _fingerprints(project)) == {"comparison"}
+    assert changed_names(before, fingerprints_by_model(project)) == {"comparison"}
 
 
-def _changed(before: dict[str, str], after: dict[str, str]) -> set[str]:
+def changed_names(before: dict[str, str], after: dict[str, str]) -> set[str]:
     return {name for name in before if before[name] != after[name]}
 
 
@@ -120,11 +120,11 @@ def test_content_of_a_model_is_independent_of_other_models(
     assert _als(project).fingerprint == before
 
 
-def test_a_training_run_makes_it_another_content(project: Path) -> None:
-    before = _fingerprints(project)
+def test_a_training_run_changes_the_content(project: Path) -> None:
+    before = fingerprints_by_model(project)
     write_project(project, training={"als": "f" * 32})
 
-    assert _changed(before, _fingerprints(project)) == {"als", "comparison"}
+    assert changed_names(before, fingerprints_by_model(project)) == {"als", "comparison"}
 
 
 def test_missing_result_is_named(project: Path) -> None:
@@ -135,9 +135,7 @@ def test_missing_result_is_named(project: Path) -> None:
     )
 
 
-def test_without_git_other_circumstances_are_tags(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_source_tags_without_git(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DVC_EXP_NAME", "wider-lists")
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(project.parent))
 
@@ -180,7 +178,7 @@ VALID_KEY = re.compile(r"^[/\w.\- ]{1,250}$")  # a colon is refused on Windows
         ("P(rel=1000000)@1", "accuracy/p.rel-1000000_at_1", "by_k/p.rel-1000000"),
     ],
 )
-def test_a_name_can_be_read(label: str, key: str, curve: str) -> None:
+def test_names_are_readable(label: str, key: str, curve: str) -> None:
     assert metric_key(parse(label)) == key
     assert curve_key(parse(label)) == curve
 
@@ -189,7 +187,7 @@ _NUMBERS = st.floats(1e-9, 1e9) | st.integers(1, 10**7).map(float)
 
 
 @st.composite
-def _labels(draw: st.DrawFn) -> Label:
+def all_labels(draw: st.DrawFn) -> Label:
     names = draw(st.sets(st.sampled_from(["p", "rel"])))
     arguments = tuple((name, draw(_NUMBERS)) for name in sorted(names))
     return Label(
@@ -197,11 +195,11 @@ def _labels(draw: st.DrawFn) -> Label:
     )
 
 
-def _identity(label: Label) -> object:
+def label_identity(label: Label) -> object:
     return label.name, label.k, label.arguments
 
 
-@given(st.lists(_labels(), min_size=2, max_size=40, unique_by=_identity))
+@given(st.lists(all_labels(), min_size=2, max_size=40, unique_by=label_identity))
 def test_names_of_labels_are_unique_and_valid(labels: list[Label]) -> None:
     keys = [metric_key(label) for label in labels]
 
@@ -211,7 +209,10 @@ def test_names_of_labels_are_unique_and_valid(labels: list[Label]) -> None:
 
 @given(
     st.lists(
-        _labels(), min_size=2, max_size=40, unique_by=lambda label: _identity(label.with_cutoff(1))
+        all_labels(),
+        min_size=2,
+        max_size=40,
+        unique_by=lambda label: label_identity(label.with_cutoff(1)),
     )
 )
 def test_no_two_curves_share_a_name(labels: list[Label]) -> None:

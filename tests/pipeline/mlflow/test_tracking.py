@@ -80,7 +80,7 @@ def test_unknown_mlflow_error_is_printed_unchanged() -> None:
     )
 
 
-def test_a_database_that_is_in_use_is_waited_for(tmp_path: Path) -> None:
+def test_a_database_in_use_is_waited_for(tmp_path: Path) -> None:
     tracking = Tracking(f"sqlite:///{tmp_path}/mlflow.db")
     with closing(sqlite3.connect(tmp_path / "mlflow.db", check_same_thread=False)) as other:
         other.execute("BEGIN EXCLUSIVE")

@@ -1,7 +1,4 @@
-"""params.yaml: what is refused, in which words, and what is read.
-
-Folders of results are separate from each other, from inputs, git, DVC, MLflow and code.
-"""
+"""params.yaml: errors and their messages, parsed values, and folders of results."""
 
 from pathlib import Path
 
@@ -18,14 +15,14 @@ KS = "ks: [1, 3, 5, 10, 20]"
 MANY = "1" + "0" * 400
 
 
-def _refusal(folder: Path, text: str) -> str:
+def refusal_message(folder: Path, text: str) -> str:
     path = folder / "params.yaml"
     path.write_text(text, encoding="utf-8")
     return refusal_of(lambda: read_params(path)).replace(str(path), "params.yaml")
 
 
-def _refused(folder: Path, *changes: tuple[str, str]) -> list[str]:
-    """The problems without the line, each as `key: what | fix`."""
+def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
+    """Return the problems without their lines, each as `key: message | fix`."""
     text = DEMO
     for old, new in changes:
         assert old in text
@@ -284,18 +281,16 @@ def _refused(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ),
     ],
 )
-def test_unusable_table_is_refused_in_plain_words(
-    tmp_path: Path, old: str, new: str, message: str
-) -> None:
-    actual = _refused(tmp_path, (old, new))
+def test_unusable_values_are_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    actual = refused_problems(tmp_path, (old, new))
 
     assert message in actual[0] or any(message in each for each in actual)
     assert all(len(each) < 1000 for each in actual)
 
 
-def test_a_thousand_labels_are_the_most(tmp_path: Path) -> None:
+def test_more_than_a_thousand_labels_are_refused(tmp_path: Path) -> None:
     hundred = f"ks: {list(range(1, 101))}"
-    (message,) = _refused(tmp_path, (KS, hundred), ("Hit, Rprec", "Hit, CG, DCG, Rprec"))
+    (message,) = refused_problems(tmp_path, (KS, hundred), ("Hit, Rprec", "Hit, CG, DCG, Rprec"))
 
     assert message.startswith("evaluation.metrics: makes 1,105 labels, metrics times cutoffs")
 
@@ -303,7 +298,7 @@ def test_a_thousand_labels_are_the_most(tmp_path: Path) -> None:
 def test_wrong_metrics_conventions_primary_and_baseline_are_reported_at_once(
     tmp_path: Path,
 ) -> None:
-    message = _refused(
+    message = refused_problems(
         tmp_path,
         ("metrics: [nDCG, AP, RR,", "metrics: [NDCG, map, recall@20,"),
         ("primary: [nDCG@10,", "primary: [nDCG@11,"),
@@ -323,13 +318,13 @@ def test_wrong_metrics_conventions_primary_and_baseline_are_reported_at_once(
 
 
 def test_a_misspelt_metric_makes_no_second_problem_of_the_primary_one(tmp_path: Path) -> None:
-    (message,) = _refused(tmp_path, ("metrics: [nDCG,", "metrics: [NDCG,"))
+    (message,) = refused_problems(tmp_path, ("metrics: [nDCG,", "metrics: [NDCG,"))
 
     assert "did you mean 'nDCG'?" in message
 
 
 def test_valid_sections_are_checked_beside_invalid_ones(tmp_path: Path) -> None:
-    message = _refused(
+    message = refused_problems(
         tmp_path,
         ("wilcoxon: false", "wilcoxn: false"),
         ("metrics: [nDCG,", "metrics: [NDCG,"),
@@ -353,7 +348,7 @@ def test_demo_has_no_problem() -> None:
 LINES = {line.strip(): number for number, line in enumerate(DEMO.splitlines(), start=1)}
 
 
-def _at(start: str) -> int:
+def line_number(start: str) -> int:
     return next(number for line, number in LINES.items() if line.startswith(start))
 
 
@@ -478,16 +473,18 @@ def test_line_and_similar_name_are_named(
     tmp_path: Path, old: str, new: str, line: str, message: str
 ) -> None:
     assert old in DEMO
-    text = _refusal(tmp_path, DEMO.replace(old, new, 1))
+    text = refusal_message(tmp_path, DEMO.replace(old, new, 1))
 
     where = (
-        f"line {_at(line) + 1}: " if "occurs more than once" in message else f"line {_at(line)}, "
+        f"line {line_number(line) + 1}: "
+        if "occurs more than once" in message
+        else f"line {line_number(line)}, "
     )
     assert f"params.yaml: {where}{message}" in text
 
 
 @pytest.mark.bad_input(55, "read as YAML 1.2, as DVC reads it")
-def test_words_of_older_yaml_are_words(tmp_path: Path) -> None:
+def test_values_of_older_yaml_are_text(tmp_path: Path) -> None:
     """`no`, `on` and 12:30 were booleans and seconds in YAML 1.1, 010 was 8."""
     path = tmp_path / "params.yaml"
     text = DEMO.replace("title: Demo shop", "title: no").replace("  ease-recent: {", "  on: {")
@@ -497,11 +494,13 @@ def test_words_of_older_yaml_are_words(tmp_path: Path) -> None:
 
     assert params.report.title == "no"
     assert params.comparison.baseline == "on"
-    assert "is 1230" not in _refusal(tmp_path, DEMO.replace("  seed: 20261121", "  seed: 12:30"))
-    assert read_params(_written(path, "  resamples: 0200")).comparison.resamples == 200
+    assert "is 1230" not in refusal_message(
+        tmp_path, DEMO.replace("  seed: 20261121", "  seed: 12:30")
+    )
+    assert read_params(write_resamples(path, "  resamples: 0200")).comparison.resamples == 200
 
 
-def _written(path: Path, resamples: str) -> Path:
+def write_resamples(path: Path, resamples: str) -> Path:
     path.write_text(DEMO.replace("  resamples: 2000", resamples), encoding="utf-8")
     return path
 
@@ -518,11 +517,11 @@ def test_the_scale_of_the_grades_is_free_under_a_preset(tmp_path: Path) -> None:
     assert read_params(path).parsed_conventions.relevance_threshold == 2
 
 
-def test_the_checkout_has_none_and_needs_none() -> None:
+def test_the_demo_has_no_gate() -> None:
     assert read_params(ROOT / "params.yaml").comparison_config.gate is None
 
 
-def test_labels_are_read_in_any_spelling_that_results_know(tmp_path: Path) -> None:
+def test_labels_of_a_gate_are_read_in_any_spelling(tmp_path: Path) -> None:
     path, gate = (
         tmp_path / "params.yaml",
         (
@@ -545,7 +544,7 @@ def test_labels_are_read_in_any_spelling_that_results_know(tmp_path: Path) -> No
 RESULTS = DEMO.index("\nresults:")
 
 
-def _refused_place(folder: Path, key: str, location: str) -> str:
+def folder_refusal(folder: Path, key: str, location: str) -> str:
     (folder / "pipeline").mkdir(exist_ok=True)
     (folder / "pipeline/__init__.py").touch()
     (folder / "README.md").touch()
@@ -586,10 +585,8 @@ def _refused_place(folder: Path, key: str, location: str) -> str:
         ("lists", "''", "results.lists: is ''"),
     ],
 )
-def test_a_place_that_is_not_free_is_refused_place(
-    tmp_path: Path, key: str, location: str, message: str
-) -> None:
-    actual = _refused_place(tmp_path, key, location)
+def test_a_folder_in_use_is_refused(tmp_path: Path, key: str, location: str, message: str) -> None:
+    actual = folder_refusal(tmp_path, key, location)
 
     assert message in actual
     assert "  fix: " in actual
@@ -599,7 +596,7 @@ def test_a_link_to_the_folder_of_another_is_that_folder(tmp_path: Path) -> None:
     (tmp_path / "results/per_user").mkdir(parents=True)
     (tmp_path / "elsewhere").symlink_to("results/per_user")
 
-    assert "is, contains or is in `results.per_user`" in _refused_place(
+    assert "is, contains or is in `results.per_user`" in folder_refusal(
         tmp_path, "panel", "elsewhere"
     )
 
@@ -619,7 +616,7 @@ def test_mlflow_keeps_no_file_in_folders_that_dvc_clears(tmp_path: Path, address
     "address",
     ["sqlite:///mlflow.db", "file:./mlruns", "http://127.0.0.1:5000", "http://[::1", "file:."],
 )
-def test_other_places_of_mlflow_pass(tmp_path: Path, address: str) -> None:
+def test_other_folders_of_mlflow_are_valid(tmp_path: Path, address: str) -> None:
     text = DEMO.replace("sqlite:///mlflow.db", address)
     (tmp_path / "params.yaml").write_text(text, encoding="utf-8")
 
@@ -627,11 +624,11 @@ def test_other_places_of_mlflow_pass(tmp_path: Path, address: str) -> None:
 
 
 @pytest.mark.bad_input(73, "refused before any file is read, all metrics at once")
-def test_metrics_that_the_conventions_rule_out_are_refused_before_any_file_is_read(
+def test_metrics_without_a_value_under_the_conventions_are_refused(
     tmp_path: Path,
 ) -> None:
     candidates = "  candidates: {negatives: 100, catalogue: 1000, sampling: uniform}\n  overrides:"
-    refused = _refused(
+    refused = refused_problems(
         tmp_path, ("  overrides:", candidates), ("Novelty@10,", "Novelty@5, Novelty@10,")
     )
     begins = "evaluation.metrics: {}: there is no correction for sampled candidates".format

@@ -1,4 +1,4 @@
-"""How a stage ends when it is stopped, and its temporary files: bounded, and removed."""
+"""Stopped stages, and the limit and removal of temporary files."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 
 @pytest.mark.fault(4, "Ctrl-C ends a stage with 130, SIGTERM with 143, temporary files removed")
 @pytest.mark.parametrize(("number", "code"), SIGNALS)
-def test_a_stage_that_is_stopped_leaves_no_half_written_file(
+def test_a_stopped_stage_leaves_no_partial_file(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     def main() -> str:

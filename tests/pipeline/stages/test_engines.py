@@ -65,7 +65,7 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "lists.parquet", tmp_path / "truth.parquet"
 
 
-def _data(lists: Path, truth: Path, background: Background = NONE) -> ModelData:
+def model_data(lists: Path, truth: Path, background: Background = NONE) -> ModelData:
     return ModelData("m", lists, truth, read_only_connection, background.train, background.items)
 
 
@@ -77,9 +77,9 @@ def test_partitions_and_engines_give_the_same_bits(files: tuple[Path, Path], pol
         frames = [part.values for part in partitions]
         return pl.concat(frames), len(frames)
 
-    in_memory, _ = whole(execute_in_memory(_data(*files), task))
-    at_once, one = whole(execute_by_ranges(_data(*files), task, 10_000_000))
-    in_ranges, many = whole(execute_by_ranges(_data(*files), task, 500))
+    in_memory, _ = whole(execute_in_memory(model_data(*files), task))
+    at_once, one = whole(execute_by_ranges(model_data(*files), task, 10_000_000))
+    in_ranges, many = whole(execute_by_ranges(model_data(*files), task, 500))
 
     assert (one, many > 3) == (1, True)
     assert at_once.equals(in_memory)
@@ -92,8 +92,12 @@ def test_partitions_and_engines_give_the_same_bits(files: tuple[Path, Path], pol
 @pytest.mark.bad_input(37, "`conventions.user_no_recs` decides: 0 by default; counted")
 def test_counts_of_partitions_add_up(files: tuple[Path, Path]) -> None:
     task = Task(LABELS, cc.preset("standard"))
-    parts = [count_users(part.values, task) for part in execute_by_ranges(_data(*files), task, 500)]
-    (whole,) = (count_users(part.values, task) for part in execute_in_memory(_data(*files), task))
+    parts = [
+        count_users(part.values, task) for part in execute_by_ranges(model_data(*files), task, 500)
+    ]
+    (whole,) = (
+        count_users(part.values, task) for part in execute_in_memory(model_data(*files), task)
+    )
 
     assert {name: sum(part[name] for part in parts) for name in whole} == whole
     assert whole["without_list"] > 0
@@ -101,7 +105,7 @@ def test_counts_of_partitions_add_up(files: tuple[Path, Path]) -> None:
 
 
 def test_fractions_of_judged_items_add_up_over_partitions() -> None:
-    """Averaged ties put a third of an item into the top k of each of these users."""
+    """With averaged ties, a third of an item is in the top k of each of these users."""
     task = Task([parse("P@5")], cc.preset("standard", ties="average"))
     values = pl.DataFrame({KNOWN: True, LISTED: 9, RELEVANT: 1, judged_at(5): [1 / 3] * 6})
     whole = count_users(values, task)
@@ -137,12 +141,12 @@ TRAIN = {u: [str((n * n + j * j) % 17) for j in range(1 + n % 4)] for n, u in en
 CATEGORIES = {i: [f"c{int(i) % 3}", f"d{int(i) % 4}"] for i in ITEMS}
 
 
-def _long(lists: dict[str, list[str]]) -> pl.DataFrame:
+def long_table(lists: dict[str, list[str]]) -> pl.DataFrame:
     rows = [(user, item) for user, items in lists.items() for item in dict.fromkeys(items)]
     return pl.DataFrame(rows, schema=["user", "item"], orient="row")
 
 
-def _with_background(params: Params, **files: dict[str, Any]) -> Params:
+def with_background(params: Params, **files: dict[str, Any]) -> Params:
     known = {name: BackgroundFile.model_validate(file) for name, file in files.items()}
     return params.model_copy(update={"background": known})
 
@@ -150,17 +154,17 @@ def _with_background(params: Params, **files: dict[str, Any]) -> Params:
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     monkeypatch.chdir(tmp_path)
-    _long(TRAIN).rename({"item": "sku"}).write_csv("train.csv")
+    long_table(TRAIN).rename({"item": "sku"}).write_csv("train.csv")
     joined = {item: "|".join(items) for item, items in CATEGORIES.items()}
     pl.DataFrame({"item": list(joined), "genres": list(joined.values())}).write_csv("items.csv")
-    return _with_background(
+    return with_background(
         params_of("lists.csv"),
         train={"path": "train.csv", "columns": {"item": "sku"}},
         items={"path": "items.csv", "columns": {"categories": "genres"}},
     )
 
 
-def _expected() -> cc.Evaluation:
+def library_values() -> cc.Evaluation:
     return cc.evaluate(
         LISTS,
         TRUTH,
@@ -178,8 +182,8 @@ def test_engines_and_ranges_equal_the_library(project: Params, integers: bool) -
         with isolated_connection() as connection:
             load_background(connection, project, name)
     ranks = pl.int_range(1, pl.len() + 1).over("user").alias("rank")
-    lists = _long(LISTS).with_columns(ranks).sort("user", "rank")
-    truth = _long(TRUTH).with_columns(grade=pl.lit(1.0)).sort("user")
+    lists = long_table(LISTS).with_columns(ranks).sort("user", "rank")
+    truth = long_table(TRUTH).with_columns(grade=pl.lit(1.0)).sort("user")
     if integers:
         lists, truth = (frame.cast({"item": pl.Int64}) for frame in (lists, truth))
     lists.write_parquet("lists.parquet", row_group_size=20)
@@ -189,10 +193,10 @@ def test_engines_and_ranges_equal_the_library(project: Params, integers: bool) -
     task = Task([parse(label) for label in [*PER_USER, *OVERALL]], cc.preset("standard"))
     files = Path("lists.parquet"), Path("truth.parquet")
 
-    parts = list(execute_by_ranges(_data(*files, background), task, 20))
-    (whole,) = execute_in_memory(_data(*files, background), task)
+    parts = list(execute_by_ranges(model_data(*files, background), task, 20))
+    (whole,) = execute_in_memory(model_data(*files, background), task)
 
-    expected = _expected()
+    expected = library_values()
     assert len(parts) > 2
     assert whole.values.select("user", *PER_USER).equals(expected.per_user)
     assert pl.concat([p.values for p in parts]).select("user", *PER_USER).equals(expected.per_user)
@@ -204,16 +208,16 @@ def test_engines_and_ranges_equal_the_library(project: Params, integers: bool) -
         assert summary.mean == expected[label]
 
 
-def test_an_engine_without_train_refuses_by_name(project: Params) -> None:
-    _long(LISTS).with_columns(rank=1).write_parquet("lists.parquet")
-    _long(TRUTH).with_columns(grade=1.0).write_parquet("truth.parquet")
+def test_error_of_an_engine_without_train_names_the_metric(project: Params) -> None:
+    long_table(LISTS).with_columns(rank=1).write_parquet("lists.parquet")
+    long_table(TRUTH).with_columns(grade=1.0).write_parquet("truth.parquet")
     task = Task([parse("Novelty@3")], cc.preset("standard"))
 
     with pytest.raises(ValueError, match=r"Novelty@3: needs train \(user, item\)"):
-        list(execute_by_ranges(_data(Path("lists.parquet"), Path("truth.parquet")), task, 100))
+        list(execute_by_ranges(model_data(Path("lists.parquet"), Path("truth.parquet")), task, 100))
 
 
-def test_times_with_a_zone_are_those_of_utc(
+def test_times_with_a_zone_are_converted_to_utc(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -274,8 +278,8 @@ def test_pipeline_equals_the_library(changed: dict[str, Any]) -> None:
         load_truth(connection, truth_of)
     task = Task([parse(label) for label in RANKED_LABELS], conventions)
     paths = Path("results/lists/m.parquet"), Path("results/data/truth.parquet")
-    in_ranges = [part.values for part in execute_by_ranges(_data(*paths), task, 50)]
-    (at_once,) = (part.values for part in execute_in_memory(_data(*paths), task))
+    in_ranges = [part.values for part in execute_by_ranges(model_data(*paths), task, 50)]
+    (at_once,) = (part.values for part in execute_in_memory(model_data(*paths), task))
 
     assert at_once.select("user", *RANKED_LABELS).equals(expected)
     assert pl.concat(in_ranges).select("user", *RANKED_LABELS).equals(expected)

@@ -1,4 +1,4 @@
-"""Folds with a truth of their own, through all stages and through the library."""
+"""Folds with separate truths, through all stages and through the library."""
 
 import math
 from pathlib import Path
@@ -32,14 +32,14 @@ SKILLS = {"popularity": 0.0, "als": 0.25}
 
 
 def truth(fold: int) -> pl.DataFrame:
-    """Every user wants two items of each fold, and other ones in another fold."""
+    """Return two relevant items per user; other folds have other items."""
     users = np.arange(N_USERS)
     items = np.stack([(7 * users + 3 * fold) % N_ITEMS, (11 * users + 5 * fold + 1) % N_ITEMS])
     return pl.DataFrame({"user": np.tile(users, 2), "item": items.ravel()}).unique().sort("user")
 
 
 def lists(model: str, fold: int) -> pl.DataFrame:
-    """Ten items a user; those of the fold's truth come the earlier, the more skilled the model."""
+    """Return ten items per user; a higher skill ranks relevant items of the fold earlier."""
     rng = np.random.default_rng([len(model), fold])
     scores = rng.random((N_USERS, N_ITEMS))
     relevant = truth(fold)
@@ -55,7 +55,7 @@ def lists(model: str, fold: int) -> pl.DataFrame:
 
 
 def recalls(model: str) -> list[list[float]]:
-    """R@10 of every user in each fold, counted by hand."""
+    """Return R@10 of every user in each fold, computed without Concord."""
     results = []
     for fold in FOLDS:
         recommended = dict(lists(model, fold).group_by("user").agg("item").iter_rows())
@@ -66,7 +66,7 @@ def recalls(model: str) -> list[list[float]]:
     return results
 
 
-def compared(**settings: Any) -> cc.Comparison:
+def compare_folds(**settings: Any) -> cc.Comparison:
     options: dict[str, Any] = {
         "models": {model: {"replicates": {f: lists(model, f) for f in FOLDS}} for model in SKILLS},
         "truth": {"replicates": {fold: truth(fold) for fold in FOLDS}},
@@ -79,7 +79,7 @@ def compared(**settings: Any) -> cc.Comparison:
     return cc.compare(**options | settings)
 
 
-def test_every_training_is_judged_by_the_truth_of_its_fold() -> None:
+def test_each_replicate_is_evaluated_on_the_truth_of_its_fold() -> None:
     """Values are means over folds; half^2 = t(n-1)^2 s^2/n + t(R-1)^2 times the folds' part."""
     gaps = [
         [a - b for a, b in zip(*rows, strict=True)]
@@ -98,7 +98,7 @@ def test_every_training_is_judged_by_the_truth_of_its_fold() -> None:
         + student.ppf(0.975, r - 1) ** 2 * of_folds
     )
 
-    comparison = compared()
+    comparison = compare_folds()
     row = comparison.differences.row(0, named=True)
     sign = 1 if row["a"] == "als" else -1
 
@@ -110,13 +110,13 @@ def test_every_training_is_judged_by_the_truth_of_its_fold() -> None:
     assert comparison.quality["truth"]["rows"] == sum(len(truth(fold)) for fold in FOLDS)
 
 
-def test_recall_of_groups_of_wanted_items_is_by_the_truth_of_the_fold() -> None:
-    """All items stand in one group, so that its recall is that of all items."""
+def test_recall_of_groups_of_relevant_items_uses_the_truth_of_the_fold() -> None:
+    """All items are in one group, so its recall is that of all items."""
     everything = (
         train().select("user").unique().join(pl.DataFrame({"item": range(N_ITEMS)}), how="cross")
     )
     segments = {"wanted": {"by": "truth_item", "shares": [0.98, 0.99]}}
-    comparison = compared(train=everything, segments=segments)
+    comparison = compare_folds(train=everything, segments=segments)
     groups = comparison.segments[0]
     of_head = {each.model: each.mean for each in groups.cells if each.segment == "head"}
     judged = {each.code: each.sentence for each in comparison.warnings}
@@ -161,14 +161,14 @@ def test_recall_of_groups_of_wanted_items_is_by_the_truth_of_the_fold() -> None:
         ),
     ],
 )
-def test_folds_that_do_not_fit_are_refused(settings: dict[str, Any], message: str) -> None:
+def test_invalid_folds_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=r"fix: ") as refused:
-        compared(**settings)
+        compare_folds(**settings)
 
     assert message in str(refused.value)
 
 
-def test_a_user_may_be_called_replicates() -> None:
+def test_a_user_may_have_the_id_replicates() -> None:
     truth_of = {"replicates": {"a": 1.0}}
 
     lists_of = {"one": {"u": ["b"], "replicates": ["a"]}, "two": {"u": ["a"], "replicates": ["b"]}}
@@ -182,7 +182,7 @@ def test_a_user_may_be_called_replicates() -> None:
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three folds of two models, evaluated."""
+    """Return an evaluated project of two models and three folds."""
     project = copied(tmp_path_factory.mktemp("folds"))
     (project / "folds").mkdir()
     models = {}
@@ -221,9 +221,7 @@ def test_stages_equal_the_library(project: Path) -> None:
 
 @pytest.mark.whole
 @pytest.mark.parametrize("engine", ["polars", "duckdb"])
-def test_engines_evaluate_by_the_truth_of_the_fold(
-    project: Path, tmp_path: Path, engine: str
-) -> None:
+def test_engines_use_the_truth_of_the_fold(project: Path, tmp_path: Path, engine: str) -> None:
     models = [f"{model}-{fold}" for model in SKILLS for fold in FOLDS]
     assert_same_bits(project, tmp_path, {"evaluation.engine": engine}, *models)
 
@@ -253,7 +251,5 @@ def test_another_truth_of_a_fold_reruns_dependent_stages(project: Path, tmp_path
         ),
     ],
 )
-def test_params_that_do_not_fit_are_refused(
-    project: Path, change: dict[str, Any], message: str
-) -> None:
+def test_invalid_params_are_refused(project: Path, change: dict[str, Any], message: str) -> None:
     assert message in params_refusal(project, change)

@@ -149,8 +149,8 @@ def test_same_truth_in_every_format() -> None:
         assert quality["grades"] == {"0": 1, "0.5": 1, "2": 1}
 
 
-def test_neither_threads_nor_row_order_change_a_byte() -> None:
-    """More rows than DuckDB gives to one thread."""
+def test_bytes_do_not_depend_on_threads_or_row_order() -> None:
+    """There are more rows than DuckDB assigns to one thread."""
     rng = np.random.default_rng(1)
     users, length = 6_600, 20
     rows = pl.DataFrame(
@@ -180,7 +180,9 @@ def test_unused_columns_may_be_of_any_type(table: str) -> None:
     assert len(rows) == 2
 
 
-def test_path_that_begins_a_folder_higher_is_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_a_path_from_a_parent_folder_has_the_correct_path(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     Path("recs").mkdir()
     Path("recs/a.csv").write_text("user,item,rank\nu,a,1\n")
     Path("evaluation").mkdir()
@@ -242,8 +244,8 @@ def test_line_without_end_is_refused_in_bounded_memory() -> None:
         ("history", 10),
     ],
 )
-def test_damaged_and_odd_files_are_refused_or_read_rightly(kind: str, cases: int) -> None:
-    """`benchmarks/fuzz_readers.py` tries more of them."""
+def test_damaged_and_unusual_files_are_refused_or_read_correctly(kind: str, cases: int) -> None:
+    """`benchmarks/fuzz_readers.py` tests more of them."""
     result = list(outcomes(1_000_000, cases, kind))
     counts = Counter(outcome for outcome, _, _ in result)
     assert [each for each in result if each[0] not in FINE] == []
@@ -274,7 +276,7 @@ def test_empty_lists_pass_through_the_pipeline(tmp_path: Path) -> None:
 @pytest.mark.parametrize("order", ["by user", "rows in any order"])
 @pytest.mark.parametrize("change", ["grows", "is removed"])
 @pytest.mark.parametrize("read", [loaded, loaded_truth])
-def test_a_file_that_changes_before_it_is_hashed_leaves_nothing(
+def test_a_file_that_changes_before_its_hash_leaves_no_result(
     read: Any, change: str, order: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = pl.DataFrame({"user": [1, 1, 2], "item": [7, 8, 7], "rank": [1, 2, 1]})

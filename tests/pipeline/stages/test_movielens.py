@@ -17,7 +17,7 @@ pytestmark = pytest.mark.whole
 Run = dict[str, dict[str, float]]
 
 
-def _run_of(name: str) -> Run:
+def load_run(name: str) -> Run:
     """Return the lists for the library, read without Concord; padded ids sort like numbers."""
     folder = movielens()
     lists: Run = {}
@@ -44,8 +44,8 @@ def _run_of(name: str) -> Run:
     return lists
 
 
-def _qrels() -> dict[str, dict[str, int]]:
-    """Grades of test.qrels: twice the rating, so that they are whole numbers."""
+def load_qrels() -> dict[str, dict[str, int]]:
+    """Return the grades of test.qrels: twice the rating, so that they are integers."""
     qrels: dict[str, dict[str, int]] = {}
     for line in (movielens() / "test.qrels").read_text().splitlines():
         user, _, item, grade = line.split()
@@ -53,7 +53,7 @@ def _qrels() -> dict[str, dict[str, int]]:
     return qrels
 
 
-def _means(project: Path, name: str) -> dict[str, float]:
+def means_by_label(project: Path, name: str) -> dict[str, float]:
     means: dict[str, float] = json.loads((project / f"results/metrics/{name}.json").read_text())
     return means
 
@@ -63,10 +63,14 @@ def test_means_equal_pytrec_eval(movielens_project: Path, name: str) -> None:
     cuts = ",".join(map(str, KS))
     measures = {"P": "P", "R": "recall", "AP": "map_cut", "Hit": "success"}
     at_8 = pytrec_eval.RelevanceEvaluator(
-        _qrels(), {f"{word}.{cuts}" for word in measures.values()} | {"Rprec"}, relevance_level=8
-    ).evaluate(_run_of(name))
-    graded = pytrec_eval.RelevanceEvaluator(_qrels(), {f"ndcg_cut.{cuts}"}).evaluate(_run_of(name))
-    n = len(_qrels())  # users without a list count as 0
+        load_qrels(),
+        {f"{word}.{cuts}" for word in measures.values()} | {"Rprec"},
+        relevance_level=8,
+    ).evaluate(load_run(name))
+    graded = pytrec_eval.RelevanceEvaluator(load_qrels(), {f"ndcg_cut.{cuts}"}).evaluate(
+        load_run(name)
+    )
+    n = len(load_qrels())  # users without a list count as 0
     expected = {
         f"{metric}@{k}": sum(user[f"{word}_{k}"] for user in at_8.values()) / n
         for metric, word in measures.items()
@@ -75,7 +79,7 @@ def test_means_equal_pytrec_eval(movielens_project: Path, name: str) -> None:
     expected |= {f"nDCG@{k}": sum(u[f"ndcg_cut_{k}"] for u in graded.values()) / n for k in KS}
     expected["Rprec"] = sum(user["Rprec"] for user in at_8.values()) / n
 
-    means = _means(movielens_project, name)
+    means = means_by_label(movielens_project, name)
 
     assert {label: means[label] for label in expected} == pytest.approx(expected, abs=1e-9)
     assert means["nDCG@10"] > 0.01

@@ -59,7 +59,7 @@ def _ranked(
 
 
 def _sampled(ranked: Frames, truth: pl.DataFrame, seed: int) -> Frames:
-    """The wanted item and as many others, the same for all models, in the order of each."""
+    """Return the relevant item and NEGATIVES others, the same for all, as each model ranks them."""
     relevant = truth.select("user", "item", wanted=True)
     (first, *_) = ranked.values()
     others = first.join(relevant, on=["user", "item"], how="anti").sort("user", "item")
@@ -95,7 +95,7 @@ def _means(
     return {(model, label): results[model][label] for model in lists for label in LABELS}
 
 
-def test_corrected_means_lie_nearer_to_those_of_full_rankings(
+def test_corrected_means_are_nearer_to_those_of_full_rankings(
     rankings: tuple[Frames, pl.DataFrame, int],
 ) -> None:
     ranked, truth, catalogue = rankings

@@ -1,4 +1,4 @@
-"""Lists and truth read in one pass come out as those read into a table and sorted."""
+"""Lists and truth read in one pass equal those that are read into a table and sorted."""
 
 import os
 import subprocess
@@ -51,12 +51,12 @@ NAN = float("nan")
 
 
 @pytest.fixture(autouse=True)
-def _few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "ROWS", 4)
     monkeypatch.setattr(sorted_reader, "LISTS", 2)
 
 
-def _read(
+def read_outcome(
     table: str, frame: pl.DataFrame, policies: Mapping[str, str] | None = None, **conventions: Any
 ) -> Outcome:
     remaining, selected = InMemorySink(), preset("standard", **conventions)
@@ -75,22 +75,22 @@ def _read(
             return None, str(error)
 
 
-def _read_into_a_table(*arguments: Any, **options: Any) -> Outcome:
+def read_into_a_table(*arguments: Any, **options: Any) -> Outcome:
     with patch.object(loaded, "_load_sorted", return_value=None):
-        return _read(*arguments, **options)
+        return read_outcome(*arguments, **options)
 
 
-def _is_one_pass(table: str, frame: pl.DataFrame, **conventions: Any) -> bool:
+def is_one_pass(table: str, frame: pl.DataFrame, **conventions: Any) -> bool:
     reader = "read_lists" if table == "recs" else "read_truth"
     with patch.object(loaded, reader, side_effect=AssertionError):
         try:
-            _read(table, frame, **conventions)
+            read_outcome(table, frame, **conventions)
         except AssertionError:
             return False
     return True
 
 
-def _assert_same(one_pass: Outcome, sorted_in_a_table: Outcome) -> None:
+def assert_same_outcome(one_pass: Outcome, sorted_in_a_table: Outcome) -> None:
     (rows, quality), (others, expected) = one_pass, sorted_in_a_table
     assert quality == expected
     if rows is not None and others is not None:
@@ -105,7 +105,7 @@ NUMBER = st.integers(0, 4)
 
 @st.composite
 def tables(draw: st.DrawFn, values: dict[str, st.SearchStrategy[Any]]) -> pl.DataFrame:
-    """Mostly sound rows of users, in some order, now and then with a wrong value or shuffled."""
+    """Draw rows of users, mostly valid; some have an invalid value or are shuffled."""
     ids = draw(st.sampled_from([TEXT, NUMBER]))
     users = draw(st.lists(ids, min_size=1, max_size=5, unique=draw(st.booleans())))
     if draw(st.booleans()):
@@ -143,8 +143,8 @@ def tables(draw: st.DrawFn, values: dict[str, st.SearchStrategy[Any]]) -> pl.Dat
 )
 def test_lists_and_refusals_are_the_same(frame: pl.DataFrame, ties: str, duplicates: str) -> None:
     conventions: dict[str, Any] = {"ties": ties, "duplicates": duplicates}
-    _assert_same(
-        _read("recs", frame, **conventions), _read_into_a_table("recs", frame, **conventions)
+    assert_same_outcome(
+        read_outcome("recs", frame, **conventions), read_into_a_table("recs", frame, **conventions)
     )
 
 
@@ -158,16 +158,16 @@ def test_truth_and_refusals_are_the_same(
     frame: pl.DataFrame, negative: str, repeated: str, conventions: dict[str, Any]
 ) -> None:
     policies = {"negative_grade": negative, "repeated_grade": repeated}
-    one_pass = _read("truth", frame, policies, **conventions)
-    _assert_same(one_pass, _read_into_a_table("truth", frame, policies, **conventions))
+    one_pass = read_outcome("truth", frame, policies, **conventions)
+    assert_same_outcome(one_pass, read_into_a_table("truth", frame, policies, **conventions))
 
 
 @pytest.mark.parametrize("columns", [["rank"], ["score"], ["rank", "score"]])
 def test_sorted_lists_are_read_in_one_pass(columns: list[str]) -> None:
     frame = LISTS.select("user", "item", *columns)
-    assert _is_one_pass("recs", frame)
-    assert _is_one_pass("recs", frame.cast({"user": pl.String, "item": pl.String}))
-    assert _is_one_pass("recs", frame.cast({"user": pl.Float32}))
+    assert is_one_pass("recs", frame)
+    assert is_one_pass("recs", frame.cast({"user": pl.String, "item": pl.String}))
+    assert is_one_pass("recs", frame.cast({"user": pl.Float32}))
 
 
 @pytest.mark.parametrize("conventions", [{}, BY_TIME])
@@ -176,31 +176,31 @@ def test_truth_in_any_order_of_users_is_read_in_one_pass(
     columns: list[str], conventions: dict[str, str]
 ) -> None:
     frame = TRUTH.select("user", "item", *columns)
-    assert _is_one_pass("truth", frame, **conventions)
-    assert _is_one_pass("truth", frame.cast({"user": pl.String, "item": pl.String}), **conventions)
-    assert _is_one_pass("truth", frame[[3, 4, 5, 2, 0, 1]], **conventions)
+    assert is_one_pass("truth", frame, **conventions)
+    assert is_one_pass("truth", frame.cast({"user": pl.String, "item": pl.String}), **conventions)
+    assert is_one_pass("truth", frame[[3, 4, 5, 2, 0, 1]], **conventions)
 
 
 def test_single_precision_scores_that_overflow_are_read_into_a_table() -> None:
     frame = pl.DataFrame(pa.table({"user": ["u", "u"], "item": ["a", "b"], "score": [2.0, 1.0]}))
-    assert _is_one_pass("recs", frame)
-    assert not _is_one_pass("recs", frame, score_dtype="float32")
+    assert is_one_pass("recs", frame)
+    assert not is_one_pass("recs", frame, score_dtype="float32")
 
 
 def test_places_of_ties_are_columns_where_no_list_has_ties() -> None:
     frame = pl.DataFrame(ROWS | {"score": [9.0, 8.0, 7.0, 5.0, 4.0, 1.0]}).drop("rank")
-    result = _read("recs", frame, ties="average")
-    _assert_same(result, _read_into_a_table("recs", frame, ties="average"))
+    result = read_outcome("recs", frame, ties="average")
+    assert_same_outcome(result, read_into_a_table("recs", frame, ties="average"))
     assert result[0] is not None
     assert {"tie_first", "tie_last"} <= set(result[0].columns)
 
 
 def test_many_different_grades_are_counted_in_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     frame = pl.DataFrame({"user": range(30), "item": [1] * 30, "grade": [n / 8 for n in range(30)]})
-    assert _is_one_pass("truth", frame)
+    assert is_one_pass("truth", frame)
     monkeypatch.setattr(sorted_reader, "MAX_GRADES", 29)
-    assert not _is_one_pass("truth", frame)
-    assert _read("truth", frame)[1]["notes"] == ["30 different grades"]
+    assert not is_one_pass("truth", frame)
+    assert read_outcome("truth", frame)[1]["notes"] == ["30 different grades"]
 
 
 _STAGES = """

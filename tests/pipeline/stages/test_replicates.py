@@ -71,7 +71,7 @@ def _component(rows: list[list[float]]) -> float:
     return max(0.0, (n * variance(means) - remainder) / (n * r))
 
 
-def test_the_interval_is_that_of_the_formula(project: Path) -> None:
+def test_interval_equals_the_formula(project: Path) -> None:
     """half^2 = t(n - 1)^2 s^2 / n + t(Welch)^2 times the sum of both models' replicate parts."""
     als, bpr = (_values(project, model) for model in ("als", "bpr"))
     remaining = [u for u in range(len(als[0])) if not math.isnan(als[0][u])]
@@ -118,7 +118,7 @@ def test_the_library_gives_the_same_comparison(project: Path) -> None:
     assert_library_gives_the_same(project)
 
 
-def test_mlflow_run_names_the_model_it_is_a_replicate_of(project: Path) -> None:
+def test_mlflow_run_of_a_replicate_names_its_model(project: Path) -> None:
     with sqlite3.connect(project / "mlflow.db") as database:
         tags = database.execute("SELECT run_uuid, key, value FROM tags").fetchall()
         metrics = database.execute("SELECT key FROM latest_metrics").fetchall()

@@ -38,7 +38,7 @@ QUICK = {  # which stages run does not depend on the amount of work
 
 @pytest.fixture(scope="module")
 def quick(demo: Path, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The demo with another metric and cutoff after `dvc repro`, and the output of that."""
+    """Return the demo after `dvc repro` with another metric and cutoff, and its output."""
 
     def quick_demo(folder: Path) -> None:
         project = copied_from(demo, folder)
@@ -201,7 +201,7 @@ def test_results_that_are_out_of_date_are_not_logged_again(project: Path) -> Non
     assert "fix: run `dvc repro`" in done.stderr
 
 
-def test_a_refusal_names_the_key_and_keeps_the_results(project: Path) -> None:
+def test_an_error_names_the_key_and_keeps_the_results(project: Path) -> None:
     content = (project / "params.yaml").read_bytes()
     change_params(project, {"conventions.gain": "exp2"})
     done = attempt(project, "dvc", "repro")

@@ -215,7 +215,7 @@ def test_ranks_skip_null_duplicates(tmp_path: Path) -> None:
     assert {(c.segment, c.mean) for c in entry.cells} == {("head", 0.5), ("cold", 0.5)}
 
 
-def test_recall_of_a_group_is_that_of_the_library_on_its_items(tmp_path: Path) -> None:
+def test_recall_of_a_group_equals_the_library_on_its_items(tmp_path: Path) -> None:
     params = _params(tmp_path, {"items": {"by": "truth_item", "shares": [0.4, 0.7]}})
     rng = np.random.default_rng(8)
     items = [f"i{n}" for n in range(12)]

@@ -371,7 +371,7 @@ def test_lists_that_look_sampled_are_a_serious_warning(tmp_path: Path, of_train:
         ({}, {"rows": 36}),  # all users have the same three relevant items
     ],
 )
-def test_lists_may_contain_all_relevant_items_for_other_reasons(
+def test_lists_with_all_relevant_items_for_other_reasons_have_no_warning(
     tmp_path: Path, changes: dict[str, int], truth: dict[str, int]
 ) -> None:
     params = _with_items(tmp_path, **truth)
@@ -391,7 +391,7 @@ def test_truth_inside_the_train_and_before_its_end(tmp_path: Path) -> None:
     assert "unrelated_train" not in warnings
 
 
-def test_only_checks_that_could_be_made_are_listed(tmp_path: Path) -> None:
+def test_only_completed_checks_are_listed(tmp_path: Path) -> None:
     def checked(params: Params, **models: dict[str, Any]) -> list[str]:
         results = {name: _evaluation(**changes) for name, changes in models.items()}
         return checked_codes(params.comparison_config, results, evaluation_data(params))

@@ -1,4 +1,4 @@
-"""The leaderboard as text: what fits on a line, what is left out, what is coloured."""
+"""The leaderboard as text: lines, omitted models and colours."""
 
 import io
 import random
@@ -20,13 +20,13 @@ USERS = [f"u{i}" for i in range(60)]
 LONG = "als-implicit-factors-200-regularisation-0.01-alpha-40-seed-7"
 
 
-def _compared(models: Sequence[str], primary: Sequence[str]) -> Comparison:
-    return _comparison(tuple(models), tuple(primary))
+def compare_models(models: Sequence[str], primary: Sequence[str]) -> Comparison:
+    return _compare_once(tuple(models), tuple(primary))
 
 
 @cache
-def _comparison(models: tuple[str, ...], primary: tuple[str, ...]) -> Comparison:
-    """Models that hit less and less often; the first is the baseline."""
+def _compare_once(models: tuple[str, ...], primary: tuple[str, ...]) -> Comparison:
+    """Return a comparison whose models have ever fewer hits; the first is the baseline."""
     chance = random.Random(5)
     truth = {user: ["a", "b"] for user in USERS}
 
@@ -49,7 +49,7 @@ def _comparison(models: tuple[str, ...], primary: tuple[str, ...]) -> Comparison
     )
 
 
-def _printed(
+def printed_lines(
     comparison: Comparison,
     width: int = 80,
     most_lines: int | None = None,
@@ -61,7 +61,7 @@ def _printed(
     return [line.rstrip() for line in text.splitlines()]
 
 
-def _numbers(lines: Sequence[str]) -> list[str]:
+def printed_numbers(lines: Sequence[str]) -> list[str]:
     return re.findall(r"(?<![\w.@-])[+−]?\d+\.\d{3,4}\b", "\n".join(lines))
 
 
@@ -70,18 +70,18 @@ def _numbers(lines: Sequence[str]) -> list[str]:
     [["one"], ["base", "als"], [f"model-{i}" for i in range(20)], ["base", LONG]],
 )
 @pytest.mark.parametrize("width", [80, 60, 30])
-def test_no_number_is_cut_whatever_the_width(models: list[str], width: int) -> None:
-    comparison = _compared(models, PRIMARY)
+def test_no_number_is_cut_at_any_width(models: list[str], width: int) -> None:
+    comparison = compare_models(models, PRIMARY)
 
-    narrow, wide = _printed(comparison, width), _printed(comparison, 300)
+    narrow, wide = printed_lines(comparison, width), printed_lines(comparison, 300)
 
-    assert _numbers(narrow) == _numbers(wide)
-    assert len(_numbers(wide)) >= len(PRIMARY) * (3 * len(models))  # a mean and its interval
+    assert printed_numbers(narrow) == printed_numbers(wide)
+    assert len(printed_numbers(wide)) >= len(PRIMARY) * (3 * len(models))  # a mean and its interval
     assert all(len(line) <= max(width, len(LONG) + 2) for line in narrow)
 
 
-def test_at_80_columns_a_model_of_usual_name_takes_one_line() -> None:
-    lines = _printed(_compared(["popularity", "ease-recent"], ["nDCG@3", "R@3"]))
+def test_a_usual_model_takes_one_line_of_80_columns() -> None:
+    lines = printed_lines(compare_models(["popularity", "ease-recent"], ["nDCG@3", "R@3"]))
 
     assert [line.split()[0] for line in lines if line] == [
         "nDCG@3",
@@ -97,14 +97,14 @@ def test_at_80_columns_a_model_of_usual_name_takes_one_line() -> None:
 
 
 def test_means_intervals_and_differences_are_those_of_the_comparison() -> None:
-    comparison = _compared(["base", "als"], ["R@3"])
+    comparison = compare_models(["base", "als"], ["R@3"])
     score, pair = comparison.score("als", "R@3"), comparison.difference("als", "base", "R@3")
     assert pair is not None
 
-    _, _, line = _printed(comparison)
+    _, _, line = printed_lines(comparison)
 
     expected = (score.mean, score.ci_low, score.ci_high, pair.difference, pair.ci_low, pair.ci_high)
-    numbers = [float(text.replace("−", "-")) for text in _numbers([line])]
+    numbers = [float(text.replace("−", "-")) for text in printed_numbers([line])]
     assert numbers == pytest.approx(expected, abs=0.0006)
 
 
@@ -129,16 +129,16 @@ def test_means_intervals_and_differences_are_those_of_the_comparison() -> None:
 def test_short_leaderboard_counts_models_that_do_not_fit(
     models: list[str], primary: int, remaining: str | None
 ) -> None:
-    lines = _printed(_compared(models, PRIMARY[:primary]), most_lines=12)
+    lines = printed_lines(compare_models(models, PRIMARY[:primary]), most_lines=12)
 
     assert len(lines) <= 13 or LONG in models
     assert "" not in lines
     assert lines[-1] == remaining or (remaining is None and lines[-1].endswith("worse"))
 
 
-def test_in_short_the_baseline_is_shown_though_it_is_last() -> None:
-    worst_first = _compared(["base", *(f"m{i:02}" for i in range(20))], ["R@3"])
-    lines = _printed(cc.Comparison(**{**vars(worst_first), "baseline": "m19"}), most_lines=12)
+def test_short_leaderboard_has_the_baseline_even_if_last() -> None:
+    worst_first = compare_models(["base", *(f"m{i:02}" for i in range(20))], ["R@3"])
+    lines = printed_lines(cc.Comparison(**{**vars(worst_first), "baseline": "m19"}), most_lines=12)
 
     assert lines[-2].startswith("m19")
     assert lines[-2].endswith("baseline")
@@ -152,23 +152,23 @@ def test_in_short_the_baseline_is_shown_though_it_is_last() -> None:
         ({"TERM": "xterm"}, False, False),
     ],
 )
-def test_verdicts_are_coloured_on_a_terminal_alone(
+def test_verdicts_are_coloured_on_a_terminal_only(
     variables: dict[str, str], terminal: bool, coloured: bool
 ) -> None:
     output = Console(file=io.StringIO(), width=80, force_terminal=terminal, _environ=variables)
-    print_leaderboard(output, _compared(["base", "als"], ["R@3"]), ["R@3"])
+    print_leaderboard(output, compare_models(["base", "als"], ["R@3"]), ["R@3"])
     text: str = output.file.getvalue()  # type: ignore[attr-defined]
 
     assert ("\x1b[31mworse" in text) == coloured
     assert ("\x1b[" in text) == terminal  # bold is no colour
 
 
-def test_the_terminal_has_a_line_for_new_trainings_below_each_model() -> None:
+def test_interval_over_replicates_is_below_each_model() -> None:
     comparison = trained()
     again = comparison.retrained("als", "pop", PRIMARY[0])
     assert again is not None
 
-    lines = _printed(comparison, 110, labels=[PRIMARY[0]])
+    lines = printed_lines(comparison, 110, labels=[PRIMARY[0]])
 
     assert [line.split("  ")[0] or line.strip().split("  ")[0] for line in lines[1:]] == [
         "als",
@@ -179,5 +179,5 @@ def test_the_terminal_has_a_line_for_new_trainings_below_each_model() -> None:
     ]
     assert signed_interval(again.ci_low, again.ci_high, 3) in lines[2]
     assert lines[2].endswith("better")
-    assert len(_printed(comparison, 110, 5, labels=[PRIMARY[0]])) <= 6
-    assert "too few: 2" in "\n".join(_printed(trained((2, 3, 1)), 110, labels=[PRIMARY[0]]))
+    assert len(printed_lines(comparison, 110, 5, labels=[PRIMARY[0]])) <= 6
+    assert "too few: 2" in "\n".join(printed_lines(trained((2, 3, 1)), 110, labels=[PRIMARY[0]]))

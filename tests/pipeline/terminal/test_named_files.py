@@ -1,4 +1,4 @@
-"""Files that an option names: devices are written to, and foreign files stay."""
+"""Output files of options: pipes and devices are written to, files of others are kept."""
 
 import os
 import re
@@ -28,7 +28,7 @@ BOTH = {
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_a_file_that_concord_wrote_is_replaced(kind: str, tmp_path: Path) -> None:
+def test_a_file_of_concord_is_replaced(kind: str, tmp_path: Path) -> None:
     before, after = BOTH[kind]
     (tmp_path / "file").write_text(before)
 
@@ -48,7 +48,7 @@ def test_a_file_that_concord_wrote_is_replaced(kind: str, tmp_path: Path) -> Non
         "model,price\n",
     ],
 )
-def test_a_foreign_file_stays_unless_forced(kind: str, foreign: str, tmp_path: Path) -> None:
+def test_a_file_of_others_is_kept_without_force(kind: str, foreign: str, tmp_path: Path) -> None:
     file, text = tmp_path / "file", BOTH[kind][1]
     file.write_text(foreign)
 

@@ -1,4 +1,4 @@
-"""Tables, an audit and a history in the terminal: no word is cut, and names are no commands."""
+"""Tables, an audit and a history in the terminal: no cut words, no control characters of names."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ def test_words_are_whole_at_any_width(
     assert not [line for line in text.splitlines() if line.endswith(" ")]
 
 
-def test_a_table_that_fits_takes_a_line_a_row(
+def test_a_narrow_table_has_one_line_per_row(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "120")
@@ -101,7 +101,7 @@ def test_metrics_of_too_few_users_have_no_value(capsys: pytest.CaptureFixture[st
     assert "Hit@1: all but 5 of 40 users are affected, so nothing can be said" in output
 
 
-def _printed(history: History, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def printed_text(history: History, capsys: pytest.CaptureFixture[str]) -> list[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "200")
         print_blocks(describe(history))
@@ -111,7 +111,7 @@ def _printed(history: History, capsys: pytest.CaptureFixture[str]) -> list[str]:
 def test_each_revision_has_a_line_with_best_model_and_changes(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    lines = _printed(HISTORY, capsys)
+    lines = printed_text(HISTORY, capsys)
 
     assert lines[0] == "R@1 what changed best model against the baseline since the revision before"
     assert lines[1] == "aaa1111 v1 the first shown als 0.300 better, +0.020 (+0.010 to +0.030)"
@@ -128,7 +128,7 @@ def test_missing_evidence_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
         SECOND, standings=(standing("als", 0.5, None, label="AP@1"),), changes=(), same=()
     )
     unpaired = replace(SECOND, unpaired="als had another truth", changes=(), same=())
-    lines = _printed(
+    lines = printed_text(
         replace(HISTORY, revisions=(FIRST, GONE, unpaired, other, same), notes=("a note",)), capsys
     )
 
@@ -142,10 +142,10 @@ def test_missing_evidence_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
     assert "note: a note" in lines
 
 
-def test_with_no_results_at_all_the_revisions_are_listed(
+def test_revisions_without_any_results_are_listed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    lines = _printed(
+    lines = printed_text(
         replace(HISTORY, revisions=(GONE,), reuse=replace(REUSE, severity="serious")), capsys
     )
 
