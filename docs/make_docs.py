@@ -7,6 +7,7 @@ import contextlib
 import inspect
 import io
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -151,14 +152,15 @@ def _label(metric: Metric, more: str = "") -> str:
 
 
 def _prose(body: str) -> list[str]:
-    """A docstring's sections as Markdown."""
+    """Return a docstring's sections as Markdown, without `Returns`: the page gives the range."""
     lines: list[str] = []
-    for line in body.strip().splitlines():
-        if set(line) == {"-"}:
-            lines[-1] = f"**{lines[-1]}**\n"
-        else:
-            lines.append(line.rstrip())
-    return [*lines, ""]
+    for section in re.split(r"\n\n(?=\w+\n-+\n)", body.strip()):
+        title, rule, text = section.partition("\n---")
+        if not rule:
+            lines += [*section.splitlines(), ""]
+        elif title != "Returns":
+            lines += [f"**{title}**\n", *text.lstrip("-\n").splitlines(), ""]
+    return lines
 
 
 def _convention_table(metric: Metric) -> list[str]:

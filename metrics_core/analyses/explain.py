@@ -252,7 +252,7 @@ def _derive(data: _UserData, label: Label, conventions: Conventions) -> Derivati
     one = read_user(judged, label, label_conventions)
     if task.items is not None:
         whole = listed(data.connection, judged, task.items, number=0, threshold=threshold)
-        one = replace(one, listed=whole)
+        one = replace(one, ranked_lists=whole)
     derived = steps(one, label)
     if label.judged_only:
         known = [row for row in rows if row[2] is not None]

@@ -1,1 +1,1 @@
-"""The metrics: formulas by family, what they read, and the catalogue."""
+"""Metrics: formulas by family, their inputs, and the catalogue."""

@@ -1,9 +1,11 @@
-"""Metrics beyond accuracy, per user: how new, popular, varied and surprising a list is.
+"""Metrics beyond accuracy, per user: how novel, popular, diverse and surprising a list is.
 
-Every function takes `listed`, the cutoff `k` (None: the whole list) and, keyword-only and without defaults, the
-conventions that it depends on. It returns `(users,)` float64: NaN for a user without list, and wherever the value
-is not defined. A mean divides by the items in the list, at most k. Sums over the items of a list are exact and rounded
-once, so the same items in another order have the same bits; features are added up one after the other.
+Each function takes `lists` (`RankedLists`), the cutoff `k` (None: the whole list) and, keyword-only
+and without defaults, the conventions that it depends on.
+It returns NaN for a user without a list, and where the value is undefined.
+A mean divides by the number of items in the list, at most k.
+Sums over the items of a list are exact and rounded once, so that the order of the items changes no
+bit. Features are added one after the other.
 """
 
 import numpy as np
@@ -16,29 +18,34 @@ from concord.metrics_core.metrics.judged import (
     differs_from_previous,
     position_in_user,
     ratio_or_nan,
+    ratio_or_zero,
     sum_by_user,
 )
 from concord.metrics_core.metrics.ranked_lists import RankedLists
 from concord.metrics_core.metrics.user_sums import UserSums
 
-_ONES = np.array([n.bit_count() for n in range(256)], dtype=np.uint8)  # of each byte
+_BIT_COUNT = np.array([n.bit_count() for n in range(256)], dtype=np.uint8)  # of each byte
 
 
-def user_coverage(listed: RankedLists, k: int | None, *, user_coverage_kind: str) -> Floats:
-    """UserCoverage@k = 1 if the list holds an item, else 0; as full: 1 if it holds at least k items.
+def user_coverage(lists: RankedLists, k: int | None, *, user_coverage_kind: str) -> Floats:
+    """UserCoverage@k = 1 if the list holds an item, else 0; `full`: 1 if it holds at least k items.
 
-    The one metric that a user without list enters with 0.
+    Returns
+    -------
+    ndarray of shape (n_users,)
+        0 or 1; 0 for a user without a list.
 
     References
     ----------
-    Shani & Gunawardana (2011), Recommender Systems Handbook, 257-297.  doi:10.1007/978-0-387-85820-3_8
+    Shani & Gunawardana (2011), Recommender Systems Handbook, 257-297.
+    doi:10.1007/978-0-387-85820-3_8
     """
-    enough = 1 if user_coverage_kind == "any" or k is None else k
-    return (listed.n_listed >= enough).astype(np.float64)
+    required = 1 if user_coverage_kind == "any" or k is None else k
+    return (lists.n_listed >= required).astype(np.float64)
 
 
 def novelty(
-    listed: RankedLists,
+    lists: RankedLists,
     k: int | None,
     *,
     novelty_population: str,
@@ -47,215 +54,264 @@ def novelty(
 ) -> Floats:
     """Novelty@k = mean over the top k of log2(train users / train users of the item).
 
+    Returns
+    -------
+    ndarray of shape (n_users,)
+        Mean self-information in bits, from 0, or from 0 to 1 if `novelty_norm` scales it.
+
     References
     ----------
     Zhou et al. (2010), PNAS 107(10), 4511-4515.  doi:10.1073/pnas.1000488107
     Vargas & Castells (2011), RecSys, 109-116.  doi:10.1145/2043932.2043955
     """
-    items = listed.items
+    items = lists.items
     population = items.n_train_users if novelty_population == "users" else items.n_interactions
     if population == 0:
-        return np.full(listed.n_users, np.nan)
-    warm = items.users > 0
+        return np.full(lists.n_users, np.nan)
+    is_warm = items.users > 0
     information = log2(population / np.maximum(items.users, 1))
     if cold_item != "one_user":
-        information = np.where(warm, information, 0.0)
-    counted = np.ones(items.n_items) if cold_item != "skip" else warm.astype(np.float64)
-    n_counted = listed.total(counted[listed.row_item], k)
-    mean = listed.sums(information[listed.row_item], k).mean(n_counted)
+        information = np.where(is_warm, information, 0.0)
+    weight = np.ones(items.n_items) if cold_item != "skip" else is_warm.astype(np.float64)
+    n_items = lists.total(weight[lists.row_item], k)
+    mean = lists.sums(information[lists.row_item], k).mean(n_items)
     if novelty_norm == "none":
         return mean
-    return ratio_or_nan(mean, np.full(listed.n_users, log2(items.n_train_users)))
+    return ratio_or_nan(mean, np.full(lists.n_users, log2(items.n_train_users)))
 
 
-def average_popularity(listed: RankedLists, k: int | None) -> Floats:
+def average_popularity(lists: RankedLists, k: int | None) -> Floats:
     """ARP@k = mean over the top k of the train users of the item.
+
+    Returns
+    -------
+    ndarray of shape (n_users,)
+        Mean popularity in users, from 0.
 
     References
     ----------
     Yin, Cui, Li, Yao & Chen (2012), PVLDB 5(9), 896-907.  doi:10.14778/2311906.2311916
     """
-    return listed.mean(listed.items.users[listed.row_item].astype(np.float64), k)
+    return lists.mean(lists.items.users[lists.row_item].astype(np.float64), k)
 
 
-def long_tail(listed: RankedLists, k: int | None, *, longtail_head: float) -> Floats:
+def long_tail(lists: RankedLists, k: int | None, *, longtail_head: float) -> Floats:
     """LongTail@k = items of the top k in the tail / items of the top k.
 
-    The head are the fewest most popular items that together hold the share `longtail_head` of the train; of equally
-    popular items those with the lower number come first. All others, and every cold item, are the tail.
+    The head is the smallest set of most popular items that has the share `longtail_head` of the
+    interactions in train. Of equally popular items, those with the lower number come first.
+    The tail is all other items, including cold items.
+
+    Returns
+    -------
+    ndarray of shape (n_users,)
+        Share of the recommended items, 0 to 1.
 
     References
     ----------
     Abdollahpouri, Burke & Mobasher (2017), RecSys, 42-46.  doi:10.1145/3109859.3109912
     """
-    tail = listed.items.long_tail(longtail_head)
-    return listed.mean(tail[listed.row_item].astype(np.float64), k)
+    tail = lists.items.long_tail(longtail_head)
+    return lists.mean(tail[lists.row_item].astype(np.float64), k)
 
 
-def intra_list_diversity(listed: RankedLists, k: int | None, *, ild_distance: str) -> Floats:
+def intra_list_diversity(lists: RankedLists, k: int | None, *, ild_distance: str) -> Floats:
     """ILD@k = mean over the pairs of items in the top k of the distance of their features.
 
-    The distance is 1 - cosine similarity, 1 - common / united categories, or the number of categories that only one
-    of the two has. An item without features is at cosine distance 1 from every item; two items without category are
-    at Jaccard distance 0. Undefined under two items and without features.
+    The convention `ild_distance` chooses the distance: 1 - cosine similarity, 1 - common categories
+    / categories of either, or the number of categories that only one of the two has.
+    The cosine distance of an item without features to any item is 1.
+    The Jaccard distance of two items without categories is 0.
+    Undefined for fewer than two items, and without features.
+
+    Returns
+    -------
+    ndarray of shape (n_users,)
+        From 0 to 1; cosine up to 2, hamming up to the number of categories.
 
     Raises
     ------
-    ValueError : jaccard or hamming of features that are not 0 or 1
+    ValueError
+        If the distance is jaccard or hamming and a feature is neither 0 nor 1.
 
     References
     ----------
     Ziegler, McNee, Konstan & Lausen (2005), WWW, 22-32.  doi:10.1145/1060745.1060754
     """
-    if listed.items.features is None:
-        return np.full(listed.n_users, np.nan)
-    length = listed.length(k)
+    if lists.items.features is None:
+        return np.full(lists.n_users, np.nan)
+    length = lists.length(k)
     pairs = length * (length - 1) // 2
     if ild_distance == "cosine":
-        return 1.0 - np.minimum(ratio_or_nan(_cosine_similarity_of_pairs(listed, k), pairs), 1.0)
-    return _category_distances_of_pairs(listed, k, ild_distance).mean(pairs)
+        return 1.0 - np.minimum(ratio_or_nan(_cosine_similarity_of_pairs(lists, k), pairs), 1.0)
+    return _category_distances_of_pairs(lists, k, ild_distance).mean(pairs)
 
 
-def serendipity(listed: RankedLists, k: int | None, *, serendipity_kind: str) -> Floats:
+def serendipity(lists: RankedLists, k: int | None, *, serendipity_kind: str) -> Floats:
     """Serendipity@k = mean over the top k of surprise x relevant (0 or 1).
 
-    By popularity, the surprise is max(p - pu, 0), with p = (n + 1 - rank) / n, pu = (n + 1 - popularity rank) / n,
-    0 for a cold item, and n items in the catalogue; items with equally many train users share a popularity rank,
-    and the next number of users has the next rank. By history it is 1 - mean cosine similarity of the features to
-    those of the items that the user had before; undefined without history and without features.
+    With `serendipity_kind: popularity` the surprise is max(p - pu, 0) with p = (n + 1 - rank) / n,
+    pu = (n + 1 - popularity rank) / n (0 for a cold item) and n items in the catalogue.
+    Items with equally many train users share a popularity rank; there are no gaps between ranks.
+    With `history` it is 1 - the mean cosine similarity of the item's features to those of the
+    user's items in train; undefined without such items and without features.
+
+    Returns
+    -------
+    ndarray of shape (n_users,)
+        Mean surprise of the recommended items, 0 to 1; up to 2 with `history`.
 
     References
     ----------
-    Murakami, Mori & Orihara (2008), JSAI 2007, LNCS 4914, 40-46.  doi:10.1007/978-3-540-78197-4_5  (by popularity)
-    Zhang, Ó Séaghdha, Quercia & Jambor (2012), WSDM, 13-22.  doi:10.1145/2124295.2124300  (by history)
+    Murakami, Mori & Orihara (2008), JSAI 2007, LNCS 4914, 40-46.
+    doi:10.1007/978-3-540-78197-4_5  (popularity)
+    Zhang, Ó Séaghdha, Quercia & Jambor (2012), WSDM, 13-22.  doi:10.1145/2124295.2124300  (history)
     """
-    of_kind = {"popularity": _rise_over_popularity, "history": _distance_to_history}
-    return listed.mean(of_kind[serendipity_kind](listed) * listed.row_relevant, k)
+    surprise = {"popularity": _popularity_surprise, "history": _distance_to_history}
+    return lists.mean(surprise[serendipity_kind](lists) * lists.row_relevant, k)
 
 
-def calibration(listed: RankedLists, k: int | None, *, calibration_alpha: float) -> Floats:
-    """Calibration@k = sum over the categories of p x ln(p / ((1 - a) q + a p)), a = calibration_alpha.
+def calibration(lists: RankedLists, k: int | None, *, calibration_alpha: float) -> Floats:
+    """Calibration@k = sum over categories of p x ln(p / ((1 - a) q + a p)), a = calibration_alpha.
 
-    p and q are the distributions of the categories in the user's history and in the top k: each item counts 1,
-    shared equally by its categories; an item without category is left out. 0 is a list in the proportions of the
-    history, and lower is better. Undefined without an item with a category in either.
+    p and q are the distributions of the categories in the user's history and in the top k.
+    Each item counts 1, divided equally among its categories; items without categories are left out.
+    Undefined if no item of the history, or none of the top k, has a category.
+
+    Returns
+    -------
+    ndarray of shape (n_users,)
+        Divergence in nats, from 0 (the proportions of the history); lower is better.
 
     Raises
     ------
-    ValueError : a feature lies below 0
+    ValueError
+        If a feature is below 0.
 
     References
     ----------
     Steck (2018), RecSys, 154-162.  doi:10.1145/3240323.3240372
     """
-    if listed.items.features is None:
-        return np.full(listed.n_users, np.nan)
-    user, item = _top(listed, k)
-    counted = listed.items.has_features
-    n_before = listed.history_total(counted[listed.history_item])
-    n_now = sum_by_user(user, counted[item], listed.n_users)
-    divergence = np.zeros(listed.n_users)
-    for category in listed.items.category_shares:
-        p = ratio_or_nan(listed.history_total(category[listed.history_item]), n_before)
-        q = UserSums.from_values(user, category[item], listed.n_users).mean(n_now)
+    if lists.items.features is None:
+        return np.full(lists.n_users, np.nan)
+    user, item = _top(lists, k)
+    has_features = lists.items.has_features
+    n_history = lists.history_total(has_features[lists.history_item])
+    n_top = sum_by_user(user, has_features[item], lists.n_users)
+    divergence = np.zeros(lists.n_users)
+    for category in lists.items.category_shares:
+        p = ratio_or_nan(lists.history_total(category[lists.history_item]), n_history)
+        q = UserSums.from_values(user, category[item], lists.n_users).mean(n_top)
         mixed = (1.0 - calibration_alpha) * q + calibration_alpha * p
         divergence += p * ln(np.divide(p, mixed, out=np.ones_like(p), where=p > 0))
     return np.maximum(divergence, 0.0)  # below 0 by rounding only
 
 
-def popularity_correlation(listed: RankedLists, k: int | None) -> Floats:
-    """PopCorr@k = Spearman correlation of place and popularity in the top k: 1 lists the popular items first.
+def popularity_correlation(lists: RankedLists, k: int | None) -> Floats:
+    """PopCorr@k = Spearman correlation of rank and popularity in the top k; 1: popular items first.
 
-    Equally popular items share the mean of their positions. Undefined under two items, and where all are equally
-    popular.
+    Equally popular items share their mean rank by popularity.
+    Undefined for fewer than two items, and if all items are equally popular.
+
+    Returns
+    -------
+    ndarray of shape (n_users,)
+        From -1 to 1; NaN where undefined.
 
     References
     ----------
-    Zhu, He, Zhao, Zhang, Wang & Caverlee (2021), WSDM, 85-93.  doi:10.1145/3437963.3441820  (the idea)
+    Zhu, He, Zhao, Zhang, Wang & Caverlee (2021), WSDM, 85-93.
+    doi:10.1145/3437963.3441820  (the idea)
     """
-    user, item = _top(listed, k)
-    users_of_item = listed.items.users[item]
+    user, item = _top(lists, k)
+    users_of_item = lists.items.users[item]
     popular_first = np.lexsort((-users_of_item, user))
-    # Twice the distance from the middle position: whole numbers, so that a perfect order is exactly 1.
-    middle = listed.length(k)[user] + 1
-    position = (2 * position_in_user(user, listed.n_users) - middle).astype(np.float64)
-    by_popularity = np.empty_like(position)
-    by_popularity[popular_first] = _twice_mean_position(
-        user[popular_first], users_of_item[popular_first], listed.n_users
+    # Twice the distance from the middle: whole numbers, so that a perfect order is exactly 1.
+    middle = lists.length(k)[user] + 1
+    x = (2 * position_in_user(user, lists.n_users) - middle).astype(np.float64)
+    y = np.empty_like(x)
+    y[popular_first] = _twice_mean_position(
+        user[popular_first], users_of_item[popular_first], lists.n_users
     )
-    by_popularity -= middle
-    together = sum_by_user(user, position * by_popularity, listed.n_users)
-    spread = sum_by_user(user, position**2, listed.n_users)
-    spread_of_popularity = sum_by_user(user, by_popularity**2, listed.n_users)
-    return ratio_or_nan(together, np.sqrt(spread * spread_of_popularity))
+    y -= middle
+    covariance = sum_by_user(user, x * y, lists.n_users)
+    x_variance = sum_by_user(user, x**2, lists.n_users)
+    y_variance = sum_by_user(user, y**2, lists.n_users)
+    return ratio_or_nan(covariance, np.sqrt(x_variance * y_variance))
 
 
 def _twice_mean_position(user: Ints, value: Ints, n_users: int) -> Ints:
-    """Return (rows,) first + last position of the rows with an equal value, for rows sorted by user and value."""
+    """Return (n_rows,) first + last position of the rows with an equal value.
+
+    Rows are sorted by user and value.
+    """
     position = position_in_user(user, n_users)
     starts = np.flatnonzero(differs_from_previous(user) | differs_from_previous(value))
     size = np.diff(np.append(starts, len(user)))
     return np.repeat(2 * position[starts] + size - 1, size)
 
 
-def _rise_over_popularity(listed: RankedLists) -> Floats:
-    """Return (rows,) max(p - pu, 0) of each listed item; NaN if the catalogue is empty."""
-    items, n = listed.items, np.count_nonzero(listed.items.in_catalogue)
+def _popularity_surprise(lists: RankedLists) -> Floats:
+    """Return (n_rows,) max(p - pu, 0) of each listed item; NaN if the catalogue is empty."""
+    items = lists.items
+    n = np.count_nonzero(items.in_catalogue)
     if n == 0:
-        return np.full(len(listed.row_item), np.nan)
-    p = (n + 1 - listed.row_rank) / n
+        return np.full(len(lists.row_item), np.nan)
+    p = (n + 1 - lists.row_rank) / n
     pu = np.where(items.users > 0, (n + 1 - items.popularity_rank) / n, 0.0)
-    return np.maximum(p - pu[listed.row_item], 0.0)
+    return np.maximum(p - pu[lists.row_item], 0.0)
 
 
-def _distance_to_history(listed: RankedLists) -> Floats:
-    """Return (rows,) 1 - mean cosine similarity to the user's history; NaN without history or features."""
-    if listed.items.features is None:
-        return np.full(len(listed.row_item), np.nan)
-    similarity = np.zeros(len(listed.row_item))
-    for feature in listed.items.directions:
-        # The mean similarity to the items of the history is the similarity to their mean direction.
-        mean = ratio_or_nan(listed.history_total(feature[listed.history_item]), listed.n_history)
-        similarity += feature[listed.row_item] * mean[listed.row_user]
+def _distance_to_history(lists: RankedLists) -> Floats:
+    """Return (n_rows,) 1 - mean cosine similarity to the user's history.
+
+    NaN without a history or features.
+    """
+    if lists.items.features is None:
+        return np.full(len(lists.row_item), np.nan)
+    similarity = np.zeros(len(lists.row_item))
+    for feature in lists.items.directions:
+        # The mean similarity to the history is the similarity to its mean direction.
+        mean = ratio_or_nan(lists.history_total(feature[lists.history_item]), lists.n_history)
+        similarity += feature[lists.row_item] * mean[lists.row_user]
     return 1.0 - similarity
 
 
-def _cosine_similarity_of_pairs(listed: RankedLists, k: int | None) -> Floats:
-    """Return (users,) the sum over the pairs of the top k.
+def _cosine_similarity_of_pairs(lists: RankedLists, k: int | None) -> Floats:
+    """Return (n_users,) sum of the cosine similarities over the pairs of the top k.
 
-    |sum of directions|^2 holds each pair twice and each item once.
+    |sum of directions|^2 contains each pair twice and each item once.
     """
-    user, item = _top(listed, k)
-    squared = np.zeros(listed.n_users)
-    for feature in listed.items.directions:
-        squared += UserSums.from_values(user, feature[item], listed.n_users).total() ** 2
-    itself = sum_by_user(user, listed.items.has_features[item], listed.n_users)
-    return (squared - itself) / 2
+    user, item = _top(lists, k)
+    squared = np.zeros(lists.n_users)
+    for feature in lists.items.directions:
+        squared += UserSums.from_values(user, feature[item], lists.n_users).total() ** 2
+    n_items = sum_by_user(user, lists.items.has_features[item], lists.n_users)
+    return (squared - n_items) / 2
 
 
-def _category_distances_of_pairs(listed: RankedLists, k: int | None, distance: str) -> UserSums:
-    """Return sums over the pairs of the top k: first those one rank apart, then two, …"""
-    user, item = _top(listed, k)
-    categories = listed.items.category_bits[:, item]
-    longest = int(listed.length(k).max(initial=0))
-    farthest = 1.0 if distance == "jaccard" else 8.0 * len(categories)
-    sums = UserSums(listed.n_users, farthest, longest * (longest - 1) // 2)
-    for distance_in_ranks in range(1, longest):
-        upper = np.flatnonzero(user[distance_in_ranks:] == user[:-distance_in_ranks])
-        one, other = categories[:, upper], categories[:, upper + distance_in_ranks]
-        differing = _count_bits(one ^ other)
-        united = _count_bits(one | other) if distance == "jaccard" else np.ones_like(differing)
-        distances = np.divide(differing, united, out=np.zeros_like(differing), where=united > 0)
-        sums.add(user[upper], distances)
+def _category_distances_of_pairs(lists: RankedLists, k: int | None, distance: str) -> UserSums:
+    """Return sums of the distances over the pairs of the top k."""
+    user, item = _top(lists, k)
+    categories = lists.items.category_bits[:, item]
+    max_length = int(lists.length(k).max(initial=0))
+    max_distance = 1.0 if distance == "jaccard" else 8.0 * len(categories)
+    sums = UserSums(lists.n_users, max_distance, max_length * (max_length - 1) // 2)
+    for rank_difference in range(1, max_length):
+        upper = np.flatnonzero(user[rank_difference:] == user[:-rank_difference])
+        a, b = categories[:, upper], categories[:, upper + rank_difference]
+        n_different = _count_bits(a ^ b)
+        divisor = _count_bits(a | b) if distance == "jaccard" else np.ones_like(n_different)
+        sums.add(user[upper], ratio_or_zero(n_different, divisor))
     return sums
 
 
 def _count_bits(bytes_: NDArray[np.uint8]) -> Floats:
-    """Return (rows,) number of ones in each column."""
-    return _ONES[bytes_].sum(axis=0, dtype=np.float64)
+    """Return (n_columns,) number of ones in each column."""
+    return _BIT_COUNT[bytes_].sum(axis=0, dtype=np.float64)
 
 
-def _top(listed: RankedLists, k: int | None) -> tuple[Ints, Ints]:
-    """Return (rows of the top k,) user and item."""
-    top = listed.within(k)
-    return listed.row_user[top], listed.row_item[top]
+def _top(lists: RankedLists, k: int | None) -> tuple[Ints, Ints]:
+    """Return (n_rows,) user and item of the rows in the top k."""
+    top = lists.within(k)
+    return lists.row_user[top], lists.row_item[top]

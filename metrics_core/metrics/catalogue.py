@@ -1,9 +1,16 @@
-"""The catalogue: one row for each metric, in report order."""
+"""Catalogue of the metrics, one row each, in the order of the report."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from concord.metrics_core.metrics import accuracy, agreement, beyond_accuracy, exposure, fairness
+from concord.metrics_core.metrics import (
+    accuracy,
+    agreement,
+    beyond_accuracy,
+    exposure,
+    fairness,
+    graded_accuracy,
+)
 from concord.metrics_core.metrics.metric import Metric, Parameter
 
 INFINITE = float("inf")
@@ -67,28 +74,29 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     Metric(
         "CG",
-        accuracy.cumulated_gain,
+        graded_accuracy.cumulated_gain,
         "Järvelin & Kekäläinen 2000",
         aliases="cumulativegain cumulatedgain",
-        steps=accuracy.cumulated_gain_steps,
+        steps=graded_accuracy.cumulated_gain_steps,
         high=INFINITE,
         averages_ties=True,
     ),
     Metric(
         "DCG",
-        accuracy.dcg,
+        graded_accuracy.dcg,
         "Järvelin & Kekäläinen 2002",
         aliases="discountedcumulativegain discountedcumulatedgain",
-        steps=accuracy.dcg_steps,
+        steps=graded_accuracy.dcg_steps,
         high=INFINITE,
         averages_ties=True,
     ),
     Metric(
         "nDCG",
-        accuracy.ndcg,
+        graded_accuracy.ndcg,
         "Järvelin & Kekäläinen 2002",
-        aliases="normalizeddcg normaliseddcg normalizeddiscountedcumulativegain normaliseddiscountedcumulativegain",
-        steps=accuracy.ndcg_steps,
+        aliases="normalizeddcg normaliseddcg normalizeddiscountedcumulativegain "
+        "normaliseddiscountedcumulativegain",
+        steps=graded_accuracy.ndcg_steps,
         averages_ties=True,
     ),
     Metric(
@@ -102,19 +110,19 @@ CATALOGUE: tuple[Metric, ...] = (
     ),
     Metric(
         "RBP",
-        accuracy.rank_biased_precision,
+        graded_accuracy.rank_biased_precision,
         "Moffat & Zobel 2008",
         aliases="rankbiasedprecision",
-        steps=accuracy.rank_biased_precision_steps,
+        steps=graded_accuracy.rank_biased_precision_steps,
         parameters=(Parameter("p", 0.0, 1.0, example=0.8),),
         averages_ties=True,
     ),
     Metric(
         "ERR",
-        accuracy.expected_reciprocal_rank,
+        graded_accuracy.expected_reciprocal_rank,
         "Chapelle et al. 2009",
         aliases="expectedreciprocalrank",
-        steps=accuracy.expected_reciprocal_rank_steps,
+        steps=graded_accuracy.expected_reciprocal_rank_steps,
     ),
     Metric(
         "Bpref",
@@ -329,7 +337,7 @@ CATALOGUE: tuple[Metric, ...] = (
 )
 
 METRIC: Mapping[str, Metric] = {metric.name: metric for metric in CATALOGUE}
-# Lower case, letters and digits only -> name.
+# Name by spelling in lower case, letters and digits only.
 SPELLINGS: Mapping[str, str] = {
     spelling: metric.name
     for metric in CATALOGUE

@@ -1,4 +1,4 @@
-"""The code on which an own metric depends, and its digest."""
+"""Digest of the code of a user-defined metric."""
 
 import ast
 import hashlib
@@ -9,11 +9,14 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def code_digest(source: bytes | str, name: str) -> str:
-    """Return the SHA-256 of the file of a metric without comments, docstrings, layout, and metrics that it does not use.
+    """Return the SHA-256 of the code in a metric's file that the metric depends on.
+
+    Comments, docstrings, layout and metrics that it does not use are left out.
 
     Raises
     ------
-    SyntaxError : the source is not Python
+    SyntaxError
+        If the source is not valid Python.
     """
     module = ast.parse(source)
     for node in ast.walk(module):
@@ -24,20 +27,20 @@ def code_digest(source: bytes | str, name: str) -> str:
 
 
 def _structure(node: object) -> object:
-    """Return the syntax tree as plain values, without what only some versions of Python have."""
+    """Return the syntax tree as plain values that are equal in all versions of Python."""
     if isinstance(node, list):
         return [_structure(each) for each in node]
     if not isinstance(node, ast.AST):
         return repr(node)
-    if isinstance(node, ast.JoinedStr):  # Python 3.12 adds empty texts to some f-strings
+    if isinstance(node, ast.JoinedStr):  # Python 3.12 adds empty strings to some f-strings
         parts = (_structure(part) for part in node.values)
         return "JoinedStr", [part for part in parts if part != _structure(ast.Constant(""))]
-    filled = ((name, value) for name, value in ast.iter_fields(node) if value not in (None, []))
-    return type(node).__name__, [(name, _structure(value)) for name, value in filled]
+    fields = ((name, value) for name, value in ast.iter_fields(node) if value not in (None, []))
+    return type(node).__name__, [(name, _structure(value)) for name, value in fields]
 
 
 def _remove_other_metrics(module: ast.Module, name: str) -> None:
-    """Remove the metrics whose names occur neither in this metric nor in what it uses."""
+    """Remove the metrics that neither this metric nor the code it uses mentions."""
     others = [node for node in module.body if _is_metric(node) and node.name != name]
     remaining: list[ast.AST] = [node for node in module.body if node not in others]
     used = _words(remaining)
@@ -48,18 +51,21 @@ def _remove_other_metrics(module: ast.Module, name: str) -> None:
 
 
 def _is_metric(node: ast.AST) -> TypeGuard[ast.FunctionDef]:
-    """True if a function is decorated by something that is called `metric`."""
+    """True if a function is decorated with something named `metric`."""
     return isinstance(node, ast.FunctionDef) and "metric" in _words(node.decorator_list)
 
 
 def _words(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names and texts in some code: a text may name a function, as in `globals()["revenue"]`."""
-    every = [inner for node in nodes for inner in ast.walk(node)]
-    names = {node.id for node in every if isinstance(node, ast.Name)}
-    attributes = {node.attr for node in every if isinstance(node, ast.Attribute)}
-    texts = {
+    """Return the names and strings in some code.
+
+    A string may name a function, as in `globals()["revenue"]`.
+    """
+    inner_nodes = [inner for node in nodes for inner in ast.walk(node)]
+    names = {node.id for node in inner_nodes if isinstance(node, ast.Name)}
+    attributes = {node.attr for node in inner_nodes if isinstance(node, ast.Attribute)}
+    strings = {
         node.value
-        for node in every
+        for node in inner_nodes
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
-    return names | attributes | texts
+    return names | attributes | strings

@@ -1,7 +1,7 @@
 """User-defined metrics: decorated functions, by the names of their labels.
 
-They come from a Python file, from the notebook or module that decorates them, or from the entry points
-`concord.metrics` of an installed package.
+They come from a Python file, from the notebook or module that decorates them, or from the entry
+points `concord.metrics` of an installed package.
 """
 
 import hashlib
@@ -36,8 +36,8 @@ GROUP = "concord.metrics"  # of entry points
 FAMILY = "own"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,49}")
 _COLUMN = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,49}")
-_OF_FILE = re.compile(r"(?P<file>.+\.py):(?P<label>.*)", re.DOTALL)
-_TOLERANCE = 1e-9  # a value further out of range is wrong, not rounded
+_FILE_LABEL = re.compile(r"(?P<file>.+\.py):(?P<label>.*)", re.DOTALL)
+_TOLERANCE = 1e-9  # rounding errors that may exceed the range
 Function = Callable[..., Any]
 
 
@@ -45,8 +45,14 @@ Function = Callable[..., Any]
 class OwnMetric:
     """A user-defined metric.
 
-    origin : its file, package and version, or function
-    digest : SHA-256 of its code, or of the package and its version
+    Attributes
+    ----------
+    metric : Metric
+        The metric, as in the catalogue.
+    origin : str
+        Its file, its package and version, or its function.
+    digest : str
+        SHA-256 of its code, or of its package and version.
     """
 
     metric: Metric
@@ -56,10 +62,20 @@ class OwnMetric:
 
 @dataclass
 class Registry:
-    """The user-defined metrics of this process, and the file of the project that may define others."""
+    """User-defined metrics of this process.
+
+    Attributes
+    ----------
+    metrics : dict of str to OwnMetric
+        Metrics by name.
+    loaded : dict of Path to str
+        Digest of the content of each loaded file.
+    project_file : Path, optional
+        File that is searched for unknown metrics.
+    """
 
     metrics: dict[str, OwnMetric] = field(default_factory=dict)
-    loaded: dict[Path, str] = field(default_factory=dict)  # file -> digest of its loaded content
+    loaded: dict[Path, str] = field(default_factory=dict)
     project_file: Path | None = None
 
 
@@ -76,20 +92,22 @@ def metric(
 ) -> Callable[[Function], Function]:
     """Register a function as a metric: labels of `revenue` are written `revenue@10`.
 
-    The function takes `lists` (`Judged`, with the relevant rows only), the cutoff `k` (None: the whole list) and,
-    keyword-only and without defaults, the conventions that it depends on. It returns one value a user, `(users,)`
-    float64, NaN where it is undefined. Its name has letters and digits; the first line of its docstring is its formula.
+    The function takes `lists` (`Judged`, relevant rows only), the cutoff `k` (None: the whole list)
+    and, keyword-only and without defaults, the conventions that it depends on.
+    It returns an array of shape (n_users,), float64, NaN where undefined.
+    Its name consists of letters and digits. The first line of its docstring is its formula.
 
     Parameters
     ----------
     low, high : float
-        The range of its values; a value outside is refused.
+        Range of its values; a value outside raises an error.
     higher_is_better : bool, default True
-        False if the lowest value is the best.
+        False if lower values are better.
     columns : sequence of str
-        Numbers of the catalogue that it reads as `lists.hit_column(name)`, such as a price.
+        Numeric columns of the catalogue, such as a price, that it reads with
+        `lists.hit_column(name)`.
     source : str
-        The paper or page that defines it.
+        Paper or page that defines it.
 
     Returns
     -------
@@ -106,7 +124,7 @@ def metric(
         raise_problems(_problems(function, low=low, high=high, columns=columns, source=source))
         registered = Metric(
             function.__name__,
-            _with_checks(function, float(low), float(high)),
+            _checked(function, float(low), float(high)),
             source or "your own",
             low=float(low),
             high=float(high),
@@ -115,14 +133,16 @@ def metric(
             columns=tuple(columns),
         )
         origin = f"{function.__module__}.{function.__qualname__}"
-        _registry.metrics[registered.name] = OwnMetric(registered, origin, _digest_of(function))
+        _registry.metrics[registered.name] = OwnMetric(
+            registered, origin, _function_digest(function)
+        )
         return function
 
     return register
 
 
 def set_metric_file(file: Path | None) -> None:
-    """Set the file that is searched for unknown metrics, or None."""
+    """Set the file that is searched for unknown metrics; None for no file."""
     _registry.project_file = file
 
 
@@ -133,13 +153,13 @@ def find_own_metric(name: str) -> Metric | None:
 
 
 def known_metrics() -> tuple[Metric, ...]:
-    """Return the user-defined metrics that were loaded or decorated so far."""
-    return tuple(each.metric for each in _registry.metrics.values())
+    """Return the user-defined metrics of this process."""
+    return tuple(own.metric for own in _registry.metrics.values())
 
 
 def split_file_label(text: str) -> tuple[Path, str] | None:
     """Return file and label of `./my_metrics.py:revenue@10`; None for any other text."""
-    match = _OF_FILE.fullmatch(text)
+    match = _FILE_LABEL.fullmatch(text)
     return None if match is None else (Path(match["file"]), match["label"])
 
 
@@ -155,9 +175,7 @@ def load_metrics(file: Path) -> tuple[str, ...]:
     path, digest = file.resolve(), _digest(content)
     if _registry.loaded.get(path) != digest:
         before = dict(_registry.metrics)
-        _registry.metrics = {
-            name: each for name, each in before.items() if each.origin != str(path)
-        }
+        _registry.metrics = {name: own for name, own in before.items() if own.origin != str(path)}
         others = set(_registry.metrics)
         try:
             _run(path, digest)
@@ -169,10 +187,10 @@ def load_metrics(file: Path) -> tuple[str, ...]:
                 code = code_digest(content, name)
                 _registry.metrics[name] = replace(entry, origin=str(path), digest=code)
         _registry.loaded[path] = digest
-    names = tuple(name for name, each in _registry.metrics.items() if each.origin == str(path))
+    names = tuple(name for name, own in _registry.metrics.items() if own.origin == str(path))
     if not names:
-        fix = "decorate a function of lists and k: `@concord.metric()`"
-        raise refuse(str(file), "holds no metric", fix)
+        fix = "decorate a function of lists and k with `@concord.metric()`"
+        raise refuse(str(file), "defines no metric", fix)
     return names
 
 
@@ -186,13 +204,13 @@ def _find(name: str) -> OwnMetric | None:
 
 
 def _install(entry: EntryPoint) -> None:
-    """Load a metric of a package; its origin is the package in its version."""
+    """Load a metric of a package."""
     location = f"entry point {entry.name} of {GROUP}"
     with _as_input_error(lambda _: location):
         entry.load()
     if entry.name not in _registry.metrics:
-        fix = f"its package must name a function that is decorated: `@concord.metric()`, and is called {entry.name}"
-        raise refuse(location, f"{entry.value} is no metric", fix)
+        fix = f"name a function {entry.name} that is decorated with `@concord.metric()`"
+        raise refuse(location, f"{entry.value} is not a metric", fix)
     package = "" if entry.dist is None else f"{entry.dist.name} {entry.dist.version}"
     _registry.metrics[entry.name] = replace(
         _registry.metrics[entry.name], origin=package, digest=_digest(package.encode())
@@ -209,14 +227,14 @@ def _read(file: Path) -> bytes:
 
 
 class _Uncached(SourceFileLoader):
-    """Compiles the current content of the file and writes no bytecode."""
+    """Loader that compiles the current content of a file and writes no bytecode."""
 
     def get_code(self, fullname: str) -> CodeType | None:
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def _run(file: Path, digest: str) -> ModuleType:
-    """Return the file as a module that nothing can import, so that its functions are pickled by value."""
+    """Run a file as a module that cannot be imported, so that functions are pickled by value."""
     name = f"concord_own_{digest[:12]}"
     spec = spec_from_loader(name, _Uncached(name, str(file)))
     assert spec is not None
@@ -238,9 +256,9 @@ def _run(file: Path, digest: str) -> ModuleType:
 
 @contextmanager
 def _as_input_error(locate: Callable[[BaseException], str]) -> Iterator[None]:
-    """Raise an InputError for errors and exits of user code that is imported; a KeyboardInterrupt stays."""
+    """Convert errors and exits of imported user code to InputError, except KeyboardInterrupt."""
     try:
-        with np.errstate():  # which it may set
+        with np.errstate():  # user code may change it
             yield
     except (InputError, KeyboardInterrupt):
         raise
@@ -260,23 +278,30 @@ def _problems(
         )
         return
     if not _NAME.fullmatch(name):
-        fix = "give the function a name of letters and digits, at most 50, as in `def revenue`: labels are written `revenue@10`"
+        fix = (
+            "name the function with at most 50 letters and digits, as in `def revenue`: "
+            "labels are written `revenue@10`"
+        )
         yield Problem(location, "is not a valid name of a metric", fix)
     elif same := next((known for known in METRIC if known.casefold() == name.casefold()), None):
         yield Problem(location, f"{same} is in the catalogue", "give the function another name")
     if not (inspect.getdoc(function) or "").strip():
-        fix = 'write its formula as the first line: """revenue@k = sum of the prices of the hits in the top k."""'
+        fix = (
+            "write its formula as the first line: "
+            '"""revenue@k = sum of the prices of the hits in the top k."""'
+        )
         yield Problem(location, "has no docstring", fix)
     numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in (low, high))
     if not numbers or not low < high:
-        yield Problem(location, f"its range is {low!r} to {high!r}", "name two numbers, low < high; float('inf') is one")  # fmt: skip
+        fix = "write two numbers with low < high; float('inf') is a number"
+        yield Problem(location, f"its range is {low!r} to {high!r}", fix)
     if isinstance(columns, str) or not all(
         isinstance(c, str) and _COLUMN.fullmatch(c) for c in columns
     ):
-        fix = "name a list of columns, as in columns=['price']: letters, digits and _"
-        yield Problem(location, f"reads the columns {columns!r}", fix)
+        fix = "write a list of names of letters, digits and _, as in columns=['price']"
+        yield Problem(location, f"its columns are {columns!r}", fix)
     if not isinstance(source, str):
-        yield Problem(location, f"its source is {source!r}", "write a text")
+        yield Problem(location, f"its source is {source!r}", "write it as text")
     yield from _signature_problems(function, location)
 
 
@@ -284,62 +309,64 @@ def _signature_problems(function: Function, location: str) -> Iterator[Problem]:
     parameters = list(inspect.signature(function).parameters.values())
     plain = [p for p in parameters if p.kind in {p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD}]
     if [p.name for p in plain] != ["lists", "k"]:
-        yield Problem(location, f"takes ({', '.join(p.name for p in plain)})", "let it take (lists, k), then `*` and conventions")  # fmt: skip
+        fix = "change its parameters to (lists, k), then `*` and conventions"
+        yield Problem(location, f"takes ({', '.join(p.name for p in plain)})", fix)
     for other in (p for p in parameters if p not in plain):
         if (
             other.kind is not other.KEYWORD_ONLY
             or other.name not in CONVENTION
             or CONVENTION[other.name].describes_data
         ):
-            fix = "keyword-only arguments are conventions, such as `gain`: docs/reference/conventions.md"
-            yield Problem(location, f"{str(other)!r} is no convention", fix)
+            fix = "use keyword-only conventions such as `gain`: docs/reference/conventions.md"
+            yield Problem(location, f"{str(other)!r} is not a convention", fix)
         elif other.default is not other.empty:
-            yield Problem(location, f"{other.name} has a default", "leave it out: conventions are pinned")  # fmt: skip
+            fix = "remove the default: the value is pinned by the conventions"
+            yield Problem(location, f"{other.name} has a default", fix)
 
 
-def _with_checks(function: Function, low: float, high: float) -> Callable[..., Floats]:
-    """Return the function on copies of the lists; invalid values raise an InputError."""
+def _checked(function: Function, low: float, high: float) -> Callable[..., Floats]:
+    """Return the function with copied lists as its input, and InputError for invalid values."""
     code = inspect.unwrap(function).__code__
     file = _shown_path(code.co_filename)
 
-    def refused(problem: str, fix: str) -> InputError:
+    def input_error(problem: str, fix: str) -> InputError:
         return refuse(file, f"{function.__name__} {problem}", fix)
 
     @wraps(function)
     def values(lists: Judged, k: int | None, **conventions: Any) -> Floats:
         try:
-            with np.errstate():  # which it may set
+            with np.errstate():  # user code may change it
                 result = np.asanyarray(function(lists.copy(), k, **deepcopy(conventions)))
         except KeyboardInterrupt:
             raise
         except BaseException as error:
             line = _line(error, code.co_filename)
             at_line = f", line {line}" if line else ""
-            raise refused(f"raises {_error_text(error)}{at_line}", _fix(error)) from error
+            raise input_error(f"raises {_error_text(error)}{at_line}", _fix(error)) from error
         if result.dtype.kind not in "biuf":
             fix = "return float64, NaN where undefined"
-            raise refused(f"gives values of type {result.dtype}", fix)
-        users = np.asarray(np.ma.filled(result.astype(np.float64), np.nan))
-        if users.shape != (lists.n_users,):
+            raise input_error(f"returns values of type {result.dtype}", fix)
+        per_user = np.asarray(np.ma.filled(result.astype(np.float64), np.nan))
+        if per_user.shape != (lists.n_users,):
+            problem = f"returns shape {per_user.shape} for {format_count(lists.n_users, 'user')}"
+            fix = "return one value per user: `lists.total(…)`, NaN where undefined"
+            raise input_error(problem, fix)
+        invalid = (per_user < low - _TOLERANCE) | (per_user > high + _TOLERANCE)
+        invalid |= np.isinf(per_user)
+        if invalid.any():
+            first = int(np.flatnonzero(invalid)[0])
             problem = (
-                f"gives values of shape {users.shape} for {format_count(lists.n_users, 'user')}"
+                f"is {per_user[first]:.6g} for user {lists.users[first]!r}, "
+                f"and its range is {low:g} to {high:g}"
             )
-            raise refused(
-                problem, "return one a user: `lists.total(…)`, or NaN where there is none"
-            )
-        wrong = (users < low - _TOLERANCE) | (users > high + _TOLERANCE) | np.isinf(users)
-        if wrong.any():
-            first = int(np.flatnonzero(wrong)[0])
-            problem = f"is {users[first]:.6g} for user {lists.users[first]!r}"
-            problem += f", and its range is {low:g} to {high:g}"
-            raise refused(problem, "correct the function or its `low` and `high`")
-        return users
+            raise input_error(problem, "correct the function or its `low` and `high`")
+        return per_user
 
     return values
 
 
 def _shown_path(file: str) -> str:
-    """Return the path of a file, relative to the working directory if it lies in it."""
+    """Return the path of a file, relative to the working directory if it is inside."""
     path = Path(file)
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
@@ -351,7 +378,7 @@ def _fix(error: BaseException) -> str:
 
 
 def _line(error: BaseException, file: str) -> int | None:
-    """Return the last line of the file in the traceback."""
+    """Return the number of the file's last line in the traceback, or None."""
     frames = traceback.extract_tb(error.__traceback__)
     return next((frame.lineno for frame in reversed(frames) if frame.filename == file), None)
 
@@ -361,7 +388,7 @@ def _error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _digest_of(function: Function) -> str:
+def _function_digest(function: Function) -> str:
     """Return the digest of a function's source, or of its bytecode if there is no source."""
     try:
         return code_digest(textwrap.dedent(inspect.getsource(function)), function.__name__)
@@ -375,6 +402,6 @@ def _digest(content: bytes) -> str:
 
 
 def metric_digests(names: Collection[str]) -> dict[str, str]:
-    """Return name -> digest of the user-defined metrics among the names."""
+    """Return the digests of the user-defined metrics among the names, by name."""
     entries = {name: _find(name) for name in sorted(names)}
     return {name: entry.digest for name, entry in entries.items() if entry is not None}

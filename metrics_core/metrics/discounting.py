@@ -1,4 +1,4 @@
-"""Gain of a grade, discount of a rank, and the ideal list that nDCG divides by."""
+"""Gain of a grade, discount of a rank, and DCG of the ideal list that nDCG divides by."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -12,7 +12,7 @@ from concord.metrics_core.metrics.judged import Floats, Ints, Judged, position_i
 
 BINARY = 2  # log2 is exact at powers of two
 
-# Each weight belongs to rank i = 1, 2, 3 …
+# Weight of rank i = 1, 2, 3 …
 _WEIGHTS: Mapping[str, Callable[[Floats, float], Floats]] = {
     "log": lambda i, b: log2(b) / log2(i + 1.0),  # Burges et al. 2005 for b = 2
     "jk": lambda i, b: 1.0 / np.maximum(1.0, _log(i, b)),  # Järvelin & Kekäläinen 2002
@@ -26,7 +26,7 @@ def _log(x: Any, base: float) -> Any:
 
 
 def discounts(discount: Mapping[str, float], depth: int) -> Floats:
-    """Return (depth + 1,) weight of rank i at index i; index 0 is unused and 0."""
+    """Return (depth + 1,) weight of rank i at index i; 0 at index 0."""
     ((form, number),) = discount.items()
     return _weights(form, float(number), 1 << depth.bit_length())[: depth + 1].copy()
 
@@ -38,11 +38,12 @@ def _weights(form: str, number: float, depth: int) -> Floats:
 
 
 def gains(grade: Floats, gain: str | Mapping[str, Any], threshold: float | None) -> Floats:
-    """Return (rows,) gains of relevant grades.
+    """Return (n_rows,) gains of relevant grades.
 
     Raises
     ------
-    ValueError : a relevant grade is missing from a gain map, or the gain needs a threshold and there is none
+    ValueError
+        If a grade is missing from a gain map, or the gain needs a relevance threshold.
     """
     if isinstance(gain, Mapping):
         return _mapped_gains(grade, gain["map"])
@@ -64,7 +65,10 @@ def _mapped_gains(grade: Floats, table: Mapping[float, float]) -> Floats:
         mapped[grade == known] = gain
     missing = sorted({float(g) for g in grade[np.isnan(mapped)]})
     if missing:
-        problem = "gain map has no gain for the relevant grade(s) {grades}; add them to conventions.gain.map"
+        problem = (
+            "gain map has no gain for the relevant grade(s) {grades}; "
+            "add them to conventions.gain.map"
+        )
         raise ScoringError(Refusal(problem, (0,), grades=tuple(missing)))
     return mapped
 
@@ -78,7 +82,7 @@ def ideal_dcg(
     ideal: str,
     relevance_threshold: float | None,
 ) -> Floats:
-    """Return (users,) DCG of the best order of the items that `ideal` names."""
+    """Return (n_users,) DCG of the ideal list that the convention `ideal` chooses."""
     if ideal == "full_k":
         return _full_ideal_dcg(lists, k, gain, discount)
     try:
@@ -87,7 +91,7 @@ def ideal_dcg(
         raise error.nested_in(1) from None
     weight = discounts(discount, int(rank.max(initial=0)))
     if k is not None and ideal != "truth":
-        weight[k + 1 :] = 0.0  # adds nothing, and is cheaper than leaving rows out
+        weight[k + 1 :] = 0.0  # cheaper than removing rows
     contribution = row_gains * weight[rank]
     if ideal == "truth_at_min_k_len":
         contribution[rank > lists.n_listed[user]] = 0.0
@@ -103,7 +107,10 @@ def ideal_order(
     ideal: str,
     relevance_threshold: float | None,
 ) -> tuple[Floats, Floats]:
-    """Return gains and weights of the ideal list of the only user, best first: their products add up to `ideal_dcg`."""
+    """Return gains and weights of the ideal list of the only user, best first.
+
+    The sum of their products is `ideal_dcg`.
+    """
     depth = int(lists.cutoff(k)[0])
     if ideal == "full_k":
         return np.ones(depth), discounts(discount, depth)[1:]
@@ -122,12 +129,12 @@ def _best_first(
     ideal: str,
     relevance_threshold: float | None,
 ) -> tuple[Ints, Ints, Floats]:
-    """Return user, rank and gain of the rows of the ideal lists, not cut yet."""
+    """Return user, rank and gain of the rows of the ideal lists, before the cutoff."""
     if ideal == "truth_given_order_at_k":
-        return _in_given_order(lists, gains(lists.truth_grade, gain, relevance_threshold))
+        return _original_order(lists, gains(lists.truth_grade, gain, relevance_threshold))
     from_truth = ideal.startswith("truth")
     if from_truth and not isinstance(gain, Mapping) and lists.weights is None:
-        # A higher grade never has a lower gain, so the rows are in order already.
+        # A higher grade never has a lower gain, so the rows are already sorted.
         row_gains = gains(lists.truth_grade, gain, relevance_threshold)
         return lists.truth_user, lists.truth_rank, row_gains
     top = lists.within(k if ideal == "retrieved_at_k" else None)
@@ -140,7 +147,7 @@ def _best_first(
     return user[order], position_in_user(user[order], lists.n_users), row_gains[order]
 
 
-def _in_given_order(lists: Judged, row_gains: Floats) -> tuple[Ints, Ints, Floats]:
+def _original_order(lists: Judged, row_gains: Floats) -> tuple[Ints, Ints, Floats]:
     if lists.truth_position is None:
         msg = (
             "ideal truth_given_order_at_k needs the truth in the order in which it was given; "
@@ -159,5 +166,5 @@ def _full_ideal_dcg(
         msg = f"ideal full_k is a list of k gains of 1 and needs gain: binary, not {gain!r}"
         raise ValueError(msg)
     cutoff = lists.cutoff(k)
-    filled = np.cumsum(discounts(discount, int(cutoff.max(initial=0))))
-    return filled[cutoff]
+    weight_sums = np.cumsum(discounts(discount, int(cutoff.max(initial=0))))
+    return weight_sums[cutoff]

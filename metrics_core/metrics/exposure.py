@@ -1,7 +1,8 @@
 """Metrics beyond accuracy, over all users: how evenly recommendations are spread over the items.
 
-Every function takes an `Exposure` and, keyword-only and without defaults, its conventions. It returns one number,
-NaN where it is not defined. Exposures hold whole numbers only: those of partitions add up to the same bits.
+Each function takes an `Exposure` and, keyword-only and without defaults, its conventions.
+It returns one number, NaN where it is undefined.
+Exposures are whole numbers, so that those of partitions add up to the same bits in any order.
 """
 
 import math
@@ -19,9 +20,16 @@ from concord.metrics_core.metrics.ranked_lists import RankedLists
 class Exposure:
     """Number of users to whom each item is recommended.
 
-    counts  : (items,) users whose top k holds the item
-    n_users : users with a list
-    k       : the cutoff; None: the whole list
+    Attributes
+    ----------
+    counts : (n_items,) int64
+        Number of users whose top k contains the item.
+    n_users : int
+        Number of users with a list.
+    k : int or None
+        Cutoff; None for the whole list.
+    items : Items
+        The items that the counts refer to.
     """
 
     counts: Ints
@@ -30,32 +38,38 @@ class Exposure:
     items: Items
 
     def __add__(self, other: "Exposure") -> "Exposure":
-        """Return the exposure of both partitions, which have different users and the same numbers of items.
+        """Return the exposure of two partitions, which have different users and the same items.
 
         Raises
         ------
-        ValueError : their cutoffs or items differ
+        ValueError
+            If their cutoffs or items differ.
         """
         if self.k != other.k or self.items.n_items != other.items.n_items:
-            msg = "only exposures of the same cutoff and the same items add up"
+            msg = "exposures can be added only if they have the same cutoff and the same items"
             raise ValueError(msg)
-        short, counts = sorted((self.counts, other.counts), key=len)
-        counts = counts.copy()
-        counts[: len(short)] += short
+        shorter, longer = sorted((self.counts, other.counts), key=len)
+        counts = longer.copy()
+        counts[: len(shorter)] += shorter
         return Exposure(counts, self.n_users + other.n_users, self.k, self.items)
 
 
-def count_exposure(listed: RankedLists, k: int | None) -> Exposure:
-    """Count the users whose top k holds each item; a copy of an item in the same list does not count again."""
-    item = listed.row_item[listed.within(k) & listed.row_first]
-    counts = np.bincount(item, minlength=listed.items.n_items)
-    return Exposure(counts, int(np.count_nonzero(listed.n_listed)), k, listed.items)
+def count_exposure(lists: RankedLists, k: int | None) -> Exposure:
+    """Return how many users' top k contains each item; copies of an item in a list count once."""
+    item = lists.row_item[lists.within(k) & lists.row_first]
+    counts = np.bincount(item, minlength=lists.items.n_items)
+    return Exposure(counts, int(np.count_nonzero(lists.n_listed)), k, lists.items)
 
 
 def coverage(exposure: Exposure, *, coverage_items: str) -> float:
-    """Coverage@k = distinct recommended items of the pool / items of the pool: the catalogue, or the train.
+    """Coverage@k = distinct recommended items of the pool / items of the pool.
 
-    Recommended items from elsewhere do not count, so the value is at most 1.
+    The pool is the catalogue or the items in train (`coverage_items`). Other items do not count.
+
+    Returns
+    -------
+    float
+        Share of the pool, 0 to 1; NaN if the pool is empty.
 
     References
     ----------
@@ -67,9 +81,14 @@ def coverage(exposure: Exposure, *, coverage_items: str) -> float:
 
 
 def gini(exposure: Exposure, *, gini_items: str) -> float:
-    """Gini@k = sum over j of (2 j - n - 1) x c_j / (n x sum of c), for counts c_1 <= … <= c_n; 0 is equal.
+    """Gini@k = sum over j of (2 j - n - 1) x c_j / (n x sum of c), for counts c_1 <= … <= c_n.
 
-    The items are those of the catalogue, recommended or not, or the recommended ones. Lower is more equal.
+    The n items are those of the catalogue or the recommended ones (`gini_items`).
+
+    Returns
+    -------
+    float
+        From 0 (equal counts) to 1; NaN without recommendations.
 
     References
     ----------
@@ -84,26 +103,38 @@ def gini(exposure: Exposure, *, gini_items: str) -> float:
 
 
 def entropy(exposure: Exposure, *, entropy_base: int | str, entropy_norm: str) -> float:
-    """Entropy@k = - sum over the recommended items of p x log2 p, p = count of the item / sum of the counts.
+    """Entropy@k = - sum over the recommended items of p x log2 p, p = count / sum of the counts.
+
+    Returns
+    -------
+    float
+        In bits, or in nats with `entropy_base: e`; NaN without recommendations.
 
     References
     ----------
-    Shannon (1948), Bell System Technical Journal 27(3), 379-423.  doi:10.1002/j.1538-7305.1948.tb01338.x
+    Shannon (1948), Bell System Technical Journal 27(3), 379-423.
+    doi:10.1002/j.1538-7305.1948.tb01338.x
     """
     c = exposure.counts[exposure.counts > 0]
     if len(c) == 0:
         return math.nan
     log = {"2": log2, "e": ln}[str(entropy_base)]
     p = c / c.sum()
-    bits = math.fsum(p * log(c.sum() / c))  # the same in any order of the items
-    return bits / len(c) if entropy_norm == "recommended_items" else bits
+    total = math.fsum(p * log(c.sum() / c))  # the same in any order of the items
+    return total / len(c) if entropy_norm == "recommended_items" else total
 
 
 def personalization(exposure: Exposure) -> float:
-    """Personalization@k = 1 - sum over the items of c (c - 1) / (U (U - 1) k), for U users with a list.
+    """Personalization@k = 1 - sum over items of c (c - 1) / (U (U - 1) k), for U users with a list.
 
-    c (c - 1) counts the ordered pairs of users who share the item, so the second term is the mean over the pairs of
-    users of shared items / k. Undefined under two users, and without a cutoff.
+    c is the number of users whose top k contains the item. c (c - 1) counts ordered pairs of such
+    users, so that the sum is the mean over pairs of users of the number of shared items / k.
+    Undefined for fewer than two users, and without a cutoff.
+
+    Returns
+    -------
+    float
+        From 0 (equal lists) to 1 (no shared items); NaN where undefined.
 
     References
     ----------
@@ -112,8 +143,8 @@ def personalization(exposure: Exposure) -> float:
     if exposure.k is None:
         return math.nan
     c, users = exposure.counts, exposure.n_users
-    possible = users * (users - 1) * exposure.k
-    return _ratio(possible - int((c * (c - 1)).sum()), possible)
+    maximum = users * (users - 1) * exposure.k
+    return _ratio(maximum - int((c * (c - 1)).sum()), maximum)
 
 
 def _ratio(part: int, whole: int) -> float:

@@ -1,4 +1,4 @@
-"""Judged: the input of every metric. Sparse: one row per recommended item with a judgement."""
+"""Input of the accuracy metrics: one row per recommended item that has a judgement."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -24,26 +24,26 @@ class Judged:
 
     Attributes
     ----------
-    users : (users,) array
+    users : (n_users,) array
         Ids, ascending.
-    known : (users,) array of bool
-        True if the user is in the ground truth, or stated to be evaluated.
-    n_listed : (users,) array of int
+    known : (n_users,) array of bool
+        True if the user is in the ground truth or in the users to evaluate.
+    n_listed : (n_users,) array of int
         Length of the list.
-    hit_user, hit_rank, hit_grade : (hits,) arrays
-        User number, rank and grade of each listed item that has a judgement, by user and rank.
-    hit_first : (hits,) array of bool
+    hit_user, hit_rank, hit_grade : (n_hits,) arrays
+        User number, rank and grade of each recommended item that has a judgement, by user and rank.
+    hit_first : (n_hits,) array of bool
         False for the later copies of an item, which `duplicates: keep` counts.
-    truth_user, truth_grade : (truth rows,) arrays
+    truth_user, truth_grade : (n_truth,) arrays
         User number and grade of each row of the ground truth, by user, best grade first.
-    hit_tied : (hits, 2) array of int, optional
+    hit_tied : (n_hits, 2) array of int, optional
         First and last rank of the items with the hit's score; None if ties are not averaged.
-    truth_position : (truth rows,) array of int, optional
-        Position of the row in the ground truth as given; None if no convention reads it.
+    truth_position : (n_truth,) array of int, optional
+        Position of the row in the ground truth's original order; None if no convention reads it.
     columns : mapping of str to (array, array)
-        Numbers of the catalogue by column, of the hits and of the rows of the ground truth.
+        Numeric columns of the catalogue by name, for the hits and for the rows of the ground truth.
     weights : (array, array), optional
-        Weights of hits and rows, one over the propensity; None: all weigh 1.
+        Inverse propensities of hits and of rows of the ground truth; None if all weights are 1.
     """
 
     users: NDArray[Any]
@@ -72,15 +72,15 @@ class Judged:
         )
 
     def apply_weights(self, gain: Floats) -> Floats:
-        """Return (hits,) the gain of each hit times its weight."""
+        """Return (n_hits,) the gain of each hit times its weight."""
         return gain if self.weights is None else gain * self.weights[0]
 
     def hit_column(self, name: str) -> Floats:
-        """Return (hits,) a number of the catalogue, such as the price of each hit."""
+        """Return (n_hits,) a numeric column of the catalogue, such as each hit's price."""
         return self.columns[name][0]
 
     def truth_column(self, name: str) -> Floats:
-        """Return (truth rows,) the same for each row of the ground truth."""
+        """Return (n_truth,) a numeric column of the catalogue for each row of the ground truth."""
         return self.columns[name][1]
 
     @cached_property
@@ -89,7 +89,15 @@ class Judged:
         return self if self.weights is None else replace(self, weights=None)
 
     def relevant(self, threshold: float | None, visible: str) -> "Judged":
-        """Return the lists with the relevant rows only; `visible="retrieved"` hides ground truth that is not listed."""
+        """Return the lists with the relevant rows only.
+
+        Parameters
+        ----------
+        threshold : float or None
+            Lowest relevant grade; None if all grades are relevant.
+        visible : {"all", "retrieved"}
+            "retrieved" removes ground truth that is not recommended.
+        """
         if (threshold, visible) not in self._views:
             lists = self._relevant(threshold, visible)
             self._views[threshold, visible] = None if lists is self else lists
@@ -97,7 +105,10 @@ class Judged:
 
     @cached_property
     def _views(self) -> dict[tuple[float | None, str], "Judged | None"]:
-        """Views by threshold and visibility; None: these lists, without a reference cycle that would keep them in memory."""
+        """Results of `relevant` by its arguments.
+
+        None means these lists: a reference to them would be a cycle and keep them in memory.
+        """
         return {}
 
     def _relevant(self, threshold: float | None, visible: str) -> "Judged":
@@ -114,8 +125,8 @@ class Judged:
                 truth_grade=grade[best_first],
                 truth_position=None,
                 columns={
-                    name: (of_hits, of_hits[lists.hit_first][best_first])
-                    for name, (of_hits, _) in lists.columns.items()
+                    name: (values, values[lists.hit_first][best_first])
+                    for name, (values, _) in lists.columns.items()
                 },
                 weights=None
                 if lists.weights is None
@@ -124,12 +135,15 @@ class Judged:
         return lists
 
     def cached(
-        self, make: Callable[..., NDArray[Any]], *arguments: Any, **options: Any
+        self, function: Callable[..., NDArray[Any]], *arguments: Any, **options: Any
     ) -> NDArray[Any]:
-        """Return `make(self, *arguments, **options)`, (users,), computed once: definitions of a metric share its parts."""
-        key = make, repr((arguments, options))
+        """Return `function(self, *arguments, **options)`, computed once.
+
+        Several definitions of a metric share its parts.
+        """
+        key = function, repr((arguments, options))
         if key not in self._computed:
-            self._computed[key] = read_only(make(self, *arguments, **options))
+            self._computed[key] = read_only(function(self, *arguments, **options))
         return self._computed[key]
 
     @cached_property
@@ -137,7 +151,7 @@ class Judged:
         return {}
 
     def keep(self, hit: Bools, truth: Bools) -> "Judged":
-        """Return the same users with some of the hits and some rows of the ground truth."""
+        """Return the lists with the selected hits and rows of the ground truth."""
         return replace(
             self,
             hit_user=self.hit_user[hit],
@@ -161,12 +175,12 @@ class Judged:
 
     @cached_property
     def n_relevant(self) -> Ints:
-        """(users,) number of rows of the ground truth."""
+        """(n_users,) number of rows of the ground truth."""
         return read_only(np.bincount(self.truth_user, minlength=self.n_users))
 
     @cached_property
     def relevant_weight(self) -> Ints | Floats:
-        """(users,) sum of the weights of the relevant items; without weights their number."""
+        """(n_users,) sum of the weights of the relevant items; without weights their number."""
         if self.weights is None:
             return self.n_relevant
         return read_only(
@@ -175,45 +189,45 @@ class Judged:
 
     @cached_property
     def hit_number(self) -> Ints:
-        """(hits,) 1 for a user's first hit, 2 for the second, …: the hits up to and including this rank."""
+        """(n_hits,) 1 for a user's first hit, 2 for the second, …"""
         return read_only(position_in_user(self.hit_user, self.n_users))
 
     @cached_property
     def truth_rank(self) -> Ints:
-        """(truth rows,) rank of the row in the user's ideal list."""
+        """(n_truth,) rank of the row in the user's ideal list."""
         return read_only(position_in_user(self.truth_user, self.n_users))
 
     def within(self, k: int | None) -> Bools:
-        """Return (hits,) True if the hit is in the top k."""
+        """Return (n_hits,) True if the hit is in the top k."""
         return np.ones(len(self.hit_rank), dtype=bool) if k is None else self.hit_rank <= k
 
     def cutoff(self, k: int | None) -> Ints:
-        """Return (users,) k, or the length of the list without a cutoff."""
+        """Return (n_users,) k; without a cutoff the length of the list."""
         return self.n_listed if k is None else np.full(self.n_users, k)
 
     def reachable(self, k: int | None) -> Ints:
-        """Return (users,) the relevant items that a list of k items can hold: min(k, relevant); all without k."""
+        """Return (n_users,) min(k, relevant items); without a cutoff the relevant items."""
         return self.n_relevant if k is None else np.minimum(self.n_relevant, k)
 
     def length(self, k: int | None) -> Ints:
-        """Return (users,) the number of items in the list, at most k."""
+        """Return (n_users,) the number of items in the list, at most k."""
         return self.n_listed if k is None else np.minimum(self.n_listed, k)
 
     def count(self, k: int | None) -> Ints | Floats:
-        """Return (users,) the weighted number of hits in the top k; its expected value if ties are averaged."""
+        """Return (n_users,) the weighted number of hits in the top k; averaged over ties if set."""
         if self.hit_tied is not None or self.weights is not None:
             return self.exact_total(self.apply_weights(np.ones(len(self.hit_rank))), k)
         return np.bincount(self.hit_user[self.within(k)], minlength=self.n_users)
 
     def total(self, values: Floats, k: int | None) -> Floats:
-        """Return (users,) the sum of a value per hit over the top k, added in rank order."""
+        """Return (n_users,) the sum of a value per hit over the top k, added in rank order."""
         if self.hit_tied is not None:
             return sum_by_user(self.hit_user, values * self.chance_within(k), self.n_users)
         top = self.within(k)
         return sum_by_user(self.hit_user[top], values[top], self.n_users)
 
     def exact_total(self, values: Floats, k: int | None) -> Floats:
-        """Return `total`, but exact and rounded once, so that the order of the hits changes no bit."""
+        """Return `total` rounded once, so that the order of the hits changes no bit."""
         if self.hit_tied is not None:
             values = values * self.chance_within(k)
             return UserSums.from_values(self.hit_user, values, self.n_users).total()
@@ -221,38 +235,42 @@ class Judged:
         return UserSums.from_values(self.hit_user[top], values[top], self.n_users).total()
 
     def discounted(self, values: Floats, weights: Callable[[int], Floats], k: int | None) -> Floats:
-        """Return (users,) the sum over the top k of value x weight of the rank; `weights(depth)` starts at rank 0."""
+        """Return (n_users,) the sum over the top k of value x weight of the rank.
+
+        `weights(depth)` returns the weight of rank i at index i, for i = 0 … depth.
+        """
         if self.hit_tied is None:
             weight = weights(int(self.hit_rank.max(initial=0)))
             return self.total(values * weight[self.hit_rank], k)
         first, last = self.hit_tied.T
-        up_to = np.cumsum(weights(int(last.max(initial=0))))
+        weight_sums = np.cumsum(weights(int(last.max(initial=0))))
         end = last if k is None else np.minimum(last, k)
-        within = np.where(end >= first, up_to[end] - up_to[np.minimum(first - 1, end)], 0.0)
-        return sum_by_user(self.hit_user, values * within / (last - first + 1), self.n_users)
+        before = weight_sums[np.minimum(first - 1, end)]
+        in_top = np.where(end >= first, weight_sums[end] - before, 0.0)
+        return sum_by_user(self.hit_user, values * in_top / (last - first + 1), self.n_users)
 
     def chance_within(self, k: int | Ints | None) -> Floats:
-        """Return (hits,) the share of the hit's possible ranks that lie in the top k."""
+        """Return (n_hits,) the share of the hit's possible ranks that are in the top k."""
         first, last = self.tied_ranks.T
         end = last if k is None else np.minimum(last, k)
         return np.maximum(end - first + 1, 0) / (last - first + 1)
 
     @property
     def tied_ranks(self) -> Ints:
-        """(hits, 2) first and last possible rank of a hit."""
+        """(n_hits, 2) first and last possible rank of a hit."""
         if self.hit_tied is None:
             return np.column_stack([self.hit_rank, self.hit_rank])
         return self.hit_tied
 
 
 def read_only(array: Array) -> Array:
-    """Return the array, which can no longer be written to."""
+    """Make an array read-only and return it."""
     array.setflags(write=False)
     return array
 
 
 def _map_arrays(value: Any, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Any:
-    """Return a field with its arrays changed: one, those of a tuple, or those of a mapping of tuples."""
+    """Return an array, or a tuple or mapping of arrays, with each array changed."""
     if isinstance(value, np.ndarray):
         return change(value)
     if isinstance(value, tuple):
@@ -263,7 +281,7 @@ def _map_arrays(value: Any, change: Callable[[NDArray[Any]], NDArray[Any]]) -> A
 
 
 def sum_by_user(user: Ints, values: Floats, n_users: int) -> Floats:
-    """Return (users,) sums of values, each user's added in the given order."""
+    """Return (n_users,) sums of values, added in the order of the rows."""
     return np.bincount(user, weights=values, minlength=n_users).astype(np.float64, copy=False)
 
 
@@ -275,7 +293,10 @@ def position_in_user(user: Ints, n_users: int) -> Ints:
 
 
 def product_before(factor: Floats, number: Ints) -> Floats:
-    """Return (rows,) the product of the factors of earlier rows; `number` counts 1, 2, 3 … within a group of rows."""
+    """Return (n_rows,) the product of the factors of earlier rows of the same group.
+
+    `number` counts 1, 2, 3 … within a group.
+    """
     product = np.ones(len(factor))
     for n in range(2, int(number.max(initial=1)) + 1):
         rows = np.flatnonzero(number == n)
@@ -284,7 +305,7 @@ def product_before(factor: Floats, number: Ints) -> Floats:
 
 
 def differs_from_previous(values: NDArray[Any]) -> Bools:
-    """Return (rows,) True if the row differs from the one before; True for the first."""
+    """Return (n_rows,) True if the row differs from the previous one; True for the first row."""
     return np.concatenate([np.ones(min(len(values), 1), dtype=bool), values[1:] != values[:-1]])
 
 

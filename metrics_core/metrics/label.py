@@ -1,4 +1,4 @@
-"""Label: a metric with parameters and cutoff, such as `RBP(p=0.8)@20`; its grammar, and hints for misspelled ones."""
+"""Label: a metric with parameters and cutoff, such as `RBP(p=0.8)@20`; parsing and suggestions."""
 
 import difflib
 import re
@@ -17,28 +17,28 @@ from concord.metrics_core.metrics.custom_metric import (
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds, Metric
 
 MAX_LENGTH = 100  # characters of a label
-MAX_K = 1_000_000  # no list is read further
+MAX_K = 1_000_000  # lists are read up to this rank
 JUDGED_ONLY = "judged_only"
-_COMMON_PARAMETERS = ("rel", JUDGED_ONLY)  # of every metric of lists and ground truth
+_COMMON_PARAMETERS = ("rel", JUDGED_ONLY)  # of all metrics of lists and ground truth
 _LABEL = re.compile(r"^(?P<name>[A-Za-z0-9]+)(\((?P<args>[^()]*)\))?(@(?P<k>[0-9]+))?$")
 _NUMBER = re.compile(r"^[0-9]+(\.[0-9]+)?$")
 _PARTS = re.compile(r"(?P<name>[^()]*?)(?P<inside>\([^()]*\))?(?P<rest>[^()]*)")
 _CUTOFF = re.compile(
     r"(?P<name>[^@]*?)(?:\s*@\s*|[\s_.-]*(?:at|cut|top)?[\s_.-]*)(?P<k>[0-9]{1,9}|k)"
 )
-_SIMILARITY = 0.75  # of difflib: a typing error, not another word
+_MIN_SIMILARITY = 0.75  # of difflib: typing errors, not other words
 
 
 @dataclass(frozen=True)
 class Label:
-    """A metric with its parameters and cutoff, as it is written: `AP(rel=2)@100`.
+    """A metric with its parameters and cutoff, written as `AP(rel=2)@100`.
 
     Attributes
     ----------
     metric : Metric
         The metric.
     k : int or None
-        The cutoff; None: the whole list.
+        Cutoff; None for the whole list.
     arguments : tuple of (str, float)
         Values of its parameters, by name.
     """
@@ -49,57 +49,58 @@ class Label:
 
     @property
     def name(self) -> str:
-        """The metric's name, without parameters and cutoff."""
+        """Name of the metric, without parameters and cutoff."""
         return self.metric.name
 
     @property
     def stem(self) -> str:
-        """The label without its cutoff."""
-        inside = ",".join(
+        """Label without its cutoff."""
+        arguments = ",".join(
             f"{name}={'true' if name == JUDGED_ONLY else f'{value:.15g}'}"
             for name, value in self.arguments
         )
-        return f"{self.name}({inside})" if inside else self.name
+        return f"{self.name}({arguments})" if arguments else self.name
 
     def __str__(self) -> str:
         return self.stem if self.k is None else f"{self.stem}@{self.k}"
 
     def with_cutoff(self, k: int) -> "Label":
-        """Return the same label at cutoff k."""
+        """Return the label with cutoff k."""
         return Label(self.metric, k, self.arguments)
 
     @property
     def override_key(self) -> str:
-        """Key of `overrides` for this label, beside the metric's name."""
+        """Key of `overrides` for this label, in addition to the metric's name."""
         return self.name if self.k is None else self.name + ANY_CUTOFF
 
     def conventions(self, conventions: Conventions) -> Conventions:
-        """Return the conventions of this label, without overrides; its parameter `rel` is the relevance threshold."""
+        """Return the conventions of this label, without overrides.
+
+        Its parameter `rel` replaces the relevance threshold.
+        """
         label_conventions = conventions.for_key(self.override_key)
         rel = dict(self.arguments).get("rel")
-        return (
-            label_conventions
-            if rel is None
-            else replace(label_conventions, relevance_threshold=rel)
-        )
+        if rel is None:
+            return label_conventions
+        return replace(label_conventions, relevance_threshold=rel)
 
     def bounds(self, conventions: Conventions) -> Bounds:
-        """Return the lowest and the highest value; infinite if relevant items count by inverse propensities."""
+        """Return the lowest and the highest value; infinite with inverse propensity weights."""
         is_weighted = conventions.propensity is not None and self.metric.family == "accuracy"
         return UNBOUNDED if is_weighted else self.metric.range
 
     def ranking_number(self, conventions: Conventions) -> int:
-        """Return the index in `Conventions.rankings` of the ranking that this label reads."""
+        """Return the index of this label's ranking in `Conventions.rankings`."""
         return conventions.rankings.index(self.conventions(conventions).ranking)
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The parameters that the metric's function takes."""
+        """Parameters that the metric's function takes."""
         return {name: value for name, value in self.arguments if name not in _COMMON_PARAMETERS}
 
     @property
     def judged_only(self) -> bool:
-        """True if items without a judgement are removed from the lists first."""
+        """True if items without a judgement are removed from the lists."""
         return JUDGED_ONLY in dict(self.arguments)
 
 
@@ -109,18 +110,19 @@ def parse(text: str, *, allow_missing_cutoff: bool = False) -> Label:
     Parameters
     ----------
     text : str
-        Name, parameters in brackets and cutoff.
+        Name, parameters in parentheses and cutoff.
     allow_missing_cutoff : bool, default False
-        Whether cutoffs follow, so that a metric that needs one may lack it here.
+        True if a cutoff is added later, so that a metric that needs one may lack it.
 
     Raises
     ------
     ValueError
-        If the metric or a parameter is unknown, a parameter is missing or out of range, or the metric takes no cutoff.
+        If the metric or a parameter is unknown, a parameter is missing or out of range, or the
+        metric takes no cutoff.
     """
     if not isinstance(text, str):
         msg = f"metric {text!r}: must be a text such as 'nDCG@10'"
-        raise ValueError(msg)  # noqa: TRY004 - as all that is wrong with a label
+        raise ValueError(msg)  # noqa: TRY004 - invalid labels raise ValueError
     if len(text) > MAX_LENGTH:
         msg = f"metric {text[:40]!r}…: is longer than {MAX_LENGTH} characters"
         raise ValueError(msg)
@@ -133,20 +135,20 @@ def parse(text: str, *, allow_missing_cutoff: bool = False) -> Label:
         return parse(text, allow_missing_cutoff=allow_missing_cutoff)
     match = _LABEL.match(text.replace(" ", ""))
     if match is None:
-        hint = _hint(text) or "such as nDCG@10 or RBP(p=0.8)@20"
+        hint = _suggestion(text) or "such as nDCG@10 or RBP(p=0.8)@20"
         separator = "; " if hint.startswith("did") else ", "
         msg = f"metric {text!r}: write it as name, parameters, cutoff{separator}{hint}"
         raise ValueError(msg)
     metric = METRIC.get(match["name"]) or find_own_metric(match["name"])
     if metric is None:
-        hint = _hint(text) or f"known: {', '.join(METRIC)}"
+        hint = _suggestion(text) or f"known: {', '.join(METRIC)}"
         msg = f"metric {text!r}: {match['name']!r} is not in the catalogue; {hint}"
         raise ValueError(msg)
     k = None if match["k"] is None else int(match["k"])
     if problem := _cutoff_problem(metric, k, allow_missing_cutoff=allow_missing_cutoff):
         msg = f"metric {text!r}: {problem}"
         raise ValueError(msg)
-    return Label(metric, k, _arguments(text, metric, match["args"] or ""))
+    return Label(metric, k, _parse_arguments(text, metric, match["args"] or ""))
 
 
 def _cutoff_problem(metric: Metric, k: int | None, *, allow_missing_cutoff: bool) -> str:
@@ -160,32 +162,48 @@ def _cutoff_problem(metric: Metric, k: int | None, *, allow_missing_cutoff: bool
     return f"cutoffs go up to {MAX_K:,}; without one the whole list counts" if k > MAX_K else ""
 
 
-def _arguments(text: str, metric: Metric, inside: str) -> tuple[tuple[str, float], ...]:
+def _parse_arguments(text: str, metric: Metric, inside: str) -> tuple[tuple[str, float], ...]:
     arguments: dict[str, float] = {}
-    common = {"rel"} if metric.family == "beyond" else _COMMON_PARAMETERS  # those read whole lists
+    # Metrics beyond accuracy read whole lists.
+    common = {"rel"} if metric.family == "beyond" else _COMMON_PARAMETERS
     allowed = {*common, *metric.parameter_names}
     for part in filter(None, inside.split(",")):
         name, _, value = part.partition("=")
         is_flag = name == JUDGED_ONLY
         number = ("1" if value.lower() == "true" else "") if is_flag else value
         if name not in allowed or name in arguments or not _NUMBER.match(number):
-            msg = f"metric {text!r}: {part!r} is no parameter of {metric.name}; it takes {', '.join(sorted(allowed))}"
+            msg = (
+                f"metric {text!r}: {part!r} is not a parameter of {metric.name}; "
+                f"it takes {', '.join(sorted(allowed))}"
+            )
             raise ValueError(msg)
         arguments[name] = float(number)
     for name, low, high, example in metric.parameters:
         if not low < arguments.get(name, low) < high:
-            msg = f"metric {text!r}: needs {name} between {low:g} and {high:g}, such as {metric.name}({name}={example:g})"
+            msg = (
+                f"metric {text!r}: needs {name} between {low:g} and {high:g}, "
+                f"such as {metric.name}({name}={example:g})"
+            )
             raise ValueError(msg)
     return tuple(sorted(arguments.items()))
 
 
 def parse_supported(text: str, *, feature: str, also: Container[str] = ()) -> Label:
-    """Return the label for a feature that supports metrics of lists and ground truth, and those named in `also`.
+    """Return the label for a feature that supports only metrics of lists and ground truth.
+
+    Parameters
+    ----------
+    text : str
+        The label.
+    feature : str
+        Name of the feature, for the message.
+    also : container of str
+        Names of other metrics that the feature supports.
 
     Raises
     ------
     ValueError
-        As `parse`; or if the metric reads more.
+        As `parse`, and if the metric reads more.
     """
     label = parse(text)
     if label.metric.family == "beyond" and label.name not in also:
@@ -196,12 +214,14 @@ def parse_supported(text: str, *, feature: str, also: Container[str] = ()) -> La
 
 
 def expand(metrics: Iterable[str], ks: Iterable[int]) -> list[Label]:
-    """Return every metric at every cutoff; one that takes none, or names its own, occurs once.
+    """Return the label of each metric at each cutoff.
+
+    A metric that takes no cutoff, or has one, occurs once.
 
     Raises
     ------
     ValueError
-        As `parse`, for all of them at once; or if a label would occur twice.
+        As `parse`, for all metrics at once, and if a label would occur twice.
     """
     cutoffs = sorted(ks)
     labels: list[Label] = []
@@ -224,7 +244,10 @@ def expand(metrics: Iterable[str], ks: Iterable[int]) -> list[Label]:
 
 
 def canonical_label(text: str) -> str:
-    """Return a label as results spell it: `RBP(p=0.80) @10` is `RBP(p=0.8)@10`; any other text as it is."""
+    """Return a label as results spell it, such as `RBP(p=0.8)@10` for `RBP(p=0.80) @10`.
+
+    Text that is not a label is returned unchanged.
+    """
     try:
         return str(parse(text))
     except ValueError:
@@ -232,7 +255,7 @@ def canonical_label(text: str) -> str:
 
 
 def metric_name(text: str) -> str:
-    """Return the name of the metric in a label, whether it exists or not."""
+    """Return the name of the metric in a label, even if there is no such metric."""
     return re.split(r"[(@]", text.strip())[0].rpartition(":")[2]
 
 
@@ -243,41 +266,41 @@ def with_own_metrics(conventions: Conventions, names: Iterable[str]) -> Conventi
 
 
 def is_pooled(label: Label, conventions: Conventions) -> bool:
-    """True if the mean is pooled over users, so that it is not the mean of the users' values."""
+    """True if the mean is pooled over users instead of the mean of the users' values."""
     label_conventions = label.conventions(conventions)
     return (label.name == "P" and label_conventions.precision_aggregate == "micro") or (
         label.name == "F1" and label_conventions.f1_aggregate == "of_means"
     )
 
 
-def _hint(text: str) -> str:
-    """Return a hint that names the label that is probably meant; empty without one."""
+def _suggestion(text: str) -> str:
+    """Return a question with the most similar label; empty if there is none."""
     label = similar_label(text)
     if label is None:
         return ""
     try:
         parse(label, allow_missing_cutoff=True)
     except ValueError:
-        label = re.sub(r"\(.*\)", "", label)  # the parameters are those of another metric
+        label = re.sub(r"\(.*\)", "", label)  # the parameters belong to another metric
     return f"did you mean {label!r}?"
 
 
 def similar_metric(name: str) -> str | None:
     """Return the metric of the catalogue with this or a similar spelling, or None."""
-    plain = _plain(name)
-    similar = difflib.get_close_matches(plain, SPELLINGS, n=1, cutoff=_SIMILARITY)
-    if plain in SPELLINGS:
-        return SPELLINGS[plain]
+    spelling = _normalise(name)
+    if spelling in SPELLINGS:
+        return SPELLINGS[spelling]
+    similar = difflib.get_close_matches(spelling, SPELLINGS, n=1, cutoff=_MIN_SIMILARITY)
     return SPELLINGS[similar[0]] if similar else None
 
 
 def similar_label(text: str) -> str | None:
-    """Return the label that a text such as `NDCG_at_10`, `hit_rate@5` or `map` probably means, or None."""
+    """Return the label that is most similar to text such as `NDCG_at_10` or `map`, or None."""
     match = _PARTS.fullmatch(text[:100].strip())
     if match is None:
         return None
     name, inside = match["name"] + match["rest"], match["inside"] or ""
-    cut = None if _plain(name) in SPELLINGS else _CUTOFF.fullmatch(name)  # `F1` is a whole name
+    cut = None if _normalise(name) in SPELLINGS else _CUTOFF.fullmatch(name)  # `F1` is a whole name
     name = None if cut is None and "@" in name else similar_metric(cut["name"] if cut else name)
     if name is None:
         return None
@@ -289,17 +312,18 @@ def similar_label(text: str) -> str | None:
 
 
 def suggest_label(text: str, labels: Collection[str]) -> str:
-    """Return a hint that names the label that is probably meant, or its other cutoffs, or the nearest; else all."""
+    """Return a question with the most similar labels, or all known labels."""
     label = similar_label(text)
     if label in labels:
         return f"did you mean {label!r}?"
     stem = label.partition("@")[0] if label else None
-    others = sorted((x for x in labels if x.partition("@")[0] == stem), key=lambda x: (len(x), x))
-    if len(others) > 1:
-        return f"did you mean one of {', '.join(others)}?"
-    nearest = others or difflib.get_close_matches(text, sorted(labels), n=1)
+    same_stem = [each for each in labels if each.partition("@")[0] == stem]
+    if len(same_stem) > 1:
+        options = sorted(same_stem, key=lambda each: (len(each), each))
+        return f"did you mean one of {', '.join(options)}?"
+    nearest = same_stem or difflib.get_close_matches(text, sorted(labels), n=1)
     return f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(sorted(labels))}"
 
 
-def _plain(name: str) -> str:
+def _normalise(name: str) -> str:
     return re.sub(r"[\W_]", "", name).casefold()

@@ -1,4 +1,4 @@
-"""Metric: one row of the catalogue, or a user-defined function with its properties."""
+"""Metric: a row of the catalogue, or a user-defined function with its properties."""
 
 import ast
 import inspect
@@ -18,7 +18,7 @@ UNBOUNDED: Bounds = (-math.inf, math.inf)
 
 
 class Parameter(NamedTuple):
-    """A parameter of a label, such as `p` of RBP, and the open interval of its values."""
+    """A parameter of a label, such as `p` of RBP; values lie strictly between low and high."""
 
     name: str
     low: float
@@ -28,29 +28,67 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric: its function, where it comes from and how to read its values."""
+    """A metric: its function, its source and how to read its values.
+
+    Attributes
+    ----------
+    name : str
+        Name in labels.
+    function : callable
+        Returns one value per user, shape (n_users,); one float if `is_aggregate`.
+    source : str
+        Paper that defines it.
+    steps : callable, optional
+        Returns the steps of a derivation.
+    aliases : str
+        Other spellings, separated by spaces: lower case, letters and digits only.
+    high, low : float
+        Range under `standard`.
+    family : str
+        "accuracy", "agreement", "beyond" or "own".
+    higher_is_better : bool
+        False if lower values are better.
+    parameters : tuple of Parameter
+        Parameters that its labels must have.
+    takes_k : bool
+        False if its labels have no cutoff.
+    averages_ties : bool
+        True if it has an expected value under `ties: average`.
+    counts_copies : bool
+        True if each copy of an item counts under `duplicates: keep`; else only the first does.
+    reads_judged : bool
+        True if it reads all judged rows, whatever their grade.
+    describes_list : bool
+        True if it describes the list: undefined without one, whatever the user policies.
+    is_aggregate : bool
+        True if it is one number over all users, computed from an `Exposure`.
+    reads_relevant : bool
+        True if it is beyond accuracy and reads which items are relevant.
+    needs : tuple of str
+        What it reads in addition to lists and truth: train, items, features, groups, k.
+    columns : tuple of str
+        Numeric columns of the catalogue that it reads, such as a price.
+    """
 
     name: str
-    function: Callable[..., Any]  # (users,) Floats; of an `is_aggregate` metric one float
+    function: Callable[..., Any]
     source: str
-    steps: Callable[[DerivationInput], Steps] | None = None  # of a derivation
-    aliases: str = ""  # other spellings: lower case, letters and digits only
-    high: float = 1.0  # the upper end of its range under `standard`
+    steps: Callable[[DerivationInput], Steps] | None = None
+    aliases: str = ""
+    high: float = 1.0
     low: float = 0.0
     family: str = "accuracy"
     higher_is_better: bool = True
     parameters: tuple[Parameter, ...] = ()
     takes_k: bool = True
-    averages_ties: bool = False  # has an expected value under `ties: average`
-    counts_copies: bool = True  # under `duplicates: keep`; else a copy counts as a miss, or not
-    reads_judged: bool = False  # reads all judged rows, whatever their grade
-    describes_list: bool = (
-        False  # describes the list: undefined without one, whatever the user policies
-    )
-    is_aggregate: bool = False  # one number over all users, from the items that they are shown
-    reads_relevant: bool = False  # beyond accuracy: reads which items are relevant
-    needs: tuple[str, ...] = ()  # beside lists and truth: train, items, features, groups, k
-    columns: tuple[str, ...] = ()  # numbers of the catalogue that it reads, such as a price
+    averages_ties: bool = False
+    counts_copies: bool = True
+    reads_judged: bool = False
+    describes_list: bool = False
+    is_aggregate: bool = False
+    reads_relevant: bool = False
+    needs: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
 
     @property
     def range(self) -> Bounds:
@@ -59,31 +97,30 @@ class Metric:
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """The names of the parameters that its label must have."""
+        """Names of the parameters that its labels must have."""
         return tuple(each.name for each in self.parameters)
 
     @cached_property
     def conventions(self) -> tuple[str, ...]:
-        """The conventions that its function takes as keywords."""
+        """Names of the conventions that its function takes as keywords."""
         parameters = inspect.signature(self.function).parameters.values()
         return tuple(
             p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name in CONVENTION
         )
 
     def arguments(self, conventions: Conventions) -> dict[str, Any]:
-        """Return the keyword arguments that its function takes from the conventions."""
+        """Return the conventions that its function takes, as keyword arguments."""
         return {name: getattr(conventions, name) for name in self.conventions}
 
     def is_in_scope(self, scope: Scope) -> bool:
-        """True if a convention of this scope can change its values, whatever its function takes."""
-        if scope == "relevance":
-            return self.uses_relevance or self.reads_relevant
-        per_scope = {
+        """True if a convention of this scope can change its values beside those it takes."""
+        return {
+            "kernel": False,
             "every": True,
+            "relevance": self.uses_relevance or self.reads_relevant,
             "truth": not self.describes_list,
             "users": not self.is_aggregate,
-        }
-        return per_scope.get(scope, False)
+        }[scope]
 
     @property
     def uses_relevance(self) -> bool:
@@ -94,11 +131,12 @@ class Metric:
 
     @property
     def formula(self) -> str:
-        """The first line of the function's docstring, read from its source if PYTHONOPTIMIZE=2 removes it."""
-        text = inspect.getdoc(self.function) or _documented(self.function)
+        """First line of the function's docstring."""
+        text = inspect.getdoc(self.function) or _source_docstring(self.function)
         return text.splitlines()[0].rstrip(".")
 
 
-def _documented(function: Callable[..., Any]) -> str:
+def _source_docstring(function: Callable[..., Any]) -> str:
+    """Return the docstring from the source: PYTHONOPTIMIZE=2 removes it from the function."""
     (definition,) = ast.parse(inspect.getsource(function)).body
     return ast.get_docstring(cast(ast.FunctionDef, definition)) or ""

@@ -1,4 +1,4 @@
-"""Which conventions concern which metrics, and what decides the values of a label: equal content, equal values."""
+"""Which conventions can change which metrics, and what determines the values of a label."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ CODE = "code"
 
 
 def affected_metrics(convention: str) -> list[str]:
-    """Return the metrics whose values a convention can change."""
+    """Return the names of the metrics whose values a convention can change."""
     return [m.name for m in (*CATALOGUE, *known_metrics()) if depends_on(m, convention)]
 
 
@@ -30,7 +30,7 @@ def depends_on(metric: Metric, convention: str) -> bool:
 
 
 def idle_overrides(conventions: Conventions) -> list[Problem]:
-    """Return overrides without effect: of unknown metrics, or of conventions that do not concern them."""
+    """Return overrides without effect: the metric is unknown or the convention cannot change it."""
     problems = []
     names = {key.partition("@")[0] for key in conventions.overrides} - METRIC.keys()
     own_metrics = filter(None, map(find_own_metric, names))
@@ -39,11 +39,11 @@ def idle_overrides(conventions: Conventions) -> list[Problem]:
     for key, values in conventions.overrides.items():
         location = f"overrides.{key}"
         if key not in known:
-            cut = ANY_CUTOFF if key.casefold().endswith(ANY_CUTOFF) else ""
-            name = similar_metric(key.removesuffix(cut))
-            name = f"{name}{cut}" if f"{name}{cut}" in known else name
+            suffix = ANY_CUTOFF if key.casefold().endswith(ANY_CUTOFF) else ""
+            name = similar_metric(key.removesuffix(suffix))
+            name = f"{name}{suffix}" if f"{name}{suffix}" in known else name
             fix = f"did you mean {name!r}?" if name else suggest(key, known)
-            problems.append((location, f"{key!r} is no metric", fix))
+            problems.append((location, f"{key!r} is not a metric", fix))
             continue
         metric = known[key]
         for convention in values:
@@ -54,14 +54,20 @@ def idle_overrides(conventions: Conventions) -> list[Problem]:
 
 
 def override_keys(metric: Metric) -> list[str]:
-    """Return the keys of `overrides` for a metric: `RR`, and `RR@k` for its labels with a cutoff."""
+    """Return the keys of `overrides` for a metric: `RR`, and `RR@k` for labels with a cutoff."""
     return [metric.name, metric.name + ANY_CUTOFF] if metric.takes_k else [metric.name]
 
 
 def label_content(label: Label, conventions: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what decides the values of a label; `conventions` are plain data, as in a summary.
+    """Return the conventions and code that determine a label's values: equal content, equal values.
 
-    A convention that is missing, because an older version did not know it, is left out.
+    Parameters
+    ----------
+    label : Label
+        The label.
+    conventions : Mapping[str, Any]
+        Conventions as plain data, as in a summary. Those that an older version did not have may be
+        missing; the result leaves them out.
     """
     known = {**OPTIONAL, **conventions}
     overrides = known.get("overrides", {})
@@ -83,25 +89,28 @@ def label_content(label: Label, conventions: Mapping[str, Any]) -> dict[str, Any
 
 
 def as_plain_data(conventions: Conventions) -> dict[str, Any]:
-    """Return conventions as a summary has them."""
+    """Return conventions as plain data, as in a summary."""
     content: dict[str, Any] = json.loads(json.dumps(conventions.as_dict()))
     return content
 
 
-def describe_changes(label: Label, then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Return how a label's conventions or code differ, as `other conventions: gain was 'linear' and is 'exp2'`; empty if they do not."""
-    if then == now:
+def describe_changes(label: Label, previous: Mapping[str, Any], current: Mapping[str, Any]) -> str:
+    """Return how a label's conventions or code differ; empty if they do not.
+
+    For example: `other conventions: gain was 'linear' and is 'exp2'`.
+    """
+    if previous == current:
         return ""
-    was, is_now = (label_content(label, each) for each in (then, now))
-    changed = [name for name, value in is_now.items() if name in was and was[name] != value]
-    changes = ", ".join(f"{n} was {was[n]!r} and is {is_now[n]!r}" for n in changed if n != CODE)
+    old, new = (label_content(label, conventions) for conventions in (previous, current))
+    changed = [name for name, value in new.items() if name in old and old[name] != value]
+    changes = ", ".join(f"{n} was {old[n]!r} and is {new[n]!r}" for n in changed if n != CODE)
     code = ["other code"] if CODE in changed else []
     return " and ".join([*code, *([f"other conventions: {changes}"] if changes else [])])
 
 
-def group_by_reason(departed: Mapping[str, str]) -> dict[str, str]:
-    """Return how labels differ -> the labels, as `nDCG@5, nDCG@10`."""
+def group_by_reason(reasons: Mapping[str, str]) -> dict[str, str]:
+    """Return the labels of each reason, as in {"other code": "nDCG@5, nDCG@10"}."""
     labels: dict[str, list[str]] = {}
-    for label, why in departed.items():
-        labels.setdefault(why, []).append(label)
-    return {why: ", ".join(each) for why, each in labels.items()}
+    for label, reason in reasons.items():
+        labels.setdefault(reason, []).append(label)
+    return {reason: ", ".join(group) for reason, group in labels.items()}

@@ -1,4 +1,4 @@
-"""Steps of a derivation: how one user's value follows from the list, as a person would write it on paper."""
+"""Steps of a derivation: how one user's value follows from the list, as calculated by hand."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,12 +7,20 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.metrics.ranked_lists import RankedLists
 
-MAX_TERMS = 20  # of a sum that are written out
+MAX_TERMS = 20  # of a sum that are shown
 
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps of one user's value: a text for each rank that adds to it, and the lines below the list."""
+    """Steps of one user's value.
+
+    Attributes
+    ----------
+    terms : Mapping[int, str]
+        Text for each rank that contributes to the value.
+    lines : tuple of str
+        Lines below the list.
+    """
 
     terms: Mapping[int, str] = field(default_factory=dict)
     lines: tuple[str, ...] = ()
@@ -20,14 +28,26 @@ class Steps:
 
 @dataclass(frozen=True)
 class DerivationInput:
-    """Lists of one user, as a derivation reads them.
+    """What a derivation reads of one user.
 
-    judged      : all judged items
-    lists       : the relevant ones
-    metric, k, parameters : name, cutoff and parameters of the label
-    conventions : those of the label
-    policy      : the convention that replaces the formula, as `user_no_recs: zero`; empty without one
-    listed      : the whole list and its items, if the label reads them
+    Attributes
+    ----------
+    judged : Judged
+        All judged items.
+    lists : Judged
+        The relevant items.
+    metric : str
+        Name of the metric.
+    k : int or None
+        Cutoff of the label; None for the whole list.
+    parameters : Mapping[str, float]
+        Parameters of the label.
+    conventions : Conventions
+        Conventions of the label.
+    policy : str
+        Convention that replaces the formula, such as `user_no_recs: zero`; empty if none does.
+    ranked_lists : RankedLists or None
+        The whole list and its items, if the metric reads them.
     """
 
     judged: Judged
@@ -37,7 +57,7 @@ class DerivationInput:
     parameters: Mapping[str, float]
     conventions: Conventions
     policy: str = ""
-    listed: RankedLists | None = None
+    ranked_lists: RankedLists | None = None
 
     @property
     def ranks(self) -> list[int]:
@@ -47,7 +67,7 @@ class DerivationInput:
 
     @property
     def cutoff(self) -> int:
-        """The cutoff k, or the length of the list."""
+        """Cutoff k, or the length of the list."""
         return int(self.lists.cutoff(self.k)[0])
 
     @property
@@ -72,6 +92,6 @@ def format_number(value: float) -> str:
 
 
 def format_sum(terms: Sequence[str]) -> str:
-    """Return the terms of a sum, the first ones if they are many."""
-    more = [f"… {len(terms) - MAX_TERMS} more"] if len(terms) > MAX_TERMS else []
-    return " + ".join([*terms[:MAX_TERMS], *more]) or "0"
+    """Return a sum as text, with at most `MAX_TERMS` of its terms."""
+    rest = [f"… {len(terms) - MAX_TERMS} more"] if len(terms) > MAX_TERMS else []
+    return " + ".join([*terms[:MAX_TERMS], *rest]) or "0"

@@ -1,4 +1,4 @@
-"""Sums and means of users' values that are exact until they are rounded once: equal values in any order give equal bits."""
+"""Sums and means per user, rounded once: equal values in any order give equal bits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ _BITS = 53  # of a float64
 _HIGHEST = 1022  # power of two of the largest step: a value plus a larger one could be infinite
 _LARGEST_DIVISOR = 1 << 26  # times half of the bits of a float64 it is exact
 _HIGH_BITS = np.int64(-1 << 27)  # mask of the upper 26 of 53 bits
-_RELATIVE_ERROR = 1e-15  # relative error of a second quotient, with room to spare
+_RELATIVE_ERROR = 1e-15  # bound of the relative error of a second quotient
 _TINY = 1e-322
 
 
@@ -24,16 +24,25 @@ _TINY = 1e-322
 class UserSums:
     """Exact sums of values by user; values may be added in any order and in any number of blocks.
 
-    Values are split at steps that are powers of two. The leading bits of all values are multiples of one step, so they
-    add up without an error; then the bits that follow, until the remainder is 0.
+    Values are split at steps that are powers of two. The leading bits of all values are multiples
+    of one step, so that their sum has no error. The bits that follow are summed in the same way,
+    until the remainder is 0.
 
-    largest : no absolute value is larger
-    most    : no user has more values, over all blocks
-    parts   : (users,) each; their sum is the exact sum
+    Attributes
+    ----------
+    n_users : int
+        Number of users.
+    largest : float
+        Upper bound of the absolute values.
+    most : int
+        Upper bound of the number of values of a user, over all blocks.
+    parts : list of (n_users,) arrays
+        Their sum is the exact sum.
 
     References
     ----------
-    Rump, Ogita & Oishi (2008), SIAM Journal on Scientific Computing 31(1), 189-224.  doi:10.1137/050645671
+    Rump, Ogita & Oishi (2008), SIAM Journal on Scientific Computing 31(1), 189-224.
+    doi:10.1137/050645671
     """
 
     n_users: int
@@ -57,7 +66,7 @@ class UserSums:
     def add(self, user: Ints, values: Floats) -> None:
         """Add a block of values."""
         is_nonzero = values != 0
-        if 2 * np.count_nonzero(is_nonzero) < len(values):  # such as missing categories
+        if 2 * np.count_nonzero(is_nonzero) < len(values):  # sparse, such as categories
             user, values = user[is_nonzero], values[is_nonzero]
         bits = self.most.bit_length() + 1
         shift = int(np.frexp(self.largest)[1]) + bits
@@ -82,19 +91,19 @@ class UserSums:
             self.parts.append(added)
 
     def total(self) -> Floats:
-        """Return (users,) the sums, each rounded once."""
+        """Return (n_users,) the sums, each rounded once."""
         return self.mean(np.ones(self.n_users))
 
     def mean(self, n: Any) -> Floats:
-        """Return (users,) each sum / n, rounded once; NaN where n is 0."""
+        """Return (n_users,) each sum / n, rounded once; NaN where n is 0."""
         return mean_of(self.parts or [np.zeros(self.n_users)], n)
 
 
 def mean_of(parts: Sequence[Floats], n: Any) -> Floats:
-    """Return (users,) (sum of the parts) / n for whole n, rounded once; NaN where n is 0.
+    """Return (n_users,) (sum of the parts) / n for whole n, rounded once; NaN where n is 0.
 
-    The mean of n equal numbers is that number. A quotient, and the quotient of its remainder, decide nearly every
-    rounding; the few that are too near to the middle of two float64 are decided by fractions.
+    The mean of n equal numbers is that number. A quotient and the quotient of its remainder decide
+    nearly every rounding. Fractions decide those that are too near to the middle of two float64.
     """
     divisor = np.broadcast_to(np.asarray(n, dtype=np.float64), parts[0].shape)
     with np.errstate(all="ignore"):
@@ -111,18 +120,18 @@ def mean_of(parts: Sequence[Floats], n: Any) -> Floats:
         is_exact &= divisor < _LARGEST_DIVISOR
     result[divisor == 0] = np.nan
     for user in np.flatnonzero(~is_exact & (divisor > 0)).tolist():
-        result[user] = _by_fractions([float(part[user]) for part in parts], float(divisor[user]))
+        result[user] = _exact_mean([float(part[user]) for part in parts], float(divisor[user]))
     return result
 
 
-def _by_fractions(numbers: Sequence[float], divisor: float) -> float:
+def _exact_mean(numbers: Sequence[float], divisor: float) -> float:
     if all(map(isfinite, numbers)):
         return float(sum(map(Fraction, numbers)) / Fraction(divisor))
     return sum(numbers) / divisor
 
 
 def _sum_with_error(parts: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
-    """Return the rounded sum, its error, and a bound of the error of both together."""
+    """Return the rounded sum, its error, and a bound of the error of their sum."""
     total, total_error = parts[0], np.zeros_like(parts[0])
     bound = np.zeros_like(total_error)
     for part in parts[1:]:
@@ -134,10 +143,15 @@ def _sum_with_error(parts: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
 
 
 def _two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return a + b rounded, and its error (Knuth, The Art of Computer Programming 2, 4.2.2, theorem B)."""
+    """Return a + b rounded, and its error.
+
+    References
+    ----------
+    Knuth, The Art of Computer Programming 2, 4.2.2, theorem B
+    """
     total = a + b
-    of_b = total - a
-    return total, (a - (total - of_b)) + (b - of_b)
+    b_part = total - a
+    return total, (a - (total - b_part)) + (b - b_part)
 
 
 def _remainder(a: Floats, n: Floats, quotient: Floats) -> Floats:

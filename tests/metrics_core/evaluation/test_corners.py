@@ -139,11 +139,11 @@ def test_an_override_for_labels_with_a_cutoff_goes_before_that_of_the_metric() -
 def test_a_key_that_names_no_labels_is_refused(key: str, fix: str) -> None:
     conventions = cc.preset("standard", overrides={key: {"ties": "input"}})
 
-    with pytest.raises(ConventionError, match=f"{key}.*is no metric\n.*did you mean {fix}"):
+    with pytest.raises(ConventionError, match=f"{key}.*is not a metric\n.*did you mean {fix}"):
         cc.evaluate(SHORT, FOUR, metrics=["RR"], conventions=conventions)
 
 
 @pytest.mark.parametrize("name", ["Novelty", "Coverage", "UserCoverage", "ILD"])
 def test_metric_of_whole_lists_takes_no_judged_only(name: str) -> None:
-    with pytest.raises(ValueError, match=f"'judged_only=true' is no parameter of {name}"):
+    with pytest.raises(ValueError, match=f"'judged_only=true' is not a parameter of {name}"):
         parse(f"{name}(judged_only=true)@10")

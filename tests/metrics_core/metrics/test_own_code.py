@@ -117,7 +117,7 @@ def test_values_that_are_not_real_numbers_are_refused(tmp_path: Path, returned: 
     message = refused_value(write_metric(tmp_path, "pass", returned))
 
     assert (
-        f"m.py: f gives values of type {kind}\n  fix: return float64, NaN where undefined"
+        f"m.py: f returns values of type {kind}\n  fix: return float64, NaN where undefined"
         in message
     )
 

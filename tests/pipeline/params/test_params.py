@@ -131,7 +131,7 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         (
             "  overrides: {}",
             "  overrides: {map: {ap_denominator: k}}",
-            "'map' is no metric | did you mean 'AP'?",
+            "'map' is not a metric | did you mean 'AP'?",
         ),
         (
             "primary: [nDCG@10,",
@@ -205,7 +205,7 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         (
             "  overrides: {}",
             "  overrides: {NDCG: {gain: exp2}}",
-            "conventions.overrides.NDCG: 'NDCG' is no metric | did you mean 'nDCG'?",
+            "conventions.overrides.NDCG: 'NDCG' is not a metric | did you mean 'nDCG'?",
         ),
         (
             "  overrides: {}",
