@@ -15,7 +15,8 @@ from typing import Any
 
 import concord as cc
 from concord.metrics_core.conventions.convention import Convention
-from concord.metrics_core.conventions.preset_table import PRESETS, Preset
+from concord.metrics_core.conventions.preset import Preset
+from concord.metrics_core.conventions.preset_table import PRESETS
 from concord.metrics_core.conventions.registry import CONVENTIONS
 from concord.metrics_core.evaluation.panel import differing, panel
 from concord.metrics_core.metrics.catalogue import CATALOGUE

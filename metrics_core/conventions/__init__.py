@@ -1,1 +1,1 @@
-"""Conventions: the registry of every convention, presets and fingerprint."""
+"""Conventions: registry, presets, validation and fingerprint."""

@@ -1,4 +1,4 @@
-"""Convention: one row of the registry, with the check of its values."""
+"""Convention: a row of the registry, with the check of its values."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,16 +7,24 @@ from typing import Any, Literal, NamedTuple
 LARGEST = 1e15  # of grades, gains and bases; float64 holds every integer up to here
 MAX_SHOWN = 80  # characters of a value in a message
 Value = Any  # as in params.yaml: text, number, null or a small mapping
-Problem = tuple[str, str, str]  # key, what is wrong, what to do
+Problem = tuple[str, str, str]  # key, message, fix
 Scope = Literal["kernel", "every", "relevance", "truth", "users"]
 
 
 class Key(NamedTuple):
     """A key of a convention whose value is a mapping.
 
-    form   : what to write
-    schema : JSON Schema of a number, with `maximum` and `minimum` or `exclusiveMinimum`; empty if `words` are allowed
-    words  : allowed words and their meaning
+    Attributes
+    ----------
+    form : str
+        How to write the value.
+    schema : Mapping[str, Any]
+        JSON Schema of a number, with `maximum` and `minimum` or `exclusiveMinimum`.
+        Empty if `words` are allowed.
+    words : Mapping[str, str]
+        Allowed words and their meaning.
+    is_required : bool
+        False if the key may be missing.
     """
 
     form: str
@@ -43,7 +51,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Convention:
-    """One convention: a choice that changes the value of a metric.
+    """A choice that changes the value of a metric.
 
     Attributes
     ----------
@@ -56,24 +64,26 @@ class Convention:
     values : Mapping[str, str]
         Allowed words and their meaning.
     accepts : Callable[[Value], bool]
-        True for allowed values that are no words.
+        True for allowed values that are not words.
     form : str
-        How these are written.
+        How to write them.
     forms : Mapping[str, str]
-        Meaning of `{word: number}`.
+        Meaning of `{word: number}`, by word.
     keys : Mapping[str, Key]
         Keys of a value that is a mapping.
     check : Callable[[Mapping[str, Value]], tuple[str, str, str] | None]
-        Problem of a mapping whose keys are all valid.
+        Returns the problem of a mapping whose keys are all valid, or None.
     metrics : Scope or tuple of str
-        Metrics that it can change: those whose kernel takes it as a keyword; every metric; those that distinguish
-        relevant items; those that compare lists with the ground truth; those with a value per user; or these names.
+        Metrics that it can change, by name or scope. "kernel": metrics whose function takes it.
+        "every": all metrics. "relevance": metrics that distinguish relevant items.
+        "truth": metrics that compare lists with the ground truth.
+        "users": metrics with a value per user.
     sets_ranking : bool
-        Applied when lists are ranked, before any metric.
+        True if it is applied when lists are ranked, before any metric.
     sets_scale : bool
-        Belongs to the grades of a data set, not to a library: free under any preset.
+        True if it belongs to the grades of a data set; any preset allows any value.
     describes_data : bool
-        Belongs to the data: no preset sets it, and it is left out of files unless it is set.
+        True if it belongs to the data: no preset sets it, and files omit it unless it is set.
     """
 
     name: str
@@ -91,11 +101,11 @@ class Convention:
     describes_data: bool = False
 
     def allowed_values(self) -> str:
-        """Return all values, for a message."""
+        """Return all allowed values as text, for a message."""
         return " | ".join([*self.values, *([self.form] if self.form else [])])
 
     def explain(self, value: Value) -> str:
-        """Return what a value means; empty if the value speaks for itself."""
+        """Return the meaning of a value; empty if it has no description."""
         if isinstance(value, Mapping) and self.keys:
             meanings = [key.words.get(str(value.get(name)), "") for name, key in self.keys.items()]
             return "; ".join(filter(None, meanings))
@@ -104,7 +114,7 @@ class Convention:
         return self.values.get(value, "") if isinstance(value, str) else ""
 
     def problems(self, value: Value, location: str = "") -> Iterator[Problem]:
-        """Yield what is wrong with a value."""
+        """Yield the problems of a value."""
         location = location or self.name
         if self.describes_data and value is None:
             return
@@ -129,7 +139,8 @@ class Convention:
         ]
         for name, key in self.keys.items():
             if name in value and not key.allows(value[name]):
-                problems.append((f"{location}.{name}", f"is {format_value(value[name])}", f"write {key.form}"))  # fmt: skip
+                message = f"is {format_value(value[name])}"
+                problems.append((f"{location}.{name}", message, f"write {key.form}"))
             elif name not in value and key.is_required:
                 problems.append((f"{location}.{name}", "is missing", f"write {key.form}"))
         if not problems and (problem := self.check(value)):
@@ -143,8 +154,23 @@ def is_number(value: Value) -> bool:
     return number and -LARGEST <= value <= LARGEST
 
 
+def mapping_of(checks: Mapping[str, Callable[[Value], bool]]) -> Callable[[Value], bool]:
+    """Return a check of `{word: number}`, such as `{log: 2}`.
+
+    `checks` has the check of the number for each allowed word.
+    """
+
+    def accepts(value: Value) -> bool:
+        if not isinstance(value, Mapping) or len(value) != 1:
+            return False
+        ((word, number),) = value.items()
+        return word in checks and checks[word](number)
+
+    return accepts
+
+
 def _is_too_large(value: Value) -> bool:
-    """True if the value is, or holds, a number beyond `LARGEST`."""
+    """True if the value is or contains a number beyond `LARGEST`."""
     if isinstance(value, Mapping):
         return any(_is_too_large(part) for pair in value.items() for part in pair)
     number = isinstance(value, int | float) and not isinstance(value, bool)

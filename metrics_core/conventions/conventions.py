@@ -1,4 +1,4 @@
-"""Conventions: every convention by value, and what follows from them for one metric."""
+"""Conventions: the values of all conventions, and those of a single metric."""
 
 import hashlib
 import json
@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, Self
 
 from concord.metrics_core.conventions.convention import Value
-from concord.metrics_core.conventions.registry import DATA_CONVENTIONS, PRESET_CONVENTIONS
+from concord.metrics_core.conventions.data_conventions import DATA_CONVENTIONS
+from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.conventions.validation import (
     ConventionError,
     key_problems,
@@ -18,7 +19,7 @@ UserPolicy = Literal["zero", "one", "drop", "nan", "error"]
 UnitMean = Literal["requests", "users"]
 FairnessTarget = Literal["catalogue", "relevant", "uniform"]
 ANY_CUTOFF = "@k"  # ends the key of an override of labels with a cutoff
-# Left out of everything that is written unless they are set.
+# Conventions that files omit unless they are set.
 OPTIONAL: Mapping[str, Value] = {
     "own_metrics": {},
     **{each.name: each.default for each in DATA_CONVENTIONS},
@@ -26,7 +27,7 @@ OPTIONAL: Mapping[str, Value] = {
 
 
 class Ranking(NamedTuple):
-    """The conventions that decide the order of a list, before any metric."""
+    """The conventions that determine the order of a list."""
 
     ties: str
     duplicates: str
@@ -36,8 +37,12 @@ class Ranking(NamedTuple):
 class Candidates(NamedTuple):
     """The convention `candidates`.
 
-    negatives : how many items are ranked with the relevant one
-    catalogue : how many items a full ranking holds: the relevant one, and all that negatives are drawn from
+    Attributes
+    ----------
+    negatives : int
+        Number of items that are ranked with the relevant one.
+    catalogue : int
+        Number of items in a full ranking: the relevant one and all that negatives are drawn from.
     """
 
     negatives: int
@@ -56,17 +61,17 @@ class Candidates(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Conventions:
-    """All conventions by value: `docs/reference/conventions.md` says what each value means.
+    """Values of all conventions; `docs/reference/conventions.md` explains each value.
 
     Attributes
     ----------
     preset : str
-        The preset that the values are checked against; "custom" without check.
+        Preset that the values are compared with; "custom" for none.
     overrides : Mapping[str, Mapping[str, Value]]
-        {key: {convention: value}} of single metrics. The key "RR" is for every label of RR; "RR@k" is for those with a
-        cutoff and takes precedence.
+        {key: {convention: value}} of single metrics. The key "RR" applies to all labels of RR.
+        "RR@k" applies to its labels with a cutoff and takes precedence.
     own_metrics : Mapping[str, str]
-        Name -> SHA-256 of the code of a user-defined metric; set by Concord.
+        SHA-256 of the code of each user-defined metric, by name; set by Concord.
     """
 
     preset: str
@@ -127,7 +132,7 @@ class Conventions:
         Raises
         ------
         ConventionError
-            If keys are missing or unknown or values are invalid; all of them at once.
+            If keys are missing or unknown, or values are invalid; all problems at once.
         """
         known = {each.name for each in fields(cls)}
         optional = {"overrides": {}, **OPTIONAL}
@@ -138,18 +143,21 @@ class Conventions:
         return cls(**{**optional, **mapping})
 
     def preset_values(self) -> dict[str, Value]:
-        """Return the conventions that presets set, by name and in documented order."""
+        """Return the conventions that presets set, by name, in documented order."""
         return {each.name: getattr(self, each.name) for each in PRESET_CONVENTIONS}
 
     def for_key(self, key: str) -> Self:
-        """Return the conventions for a key of `overrides`, without overrides. For a label: `Label.conventions`."""
+        """Return the conventions for a key of `overrides`, without overrides.
+
+        See `Label.conventions` for those of a label.
+        """
         general = self.overrides.get(key.removesuffix(ANY_CUTOFF), {})
         changed = {**general, **self.overrides.get(key, {})}
         return replace(self, overrides={}, **changed) if self.overrides else self
 
     @property
     def variants(self) -> list[Self]:
-        """General conventions, then those of each override."""
+        """The general conventions, then those of each key of `overrides`."""
         return [self, *(self.for_key(key) for key in self.overrides)]
 
     @property
@@ -159,7 +167,7 @@ class Conventions:
 
     @property
     def rankings(self) -> list[Ranking]:
-        """Every way in which lists are ranked: the general one, then those of overrides."""
+        """All ways in which lists are ranked: the general one, then those of overrides."""
         return list(dict.fromkeys(each.ranking for each in self.variants))
 
     def as_dict(self) -> dict[str, Value]:
@@ -169,7 +177,7 @@ class Conventions:
 
     @property
     def fingerprint(self) -> str:
-        """Twelve hexadecimal digits that differ if one convention does; the preset's name does not count."""
+        """Twelve hexadecimal digits that identify the values; the preset's name has no effect."""
         optional = {name: value for name in OPTIONAL if (value := getattr(self, name))}
         content = {"knobs": self.preset_values(), "overrides": self.overrides, **optional}
         text = json.dumps(content, sort_keys=True, default=str, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""Presets by name, and conventions from a preset and what differs from it."""
+"""Presets by name, and conventions as a preset with changes."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,8 +6,9 @@ from typing import Any
 
 from concord.metrics_core.conventions.convention import Problem, is_number
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.data_conventions import DATA_CONVENTIONS
 from concord.metrics_core.conventions.preset_table import PRESETS, STANDARD
-from concord.metrics_core.conventions.registry import CONVENTION, DATA_CONVENTIONS
+from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.conventions.validation import ConventionError, suggest
 
 UNWEIGHED = "unweighed"  # definition of a panel: as pinned, but without the propensity
@@ -21,13 +22,13 @@ def presets() -> list[str]:
 
 
 def describe(name: str) -> str:
-    """Return one sentence on what a preset stands for."""
+    """Return a sentence that describes a preset."""
     _refuse_unknown(name)
     return PRESETS[name].sentence
 
 
 def preset(name: str, **overrides: Any) -> Conventions:
-    """Return the conventions of a preset, some of them with other values.
+    """Return the conventions of a preset, with changes.
 
     Parameters
     ----------
@@ -39,8 +40,8 @@ def preset(name: str, **overrides: Any) -> Conventions:
     Returns
     -------
     Conventions
-        They are called "custom" if a value differs from the preset's. The scale of the grades (`relevance_threshold`,
-        `err_max_grade`, `hlu_neutral`) belongs to the data and keeps the name.
+        Their preset is "custom" if a value differs from the preset. The scale of the grades
+        (`relevance_threshold`, `err_max_grade`, `hlu_neutral`) belongs to the data and may differ.
 
     Raises
     ------
@@ -56,9 +57,9 @@ def preset(name: str, **overrides: Any) -> Conventions:
 
 
 def resolve_conventions(conventions: ConventionsLike) -> Conventions:
-    """Return conventions from a preset's name, or from a dict of a preset's name and what differs from it.
+    """Return conventions from a preset's name, or from a dict of a preset's name and changes.
 
-    A dict with the preset "custom" has every convention.
+    A dict with the preset "custom" must have all conventions.
 
     Raises
     ------
@@ -71,7 +72,8 @@ def resolve_conventions(conventions: ConventionsLike) -> Conventions:
         return preset(conventions)
     if not isinstance(conventions, Mapping):
         msg = (
-            f'conventions: must be a preset\'s name, a dict or `concord.preset("standard")`, not {type(conventions).__name__}'
+            'conventions: must be a preset\'s name, a dict or `concord.preset("standard")`, '
+            f"not {type(conventions).__name__}"
             '\n  fix: write conventions="standard"'
         )
         raise ValueError(msg)  # noqa: TRY004 - invalid arguments raise ValueError everywhere
@@ -96,7 +98,7 @@ def defines(name: str, metric: str) -> bool:
 
 
 def differences_from_preset(conventions: Conventions) -> dict[str, tuple[Any, Any]]:
-    """Return the conventions that differ from the preset that they name: {convention: (value, preset's value)}."""
+    """Return the differences from the named preset: {convention: (value, preset's value)}."""
     if conventions.preset == CUSTOM:
         return {}
     _refuse_unknown(conventions.preset)
@@ -112,14 +114,17 @@ def differences_from_preset(conventions: Conventions) -> dict[str, tuple[Any, An
 
 
 def differs_in_scale(name: str, value: Any, other: Any) -> bool:
-    """True if two values of a convention differ only in the scale of the grades, which belongs to the data."""
+    """True if two values differ only in the scale of the grades, which belongs to the data."""
     return (
         name in CONVENTION and CONVENTION[name].sets_scale and is_number(value) and is_number(other)
     )
 
 
 def with_data_conventions(conventions: Conventions, data: Conventions) -> Conventions:
-    """Return conventions with those of `data` that belong to the data: scale of the grades, unit, candidates, propensity."""
+    """Return conventions with those conventions of `data` that belong to the data.
+
+    These are the scale of the grades, unit, candidates, propensity and fairness target.
+    """
     overrides = dict(conventions.overrides)
     for metric, values in data.overrides.items():
         if scale := _scale(values, conventions.for_key(metric)):
@@ -138,7 +143,7 @@ def _scale(values: Mapping[str, Any], other: Conventions) -> dict[str, Any]:
 
 
 def preset_problems(name: Any) -> list[Problem]:
-    """Return what is wrong with the name of a preset."""
+    """Return the problems of a preset's name."""
     if not isinstance(name, str) or name == CUSTOM or name in PRESETS:
         return []
     return [("preset", f"{name!r} is not a preset", suggest(name, {*PRESETS, CUSTOM}))]

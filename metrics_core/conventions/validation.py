@@ -1,4 +1,4 @@
-"""Validation of conventions: all problems at once, each with its key and what to do."""
+"""Validation of conventions: all problems at once, each with its key and a fix."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ class ConventionError(ValueError):
     Attributes
     ----------
     problems : list of tuple
-        (key, what is wrong, what to do) of every problem.
+        (key, message, fix) of each problem.
     """
 
     def __init__(self, problems: list[Problem]) -> None:
@@ -24,17 +24,17 @@ class ConventionError(ValueError):
 
 
 def suggest(word: str, words: Iterable[str]) -> str:
-    """Return a hint that names the most similar of the known words, or all of them."""
+    """Return a question with the most similar of the known words, or all known words."""
     known = sorted(words)
-    other_case = [each for each in known if each.casefold() == word.casefold()]
-    similar = other_case or difflib.get_close_matches(word, known, n=1)
+    same_letters = [each for each in known if each.casefold() == word.casefold()]
+    similar = same_letters or difflib.get_close_matches(word, known, n=1)
     return f"did you mean {similar[0]!r}?" if similar else f"known: {', '.join(known)}"
 
 
 def key_problems(
     mapping: Mapping[str, Value], known: set[str], optional: Mapping[str, Value]
 ) -> Iterator[Problem]:
-    """Yield the unknown and the missing keys."""
+    """Yield the problems of unknown and missing keys."""
     for key in mapping:
         if key not in known:
             yield str(key), "is not a convention", suggest(str(key), known)
@@ -44,7 +44,7 @@ def key_problems(
 
 
 def value_problems(mapping: Mapping[str, Value]) -> Iterator[Problem]:
-    """Yield the invalid values of conventions, and of the preset and the overrides beside them."""
+    """Yield the problems of the values of conventions, of the preset and of overrides."""
     if not isinstance(mapping["preset"], str):
         yield "preset", f"is {format_value(mapping['preset'])}", "name a preset, or write `custom`"
     for name, value in mapping.items():
@@ -53,7 +53,10 @@ def value_problems(mapping: Mapping[str, Value]) -> Iterator[Problem]:
     propensity = mapping["propensity"]
     normalised = propensity.get("normalised") if isinstance(propensity, Mapping) else None
     if normalised == "over_all" and mapping["unit_mean"] == "users":
-        problem = "is over_all, one ratio over all rows, but unit_mean: users gives all users the same weight"
+        problem = (
+            "is over_all, one ratio over all rows, "
+            "but unit_mean: users gives all users the same weight"
+        )
         fix = "write unit_mean: requests, or normalised: per_user"
         yield "propensity.normalised", problem, fix
     yield from _override_problems(mapping["overrides"])

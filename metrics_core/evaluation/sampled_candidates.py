@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from concord.metrics_core.conventions.conventions import Candidates, Conventions
-from concord.metrics_core.conventions.registry import CORRECTED_METRICS
+from concord.metrics_core.conventions.data_conventions import CORRECTED_METRICS
 from concord.metrics_core.errors import Refusal, ScoringError
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints, Judged
 from concord.metrics_core.metrics.label import Label, is_pooled

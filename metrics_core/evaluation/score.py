@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from concord.metrics_core.conventions.conventions import Candidates, Conventions
-from concord.metrics_core.conventions.registry import CONVENTION, WEIGHTED_METRICS
+from concord.metrics_core.conventions.data_conventions import WEIGHTED_METRICS
+from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError, Refusal, ScoringError, escape_template
 from concord.metrics_core.evaluation.sampled_candidates import UNBIASED, corrected, not_corrected
 from concord.metrics_core.metrics import accuracy

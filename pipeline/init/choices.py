@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from concord.metrics_core.comparison.replicate_config import REPLICATES
-from concord.metrics_core.conventions.registry import MAX_GRADE
+from concord.metrics_core.conventions.metric_conventions import MAX_GRADE
 from concord.metrics_core.data import load_lists as lists
 from concord.metrics_core.data.input_table import InputTable, resolve_columns
 from concord.metrics_core.data.load_lists import are_session_names, possible_units

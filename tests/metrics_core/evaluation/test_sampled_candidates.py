@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import concord as cc
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.conventions.registry import CORRECTED_METRICS
+from concord.metrics_core.conventions.data_conventions import CORRECTED_METRICS
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.evaluation.sampled_candidates import (
     GAMMA,

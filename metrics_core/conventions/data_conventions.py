@@ -1,0 +1,133 @@
+"""Conventions that belong to the data: no preset sets them, and files omit them unless set."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from concord.metrics_core.conventions.convention import Convention, Key, Problem
+
+MAX_NEGATIVES = 2_000
+MAX_CATALOGUE = 10_000_000
+
+# Metrics that sum over hits, with the conventions that inverse propensity weights need.
+WEIGHTED_METRICS: Mapping[str, Mapping[str, set[str]]] = {
+    "P": {"precision_denominator": {"k", "len"}, "precision_aggregate": {"macro"}},
+    "R": {"recall_denominator": {"relevant"}},
+    "Hit": {"hit_kind": {"count"}},
+    "CG": {},
+    "DCG": {},
+    "nDCG": {"ideal": {"truth_at_k", "truth"}},
+    "RBP": {},
+}
+
+# Metrics that are corrected for sampled candidates.
+CORRECTED_METRICS = ("P", "R", "F1", "Hit", "AP", "RR", "CG", "DCG", "nDCG", "Rprec", "RBP", "ERR")
+
+
+def _candidates_problem(value: Mapping[str, Any]) -> Problem | None:
+    negatives, catalogue = value["negatives"], value["catalogue"]
+    if negatives < catalogue:
+        return None
+    problem = f"{negatives:,} are not less than the {catalogue:,} items of the catalogue"
+    return "candidates.negatives", problem, "name how many items were ranked in all"
+
+
+_PROPENSITY = (
+    "{popularity: exponent, clip: p, fewest: n} | {column: items, clip: p, fewest: n} | "
+    "{column: truth, …}; each [, normalised: per_user | over_all]"
+)
+
+
+def _propensity_problem(value: Mapping[str, Any]) -> Problem | None:
+    if ("popularity" in value) != ("column" in value):
+        return None
+    return "propensity", "needs exactly one of popularity and column", f"write {_PROPENSITY}"
+
+
+DATA_CONVENTIONS: tuple[Convention, ...] = (
+    Convention(
+        "unit_mean",
+        "What means are taken over if a user has several lists, one for each request or session.",
+        values={
+            "requests": "all requests count alike",
+            "users": "all users count alike: the mean of each user's mean",
+        },
+        metrics="users",
+        describes_data=True,
+    ),
+    Convention(
+        "candidates",
+        "How the items were drawn that are ranked with the relevant one: "
+        "values are corrected for it.",
+        form="{negatives: 100, catalogue: 26744, sampling: uniform}",
+        keys={
+            "negatives": Key(
+                f"how many items are ranked with the relevant one, from 1 to {MAX_NEGATIVES:,}",
+                {"type": "integer", "minimum": 1, "maximum": MAX_NEGATIVES},
+                is_required=True,
+            ),
+            "catalogue": Key(
+                f"how many items a full ranking holds, from 2 to {MAX_CATALOGUE:,}",
+                {"type": "integer", "minimum": 2, "maximum": MAX_CATALOGUE},
+                is_required=True,
+            ),
+            "sampling": Key(
+                "uniform: other draws have no correction",
+                words={"uniform": "all sets of a user's negatives are equally likely"},
+                is_required=True,
+            ),
+        },
+        check=_candidates_problem,
+        metrics=CORRECTED_METRICS,
+        describes_data=True,
+    ),
+    Convention(
+        "propensity",
+        "The probability that each relevant item was observed; the item counts by its inverse.",
+        form=_PROPENSITY,
+        keys={
+            "popularity": Key(
+                "an exponent above 0, up to 3, such as 0.5",
+                {"type": "number", "exclusiveMinimum": 0, "maximum": 3},
+            ),
+            "column": Key(
+                "items or truth, the table with the column `propensity`",
+                words={
+                    "items": "propensities are in the catalogue",
+                    "truth": "propensities are in the ground truth",
+                },
+            ),
+            "clip": Key(
+                "a propensity in (0, 1], such as 0.01; smaller ones count as this",
+                {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+                is_required=True,
+            ),
+            "fewest": Key(
+                "the least effective number of relevant rows, from 1 on, such as 30",
+                {"type": "number", "minimum": 1},
+                is_required=True,
+            ),
+            "normalised": Key(
+                "per_user or over_all, or leave it out",
+                words={
+                    "per_user": "each user's sum is divided by the weights of the user's relevant "
+                    "items; users count alike",
+                    "over_all": "the sum over all users is divided by the weights of all relevant "
+                    "items: one ratio",
+                },
+            ),
+        },
+        check=_propensity_problem,
+        metrics=tuple(WEIGHTED_METRICS),
+        describes_data=True,
+    ),
+    Convention(
+        "fairness_target",
+        "Which share of the attention a group of items should have.",
+        values={
+            "catalogue": "the group's share of the items of the catalogue",
+            "relevant": "its share of the user's relevant items that the catalogue has",
+            "uniform": "the same for every group; 0 for items without one",
+        },
+        describes_data=True,
+    ),
+)
