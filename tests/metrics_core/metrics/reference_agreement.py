@@ -76,7 +76,9 @@ def hlu(user: Any, *, halflife: float) -> Number:
     earned = math.fsum(worth(g) * p_left(i) for i, g in judged(user) if _is_relevant(user, g))
     if user.pinned.hlu_norm == "none":
         return earned
-    best = math.fsum(worth(g) * p_left(i) for i, g in enumerate(sorted(user.relevant.values(), reverse=True), 1))  # fmt: skip
+    best = math.fsum(
+        worth(g) * p_left(i) for i, g in enumerate(sorted(user.relevant.values(), reverse=True), 1)
+    )
     return earned / best if best else math.nan
 
 

@@ -72,7 +72,9 @@ def test_frames_and_integer_ids_give_the_same_as_dicts(result: cc.Evaluation) ->
     ids = {"a": 10, "b": 9, "c": 100, "d": 7, "e": 8}
     lists = {u: [ids[i] for i in items] for u, items in LISTS.items()}
     truth = {u: [ids[i] for i in items] for u, items in TRUTH.items()}
-    train = pd.DataFrame([(u, ids[i]) for u, items in TRAIN.items() for i in items], columns=["user", "item"])  # fmt: skip
+    train = pd.DataFrame(
+        [(u, ids[i]) for u, items in TRAIN.items() for i in items], columns=["user", "item"]
+    )
     items = pl.DataFrame({"item": [ids[i] for i in ITEMS], "categories": list(ITEMS.values())})
 
     of_frames = cc.evaluate(
@@ -84,7 +86,9 @@ def test_frames_and_integer_ids_give_the_same_as_dicts(result: cc.Evaluation) ->
 
 def _ild(first: list[float], second: list[float]) -> float:
     lists, items = {"u": ["a", "b"]}, {"a": first, "b": second}
-    return cc.evaluate(lists, {"u": ["a"]}, metrics=["ILD@2"], conventions=STANDARD, items=items)["ILD@2"]  # fmt: skip
+    return cc.evaluate(lists, {"u": ["a"]}, metrics=["ILD@2"], conventions=STANDARD, items=items)[
+        "ILD@2"
+    ]
 
 
 @pytest.mark.parametrize("size", [1.0, 1e-300, 1e300, 1e-160, 1e160, 5e-324 * 2**20])
@@ -118,11 +122,19 @@ def test_later_copies_are_passed_over() -> None:
         ("Novelty@2", {"train": None}, r"Novelty@2: needs train \(user, item\)"),
         ("Coverage", {"items": None}, r"Coverage: needs items \(the catalogue\)"),
         ("ILD@2", {"items": None}, "ILD@2: needs items with `categories` or `vector`"),
-        ("Calibration@2", {"train": None, "items": None}, "items with `categories` or `vector` and train"),
+        (
+            "Calibration@2",
+            {"train": None, "items": None},
+            "items with `categories` or `vector` and train",
+        ),
         ("Personalization", {}, "Personalization needs a cutoff"),
-        ("ILD@2", {"items": {"a": [1.0], "b": [1.0, 2.0]}}, r"vectors have different lengths: \[1, 2\]"),
+        (
+            "ILD@2",
+            {"items": {"a": [1.0], "b": [1.0, 2.0]}},
+            r"vectors have different lengths: \[1, 2\]",
+        ),
     ],
-)  # fmt: skip
+)
 def test_missing_parts_are_named(label: str, inputs: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         _evaluate([label], **inputs)

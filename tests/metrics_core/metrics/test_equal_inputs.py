@@ -44,7 +44,23 @@ LISTS = pl.DataFrame(
 RERANKED = LISTS.with_columns(
     rank=pl.Series(np.concatenate([RNG.permutation(K) + 1 for _ in range(USERS)]))
 )
-OF_SETS = ["P", "R", "F1", "Hit", "CG", "Novelty", "ARP", "LongTail", "ILD", "Serendipity", "Calibration", "Coverage", "Gini", "Entropy", "Personalization"]  # fmt: skip
+OF_SETS = [
+    "P",
+    "R",
+    "F1",
+    "Hit",
+    "CG",
+    "Novelty",
+    "ARP",
+    "LongTail",
+    "ILD",
+    "Serendipity",
+    "Calibration",
+    "Coverage",
+    "Gini",
+    "Entropy",
+    "Personalization",
+]
 OF_ORDER = ["nDCG", "AP", "RR", "RBP(p=0.8)"]
 BY_HISTORY = {"serendipity_kind": "history"}
 JACCARD = {"ild_distance": "jaccard", **BY_HISTORY}
@@ -58,9 +74,14 @@ WEIGHTS = {"popularity": 0.7, "clip": 0.01, "fewest": 1}
         pytest.param(OF_SETS, JACCARD, CATEGORIES, id="jaccard"),
         pytest.param(["ILD", "Serendipity"], BY_HISTORY, VECTORS, id="vectors"),
         pytest.param(["P", "R", "CG"], {"propensity": WEIGHTS}, None, id="weights"),
-        pytest.param(["R", "CG"], {"propensity": {**WEIGHTS, "normalised": "per_user"}}, None, id="shares of weights"),
+        pytest.param(
+            ["R", "CG"],
+            {"propensity": {**WEIGHTS, "normalised": "per_user"}},
+            None,
+            id="shares of weights",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_same_items_in_another_order_have_the_same_bits(
     names: list[str], conventions: dict[str, Any], items: pl.DataFrame | None
 ) -> None:
@@ -72,7 +93,9 @@ def test_the_same_items_in_another_order_have_the_same_bits(
     comparison = cc.compare({"a": LISTS, "b": RERANKED}, TRUTH, baseline="a", panel=False, **how)
 
     for label in one.per_user.columns[1:]:
-        assert one.per_user[label].to_numpy().tobytes() == other.per_user[label].to_numpy().tobytes(), label  # fmt: skip
+        assert (
+            one.per_user[label].to_numpy().tobytes() == other.per_user[label].to_numpy().tobytes()
+        ), label
     assert {each.difference for each in comparison.pairs} == {0.0}
 
 

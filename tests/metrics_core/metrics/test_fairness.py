@@ -97,7 +97,12 @@ def test_expected_exposure_by_hand() -> None:
 def test_all_wrong_lists_are_not_as_good_as_all_right_ones() -> None:
     """u wants an item of x, v one of y: whoever is shown the other's has e = (0, 1) and t = (1, 0), or the other way round."""
     items, relevant = ITEMS.filter(pl.col("item").is_in(["a", "d"])), {"u": ["a"], "v": ["d"]}
-    how: dict[str, Any] = {"metrics": ["EED@1", "EER@1", "EEL@1"], "conventions": pinned(None), "items": items, "columns": COLUMNS}  # fmt: skip
+    how: dict[str, Any] = {
+        "metrics": ["EED@1", "EER@1", "EEL@1"],
+        "conventions": pinned(None),
+        "items": items,
+        "columns": COLUMNS,
+    }
 
     right = cc.evaluate(relevant, relevant, **how)
     wrong = cc.evaluate({"u": ["d"], "v": ["a"]}, relevant, **how)
@@ -110,8 +115,12 @@ CATALOGUE = "abcde"
 
 
 def reference(
-    lists: Mapping[str, str], relevant: Mapping[str, set[str]], maker: Mapping[str, str], k: int, p: float
-) -> tuple[dict[str, dict[str, float]], dict[str, tuple[float, float, float]]]:  # fmt: skip
+    lists: Mapping[str, str],
+    relevant: Mapping[str, set[str]],
+    maker: Mapping[str, str],
+    k: int,
+    p: float,
+) -> tuple[dict[str, dict[str, float]], dict[str, tuple[float, float, float]]]:
     """AWRF of each user by target, and EED, EER and EEL of each, with every ideal list written out."""
     groups, attention = sorted(set(maker.values())), [p**i for i in range(k)]
 
@@ -182,7 +191,14 @@ def test_against_plain_python(  # noqa: PLR0917
 def test_ideal_lists_have_no_loss_and_the_target_is_one() -> None:
     """Every user wants one item of each group, and both ranks have nearly the same attention."""
     recs = {"u": ["a", "d"], "v": ["d", "a"]}
-    result = cc.evaluate(recs, {user: ["a", "d"] for user in recs}, metrics=["EEL@2", "AWRF@1", "AWRF@2"], conventions=pinned("relevant", discount={"geometric": 0.999999}, preset="custom"), items=ITEMS, columns=COLUMNS)  # fmt: skip
+    result = cc.evaluate(
+        recs,
+        {user: ["a", "d"] for user in recs},
+        metrics=["EEL@2", "AWRF@1", "AWRF@2"],
+        conventions=pinned("relevant", discount={"geometric": 0.999999}, preset="custom"),
+        items=ITEMS,
+        columns=COLUMNS,
+    )
 
     assert result["EEL@2"] == pytest.approx(0, abs=1e-12)
     assert result["AWRF@2"] == pytest.approx(1, abs=1e-6)
@@ -192,15 +208,40 @@ def test_ideal_lists_have_no_loss_and_the_target_is_one() -> None:
 @pytest.mark.parametrize(
     ("metric", "settings", "inputs", "message"),
     [
-        ("AWRF@2", {"fairness_target": None}, {}, "AWRF@2: needs the share that each group should have. Set the convention fairness_target"),
+        (
+            "AWRF@2",
+            {"fairness_target": None},
+            {},
+            "AWRF@2: needs the share that each group should have. Set the convention fairness_target",
+        ),
         ("AWRF@2", {}, {"columns": {}}, "AWRF@2: needs items with the column `group` named"),
-        ("EEL@2", {}, {"items": None, "columns": {}}, "EEL@2: needs items with the column `group` named"),
+        (
+            "EEL@2",
+            {},
+            {"items": None, "columns": {}},
+            "EEL@2: needs items with the column `group` named",
+        ),
         ("EEL", {}, {}, "EEL needs a cutoff, such as EEL@10"),
-        ("EEL@2", {"propensity": {"popularity": 0.5, "clip": 0.1, "fewest": 1}}, {"train": TRUTH}, "EEL@2: `propensity` weighs sums over hits"),
-        ("AWRF@2", {}, {"items": ITEMS.with_columns(maker=pl.lit(None, pl.String))}, "is empty for every item"),
-        ("AWRF@2", {}, {"items": ITEMS.with_columns(maker=pl.concat_list("maker"))}, "write one text for each item"),
+        (
+            "EEL@2",
+            {"propensity": {"popularity": 0.5, "clip": 0.1, "fewest": 1}},
+            {"train": TRUTH},
+            "EEL@2: `propensity` weighs sums over hits",
+        ),
+        (
+            "AWRF@2",
+            {},
+            {"items": ITEMS.with_columns(maker=pl.lit(None, pl.String))},
+            "is empty for every item",
+        ),
+        (
+            "AWRF@2",
+            {},
+            {"items": ITEMS.with_columns(maker=pl.concat_list("maker"))},
+            "write one text for each item",
+        ),
     ],
-)  # fmt: skip
+)
 def test_metric_without_its_group_data_is_refused(
     metric: str, settings: dict[str, Any], inputs: dict[str, Any], message: str
 ) -> None:
@@ -213,7 +254,9 @@ def test_metric_without_its_group_data_is_refused(
 
 
 def test_too_many_groups_are_refused() -> None:
-    items = pl.DataFrame({"item": [f"i{n}" for n in range(102)], "maker": [f"m{n}" for n in range(102)]})  # fmt: skip
+    items = pl.DataFrame(
+        {"item": [f"i{n}" for n in range(102)], "maker": [f"m{n}" for n in range(102)]}
+    )
 
     with pytest.raises(ValueError, match="has 102 different values, and groups are at most 100"):
         evaluated(["AWRF@2"], pinned(), items=items)
@@ -231,7 +274,9 @@ def test_unset_convention_changes_no_fingerprint() -> None:
 
 
 def test_a_derivation_shows_the_arithmetic() -> None:
-    derivation = cc.explain(RECS, TRUTH, user="v", metric="AWRF@2", conventions=pinned(), items=ITEMS, columns=COLUMNS)  # fmt: skip
+    derivation = cc.explain(
+        RECS, TRUTH, user="v", metric="AWRF@2", conventions=pinned(), items=ITEMS, columns=COLUMNS
+    )
 
     assert [row.term for row in derivation.listed] == ["y: 1", "without a group: 0.63093"]
     assert derivation.sums == (
@@ -247,7 +292,12 @@ def test_a_derivation_shows_the_arithmetic() -> None:
 
 def test_a_derivation_shows_the_exposure_of_groups() -> None:
     """Ideal lists of v: e first, then any of 3 x, 1 y, 1 without a group."""
-    how: dict[str, Any] = {"user": "v", "conventions": pinned(None), "items": ITEMS, "columns": COLUMNS}  # fmt: skip
+    how: dict[str, Any] = {
+        "user": "v",
+        "conventions": pinned(None),
+        "items": ITEMS,
+        "columns": COLUMNS,
+    }
     derivation = cc.explain(RECS, TRUTH, metric="EEL@2", **how)
 
     assert [row.term for row in derivation.listed] == ["y: 1", "without a group: 0.63093"]
@@ -271,12 +321,18 @@ def shop(n_users: int = 60) -> dict[str, Any]:
     popular = np.arange(30, 0, -1) / 465
     return {
         "items": pl.DataFrame({"item": ids, "maker": ["x"] * 12 + ["y"] * 15 + [None] * 3}),
-        "truth": {f"u{n:02}": list(rng.choice(ids, rng.integers(1, 6), replace=False)) for n in range(n_users)},
+        "truth": {
+            f"u{n:02}": list(rng.choice(ids, rng.integers(1, 6), replace=False))
+            for n in range(n_users)
+        },
         "models": {
-            name: {f"u{n:02}": list(rng.choice(ids, 8, replace=False, p=p)) for n in range(4, n_users + 6)}
+            name: {
+                f"u{n:02}": list(rng.choice(ids, 8, replace=False, p=p))
+                for n in range(4, n_users + 6)
+            }
             for name, p in (("even", None), ("popular", popular))
         },
-    }  # fmt: skip
+    }
 
 
 LABELS = ["AWRF@5", "EED@5", "EER@5", "EEL@5", "Coverage@5"]
@@ -286,9 +342,14 @@ def test_a_comparison_tests_what_evaluate_says() -> None:
     data = shop()
     how: dict[str, Any] = {"items": data["items"], "columns": COLUMNS, "conventions": pinned()}
 
-    comparison = cc.compare(data["models"], data["truth"], metrics=LABELS, baseline="even", resamples=199, **how)  # fmt: skip
+    comparison = cc.compare(
+        data["models"], data["truth"], metrics=LABELS, baseline="even", resamples=199, **how
+    )
 
-    alone = {m: cc.evaluate(lists, data["truth"], metrics=LABELS, **how) for m, lists in data["models"].items()}  # fmt: skip
+    alone = {
+        m: cc.evaluate(lists, data["truth"], metrics=LABELS, **how)
+        for m, lists in data["models"].items()
+    }
     tested = {pair.label: pair for pair in comparison.pairs}
     for label in LABELS:
         gap = alone["popular"][label] - alone["even"][label]
@@ -312,7 +373,16 @@ def test_a_model_with_replicates_has_the_mean_of_its_trainings() -> None:
     trainings = {1: {"u": ["a"]}, 2: {"u": ["d"]}, 3: {"u": ["d"]}}
     models = {"drawn": {"replicates": trainings}, "right": relevant}
 
-    comparison = cc.compare(models, relevant, metrics=["EEL@1", "EER@1"], baseline="right", conventions=pinned(None), items=items, columns=COLUMNS, panel=False)  # fmt: skip
+    comparison = cc.compare(
+        models,
+        relevant,
+        metrics=["EEL@1", "EER@1"],
+        baseline="right",
+        conventions=pinned(None),
+        items=items,
+        columns=COLUMNS,
+        panel=False,
+    )
 
     scores = {(score.model, score.label): score.mean for score in comparison.scores}
     assert scores["drawn", "EEL@1"] == 4 / 3
@@ -321,11 +391,22 @@ def test_a_model_with_replicates_has_the_mean_of_its_trainings() -> None:
 
 def test_other_labels_keep_their_draws() -> None:
     data = shop()
-    how: dict[str, Any] = {"baseline": "even", "items": data["items"], "columns": COLUMNS, "conventions": pinned(), "resamples": 199}  # fmt: skip
+    how: dict[str, Any] = {
+        "baseline": "even",
+        "items": data["items"],
+        "columns": COLUMNS,
+        "conventions": pinned(),
+        "resamples": 199,
+    }
 
-    both, alone = (cc.compare(data["models"], data["truth"], metrics=metrics, **how) for metrics in (["P@5", "Coverage@5", "EEL@5"], ["P@5", "Coverage@5"]))  # fmt: skip
+    both, alone = (
+        cc.compare(data["models"], data["truth"], metrics=metrics, **how)
+        for metrics in (["P@5", "Coverage@5", "EEL@5"], ["P@5", "Coverage@5"])
+    )
 
-    (actual,), (expected,) = ([p for p in each.pairs if p.label == "Coverage@5"] for each in (both, alone))  # fmt: skip
+    (actual,), (expected,) = (
+        [p for p in each.pairs if p.label == "Coverage@5"] for each in (both, alone)
+    )
     assert actual.p == expected.p
 
 
@@ -334,10 +415,24 @@ def segmented(*, compare_gaps: bool = True) -> tuple[cc.Comparison, dict[str, An
     even, leaning = groups()
     tiers = [*even["groups"], *["few"] * 10]
     users = pl.DataFrame({"user": [f"u{i:03}" for i in range(len(tiers))], "tier": tiers})
-    hits = {"even": [*map(bool, even["values"]), *[True] * 10], "leaning": [*map(bool, leaning["values"]), *[False] * 10]}  # fmt: skip
-    models = {m: {u: (["good"] if hit else ["bad"]) for u, hit in zip(users["user"], items, strict=True)} for m, items in hits.items()}  # fmt: skip
-    comparison = cc.compare(models, {user: ["good"] for user in users["user"]}, metrics=["P@1"], baseline="even", conventions="standard", users=users,
-                       segments={"tier": {"by": "user", "column": "tier", "compare_gaps": compare_gaps}}, resamples=499)  # fmt: skip
+    hits = {
+        "even": [*map(bool, even["values"]), *[True] * 10],
+        "leaning": [*map(bool, leaning["values"]), *[False] * 10],
+    }
+    models = {
+        m: {u: (["good"] if hit else ["bad"]) for u, hit in zip(users["user"], items, strict=True)}
+        for m, items in hits.items()
+    }
+    comparison = cc.compare(
+        models,
+        {user: ["good"] for user in users["user"]},
+        metrics=["P@1"],
+        baseline="even",
+        conventions="standard",
+        users=users,
+        segments={"tier": {"by": "user", "column": "tier", "compare_gaps": compare_gaps}},
+        resamples=499,
+    )
     return comparison, {"tier": users["tier"].to_list(), **hits}
 
 
@@ -345,9 +440,12 @@ def test_gaps_are_those_of_the_groups_means() -> None:
     result, data = segmented()
     even, leaning = result.segments[0].gaps
     means = {
-        m: {tier: fmean(hit for hit, t in zip(data[m], data["tier"], strict=True) if t == tier) for tier in ("old", "new")}
+        m: {
+            tier: fmean(hit for hit, t in zip(data[m], data["tier"], strict=True) if t == tier)
+            for tier in ("old", "new")
+        }
         for m in ("even", "leaning")
-    }  # fmt: skip
+    }
 
     assert (leaning.low_segment, leaning.high_segment) == ("new", "old")
     assert leaning.ratio == pytest.approx(means["leaning"]["new"] / means["leaning"]["old"])
@@ -368,7 +466,15 @@ def test_groups_that_are_alike_are_two_groups() -> None:
         user: (["good"] if position % 4 < 2 else ["bad"])
         for position, user in enumerate(users["user"])
     }
-    comparison = cc.compare({"a": lists, "b": lists}, {user: ["good"] for user in lists}, metrics=["P@1"], baseline="a", conventions="standard", users=users, segments={"tier": {"by": "user", "column": "tier"}})  # fmt: skip
+    comparison = cc.compare(
+        {"a": lists, "b": lists},
+        {user: ["good"] for user in lists},
+        metrics=["P@1"],
+        baseline="a",
+        conventions="standard",
+        users=users,
+        segments={"tier": {"by": "user", "column": "tier"}},
+    )
 
     for gap in comparison.segments[0].gaps:
         assert (gap.gap, {gap.low_segment, gap.high_segment}) == (0.0, {"old", "new"})
@@ -379,13 +485,26 @@ def test_groups_that_are_alike_are_two_groups() -> None:
 def test_few_requests_that_differ_give_no_p() -> None:
     """Three of sixty users have other lists: means differ in both groups, whatever the mean is over."""
     rows = [(f"u{u:02}", s) for u in range(60) for s in range(1 + u % 3)]
-    truth = pl.DataFrame([(u, s, "good") for u, s in rows], ["user", "session", "item"], orient="row")  # fmt: skip
+    truth = pl.DataFrame(
+        [(u, s, "good") for u, s in rows], ["user", "session", "item"], orient="row"
+    )
     a = [(u, s, "good" if s else "bad") for u, s in rows]
     b = [(u, s, "good" if s or u < "u03" else "bad") for u, s in rows]
-    models = {m: pl.DataFrame(each, ["user", "session", "item"], orient="row").with_columns(rank=1) for m, each in (("a", a), ("b", b))}  # fmt: skip
+    models = {
+        m: pl.DataFrame(each, ["user", "session", "item"], orient="row").with_columns(rank=1)
+        for m, each in (("a", a), ("b", b))
+    }
     users = pl.DataFrame({"user": [f"u{i:02}" for i in range(60)], "tier": ["old", "new"] * 30})
-    comparison = cc.compare(models, truth, metrics=["P@1"], baseline="a", conventions=cc.preset("standard", unit_mean="requests"), unit=["user", "session"],
-                       users=users, segments={"tier": {"by": "user", "column": "tier", "compare_gaps": True}})  # fmt: skip
+    comparison = cc.compare(
+        models,
+        truth,
+        metrics=["P@1"],
+        baseline="a",
+        conventions=cc.preset("standard", unit_mean="requests"),
+        unit=["user", "session"],
+        users=users,
+        segments={"tier": {"by": "user", "column": "tier", "compare_gaps": True}},
+    )
 
     assert [gap.p for gap in comparison.segments[0].gaps] == [None, None]
     assert comparison.segments[0].gaps[1].difference != 0
@@ -395,12 +514,30 @@ def test_gaps_that_are_not_compared_are_as_before() -> None:
     requested, _ = segmented()
     plain, _ = segmented(compare_gaps=False)
 
-    assert set(json.loads(to_json(plain))["segments"][0]["gaps"][1]) == {"label", "model", "low_segment", "high_segment", "gap", "ci_low", "ci_high"}  # fmt: skip
+    assert set(json.loads(to_json(plain))["segments"][0]["gaps"][1]) == {
+        "label",
+        "model",
+        "low_segment",
+        "high_segment",
+        "gap",
+        "ci_low",
+        "ci_high",
+    }
     assert "difference" not in export_tables(plain)["gaps"].columns
     assert export_tables(requested)["gaps"]["p_adjusted"].to_list() == [None, 2 / 500]
-    assert [vars(gap)["gap"] for gap in plain.segments[0].gaps] == [gap.gap for gap in requested.segments[0].gaps]  # fmt: skip
+    assert [vars(gap)["gap"] for gap in plain.segments[0].gaps] == [
+        gap.gap for gap in requested.segments[0].gaps
+    ]
     with pytest.raises(ValueError, match=r"segments\.tier"):
-        cc.compare({"a": RECS, "b": RECS}, TRUTH, metrics=["P@1"], baseline="a", conventions="standard", train=TRUTH, segments={"tier": {"by": "activity", "edges": [1], "compare_gaps": "yes"}})  # fmt: skip
+        cc.compare(
+            {"a": RECS, "b": RECS},
+            TRUTH,
+            metrics=["P@1"],
+            baseline="a",
+            conventions="standard",
+            train=TRUTH,
+            segments={"tier": {"by": "activity", "edges": [1], "compare_gaps": "yes"}},
+        )
 
 
 def test_gaps_are_those_of_fairlearn() -> None:
@@ -408,7 +545,9 @@ def test_gaps_are_those_of_fairlearn() -> None:
     result, _ = segmented()
     values = stored("fairlearn").select("case", "label", "user", "value").rows()
     expected = {tuple(key): value for *key, value in values}
-    cells = {(c.model, "mean", c.segment): c.mean for c in result.segments[0].cells if c.segment != "few"}  # fmt: skip
+    cells = {
+        (c.model, "mean", c.segment): c.mean for c in result.segments[0].cells if c.segment != "few"
+    }
     gaps = {(gap.model, "difference", None): gap.gap for gap in result.segments[0].gaps}
     ratios = {(gap.model, "ratio", None): gap.ratio for gap in result.segments[0].gaps}
 

@@ -40,7 +40,9 @@ def _nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(custom_metric, "_registry", custom_metric.Registry())
 
 
-def write_metric(folder: Path, body: str, returned: str = "lists.count(k) * 0.0", *, top: str = "") -> str:  # fmt: skip
+def write_metric(
+    folder: Path, body: str, returned: str = "lists.count(k) * 0.0", *, top: str = ""
+) -> str:
     """Write a file with the metric `f` and return its label."""
     code = f"import concord\nimport numpy as np\n{top}\n@concord.metric()\ndef f(lists, k):\n    'f@k'\n    {body}\n    return {returned}\n"
     (folder / "m.py").write_text(code, encoding="utf-8")
@@ -56,7 +58,10 @@ def refused_value(metric: str) -> str:
 @pytest.mark.fault(25, "every other metric keeps its values: each call gets lists of its own")
 @pytest.mark.parametrize("name", WRITES)
 def test_no_own_metric_changes_another_metric(tmp_path: Path, name: str) -> None:
-    label = write_metric(tmp_path, f"try:\n        {WRITES[name]}\n    except (ValueError, AttributeError):\n        pass")  # fmt: skip
+    label = write_metric(
+        tmp_path,
+        f"try:\n        {WRITES[name]}\n    except (ValueError, AttributeError):\n        pass",
+    )
     before = cc.evaluate(RECS, TRUTH, metrics=OTHERS, conventions=CONVENTIONS)
 
     with np.errstate():
@@ -80,7 +85,9 @@ def test_an_own_metric_cannot_change_the_conventions_of_another(tmp_path: Path) 
 
 @pytest.mark.fault(25, "writing is refused: change a copy; `concord check-metric` finds it")
 @pytest.mark.parametrize("name", ["cached", "weights", "places", "ties", "lengths", "shared"])
-def test_metric_that_writes_to_its_lists_is_refused_and_check_metric_fails(tmp_path: Path, name: str) -> None:  # fmt: skip
+def test_metric_that_writes_to_its_lists_is_refused_and_check_metric_fails(
+    tmp_path: Path, name: str
+) -> None:
     label = write_metric(tmp_path, WRITES[name])
 
     message = refused_value(label)
@@ -113,7 +120,9 @@ def test_masked_values_are_undefined(tmp_path: Path) -> None:
         ("np.ma.masked_array([1j, 0, 0], mask=[1, 0, 0])", "complex128"),
     ],
 )
-def test_values_that_are_not_real_numbers_are_refused(tmp_path: Path, returned: str, kind: str) -> None:  # fmt: skip
+def test_values_that_are_not_real_numbers_are_refused(
+    tmp_path: Path, returned: str, kind: str
+) -> None:
     message = refused_value(write_metric(tmp_path, "pass", returned))
 
     assert (
@@ -122,7 +131,9 @@ def test_values_that_are_not_real_numbers_are_refused(tmp_path: Path, returned: 
     )
 
 
-@pytest.mark.parametrize("leaving", ["exit()", "import sys; sys.exit(0)", "raise SystemExit", "raise GeneratorExit"])  # fmt: skip
+@pytest.mark.parametrize(
+    "leaving", ["exit()", "import sys; sys.exit(0)", "raise SystemExit", "raise GeneratorExit"]
+)
 def test_a_metric_that_exits_is_refused(tmp_path: Path, leaving: str) -> None:
     when_called = refused_value(write_metric(tmp_path, leaving))
     when_imported = refused_value(write_metric(tmp_path, "pass", top=leaving))
@@ -148,8 +159,19 @@ def write_project(folder: Path) -> None:
 @pytest.mark.fault(25, "`exit()` is an error (exit code 2), of a gate too")
 @pytest.mark.parametrize(
     "command",
-    ["gate", "gate HEAD", "comment", "comment HEAD", "validate", "leaderboard", "diff HEAD", "check-metric ./m.py:f", "explain u f@10 --model a", "stage compare"],
-)  # fmt: skip
+    [
+        "gate",
+        "gate HEAD",
+        "comment",
+        "comment HEAD",
+        "validate",
+        "leaderboard",
+        "diff HEAD",
+        "check-metric ./m.py:f",
+        "explain u f@10 --model a",
+        "stage compare",
+    ],
+)
 def test_own_code_that_exits_is_an_error_of_every_command(tmp_path: Path, command: str) -> None:
     write_metric(tmp_path, "pass", top="exit()")
     write_project(tmp_path)
@@ -160,7 +182,9 @@ def test_own_code_that_exits_is_an_error_of_every_command(tmp_path: Path, comman
     assert "m.py: line 3: raises SystemExit" in done.stderr
 
 
-def test_a_command_that_is_left_early_is_no_decision(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # fmt: skip
+def test_a_command_that_is_left_early_is_no_decision(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def leave(*_: Any, **__: Any) -> int:
         raise SystemExit(0)
 
@@ -173,13 +197,17 @@ def test_a_command_that_is_left_early_is_no_decision(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.fault(25, "an error is told with the file, the function and the line")
-def test_an_error_of_an_own_metric_is_reported_of_its_file_and_not_of_the_conventions(tmp_path: Path) -> None:  # fmt: skip
+def test_an_error_of_an_own_metric_is_reported_of_its_file_and_not_of_the_conventions(
+    tmp_path: Path,
+) -> None:
     write_metric(tmp_path, "return {}[k]")
     write_project(tmp_path)
     rows = [(user, item) for user, items in RECS.items() for item in items]
     pl.DataFrame({"user": ["u", "v"], "item": ["a", "c"]}).write_parquet(tmp_path / "truth.parquet")
     lists = pl.DataFrame(rows, ["user", "item"], orient="row")
-    lists.with_columns(rank=pl.int_range(1, pl.len() + 1).over("user")).write_parquet(tmp_path / "a.parquet")  # fmt: skip
+    lists.with_columns(rank=pl.int_range(1, pl.len() + 1).over("user")).write_parquet(
+        tmp_path / "a.parquet"
+    )
     run_stages(tmp_path, "load-truth", "load-background metrics", "load a")
 
     done = attempt(tmp_path, "concord", "stage", "evaluate", "a")
@@ -189,7 +217,9 @@ def test_an_error_of_an_own_metric_is_reported_of_its_file_and_not_of_the_conven
     assert "params.yaml" not in done.stderr
 
 
-def test_a_package_that_exits_when_its_metric_is_loaded_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_a_package_that_exits_when_its_metric_is_loaded_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     class Leaving:
         name = "leaving"
 

@@ -50,7 +50,11 @@ def revenueShare(lists, k):
 PRICES = pl.DataFrame({"item": ["a", "b", "c", "d"], "eur": [1.0, 2.5, 10.0, 4.0]})
 RECS = {"u": ["a", "d", "c"], "v": ["b", "a", "c"]}
 TRUTH = {"u": {"a": 1, "c": 1, "b": 0}, "v": {"c": 2, "d": 1}}
-HOW: dict[str, Any] = {"items": PRICES, "columns": {"items": {"price": "eur"}}, "conventions": "standard"}  # fmt: skip
+HOW: dict[str, Any] = {
+    "items": PRICES,
+    "columns": {"items": {"price": "eur"}},
+    "conventions": "standard",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +71,9 @@ def file(tmp_path: Path) -> Path:
 
 def test_revenue_by_hand(file: Path) -> None:
     """Hits of u: a at rank 1 (1 euro), c at 3 (10); d is not wanted. Of v: c at 3 (10)."""
-    result = cc.evaluate(RECS, TRUTH, metrics=[f"{file}:revenue@1", "revenue@3", "revenueShare@3"], **HOW)  # fmt: skip
+    result = cc.evaluate(
+        RECS, TRUTH, metrics=[f"{file}:revenue@1", "revenue@3", "revenueShare@3"], **HOW
+    )
 
     assert result.per_user["revenue@1"].to_list() == [1.0, 0.0]
     assert result.per_user["revenue@3"].to_list() == [1.0 + 10.0, 10.0]
@@ -93,7 +99,10 @@ def test_conventions_are_arguments() -> None:
         return lists.total(lists.hit_grade - (relevance_threshold or 0), k)
 
     lower = cc.preset("standard", overrides={"worth": {"relevance_threshold": 0.5}})
-    results = [cc.evaluate(RECS, TRUTH, metrics=["worth@3"], conventions=c)["worth@3"] for c in ("standard", lower)]  # fmt: skip
+    results = [
+        cc.evaluate(RECS, TRUTH, metrics=["worth@3"], conventions=c)["worth@3"]
+        for c in ("standard", lower)
+    ]
 
     assert results == [fmean([0, 1]), fmean([1, 1.5])]
 
@@ -106,7 +115,9 @@ def test_the_code_is_part_of_the_fingerprint_without_comments_and_docstrings(fil
     documented = REVENUE.replace("= sum of", "= the sum of").replace("Money.", "Prices.")
     file.write_text(documented + "# other\n", encoding="utf-8")
     assert fingerprint(f"{file}:revenue@3") == before
-    plain = cc.evaluate(RECS, TRUTH, metrics=["P@3"], conventions="standard").conventions.fingerprint  # fmt: skip
+    plain = cc.evaluate(
+        RECS, TRUTH, metrics=["P@3"], conventions="standard"
+    ).conventions.fingerprint
     file.write_text(REVENUE.replace("return lists", "return 2 * lists", 1), encoding="utf-8")
 
     assert plain == cc.preset("standard").fingerprint
@@ -149,7 +160,9 @@ def c(lists, k):
         ("def c(", "def d(", "c"),
     ],
 )
-def test_a_metric_depends_on_its_file_without_the_metrics_that_it_does_not_use(then: str, now: str, changed: str) -> None:  # fmt: skip
+def test_a_metric_depends_on_its_file_without_the_metrics_that_it_does_not_use(
+    then: str, now: str, changed: str
+) -> None:
     other = HELPED.replace(then, now)
 
     assert [x for x in "abc" if code_digest(HELPED, x) != code_digest(other, x)] == [*changed]
@@ -176,15 +189,26 @@ def test_a_package_may_offer_metrics(tmp_path: Path) -> None:
     info = tmp_path / "shop_metrics-1.2.dist-info"
     info.mkdir()
     (tmp_path / "shop_metrics.py").write_text(REVENUE, encoding="utf-8")
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shop-metrics\nVersion: 1.2\n", encoding="utf-8")  # fmt: skip
-    (info / "entry_points.txt").write_text("[concord.metrics]\nrevenue = shop_metrics:revenue\n", encoding="utf-8")  # fmt: skip
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: shop-metrics\nVersion: 1.2\n", encoding="utf-8"
+    )
+    (info / "entry_points.txt").write_text(
+        "[concord.metrics]\nrevenue = shop_metrics:revenue\n", encoding="utf-8"
+    )
     message = (
         "import sys, concord; from concord.metrics_core.metrics.label import parse; from concord.metrics_core.metrics import custom_metric;"
         "print(parse('revenue@10').metric.formula, custom_metric._find('revenue').origin)"
     )
-    done = subprocess.run([sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {message}"], capture_output=True, text=True, check=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {message}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
 
-    assert done.stdout == "revenue@k = sum of the prices of the hits in the top k shop-metrics 1.2\n"  # fmt: skip
+    assert (
+        done.stdout == "revenue@k = sum of the prices of the hits in the top k shop-metrics 1.2\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -193,7 +217,10 @@ def test_a_package_may_offer_metrics(tmp_path: Path) -> None:
         ("def f(lists, k):\n    'f'\n    return 1", "defines no metric"),
         ("import concord\n1 / 0", "line 2: raises ZeroDivisionError"),
         ("import concord\ndef f(:", "line 2: raises SyntaxError"),
-        ("@concord.metric()\ndef two_words(lists, k):\n    'f'", "metric two_words: is not a valid name"),
+        (
+            "@concord.metric()\ndef two_words(lists, k):\n    'f'",
+            "metric two_words: is not a valid name",
+        ),
         ("@concord.metric()\ndef ndcg(lists, k):\n    'f'", "nDCG is in the catalogue"),
         ("@concord.metric()\ndef f(lists, k):\n    return 1", "metric f: has no docstring"),
         ("@concord.metric()\nclass f:\n    'f'", "metric f: is not a function"),
@@ -203,17 +230,33 @@ def test_a_package_may_offer_metrics(tmp_path: Path) -> None:
         ("@concord.metric(low=1)\ndef f(lists, k):\n    'f'", "its range is 1 to 1.0"),
         ("@concord.metric(columns='price')\ndef f(lists, k):\n    'f'", "its columns are 'price'"),
         ("@concord.metric()\ndef other(lists, k):\n    'f'", "has no such metric; it has other"),
-        ("@concord.metric()\ndef f(lists, k):\n    'f'\n    return 1.0", "f returns shape () for 2 users"),
-        ("@concord.metric()\ndef f(lists, k):\n    'f'\n    return lists.n_listed * 2", "f is 6 for user 'u', and its range is 0 to 1"),
-        ("@concord.metric()\ndef f(lists, k):\n    'f'\n    return lists.nothing", "f raises AttributeError: 'Judged' object has no attribute 'nothing', line 5"),
-        ("@concord.metric(columns=['weight'])\ndef f(lists, k):\n    'f'", "f@3: needs items with weight"),
+        (
+            "@concord.metric()\ndef f(lists, k):\n    'f'\n    return 1.0",
+            "f returns shape () for 2 users",
+        ),
+        (
+            "@concord.metric()\ndef f(lists, k):\n    'f'\n    return lists.n_listed * 2",
+            "f is 6 for user 'u', and its range is 0 to 1",
+        ),
+        (
+            "@concord.metric()\ndef f(lists, k):\n    'f'\n    return lists.nothing",
+            "f raises AttributeError: 'Judged' object has no attribute 'nothing', line 5",
+        ),
+        (
+            "@concord.metric(columns=['weight'])\ndef f(lists, k):\n    'f'",
+            "f@3: needs items with weight",
+        ),
     ],
-)  # fmt: skip
+)
 def test_invalid_metric_function_is_refused(tmp_path: Path, code: str, message: str) -> None:
-    (tmp_path / "m.py").write_text(code if code.startswith(("import", "def")) else f"import concord\n{code}", encoding="utf-8")  # fmt: skip
+    (tmp_path / "m.py").write_text(
+        code if code.startswith(("import", "def")) else f"import concord\n{code}", encoding="utf-8"
+    )
 
     with pytest.raises(ValueError) as refused:
-        cc.evaluate(RECS, TRUTH, metrics=[f"{tmp_path}/m.py:f@3"], items=PRICES, conventions="standard")  # fmt: skip
+        cc.evaluate(
+            RECS, TRUTH, metrics=[f"{tmp_path}/m.py:f@3"], items=PRICES, conventions="standard"
+        )
 
     assert message in str(refused.value)
 
@@ -221,28 +264,48 @@ def test_invalid_metric_function_is_refused(tmp_path: Path, code: str, message: 
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"items": PRICES.head(2)}, "the catalogue has no number of 2 items of the truth, first 'c'"),
-        ({"items": PRICES.with_columns(eur=pl.lit("cheap"))}, "column 'eur' (item 'a'): is not a finite number; 4 items affected"),
-        ({"columns": {"items": {"price": "eur", "titel": "item"}}}, "columns: items: 'titel': is read by no metric"),
+        (
+            {"items": PRICES.head(2)},
+            "the catalogue has no number of 2 items of the truth, first 'c'",
+        ),
+        (
+            {"items": PRICES.with_columns(eur=pl.lit("cheap"))},
+            "column 'eur' (item 'a'): is not a finite number; 4 items affected",
+        ),
+        (
+            {"columns": {"items": {"price": "eur", "titel": "item"}}},
+            "columns: items: 'titel': is read by no metric",
+        ),
         ({"items": None}, "needs items with price"),
     ],
-)  # fmt: skip
+)
 def test_numbers_that_are_not_there_are_refused(
     file: Path, how: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError) as refused:
-        cc.evaluate(RECS, TRUTH, metrics=[f"{file}:revenue@3"], **{**HOW, "input": {"unknown_items": "keep"}, **how})  # fmt: skip
+        cc.evaluate(
+            RECS,
+            TRUTH,
+            metrics=[f"{file}:revenue@3"],
+            **{**HOW, "input": {"unknown_items": "keep"}, **how},
+        )
 
     assert message in str(refused.value)
 
 
 CHECKED = {
     "bad": ("lists.count(k) / lists.n_users", "other users change nothing"),
-    "late": ("(lists.n_listed > 3) * (lists.count(k) > 0) / 1.0", "what stands below the cutoff changes nothing"),
+    "late": (
+        "(lists.n_listed > 3) * (lists.count(k) > 0) / 1.0",
+        "what stands below the cutoff changes nothing",
+    ),
     "low": ("1 - lists.count(k) / lists.cutoff(k)", "moving a relevant item up never hurts"),
-    "rude": ("lists.hit_grade.sort() or lists.count(k) / lists.cutoff(k)", "values lie in the range"),
+    "rude": (
+        "lists.hit_grade.sort() or lists.count(k) / lists.cutoff(k)",
+        "values lie in the range",
+    ),
     "good": ("lists.count(k) / lists.cutoff(k)", ""),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CHECKED)
@@ -258,7 +321,9 @@ def test_a_case_is_found_against_each_property(tmp_path: Path, name: str) -> Non
         [against] if against else []
     )
     assert process.returncode == (1 if against else 0)
-    assert [line.split("  ")[0] for line in process.stdout.splitlines() if line[0] != " "] == ["holds" if each.holds else "FAILS" for each in check.properties]  # fmt: skip
+    assert [line.split("  ")[0] for line in process.stdout.splitlines() if line[0] != " "] == [
+        "holds" if each.holds else "FAILS" for each in check.properties
+    ]
     assert "read-only" in process.stdout or name != "rude"
 
 
@@ -291,7 +356,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for model, skill in (("plain", 0.0), ("sharp", 0.3)):
         scores = rng.random((N_USERS, N_ITEMS))
         scores[users, relevant] += skill
-        rows = {"user": np.repeat(np.arange(N_USERS), 10), "item": np.argsort(-scores, axis=1)[:, :10].ravel(), "rank": np.tile(np.arange(1, 11), N_USERS)}  # fmt: skip
+        rows = {
+            "user": np.repeat(np.arange(N_USERS), 10),
+            "item": np.argsort(-scores, axis=1)[:, :10].ravel(),
+            "rank": np.tile(np.arange(1, 11), N_USERS),
+        }
         tables[model] = pl.DataFrame(rows)
     changes = {
         "background.items.columns": {"price": "eur"},
@@ -353,7 +422,9 @@ def test_another_file_evaluates_again(project: Path, tmp_path: Path) -> None:
     copy = copied_from(project, tmp_path)
     commit_results(copy)
     code = copy / "my_metrics.py"
-    code.write_text(REVENUE.replace("return lists.total", "return 2 * lists.total", 1), encoding="utf-8")  # fmt: skip
+    code.write_text(
+        REVENUE.replace("return lists.total", "return 2 * lists.total", 1), encoding="utf-8"
+    )
 
     first = stages_to_run(copy)
     run_stages(copy, "load-background metrics")
@@ -371,11 +442,20 @@ def test_another_file_evaluates_again(project: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"background.metrics": {"path": "no.py"}}, "background.metrics.path: no.py: there is no such file"),
-        ({"background": {"items": {"path": "items.parquet"}}}, "names a file that `background.metrics` does not"),
-        ({"background.items.columns": {"price": "eur", "titel": "eur"}}, "background.items.columns.titel: is a column that nothing reads"),
+        (
+            {"background.metrics": {"path": "no.py"}},
+            "background.metrics.path: no.py: there is no such file",
+        ),
+        (
+            {"background": {"items": {"path": "items.parquet"}}},
+            "names a file that `background.metrics` does not",
+        ),
+        (
+            {"background.items.columns": {"price": "eur", "titel": "eur"}},
+            "background.items.columns.titel: is a column that nothing reads",
+        ),
     ],
-)  # fmt: skip
+)
 def test_params_that_do_not_fit_are_refused(
     project: Path, change: dict[str, Any], message: str
 ) -> None:
@@ -394,14 +474,24 @@ def test_validate_names_columns_that_a_metric_needs(project: Path, tmp_path: Pat
 
 
 @pytest.mark.whole
-def test_other_code_of_an_own_metric_blocks_its_own_labels_alone(project: Path, tmp_path: Path) -> None:  # fmt: skip
-    copy, stages = copied_from(project, tmp_path), ["load-background metrics", "evaluate plain", "evaluate sharp", "compare"]  # fmt: skip
+def test_other_code_of_an_own_metric_blocks_its_own_labels_alone(
+    project: Path, tmp_path: Path
+) -> None:
+    copy, stages = (
+        copied_from(project, tmp_path),
+        ["load-background metrics", "evaluate plain", "evaluate sharp", "compare"],
+    )
     guardrails = {f"nDCG@{K}": "2%", f"revenueShare@{K}": "2%"}
-    change_params(copy, {"comparison.primary": [f"nDCG@{K}", f"revenue@{K}"], "gate": {"guardrails": guardrails}})  # fmt: skip
+    change_params(
+        copy,
+        {"comparison.primary": [f"nDCG@{K}", f"revenue@{K}"], "gate": {"guardrails": guardrails}},
+    )
     run_stages(copy, *stages)
     commit_results(copy, last="compare")
     commit(copy, "before")
-    code = REVENUE.replace("revenue@k = sum", "revenue@k = the sum").replace("return lists.total", "return 2 * lists.total", 1)  # fmt: skip
+    code = REVENUE.replace("revenue@k = sum", "revenue@k = the sum").replace(
+        "return lists.total", "return 2 * lists.total", 1
+    )
     (copy / "my_metrics.py").write_text(code, encoding="utf-8")
     stale = attempt(copy, "concord", "gate")
     run_stages(copy, *stages)

@@ -49,7 +49,9 @@ def test_by_hand() -> None:
 def test_a_clip_bounds_the_weights_and_unknown_items_have_it() -> None:
     """`c` counts 1 / 0.8 in place of 2; `z` is in no train."""
     truth = {"u": {"a": 1, "c": 1, "z": 1}}
-    result = cc.evaluate({"u": ["z", "c"]}, truth, metrics=["R@1", "R@2"], conventions=pinned(clip=0.8), train=TRAIN)  # fmt: skip
+    result = cc.evaluate(
+        {"u": ["z", "c"]}, truth, metrics=["R@1", "R@2"], conventions=pinned(clip=0.8), train=TRAIN
+    )
 
     assert result.per_user.row(0)[1:] == pytest.approx((1.25 / 3.5, 2.5 / 3.5))
 
@@ -59,7 +61,10 @@ def test_propensities_may_be_a_column_of_items_or_truth(table: str) -> None:
     inputs = pl.DataFrame({"item": ["a", "b", "c"], "seen": [1.0, math.sqrt(0.5), 0.5]})
     rows = [(user, item, grade) for user, grades in TRUTH.items() for item, grade in grades.items()]
     truth = pl.DataFrame(rows, ["user", "item", "grade"], orient="row").join(inputs, on="item")
-    how: dict[str, Any] = {"columns": {table: {"propensity": "seen"}}, "input": {"unknown_items": "keep"}}  # fmt: skip
+    how: dict[str, Any] = {
+        "columns": {table: {"propensity": "seen"}},
+        "input": {"unknown_items": "keep"},
+    }
     how |= {"items": inputs} if table == "items" else {}
     as_given = cc.preset("standard", propensity={"column": table, "clip": 0.01, "fewest": 1})
 
@@ -70,7 +75,9 @@ def test_propensities_may_be_a_column_of_items_or_truth(table: str) -> None:
         assert result[label].to_list() == pytest.approx(expected[label].to_list(), rel=1e-14)
 
 
-def reference(recommended: list[str], grades: Mapping[str, float], p: Mapping[str, float], k: int) -> list[float]:  # fmt: skip
+def reference(
+    recommended: list[str], grades: Mapping[str, float], p: Mapping[str, float], k: int
+) -> list[float]:
     """P, R, CG, DCG, nDCG and RBP(p=0.5) at k, from the definitions."""
     weight = {item: 1 / max(p.get(item, 0.0), 0.1) for item, grade in grades.items() if grade >= 1}
     hits = [(rank, item) for rank, item in enumerate(recommended[:k], 1) if item in weight]
@@ -97,12 +104,24 @@ ITEMS = "abcdefgh"
     k=st.integers(1, 8),
     exponent=st.sampled_from([0.3, 0.5, 1.0, 1.7]),
 )
-def test_against_plain_python(recommended: list[str], grades: dict[str, int], train: dict[str, int], k: int, exponent: float) -> None:  # fmt: skip
-    known = pl.DataFrame([(f"t{n}", item) for item, count in train.items() for n in range(count)], ["user", "item"], orient="row")  # fmt: skip
+def test_against_plain_python(
+    recommended: list[str], grades: dict[str, int], train: dict[str, int], k: int, exponent: float
+) -> None:
+    known = pl.DataFrame(
+        [(f"t{n}", item) for item, count in train.items() for n in range(count)],
+        ["user", "item"],
+        orient="row",
+    )
     share = {item: (count / max(train.values())) ** exponent for item, count in train.items()}
     labels = [f"{name}@{k}" for name in ("P", "R", "CG", "DCG", "nDCG", "RBP(p=0.5)")]
 
-    result = cc.evaluate({"u": recommended}, {"u": grades}, metrics=labels, conventions=pinned(popularity=exponent, clip=0.1), train=known)  # fmt: skip
+    result = cc.evaluate(
+        {"u": recommended},
+        {"u": grades},
+        metrics=labels,
+        conventions=pinned(popularity=exponent, clip=0.1),
+        train=known,
+    )
 
     assert result.per_user.row(0)[1:] == pytest.approx(
         reference(recommended, grades, share, k), rel=1e-9
@@ -114,23 +133,55 @@ def test_equal_propensities_change_no_bit() -> None:
     train = {"w": ["a", "b", "c"]}
     plain = cc.evaluate(RECS, TRUTH, metrics=LABELS, conventions="standard").per_user
 
-    assert cc.evaluate(RECS, TRUTH, metrics=LABELS, conventions=pinned(), train=train).per_user.equals(plain)  # fmt: skip
+    assert cc.evaluate(
+        RECS, TRUTH, metrics=LABELS, conventions=pinned(), train=train
+    ).per_user.equals(plain)
 
 
 @pytest.mark.parametrize(
     ("metric", "propensity", "settings", "message"),
     [
         ("AP@2", {}, {}, "AP@2: `propensity` weighs sums over hits"),
-        ("R@2", {}, {"recall_denominator": "min_k_relevant"}, "does not go with recall_denominator: min_k_relevant; choose relevant"),
+        (
+            "R@2",
+            {},
+            {"recall_denominator": "min_k_relevant"},
+            "does not go with recall_denominator: min_k_relevant; choose relevant",
+        ),
         ("nDCG@2", {}, {"ideal": "retrieved"}, "does not go with ideal: retrieved"),
-        ("P@2", {"normalised": "per_user"}, {}, "P@2: `propensity.normalised` divides by the weights of all relevant items"),
-        ("nDCG@2", {"normalised": "over_all"}, {}, "take R, Hit, CG, DCG, RBP, or leave `normalised` out"),
-        ("R@2", {"normalised": "over_all"}, {"truth_visible": "retrieved"}, "does not go with truth_visible: retrieved"),
+        (
+            "P@2",
+            {"normalised": "per_user"},
+            {},
+            "P@2: `propensity.normalised` divides by the weights of all relevant items",
+        ),
+        (
+            "nDCG@2",
+            {"normalised": "over_all"},
+            {},
+            "take R, Hit, CG, DCG, RBP, or leave `normalised` out",
+        ),
+        (
+            "R@2",
+            {"normalised": "over_all"},
+            {"truth_visible": "retrieved"},
+            "does not go with truth_visible: retrieved",
+        ),
         ("Serendipity@2", {}, {}, "Serendipity@2: `propensity` weighs sums over hits"),
-        ("R@2", {}, {"overrides": {"R": {"relevance_threshold": 2}}}, "counts the rows of relevance_threshold: 1, and this metric has 2"),
-        ("P@2", {"fewest": 30}, {}, "4 relevant rows with these weights are worth 3.7 of equal weight, and `fewest` asks for 30"),
+        (
+            "R@2",
+            {},
+            {"overrides": {"R": {"relevance_threshold": 2}}},
+            "counts the rows of relevance_threshold: 1, and this metric has 2",
+        ),
+        (
+            "P@2",
+            {"fewest": 30},
+            {},
+            "4 relevant rows with these weights are worth 3.7 of equal weight, and `fewest` asks for 30",
+        ),
     ],
-)  # fmt: skip
+)
 def test_metric_that_cannot_be_weighted_is_refused(
     metric: str, propensity: dict[str, Any], settings: dict[str, Any], message: str
 ) -> None:
@@ -196,20 +247,39 @@ def test_weights_correct_for_unobserved_items() -> None:
     p = np.linspace(1.0, 0.1, n_items)
     liked = rng.random((n_users, n_items)) < 0.25
     popular = np.argsort(-(p + 0.3 * rng.random((n_users, n_items))), axis=1)[:, :k]
-    niche = np.argsort(-(liked * 0.15 + (1 - p) + rng.random((n_users, n_items))), axis=1)[:, :k]  # fmt: skip
+    niche = np.argsort(-(liked * 0.15 + (1 - p) + rng.random((n_users, n_items))), axis=1)[:, :k]
     lists = {"popular": popular, "niche": niche}
     items = pl.DataFrame({"item": np.arange(n_items), "propensity": p})
     weighed = cc.preset("standard", propensity={"column": "items", "clip": 0.05, "fewest": 30})
-    results: dict[str, dict[str, list[float]]] = {name: {"plain": [], "weighed": []} for name in lists}  # fmt: skip
+    results: dict[str, dict[str, list[float]]] = {
+        name: {"plain": [], "weighed": []} for name in lists
+    }
     for _ in range(20):
         users, item_indices = np.nonzero(liked & (rng.random((n_users, n_items)) < p))
         truth = pl.DataFrame({"user": users, "item": item_indices})
         for name, actual in lists.items():
-            recs = pl.DataFrame({"user": np.repeat(np.arange(n_users), k), "item": actual.ravel(), "rank": np.tile(np.arange(1, k + 1), n_users)})  # fmt: skip
+            recs = pl.DataFrame(
+                {
+                    "user": np.repeat(np.arange(n_users), k),
+                    "item": actual.ravel(),
+                    "rank": np.tile(np.arange(1, k + 1), n_users),
+                }
+            )
             for how, conventions in (("plain", cc.preset("standard")), ("weighed", weighed)):
-                columns = {"columns": {"items": {"propensity": "propensity"}}, "items": items} if how == "weighed" else {}  # fmt: skip
-                results[name][how].append(cc.evaluate(recs, truth, metrics=[f"P@{k}"], conventions=conventions, **columns)[f"P@{k}"])  # type: ignore[arg-type]  # fmt: skip
-    true = {name: float(np.take_along_axis(liked, items, axis=1).mean()) for name, items in lists.items()}  # fmt: skip
+                columns = (
+                    {"columns": {"items": {"propensity": "propensity"}}, "items": items}
+                    if how == "weighed"
+                    else {}
+                )
+                results[name][how].append(
+                    cc.evaluate(
+                        recs, truth, metrics=[f"P@{k}"], conventions=conventions, **columns
+                    )[f"P@{k}"]
+                )  # type: ignore[arg-type]
+    true = {
+        name: float(np.take_along_axis(liked, items, axis=1).mean())
+        for name, items in lists.items()
+    }
 
     assert true["niche"] > true["popular"] + 0.02
     assert fmean(results["niche"]["plain"]) < fmean(results["popular"]["plain"])
@@ -224,7 +294,9 @@ SHOP = {"popular": {"u": ["a", "x"], "v": ["a", "y"]}, "niche": {"u": ["c", "x"]
 
 def test_a_comparison_says_on_how_few_rows_it_rests() -> None:
     """Weights 1, 2 of u and sqrt(2), 1 of v: (sum)^2 / sum of squares, and 2 / sum."""
-    comparison = cc.compare(SHOP, TRUTH, metrics=["R@2"], baseline="popular", conventions=pinned(clip=0.5), train=TRAIN)  # fmt: skip
+    comparison = cc.compare(
+        SHOP, TRUTH, metrics=["R@2"], baseline="popular", conventions=pinned(clip=0.5), train=TRAIN
+    )
     weights = [1, 2, math.sqrt(2), 1]
     effective = sum(weights) ** 2 / sum(w * w for w in weights)
 
@@ -252,9 +324,15 @@ def test_dcg_and_ndcg_may_disagree() -> None:
 def test_sums_may_be_divided_by_the_weights_of_all_relevant_items() -> None:
     """Weights 1, 2 of u's a and c, 1, sqrt(2) of v's a and b; u finds c at rank 1, v finds a. CG of v's b would be 2."""
     per_user, over_all = (
-        cc.evaluate(RECS, TRUTH, metrics=["R@2", "CG@3", "RBP(p=0.5)@2"], conventions=pinned(normalised=how), train=TRAIN)
+        cc.evaluate(
+            RECS,
+            TRUTH,
+            metrics=["R@2", "CG@3", "RBP(p=0.5)@2"],
+            conventions=pinned(normalised=how),
+            train=TRAIN,
+        )
         for how in ("per_user", "over_all")
-    )  # fmt: skip
+    )
     root = math.sqrt(2)
     u, v = per_user.per_user.rows()
 
@@ -275,8 +353,14 @@ def test_a_patient_reader_as_lenskit_has_it() -> None:
     known = {"a": 0.25, "b": 0.5, "c": 1.0, "d": 0.125}
     items = pl.DataFrame({"item": list(known), "p": list(known.values())})
     by_items = {"column": "items", "clip": 0.01, "fewest": 1, "normalised": "per_user"}
-    result = cc.evaluate({"u": ["c", "b", "a", "d"]}, {"u": ["a", "b", "d"]}, metrics=["RBP(p=0.8)@3"], items=items,
-                        columns={"items": {"propensity": "p"}}, conventions=cc.preset("standard", propensity=by_items))  # fmt: skip
+    result = cc.evaluate(
+        {"u": ["c", "b", "a", "d"]},
+        {"u": ["a", "b", "d"]},
+        metrics=["RBP(p=0.8)@3"],
+        items=items,
+        columns={"items": {"propensity": "p"}},
+        conventions=cc.preset("standard", propensity=by_items),
+    )
 
     assert result["RBP(p=0.8)@3"] == pytest.approx(0.2 * (2 * 0.8 + 4 * 0.8**2) / (4 + 2 + 8))
 
@@ -298,7 +382,9 @@ def t_of(below: Sequence[float], squares: Sequence[float]) -> float:
     return float(t.ppf(0.975, np.trace(covariance) ** 2 / np.sum(covariance * covariance)))
 
 
-def _shop(n: int = 40) -> tuple[dict[str, dict[str, list[str]]], dict[str, list[str]], pl.DataFrame]:  # fmt: skip
+def _shop(
+    n: int = 40,
+) -> tuple[dict[str, dict[str, list[str]]], dict[str, list[str]], pl.DataFrame]:
     """Lists of two models, a truth, and a train in which `a` is wanted by eight and `h` by one."""
     rng = np.random.default_rng(11)
     lists: dict[str, dict[str, list[str]]] = {"one": {}, "other": {}}
@@ -312,7 +398,9 @@ def _shop(n: int = 40) -> tuple[dict[str, dict[str, list[str]]], dict[str, list[
     return lists, truth, pl.DataFrame(counted, ["user", "item"], orient="row")
 
 
-def _sums(recs: Mapping[str, list[str]], truth: Mapping[str, list[str]]) -> tuple[list[float], list[float]]:  # fmt: skip
+def _sums(
+    recs: Mapping[str, list[str]], truth: Mapping[str, list[str]]
+) -> tuple[list[float], list[float]]:
     """Each user's weights of the hits, and of the relevant items; e = 1, so that an item weighs 8 / its train users."""
     weight = {item: 8 / (8 - position) for position, item in enumerate(ITEMS)}
     above = [sum(weight[i] for i in truth[user] if i in recs[user]) for user in truth]
@@ -327,8 +415,20 @@ def test_the_interval_is_that_of_a_ratio() -> None:
     lists, truth, train = _shop()
     of_one, below = _sums(lists["one"], truth)
     of_other, _ = _sums(lists["other"], truth)
-    results = {m: cc.evaluate(r, truth, metrics=["R@4"], conventions=RATIO, train=train) for m, r in lists.items()}  # fmt: skip
-    compared = cc.compare(lists, truth, metrics=["R@4"], baseline="other", conventions=RATIO, train=train, adjustment="max_t", wilcoxon=True)  # fmt: skip
+    results = {
+        m: cc.evaluate(r, truth, metrics=["R@4"], conventions=RATIO, train=train)
+        for m, r in lists.items()
+    }
+    compared = cc.compare(
+        lists,
+        truth,
+        metrics=["R@4"],
+        baseline="other",
+        conventions=RATIO,
+        train=train,
+        adjustment="max_t",
+        wilcoxon=True,
+    )
 
     ratio, error = jackknifed(of_one, below)
     row = results["one"].to_frame().row(0, named=True)
@@ -357,12 +457,23 @@ def test_requests_of_a_user_are_one_in_the_interval() -> None:
     lists, truth, train = _shop()
     pairs = [(user, f"v{int(user[1:]) // 2}", user) for user in truth]
     recs, relevant = (
-        pl.DataFrame([(owner, s, item) for user, owner, s in pairs for item in items[user]], ["user", "session", "item"], orient="row")
+        pl.DataFrame(
+            [(owner, s, item) for user, owner, s in pairs for item in items[user]],
+            ["user", "session", "item"],
+            orient="row",
+        )
         for items in (lists["one"], truth)
-    )  # fmt: skip
+    )
     recs = recs.with_columns(rank=pl.int_range(1, pl.len() + 1).over("session"))
     conventions = cc.preset("standard", propensity=RATIO.propensity, unit_mean="requests")
-    result = cc.evaluate(recs, relevant, metrics=["R@4"], conventions=conventions, train=train, unit=["user", "session"])  # fmt: skip
+    result = cc.evaluate(
+        recs,
+        relevant,
+        metrics=["R@4"],
+        conventions=conventions,
+        train=train,
+        unit=["user", "session"],
+    )
 
     sums = _sums(lists["one"], truth)
     above, below = (np.add.reduceat(each, range(0, 40, 2)) for each in sums)
@@ -397,7 +508,14 @@ def test_segments_by_popularity_weigh_recall_too(table: str) -> None:
     items = pl.DataFrame({"item": list(ITEMS), "p": [(8 - n) / 8 for n in range(len(ITEMS))]})
     how: dict[str, Any] = {"conventions": RATIO}
     if table == "items":
-        how = {"conventions": cc.preset("standard", propensity={"column": "items", "clip": 0.01, "fewest": 1, "normalised": "over_all"}), "items": items, "columns": {"items": {"propensity": "p"}}}  # fmt: skip
+        how = {
+            "conventions": cc.preset(
+                "standard",
+                propensity={"column": "items", "clip": 0.01, "fewest": 1, "normalised": "over_all"},
+            ),
+            "items": items,
+            "columns": {"items": {"propensity": "p"}},
+        }
     segments = {"popularity": {"by": "truth_item", "shares": [0.22, 0.4]}}
     comparison = cc.compare(
         lists, truth, metrics=["R@4"], baseline="other", train=train, segments=segments, **how
@@ -405,17 +523,20 @@ def test_segments_by_popularity_weigh_recall_too(table: str) -> None:
     weight = {item: 8 / (8 - position) for position, item in enumerate(ITEMS)}
     tail = "cdefgh"
     shares = [
-        sum(weight[i] for i in items if i in tail and i in lists["one"][user]) / sum(weight[i] for i in items if i in tail)
+        sum(weight[i] for i in items if i in tail and i in lists["one"][user])
+        / sum(weight[i] for i in items if i in tail)
         for user, items in truth.items()
         if {*items} & {*tail}
-    ]  # fmt: skip
+    ]
 
     (cell,) = (c for c in comparison.segments[0].cells if (c.segment, c.model) == ("tail", "one"))
     assert cell.mean == pytest.approx(fmean(shares))
 
 
 def test_derivation_shows_weights_and_denominator(capsys: pytest.CaptureFixture[str]) -> None:
-    derivation = cc.explain(RECS, TRUTH, user="v", metric="CG@3", conventions=pinned(normalised="over_all"), train=TRAIN)  # fmt: skip
+    derivation = cc.explain(
+        RECS, TRUTH, user="v", metric="CG@3", conventions=pinned(normalised="over_all"), train=TRAIN
+    )
 
     assert tuple(derivation.summary.splitlines()[-4:]) == (
         "each counts 1 / propensity: rank 1 1, rank 3 1.41421",
@@ -432,16 +553,30 @@ def test_folds_with_different_truths_cannot_be_one_ratio() -> None:
     with pytest.raises(
         ValueError, match=r"normalised: is over_all, and folds with truths of their own"
     ):
-        cc.compare({m: {"replicates": {1: r, 2: r}} for m, r in lists.items()}, {"replicates": {1: truth, 2: less}},
-                   metrics=["R@4"], baseline="other", conventions=RATIO, train=train, paired_replicates=True)  # fmt: skip
+        cc.compare(
+            {m: {"replicates": {1: r, 2: r}} for m, r in lists.items()},
+            {"replicates": {1: truth, 2: less}},
+            metrics=["R@4"],
+            baseline="other",
+            conventions=RATIO,
+            train=train,
+            paired_replicates=True,
+        )
 
 
 def test_revisions_with_other_truths_or_conventions_cannot_be_one_ratio() -> None:
     now = pl.DataFrame({"user": ["u", "v"], "R@2": [0.5, 1.0], "#counts>=1": [3.0, 2.0]})
-    then = {"same": now, "other": now.with_columns(pl.col("#counts>=1") + 1), "plain": now.drop("#counts>=1")}  # fmt: skip
+    then = {
+        "same": now,
+        "other": now.with_columns(pl.col("#counts>=1") + 1),
+        "plain": now.drop("#counts>=1"),
+    }
     (label,) = expand(["R"], [2])
 
-    reported = {name: align({"now": [now], "then": [each]}).has_common_weights(label, RATIO) for name, each in then.items()}  # fmt: skip
+    reported = {
+        name: align({"now": [now], "then": [each]}).has_common_weights(label, RATIO)
+        for name, each in then.items()
+    }
 
     assert reported == {"same": True, "other": False, "plain": False}
 
@@ -463,7 +598,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for model, lean in (("popular", 1.0), ("niche", -1.0)):
         recommended = np.argsort(-(lean * p + rng.random((60, 40))), axis=1)[:, :10]
-        rows = {"user": np.repeat(np.arange(60), 10), "item": recommended.ravel(), "rank": np.tile(np.arange(1, 11), 60)}  # fmt: skip
+        rows = {
+            "user": np.repeat(np.arange(60), 10),
+            "item": recommended.ravel(),
+            "rank": np.tile(np.arange(1, 11), 60),
+        }
         tables[model] = pl.DataFrame(rows)
     changes = {
         "evaluation.metrics": ["P", "R", "DCG", "nDCG"],
@@ -505,8 +644,13 @@ def test_the_truth_may_hold_them_and_all_be_one_ratio(project: Path, tmp_path: P
     run_all_stages(copy, last="compare")
 
     assert_library_gives_the_same(copy)
-    result = cc.evaluate(copy / "popular.parquet", copy / "truth.parquet", metrics=["R@5"], columns={"truth": {"propensity": "seen"}},
-                        conventions=cc.preset("standard", propensity=inputs))  # fmt: skip
+    result = cc.evaluate(
+        copy / "popular.parquet",
+        copy / "truth.parquet",
+        metrics=["R@5"],
+        columns={"truth": {"propensity": "seen"}},
+        conventions=cc.preset("standard", propensity=inputs),
+    )
     values = pl.read_parquet(copy / "results/per_user/popular.parquet")
     assert values["R@5"].to_list() == result.per_user["R@5"].to_list()
     assert values["#counts>=1"].to_list() == result.per_user["#counts>=1"].to_list()

@@ -33,7 +33,9 @@ def test_the_mean_of_equal_numbers_is_that_number(value: float, n: int) -> None:
 
 @example([[0.0, 1.0, 0.1, -1.0], [6.696928794914171e299]], randoms.Random(1))
 @given(st.lists(st.lists(NUMBERS, max_size=8), min_size=1, max_size=4), st.randoms())
-def test_sums_by_user_are_rounded_once_in_any_order(users: list[list[float]], random: object) -> None:  # fmt: skip
+def test_sums_by_user_are_rounded_once_in_any_order(
+    users: list[list[float]], random: object
+) -> None:
     rows = [(user, value) for user, values in enumerate(users) for value in values]
     random.shuffle(rows)  # type: ignore[attr-defined]
     user = np.array([user for user, _ in rows], dtype=np.int64)
