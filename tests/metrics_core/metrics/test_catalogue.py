@@ -29,7 +29,7 @@ def test_a_label_is_written_as_it_is_read(text: str) -> None:
         ("RBP@10", "needs p between 0 and 1"),
         ("RBP(p=1)@10", "needs p between 0 and 1"),
         ("P(p=0.5)@10", "'p=0.5' is not a parameter of P"),
-        ("RBP(p=0.5,p=0.6)@10", "'p=0.6' is no parameter"),
+        ("RBP(p=0.5,p=0.6)@10", "'p=0.6' is not a parameter"),
         ("", "write it as name, parameters, cutoff"),
     ],
 )
