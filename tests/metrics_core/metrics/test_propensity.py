@@ -1,4 +1,7 @@
-"""Relevant items that count by the inverse of their propensities: by hand, in plain Python, with known truth, in the stages."""
+"""Relevant items weighted by inverse propensities.
+
+Compared with values by hand, a reference in plain Python, a known truth, and the stages.
+"""
 
 import json
 import math
@@ -178,7 +181,7 @@ def test_equal_propensities_change_no_bit() -> None:
             "P@2",
             {"fewest": 30},
             {},
-            "4 relevant rows with these weights are worth 3.7 of equal weight, and `fewest` asks for 30",
+            "are worth 3.7 of equal weight, and `fewest` asks for 30",
         ),
     ],
 )
@@ -240,8 +243,11 @@ def test_unset_convention_changes_no_fingerprint() -> None:
 
 
 def test_weights_correct_for_unobserved_items() -> None:
-    """All that 400 users would like is known here; each liked item is observed with its propensity, which favours a
-    model of popular items. Weighed, precision is right on average and the better model is ahead again."""
+    """All that 400 users like is known; each liked item is observed with its propensity.
+
+    This favours a model of popular items. Weighted precision is right on average, and the better
+    model is ahead again.
+    """
     rng = np.random.default_rng(7)
     n_users, n_items, k = 400, 60, 5
     p = np.linspace(1.0, 0.1, n_items)
@@ -249,44 +255,40 @@ def test_weights_correct_for_unobserved_items() -> None:
     popular = np.argsort(-(p + 0.3 * rng.random((n_users, n_items))), axis=1)[:, :k]
     niche = np.argsort(-(liked * 0.15 + (1 - p) + rng.random((n_users, n_items))), axis=1)[:, :k]
     lists = {"popular": popular, "niche": niche}
-    items = pl.DataFrame({"item": np.arange(n_items), "propensity": p})
-    weighed = cc.preset("standard", propensity={"column": "items", "clip": 0.05, "fewest": 30})
-    results: dict[str, dict[str, list[float]]] = {
-        name: {"plain": [], "weighed": []} for name in lists
-    }
+    catalogue = pl.DataFrame({"item": np.arange(n_items), "propensity": p})
+    by_items = cc.preset("standard", propensity={"column": "items", "clip": 0.05, "fewest": 30})
+    plain: dict[str, list[float]] = {name: [] for name in lists}
+    weighted: dict[str, list[float]] = {name: [] for name in lists}
     for _ in range(20):
         users, item_indices = np.nonzero(liked & (rng.random((n_users, n_items)) < p))
         truth = pl.DataFrame({"user": users, "item": item_indices})
-        for name, actual in lists.items():
+        for name, items in lists.items():
+            ranks = np.tile(np.arange(1, k + 1), n_users)
             recs = pl.DataFrame(
-                {
-                    "user": np.repeat(np.arange(n_users), k),
-                    "item": actual.ravel(),
-                    "rank": np.tile(np.arange(1, k + 1), n_users),
-                }
+                {"user": np.repeat(np.arange(n_users), k), "item": items.ravel(), "rank": ranks}
             )
-            for how, conventions in (("plain", cc.preset("standard")), ("weighed", weighed)):
-                columns = (
-                    {"columns": {"items": {"propensity": "propensity"}}, "items": items}
-                    if how == "weighed"
-                    else {}
-                )
-                results[name][how].append(
-                    cc.evaluate(
-                        recs, truth, metrics=[f"P@{k}"], conventions=conventions, **columns
-                    )[f"P@{k}"]
-                )  # type: ignore[arg-type]
+            result = cc.evaluate(recs, truth, metrics=[f"P@{k}"], conventions="standard")
+            plain[name].append(result[f"P@{k}"])
+            result = cc.evaluate(
+                recs,
+                truth,
+                metrics=[f"P@{k}"],
+                conventions=by_items,
+                items=catalogue,
+                columns={"items": {"propensity": "propensity"}},
+            )
+            weighted[name].append(result[f"P@{k}"])
     true = {
         name: float(np.take_along_axis(liked, items, axis=1).mean())
         for name, items in lists.items()
     }
 
     assert true["niche"] > true["popular"] + 0.02
-    assert fmean(results["niche"]["plain"]) < fmean(results["popular"]["plain"])
+    assert fmean(plain["niche"]) < fmean(plain["popular"])
     for name in lists:
-        error = np.std(results[name]["weighed"]) / math.sqrt(20)
-        assert abs(fmean(results[name]["weighed"]) - true[name]) < 4 * error
-        assert abs(fmean(results[name]["plain"]) - true[name]) > 4 * error
+        error = np.std(weighted[name]) / math.sqrt(20)
+        assert abs(fmean(weighted[name]) - true[name]) < 4 * error
+        assert abs(fmean(plain[name]) - true[name]) > 4 * error
 
 
 SHOP = {"popular": {"u": ["a", "x"], "v": ["a", "y"]}, "niche": {"u": ["c", "x"], "v": ["z", "b"]}}
@@ -308,7 +310,10 @@ def test_a_comparison_says_on_how_few_rows_it_rests() -> None:
 
 
 def test_dcg_and_ndcg_may_disagree() -> None:
-    """`broad` finds two of many for u, `narrow` the only one of v: 1 + 1 / log2(3) against 1 in DCG, less in nDCG."""
+    """`broad` finds two of many items for u, `narrow` the only one of v.
+
+    DCG is 1 + 1 / log2(3) and 1; nDCG has the opposite order.
+    """
     truth = {"u": dict.fromkeys("abcdefghij", 1), "v": {"z": 1}}
     lists = {"broad": {"u": ["a", "b"], "v": ["x"]}, "narrow": {"u": ["x"], "v": ["z"]}}
     how: dict[str, Any] = {"baseline": "broad", "conventions": "standard"}
@@ -322,7 +327,10 @@ def test_dcg_and_ndcg_may_disagree() -> None:
 
 
 def test_sums_may_be_divided_by_the_weights_of_all_relevant_items() -> None:
-    """Weights 1, 2 of u's a and c, 1, sqrt(2) of v's a and b; u finds c at rank 1, v finds a. CG of v's b would be 2."""
+    """Weights: 1 and 2 of u's a and c, 1 and sqrt(2) of v's a and b.
+
+    c is at rank 1 for u, a for v. The grade of v's b is 2.
+    """
     per_user, over_all = (
         cc.evaluate(
             RECS,
@@ -346,9 +354,10 @@ def test_sums_may_be_divided_by_the_weights_of_all_relevant_items() -> None:
 
 
 def test_a_patient_reader_as_lenskit_has_it() -> None:
-    """(1 - p) · Σ w p^(rank - 1) / Σ w of a list, the sum in the denominator over all relevant items, not cut at k.
+    """(1 - p) · Σ w p^(rank - 1) / Σ w; the denominator is over all relevant items, not cut at k.
 
-    `IPSRBP` of https://github.com/lenskit/lkpy/pull/1182, which no release has; gamma there is 2 e - 1.
+    `IPSRBP` of https://github.com/lenskit/lkpy/pull/1182, which no release has.
+    gamma there is 2 e - 1.
     """
     known = {"a": 0.25, "b": 0.5, "c": 1.0, "d": 0.125}
     items = pl.DataFrame({"item": list(known), "p": list(known.values())})
@@ -365,31 +374,37 @@ def test_a_patient_reader_as_lenskit_has_it() -> None:
     assert result["RBP(p=0.8)@3"] == pytest.approx(0.2 * (2 * 0.8 + 4 * 0.8**2) / (4 + 2 + 8))
 
 
-def jackknifed(above: Sequence[float], below: Sequence[float]) -> tuple[float, float]:
-    """A ratio of sums, and the square root of (n - 1) / n · Σ (ratio without a user - ratio)², in plain Python."""
-    n, ratio = len(above), sum(above) / sum(below)
-    without = [(sum(above) - a) / (sum(below) - b) for a, b in zip(above, below, strict=True)]
-    return ratio, math.sqrt((n - 1) / n * sum((each - ratio) ** 2 for each in without))
+def jackknife(numerators: Sequence[float], divisors: Sequence[float]) -> tuple[float, float]:
+    """Return a ratio of sums and its jackknife error.
+
+    The error is the square root of (n - 1) / n · Σ (ratio without a user - ratio)².
+    """
+    n, ratio = len(numerators), sum(numerators) / sum(divisors)
+    without_user = [
+        (sum(numerators) - a) / (sum(divisors) - b)
+        for a, b in zip(numerators, divisors, strict=True)
+    ]
+    return ratio, math.sqrt((n - 1) / n * sum((each - ratio) ** 2 for each in without_user))
 
 
-def t_of(below: Sequence[float], squares: Sequence[float]) -> float:
-    """The 97.5 % point of t on (tr Ω)² / tr Ω² degrees of freedom, Ω the covariances of the jackknife's errors."""
-    b, q = np.array(below), np.array(squares)
+def t_quantile(divisors: Sequence[float], squares: Sequence[float]) -> float:
+    """Return the 97.5 % quantile of t on (tr Ω)² / tr Ω² degrees of freedom.
+
+    Ω is the covariance matrix of the jackknife's errors.
+    """
+    b, q = np.array(divisors), np.array(squares)
     centred = np.diag(q) - (np.outer(q, b) + np.outer(b, q)) / b.sum()
-    covariance = (centred + np.outer(b, b) * q.sum() / b.sum() ** 2) / np.outer(
-        b.sum() - b, b.sum() - b
-    )
+    scale = np.outer(b.sum() - b, b.sum() - b)
+    covariance = (centred + np.outer(b, b) * q.sum() / b.sum() ** 2) / scale
     return float(t.ppf(0.975, np.trace(covariance) ** 2 / np.sum(covariance * covariance)))
 
 
-def _shop(
-    n: int = 40,
-) -> tuple[dict[str, dict[str, list[str]]], dict[str, list[str]], pl.DataFrame]:
-    """Lists of two models, a truth, and a train in which `a` is wanted by eight and `h` by one."""
+def _shop() -> tuple[dict[str, dict[str, list[str]]], dict[str, list[str]], pl.DataFrame]:
+    """Return lists of two models, a truth, and a train with eight users of `a`, …, one of `h`."""
     rng = np.random.default_rng(11)
     lists: dict[str, dict[str, list[str]]] = {"one": {}, "other": {}}
     truth: dict[str, list[str]] = {}
-    for number in range(n):
+    for number in range(40):
         user = f"u{number:02}"
         for each in lists.values():
             each[user] = rng.permutation(list(ITEMS))[:4].tolist()
@@ -401,7 +416,10 @@ def _shop(
 def _sums(
     recs: Mapping[str, list[str]], truth: Mapping[str, list[str]]
 ) -> tuple[list[float], list[float]]:
-    """Each user's weights of the hits, and of the relevant items; e = 1, so that an item weighs 8 / its train users."""
+    """Return each user's sums of the weights of hits and of relevant items.
+
+    The exponent is 1, so that the weight of an item is 8 / its train users.
+    """
     weight = {item: 8 / (8 - position) for position, item in enumerate(ITEMS)}
     above = [sum(weight[i] for i in truth[user] if i in recs[user]) for user in truth]
     return above, [sum(weight[i] for i in items) for items in truth.values()]
@@ -411,7 +429,7 @@ RATIO = pinned(popularity=1, normalised="over_all")
 
 
 def test_the_interval_is_that_of_a_ratio() -> None:
-    """Of the value, of the difference, and with it p; the same in `evaluate`, in `compare` and in a plan."""
+    """The interval of the value and of the difference, in `evaluate`, `compare` and `plan`."""
     lists, truth, train = _shop()
     of_one, below = _sums(lists["one"], truth)
     of_other, _ = _sums(lists["other"], truth)
@@ -430,17 +448,17 @@ def test_the_interval_is_that_of_a_ratio() -> None:
         wilcoxon=True,
     )
 
-    ratio, error = jackknifed(of_one, below)
+    ratio, error = jackknife(of_one, below)
     row = results["one"].to_frame().row(0, named=True)
     assert row["mean"] == pytest.approx(ratio)
-    few = pytest.approx(t_of(below, [b * b for b in below]))  # users have most of the weight
+    few = pytest.approx(t_quantile(below, [b * b for b in below]))  # users have most of the weight
     assert (row["ci_high"] - row["ci_low"]) / 2 / error == few
-    assert 2.07 < t_of(below, [b * b for b in below]) < 2.09
+    assert 2.07 < t_quantile(below, [b * b for b in below]) < 2.09
     assert (row["n_users"], "n_requests" in row) == (40, False)
     score = compared.score("one", "R@4")
     assert (score.mean, score.ci_low, score.ci_high) == (row["mean"], row["ci_low"], row["ci_high"])
 
-    gap, error = jackknifed([a - b for a, b in zip(of_one, of_other, strict=True)], below)
+    gap, error = jackknife([a - b for a, b in zip(of_one, of_other, strict=True)], below)
     (pair,) = compared.pairs
     low, high, p, adjusted = map(or_nan, (pair.ci_low, pair.ci_high, pair.p, pair.p_adjusted))
     assert pair.difference == pytest.approx(gap)
@@ -478,11 +496,11 @@ def test_requests_of_a_user_are_one_in_the_interval() -> None:
     sums = _sums(lists["one"], truth)
     above, below = (np.add.reduceat(each, range(0, 40, 2)) for each in sums)
     squares = np.add.reduceat(np.square(sums[1]), range(0, 40, 2))
-    ratio, error = jackknifed(above.tolist(), below.tolist())
+    ratio, error = jackknife(above.tolist(), below.tolist())
     row = result.to_frame().row(0, named=True)
     assert (row["mean"], row["n_users"], row["n_requests"]) == (pytest.approx(ratio), 20, 40)
     assert (row["ci_high"] - row["ci_low"]) / 2 / error == pytest.approx(
-        t_of(below.tolist(), squares.tolist())
+        t_quantile(below.tolist(), squares.tolist())
     )
 
 
