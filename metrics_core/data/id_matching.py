@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.relations import only_row
@@ -125,6 +126,46 @@ class DuckDBIds:
     def unknown(self) -> tuple[Any, ...]:
         """See `IdSource`."""
         return only_row(self.connection, _UNKNOWN)
+
+
+@dataclass(frozen=True)
+class FrameIds(DuckDBIds):
+    """Ids in frames, without a catalogue: a statement of DuckDB takes longer than polars for few rows."""
+
+    lists: pl.DataFrame
+    truth: pl.DataFrame
+
+    def kind(self, column: str) -> str:
+        """See `IdSource`."""
+        types = (self.lists.schema[column], self.truth.schema[column])
+        return "VARCHAR" if pl.String in types else "BIGINT"
+
+    def counted(self, column: str) -> tuple[int, int]:
+        """See `IdSource`."""
+        listed, known = self._distinct(column)
+        return len(listed), int(listed.is_in(known.implode()).sum())
+
+    def lowest(self, column: str) -> tuple[Any, Any]:
+        """See `IdSource`."""
+        listed, known = self._distinct(column)
+        return listed.min(), known.min()
+
+    def alike(self, column: str, spelling: str) -> tuple[int, Any]:
+        """See `IdSource`."""
+        listed, known = (ids.to_frame("id") for ids in self._distinct(column))
+        unmatched = (
+            listed.join(known, on="id", how="anti").with_columns(listed=True, known=False),
+            known.join(listed, on="id", how="anti").with_columns(listed=False, known=True),
+        )
+        self.connection.register(f"{column}s_matched", pl.concat(unmatched).to_arrow())
+        return super().alike(column, spelling)
+
+    def _distinct(self, column: str) -> tuple[pl.Series, pl.Series]:
+        """Return the ids of the lists and of the ground truth, as text if their types differ."""
+        listed, known = self.lists[column].drop_nulls().unique(), self.truth[column].unique()
+        if listed.dtype == known.dtype:
+            return listed, known
+        return listed.cast(pl.String), known.cast(pl.String)
 
 
 def match_ids(

@@ -8,7 +8,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from concord.metrics_core.data.id_matching import IdMatchContext, match_ids
+import polars as pl
+
+from concord.metrics_core.data.id_matching import (
+    FrameIds,
+    IdMatchContext,
+    match_id_sets,
+    match_ids,
+)
 from concord.metrics_core.data.relations import (
     OpenConnection,
     Table,
@@ -86,10 +93,14 @@ class ValueStore(ValueSink, Protocol):
 
 def check_ids(data: ModelData, met: IdMatchContext, *, of_requests: bool) -> Content:
     """Return what the ids of the lists have in common with those of ground truth and catalogue; see `match_id_sets`."""
-    tables = {"lists": data.lists, "truth": data.truth}
+    lists, truth = data.lists, data.truth
+    tables = {"lists": lists, "truth": truth}
     if data.items is not None:
         tables["items"] = data.items
+    needs_views = data.items is not None or of_requests or "ranking" in schema_of(lists)
     with data.connect(file_paths(tables.values())) as connection:
+        if isinstance(lists, pl.DataFrame) and isinstance(truth, pl.DataFrame) and not needs_views:
+            return match_id_sets(FrameIds(connection, lists, truth), met)
         create_id_views(connection, tables)
         return match_ids(connection, met, of_requests=of_requests)
 

@@ -138,6 +138,15 @@ def _refuse_missing_numbers(connection: DuckDBPyConnection, numbered: Mapping[st
 
 
 def fetch(connection: DuckDBPyConnection, query: str) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the columns of a query as arrays."""
-    frame = connection.sql(query).pl()
-    return {column.name: column.to_numpy() for column in frame}
+    """Return the columns of a query as arrays; NULL is NaN, or None in columns that hold no numbers."""
+    columns: dict[str, Any] = connection.execute(query).fetchnumpy()
+    return {name: _without_mask(values) for name, values in columns.items()}
+
+
+def _without_mask(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    is_number = values.dtype.kind in "iuf"
+    plain = values.data.astype(np.float64 if is_number else object)
+    plain[values.mask] = np.nan if is_number else None
+    return plain

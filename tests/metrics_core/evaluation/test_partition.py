@@ -10,6 +10,8 @@ from contextlib import closing
 import numpy as np
 import pytest
 
+from concord.metrics_core.data.relations import registered_only
+from concord.metrics_core.evaluation.judge import fetch
 from concord.metrics_core.evaluation.partition import one_ahead
 from concord.metrics_core.metrics.judged import Judged
 
@@ -61,3 +63,12 @@ def test_judged_lists_are_freed_at_once() -> None:
         assert reference() is None
     finally:
         gc.enable()
+
+
+def test_null_is_nan_in_numbers_and_none_in_other_columns() -> None:
+    query = "SELECT unnest([1, NULL]) AS number, unnest(['a', NULL]) AS text, unnest([1, 2]) AS n"
+    with registered_only() as connection:
+        columns = fetch(connection, query)
+    np.testing.assert_array_equal(columns["number"], [1.0, np.nan])
+    assert columns["text"].tolist() == ["a", None]
+    assert columns["n"].tolist() == [1, 2]
