@@ -25,7 +25,7 @@ from concord.metrics_core.data.quality import (
     describe_table,
     describe_truth,
 )
-from concord.metrics_core.data.relations import only_row, second_cursor
+from concord.metrics_core.data.relations import only_row, second_cursor, separate_schema
 from concord.metrics_core.data.side_data import read_items, read_table, read_train, read_truth
 from concord.metrics_core.data.sorted_reader import (
     BatchChecker,
@@ -93,15 +93,17 @@ def load_recommendations(
     base = policies.rank_base
     if loaded := _load_sorted(connection, table, checker, sink, rank_base=base, progress=progress):
         return LoadedTable(loaded[0], partial(describe_lists, *loaded, conventions, {}))
-    source, ranked, changes = read_lists(
-        connection, table, policies, conventions.rankings, order=order, progress=progress
-    )
-    _pass_on(connection, "SELECT * FROM ranked", sink)
+    with separate_schema(connection) as tables:
+        source, ranked, changes = read_lists(
+            tables, table, policies, conventions.rankings, order=order, progress=progress
+        )
+        _pass_on(tables, "SELECT * FROM ranked", sink)
+        statistics = count_rows(tables, source, ranked)
+        hint = unit_hint(tables, source) if statistics.duplicates.rows else ""
 
     def describe_ranked() -> dict[str, Any]:
-        statistics = count_rows(connection, source, ranked)
         quality = describe_lists(source, statistics, conventions, changes)
-        if statistics.duplicates.rows and (hint := unit_hint(connection, source)):
+        if hint:
             quality["notes"].append(f"users may have several lists: {hint}")
         return quality
 
@@ -133,21 +135,21 @@ def load_ground_truth(
     ):
         changes = no_policy_changes(loaded[0], policies)
         return LoadedTable(loaded[0], partial(describe_truth, *loaded, changes))
-    source, changes = read_truth(
-        connection, table, policies, may_be_empty=may_be_empty, progress=progress
-    )
-    columns = [
-        "user, item",
-        "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade",
-        *(["time"] if "time" in source.columns else []),
-        *(["position AS place"] if place else []),
-        *(["propensity"] if has_propensity else []),
-    ]
-    query = f"SELECT {', '.join(columns)} FROM source ORDER BY user, grade DESC, item"
-    _pass_on(connection, query, sink)
-    return LoadedTable(
-        source, lambda: describe_truth(source, count_rows(connection, source), changes)
-    )
+    with separate_schema(connection) as tables:
+        source, changes = read_truth(
+            tables, table, policies, may_be_empty=may_be_empty, progress=progress
+        )
+        columns = [
+            "user, item",
+            "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade",
+            *(["time"] if "time" in source.columns else []),
+            *(["position AS place"] if place else []),
+            *(["propensity"] if has_propensity else []),
+        ]
+        query = f"SELECT {', '.join(columns)} FROM source ORDER BY user, grade DESC, item"
+        _pass_on(tables, query, sink)
+        statistics = count_rows(tables, source)
+    return LoadedTable(source, partial(describe_truth, source, statistics, changes))
 
 
 def _pass_on(connection: DuckDBPyConnection, query: str, sink: Sink) -> None:

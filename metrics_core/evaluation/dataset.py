@@ -256,7 +256,7 @@ class TableLoader:
         if isinstance(recs, Mapping):  # its ranks are made, from 1 on
             policies = replace(policies, rank_base=1)
         conventions = self.config.conventions
-        with in_memory() as connection:
+        with registered_only() as connection:
             loaded = load_recommendations(connection, table, policies, conventions, keep)
             return table, loaded.describe()
 
@@ -275,7 +275,7 @@ class TableLoader:
         conventions, may_be_empty = self.config.conventions, isinstance(truth, Mapping) and bool(truth)  # fmt: skip
         table = self._table("truth", truth).with_unit(self.unit)
         sink, with_place = InMemorySink(), needs_given_order(conventions)
-        with in_memory() as c:
+        with registered_only() as c:
             quality = load_ground_truth(
                 c, table, self.policies, sink.keep, place=with_place, may_be_empty=may_be_empty
             ).describe()
