@@ -155,7 +155,7 @@ def _changes(comment: Comment, max_rows: int) -> str:
     changes = [each for each in since.changes if each.primary]
     same = [each for each in changes if each.verdict == "identical"]
     different = [each for each in changes if each.verdict != "identical"]
-    primary = [_change_table(different, max_rows)] if different else []
+    primary = [_change_table(comment.comparison, different, max_rows)] if different else []
     for label in dict.fromkeys(each.label for each in same):
         names = ", ".join(each.model for each in same if each.label == label)
         primary.append(sentence(f"{label}: the same for every user: {names}."))
@@ -167,14 +167,14 @@ def _changes(comment: Comment, max_rows: int) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def _change_table(changes: Sequence[Change], max_rows: int) -> str:
+def _change_table(comparison: Comparison, changes: Sequence[Change], max_rows: int) -> str:
     ordered = sorted(changes, key=lambda each: _WORST_FIRST.index(each.verdict))
-    rows = [(each.model, each.label, *_numbers(each)) for each in ordered]
+    rows = [(each.model, each.label, *_numbers(comparison, each)) for each in ordered]
     return table(f"Model;{_HEADS}", rows, max_rows)
 
 
-def _numbers(change: Change) -> tuple[str, ...]:
-    digits = numbers.decimals([change], [change.then, change.now])
+def _numbers(comparison: Comparison, change: Change) -> tuple[str, ...]:
+    digits = comparison.decimals[change.label]
     return (
         VERDICTS[change.verdict].word,
         f"{numbers.number(change.then, digits)} → {numbers.number(change.now, digits)}",
@@ -196,7 +196,12 @@ def _segments(comment: Comment, max_rows: int) -> str:
     if not since.worse:
         return "No segment is shown to be worse than it was." if since.segmented else ""
     rows = [
-        (each.model, f"{each.segmentation} “{each.segment}”", each.label, *_numbers(each))
+        (
+            each.model,
+            f"{each.segmentation} “{each.segment}”",
+            each.label,
+            *_numbers(comparison, each),
+        )
         for each in sorted(since.worse, key=_loss)
     ]
     return f"### Segments that are worse\n\n{table(f'Model;Segment;{_HEADS}', rows, max_rows)}"
@@ -241,13 +246,12 @@ def _label_table(comparison: Comparison, label: str, max_rows: int) -> str:
 
 
 def _label_row(comparison: Comparison, label: str, model: str) -> tuple[str, ...]:
-    score, digits = comparison.score(model, label), numbers.mean_digits(comparison, label)
+    score, digits = comparison.score(model, label), comparison.decimals[label]
     interval = numbers.interval(score.ci_low, score.ci_high, digits)
     mean = numbers.with_details(numbers.number(score.mean, digits), interval)
     pair = comparison.difference(model, comparison.baseline, label)
     if pair is None:
         return (model, mean, "", "baseline" if model == comparison.baseline else "not compared")
-    digits = numbers.difference_digits(comparison, label)
     difference = numbers.difference_with_interval(pair, digits)
     return (model, mean, difference, VERDICTS[pair.verdict].word)
 
@@ -281,7 +285,7 @@ def _other_changes(comment: Comment, max_rows: int) -> str:
         if not each.primary and each.verdict in _SIGNIFICANT
     ]
     title = f"Other metrics with a significant change ({len(changes):,})"
-    return folded(title, _change_table(changes, max_rows)) if changes else ""
+    return folded(title, _change_table(comment.comparison, changes, max_rows)) if changes else ""
 
 
 def _inputs(comment: Comment, max_rows: int) -> str:

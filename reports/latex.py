@@ -94,7 +94,7 @@ def _name(model: str, letters: Mapping[str, str]) -> str:
 
 def _cell(comparison: Comparison, model: str, label: str, letters: Mapping[str, str]) -> str:
     row = comparison.score(model, label)
-    text = escaped(numbers.number(row.mean, numbers.mean_digits(comparison, label)))
+    text = escaped(numbers.number(row.mean, comparison.decimals[label]))
     mean = f"\\textbf{{{text}}}" if row.best else text
     beaten = [letters[other] for other in letters if _beats(comparison, model, other, label)]
     return f"{mean}$^{{{''.join(beaten)}}}$" if beaten else mean

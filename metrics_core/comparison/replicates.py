@@ -22,7 +22,7 @@ from concord.metrics_core.results.replicates import (
     ReplicatedScore,
     Replicates,
 )
-from concord.metrics_core.results.words import digits
+from concord.metrics_core.results.words import metric_decimals
 from concord.metrics_core.stats.adjustment import adjust
 from concord.metrics_core.stats.replicates import (
     ReplicateEstimate,
@@ -51,10 +51,11 @@ def replicates(
     nested = False
     for label in config.labels:  # the values of one label are held at a time
         of_label = _ReplicatedLabel(label, config, _trained(inputs, label))
-        replicated_scores += of_label.scores([each for each in scores if each.label == str(label)])
+        of_scores = [each for each in scores if each.label == str(label)]
+        replicated_scores += of_label.scores(of_scores)
         of_pairs = [each for each in pairs if each.label == str(label)]
         differences += of_label.pairs(of_pairs)
-        outlying += of_label.outlying(digits(of_pairs))
+        outlying += of_label.outlying(metric_decimals(of_pairs, of_scores))
         nested = nested or of_label.nested
     over_trainings = Replicates(
         models=config.replicates,

@@ -1,6 +1,6 @@
 """The result of `compare` and `compare_values`, which comparison.json holds and reports show."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -29,7 +29,7 @@ from concord.metrics_core.results.frames import frame_of
 from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.rendering import render_document, render_sentences
 from concord.metrics_core.results.replicates import ReplicatedDifference, Replicates
-from concord.metrics_core.results.words import narrowest_half
+from concord.metrics_core.results.words import metric_decimals
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,28 +38,6 @@ P = TypeVar("P", Difference, ReplicatedDifference)
 NO_CONVENTIONS = PinnedConventions("custom", "", (), {})
 NO_PROVENANCE = Provenance((), {}, "")
 FILE_KEYS = {"scores": "leaderboard", "pairs": "differences"}  # field -> key in comparison.json
-
-
-@dataclass(frozen=True)
-class Precision:
-    """How precisely a metric is known; decides how many digits are shown.
-
-    Attributes
-    ----------
-    means, differences : float or None
-        Half of the narrowest interval of a mean, and of a difference.
-    in_unit_interval : bool
-        True if all means lie in [-1, 1].
-    """
-
-    means: float | None
-    differences: float | None
-    in_unit_interval: bool
-
-
-def in_unit_interval(values: Iterable[float | None]) -> bool:
-    """True if all values that exist lie in [-1, 1]."""
-    return all(value is None or abs(value) <= 1 for value in values)
 
 
 @dataclass(frozen=True, repr=False)
@@ -256,14 +234,10 @@ class Comparison(BaseResult):
         return self._pairs.get(label, [])
 
     @cached_property
-    def precision(self) -> Mapping[str, Precision]:
-        """Label -> how precisely it is known."""
+    def decimals(self) -> Mapping[str, int]:
+        """Label -> the decimals of its means and differences, wherever they are shown."""
         return {
-            label: Precision(
-                narrowest_half(scores := self.scores_of(label)),
-                narrowest_half(self.pairs_of(label)),
-                in_unit_interval(score.mean for score in scores),
-            )
+            label: metric_decimals(self.pairs_of(label), self.scores_of(label))
             for label in self.labels
         }
 

@@ -2,12 +2,17 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from concord.metrics_core.results.comparison_parts import Difference, Score
 
 MINUS = "\N{MINUS SIGN}"
 PERCENT = "\N{NO-BREAK SPACE}%"
 AT_MOST = 6  # names in one list
-_FEWEST_DIGITS, _MOST_DIGITS = 3, 6
+_FEWEST_DECIMALS, _MOST_DECIMALS = 3, 4
+_MOST_DECIMALS_OF_EFFECT = 6
+_ROUNDING_ERROR = 1e-9  # 0.005 / 5 is 0.001
 
 
 class WithInterval(Protocol):
@@ -32,11 +37,34 @@ def narrowest_half(intervals: Iterable[WithInterval]) -> float | None:
     return min((half for half in halves if half > 0), default=None)
 
 
-def digits(numbers: Iterable[WithInterval]) -> int:
-    """Return the decimals that show two significant digits of the narrowest interval."""
-    half = narrowest_half(numbers)
-    needed = _FEWEST_DIGITS if half is None else 1 - math.floor(math.log10(half))
-    return min(max(needed, _FEWEST_DIGITS), _MOST_DIGITS)
+def metric_decimals(pairs: Sequence["Difference"], scores: Sequence["Score"]) -> int:
+    """Return the decimals of a metric, fine enough for a fifth of the minimum relevant difference.
+
+    Without one, two significant digits of the narrowest interval of a difference, or else of a mean.
+    """
+    means = [score.mean for score in scores]
+    effects = [pair.min_effect for pair in pairs if pair.min_effect]
+    if effects:
+        fewest = _FEWEST_DECIMALS if in_unit_interval(means) else 0
+        decimals = math.ceil(-math.log10(min(effects) / 5) - _ROUNDING_ERROR)
+        return min(max(decimals, fewest), _MOST_DECIMALS_OF_EFFECT)
+    return interval_decimals(pairs if narrowest_half(pairs) is not None else scores, means)
+
+
+def interval_decimals(intervals: Iterable[WithInterval], values: Iterable[float | None]) -> int:
+    """Return the decimals for two significant digits of the narrowest interval; three or four for metrics in [0, 1]."""
+    half = narrowest_half(intervals)
+    decimals = _MOST_DECIMALS if half is None else _two_digits(half)
+    return min(max(decimals, _FEWEST_DECIMALS if in_unit_interval(values) else 0), _MOST_DECIMALS)
+
+
+def in_unit_interval(values: Iterable[float | None]) -> bool:
+    """True if all values that exist lie in [-1, 1]."""
+    return all(value is None or abs(value) <= 1 for value in values)
+
+
+def _two_digits(number: float) -> int:
+    return 1 - math.floor(math.log10(number))
 
 
 def number(value: float | None, digits: int) -> str:

@@ -73,8 +73,7 @@ def _replicate_rows(comparison: Comparison, model: str, label: str) -> list[Row]
     replicates = comparison.replicates
     if replicates is None:
         return []
-    digits = numbers.mean_digits(comparison, label)
-    difference_digits = numbers.difference_digits(comparison, label)
+    digits = comparison.decimals[label]
     score = replicates.score(model, label)
     pair = comparison.retrained(model, comparison.baseline, label)
     if score is None and pair is None:
@@ -87,14 +86,13 @@ def _replicate_rows(comparison: Comparison, model: str, label: str) -> list[Row]
     if pair is not None:
         verdict = VERDICTS[pair.verdict]
         word = Text(verdict.word, style=STYLES[verdict.tone])
-        difference = numbers.signed_interval(pair.ci_low, pair.ci_high, difference_digits)
+        difference = numbers.signed_interval(pair.ci_low, pair.ci_high, digits)
     return [(Text(REPLICATE_TITLE, style="dim"), Text(mean), Text(difference), word)]
 
 
 def _rows(comparison: Comparison, label: str) -> list[Row]:
     pairs = {pair.a: pair for pair in comparison.against_baseline(label)}
-    digits = numbers.mean_digits(comparison, label)
-    difference_digits = numbers.difference_digits(comparison, label)
+    digits = comparison.decimals[label]
     rows = []
     for model in [*comparison.leaders(label), *comparison.others(label)]:
         score = comparison.score(model, label)
@@ -106,7 +104,7 @@ def _rows(comparison: Comparison, label: str) -> list[Row]:
         if model == comparison.baseline:
             rows.append((name, Text(mean), Text(""), Text("baseline")))
         else:
-            rows.append((name, Text(mean), *_against(pairs.get(model), difference_digits)))
+            rows.append((name, Text(mean), *_against(pairs.get(model), digits)))
     return rows
 
 

@@ -27,7 +27,6 @@ from concord.reports.charts.primitives import (
     text_layer,
 )
 from concord.reports.charts.svg import SERIES, light, render_svg
-from concord.reports.text import numbers
 from concord.reports.text.numbers import MISSING, number
 from concord.reports.text.panel import Entry, entries, names_of
 
@@ -135,7 +134,7 @@ def _points(comparison: Comparison, entry: Entry) -> list[Row]:
 
 def _point(comparison: Comparison, entry: Entry, line: Series, definition: Definition) -> Row:
     rank = definition.ranks[line.model]
-    mean = number(definition.values[line.model], numbers.mean_digits(comparison, entry.metric))
+    mean = number(definition.values[line.model], comparison.decimals[entry.metric])
     rank_text = "no value" if rank is None else f"rank {rank} with {mean}"
     return {
         "rank": rank,

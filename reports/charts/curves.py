@@ -30,7 +30,6 @@ from concord.reports.charts.primitives import (
     x_at,
 )
 from concord.reports.charts.svg import SERIES, light, render_svg
-from concord.reports.text import numbers
 from concord.reports.text.numbers import interval, number
 
 SHAPES = [
@@ -110,7 +109,7 @@ def curve_chart(comparison: Comparison, stem: str) -> Markup:
 
 
 def _points(comparison: Comparison, line: Series, labels: Sequence[str]) -> list[Row]:
-    digits = numbers.mean_digits(comparison, labels[-1])
+    digits = comparison.decimals[labels[-1]]
     rows = []
     for label in labels:
         score = comparison.score(line.model, label)

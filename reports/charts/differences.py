@@ -22,7 +22,6 @@ from concord.reports.charts.primitives import (
     zero_line,
 )
 from concord.reports.charts.svg import light, render_svg
-from concord.reports.text import numbers
 from concord.reports.text.numbers import difference_with_interval, exact, signed
 from concord.reports.text.tables import against_baseline
 from concord.reports.text.verdict_styles import VERDICTS
@@ -33,7 +32,7 @@ _DENSE = 12  # with this number of models or more, rows are lower
 def difference_chart(comparison: Comparison, label: str, *, narrow: bool) -> Markup:
     """Return the interval plot, with a band of differences that are too small to matter."""
     differences = against_baseline(comparison, label)
-    digits = numbers.difference_digits(comparison, label)
+    digits = comparison.decimals[label]
     rows = [_row(i, each, digits) for i, each in enumerate(differences)]
     band = next((each.min_effect for each in differences if each.min_effect is not None), 0.0)
     ends = (n for each in differences for n in (each.difference, each.ci_low, each.ci_high))

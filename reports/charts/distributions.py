@@ -43,7 +43,7 @@ def distributions_in_chart(comparison: Comparison, label: str) -> list[Distribut
 
 def percentile_text(comparison: Comparison, row: Distribution, percentile: int) -> str:
     """Return a percentile as text."""
-    digits = min(numbers.difference_digits(comparison, row.label), 3)
+    digits = comparison.decimals[row.label]
     return numbers.signed(row.quantiles[percentile], digits) if row.quantiles else numbers.MISSING
 
 

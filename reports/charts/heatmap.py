@@ -21,7 +21,6 @@ from concord.reports.charts.primitives import (
     y_at,
 )
 from concord.reports.charts.svg import light, render_svg
-from concord.reports.text import numbers
 from concord.reports.text.numbers import signed, signed_interval
 from concord.reports.text.verdict_styles import VERDICTS
 
@@ -62,7 +61,7 @@ def pair_heatmap(comparison: Comparison, label: str) -> Markup:
 
 
 def _cell(comparison: Comparison, difference: Difference, position: tuple[int, int]) -> Row:
-    digits = numbers.difference_digits(comparison, difference.label)
+    digits = comparison.decimals[difference.label]
     a, b = difference.a, difference.b
     interval = signed_interval(difference.ci_low, difference.ci_high, digits)
     word = VERDICTS[difference.verdict].word

@@ -25,7 +25,6 @@ from concord.reports.charts.primitives import (
     zero_line,
 )
 from concord.reports.charts.svg import light, render_svg
-from concord.reports.text import numbers
 from concord.reports.text.numbers import signed, signed_interval
 from concord.reports.text.replicates import single_differences
 from concord.reports.text.tables import against_baseline
@@ -67,7 +66,7 @@ def replicate_chart(comparison: Comparison, label: str, *, narrow: bool) -> Mark
 
 def _row(i: int, difference: Difference, comparison: Comparison) -> Row:
     replicated = comparison.retrained(difference.a, difference.b, difference.label)
-    digits = numbers.difference_digits(comparison, difference.label)
+    digits = comparison.decimals[difference.label]
     users_verdict = VERDICTS[difference.verdict]
     verdict = VERDICTS[replicated.verdict] if replicated else users_verdict
     word = verdict.word if replicated else "trained once"

@@ -6,12 +6,10 @@ A model is dominated by another that is at least as good on both labels and bett
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
-from typing import Literal
 
 import altair as alt
 from markupsafe import Markup
 
-from concord.metrics_core.results import comparison_parts as parts
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Tradeoff
 from concord.reports.charts.curves import all_series
@@ -55,12 +53,6 @@ def sentence(comparison: Comparison, entry: Tradeoff) -> str:
     verb = "other is" if n_dominated == 1 else "others are"
     others = f" {n_dominated} {verb}." if n_dominated else ""
     return f"Beaten by no other model: {numbers.join_first(front, _MAX_NAMES)}.{others}"
-
-
-def coordinate(entry: Tradeoff, point: parts.Point, name: Literal["x", "y"]) -> str:
-    """Return x or y of a point as text."""
-    coordinates = [getattr(each, name) for each in entry.points]
-    return numbers.number(getattr(point, name), 3 if max(map(abs, coordinates)) <= 1 else 2)
 
 
 def tradeoff_chart(comparison: Comparison, entry: Tradeoff) -> Markup:
@@ -107,8 +99,8 @@ def _points(comparison: Comparison, entry: Tradeoff) -> list[Row]:
             "name": shorten(point.model, _MAX_NAME),
             "is_named": series[point.model].is_named or point.pareto,
             "hover": tag(
-                f"{point.model}: {entry.x} {coordinate(entry, point, 'x')}, "
-                f"{entry.y} {coordinate(entry, point, 'y')}",
+                f"{point.model}: {entry.x} {numbers.number(point.x, comparison.decimals[entry.x])}, "
+                f"{entry.y} {numbers.number(point.y, comparison.decimals[entry.y])}",
                 point.model,
             ),
             "tag": tag("", point.model),

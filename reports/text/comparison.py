@@ -25,13 +25,12 @@ def describe(comparison: Comparison) -> Iterator[Block]:
 
 
 def _cells(comparison: Comparison, model: str, label: str) -> tuple[str, ...]:
-    digits = numbers.mean_digits(comparison, label)
+    digits = comparison.decimals[label]
     score = comparison.score(model, label)
     mean = numbers.number(score.mean, digits), numbers.interval(score.ci_low, score.ci_high, digits)
     pair = comparison.difference(model, comparison.baseline, label)
     if pair is None:
         return (*mean, "", "", "baseline" if model == comparison.baseline else "not compared")
-    digits = numbers.difference_digits(comparison, label)
     interval = numbers.signed_interval(pair.ci_low, pair.ci_high, digits)
     verdict = VERDICTS[pair.verdict].word
     return (*mean, numbers.signed(pair.difference, digits), interval, verdict)

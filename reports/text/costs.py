@@ -1,7 +1,6 @@
 """Costs of the leading models: metrics and segments on which they are worse than the baseline."""
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
@@ -10,7 +9,6 @@ from concord.reports.text.numbers import join_first
 
 _MAX_LABELS, _MAX_SEGMENTS = 4, 3  # in one sentence
 _MAX_LEADERS = 3
-_DIGITS_WITHOUT_INTERVAL = 3
 
 
 def costs(comparison: Comparison) -> list[tuple[str, str]]:
@@ -54,9 +52,7 @@ def _worse_labels(comparison: Comparison, model: str) -> Iterator[str]:
         rows.append((first, [f"@{comparison.metric(d.label).k}" for d in pairs if d is not first]))
     rows.sort(key=lambda row: -abs(row[0].relative or 0.0))
     for pair, cutoffs in rows:
-        digits = _DIGITS_WITHOUT_INTERVAL
-        if pair.ci_low is not None:
-            digits = numbers.decimals([pair], [pair.mean_a, pair.mean_b])
+        digits = comparison.decimals[pair.label]
         parts = [*_magnitude(pair.verdict), numbers.signed(pair.difference, digits)]
         if pair.relative is not None:
             parts.append(numbers.relative(pair.relative))
@@ -77,8 +73,7 @@ def _worse_segments(comparison: Comparison, model: str) -> Iterator[str]:
     ]
     rows.sort(key=lambda row: -abs(row[1].difference or 0.0))
     for name, cell in rows:
-        interval = SimpleNamespace(ci_low=cell.diff_low, ci_high=cell.diff_high)
-        digits = numbers.decimals([interval], [cell.mean])
+        digits = comparison.decimals[cell.label]
         parts = [*_magnitude(cell.verdict), numbers.signed(cell.difference, digits)]
         yield f"{cell.label} of {name} “{cell.segment}” ({', '.join(parts)})"
 

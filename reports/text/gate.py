@@ -153,7 +153,7 @@ def _difference_text(model: str, measured: Measured, confidence: float) -> str:
 
 
 def _digits(measured: Measured) -> int:
-    return numbers.decimals([measured], [measured.mean, measured.reference])
+    return numbers.interval_decimals([measured], [measured.mean, measured.reference])
 
 
 def _groups(models: Sequence[ModelDecision]) -> str:

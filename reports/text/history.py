@@ -61,7 +61,7 @@ def _standings(history: History, label: str) -> list[Standing]:
 def decimals(history: History, label: str) -> int:
     """Return the decimals of a metric, the same for all revisions."""
     standings = _standings(history, label)
-    return numbers.decimals(standings, [each.mean for each in standings])
+    return numbers.interval_decimals(standings, [each.mean for each in standings])
 
 
 def changed(revision: Revision, *, first: bool) -> str:
@@ -174,4 +174,4 @@ def _diff_row(change: Change) -> tuple[str, ...]:
 
 
 def _diff_digits(change: Change) -> int:
-    return numbers.decimals([change], [change.then, change.now])
+    return numbers.interval_decimals([change], [change.then, change.now])

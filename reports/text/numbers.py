@@ -1,13 +1,12 @@
 """Format numbers: digits by the width of the interval, minus signs, a bound for small p-values."""
 
-import math
 from collections.abc import Iterable
 from typing import Protocol
 
-from concord.metrics_core.results.comparison import Comparison, in_unit_interval
 from concord.metrics_core.results.words import MINUS as MINUS
 from concord.metrics_core.results.words import PERCENT as PERCENT
-from concord.metrics_core.results.words import WithInterval, narrowest_half
+from concord.metrics_core.results.words import WithInterval
+from concord.metrics_core.results.words import interval_decimals as interval_decimals
 
 MISSING = "\N{EN DASH}"
 SMALLEST_P = 0.0001
@@ -19,31 +18,6 @@ class WithDifference(WithInterval, Protocol):
     @property
     def difference(self) -> float | None:
         """The difference."""
-
-
-def mean_digits(comparison: Comparison, label: str) -> int:
-    """Return the decimals of the means of a metric."""
-    precision = comparison.precision[label]
-    return _decimals(precision.means, is_share=precision.in_unit_interval)
-
-
-def difference_digits(comparison: Comparison, label: str) -> int:
-    """Return the decimals of the differences of a metric."""
-    precision = comparison.precision[label]
-    return _decimals(precision.differences, is_share=precision.in_unit_interval)
-
-
-def decimals(intervals: Iterable[WithInterval], values: Iterable[float | None]) -> int:
-    """Return the decimals that show two significant digits of the narrowest interval.
-
-    There are at most four, and at least three for metrics in [0, 1].
-    """
-    return _decimals(narrowest_half(intervals), is_share=in_unit_interval(values))
-
-
-def _decimals(half: float | None, *, is_share: bool) -> int:
-    digits = 4 if half is None else 1 - math.floor(math.log10(half))
-    return min(max(digits, 3 if is_share else 0), 4)
 
 
 def number(value: float | None, digits: int) -> str:

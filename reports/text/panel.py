@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Definition, LeftOut, PanelEntry
-from concord.reports.text.numbers import MISSING, mean_digits, number
+from concord.reports.text.numbers import MISSING, number
 from concord.reports.text.tables import MANY_MODELS
 from concord.reports.text.verdict_styles import VERDICTS
 
@@ -145,7 +145,7 @@ def _distance(definition: Definition, pinned: Definition) -> float:
 
 def lines(comparison: Comparison, entry: Entry) -> list[Line]:
     """Return a line per definition."""
-    digits = mean_digits(comparison, entry.metric)
+    digits = comparison.decimals[entry.metric]
     return [_line(entry, definition, digits) for definition in entry.definitions]
 
 

@@ -164,7 +164,7 @@ def sorted_means(comparison: Comparison, model: str, label: str) -> str:
     """Return the means of single trainings, in rising order; empty if there is only one."""
     if comparison.replicates is None or comparison.replicates.score(model, label) is None:
         return ""
-    digits = numbers.mean_digits(comparison, label)
+    digits = comparison.decimals[label]
     known = sorted(mean for mean in means(comparison, model, label) if mean is not None)
     return ", ".join(numbers.number(mean, digits) for mean in known)
 
@@ -174,7 +174,7 @@ def interval_over_trainings(comparison: Comparison, model: str, label: str) -> s
     score = comparison.replicates.score(model, label) if comparison.replicates else None
     if score is None:
         return "trained once"
-    digits = numbers.mean_digits(comparison, label)
+    digits = comparison.decimals[label]
     n = len(score.means)
     return numbers.interval(score.ci_low, score.ci_high, digits) or _no_interval(n)
 
@@ -201,7 +201,7 @@ def row_of(comparison: Comparison, users: Difference) -> Row | None:
     pair = comparison.retrained(users.a, users.b, users.label)
     if pair is None:
         return None
-    digits = numbers.difference_digits(comparison, pair.label)
+    digits = comparison.decimals[pair.label]
     few = min(n for n in (pair.trainings_a, pair.trainings_b) if n > 1)
     df = pair.trainings_df
     return Row(

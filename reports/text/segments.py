@@ -10,6 +10,7 @@ from concord.reports.text.tables import MANY_MODELS
 
 _MAX_ROWS = 8  # models of a grid, if there are many
 _N_BEST = 3
+_SHARE_DECIMALS = 3  # of shares of the recommended items, which are no metric
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,8 @@ def entries(comparison: Comparison) -> list[Segmentation]:
 
 def grids(comparison: Comparison, entry: Segmentation) -> list[Grid]:
     """Return a grid per label, models in the order of the leaderboard below the baseline."""
-    digits = cell_digits(entry)
-    return [_grid(comparison, entry, label, digits[label]) for label in entry.labels]
+    decimals = cell_decimals(comparison, entry)
+    return [_grid(comparison, entry, label, decimals[label]) for label in entry.labels]
 
 
 def _grid(comparison: Comparison, entry: Segmentation, label: str, n_digits: int) -> Grid:
@@ -111,10 +112,6 @@ def _cell(cell: SegmentCell | None, digits: int | None) -> Cell:
     return Cell(numbers.signed(cell.difference, digits), span, cell.verdict, bool(cell.turns))
 
 
-def cell_digits(entry: Segmentation) -> dict[str, int]:
+def cell_decimals(comparison: Comparison, entry: Segmentation) -> dict[str, int]:
     """Return the decimals of each metric in the cells of a segmentation."""
-    cells = {label: [cell for cell in entry.cells if cell.label == label] for label in entry.labels}
-    return {
-        label: min(numbers.decimals(rows, [cell.mean for cell in rows]), 3)
-        for label, rows in cells.items()
-    }
+    return {label: comparison.decimals.get(label, _SHARE_DECIMALS) for label in entry.labels}

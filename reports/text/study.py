@@ -141,7 +141,7 @@ def way_value(study: Study, label: str, way: Way, model: str) -> str:
 def digits(study: Study, label: str) -> int:
     """Return the number of decimals of a label's means."""
     cells = [cell for cell in study.cells if cell.label == label]
-    return numbers.decimals(cells, [cell.mean for cell in cells])
+    return numbers.interval_decimals(cells, [cell.mean for cell in cells])
 
 
 def rank_text(cell: Cell) -> str:

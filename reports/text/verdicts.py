@@ -17,7 +17,6 @@ from concord.metrics_core.results.words import (
     MINUS,
     PERCENT,
     are,
-    digits,
     exact,
     listed,
     number,
@@ -75,7 +74,7 @@ def verdict_sentences(comparison: Comparison) -> list[str]:
     first, *others = comparison.primary
     if len(comparison.models) == 1:
         (model,) = comparison.models
-        value = number(comparison.score(model, first).mean, digits(comparison.scores_of(first)))
+        value = number(comparison.score(model, first).mean, comparison.decimals[first])
         return [f"{model} is the only model: {value} on {first}, and nothing to compare it with."]
     return [
         *_label_sentences(first, comparison),
@@ -109,7 +108,7 @@ def _headline(label: str, comparison: Comparison) -> str:
     best = leaders[0]
     is_apart = not any(_is_close(model, label, comparison) for model in comparison.others(label))
     highest = "highest" if comparison.metric(label).higher_is_better else "lowest"
-    mean = number(comparison.score(best, label).mean, digits(comparison.scores_of(label)))
+    mean = number(comparison.score(best, label).mean, comparison.decimals[label])
     name = f"{best}, the baseline," if best == baseline else best
     if len(leaders) > 1:
         head = f"{listed(leaders)} share the {highest} {label}: {mean}"
@@ -329,13 +328,13 @@ def absolute_difference(
 ) -> str:
     """Return `0.041 above popularity (95 % interval 0.035 to 0.047, details)`."""
     difference, low, high = pair.difference or 0.0, pair.ci_low, pair.ci_high
-    n_digits, interval = digits(comparison.pairs_of(pair.label)), ""
+    decimals, interval = comparison.decimals[pair.label], ""
     if low is not None and high is not None:
         if difference < 0:
             low, high = 0.0 - high, 0.0 - low
-        ends = f"{number(low, n_digits)} to {number(high, n_digits)}"
+        ends = f"{number(low, decimals)} to {number(high, decimals)}"
         interval = f"{confidence_level(comparison.confidence)} interval {ends}"
-    side = f"{number(abs(difference), n_digits)} {'above' if difference > 0 else 'below'}"
+    side = f"{number(abs(difference), decimals)} {'above' if difference > 0 else 'below'}"
     return with_details(f"{side if difference else 'level with'} {pair.b}", interval, *details)
 
 

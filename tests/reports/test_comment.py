@@ -34,7 +34,7 @@ def test_many_models_and_metrics_fit_and_what_is_left_out_is_counted() -> None:
     name = "m" * 500
     comparison = _many(name)
     changes = [change(m, label) for m in comparison.models for label in comparison.primary]
-    others = [change(m, "R@10", primary=False) for m in comparison.models]
+    others = [change(m, "R@20", primary=False) for m in comparison.models]
     worse = [in_segment(m, f"{name} {n}") for m in comparison.models for n in range(10)]
     settings = tuple(Setting(f"knob {n}", name, name * 2, comparison.models) for n in range(60))
     changed = since(
@@ -73,7 +73,7 @@ def test_value_outside_the_possible_range_is_named() -> None:
 
 def test_names_are_words_in_every_place() -> None:
     """No tag, link, mention or command of a line, wherever a name from a file stands."""
-    content = sample.hostile_names()
+    content = sample.renamed(sample.hostile_names(), {"P@20": HOSTILE})
     content["title"] = HOSTILE
     changed = since(
         revision=HOSTILE,

@@ -4,13 +4,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from concord.metrics_core.results.words import metric_decimals
 from concord.reports.text.numbers import (
     MINUS,
     MISSING,
     count,
-    decimals,
     exact,
     interval,
+    interval_decimals,
     number,
     p_value,
     relative,
@@ -43,7 +44,29 @@ def test_decimals_follow_the_narrowest_interval(
         for half in half_widths
     ]
 
-    assert decimals(intervals, values) == digits
+    assert interval_decimals(intervals, values) == digits
+
+
+@pytest.mark.parametrize(
+    ("effect", "half_width", "mean", "decimals"),
+    [
+        (0.005, 0.0001, 0.3, 3),  # a fifth of the minimum relevant difference is 0.001
+        (0.002, 0.1, 0.3, 4),
+        (0.02, 0.0001, 0.3, 3),
+        (0.0001, 0.1, 0.3, 5),
+        (5.0, 0.1, 812.0, 0),
+        (1.0, 0.1, 812.0, 1),
+        (0.0, 0.0014, 0.3, 4),  # without one, two digits of the interval
+        (None, 0.14, 0.3, 3),
+    ],
+)
+def test_decimals_of_a_metric_follow_the_minimum_relevant_difference(
+    effect: float | None, half_width: float, mean: float, decimals: int
+) -> None:
+    pair = SimpleNamespace(min_effect=effect, ci_low=-half_width, ci_high=half_width)
+    score = SimpleNamespace(mean=mean, ci_low=0.0, ci_high=1.0)
+
+    assert metric_decimals([pair], [score]) == decimals  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(

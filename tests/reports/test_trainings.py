@@ -10,7 +10,7 @@ from concord.metrics_core.results.exported_tables import export_tables
 from concord.reports.charts.replicates import replicate_chart
 from concord.reports.page import render_markdown, render_notebook
 from concord.reports.text import replicates as trainings
-from concord.reports.text.numbers import difference_digits, signed
+from concord.reports.text.numbers import signed
 from tests.reports.samples import sample
 from tests.reports.samples.rendered import html
 from tests.reports.samples.trained import trained
@@ -23,7 +23,7 @@ QUESTION = "Would it hold if trained again?"
 def _gaps(comparison: Comparison, model: str) -> list[str]:
     """The means of single trainings minus that of the baseline."""
     assert comparison.replicates is not None
-    score, digits = comparison.replicates.score(model, LABEL), difference_digits(comparison, LABEL)  # fmt: skip
+    score, digits = comparison.replicates.score(model, LABEL), comparison.decimals[LABEL]  # fmt: skip
     baseline = comparison.score("pop", LABEL).mean
     assert score is not None
     assert baseline is not None

@@ -100,8 +100,8 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
         "Against pop on nDCG@10, far is better by more than 0.005.",
         "The primary metrics disagree on who leads: far on nDCG@10, pop on R@10.",
         "far is better than pop on nDCG@10, but worse on R@10.",
-        "pop, the baseline, is best on R@10: 0.2000.",
-        "The runner-up, far, is 0.0990 below pop (95 % interval 0.0970 to 0.1010, 49.5 %): "
+        "pop, the baseline, is best on R@10: 0.200.",
+        "The runner-up, far, is 0.099 below pop (95 % interval 0.097 to 0.101, 49.5 %): "
         "significant, and more than 0.005.",
         "Against pop on R@10, far is worse by more than 0.005.",
     ]),
