@@ -263,7 +263,7 @@ OF_LIST = {"Spearman", "Kendall", "FCP"}  # undefined without a list, whatever t
 
 
 def conventions_for(metric: str, k: int | None, conventions: Conventions) -> Conventions:
-    """What is pinned for a metric with or without a cutoff: `RR@k` goes before `RR`, both before the general."""
+    """Return a metric's conventions: the override `RR@k`, else `RR`, else the general ones."""
     if not conventions.overrides:
         return (
             conventions  # making conventions, which checks them, takes longer than all definitions

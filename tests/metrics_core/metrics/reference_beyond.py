@@ -1,7 +1,7 @@
-"""The metrics beyond accuracy a second time, as their definitions read: one user, plain Python.
+"""Reference of the metrics beyond accuracy: their definitions for one user in plain Python.
 
-The tests compare `metrics_core.metrics.beyond_accuracy` and `metrics_core.metrics.exposure` with this module; the two share nothing but the
-knobs' names.
+Tests compare `metrics_core.metrics.beyond_accuracy` and `exposure` with this module.
+They share only the names of conventions.
 """
 
 import math
@@ -15,7 +15,7 @@ Vector = Sequence[float]
 
 @dataclass(frozen=True)
 class World:
-    """Everything there is to know: who had what before, what is on sale, and what the items are like."""
+    """Train, catalogue, lists and features of a small data set."""
 
     n_items: int
     train: Mapping[str, list[int]]  # user: distinct items

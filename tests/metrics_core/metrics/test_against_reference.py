@@ -52,7 +52,7 @@ def _differences(case: Case, pinned: Conventions, labels: Labels = LABELS) -> li
 
 
 def _changed(knob: str) -> Labels:
-    """Return the labels that a convention changes; test_properties shows that the others stay as they are."""
+    """Return the labels that a convention can change; test_properties tests the others."""
     names = affected_metrics(knob)
     return {label: parts for label, parts in LABELS.items() if parts[0] in names}
 

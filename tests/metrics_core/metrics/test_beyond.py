@@ -22,7 +22,8 @@ from tests.metrics_core.metrics.reference_beyond import World
 approx = pytest.approx
 nan = math.nan
 
-# Train users: item 0 has 4, item 1 has 2, items 2 and 3 have 1, items 4 and 5 are cold; 4 users, 8 interactions.
+# Train users: item 0 has 4, item 1 has 2, items 2 and 3 have 1, items 4 and 5 are cold.
+# 4 users, 8 interactions.
 # Item 5 is in no catalogue and in no category.
 WORLD = World(
     n_items=6,
@@ -102,7 +103,8 @@ WORKED: list[tuple[Any, ...]] = [
         nan,
         0,
     ),
-    # ann had {0} and {0, 1}; item 4 is {1, 2}, item 0 is {0}. bob had those and {1}; item 1 is {0, 1}
+    # ann had {0} and {0, 1}; item 4 is {1, 2}, item 0 is {0}.
+    # bob had those and {1}; item 1 is {0, 1}.
     (
         "serendipity",
         {"serendipity_kind": "history"},
@@ -122,7 +124,7 @@ WORKED: list[tuple[Any, ...]] = [
         nan,
         nan,
     ),
-    # ann's popularity 1, 0, 4 takes the places 2, 3, 1; places 1, 2, 3: 1 - 6 (1 + 1 + 4) / (3 (9 - 1))
+    # ann: ranks by popularity 2, 3, 1 of items at ranks 1, 2, 3: 1 - 6 (1 + 1 + 4) / (3 (9 - 1))
     ("popularity_correlation", {}, 3, 1 - 6 * (1 + 1 + 4) / (3 * 8), 1, nan, nan),
     ("popularity_correlation", {}, 1, nan, nan, nan, nan),
 ]
@@ -282,7 +284,7 @@ REAL = st.floats(-3, 3).map(lambda x: round(x, 2))
 
 @st.composite
 def worlds(draw: st.DrawFn, *, numbers: st.SearchStrategy[float] = BINARY) -> World:
-    """Users with and without list and history; items that are cold, off the catalogue and without features."""
+    """Return users with and without a list or history, and items with and without properties."""
     n_items = draw(st.integers(1, 8))
     item = st.integers(0, n_items - 1)
     depth = draw(st.sampled_from((1, 3, 9)))

@@ -93,7 +93,7 @@ def _ild(first: list[float], second: list[float]) -> float:
 
 @pytest.mark.parametrize("size", [1.0, 1e-300, 1e300, 1e-160, 1e160, 5e-324 * 2**20])
 def test_diversity_reads_the_direction_of_vectors_whatever_their_length(size: float) -> None:
-    """cos((1, 1), (1, 0)) = 1 / sqrt 2, though the squares of 1e200 are infinite and those of 1e-200 are 0."""
+    """cos((1, 1), (1, 0)) = 1 / sqrt 2, although squares of 1e200 and 1e-200 are infinite and 0."""
     assert _ild([size, size], [1.0, 0.0]) == pytest.approx(1 - 1 / math.sqrt(2), abs=1e-12)
 
 

@@ -1,4 +1,4 @@
-"""What `duplicates: keep` does to each metric of the catalogue, measured on lists that repeat items."""
+"""Effect of `duplicates: keep` on each metric, for lists that repeat items."""
 
 import random
 from functools import cache
@@ -62,7 +62,7 @@ def _means(duplicates: str, knob: str = "", value: str = "") -> cc.Evaluation:
 
 @pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.name)
 def test_copies_count_where_the_metric_says_so(metric: Metric) -> None:
-    """Else a list with copies is worth what it is with misses in their places; beyond accuracy, without them."""
+    """Other metrics count copies as misses, or skip them if the metric is beyond accuracy."""
     without = "drop" if metric.family == "beyond" else "first"
     knobs = [CONVENTION[name] for name in metric.conventions if name in CONVENTION]
     ways = [(knob.name, value) for knob in knobs for value in knob.values if value != "full_k"]

@@ -136,7 +136,7 @@ KNOWN = {
 
 
 def _depends(node: ast.AST) -> bool:
-    """Is it a routine of NumPy or of the C library, or a power of other than whole numbers and squares?"""
+    """True for routines of NumPy or the C library, and powers except squares and of integers."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         return node.value.id in {"np", "math"} and node.attr in ROUTINES
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):

@@ -1,4 +1,4 @@
-"""Equal inputs give equal bits: the same lists several times, and the same items in another order."""
+"""Equal inputs give equal bits: repeated lists, and the same items in another order."""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""Fairness of exposure and gaps between users: by hand, in plain Python, in a comparison, by every engine and in the stages."""
+"""Fairness of exposure, and gaps between groups of users.
+
+Compared with values by hand, a reference in plain Python, fairlearn, and the stages.
+"""
 
 import json
 import math
@@ -42,7 +45,8 @@ def evaluated(metrics: Sequence[str], conventions: cc.Conventions, **others: Any
 @pytest.mark.parametrize(
     ("target", "of_u", "of_v"),
     [
-        # u shows x twice: shares 1, 0, 0. v shows y, then an item without group: 0, 1 / (1 + s), s / (1 + s).
+        # u shows x twice: shares 1, 0, 0.
+        # v shows y, then an item without a group: 0, 1 / (1 + s), s / (1 + s).
         ("catalogue", (1 / 2, 2 / 6, 1 / 6), (1 / 2, 2 / 6, 1 / 6)),
         ("relevant", (1 / 2, 1 / 2, 0), (0, 1, 0)),
         ("uniform", (1 / 2, 1 / 2, 0), (1 / 2, 1 / 2, 0)),
@@ -71,9 +75,10 @@ def test_attention_follows_the_discount() -> None:
 
 
 def test_expected_exposure_by_hand() -> None:
-    """Of the attention 1 + s to two places, u gives all to x; v gives 1 to y and s to no group; w has no list.
+    """The attention to two ranks is 1 + s. u gives all to x; v gives 1 to y and s to no group.
 
-    Ideal: of u a and d in either order, half of the whole to x and to y; of v e first, and then any of 3 x, 1 y, 1 without.
+    Ideal lists of u have a and d in either order: half of the attention to x and to y.
+    Those of v have e first, then any of 3 items of x, 1 of y and 1 without a group. w has no list.
     """
     whole = 1 + SECOND
     e = ((1, 0, 0), (0, 1 / whole, SECOND / whole))
@@ -95,7 +100,7 @@ def test_expected_exposure_by_hand() -> None:
 
 
 def test_all_wrong_lists_are_not_as_good_as_all_right_ones() -> None:
-    """u wants an item of x, v one of y: whoever is shown the other's has e = (0, 1) and t = (1, 0), or the other way round."""
+    """An item of x is relevant to u, one of y to v; a swap has e = (0, 1), t = (1, 0) for u."""
     items, relevant = ITEMS.filter(pl.col("item").is_in(["a", "d"])), {"u": ["a"], "v": ["d"]}
     how: dict[str, Any] = {
         "metrics": ["EED@1", "EER@1", "EEL@1"],
@@ -121,7 +126,7 @@ def reference(
     k: int,
     p: float,
 ) -> tuple[dict[str, dict[str, float]], dict[str, tuple[float, float, float]]]:
-    """AWRF of each user by target, and EED, EER and EEL of each, with every ideal list written out."""
+    """Return AWRF of each user by target, and EED, EER and EEL from all ideal lists."""
     groups, attention = sorted(set(maker.values())), [p**i for i in range(k)]
 
     def shares(recommended: Sequence[str]) -> dict[str, float]:
@@ -212,7 +217,7 @@ def test_ideal_lists_have_no_loss_and_the_target_is_one() -> None:
             "AWRF@2",
             {"fairness_target": None},
             {},
-            "AWRF@2: needs the share that each group should have. Set the convention fairness_target",
+            "AWRF@2: needs the share that each group should have. Set the convention",
         ),
         ("AWRF@2", {}, {"columns": {}}, "AWRF@2: needs items with the column `group` named"),
         (
@@ -282,7 +287,8 @@ def test_a_derivation_shows_the_arithmetic() -> None:
     assert derivation.sums == (
         "x: 0 / 1.63093 = 0 of the attention; target 0.5  (catalogue)",
         "y: 1 / 1.63093 = 0.613147 of the attention; target 0.333333  (catalogue)",
-        "without a group: 0.63093 / 1.63093 = 0.386853 of the attention; target 0.166667  (catalogue)",
+        "without a group: 0.63093 / 1.63093 = 0.386853 of the attention; "
+        "target 0.166667  (catalogue)",
         "AWRF = 1 - (|0 - 0.5| + |0.613147 - 0.333333| + |0.386853 - 0.166667|) / 2",
     )
     assert derivation.value == evaluated(["AWRF@2"], pinned()).per_user["AWRF@2"][1]
@@ -368,7 +374,7 @@ def test_a_comparison_tests_what_evaluate_says() -> None:
 
 
 def test_a_model_with_replicates_has_the_mean_of_its_trainings() -> None:
-    """u is shown x, y and y at rank 1 and wants an item of x: EEL is 0, 2 and 2, and not that of the mean exposure."""
+    """u gets x, y and y at rank 1, and x is relevant: EEL is the mean of 0, 2 and 2."""
     items, relevant = ITEMS.filter(pl.col("item").is_in(["a", "d"])), {"u": ["a"]}
     trainings = {1: {"u": ["a"]}, 2: {"u": ["d"]}, 3: {"u": ["d"]}}
     models = {"drawn": {"replicates": trainings}, "right": relevant}
@@ -411,7 +417,7 @@ def test_other_labels_keep_their_draws() -> None:
 
 
 def segmented(*, compare_gaps: bool = True) -> tuple[cc.Comparison, dict[str, Any]]:
-    """Two models and three groups of users, of which the last is too small; hits at rank 1 as drawn."""
+    """Return a comparison of two models and three groups of users; the last group is too small."""
     even, leaning = groups()
     tiers = [*even["groups"], *["few"] * 10]
     users = pl.DataFrame({"user": [f"u{i:03}" for i in range(len(tiers))], "tier": tiers})
@@ -483,7 +489,7 @@ def test_groups_that_are_alike_are_two_groups() -> None:
 
 
 def test_few_requests_that_differ_give_no_p() -> None:
-    """Three of sixty users have other lists: means differ in both groups, whatever the mean is over."""
+    """Three of sixty users have other lists: the means of both groups differ."""
     rows = [(f"u{u:02}", s) for u in range(60) for s in range(1 + u % 3)]
     truth = pl.DataFrame(
         [(u, s, "good") for u, s in rows], ["user", "session", "item"], orient="row"

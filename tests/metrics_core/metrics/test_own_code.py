@@ -1,4 +1,4 @@
-"""Own metrics as code that nobody has reviewed: what it writes, returns and raises, and when it exits."""
+"""User-defined metrics that write to their input, exit, raise or return invalid values."""
 
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,12 @@ WRITES = {
     "ties": "lists.tied_ranks[:] = 1; lists.hit_rank[:] = 1",
     "lengths": "lists.length(None)[:] = 1",
     "fields": "g = lists.hit_grade; g.setflags(write=True); g[:] = 0",
-    "base": "g = lists.hit_user; g = g if g.base is None else g.base; g.setflags(write=True); g[:] = 0",
+    "base": "g = lists.hit_user; g = g if g.base is None else g.base; "
+    "g.setflags(write=True); g[:] = 0",
     "attributes": "object.__setattr__(lists, 'hit_grade', lists.hit_grade * 0)",
     "dictionary": "lists.__dict__['n_relevant'] = lists.n_listed",
-    "views": "lists.relevant(2.0, 'all').__dict__['n_relevant'] = lists.n_listed; lists._views.clear()",
+    "views": "lists.relevant(2.0, 'all').__dict__['n_relevant'] = lists.n_listed; "
+    "lists._views.clear()",
     "shared": "lists.cached(lambda each: each.n_listed * 1)[:] = 7",
     "floating point": "np.seterr(all='raise')",
 }
@@ -44,7 +46,8 @@ def write_metric(
     folder: Path, body: str, returned: str = "lists.count(k) * 0.0", *, top: str = ""
 ) -> str:
     """Write a file with the metric `f` and return its label."""
-    code = f"import concord\nimport numpy as np\n{top}\n@concord.metric()\ndef f(lists, k):\n    'f@k'\n    {body}\n    return {returned}\n"
+    head = f"import concord\nimport numpy as np\n{top}\n@concord.metric()\n"
+    code = f"{head}def f(lists, k):\n    'f@k'\n    {body}\n    return {returned}\n"
     (folder / "m.py").write_text(code, encoding="utf-8")
     return f"{folder}/m.py:f"
 
@@ -72,7 +75,10 @@ def test_no_own_metric_changes_another_metric(tmp_path: Path, name: str) -> None
 
 
 def test_an_own_metric_cannot_change_the_conventions_of_another(tmp_path: Path) -> None:
-    code = "import concord\n@concord.metric()\ndef f(lists, k, *, discount):\n    'f@k'\n    discount.clear()\n    discount['geometric'] = 0.5\n    return lists.count(k)\n"
+    code = (
+        "import concord\n@concord.metric()\ndef f(lists, k, *, discount):\n    'f@k'\n"
+        "    discount.clear()\n    discount['geometric'] = 0.5\n    return lists.count(k)\n"
+    )
     (tmp_path / "m.py").write_text(code, encoding="utf-8")
     before = cc.evaluate(RECS, TRUTH, metrics=["nDCG@2"], conventions="standard")
 
@@ -144,7 +150,7 @@ def test_a_metric_that_exits_is_refused(tmp_path: Path, leaving: str) -> None:
 
 
 def write_project(folder: Path) -> None:
-    """Write a project whose own metrics stand in `m.py`."""
+    """Write a project with user-defined metrics in `m.py`."""
     content = params_content(
         {"a": {"path": "a.parquet"}, "b": {"path": "b.parquet"}},
         ["nDCG", "f"],

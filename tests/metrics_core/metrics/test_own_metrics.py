@@ -1,4 +1,4 @@
-"""Metrics of one's own, through the library and through all stages."""
+"""User-defined metrics, in the library and in all stages."""
 
 import json
 import math
@@ -195,16 +195,13 @@ def test_a_package_may_offer_metrics(tmp_path: Path) -> None:
     (info / "entry_points.txt").write_text(
         "[concord.metrics]\nrevenue = shop_metrics:revenue\n", encoding="utf-8"
     )
-    message = (
-        "import sys, concord; from concord.metrics_core.metrics.label import parse; from concord.metrics_core.metrics import custom_metric;"
-        "print(parse('revenue@10').metric.formula, custom_metric._find('revenue').origin)"
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from concord.metrics_core.metrics import custom_metric, label\n"
+        "formula = label.parse('revenue@10').metric.formula\n"
+        "print(formula, custom_metric._find('revenue').origin)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); {message}"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert (
         done.stdout == "revenue@k = sum of the prices of the hits in the top k shop-metrics 1.2\n"
@@ -311,7 +308,8 @@ CHECKED = {
 @pytest.mark.parametrize("name", CHECKED)
 def test_a_case_is_found_against_each_property(tmp_path: Path, name: str) -> None:
     formula, against = CHECKED[name]
-    code = f"import concord\n@concord.metric()\ndef {name}(lists, k):\n    '{name}@k'\n    return {formula}\n"
+    head = f"import concord\n@concord.metric()\ndef {name}(lists, k):\n"
+    code = f"{head}    '{name}@k'\n    return {formula}\n"
     (tmp_path / "m.py").write_text(code, encoding="utf-8")
 
     check = cc.check_metric(f"{tmp_path}/m.py:{name}")

@@ -48,8 +48,8 @@ BELLEI = [  # label, U1, U2, mean over U1, U2 and U3 (0); U4 and U5 are undefine
     ("AP@3", (1 / 1 + 2 / 2) / 2, (1 / 2) / 1, 1 / 2),
     ("AP@5", (1 / 1 + 2 / 2) / 2, (1 / 2 + 2 / 4) / 2, 1 / 2),
     ("RR@1", 1 / 1, 0, 1 / 3),
-    # Erratum: MRR@3 and MRR@5 are printed as 1/3; the terms give (1 + 1/2 + 0) / 3. It is not 1/1 + 1/2 for U1, over
-    # all relevant items.
+    # Erratum: MRR@3 and MRR@5 are printed as 1/3; the terms give (1 + 1/2 + 0) / 3.
+    # It is not 1/1 + 1/2 for U1, over all relevant items.
     ("RR@3", 1 / 1, 1 / 2, (1 + 1 / 2 + 0) / 3),
     ("RR@5", 1 / 1, 1 / 2, (1 + 1 / 2 + 0) / 3),
     ("nDCG@1", 1, 0, 1 / 3),
@@ -74,20 +74,26 @@ def test_bellei(label: str, u1: float, u2: float, mean: float) -> None:
 U1, U1_LABELS = BELLEI_LISTS["U1"], BELLEI_LABELS["U1"]  # hits at ranks 1 and 2
 FIRST_TWO = 1 / log2(2) + 1 / log2(3)
 LATE = ["x", "y", "z", "hit"]
-BELLEI_ALTERNATIVES: list[Example] = [  # what the page names beside its own choice
-    ("AP@3", U1, U1_LABELS, cc.preset("bellei", ap_denominator="relevant"), (1 / 1 + 2 / 2) / 6, None),  # Spark
+BASE_E, BASE_2 = cc.preset("bellei"), cc.preset("bellei", discount={"log": 2})
+FULL_IDEAL = cc.preset("bellei", ideal="truth_at_k")
+BY_LABELS, BY_MIN_K, BY_MIN_LENGTH = (
+    cc.preset("bellei", ap_denominator=name)
+    for name in ("relevant", "min_k_relevant", "min_len_relevant")
+)
+BELLEI_ALTERNATIVES: list[Example] = [  # other definitions that the page mentions
+    ("AP@3", U1, U1_LABELS, BY_LABELS, (1 / 1 + 2 / 2) / 6, None),  # Spark
     # Erratum: Kaggle is quoted as min(k, length of the list); its code has min(k, labels).
-    ("AP@3", U1, U1_LABELS, cc.preset("bellei", ap_denominator="min_k_relevant"), (1 / 1 + 2 / 2) / 3, None),
-    ("AP@5", U1, U1_LABELS, cc.preset("bellei", ap_denominator="min_k_relevant"), (1 / 1 + 2 / 2) / 5, None),
-    ("AP@5", U1, U1_LABELS, cc.preset("bellei", ap_denominator="min_len_relevant"), (1 / 1 + 2 / 2) / 3, None),
-    ("DCG@3", U1, U1_LABELS, cc.preset("bellei"), math.log(math.e) / math.log(2) + 1 / math.log(3), None),
-    ("DCG@3", U1, U1_LABELS, cc.preset("bellei", discount={"log": 2}), FIRST_TWO, None),
-    ("nDCG@3", U1, U1_LABELS, cc.preset("bellei", discount={"log": 2}), 1, None),
+    ("AP@3", U1, U1_LABELS, BY_MIN_K, (1 / 1 + 2 / 2) / 3, None),
+    ("AP@5", U1, U1_LABELS, BY_MIN_K, (1 / 1 + 2 / 2) / 5, None),
+    ("AP@5", U1, U1_LABELS, BY_MIN_LENGTH, (1 / 1 + 2 / 2) / 3, None),
+    ("DCG@3", U1, U1_LABELS, BASE_E, math.log(math.e) / math.log(2) + 1 / math.log(3), None),
+    ("DCG@3", U1, U1_LABELS, BASE_2, FIRST_TWO, None),
+    ("nDCG@3", U1, U1_LABELS, BASE_2, 1, None),
     # Spark: the ideal over all labels
-    ("nDCG@3", U1, U1_LABELS, cc.preset("bellei", ideal="truth_at_k"), FIRST_TWO / (FIRST_TWO + 1 / log2(4)), None),
+    ("nDCG@3", U1, U1_LABELS, FULL_IDEAL, FIRST_TWO / (FIRST_TWO + 1 / log2(4)), None),
     # Erratum: the text's `mrrAtk` compares the cutoff's position in (5, 10) with the rank: 0.
-    ("RR@5", LATE, ["hit"], cc.preset("bellei"), 1 / 4, None),
-    ("RR@10", LATE, ["hit"], cc.preset("bellei"), 1 / 4, None),
+    ("RR@5", LATE, ["hit"], BASE_E, 1 / 4, None),
+    ("RR@10", LATE, ["hit"], BASE_E, 1 / 4, None),
 ]  # fmt: skip
 
 # 2. "Introduce and achieve NDCG" (the Wikipedia definitions): grades 3, 2, 3, 0, 1, 2 in the list,
@@ -104,14 +110,16 @@ LINEAR_IDCG = 3 + 3 / log2(3) + 3 / log2(4) + 2 / log2(5) + 2 / log2(6) + 2 / lo
 EXP_DCG = 7 + 3 / log2(3) + 7 / log2(4) + 0 / log2(5) + 1 / log2(6) + 3 / log2(7)
 EXP_IDCG = 7 + 7 / log2(3) + 7 / log2(4) + 3 / log2(5) + 3 / log2(6) + 3 / log2(7)
 
+LINEAR, EXP = cc.preset("wikipedia"), cc.preset("wikipedia_exp")
+LINEAR_OF_LIST = cc.preset("wikipedia", ideal="retrieved")
 WIKIPEDIA: list[Example] = [
-    ("CG@6", LISTED, GRADED, cc.preset("wikipedia"), 3 + 2 + 3 + 0 + 1 + 2, 11),
-    ("DCG@6", LISTED, GRADED, cc.preset("wikipedia"), LINEAR_DCG, 6.861),
-    ("DCG@6", BEST_FIRST, GRADED, cc.preset("wikipedia"), LINEAR_IDCG_OF_LIST, 7.141),  # IDCG of the list's own items
-    ("nDCG@6", LISTED, GRADED, cc.preset("wikipedia", ideal="retrieved"), LINEAR_DCG / LINEAR_IDCG_OF_LIST, 0.961),
-    ("nDCG@6", LISTED, GRADED, cc.preset("wikipedia"), LINEAR_DCG / LINEAR_IDCG, 0.7850),
-    ("DCG@6", LISTED, GRADED, cc.preset("wikipedia_exp"), EXP_DCG, 13.848),
-    ("nDCG@6", LISTED, GRADED, cc.preset("wikipedia_exp"), EXP_DCG / EXP_IDCG, 0.7511),
+    ("CG@6", LISTED, GRADED, LINEAR, 3 + 2 + 3 + 0 + 1 + 2, 11),
+    ("DCG@6", LISTED, GRADED, LINEAR, LINEAR_DCG, 6.861),
+    ("DCG@6", BEST_FIRST, GRADED, LINEAR, LINEAR_IDCG_OF_LIST, 7.141),  # IDCG of the list
+    ("nDCG@6", LISTED, GRADED, LINEAR_OF_LIST, LINEAR_DCG / LINEAR_IDCG_OF_LIST, 0.961),
+    ("nDCG@6", LISTED, GRADED, LINEAR, LINEAR_DCG / LINEAR_IDCG, 0.7850),
+    ("DCG@6", LISTED, GRADED, EXP, EXP_DCG, 13.848),
+    ("nDCG@6", LISTED, GRADED, EXP, EXP_DCG / EXP_IDCG, 0.7511),
 ]  # fmt: skip
 
 # 3. recohut, "NDCG": dcg_at_k([3, 2, 3, 0, 1, 2], 6)
@@ -119,17 +127,21 @@ WIKIPEDIA: list[Example] = [
 MISSES = [f"miss{i}" for i in range(1, 7)]
 METHOD_0, METHOD_1 = cc.preset("recohut_method0"), cc.preset("recohut_method1")
 NDCG_ONE, NEXT_ITEM = cc.preset("recohut_ndcg_one"), cc.preset("recohut_method1", ideal="truth")
+METHOD_0_DCG = 3 + 2 + 3 / log2(3) + 0 / log2(4) + 1 / log2(5) + 2 / log2(6)
 RECOHUT: list[Example] = [
     # method 0 leaves the first two ranks undiscounted
-    ("DCG@6", LISTED, GRADED, METHOD_0, 3 + 2 + 3 / log2(3) + 0 / log2(4) + 1 / log2(5) + 2 / log2(6), 8.097171433256849),
+    ("DCG@6", LISTED, GRADED, METHOD_0, METHOD_0_DCG, 8.097171433256849),
     # method 1 has the ideal of the whole retrieved list, and looks below k for it
     ("nDCG@6", LISTED, GRADED, METHOD_1, LINEAR_DCG / LINEAR_IDCG_OF_LIST, 0.9608081943360617),
     ("nDCG@2", LISTED, GRADED, METHOD_1, (3 + 2 / log2(3)) / (3 + 3 / log2(3)), None),
-    # binary, with the ideal of the retrieved top k. Erratum: `ndcg_one` raises IndexError here, because a hit (rank 4)
-    # lies below k = 3.
+    # binary, with the ideal of the retrieved top k. Erratum: `ndcg_one` raises IndexError here,
+    # because a hit (rank 4) is below k = 3.
     ("nDCG@3", [1, 2, 3, 4, 5], {2: 5, 4: 1, 6: 1}, NDCG_ONE, (1 / log2(3)) / (1 / log2(2)), None),
     # the next item: the discount of the one item that is held out
-    *(("nDCG", [*MISSES[: rank - 1], "next"], ["next"], NEXT_ITEM, 1 / log2(rank + 1), None) for rank in (1, 2, 3, 7)),
+    *(
+        ("nDCG", [*MISSES[: rank - 1], "next"], ["next"], NEXT_ITEM, 1 / log2(rank + 1), None)
+        for rank in (1, 2, 3, 7)
+    ),
 ]  # fmt: skip
 
 # 4. University of Minnesota lecture, "Rank-aware top-N metrics"
@@ -140,19 +152,24 @@ HALF_LIVES = {n: cc.preset("minnesota_halflife", discount={"halflife": n}) for n
 MINNESOTA_DCG = 4 / 1 + 3 / 1 + 0 / log2(3) + 5 / log2(4)
 MINNESOTA_PERFECT = 5 / 1 + 4 / 1 + 3 / log2(3) + 0 / log2(4)
 
+HALF_LIFE_DCG = 4 + 3 * 2 ** (-1 / 4) + 0 * 2 ** (-2 / 4) + 5 * 2 ** (-3 / 4)
 MINNESOTA: list[Example] = [
     ("RR", list("ABCD"), ["B"], LECTURE, 1 / 2, None),
     ("RR", list("ABCD"), ["C"], LECTURE, 1 / 3, None),
     ("RR", list("ABCD"), ["D"], LECTURE, 1 / 4, None),
-    ("AP", list("ABCDE"), ["A", "C", "D"], LECTURE, (1 / 1 + 2 / 3 + 3 / 4) / 3, None),  # good, bad, good, good, bad
+    # good, bad, good, good, bad
+    ("AP", list("ABCDE"), ["A", "C", "D"], LECTURE, (1 / 1 + 2 / 3 + 3 / 4) / 3, None),
     # discounts from the base on
     ("DCG@4", list("ABCD"), RATINGS, LECTURE, MINNESOTA_DCG, 9.5),
     ("DCG@4", list("DABC"), RATINGS, LECTURE, MINNESOTA_PERFECT, 10.893),
     ("nDCG@4", list("ABCD"), RATINGS, LECTURE, MINNESOTA_DCG / MINNESOTA_PERFECT, 0.872),
     # the half-life: rank alpha is reached with probability 1/2
     *(("DCG", ["hit"], ["hit"], half_life, 1, None) for half_life in HALF_LIVES.values()),
-    *(("DCG", [*MISSES[: alpha - 1], "hit"], ["hit"], half_life, 1 / 2, None) for alpha, half_life in HALF_LIVES.items()),
-    ("DCG@4", list("ABCD"), RATINGS, HALF_LIFE, 4 + 3 * 2 ** (-1 / 4) + 0 * 2 ** (-2 / 4) + 5 * 2 ** (-3 / 4), None),
+    *(
+        ("DCG", [*MISSES[: alpha - 1], "hit"], ["hit"], half_life, 1 / 2, None)
+        for alpha, half_life in HALF_LIVES.items()
+    ),
+    ("DCG@4", list("ABCD"), RATINGS, HALF_LIFE, HALF_LIFE_DCG, None),
 ]  # fmt: skip
 
 # 5. "Evaluation Metrics For Information Retrieval": 1, 0, 1, 0, 1 with three relevant items
@@ -175,13 +192,19 @@ PRINTED_AT_EACH_K: list[tuple[str, List, list[float]]] = [
     ("nDCG", FIVE, [3 / 3, 0.8710, 0.9778, 0.9112, 0.9724]),
 ]
 PAGE, PAGE_EXP = cc.preset("amitness"), cc.preset("amitness_exp")
+GRADES_DCG = 7 + 3 / log2(3) + 7 / log2(4) + 0 / log2(5) + 1 / log2(6)
 AMITNESS: list[Example] = [
-    *((f"{name}@{k}", FIVE, BINARY, PAGE, value, None) for name, values in AT_EACH_K.items() for k, value in enumerate(values, 1)),
-    ("AP", FIVE, BINARY, PAGE, (1 / 1 + 2 / 3 + 3 / 5) / 3, 0.7556),  # erratum: printed as 0.7575, later as 0.7555
+    *(
+        (f"{name}@{k}", FIVE, BINARY, PAGE, value, None)
+        for name, values in AT_EACH_K.items()
+        for k, value in enumerate(values, 1)
+    ),
+    # Erratum: printed as 0.7575, later as 0.7555.
+    ("AP", FIVE, BINARY, PAGE, (1 / 1 + 2 / 3 + 3 / 5) / 3, 0.7556),
     ("RR@1", ["miss", "hit"], ["hit"], PAGE, 1 / 2, None),  # reciprocal rank knows no cutoff
     # the ideal knows only the retrieved items
     ("nDCG@2", FIVE, {**GRADES, "unseen": 3}, PAGE, (3 + 2 / log2(3)) / (3 + 3 / log2(3)), None),
-    ("DCG@5", FIVE, GRADES, PAGE_EXP, 7 + 3 / log2(3) + 7 / log2(4) + 0 / log2(5) + 1 / log2(6), None),
+    ("DCG@5", FIVE, GRADES, PAGE_EXP, GRADES_DCG, None),
 ]  # fmt: skip
 
 
