@@ -1,4 +1,4 @@
-"""`audit`: whether a split leaks, what is cold, and what the affected users contribute to the means."""
+"""`audit`: leakage of a split, cold users and items, and the effect of the affected users."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,17 +24,17 @@ from concord.metrics_core.analyses.audit_checks import (
     open_tables,
 )
 from concord.metrics_core.analyses.audit_effects import (
-    RISEN,
+    POPULARITY_DRIFT,
     Flags,
     find_reversals,
     leave_out_effects,
     measure_drift,
 )
+from concord.metrics_core.comparison import provenance
 from concord.metrics_core.comparison.arguments import parse_list_arguments
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.model_tables import evaluate_models
-from concord.metrics_core.comparison.provenance import conventions as pinned_conventions
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike
@@ -58,7 +58,8 @@ from concord.metrics_core.results.comparison_parts import DataWarning, Severity
 
 _TIMES_FIX = "name their columns: `columns={'truth': {'time': …}, 'train': {'time': …}}`"
 _TRAIN_SHARE_AFTER = """
-SELECT count(*) FILTER (last > (SELECT quantile_disc(began, 0.5) FROM begins)) / count(*) FROM train
+SELECT count(*) FILTER (last > (SELECT quantile_disc(began, 0.5) FROM begins)) / count(*)
+FROM train
 """
 _TIME_CHECKS = (
     "truth_before_train",
@@ -67,8 +68,7 @@ _TIME_CHECKS = (
     "items_born_after",
     "users_born_after",
 )
-# A check, and the ids of the users that it affects.
-Checked = tuple[AuditCheck, pl.Series]
+_CheckOutcome = tuple[AuditCheck, pl.Series]  # a check, and the ids of the affected users
 
 
 def audit(
@@ -83,32 +83,35 @@ def audit(
     input: Mapping[str, Any] | None = None,
     confidence: float = 0.95,
 ) -> Audit:
-    """Check whether the truth leaks into train and what is cold, and compute the means without the affected users.
+    """Check a split for leakage, cold users and cold items, and their effect on the means.
 
-    Each check counts the rows, users and items that it affects. `concord audit` does the same for a project.
+    Each check counts the rows, users and items that it affects, and computes the means without the
+    affected users. `concord audit` does the same for a project.
 
     Parameters
     ----------
     models, truth, items, columns, input
-        As for `compare`; the time of the truth is read if `columns` names it. Copies are found by `title` and `vector`
-        of the items.
+        As for `compare`. Times of the ground truth are used if `columns` names their column.
+        Copies of items are detected by the items' `title` and `vector`.
     train : path, frame or dict
-        What the models learned from: `user`, `item` and, optionally, `time`.
+        Training data: `user`, `item` and, optionally, `time`.
     metrics : list of str
-        Labels such as "nDCG@10", each with a value per user; lists are checked up to the first cutoff.
+        Labels such as "nDCG@10", each with a value per user. Lists are checked up to the first
+        cutoff.
     conventions : Conventions, str or dict
         `concord.preset(name)`, the name of a preset, or a dict.
     confidence : float, default=0.95
-        Of all intervals.
+        Level of all intervals.
 
     Returns
     -------
     Audit
+        Counts, examples and warnings of each check, with its effects on the means.
 
     Raises
     ------
     InputError
-        An argument or a row of a table is invalid.
+        If an argument or a row of a table is invalid.
 
     References
     ----------
@@ -155,22 +158,29 @@ def audit(
 
 
 def refuse_unit(conventions: Conventions) -> None:
-    """Raise an InputError if the unit of evaluation is a request."""
+    """Raise an InputError if the unit of evaluation is a session."""
     if conventions.unit_mean is not None:
         raise refuse(
             ("conventions", "unit_mean"),
-            "these are requests, and an audit looks for the users of the truth in train",
-            "evaluate the lists of users, without a unit, to audit their split",
+            "the unit is a session, but an audit compares users of ground truth and train",
+            "audit lists of users, without a unit",
         )
 
 
 def audit_evaluations(inputs: ComparisonInput, *, times_fix: str) -> Audit:
-    """Return the audit of models that are evaluated already, with a train.
+    """Return the audit of evaluated models.
 
     Parameters
     ----------
+    inputs : ComparisonInput
+        Evaluated models, with training data.
     times_fix : str
-        How to give times to train and truth.
+        How to provide times of train and ground truth, for the message that they are missing.
+
+    Returns
+    -------
+    Audit
+        Counts, examples and warnings of each check, with its effects on the means.
     """
     config = inputs.config
     with open_tables(inputs.models, inputs.data) as tables:
@@ -195,12 +205,12 @@ def audit_evaluations(inputs: ComparisonInput, *, times_fix: str) -> Audit:
         n_users=len(users),
         checks=tuple(checks),
         times_fix=times_fix,
-        conventions=pinned_conventions(config),
+        conventions=provenance.conventions(config),
     )
 
 
 def _is_ratio(label: Label, conventions: Conventions) -> bool:
-    """True if the mean is one ratio over all users, not the plain mean of users' values."""
+    """True if the mean is one ratio over all users instead of the mean of users' values."""
     return is_pooled(label, conventions) or mean_weight(label, conventions) is not None
 
 
@@ -210,9 +220,9 @@ def _with_effects(
     inputs: ComparisonInput,
     affected: Mapping[str, Flags],
 ) -> Iterable[AuditCheck]:
-    """Return the checks with the effects of leaving affected users out; the values of a label are read once."""
+    """Return the checks with the effects of leaving out the affected users."""
     config, by_name = inputs.config, {check.name: check for check in checks}
-    for label in labels:
+    for label in labels:  # the outer loop, so that the values of a label are read once
         undefined = label.conventions(config.conventions).undefined
         values = inputs.aligned.values(str(label), undefined)
         for name, flags in affected.items():
@@ -229,11 +239,12 @@ def _with_effects(
     return by_name.values()
 
 
-def _run_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[Checked]:
-    """Yield every check with the users that it affects; none if the check is not made."""
+def _run_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[_CheckOutcome]:
+    """Yield all checks with the ids of the affected users."""
     yield from _time_checks(inputs, tables)
-    known = find_rows(tables, TRUTH_IN_TRAIN)
-    yield _check(known, tables, truth_in_train_warning(known.rows, known.of_rows, known.users))
+    in_train = find_rows(tables, TRUTH_IN_TRAIN)
+    warning = truth_in_train_warning(in_train.rows, in_train.of_rows, in_train.users)
+    yield _check(in_train, tables, warning)
     yield _check_copies(tables, "item")
     yield _check_copies(tables, "user")
     cold_users = find_rows(tables, COLD_USERS)
@@ -245,8 +256,8 @@ def _run_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[Checke
     )
     yield _check(find_rows(tables, COLD_ITEMS), tables, "notice")
     drift = measure_drift(tables)
-    risen = replace(find_rows(tables, RISEN), examples=drift.examples)
-    check, affected = _check(risen, tables, None)
+    drift_rows = replace(find_rows(tables, POPULARITY_DRIFT), examples=drift.examples)
+    check, affected = _check(drift_rows, tables, None)
     count = replace(
         check.count,
         severity="notice" if drift.exceeds_chance else None,
@@ -256,7 +267,7 @@ def _run_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[Checke
     yield replace(check, count=count), affected
 
 
-def _time_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[Checked]:
+def _time_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[_CheckOutcome]:
     if not tables.has_times:
         yield from map(_not_made, _TIME_CHECKS)
         return
@@ -268,14 +279,14 @@ def _time_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[Check
     yield replace(check, train_share_after=share), affected
     yield _check_future_items(inputs, tables)
     for kind in KINDS:
-        born = find_rows(tables, born_after_query(kind))
+        rows = find_rows(tables, born_after_query(kind))
         warning = born_after_warning(
-            kind, born.rows, born.of_rows, users=born.users, items=born.items
+            kind, rows.rows, rows.of_rows, users=rows.users, items=rows.items
         )
-        yield _check(born, tables, warning)
+        yield _check(rows, tables, warning)
 
 
-def _check_future_items(inputs: ComparisonInput, tables: AuditTables) -> Checked:
+def _check_future_items(inputs: ComparisonInput, tables: AuditTables) -> _CheckOutcome:
     k = inputs.config.main_cutoff
     at_k = {name: single.at_cutoff(k) for name, single in lists_of(inputs.models).items()}
     if any(counts.get("future") is None for counts in at_k.values()):
@@ -289,7 +300,7 @@ def _check_future_items(inputs: ComparisonInput, tables: AuditTables) -> Checked
     return _check(rows, tables, future_items_warning(shares, k))
 
 
-def _check_copies(tables: AuditTables, kind: Kind) -> Checked:
+def _check_copies(tables: AuditTables, kind: Kind) -> _CheckOutcome:
     copies, pairs = find_copies(tables, kind)
     rows = find_rows(tables, copies_query(kind))
     if rows.rows:
@@ -303,8 +314,8 @@ def _check_copies(tables: AuditTables, kind: Kind) -> Checked:
 
 def _check(
     rows: CheckedRows, tables: AuditTables, reason: DataWarning | Severity | None
-) -> Checked:
-    """Return a check and the affected users; the reason, a warning or a severity, holds if there are rows."""
+) -> _CheckOutcome:
+    """Return a check with its affected users; the warning or severity applies if there are rows."""
     warning = reason if isinstance(reason, DataWarning) and rows.rows else None
     severity = reason.severity if isinstance(reason, DataWarning) else reason
     count = CheckCount(
@@ -321,6 +332,6 @@ def _check(
     return AuditCheck(count, rows.examples, warning), rows.affected
 
 
-def _not_made(name: str) -> Checked:
+def _not_made(name: str) -> _CheckOutcome:
     count = CheckCount(name, made=False, severity=None)
     return AuditCheck(count), pl.Series([], dtype=pl.String)

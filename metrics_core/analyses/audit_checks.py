@@ -1,4 +1,4 @@
-"""The checks of an audit: rows that should not be there and the users affected, and copies of items and users."""
+"""Checks of an audit: invalid rows with the affected users, and copies of items and users."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -29,18 +29,20 @@ _OTHER: Mapping[Kind, Kind] = {"item": "user", "user": "item"}
 
 @dataclass(frozen=True)
 class AuditTables:
-    """Views `train` (user, item [, time, last]), `truth` (user, item, grade [, time]; of all folds), maybe `items`.
+    """Views of the audited tables; ids have the same type in all of them.
 
-    Ids have one type in all of them.
+    `train` has the columns user, item and, with times, time and last. `truth` has user, item, grade
+    and, with times, time; it is the union of all folds. `items` may be missing.
 
     Attributes
     ----------
     has_times : bool
-        True if train and truth have times. Then there is a table `begins`: user, `began` and `ended` of their truth.
+        True if train and truth have times. Then the table `begins` has the columns user, and
+        `began` and `ended`: the first and last time of the user's truth.
     copy_columns : tuple of str
-        Columns of `items` by which copies are found.
-    lists : dict
-        Maps the name of lists to their view, and to the view of the truth that they are judged by.
+        Columns of `items` that identify copies.
+    lists : dict of str to (str, str)
+        Name of recommendations -> their view, and the view of their ground truth.
     """
 
     connection: DuckDBPyConnection
@@ -66,8 +68,8 @@ def _size(connection: DuckDBPyConnection, relation: str) -> tuple[int, int]:
 
 @contextmanager
 def open_tables(models: Models, data: EvaluationData) -> Iterator[AuditTables]:
-    """Open the tables for as long as the block lasts; `data` has a train."""
-    assert data.train is not None, "refused before"
+    """Open the tables as views; `data` must have a train table."""
+    assert data.train is not None
     truths = dict(data.folds) or {"": data.truth}
     truth_views = {fold: f"truth_{n}" for n, fold in enumerate(truths)}
     singles = lists_of(models)
@@ -81,8 +83,8 @@ def open_tables(models: Models, data: EvaluationData) -> Iterator[AuditTables]:
         for name, table in tables.items():
             create_view(connection, f"{name}_table", table)
         share_id_types(connection, {name: f"{name}_table" for name in tables})
-        every = " UNION ALL BY NAME ".join(f"FROM {name}" for name in truth_views.values())
-        connection.execute(f"CREATE TEMP VIEW truth AS {every}")
+        union = " UNION ALL BY NAME ".join(f"FROM {name}" for name in truth_views.values())
+        connection.execute(f"CREATE TEMP VIEW truth AS {union}")
         has_times = all("time" in schema_of(table) for table in (data.train, *truths.values()))
         if has_times:
             connection.execute(
@@ -100,18 +102,20 @@ def open_tables(models: Models, data: EvaluationData) -> Iterator[AuditTables]:
 
 @dataclass(frozen=True)
 class RowQuery:
-    """A query of the rows that a check looks for.
+    """The query of a check.
 
     Parameters
     ----------
+    name : str
+        Name of the check.
     rows : str
-        SQL of user, item, and further columns for examples.
+        SQL of the affected rows: user, item, and further columns for examples.
     table : {'truth', 'train'}
-        The table whose rows they are.
+        Table of these rows.
     affected : str
         SQL of the affected users. Default: the users of these rows.
     may_repeat : bool
-        True if the same row may occur twice, as in two lists.
+        True if a row may occur several times, for example in two lists.
     """
 
     name: str
@@ -123,7 +127,19 @@ class RowQuery:
 
 @dataclass(frozen=True)
 class CheckedRows:
-    """The rows that a query found, of how many; `affected` holds ids of users as text."""
+    """Result of a query.
+
+    Attributes
+    ----------
+    rows, items : int
+        Number of affected rows, and of their items.
+    of_rows, of_items : int
+        Number of all rows and items of the table.
+    affected : polars.Series
+        Ids of the affected users as text.
+    examples : tuple of dict
+        First affected rows.
+    """
 
     name: str
     rows: int
@@ -147,8 +163,8 @@ TRUTH_BEFORE_TRAIN = RowQuery(
 )
 TRAIN_AFTER_TRUTH = RowQuery(
     "train_after_truth",
-    """SELECT user, item, last AS train_time, (SELECT min(began) FROM begins) AS truth_time FROM train
-       WHERE last > (SELECT min(began) FROM begins)""",
+    """SELECT user, item, last AS train_time, (SELECT min(began) FROM begins) AS truth_time
+       FROM train WHERE last > (SELECT min(began) FROM begins)""",
     "train",
     affected="SELECT user FROM begins WHERE began < (SELECT max(last) FROM train)",
 )
@@ -164,7 +180,7 @@ COLD_ITEMS = RowQuery(
 
 
 def born_after_query(kind: Kind) -> RowQuery:
-    """Return the query of rows of the truth from before the item, or the user, occurs in train."""
+    """Return the query of rows of the truth that precede the first row of their item, or user."""
     return RowQuery(
         f"{kind}s_born_after",
         f"""SELECT truth.user, truth.item, truth.time AS truth_time, born AS train_time FROM truth
@@ -175,49 +191,50 @@ def born_after_query(kind: Kind) -> RowQuery:
 
 
 def copies_query(kind: Kind) -> RowQuery:
-    """Return the query of rows of the truth that train holds of a copy of the item, or of the user."""
+    """Return the query of rows of the truth that train has for a copy of the item, or user."""
     other = _OTHER[kind]
-    sides = (
-        f"(SELECT user, item, copy FROM {table} JOIN copies_of_{kind} ON {kind} = one)"
+    truth, train = (
+        f"(SELECT user, item, component FROM {table} JOIN copies_of_{kind} ON {kind} = id)"
         for table in ("truth", "train")
     )
     return RowQuery(
         f"{kind}_copies",
-        f"""SELECT t.user, t.item, CAST(min(r.{kind}) AS VARCHAR) AS copy FROM {next(sides)} AS t
-            JOIN {next(sides)} AS r ON t.{other} = r.{other} AND t.copy = r.copy AND t.{kind} <> r.{kind}
+        f"""SELECT t.user, t.item, CAST(min(r.{kind}) AS VARCHAR) AS copy FROM {truth} AS t
+            JOIN {train} AS r ON t.{other} = r.{other} AND t.component = r.component
+                 AND t.{kind} <> r.{kind}
             GROUP BY t.user, t.item""",
         "truth",
     )
 
 
 def find_rows(tables: AuditTables, query: RowQuery) -> CheckedRows:
-    """Run a query and count its rows; the order of rows changes nothing."""
+    """Run a query and count its rows; the result does not depend on the order of rows."""
     tables.connection.execute(f"CREATE OR REPLACE TEMP VIEW rows_of_check AS {query.rows}")
     rows, items = _size(tables.connection, "rows_of_check")
     of_rows, of_items = tables.sizes[query.table]
     text = f"SELECT CAST(user AS VARCHAR) AS user FROM ({query.affected})"
     affected = pl.DataFrame(tables.connection.sql(text).to_arrow_table())["user"].cast(pl.String)
-    examples = tuple(_examples(tables.connection, query)) if rows else ()
+    examples = tuple(_examples(tables.connection, distinct=query.may_repeat)) if rows else ()
     return CheckedRows(query.name, rows, of_rows, items, of_items, affected, examples)
 
 
-def _examples(connection: DuckDBPyConnection, query: RowQuery) -> Iterator[Example]:
+def _examples(connection: DuckDBPyConnection, *, distinct: bool) -> Iterator[Example]:
     """Yield the first rows by user, item and the further columns."""
     columns = connection.view("rows_of_check").columns
-    rows = "SELECT DISTINCT * FROM rows_of_check" if query.may_repeat else "FROM rows_of_check"
+    rows = "SELECT DISTINCT * FROM rows_of_check" if distinct else "FROM rows_of_check"
     as_text = "CAST(r.user AS VARCHAR) AS user, CAST(r.item AS VARCHAR) AS item"
     order = ", ".join(f"r.{column}" for column in columns)
-    first = (
+    query = (
         f"SELECT r.* REPLACE ({as_text}) FROM ({rows}) AS r ORDER BY {order} LIMIT {MAX_EXAMPLES}"
     )
-    for row in connection.execute(first).fetchall():
+    for row in connection.execute(query).fetchall():
         yield dict(zip(columns, row, strict=True))
 
 
 def find_future_items(tables: AuditTables, k: int | None) -> CheckedRows:
-    """Find items in the top k of lists that train first has after the last row of their user in the truth.
+    """Find recommended items that first occur in train after the user's last row of the truth.
 
-    They are counted of all items that are recommended there.
+    Their share is of all items in the top k of the lists.
     """
     ranks = "TRUE" if k is None else f"rank <= {k}"
     future, recommended = [], []
@@ -227,19 +244,21 @@ def find_future_items(tables: AuditTables, k: int | None) -> CheckedRows:
         ends = f"SELECT user, max(time) AS ended FROM {truth} GROUP BY user"
         recommended.append(f"{top} AND user IN (SELECT user FROM {truth})")
         future.append(
-            f"""SELECT user, item, ended AS truth_time, born AS train_time FROM ({top}) JOIN ({ends}) USING (user)
-                JOIN (SELECT item, min(time) AS born FROM train GROUP BY item) USING (item) WHERE born > ended"""
+            f"""SELECT user, item, ended AS truth_time, born AS train_time
+                FROM ({top}) JOIN ({ends}) USING (user)
+                JOIN (SELECT item, min(time) AS born FROM train GROUP BY item) USING (item)
+                WHERE born > ended"""
         )
     query = RowQuery("future_items", " UNION ALL ".join(future), "truth", may_repeat=True)
     of_rows, of_items = _size(tables.connection, f"({' UNION ALL '.join(recommended)})")
     return replace(find_rows(tables, query), of_rows=of_rows, of_items=of_items)
 
 
-MIN_SHARE = (4, 5)  # numerator and denominator
+MIN_JACCARD = (4, 5)  # numerator and denominator
 N_BANDS, BAND_SIZE = 8, 4
 _PRIME = 2**31 - 1
 _TITLE = r"lower(trim(regexp_replace(title, '\s+', ' ', 'g')))"
-_KEYS = {  # column of `items` -> SQL of the value that copies share
+_KEYS = {  # column of `items` -> SQL of the value that copies have in common
     "title": f"nullif({_TITLE}, '')",
     "vector": "CASE WHEN list_min(vector) <> 0 OR list_max(vector) <> 0 THEN vector END",
 }
@@ -248,67 +267,77 @@ _KEYS = {  # column of `items` -> SQL of the value that copies share
 def find_copies(tables: AuditTables, kind: Kind) -> tuple[Copies, tuple[Example, ...]]:
     """Return the number of copies, and examples of pairs.
 
-    Creates the table `copies_of_<kind>`: `one`, an id, and `copy`, the number of its group of copies.
+    Creates the table `copies_of_<kind>` with the columns `id` and `component`: ids with the same
+    component are copies of each other.
     """
     member = _OTHER[kind]
-    pairs_by_sign = {f"{member}s": _similar_sets(tables, kind, member)}
+    pairs_by_criterion = {f"{member}s": _similar_sets(tables, kind, member)}
     if kind == "item":
         equal = {column: _equal_items(tables, _KEYS[column]) for column in tables.copy_columns}
-        pairs_by_sign = equal | pairs_by_sign
-    pairs = pl.concat(pairs_by_sign.values())
-    groups = _connected(pairs)
-    tables.connection.register(f"copies_of_{kind}", groups.to_arrow())
-    first = pairs.unique().sort("a", "b").head(MAX_EXAMPLES)
-    examples = tuple({kind: str(a), "copy": str(b)} for a, b in first.rows())
-    n_pairs = {sign: len(each.unique()) for sign, each in pairs_by_sign.items()}
-    return Copies(len(groups), n_pairs), examples
+        pairs_by_criterion = equal | pairs_by_criterion
+    pairs = pl.concat(pairs_by_criterion.values())
+    components = _connected_components(pairs)
+    tables.connection.register(f"copies_of_{kind}", components.to_arrow())
+    first_pairs = pairs.unique().sort("a", "b").head(MAX_EXAMPLES)
+    examples = tuple({kind: str(a), "copy": str(b)} for a, b in first_pairs.rows())
+    n_pairs = {criterion: len(each.unique()) for criterion, each in pairs_by_criterion.items()}
+    return Copies(len(components), n_pairs), examples
 
 
 def _equal_items(tables: AuditTables, key: str) -> pl.DataFrame:
-    """Return pairs of each item with the first of those that have the same key."""
+    """Return pairs of each item and the first item with the same key."""
     query = f"""SELECT a, item AS b FROM (SELECT item, min(item) OVER (PARTITION BY key) AS a
         FROM (SELECT item, {key} AS key FROM items) WHERE key IS NOT NULL) WHERE a <> item"""
     return pl.DataFrame(tables.connection.sql(query).to_arrow_table())
 
 
 def _similar_sets(tables: AuditTables, kind: Kind, member: Kind) -> pl.DataFrame:
-    """Return pairs of sets with a share of at least `MIN_SHARE`; min-hashing selects the pairs that are counted."""
+    """Return pairs of sets whose Jaccard similarity is at least `MIN_JACCARD`.
+
+    The similarity is computed for candidate pairs: neighbours among the sets with the same
+    min-hashes in a band.
+    """
     random = np.random.Generator(np.random.PCG64(1))
-    drawn = random.integers(1, _PRIME, (N_BANDS * BAND_SIZE, 2))
-    least = ", ".join(
-        f"min(({a} * x + {b}) % {_PRIME}) AS h{n}" for n, (a, b) in enumerate(drawn.tolist())
+    coefficients = random.integers(1, _PRIME, (N_BANDS * BAND_SIZE, 2)).tolist()
+    hashes = ", ".join(
+        f"min(({a} * x + {b}) % {_PRIME}) AS h{n}" for n, (a, b) in enumerate(coefficients)
     )
+    number = f"CAST(md5_number_lower(CAST({member} AS VARCHAR)) % {_PRIME} AS BIGINT)"
     tables.connection.execute(
-        f"""CREATE OR REPLACE TEMP TABLE signed AS SELECT {kind} AS one, count(*) AS n, {least}
-        FROM train JOIN (SELECT {member}, CAST(md5_number_lower(CAST({member} AS VARCHAR)) % {_PRIME} AS BIGINT) AS x
+        f"""CREATE OR REPLACE TEMP TABLE signatures AS
+        SELECT {kind} AS id, count(*) AS n, {hashes}
+        FROM train JOIN (SELECT {member}, {number} AS x
                          FROM (SELECT DISTINCT {member} FROM train)) USING ({member})
         GROUP BY {kind} HAVING count(*) >= {MIN_SET_SIZE}"""
     )
     bands = " UNION ALL ".join(map(_band_sql, range(N_BANDS)))
-    numerator, denominator = MIN_SHARE
+    numerator, denominator = MIN_JACCARD
     query = f"""
-    WITH near AS (SELECT DISTINCT lag(one) OVER side AS a, lag(n) OVER side AS n_a, one AS b, n AS n_b FROM ({bands})
-                  WINDOW side AS (PARTITION BY band, least ORDER BY n, one)),
-    met AS (SELECT a, b, n_a, n_b, count(*) AS shared
-            FROM (FROM near WHERE a IS NOT NULL AND {denominator} * n_a >= {numerator} * n_b)
-            JOIN train AS of_a ON of_a.{kind} = a JOIN train AS of_b ON of_b.{kind} = b AND of_b.{member} = of_a.{member}
-            GROUP BY ALL)
-    SELECT least(a, b) AS a, greatest(a, b) AS b FROM met
+    WITH candidates AS (
+        SELECT DISTINCT lag(id) OVER bucket AS a, lag(n) OVER bucket AS n_a, id AS b, n AS n_b
+        FROM ({bands}) WINDOW bucket AS (PARTITION BY band, hashes ORDER BY n, id)),
+    intersections AS (
+        SELECT a, b, n_a, n_b, count(*) AS shared
+        FROM (FROM candidates WHERE a IS NOT NULL AND {denominator} * n_a >= {numerator} * n_b)
+        JOIN train AS train_a ON train_a.{kind} = a
+        JOIN train AS train_b ON train_b.{kind} = b AND train_b.{member} = train_a.{member}
+        GROUP BY ALL)
+    SELECT least(a, b) AS a, greatest(a, b) AS b FROM intersections
     WHERE {denominator} * shared >= {numerator} * (n_a + n_b - shared)"""
     return pl.DataFrame(tables.connection.sql(query).to_arrow_table())
 
 
 def _band_sql(band: int) -> str:
     hashes = ", ".join(f"h{band * BAND_SIZE + n}" for n in range(BAND_SIZE))
-    return f"SELECT one, n, {band} AS band, [{hashes}] AS least FROM signed"
+    return f"SELECT id, n, {band} AS band, [{hashes}] AS hashes FROM signatures"
 
 
-def _connected(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Return all ids of the pairs (`one`), and the number of the component to which each belongs (`copy`)."""
+def _connected_components(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return all ids of the pairs, and the number of each id's connected component."""
     from scipy import sparse  # a slow import
 
     ids = pl.concat([pairs["a"], pairs["b"]]).unique().sort()
     a, b = (ids.search_sorted(pairs[name]).to_numpy() for name in ("a", "b"))
     edges = sparse.coo_array((np.ones(len(a), dtype=np.int8), (a, b)), shape=(len(ids), len(ids)))
     _, components = sparse.csgraph.connected_components(edges, directed=False)
-    return pl.DataFrame({"one": ids, "copy": components.astype(np.int64)})
+    return pl.DataFrame({"id": ids, "component": components.astype(np.int64)})

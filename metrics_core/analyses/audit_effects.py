@@ -1,4 +1,4 @@
-"""Popularity drift, and how much affected users change the means."""
+"""Popularity drift, and the effect of affected users on the means."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -25,22 +25,33 @@ from concord.metrics_core.stats.paired_test import PairedTest, paired_tests
 from concord.metrics_core.stats.replicates import VarianceEstimate, welch_sum
 
 N_DIVISIONS = 19
-_MAX_ROWS = 1_000_000_000  # NumPy divides no more; chance has next to no part in a larger sample
-_MIN_RISEN_ROWS = 10  # rows of the truth of an item that has risen
-RISEN = RowQuery(
+_MAX_ROWS = 1_000_000_000  # limit of NumPy; in larger samples the random part is negligible
+_MIN_RISEN_ROWS = 10  # rows of the truth of an item that has become more popular
+POPULARITY_DRIFT = RowQuery(
     "popularity_drift",
     f"""SELECT user, truth.item FROM truth JOIN (
-            SELECT item FROM counts_of_items
-            WHERE in_truth >= {_MIN_RISEN_ROWS}
-              AND in_truth * (SELECT sum(in_train) FROM counts_of_items)
-                  >= {RISEN_FACTOR} * in_train * (SELECT sum(in_truth) FROM counts_of_items)) USING (item)""",
+            SELECT item FROM item_counts
+            WHERE n_truth >= {_MIN_RISEN_ROWS}
+              AND n_truth * (SELECT sum(n_train) FROM item_counts)
+                  >= {RISEN_FACTOR} * n_train * (SELECT sum(n_truth) FROM item_counts)
+        ) USING (item)""",
     "truth",
 )
 
 
 @dataclass(frozen=True)
 class Drift:
-    """The divergence in bits, those of rows divided at random, and the items that contribute most."""
+    """Divergence of the items' shares in train and truth.
+
+    Attributes
+    ----------
+    bits : float
+        Jensen-Shannon divergence.
+    by_chance : tuple of float
+        Divergence of each random division of all rows.
+    examples : tuple of dict
+        Items with the largest contributions.
+    """
 
     bits: float
     by_chance: tuple[float, ...]
@@ -48,7 +59,7 @@ class Drift:
 
     @property
     def mean_by_chance(self) -> float | None:
-        """Mean over the random divisions; None without any."""
+        """Mean divergence of the random divisions; None without any."""
         return math.fsum(self.by_chance) / len(self.by_chance) if self.by_chance else None
 
     @property
@@ -58,16 +69,16 @@ class Drift:
 
 
 def measure_drift(tables: AuditTables) -> Drift:
-    """Compare the shares of items in train and truth; creates the table `counts_of_items`."""
+    """Compare the shares of items in train and truth; creates the table `item_counts`."""
     tables.connection.execute(
-        """CREATE TEMP TABLE counts_of_items AS
-        SELECT item, coalesce(r.n, 0) AS in_train, coalesce(t.n, 0) AS in_truth
+        """CREATE TEMP TABLE item_counts AS
+        SELECT item, coalesce(r.n, 0) AS n_train, coalesce(t.n, 0) AS n_truth
         FROM (SELECT item, count(*) AS n FROM train GROUP BY item) AS r
         FULL JOIN (SELECT item, count(*) AS n FROM truth GROUP BY item) AS t USING (item)"""
     )
-    query = "SELECT CAST(item AS VARCHAR) AS item, in_train, in_truth FROM counts_of_items ORDER BY item"
+    query = "SELECT item::VARCHAR AS item, n_train, n_truth FROM item_counts ORDER BY item"
     counts = pl.DataFrame(tables.connection.sql(query).to_arrow_table())
-    train, truth = (counts[name].to_numpy() for name in ("in_train", "in_truth"))
+    train, truth = (counts[name].to_numpy() for name in ("n_train", "n_truth"))
     if not train.any() or not truth.any():
         return Drift(1.0, (), ())
     terms = divergence(train, truth)
@@ -81,20 +92,26 @@ def measure_drift(tables: AuditTables) -> Drift:
         for n in largest.tolist()
         if terms[n] > 0
     )
-    by_chance = tuple(exact_sum(divergence(*sides)) for sides in divide_at_random(train, truth))
+    by_chance = tuple(exact_sum(divergence(*counts)) for counts in random_divisions(train, truth))
     return Drift(exact_sum(terms), by_chance, examples)
 
 
 def divergence(train: Ints, truth: Ints) -> Floats:
-    """Return the terms of JSD(p, q) = sum over items of (p log2(p / m) + q log2(q / m)) / 2, m = (p + q) / 2.
+    """Return the terms of JSD(p, q) = Σ (p log2(p / m) + q log2(q / m)) / 2, m = (p + q) / 2.
 
-    Jensen-Shannon divergence in bits: 0 if the shares are equal, 1 if no item is in both.
+    The Jensen-Shannon divergence is 0 bits if all shares are equal, and 1 bit if no item occurs in
+    both tables.
 
     Parameters
     ----------
-    train, truth : (items,) int
-        Rows of each item. p is an item's share of all rows of train, where each pair of user and item counts once;
-        q is its share of all rows of the truth.
+    train, truth : (items,) int64
+        Number of rows of each item; p and q are its shares of all rows. In train each pair of user
+        and item counts once.
+
+    Returns
+    -------
+    (items,) float64
+        Contribution of each item.
 
     References
     ----------
@@ -105,17 +122,17 @@ def divergence(train: Ints, truth: Ints) -> Floats:
     return (_term(p, m) + _term(q, m)) / 2
 
 
-def _term(share: Floats, middle: Floats) -> Floats:
-    """Return share · log2(share / middle); 0 for a share of 0."""
-    positive = share > 0
-    ratio = np.divide(share, middle, out=np.ones_like(share), where=positive)
-    return np.asarray(np.where(positive, share * log2(ratio), 0.0))
+def _term(p: Floats, m: Floats) -> Floats:
+    """Return p · log2(p / m); 0 for p = 0."""
+    positive = p > 0
+    ratio = np.divide(p, m, out=np.ones_like(p), where=positive)
+    return np.asarray(np.where(positive, p * log2(ratio), 0.0))
 
 
-def divide_at_random(train: Ints, truth: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Yield counts of items if all rows of both are divided again at random, as many on either side: nothing drifts.
+def random_divisions(train: Ints, truth: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """Yield item counts of random divisions of all rows into tables of the same sizes.
 
-    A divergence above those of all 19 divisions occurs in 5 % of the cases without any drift.
+    Without any drift, a divergence above those of all 19 divisions has a probability of 5 %.
     """
     both = train + truth
     if both.sum() >= _MAX_ROWS:
@@ -132,35 +149,48 @@ Flags = NDArray[np.bool_]
 def leave_out_effects(
     check: str, label: str, values: Mapping[str, Floats], affected: Flags, confidence: float
 ) -> Iterator[LeaveOutEffect]:
-    """Yield each model's mean with all users, and without those who are affected.
+    """Yield each model's mean with and without the affected users.
 
-    mean_without - mean = (n_affected / n) · (mean of the others - mean of the affected). Affected users and others are
-    different people, so the interval is that of two independent means (Welch 1947, Biometrika 34, 28-35), times
-    n_affected / n, which is taken as given.
+    mean_without - mean = (n_affected / n) · (mean of unaffected users - mean of affected users).
+    The two groups are independent, so the interval is Welch's for two independent means, times
+    n_affected / n, which is treated as fixed.
 
     Parameters
     ----------
-    values : dict
-        Maps each model to (users,) float64; NaN if a user does not count.
+    check, label : str
+        Name of the check, and label of the metric.
+    values : mapping of str to (users,) float64
+        Values of each model; NaN if a user does not count.
     affected : (users,) bool
+        True for each affected user.
+    confidence : float
+        Level of the interval.
+
+    Yields
+    ------
+    LeaveOutEffect
+        Effect on one model's mean.
+
+    References
+    ----------
+    Welch (1947), Biometrika 34(1/2), 28-35.
     """
     for model, column in values.items():
-        counts = ~np.isnan(column)
-        every, others, leaving = (
-            column[rows] for rows in (counts, counts & ~affected, counts & affected)
-        )
-        mean, without = exact_mean(every), exact_mean(others)
-        share = len(leaving) / len(every) if len(every) else math.nan
+        is_defined = ~np.isnan(column)
+        all_users = column[is_defined]
+        unaffected, leaving = column[is_defined & ~affected], column[is_defined & affected]
+        mean, without = exact_mean(all_users), exact_mean(unaffected)
+        share = len(leaving) / len(all_users) if len(all_users) else math.nan
         shift = share * (without - exact_mean(leaving)) if len(leaving) else without - mean
-        half = share * _half_width(others, leaving, confidence)
+        half = share * _half_width(unaffected, leaving, confidence)
         yield LeaveOutEffect(
             check=check,
             label=label,
             model=model,
             mean=or_none(mean),
-            n_users=len(every),
+            n_users=len(all_users),
             mean_without=or_none(without),
-            n_without=len(others),
+            n_without=len(unaffected),
             shift=or_none(shift),
             ci_low=or_none(shift - half),
             ci_high=or_none(shift + half),
@@ -170,28 +200,29 @@ def leave_out_effects(
 def find_reversals(
     check: str, label: str, values: Mapping[str, Floats], affected: Flags, confidence: float
 ) -> Iterator[Reversal]:
-    """Yield pairs of models whose mean difference changes its sign, with its paired t interval on either set of users.
+    """Yield pairs of models whose mean difference changes its sign without the affected users.
 
-    There are none if fewer than `MIN_USERS` users are left.
+    Both differences have a paired t interval. There are no reversals if fewer than `MIN_USERS`
+    unaffected users remain. Parameters are those of `leave_out_effects`.
     """
-    others = {model: np.where(affected, np.nan, column) for model, column in values.items()}
+    unaffected = {model: np.where(affected, np.nan, column) for model, column in values.items()}
     pairs = list(combinations(values, 2))
-    tests = (paired_tests(each, pairs, confidence=confidence) for each in (values, others))
-    for (a, b), with_all, with_others in zip(pairs, *tests, strict=True):
-        if with_others.n_users < MIN_USERS or _sign(with_all) * _sign(with_others) >= 0:
+    tests = (paired_tests(each, pairs, confidence=confidence) for each in (values, unaffected))
+    for (a, b), test, test_without in zip(pairs, *tests, strict=True):
+        if test_without.n_users < MIN_USERS or _sign(test) * _sign(test_without) >= 0:
             continue
         yield Reversal(
             check=check,
             label=label,
             a=a,
             b=b,
-            difference=with_all.difference,
-            ci_low=or_none(with_all.ci_low),
-            ci_high=or_none(with_all.ci_high),
-            difference_without=with_others.difference,
-            low_without=or_none(with_others.ci_low),
-            high_without=or_none(with_others.ci_high),
-            sure=_excludes_zero(with_all) and _excludes_zero(with_others),
+            difference=test.difference,
+            ci_low=or_none(test.ci_low),
+            ci_high=or_none(test.ci_high),
+            difference_without=test_without.difference,
+            low_without=or_none(test_without.ci_low),
+            high_without=or_none(test_without.ci_high),
+            sure=_excludes_zero(test) and _excludes_zero(test_without),
         )
 
 
@@ -204,7 +235,7 @@ def _excludes_zero(pair: PairedTest) -> bool:
 
 
 def _half_width(a: Floats, b: Floats, confidence: float) -> float:
-    """Return half of Welch's interval of the difference of two means; NaN with too few users of either."""
+    """Return the half-width of Welch's interval of a difference; NaN for small groups."""
     if min(len(a), len(b)) < MIN_USERS:
         return math.nan
     parts = [VarianceEstimate(_squared_error(each), len(each)) for each in (a, b)]
@@ -214,6 +245,6 @@ def _half_width(a: Floats, b: Floats, confidence: float) -> float:
 def _squared_error(values: Floats) -> float:
     """Return s² / n."""
     if values.min() == values.max():
-        return 0.0  # the rounding of the mean must not look like a spread
+        return 0.0  # without the rounding of the mean
     deviation = values - exact_mean(values)
     return exact_sum(deviation * deviation) / (len(values) - 1) / len(values)

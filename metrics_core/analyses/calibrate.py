@@ -1,4 +1,4 @@
-"""`calibrate`: agreement of offline metrics, cutoffs and definitions with past A/B experiments."""
+"""`calibrate`: agreement of offline metrics and their definitions with past A/B experiments."""
 
 from collections.abc import Mapping, Sequence
 
@@ -38,17 +38,19 @@ from concord.metrics_core.stats.mean_interval import clopper_pearson
 def calibrate(experiments: Data, comparisons: Comparison | Mapping[str, Comparison]) -> Calibration:
     """Compare offline differences with the online lifts of past A/B experiments.
 
-    Nothing is evaluated again. Every label of the comparisons counts under their own conventions, and primary labels
-    also under every definition of the panel. Signs are turned so that higher is better.
+    Nothing is evaluated again. All labels of the comparisons are used with the comparisons'
+    conventions, and primary labels also with all definitions of the panel. Signs are such that
+    higher is better.
 
     Parameters
     ----------
     experiments : frame or path of a CSV file
-        Columns `experiment`, `control`, `treatment`, and one column of lifts for each online metric, of which higher
-        is better. `ctr_se`, or `ctr_low` and `ctr_high`, hold the standard error or the interval of `ctr`.
+        Columns `experiment`, `control`, `treatment`, and one column of lifts for each online
+        metric, for which higher must be better. Optional columns `ctr_se`, or `ctr_low` and
+        `ctr_high`: standard error or interval of `ctr`.
     comparisons : Comparison or dict
-        A comparison, or revision -> comparison: `als@v1.2` is the model als of the comparison `v1.2`, and `als` that
-        of the first one.
+        A comparison, or revision -> comparison. `als@v1.2` is the model als of the comparison
+        `v1.2`, and `als` is that of the first comparison.
 
     Returns
     -------
@@ -58,7 +60,7 @@ def calibrate(experiments: Data, comparisons: Comparison | Mapping[str, Comparis
     Raises
     ------
     InputError
-        If a row cannot be read, or names a model or a revision that does not exist.
+        If a row is invalid, or names an unknown model or revision.
 
     References
     ----------
@@ -71,9 +73,13 @@ def calibrate(experiments: Data, comparisons: Comparison | Mapping[str, Comparis
     if not isinstance(comparisons, Mapping) or not all(
         isinstance(each, Comparison) for each in comparisons.values()
     ):
-        raise refuse("comparisons", "is neither a comparison nor a dict of them", "write {'v1': concord.compare(…), …}")  # fmt: skip
+        raise refuse(
+            "comparisons",
+            "must be a Comparison or a dict of comparisons",
+            "write {'v1': concord.compare(…), …}",
+        )
     if not comparisons:
-        raise refuse("comparisons", "is empty", "pass what `concord.compare` returned")
+        raise refuse("comparisons", "is empty", "pass results of `concord.compare`")
     first = next(iter(comparisons.values()))
     return calibrate_experiments(load_experiments(experiments), {"": first, **comparisons})
 
@@ -81,7 +87,7 @@ def calibrate(experiments: Data, comparisons: Comparison | Mapping[str, Comparis
 def calibrate_experiments(
     experiments: Sequence[Experiment], comparisons: Mapping[str, Comparison]
 ) -> Calibration:
-    """Return the calibration on loaded experiments; the comparison of the revision `` is the current one."""
+    """Return the calibration of loaded experiments; `comparisons[""]` is the current one."""
     current = comparisons[""]
     reference, confidence = current.primary[0], current.confidence
     offline = offline_differences(experiments, comparisons)
@@ -99,7 +105,7 @@ def calibrate_experiments(
 def _online_metric(
     offline: OfflineDifferences, name: str, reference: str, confidence: float
 ) -> OnlineMetric:
-    """Compare every label with an online metric, over the experiments in which it was measured."""
+    """Return the agreement of all labels with an online metric, where it was measured."""
     measured = [i for i, each in enumerate(offline.experiments) if name in each.lifts]
     lifts = [offline.experiments[i].lifts[name] for i in measured]
     online = np.array([lift.value for lift in lifts])
@@ -112,14 +118,14 @@ def _online_metric(
     p = permutation_p_values(differences, online, settled_signs)
     agreements = []
     for i, (label, definition) in enumerate(offline.keys):
-        known = ~np.isnan(differences[i])
-        nonzero = known & (differences[i] != 0) & (online != 0)
+        defined = ~np.isnan(differences[i])
+        nonzero = defined & (differences[i] != 0) & (online != 0)
         settled = nonzero & (settled_signs != 0)
         unsettled = nonzero & (settled_signs == 0)
         is_right = _same_sign(differences[i], online)
-        agree, n, n_ranked = int((is_right & settled).sum()), int(settled.sum()), int(known.sum())
+        agree, n, n_ranked = int((is_right & settled).sum()), int(settled.sum()), int(defined.sum())
         low, high = clopper_pearson(agree, n, confidence)
-        tau = tau_b(differences[i][known], online[known])
+        tau = tau_b(differences[i][defined], online[defined])
         tau_low, tau_high = tau_interval(tau, n_ranked, confidence)
         both = settled & (np.nan_to_num(reference_differences) != 0)
         reference_right = _same_sign(reference_differences, online)
@@ -138,8 +144,8 @@ def _online_metric(
                 high=or_none(high),
                 n_unsettled=int(unsettled.sum()),
                 agree_unsettled=int((unsettled & is_right).sum()),
-                n_zero=int((known & ~nonzero).sum()),
-                n_missing=int((~known).sum()),
+                n_zero=int((defined & ~nonzero).sum()),
+                n_missing=int((~defined).sum()),
                 tau=or_none(tau),
                 tau_low=or_none(tau_low),
                 tau_high=or_none(tau_high),
@@ -153,7 +159,7 @@ def _online_metric(
                 p_reference=mcnemar(only_this, only_reference) if discordant else None,
             )
         )
-    agreements.sort(key=_rank)
+    agreements.sort(key=_sort_key)
     best = agreements[0] if agreements else None
     if best is None or not best.n:
         return OnlineMetric(name, tuple(agreements), perfect_low=None, p_coins=None)
@@ -165,12 +171,13 @@ def _online_metric(
     )
 
 
-def _rank(row: Agreement) -> tuple[float, float]:
-    """Return the sort key: by the lower end of the share of signs, then by tau, both descending; unknown ones last."""
+def _sort_key(row: Agreement) -> tuple[float, float]:
+    """Return the sort key: lower end of the share of signs, then tau, descending, None last."""
     return 1.0 if row.low is None else -row.low, 2.0 if row.tau is None else -row.tau
 
 
 def _settled_signs(lifts: Sequence[Lift], confidence: float) -> Floats:
+    """Return the sign of each lift; 0 if its interval includes 0."""
     from scipy.special import ndtri
 
     z = float(ndtri((1 + confidence) / 2))

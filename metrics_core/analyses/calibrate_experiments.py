@@ -22,18 +22,23 @@ from concord.metrics_core.results.comparison_parts import or_nan
 REQUIRED_COLUMNS = ("experiment", "control", "treatment")
 _SUFFIXES = ("_se", "_low", "_high")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?")
-_COLUMNS_FIX = f"write the columns {', '.join(REQUIRED_COLUMNS)} and one per online metric, separated by commas"
-Row = tuple[str, Mapping[str, str]]  # location, and its cells
+_COLUMNS_FIX = (
+    f"write the columns {', '.join(REQUIRED_COLUMNS)} and one per online metric, "
+    "separated by commas"
+)
+Row = tuple[str, Mapping[str, str]]  # location and cells
 Key = tuple[str, str]  # label, definition
-Side = tuple[str, Comparison]  # a model, and a comparison that has it
+Side = tuple[str, Comparison]  # a model and its comparison
 
 
 @dataclass(frozen=True)
 class Lift:
-    """Effect of a treatment on an online metric, in its own unit; higher is better.
+    """Effect of a treatment on an online metric, in the metric's unit; higher is better.
 
     Attributes
     ----------
+    value : float
+        Estimate.
     se : float or None
         Standard error.
     low, high : float or None
@@ -46,7 +51,7 @@ class Lift:
     high: float | None = None
 
     def is_settled(self, z: float) -> bool:
-        """True if the sign is settled. A lift of unknown uncertainty is treated as exact."""
+        """True if the interval excludes 0. A lift without standard error or interval is exact."""
         if self.value == 0:
             return False
         if self.se is not None:
@@ -62,10 +67,12 @@ class Experiment:
 
     Attributes
     ----------
+    name : str
+        Name of the experiment.
     control, treatment : str
         `model` or `model@revision`.
-    lifts : Mapping of str to Lift
-        Online metric -> its lift, if it was measured.
+    lifts : mapping of str to Lift
+        Lift of each online metric that was measured.
     location : str
         Row of the file or frame, for messages.
     """
@@ -78,7 +85,7 @@ class Experiment:
 
 
 def load_experiments(data: Data) -> tuple[Experiment, ...]:
-    """Return the experiments of a frame, or of the path of a CSV file."""
+    """Return the experiments of a frame or a CSV file; see `read_experiment_file`."""
     if isinstance(data, str | Path):
         return read_experiment_file(Path(data))
     table = table_from_frame(data, "experiments")
@@ -95,12 +102,12 @@ def _text(cell: Any) -> str:
 
 
 def read_experiment_file(path: Path) -> tuple[Experiment, ...]:
-    """Return the experiments of a CSV file; all cells but lifts are text.
+    """Return the experiments of a CSV file.
 
     Raises
     ------
     InputError
-        With every problem of the file.
+        If the file is invalid; all problems at once.
     """
     location = str(path)
     try:
@@ -156,8 +163,8 @@ def _parse_experiments(
 
 
 def _lift_of(name: str, names: Iterable[str]) -> str:
-    """Return `ctr` for `ctr_se` if there is a column `ctr`, else an empty text."""
-    bases = [name.removesuffix(end) for end in _SUFFIXES if name.endswith(end)]
+    """Return `ctr` for `ctr_se` if there is a column `ctr`, else an empty string."""
+    bases = [name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)]
     return bases[0] if bases and bases[0] in set(names) - set(REQUIRED_COLUMNS) else ""
 
 
@@ -178,9 +185,9 @@ def _column_problems(names: Sequence[str], location: str) -> Iterator[Problem]:
         if name.endswith(_SUFFIXES) and not _lift_of(name, names):
             problem = f"has {name} without the column of its lift"
             yield Problem(location, problem, "name the lift's column without the suffix")
-        suffixes = [end for end in _SUFFIXES if name + end in names]
+        suffixes = [suffix for suffix in _SUFFIXES if name + suffix in names]
         if suffixes not in ([], ["_se"], ["_low", "_high"]):
-            problem = f"has {', '.join(name + end for end in suffixes)} for {name}"
+            problem = f"has {', '.join(name + suffix for suffix in suffixes)} for {name}"
             fix = f"write {name}_se, or both {name}_low and {name}_high, or neither"
             yield Problem(location, problem, fix)
 
@@ -202,21 +209,22 @@ def _name_problems(
 def _parse_lifts(
     location: str, cells: Mapping[str, str], online: Iterable[str], problems: list[Problem]
 ) -> Iterator[tuple[str, Lift]]:
-    """Yield the lifts that were measured; an empty cell was not."""
+    """Yield the lift of each online metric; an empty cell means that it was not measured."""
     for name in online:
         numbers = {
-            end: _parse_number(location, name + end, cells, problems) for end in ("", *_SUFFIXES)
+            suffix: _parse_number(location, name + suffix, cells, problems)
+            for suffix in ("", *_SUFFIXES)
         }
         value, se, low, high = numbers.values()
         cell = f"{location}: {name}"
         if value is None:
-            filled = [name + end for end in _SUFFIXES if numbers[end] is not None]
+            filled = [name + suffix for suffix in _SUFFIXES if numbers[suffix] is not None]
             if filled and not cells[name]:
                 problem = f"is empty, but {filled[0]} is not"
                 problems.append(Problem(cell, problem, "fill in both, or neither"))
             continue
         if se is not None and se <= 0:
-            fix = "a standard error is greater than 0; leave unknown ones empty"
+            fix = "write a number above 0, or leave the cell empty"
             problems.append(Problem(f"{cell}_se", f"is {se:g}", fix))
         if (low is None) != (high is None):
             problem = "has only one end of an interval"
@@ -235,7 +243,10 @@ def _parse_number(
         return None
     if _NUMBER.fullmatch(text):
         return float(text)
-    fix = "write a number such as 0.8 or -1.2e-3, in one unit per column and without %; leave cells empty that were not measured"
+    fix = (
+        "write a number such as 0.8 or -1.2e-3, in one unit per column and without %; "
+        "leave cells empty that were not measured"
+    )
     problems.append(Problem(f"{location}: {name}", f"{text!r} is not a number", fix))
     return None
 
@@ -246,8 +257,14 @@ class OfflineDifferences:
 
     Attributes
     ----------
-    differences : array of shape (keys, experiments)
-        Treatment minus control, turned so that higher is better; NaN if there is no value.
+    keys : tuple of (str, str)
+        Label and definition of each row.
+    experiments : tuple of Experiment
+        Experiment of each column.
+    differences : (keys, experiments) float64
+        Treatment minus control, with the sign such that higher is better; NaN if undefined.
+    skipped : tuple of SkippedExperiment
+        Experiments that cannot be used, with the reason.
     """
 
     keys: tuple[Key, ...]
@@ -257,7 +274,7 @@ class OfflineDifferences:
 
 
 def split_revision(name: str, models: Sequence[str]) -> tuple[str, str]:
-    """Return (`als`, `v1.2`) for `als@v1.2`; the revision of a current model, or of a name without @, is ``."""
+    """Return model and revision of `als@v1.2`; the revision is "" for a current model."""
     model, _, revision = name.partition("@")
     return (name, "") if name in models or not revision else (model, revision)
 
@@ -265,14 +282,19 @@ def split_revision(name: str, models: Sequence[str]) -> tuple[str, str]:
 def offline_differences(
     experiments: Sequence[Experiment], comparisons: Mapping[str, Comparison]
 ) -> OfflineDifferences:
-    """Compute the differences of every label that an experiment has, in the order of the current labels.
+    """Return the offline differences of all labels, the current labels first.
 
     Parameters
     ----------
     experiments : sequence of Experiment
         Past experiments.
-    comparisons : Mapping of str to Comparison
-        Revision -> its comparison; `` is the current one.
+    comparisons : mapping of str to Comparison
+        Comparison of each revision; that of "" is the current one.
+
+    Returns
+    -------
+    OfflineDifferences
+        Differences of the usable experiments, and the skipped ones.
 
     Raises
     ------
@@ -321,8 +343,8 @@ def _resolve_models(
                 )
                 fix = "pass the comparison of that revision"
             elif model not in comparison.models:
-                of_revision = f" of {revision}" if revision else ""
-                problem = f"{model!r} is not among the models{of_revision}"
+                suffix = f" of {revision}" if revision else ""
+                problem = f"{model!r} is not among the models{suffix}"
                 fix = f"name one of: {', '.join(comparison.models)}"
             else:
                 sides.append((model, comparison))
@@ -334,7 +356,7 @@ def _resolve_models(
 
 
 def _skip_reason(control: Comparison, treatment: Comparison) -> SkipReason | None:
-    """Return why models of two comparisons cannot be compared; None if they can."""
+    """Return the reason why two comparisons are not comparable; None if they are."""
     if control is treatment:
         return None
     if control.conventions.fingerprint != treatment.conventions.fingerprint:
@@ -346,14 +368,14 @@ def _skip_reason(control: Comparison, treatment: Comparison) -> SkipReason | Non
 
 
 def _truth_hashes(comparison: Comparison) -> dict[str, str] | None:
-    """Return the hash of the ground truth, or of each fold's; None if one is unknown."""
+    """Return the hash of each fold's ground truth; None if one is unknown."""
     truths = comparison.provenance.truths
     hashes = {each.role: each.sha256 for each in truths if each.sha256 is not None}
     return hashes if truths and len(hashes) == len(truths) else None
 
 
 def _differences(control: Side, treatment: Side) -> dict[Key, float]:
-    """Return treatment - control of every label and definition, with the sign turned where lower is better."""
+    """Return the gain of the treatment in every label and definition; higher is better."""
     control_means = dict(_means(*control))
     differences = {}
     for key, mean in _means(*treatment):
@@ -365,7 +387,7 @@ def _differences(control: Side, treatment: Side) -> dict[Key, float]:
 
 
 def _means(model: str, comparison: Comparison) -> Iterator[tuple[Key, float]]:
-    """Yield the mean of every label, and of primary ones under every other definition of the panel."""
+    """Yield the means of all labels, and those of primary labels in the panel's definitions."""
     for label in comparison.labels:
         yield (label, PINNED), or_nan(comparison.score(model, label).mean)
     for entry in comparison.panel:

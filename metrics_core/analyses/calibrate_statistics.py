@@ -17,16 +17,17 @@ RESAMPLES = 1_999
 SEED = 20_240_825  # fixed: the same files give the same p-values
 _TAU_VARIANCE = 0.437  # Fieller, Hartley & Pearson
 _LOG2_E = 1.4426950408889634
-_MAX_EXPERIMENTS = 400  # that `experiments_needed` considers
-_MAX_ORDERS = 5_040  # 7!: up to 7 experiments all orders are tried
-_MAX_SIGNS = 1 << 22  # signs of pairs that are held at a time
-_MAX_FLOAT32 = 1 << 24  # up to here whole numbers are exact in float32, which takes half the time
+_MAX_EXPERIMENTS = 400  # largest number that `experiments_needed` considers
+_MAX_ORDERS = 5_040  # 7!: up to 7 experiments, all orders are enumerated
+_MAX_SIGNS = 1 << 22  # signs of pairs in memory
+_MAX_FLOAT32 = 1 << 24  # integers up to this one are exact in float32, which takes half the time
 
 
 def tau_b(x: Floats, y: Floats) -> float:
-    """Return tau_b = sum of sign(x_i - x_j) sign(y_i - y_j) over pairs / sqrt(pairs untied in x * pairs untied in y).
+    """Return Kendall's tau_b = Σ sign(x_i - x_j) sign(y_i - y_j) / √(n_x n_y).
 
-    NaN if all of x or all of y are tied.
+    The sum is over all pairs i < j; n_x and n_y are the numbers of pairs without a tie. NaN if all
+    of x or all of y are tied.
 
     References
     ----------
@@ -44,10 +45,10 @@ def pair_signs(values: Floats) -> Floats:
 
 
 def tau_interval(tau: float, n: int, confidence: float) -> tuple[float, float]:
-    """Return tanh(atanh(tau) -+ z sqrt(0.437 / (n - 4))); NaN for fewer than ten experiments.
+    """Return tanh(atanh(tau) ± z √(0.437 / (n - 4))); NaN for fewer than ten experiments.
 
-    The variance is Fieller's, for normal variables and monotone functions of them. A tau of 1 or -1 has no finite
-    atanh: the inner end is that of a tau of half a pair less, 1 - 1 / pairs, and the outer end is 1 or -1.
+    The variance is Fieller's for normal variables and their monotone transformations. A tau of 1
+    or -1 has no finite atanh: one end of its interval is 1 or -1, the other that of ±(1 - 1/pairs).
 
     References
     ----------
@@ -69,22 +70,28 @@ def tau_interval(tau: float, n: int, confidence: float) -> tuple[float, float]:
 
 
 def sign_test_p(agree: int, n: int) -> float:
-    """Return P(X >= agree) for X ~ B(n, 1/2), the p-value of the exact one-sided sign test."""
+    """Return the p-value of the exact one-sided sign test, P(X >= agree) for X ~ B(n, 1/2)."""
     return sum(math.comb(n, i) for i in range(agree, n + 1)) / 2**n
 
 
 def best_sign_test_p(agree: int, n: int, labels: int) -> float:
-    """Return 1 - (1 - P(X >= agree))^labels, the p-value of the best of this many independent coins."""
+    """Return 1 - (1 - P(X >= agree))^labels, the p-value of the best of independent sign tests."""
     return 1 - float(powers(1 - sign_test_p(agree, n), labels + 1)[-1])
 
 
 def mcnemar(only_a: int, only_b: int) -> float:
-    """Return McNemar's exact p-value, min(1, 2 P(X >= max(only_a, only_b))) for X ~ B(only_a + only_b, 1/2).
+    """Return McNemar's exact p-value, min(1, 2 P(X >= max(a, b))) for X ~ B(a + b, 1/2).
 
     Parameters
     ----------
     only_a, only_b : int
-        Experiments in which only a, or only b, has the right sign.
+        Number a of experiments in which only one label has the right sign, and number b of those
+        in which only the other one has.
+
+    Returns
+    -------
+    float
+        Two-sided p-value.
 
     References
     ----------
@@ -95,16 +102,17 @@ def mcnemar(only_a: int, only_b: int) -> float:
 
 @cache
 def experiments_needed(share: float, alpha: float, power: float) -> int:
-    """Return the smallest n from which on a two-sided exact sign test of `share` against 1/2 has this power.
+    """Return the n from which a two-sided exact sign test of `share` against 1/2 has this power.
 
-    Power rises and falls with n because counts are whole; from this n up to 400 it never falls below again.
+    The power is not monotone in n because counts are integers. From this n up to 400 it is never
+    below `power`.
     """
-    short = [n for n in range(1, _MAX_EXPERIMENTS + 1) if _power(n, share, alpha) < power]
-    return (short[-1] if short else 0) + 1
+    too_few = [n for n in range(1, _MAX_EXPERIMENTS + 1) if _power(n, share, alpha) < power]
+    return (too_few[-1] if too_few else 0) + 1
 
 
 def _power(n: int, share: float, alpha: float) -> float:
-    """Return P(X >= c) for X ~ B(n, share); c is the smallest count whose two-sided p-value is at most alpha."""
+    """Return P(X >= c), X ~ B(n, share), c the smallest count with two-sided p <= alpha."""
     tail, critical = 0, n + 1
     while critical > 0 and 2 * (tail + math.comb(n, critical - 1)) <= alpha * 2**n:
         critical -= 1
@@ -115,7 +123,15 @@ def _power(n: int, share: float, alpha: float) -> float:
 
 @dataclass(frozen=True)
 class PermutationPValues:
-    """One-sided p-values of each label, shape (labels,); `…_best`: for the best of all labels."""
+    """One-sided p-values of each label, shape (labels,).
+
+    Attributes
+    ----------
+    sign, tau : (labels,) float64
+        For agreement in sign and in order.
+    sign_best, tau_best : (labels,) float64
+        The same, adjusted for the selection of the best of all labels.
+    """
 
     sign: Floats
     sign_best: Floats
@@ -126,20 +142,30 @@ class PermutationPValues:
 def permutation_p_values(offline: Floats, online: Floats, settled: Floats) -> PermutationPValues:
     """Compute p-values of agreement by permuting the online lifts among the experiments.
 
-    The statistic of signs is the number of experiments that agree minus those that do not; that of order is tau_b. p
-    is (1 + count) / (1 + 1,999), or count / n! if all n! orders are tried. For the best label, each order's largest
-    statistic over the labels is counted (max-T): correlated labels cost less than independent ones, and p holds for
-    whichever label is selected. Permutations keep the number of positive lifts: if all lifts are positive, online and
+    The statistic of signs is the number of experiments that agree minus the number of those that
+    disagree; the statistic of order is tau_b. The p-value is (1 + count) / (1 + 1,999), or
+    count / n! if all n! orders are enumerated.
+
+    The p-values of the best label use the largest statistic over all labels (max-T). They are
+    valid for whichever label is selected, and correlated labels are corrected less than
+    independent ones.
+
+    Permutations preserve the number of positive lifts: if all lifts are positive, online and
     offline, signs agree in every order, and p is 1.
 
     Parameters
     ----------
-    offline : array of shape (labels, experiments)
-        Differences; NaN if there is none.
-    online : array of shape (experiments,)
-        Lifts.
-    settled : array of shape (experiments,)
+    offline : (labels, experiments) float64
+        Offline differences; NaN if missing.
+    online : (experiments,) float64
+        Online lifts.
+    settled : (experiments,) float64
         Signs of the lifts; 0 if a sign is not settled.
+
+    Returns
+    -------
+    PermutationPValues
+        p-values of each label; NaN if nothing varies.
 
     References
     ----------
@@ -167,21 +193,22 @@ def permutation_p_values(offline: Floats, online: Floats, settled: Floats) -> Pe
             (tau_statistic >= observed_tau).sum(axis=1),
             (tau_statistic.max(axis=0) >= observed_tau).sum(axis=1),
         ]
-    extra = 0 if _tries_all_orders(len(online)) else 1
-    sign, sign_best, tau, tau_best = (counts + extra) / (total + extra)
+    added = 0 if _has_few_orders(len(online)) else 1
+    sign, sign_best, tau, tau_best = (counts + added) / (total + added)
     no_sign = ~(signs.any(axis=1) & settled.any())
     no_tau = ~(pairs.any(axis=1) & online_signs.any())
     sign[no_sign] = sign_best[no_sign] = tau[no_tau] = tau_best[no_tau] = np.nan
     return PermutationPValues(sign, sign_best, tau, tau_best)
 
 
-def _tries_all_orders(n: int) -> bool:
+def _has_few_orders(n: int) -> bool:
+    """True if all n! orders are enumerated instead of drawn."""
     return math.factorial(min(n, 20)) <= _MAX_ORDERS
 
 
 def _orders(n: int) -> Iterator[Ints]:
     """Yield permutations of n in blocks of shape (orders, n)."""
-    if _tries_all_orders(n):
+    if _has_few_orders(n):
         yield np.array(list(permutations(range(n))))
         return
     random = np.random.Generator(np.random.PCG64(SEED))

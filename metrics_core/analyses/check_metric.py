@@ -1,4 +1,4 @@
-"""`check_metric`: whether an own metric has the properties that every metric of the catalogue has."""
+"""`check_metric`: check a custom metric for the properties of all metrics of the catalogue."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -21,38 +21,44 @@ _TOLERANCE = 1e-12
 
 RankedList = list[str]
 Grades = dict[str, float]
-Values = list[float | None]
+UserValues = list[float | None]
 
 
 def check_metric(
     metric: str, *, conventions: ConventionsLike = "standard", seed: int = 1
 ) -> MetricCheck:
-    """Check an own metric on random lists of up to 8 items and grades 0 to 3, at random cutoffs.
+    """Check the properties of a custom metric on random lists and ground truths.
 
-    Values lie in the range that the metric states; other users, the order of rows, and items below the cutoff do not
-    change a bit of them; moving a relevant item up, or replacing another item by one, never makes them worse.
-    Item columns are random, 0.1 to 10. If values are refused, nothing else is checked.
+    - Values lie in the metric's range. If they do not, nothing else is checked.
+    - Other users, the order of rows, and items below the cutoff do not change a bit of a value.
+    - Moving a relevant item up, or replacing another item by a relevant one, never makes a value
+      worse.
+
+    Lists have up to 8 items, grades are 0 to 3, the cutoff is up to 6, and numbers in item columns
+    are 0.1 to 10.
 
     Parameters
     ----------
     metric : str
-        Name of an own metric, such as "revenue", or with its file: "./my_metrics.py:revenue".
+        Name of a custom metric, such as "revenue", or with its file: "./my_metrics.py:revenue".
     conventions : Conventions, str or dict, default="standard"
+        A preset's name, or conventions that differ from it.
     seed : int, default=1
-        Of the random cases.
+        Seed of the random cases.
 
     Returns
     -------
     MetricCheck
+        Result of each property, with a counterexample if it does not hold.
 
     Raises
     ------
     ValueError
-        There is no such metric, or it is one of the catalogue.
+        If the metric is unknown, or belongs to the catalogue.
     """
     label = parse(metric, allow_missing_cutoff=True)
     if label.metric.family != FAMILY:
-        problem = "is in the catalogue, whose tests check it"
+        problem = "is in the catalogue, which Concord's tests check"
         raise refuse(f"metric {label.name}", problem, "name a metric of your own")
     cases = _Cases(label, resolve_conventions(conventions), np.random.default_rng(seed))
     in_range = PropertyCheck("values lie in the range", N_CASES, _check_range(cases))
@@ -61,16 +67,16 @@ def check_metric(
     checks = {
         "other users change nothing": _check_users,
         "the order of users and rows changes nothing": _check_order,
-        "what stands below the cutoff changes nothing": _check_cutoff,
+        "items below the cutoff change nothing": _check_cutoff,
         "moving a relevant item up never hurts": _check_swap,
         "a relevant item in place of another never hurts": _check_replacement,
     }
-    others = (PropertyCheck(name, N_CASES, check(cases)) for name, check in checks.items())
-    return MetricCheck(metric, (in_range, *others))
+    results = (PropertyCheck(name, N_CASES, check(cases)) for name, check in checks.items())
+    return MetricCheck(metric, (in_range, *results))
 
 
 class _Cases:
-    """Random lists and ground truths, and the metric's values of them."""
+    """Random lists and ground truths, and the metric's values for them."""
 
     def __init__(self, label: Label, conventions: Conventions, rng: np.random.Generator) -> None:
         self.conventions, self.rng = conventions, rng
@@ -81,7 +87,7 @@ class _Cases:
         self.items = pl.DataFrame({"item": _ITEMS, **columns})
 
     def draw(self) -> tuple[RankedList, Grades]:
-        """Return a list, and grades of which at least one is relevant."""
+        """Return a ranked list, and grades with at least one relevant item."""
         ranked = self.rng.permutation(_ITEMS)[: self.rng.integers(1, 9)].tolist()
         judged = self.rng.permutation(_ITEMS)[: self.rng.integers(1, 8)].tolist()
         grades = self.rng.integers(0, 4, len(judged)).astype(float).tolist()
@@ -89,17 +95,17 @@ class _Cases:
         return ranked, dict(zip(judged, grades, strict=True))
 
     def draw_all(self) -> tuple[dict[str, RankedList], dict[str, Grades]]:
-        """Return one case per user."""
-        drawn = {_user(n): self.draw() for n in range(N_CASES)}
-        lists = {user: ranked for user, (ranked, _) in drawn.items()}
-        return lists, {user: grades for user, (_, grades) in drawn.items()}
+        """Return the lists and grades of one case per user."""
+        cases = {_user(n): self.draw() for n in range(N_CASES)}
+        lists = {user: ranked for user, (ranked, _) in cases.items()}
+        return lists, {user: grades for user, (_, grades) in cases.items()}
 
     def values(
         self,
         lists: Mapping[str, Sequence[str]] | pl.DataFrame,
         truth: Mapping[str, Grades] | pl.DataFrame,
-    ) -> Values:
-        """Return the values by user."""
+    ) -> UserValues:
+        """Return the value of each user."""
         columns = {name: name for name in self.label.metric.columns}
         items = {"items": self.items, "columns": {"items": columns}} if columns else {}
         label, conventions = str(self.label), self.conventions
@@ -107,7 +113,7 @@ class _Cases:
         return result.per_user[label].to_list()
 
     def find_worse(self, improve: Callable[[RankedList, Grades], RankedList | None]) -> str:
-        """Return the first improvement of a list that makes the value worse, as text; "" without one."""
+        """Return the first improvement of a list that makes its value worse, as text, or ""."""
         changes: list[tuple[RankedList, RankedList, Grades]] = []
         while len(changes) < N_CASES:
             ranked, grades = self.draw()
@@ -150,11 +156,15 @@ def _bits(value: float | None) -> str:
 
 
 def _find_different(
-    cases: _Cases, lists: Mapping[str, RankedList], truth: Mapping[str, Grades], others: Values
+    cases: _Cases,
+    lists: Mapping[str, RankedList],
+    truth: Mapping[str, Grades],
+    changed: UserValues,
 ) -> str:
-    for user, value, other in zip(lists, cases.values(lists, truth), others, strict=True):
-        if _bits(value) != _bits(other):
-            return f"{_text(lists[user], truth[user])} has {value!r}, and then {other!r}"
+    """Return the first user whose changed value differs, as text; "" if all are equal."""
+    for user, before, after in zip(lists, cases.values(lists, truth), changed, strict=True):
+        if _bits(before) != _bits(after):
+            return f"{_text(lists[user], truth[user])} has {before!r}, and then {after!r}"
     return ""
 
 
@@ -163,8 +173,8 @@ def _check_users(cases: _Cases) -> str:
     values: dict[str, float | None] = {}
     for part in range(7):
         users = [user for user in lists if int(user) % 7 == part]
-        of_part = cases.values({u: lists[u] for u in users}, {u: truth[u] for u in users})
-        values |= dict(zip(users, of_part, strict=True))
+        part_values = cases.values({u: lists[u] for u in users}, {u: truth[u] for u in users})
+        values |= dict(zip(users, part_values, strict=True))
     return _find_different(cases, lists, truth, [values[user] for user in lists])
 
 
@@ -189,19 +199,21 @@ def _check_cutoff(cases: _Cases) -> str:
         user: [*ranked[:k], *(item for item in _ITEMS if item not in ranked[:k])]
         for user, ranked in lists.items()
     }
-    values, others = cases.values(lists, truth), cases.values(longer, truth)
-    for (user, ranked), value, other in zip(lists.items(), values, others, strict=True):
-        if len(ranked) >= k and _bits(value) != _bits(other):
+    values, longer_values = cases.values(lists, truth), cases.values(longer, truth)
+    for (user, ranked), value, longer_value in zip(
+        lists.items(), values, longer_values, strict=True
+    ):
+        if len(ranked) >= k and _bits(value) != _bits(longer_value):
             text, longer_text = (_text(each, truth[user]) for each in (ranked, longer[user]))
-            return f"{text} at {k} has {value!r}, {longer_text} has {other!r}"
+            return f"{text} at {k} has {value!r}, {longer_text} has {longer_value!r}"
     return ""
 
 
 def _check_swap(cases: _Cases) -> str:
     def swap(ranked: RankedList, grades: Grades) -> RankedList | None:
         relevant = [grades.get(item, -1.0) >= cases.threshold for item in ranked]
-        below = (n for n in range(1, len(ranked)) if relevant[n] and not relevant[n - 1])
-        if (n := next(below, None)) is None:
+        swappable = (n for n in range(1, len(ranked)) if relevant[n] and not relevant[n - 1])
+        if (n := next(swappable, None)) is None:
             return None
         return [*ranked[: n - 1], ranked[n], ranked[n - 1], *ranked[n + 1 :]]
 
@@ -212,9 +224,9 @@ def _check_replacement(cases: _Cases) -> str:
     def substitute(ranked: RankedList, grades: Grades) -> RankedList | None:
         relevant = [item for item, grade in grades.items() if grade >= cases.threshold]
         missing = [item for item in relevant if item not in ranked]
-        others = [n for n, item in enumerate(ranked) if item not in relevant]
-        if not missing or not others:
+        irrelevant = [n for n, item in enumerate(ranked) if item not in relevant]
+        if not missing or not irrelevant:
             return None
-        return [*ranked[: others[0]], missing[0], *ranked[others[0] + 1 :]]
+        return [*ranked[: irrelevant[0]], missing[0], *ranked[irrelevant[0] + 1 :]]
 
     return cases.find_worse(substitute)

@@ -1,4 +1,4 @@
-"""The steps from one user's list to a metric's value."""
+"""Derivation of one user's value: the steps from the ranked list to the number."""
 
 from dataclasses import replace
 
@@ -21,18 +21,21 @@ from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.metrics.steps import DerivationInput, Steps, format_number, format_sum
 
-_FIRST = 4  # corrected values that are written out
+_N_SHOWN = 4  # corrected values in a step
 
 
 def read_user(judged: Judged, label: Label, conventions: Conventions) -> DerivationInput:
-    """Return what a label reads of the only user of `judged`, under the label's conventions."""
+    """Return the input of a derivation: the only user of `judged`, under a label's conventions."""
     cases = [case for case, users in user_cases(judged, label, conventions).items() if users[0]]
     policies = user_policies(label, conventions)
     policy = _policy(cases[0], policies[cases[0]], conventions) if cases else ""
-    read = judged_only(judged) if label.judged_only else judged
-    lists = read.relevant(conventions.relevance_threshold, conventions.truth_visible)
-    every = read.relevant(None, conventions.truth_visible)
-    return DerivationInput(every, lists, label.name, label.k, label.parameters, conventions, policy)
+    if label.judged_only:
+        judged = judged_only(judged)
+    relevant = judged.relevant(conventions.relevance_threshold, conventions.truth_visible)
+    all_grades = judged.relevant(None, conventions.truth_visible)
+    return DerivationInput(
+        all_grades, relevant, label.name, label.k, label.parameters, conventions, policy
+    )
 
 
 def _policy(case: str, policy: str, conventions: Conventions) -> str:
@@ -57,53 +60,56 @@ def select_user(judged: Judged, number: int) -> Judged:
 
 
 def steps(one: DerivationInput, label: Label) -> Steps:
-    """Return the steps of one user's value, or the policy that replaces the formula."""
+    """Return the steps of one user's value, or the policy that applies instead of the formula."""
     if one.policy:
         return Steps(lines=(one.policy,))
     if one.conventions.candidates is not None and label.name != UNBIASED:
         return _corrected(one, label, Candidates.from_mapping(one.conventions.candidates))
     if one.lists.hit_tied is not None:
         return _averaged(one)
-    of_metric = (
-        label.metric.steps(one) if label.metric.steps else _own_metric_steps(one, label.metric)
-    )
-    return of_metric if one.lists.weights is None else _weighted(one, of_metric, label)
+    metric_steps = label.metric.steps
+    unweighted = metric_steps(one) if metric_steps else _custom_metric_steps(one, label.metric)
+    return unweighted if one.lists.weights is None else _weighted(one, unweighted, label)
 
 
 def _weighted(one: DerivationInput, unweighted: Steps, label: Label) -> Steps:
     """Return the steps with the weight of each hit before them and the divisor after them."""
-    of_hits, of_truth = one.lists.weights or ((), ())
-    ranks = zip(one.lists.hit_rank.tolist(), of_hits, strict=True)
+    hit_weights, truth_weights = one.lists.weights or ((), ())
+    ranks = zip(one.lists.hit_rank.tolist(), hit_weights, strict=True)
     weights = ", ".join(f"rank {rank} {format_number(weight)}" for rank, weight in ranks)
-    lines = (
-        (f"each counts 1 / propensity: {weights}", *unweighted.lines)
-        if weights
-        else unweighted.lines
-    )
+    lines = unweighted.lines
+    if weights:
+        lines = (f"each counts 1 / propensity: {weights}", *lines)
     if normalised(label, one.conventions) and label.name != "R":
-        total = f"{format_sum([*map(format_number, of_truth)])} = {format_number(float(one.lists.relevant_weight[0]))}"
-        lines = (*lines, f"divided by the weights of all relevant items: {total}")
+        terms = format_sum([*map(format_number, truth_weights)])
+        total = format_number(float(one.lists.relevant_weight[0]))
+        lines = (*lines, f"divided by the weights of all relevant items: {terms} = {total}")
     return Steps(unweighted.terms, lines)
 
 
 def _corrected(one: DerivationInput, label: Label, candidates: Candidates) -> Steps:
-    m, everything = candidates.negatives, candidates.catalogue
+    """Return the steps of a value that is corrected for sampled candidates."""
+    n_negatives, n_items = candidates.negatives, candidates.catalogue
     (rank,) = sampled_ranks(one.lists, label, candidates).tolist()
     grade = float(one.lists.truth_grade[0])
     values = correction(by_rank(label, one.conventions, grade, candidates), candidates)
-    full = np.unique(np.minimum([1, 10, 100, 1_000], everything))
-    aims = of_full_ranks(label, one.conventions, grade, np.array([rank, *full]), candidates)
-    means, _ = moments(values, full, candidates)
-    first = ", ".join(map(format_number, values[:_FIRST]))
+    full_ranks = np.unique(np.minimum([1, 10, 100, 1_000], n_items))
+    uncorrected, *true_values = of_full_ranks(
+        label, one.conventions, grade, np.array([rank, *full_ranks]), candidates
+    )
+    means, _ = moments(values, full_ranks, candidates)
+    first_values = ", ".join(map(format_number, values[:_N_SHOWN]))
     bias = "; ".join(
-        f"{format_number(mean)} at full rank {at:,} (truly {format_number(aim)})"
-        for at, mean, aim in zip(full.tolist(), means, aims[1:], strict=True)
+        f"{format_number(mean)} at full rank {full_rank:,} (truly {format_number(true_value)})"
+        for full_rank, mean, true_value in zip(full_ranks.tolist(), means, true_values, strict=True)
     )
     return Steps(
-        {rank: f"sampled rank {rank} of {m + 1:,}"},
+        {rank: f"sampled rank {rank} of {n_negatives + 1:,}"},
         (
-            f"sampled rank {rank}: the relevant item among {m:,} of {everything - 1:,} others; uncorrected {format_number(aims[0])}",
-            f"f(1), f(2), … = {first}, …: with bias and {GAMMA:g} × variance least over full ranks 1 to {everything:,}",
+            f"sampled rank {rank}: the relevant item among {n_negatives:,} of {n_items - 1:,} "
+            f"others; uncorrected {format_number(uncorrected)}",
+            f"f(1), f(2), … = {first_values}, …: with bias and {GAMMA:g} × variance least over "
+            f"full ranks 1 to {n_items:,}",
             f"the mean of f over samples: {bias}",
             f"{label.name} = f({rank})",
         ),
@@ -111,6 +117,7 @@ def _corrected(one: DerivationInput, label: Label, candidates: Candidates) -> St
 
 
 def _averaged(one: DerivationInput) -> Steps:
+    """Return the steps of a value that is averaged over the orders of equal scores."""
     chances = one.lists.chance_within(one.k)
     ranks = zip(one.lists.hit_rank.tolist(), one.lists.tied_ranks.tolist(), chances, strict=True)
     terms = {
@@ -122,16 +129,16 @@ def _averaged(one: DerivationInput) -> Steps:
     return Steps(terms, ("the expected value over all orders of equal scores",))
 
 
-def _own_metric_steps(one: DerivationInput, metric: Metric) -> Steps:
-    """Return the steps of a user-defined metric: its value at the rank of each hit, and the columns that it reads."""
+def _custom_metric_steps(one: DerivationInput, metric: Metric) -> Steps:
+    """Return the steps of a custom metric: its value and item columns at the rank of each hit."""
     top = one.lists.within(one.k)
     arguments = metric.arguments(one.conventions)
-    read = {name: one.lists.hit_column(name)[top].tolist() for name in metric.columns}
+    columns = {name: one.lists.hit_column(name)[top].tolist() for name in metric.columns}
     terms = {}
     for index, rank in enumerate(one.ranks):
         numbers = "".join(
-            f"{name} {format_number(column[index])}, " for name, column in read.items()
+            f"{name} {format_number(column[index])}, " for name, column in columns.items()
         )
-        up_to = float(metric.function(one.lists, rank, **arguments)[0])
-        terms[rank] = f"{numbers}{metric.name}@{rank} = {format_number(up_to)}"
+        value = float(metric.function(one.lists, rank, **arguments)[0])
+        terms[rank] = f"{numbers}{metric.name}@{rank} = {format_number(value)}"
     return Steps(terms, (metric.formula,))

@@ -1,4 +1,4 @@
-"""`cases`: error analysis of two models, by the users and items for which their lists differ most."""
+"""`cases`: error analysis of two models, by the users and items with the largest differences."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,19 +40,26 @@ P = 0.9  # persistence of rank-biased overlap: the top 10 has 86 % of the weight
 
 
 class NoSharedValuesError(InputError):
-    """No requested user has a value from both models, or the models were evaluated on different folds."""
+    """No requested user has a value from both models, or their folds differ."""
 
 
 @dataclass(frozen=True)
 class ExampleSelection:
-    """Which example users an error analysis shows.
+    """Selection of example users.
 
-    models     : names of the two models that the lists are of
-    worst      : number of users for whom the first model is furthest behind, and of items
-    segment    : such as `channel=app`; None for all users
-    item       : only users with this item in their ground truth or in a list
-    both_sides : True to add `worst` users for whom the first model is furthest ahead. Only the lists of the example
-                 users are read then, so there are no items and no mean overlap.
+    Attributes
+    ----------
+    models : (str, str)
+        Names of the two models.
+    worst : int
+        Number of users, and of items, with the largest losses of the first model.
+    segment : str or None
+        Segment such as `channel=app`; None for all users.
+    item : str or None
+        Select only users with this item in their ground truth or in a list.
+    both_sides : bool
+        True to add `worst` users with the largest gains of the first model. Then only the lists of
+        the example users are read, so there are no items and no mean overlap.
     """
 
     models: tuple[str, str]
@@ -82,7 +89,7 @@ def cases(
     unit: Sequence[str] = (),
     title: str = "Comparison",
 ) -> Cases:
-    """Return the users for whom `model` is furthest behind `versus`, with both lists, and the items that it finds less often.
+    """Return the users and items for which `model` is furthest behind `versus`.
 
     The other arguments are those of `compare`.
 
@@ -91,33 +98,36 @@ def cases(
     models : dict
         Model -> recommendations, as for `compare`; only two of them are read.
     model, versus : str
-        A model, or a replicate of it such as `als-2`. A model with replicates is represented by the first.
+        A model, or a replicate of it such as `als-2`. A model with replicates is represented by
+        the first one.
     metrics : list of str
         Labels to show; users are sorted by the first.
     worst : int, default=20
         Number of users, and of items.
     segment : str, optional
-        Only users of this segment, such as `channel=app`; one of those that `segments` defines.
+        Select only users of this segment, such as `channel=app`; `segments` must define it.
     item : optional
-        Only users with this item in their ground truth or in a list.
+        Select only users with this item in their ground truth or in a list.
 
     Returns
     -------
     Cases
+        Users with their values, ground truth and both lists, and items with their recall.
 
     Raises
     ------
     InputError
-        An argument is invalid, or no requested user has a value from both models.
+        If an argument is invalid, or no requested user has a value from both models.
 
     Examples
     --------
     >>> import concord as cc
     >>> models = {"als": {"ann": ["a", "b"]}, "ease": {"ann": ["b", "a"]}}
-    >>> found = cc.cases(
-    ...     models, {"ann": ["b"]}, model="als", versus="ease", metrics=["RR@2"], conventions="standard"
+    >>> truth = {"ann": ["b"]}
+    >>> result = cc.cases(
+    ...     models, truth, model="als", versus="ease", metrics=["RR@2"], conventions="standard"
     ... )
-    >>> found.cases[0].user, found.cases[0].difference
+    >>> result.cases[0].user, result.cases[0].difference
     ('ann', -0.5)
     """
     tables = {"train": train, "items": items, "users": users}
@@ -132,10 +142,10 @@ def cases(
         unit=unit,
     )
     if type(worst) is not int or worst < 1:
-        problem = Problem("worst", f"is {worst!r}", "write a whole number from 1 on")
+        problem = Problem("worst", f"is {worst!r}", "write a whole number above 0")
         parsed.problems.append(problem)
     first = next(iter(parsed.lists), "")
-    pair = (first, first)  # if the models or the names of the two are invalid
+    pair = (first, first)  # if the models or the two names are invalid
     if parsed.lists:
         names = (model, versus)
         pair = parsed.parse(resolve_pair, names, parsed.lists, parsed.replicates, default=pair)
@@ -174,34 +184,46 @@ def cases(
 def resolve_pair(
     models: tuple[str, str], lists: Collection[str], replicates: ReplicateNames
 ) -> tuple[str, str]:
-    """Return the names of two lists; a model with replicates is represented by the first.
+    """Return the names of both models' lists; a model with replicates is represented by the first.
 
     Raises
     ------
     InputError
-        A name is unknown, or both names stand for the same list.
+        If a name is unknown, or both names have the same list.
     """
-    known = [*lists, *replicates]
+    names = [*lists, *replicates]
     raise_problems(
         problem
         for argument, name in zip(("model", "versus"), models, strict=True)
-        for problem in baseline_problems(name, known, argument)
+        for problem in baseline_problems(name, names, argument)
     )
     a, b = (next(iter(replicates[x].values())) if x in replicates else x for x in models)
     if a == b:
-        raise refuse("versus", f"{b!r} is the model itself", "name another one")
+        raise refuse("versus", f"{b!r} is the model itself", "name another model")
     return a, b
 
 
 def analyze_errors(inputs: ComparisonInput, selection: ExampleSelection) -> Cases:
-    """Return the error analysis of the first of two lists against the second, on the primary labels.
+    """Return the error analysis of the first model against the second, on the primary labels.
+
+    Parameters
+    ----------
+    inputs : ComparisonInput
+        Two evaluated models.
+    selection : ExampleSelection
+        Selection of example users.
+
+    Returns
+    -------
+    Cases
+        Users with their values, ground truth and both lists, and items with their recall.
 
     Raises
     ------
     NoSharedValuesError
-        The lists were evaluated on different folds, or no requested user has a value from both.
+        If the folds differ, or no requested user has a value from both models.
     InputError
-        The segment or the item is unknown.
+        If the segment or the item is unknown.
     """
     _raise_if_folds_differ(inputs)
     config = inputs.config
@@ -292,15 +314,17 @@ def _segments(inputs: ComparisonInput) -> dict[str, UserGroups]:
 
 
 def _in_segment(inputs: ComparisonInput, segments: Mapping[str, UserGroups], segment: str) -> Bools:
-    """Return (users,) True if the user is in the segment, named as `channel=app`."""
+    """Return (users,) True for users of a segment such as `channel=app`."""
     masks = {
         f"{name}={value}": groups.of_user == number
         for name, groups in segments.items()
         for number, value in enumerate(groups.names)
     }
     if segment not in masks:
-        add = f"there are no segments of users: add some to {inputs.config.settings.segments}"
-        fix = f"name one of: {', '.join(masks)}" if masks else add
+        fix = f"name one of: {', '.join(masks)}"
+        if not masks:
+            setting = inputs.config.settings.segments
+            fix = f"there are no segments of users: add some to {setting}"
         raise refuse("segment", f"{segment!r} is unknown", fix)
     return masks[segment]
 
@@ -309,7 +333,7 @@ def _has_item(tables: Tables, item: str, n_users: int) -> Bools:
     mask = tables.has_item(item, n_users)
     if not mask.any():
         problem = f"{item!r} is in no ground truth and in no list"
-        raise refuse("item", problem, "write the id of an item as the files have it")
+        raise refuse("item", problem, "write the item's id as in the files")
     return mask
 
 

@@ -1,4 +1,4 @@
-"""The selected users and items of an error analysis with their values, lists and ground truth."""
+"""Example users and items of an error analysis, with their values, lists and ground truth."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,14 +28,23 @@ from concord.metrics_core.results.error_analysis import (
     RankedItem,
 )
 
-MAX_RANKS = 10  # of hits
+MAX_RANKS = 10  # hits in a reason
 
 
 @dataclass(frozen=True)
 class PairValues:
-    """Per-user values of two lists.
+    """Per-user values of two models.
 
-    by_label : label -> (users,) values with a and with b, NaN where undefined
+    Attributes
+    ----------
+    users : polars.Series
+        User ids.
+    labels : list of Label
+        Labels; users are sorted by the first.
+    conventions : Conventions
+        Conventions of the values.
+    by_label : mapping of str to ((users,) float64, (users,) float64)
+        Values of a and of b for each label; NaN if undefined.
     """
 
     users: pl.Series
@@ -45,24 +54,24 @@ class PairValues:
 
     @cached_property
     def differences(self) -> Floats:
-        """(users,) a minus b on the first label."""
+        """(users,) a - b on the first label."""
         values_a, values_b = self.by_label[str(self.labels[0])]
         return values_a - values_b
 
     @cached_property
     def gains(self) -> Floats:
-        """(users,) differences with the sign turned where lower is better: negative where a is behind."""
+        """(users,) a's gain on the first label: negative where a is worse."""
         return self.differences if self.labels[0].metric.higher_is_better else -self.differences
 
     def select(self, pool: Bools, n: int, *, ahead: bool = False) -> Ints:
-        """Return the numbers of the n users of a pool for whom a is furthest behind (or ahead); ties by id."""
+        """Return the numbers of n users of a pool: largest losses (or gains) first, ties by id."""
         numbers = np.flatnonzero(pool)
         users = self.users.gather(numbers).cast(pl.String)
         frame = pl.DataFrame({"gain": self.gains[numbers], "user": users, "number": numbers})
         return frame.sort("gain", "user", descending=[ahead, False]).head(n)["number"].to_numpy()
 
     def threshold(self, label: Label) -> float | None:
-        """Return the smallest relevant grade; None if every grade is relevant or the metric does not need relevance."""
+        """Return the smallest relevant grade; None if the metric has no threshold."""
         if not label.metric.uses_relevance:
             return None
         return label.conventions(self.conventions).relevance_threshold
@@ -75,10 +84,20 @@ class PairValues:
 
 @dataclass(frozen=True)
 class ExampleBuilder:
-    """Builds the example users that are selected in `tables`.
+    """Builder of the example users that are selected in `tables`.
 
-    segments : segmentation -> its segments
-    overlap  : `jaccard` and `rbo` -> (users,) values
+    Attributes
+    ----------
+    values : PairValues
+        Values of both models.
+    tables : Tables
+        Lists, ground truth, train and items.
+    background : Background
+        Side data of the evaluation.
+    segments : mapping of str to UserGroups
+        Segments of each segmentation.
+    overlap : mapping of str to (users,) float64
+        `jaccard` and `rbo` of the users' lists.
     """
 
     values: PairValues
@@ -116,7 +135,7 @@ class ExampleBuilder:
 
     @cached_property
     def _reasons(self) -> dict[tuple[str, str], dict[str, str]]:
-        """(label, side) -> user -> how the value comes about."""
+        """Reason of each user's value, by label and side."""
         truth = self.tables.rows_of_examples("truth")
         rows = {side: self.tables.rows_of_examples(f"all_{side}") for side in SIDES}
         task = Task(self.values.labels, self.values.conventions)
@@ -167,7 +186,7 @@ def item_difference(row: Row, titles: Mapping[str, str], n_users: int) -> ItemDi
 
 
 def _column(rows: Mapping[int, list[Row]], index: int) -> set[str]:
-    return {row[index] for rows_of_user in rows.values() for row in rows_of_user}
+    return {row[index] for user_rows in rows.values() for row in user_rows}
 
 
 def compute_reasons(
@@ -177,9 +196,23 @@ def compute_reasons(
     conventions: Conventions,
     item_columns: pa.Table | None,
 ) -> dict[str, str]:
-    """Return user -> ranks of the hits and last line of the derivation; empty if the label reads more than that.
+    """Return the reason of each user's value: ranks of the hits, and last line of the derivation.
 
-    item_columns : propensities of items, if the conventions have some
+    Parameters
+    ----------
+    lists, truth : polars.DataFrame
+        Ranked lists and ground truth of the users.
+    label : Label
+        Label of the values.
+    conventions : Conventions
+        Conventions of the values.
+    item_columns : pyarrow.Table or None
+        Propensities of items, if the conventions need them.
+
+    Returns
+    -------
+    dict of str to str
+        Reason of each user; empty for metrics beyond accuracy.
     """
     if label.metric.family == "beyond":
         return {}

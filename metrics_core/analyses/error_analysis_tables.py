@@ -1,4 +1,4 @@
-"""DuckDB queries of an error analysis: lists, ground truth, train and items of the selected users; overlap of lists."""
+"""DuckDB queries of an error analysis, and the overlap of ranked lists."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,11 +26,17 @@ from concord.metrics_core.metrics.label import Label
 
 @dataclass(frozen=True)
 class SharedItems:
-    """Items that both lists of a user hold; users are numbered 0 … n - 1, ranks start at 1 and have no gaps.
+    """Items that occur in both lists of a user.
 
-    length_a, length_b : (users,) lengths of the lists
-    user, depth        : (shared items,) the user, and the larger of the item's two ranks: both lists hold the item in
-                         their top d from d = depth on
+    Attributes
+    ----------
+    length_a, length_b : (users,) int64
+        Lengths of the lists.
+    user : (shared items,) int64
+        Number of the user, from 0.
+    depth : (shared items,) int64
+        The larger of the item's two ranks: the item is in the top d of both lists from d = depth.
+        Ranks start at 1 and have no gaps.
     """
 
     length_a: Ints
@@ -44,19 +50,18 @@ class SharedItems:
         return len(self.length_a)
 
     def count(self, depth: Ints) -> Ints:
-        """Return (users,) X_d: items that both lists hold in their top d, with one depth per user."""
+        """Return (users,) X_d, the number of items in the top d of both lists; d is per user."""
         is_within = self.depth <= depth[self.user]
         return np.bincount(self.user[is_within], minlength=self.n_users)
 
 
 def jaccard(lists: SharedItems) -> Floats:
-    """Jaccard = |A and B| / |A or B|, of the items of two lists.
-
-    Undefined (NaN) where neither list has an item.
+    """Jaccard = |A and B| / |A or B|, where A and B are the items of two lists.
 
     Returns
     -------
-    (users,) float64 in [0, 1]
+    (users,) float64
+        In [0, 1]; NaN if both lists are empty.
 
     References
     ----------
@@ -68,20 +73,23 @@ def jaccard(lists: SharedItems) -> Floats:
 
 
 def rank_biased_overlap(lists: SharedItems, p: float) -> Floats:
-    """RBO_ext = (1 - p) / p × (sum of X_d / d × p^d for d = 1 … l + sum of X_s (d - s) / (s d) × p^d for d = s + 1 … l) + ((X_l - X_s) / l + X_s / s) × p^l.
+    """RBO_ext = (1 - p) / p × (S_1 + S_2) + ((X_l - X_s) / l + X_s / s) × p^l.
 
-    s and l are the lengths of the shorter and the longer list, X_d the items that both hold in their top d. The
-    agreement at the end of the lists is extrapolated. 0 where one list is empty, undefined (NaN) where both are; `rbo`
-    on PyPI gives 1 for two empty lists.
+    S_1 = Σ X_d / d × p^d for d = 1 … l, and S_2 = Σ X_s (d - s) / (s d) × p^d for d = s + 1 … l.
+    s and l are the lengths of the shorter and of the longer list, and X_d is the number of items
+    in the top d of both. The agreement at the end of the lists is extrapolated.
 
     Parameters
     ----------
+    lists : SharedItems
+        Lengths and shared items of the lists.
     p : float
         Persistence, 0 < p < 1: with 0.9 the top 10 has 86 % of the weight.
 
     Returns
     -------
-    (users,) float64 in [0, 1]
+    (users,) float64
+        In [0, 1]; 0 if one list is empty, NaN if both are (`rbo` on PyPI gives 1).
 
     References
     ----------
@@ -91,9 +99,9 @@ def rank_biased_overlap(lists: SharedItems, p: float) -> Floats:
     long = np.maximum(lists.length_a, lists.length_b)
     power = powers(p, int(long.max(initial=0)) + 1)
     rank = np.arange(1, len(power))
-    weight = np.concatenate([[0.0], np.cumsum(power[1:])])  # sum of p^d for d = 1 … index
-    per_rank = np.concatenate([[0.0], np.cumsum(power[1:] / rank)])  # sum of p^d / d
-    agreement = np.bincount(  # an item counts at every depth from its own on
+    weight = np.concatenate([[0.0], np.cumsum(power[1:])])  # Σ p^d for d = 1 … index
+    per_rank = np.concatenate([[0.0], np.cumsum(power[1:] / rank)])  # Σ p^d / d
+    agreement = np.bincount(  # an item counts at all depths from its own
         lists.user,
         weights=per_rank[long[lists.user]] - per_rank[lists.depth - 1],
         minlength=lists.n_users,
@@ -111,17 +119,18 @@ def rank_biased_overlap(lists: SharedItems, p: float) -> Floats:
 Row = tuple[Any, ...]
 SIDES = ("a", "b")
 
-# The users of the pool and the top of their lists: each item once, at its first rank. Positions are ranks
-# without gaps.
 _POOL = """
 CREATE OR REPLACE TEMP TABLE pool AS
-SELECT user, CAST(number AS INTEGER) AS number FROM evaluated JOIN selected USING (number) WHERE is_selected
+SELECT user, CAST(number AS INTEGER) AS number
+FROM evaluated JOIN selected USING (number) WHERE is_selected
 """
+# Each item once, at its first rank. Positions are ranks without gaps.
 _TOP = """
 CREATE OR REPLACE TEMP TABLE top_{side} AS
-SELECT number, item, CAST({position} AS INTEGER) AS position FROM {ranked} JOIN pool USING (user) WHERE rank <= {k}
+SELECT number, item, CAST({position} AS INTEGER) AS position
+FROM {ranked} JOIN pool USING (user) WHERE rank <= {k}
 """
-_ONCE = " GROUP BY number, item"
+_DEDUPLICATE = " GROUP BY number, item"
 _POSITION = "row_number() OVER (PARTITION BY number ORDER BY min(rank))"
 _LENGTHS = "SELECT number, count(*) AS length FROM top_{side} GROUP BY number"
 _SHARED = """
@@ -129,19 +138,23 @@ SELECT number, greatest(top_a.position, top_b.position) AS depth
 FROM top_a JOIN top_b USING (number, item) ORDER BY number, depth
 """
 _ITEMS = """
-WITH relevant_items AS (SELECT number, item FROM truth JOIN pool USING (user) WHERE {is_relevant}),
+WITH relevant_items AS (
+         SELECT number, item FROM truth JOIN pool USING (user) WHERE {is_relevant}),
      relevant AS (SELECT item, count(*) AS n FROM relevant_items GROUP BY item),
-     hits_a AS (SELECT item, count(*) AS n FROM top_a SEMI JOIN relevant_items USING (number, item) GROUP BY item),
-     hits_b AS (SELECT item, count(*) AS n FROM top_b SEMI JOIN relevant_items USING (number, item) GROUP BY item),
+     hits_a AS (SELECT item, count(*) AS n
+                FROM top_a SEMI JOIN relevant_items USING (number, item) GROUP BY item),
+     hits_b AS (SELECT item, count(*) AS n
+                FROM top_b SEMI JOIN relevant_items USING (number, item) GROUP BY item),
      lists_a AS (SELECT item, count(*) AS n FROM top_a GROUP BY item),
      lists_b AS (SELECT item, count(*) AS n FROM top_b GROUP BY item),
-     counted AS (
-         SELECT item, coalesce(relevant.n, 0) AS n_relevant, coalesce(hits_a.n, 0) AS a, coalesce(hits_b.n, 0) AS b,
-                coalesce(lists_a.n, 0) AS by_a, coalesce(lists_b.n, 0) AS by_b
+     item_counts AS (
+         SELECT item, coalesce(relevant.n, 0) AS n_relevant,
+                coalesce(hits_a.n, 0) AS hits_a, coalesce(hits_b.n, 0) AS hits_b,
+                coalesce(lists_a.n, 0) AS lists_a, coalesce(lists_b.n, 0) AS lists_b
          FROM relevant FULL JOIN lists_a USING (item) FULL JOIN lists_b USING (item)
          LEFT JOIN hits_a USING (item) LEFT JOIN hits_b USING (item))
-SELECT CAST(item AS VARCHAR), n_relevant, a, b, by_a, by_b FROM counted
-WHERE {condition} ORDER BY a - b, n_relevant DESC, counted.item LIMIT {n}
+SELECT CAST(item AS VARCHAR), n_relevant, hits_a, hits_b, lists_a, lists_b FROM item_counts
+WHERE {condition} ORDER BY hits_a - hits_b, n_relevant DESC, item_counts.item LIMIT {n}
 """
 _USERS_OF_ITEM = """
 SELECT DISTINCT number FROM evaluated JOIN (
@@ -155,9 +168,13 @@ SELECT user, number FROM evaluated JOIN example_numbers USING (number)
 """
 _EXAMPLE_LIST = """
 CREATE OR REPLACE TEMP TABLE list_{side} AS
-SELECT number, item, min(rank) AS rank FROM {ranked} JOIN examples USING (user) GROUP BY number, item
+SELECT number, item, min(rank) AS rank
+FROM {ranked} JOIN examples USING (user) GROUP BY number, item
 """
-_EXAMPLE_TRUTH = "CREATE OR REPLACE TEMP TABLE example_truth AS SELECT number, item, grade FROM truth JOIN examples USING (user)"
+_EXAMPLE_TRUTH = """
+CREATE OR REPLACE TEMP TABLE example_truth AS
+SELECT number, item, grade FROM truth JOIN examples USING (user)
+"""
 _JUDGED = """
 SELECT number, CAST(item AS VARCHAR), grade, list_a.rank, list_b.rank
 FROM example_truth LEFT JOIN list_a USING (number, item) LEFT JOIN list_b USING (number, item)
@@ -165,50 +182,66 @@ ORDER BY number, grade DESC, item
 """
 _RANKED_ITEMS = """
 SELECT number, rank, CAST(item AS VARCHAR), grade
-FROM list_{side} LEFT JOIN example_truth USING (number, item) WHERE rank <= {k} ORDER BY number, rank
+FROM list_{side} LEFT JOIN example_truth USING (number, item)
+WHERE rank <= {k} ORDER BY number, rank
 """
 _ROWS_OF_EXAMPLES = "SELECT {table}.* FROM {table} JOIN examples USING (user)"
 _TITLES = """
 SELECT CAST(item AS VARCHAR), any_value(title) FROM items
 WHERE title IS NOT NULL AND CAST(item AS VARCHAR) IN (SELECT item FROM example_items) GROUP BY ALL
 """
-_TRAIN = "SELECT number, count(*) FROM train JOIN examples ON CAST(train.user AS VARCHAR) = {owner} GROUP BY number"
+_TRAIN = """
+SELECT number, count(*) FROM train JOIN examples ON CAST(train.user AS VARCHAR) = {owner}
+GROUP BY number
+"""
 _NO_CUTOFF = 1 << 62
 
 
 @dataclass(frozen=True)
 class Tables:
-    """A connection with the views all_a, all_b, truth, evaluated [, train, items], whose ids have one type.
+    """Database of an error analysis.
 
-    ranked : side -> SQL of the lists as a label ranks them: user, item, rank
-    copies : True if an item may occur more than once in a list
-    owner  : SQL of the user, as text, of a row of `examples`
+    The views are all_a, all_b, truth, evaluated and, if there are such tables, train and items.
+    Ids have the same type in all of them.
+
+    Attributes
+    ----------
+    connection : DuckDBPyConnection
+        Connection to the database.
+    ranked : mapping of str to str
+        SQL of each side's lists as a label ranks them: user, item, rank.
+    has_duplicates : bool
+        True if an item may occur several times in a list.
+    owner : str
+        SQL of the user, as text, of a row of `examples`.
+    k : int
+        Cutoff of the lists.
     """
 
     connection: DuckDBPyConnection
     ranked: Mapping[str, str]
-    copies: bool
+    has_duplicates: bool
     owner: str
     k: int
 
     def select_pool(self, is_selected: Bools) -> None:
-        """Select the users of overlap and items, and keep the top of their lists."""
+        """Select the users of the overlap and of `items`; creates the tables of their top k."""
         numbers = pl.DataFrame({"number": np.arange(len(is_selected)), "is_selected": is_selected})
         self.connection.register("selected", numbers.to_arrow())
         self.connection.execute(_POOL)
-        position, once = (_POSITION, _ONCE) if self.copies else ("rank", "")
+        position, suffix = (_POSITION, _DEDUPLICATE) if self.has_duplicates else ("rank", "")
         for side in SIDES:
             top = _TOP.format(side=side, position=position, ranked=self.ranked[side], k=self.k)
-            self.connection.execute(top + once)
+            self.connection.execute(top + suffix)
 
     def has_item(self, item: str, n_users: int) -> Bools:
-        """Return (users,) True if the user's ground truth, or the top of a list, holds the item."""
+        """Return (users,) True if the item is in the user's ground truth or in a top k."""
         query = _USERS_OF_ITEM.format(**self.ranked, k=self.k)
         numbers = self.connection.execute(query, {"item": item}).fetchnumpy()["number"]
         return np.isin(np.arange(n_users), numbers)
 
     def shared_items(self, n_users: int) -> SharedItems:
-        """Return the items that the tops of both lists hold."""
+        """Return the items in the top k of both lists of each user."""
         rows = self.connection.sql(_SHARED).pl()
         number, depth = rows["number"].to_numpy(), rows["depth"].to_numpy()
         length_a, length_b = (self._lengths(side, n_users) for side in SIDES)
@@ -221,15 +254,19 @@ class Tables:
         return lengths
 
     def items(self, threshold: float | None, n: int, item: str | None) -> list[Row]:
-        """Return (item, relevant users, hits of a, hits of b, lists of a, lists of b) of one item, or of those that a hits less often."""
+        """Return the counts of one item, or of n items that a hits less often than b.
+
+        A row has the item, its number of relevant users, and its hits of a and b and lists of a
+        and b.
+        """
         is_relevant = "TRUE" if threshold is None else f"grade >= {threshold!r}"
-        condition = "a < b" if item is None else "CAST(item AS VARCHAR) = $item"
+        condition = "hits_a < hits_b" if item is None else "CAST(item AS VARCHAR) = $item"
         query = _ITEMS.format(is_relevant=is_relevant, condition=condition, n=n)
         parameters = None if item is None else {"item": item}
         return self.connection.execute(query, parameters).fetchall()
 
     def select_examples(self, numbers: Ints) -> None:
-        """Select the example users, and keep their lists and ground truth."""
+        """Select the example users; creates the tables of their lists and ground truth."""
         frame = pl.DataFrame({"number": numbers})
         self.connection.register("example_numbers", frame.to_arrow())
         self.connection.execute(_EXAMPLES)
@@ -238,26 +275,26 @@ class Tables:
             self.connection.execute(_EXAMPLE_LIST.format(side=side, ranked=self.ranked[side]))
 
     def judged(self) -> dict[int, list[Row]]:
-        """Return example user -> (item, grade, rank by a, rank by b), best grade first."""
+        """Return each example user's ground truth as (item, grade, rank in a, rank in b)."""
         return _by_user(self.connection.execute(_JUDGED).fetchall())
 
     def ranked_items(self, side: str) -> dict[int, list[Row]]:
-        """Return example user -> (rank, item, grade) up to the cutoff."""
+        """Return each example user's list as (rank, item, grade)."""
         query = _RANKED_ITEMS.format(side=side, k=self.k)
         return _by_user(self.connection.execute(query).fetchall())
 
     def rows_of_examples(self, table: str) -> pl.DataFrame:
-        """Return the rows of the example users."""
+        """Return the rows of a table that belong to the example users."""
         return self.connection.sql(_ROWS_OF_EXAMPLES.format(table=table)).pl()
 
     def n_train(self) -> dict[int, int] | None:
-        """Return example user -> interactions in train, for a request those of its user; None without train."""
+        """Return the number of each example user's rows in train; None without train."""
         if not self._has("train"):
             return None
         return dict(self.connection.execute(_TRAIN.format(owner=self.owner)).fetchall())
 
     def titles(self, items: Sequence[str]) -> dict[str, str]:
-        """Return item -> title, for items that have one."""
+        """Return the titles of items that have one."""
         if not self._has("items") or "title" not in self.connection.view("items").columns:
             return {}
         frame = pl.DataFrame({"item": items}, schema={"item": pl.String})
@@ -273,7 +310,10 @@ class Tables:
 def open_tables(
     inputs: ComparisonInput, lists: Mapping[str, ModelResult], label: Label, k: int | None
 ) -> Iterator[Tables]:
-    """Open the tables behind two lists, {"a": …, "b": …}, as `label` ranks them; both have the same ground truth."""
+    """Open the tables of two models, {"a": …, "b": …}, with lists as `label` ranks them.
+
+    Both must have the same ground truth.
+    """
     data, conventions = inputs.data, inputs.config.conventions
     tables: dict[str, Table | None] = {
         **{f"all_{side}": each.lists for side, each in lists.items()},
@@ -289,10 +329,10 @@ def open_tables(
         share_id_types(connection, {name: f"{name}_file" for name in present})
         number = label.ranking_number(conventions)
         ranked = {side: _ranked(side, present[f"all_{side}"], number) for side in SIDES}
-        copies = label.conventions(conventions).duplicates != "error"
+        has_duplicates = label.conventions(conventions).duplicates != "error"
         user = "CAST(examples.user AS VARCHAR)"
         owner = user if conventions.unit_mean is None else user_sql(user)
-        yield Tables(connection, ranked, copies, owner, _NO_CUTOFF if k is None else k)
+        yield Tables(connection, ranked, has_duplicates, owner, _NO_CUTOFF if k is None else k)
 
 
 def _ranked(side: str, lists: Table, number: int) -> str:

@@ -1,4 +1,4 @@
-"""`explain`: how one user's value comes about, step by step, under one definition or two."""
+"""`explain`: derivation of one user's value, step by step, under one definition or two."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ from concord.metrics_core.results.explain import (
     ListedItem,
 )
 
-MAX_DECISIVE = 4  # conventions that are tried together before all of them are named
+MAX_DECISIVE = 4  # largest number of conventions whose combinations are tried
 _LIST_METRICS = ("AWRF", "EED", "EER", "EEL")  # metrics beyond accuracy with a value per user
 _TOLERANCE = 1e-12
 
@@ -94,22 +94,23 @@ def explain(
     recs, truth, conventions, train, items, columns, input, unit
         As for `evaluate`.
     user : str, int or tuple
-        With `unit` a request: `("u1", "s7")`, or its id `"u1/s7"`.
+        A user id; with `unit`, a session: `("u1", "s7")`, or its id `"u1/s7"`.
     metric : str
         A label such as "nDCG@10" that reads lists and ground truth, or AWRF, EED, EER or EEL.
     versus : str, Conventions or dict, optional
-        A second definition. A preset's name takes the scale of the data (`relevance_threshold`, `err_max_grade`,
-        `hlu_neutral`) from `conventions`; other conventions count as they are.
+        A second definition. A preset takes the conventions of the data's scale
+        (`relevance_threshold`, `err_max_grade`, `hlu_neutral`) from `conventions`; other
+        conventions are used as they are.
 
     Returns
     -------
     Derivation or ExplanationDiff
-        With `versus` both derivations, and the conventions that make them differ.
+        With `versus`, both derivations, and the conventions that make them differ.
 
     Raises
     ------
     ValueError
-        The user is neither in the lists nor in the ground truth; else as `evaluate`.
+        If the user is neither in the lists nor in the ground truth; otherwise as `evaluate`.
 
     Examples
     --------
@@ -145,7 +146,7 @@ def explain(
             user = unit_id(user)
         inputs.keep_user(user)
         data = _UserData(
-            user, connection, lambda pinned: inputs.rank(pinned.rankings), conventions, inputs
+            user, connection, lambda each: inputs.rank(each.rankings), conventions, inputs
         )
         result = _explain(data, label, conventions, other)
     print(result.summary)
@@ -162,9 +163,14 @@ def explain_ranked(
     versus: Conventions | None = None,
     background: Background = NONE,
 ) -> Derivation | ExplanationDiff:
-    """Return what `explain` returns, for lists that are ranked already, as the pipeline keeps them.
+    """Return the derivation of one user's value from stored ranked lists; see `explain`.
 
-    With `versus` both definitions read the same ranked lists.
+    With `versus`, both definitions read the same ranked lists.
+
+    Raises
+    ------
+    InputError
+        If the user is neither in the lists nor in the ground truth.
     """
     label = parse_supported(metric, feature="explain", also=_LIST_METRICS)
     if "ranking" in lists.columns:
@@ -193,7 +199,7 @@ def explain_ranked(
 
 @dataclass(frozen=True)
 class _UserData:
-    """One user's relations in a connection; `rank` ranks the lists again under other conventions."""
+    """One user's tables in a database; `rank` ranks the lists under given conventions."""
 
     user: Any
     connection: duckdb.DuckDBPyConnection
@@ -202,7 +208,7 @@ class _UserData:
     background: Background | LoadedInputs
 
     def task(self, label: Label, label_conventions: Conventions) -> Task:
-        """Return the label under these conventions with its item features; the lists must be ranked."""
+        """Return the task of a label with its item features; the lists must be ranked."""
         task = self.background.with_item_columns(Task([label], self.conventions))
         if label.name in _LIST_METRICS:
             catalogue = self.background.catalogue
@@ -212,7 +218,7 @@ class _UserData:
         return replace(task, conventions=label_conventions)
 
     def value(self, label: Label, label_conventions: Conventions) -> float | None:
-        """Rank the lists under these conventions and return the label's value."""
+        """Return the label's value after ranking the lists under these conventions."""
         self.rank(label_conventions)
         part = evaluate_partition(self.connection, self.task(label, label_conventions))
         value: float | None = part.values[str(label)][0]
@@ -251,12 +257,12 @@ def _derive(data: _UserData, label: Label, conventions: Conventions) -> Derivati
     threshold = label_conventions.relevance_threshold
     one = read_user(judged, label, label_conventions)
     if task.items is not None:
-        whole = listed(data.connection, judged, task.items, number=0, threshold=threshold)
-        one = replace(one, ranked_lists=whole)
+        ranked_lists = listed(data.connection, judged, task.items, number=0, threshold=threshold)
+        one = replace(one, ranked_lists=ranked_lists)
     derived = steps(one, label)
     if label.judged_only:
-        known = [row for row in rows if row[2] is not None]
-        rows = [(rank, item, grade) for rank, (_, item, grade) in enumerate(known, 1)]
+        judged_rows = [row for row in rows if row[2] is not None]
+        rows = [(rank, item, grade) for rank, (_, item, grade) in enumerate(judged_rows, 1)]
     return Derivation(
         user=data.user,
         label=str(label),
@@ -271,14 +277,17 @@ def _derive(data: _UserData, label: Label, conventions: Conventions) -> Derivati
 
 
 def _listed_items(
-    rows: list[tuple[int, Any, float | None]], derived: Steps, k: int | None, least: float | None
+    rows: list[tuple[int, Any, float | None]],
+    derived: Steps,
+    k: int | None,
+    threshold: float | None,
 ) -> tuple[ListedItem, ...]:
     return tuple(
         ListedItem(
             rank,
             item,
             grade,
-            grade is not None and (least is None or grade >= least),
+            grade is not None and (threshold is None or grade >= threshold),
             derived.terms.get(rank, ""),
         )
         for rank, item, grade in rows
@@ -290,7 +299,7 @@ Compute = Callable[[Conventions], float | None]
 
 
 def _path(label: Label, start: Conventions, end: Conventions, compute: Compute) -> ConventionPath:
-    """Return the path between two definitions; `compute` gives the value under conventions."""
+    """Return the path from one definition to another; `compute` returns the value under one."""
     values = {
         name: (getattr(start, name), getattr(end, name))
         for name in [*start.preset_values(), "candidates"]
@@ -306,28 +315,28 @@ def _path(label: Label, start: Conventions, end: Conventions, compute: Compute) 
         except ValueError:  # these conventions contradict each other
             return math.nan
 
-    alone = {name: value_with([name]) for name in changed}
+    single = {name: value_with([name]) for name in changed}
     effective = [
         name
         for name in changed
-        if not _is_same(alone[name], before)
+        if not _is_same(single[name], before)
         or not _is_same(value_with(changed.keys() - {name}), after)
     ]
-    decisive = () if _is_same(before, after) else _fewest(effective, after, value_with)
-    return ConventionPath(before, after, changed, alone, decisive)
+    decisive = () if _is_same(before, after) else _smallest_set(effective, after, value_with)
+    return ConventionPath(before, after, changed, single, decisive)
 
 
-def _fewest(
+def _smallest_set(
     names: list[str], target: float | None, value_with: Callable[[Iterable[str]], float | None]
 ) -> tuple[str, ...]:
-    """Return the smallest set of conventions that gives the target value; all if no small one does."""
+    """Return the smallest set of conventions with the target value; all if no small one has it."""
     sizes = range(1, min(len(names), MAX_DECISIVE) + 1)
     sets = (each for size in sizes for each in combinations(names, size))
     return next((each for each in sets if _is_same(value_with(each), target)), tuple(names))
 
 
-def _is_same(one: float | None, other: float | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    both_undefined = math.isnan(one) and math.isnan(other)
-    return both_undefined or math.isclose(one, other, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+def _is_same(a: float | None, b: float | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    both_undefined = math.isnan(a) and math.isnan(b)
+    return both_undefined or math.isclose(a, b, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)

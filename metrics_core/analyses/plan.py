@@ -1,4 +1,4 @@
-"""`plan`: how many users and seeds a comparison needs, and what those at hand can settle."""
+"""`plan`: power analysis: users and seeds that a comparison needs, and its smallest effects."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -46,9 +46,9 @@ from concord.metrics_core.stats.power import (
 )
 
 _STEPS = (10, 12, 15, 20, 25, 30, 40, 50, 60, 80)  # of each power of ten
-_MIN_DIVISOR, _MIN_FACTOR = 10, 4  # a tenth to four times the users at hand
-_MAX_FACTOR = 1_000  # times the users at hand, however many are needed
-_MARGIN = 2  # times the largest number needed, so that the last curve is seen to reach its level
+_MIN_DIVISOR, _MIN_FACTOR = 10, 4  # from a tenth to four times the present users
+_MAX_FACTOR = 1_000  # at most this multiple of the present users
+_MARGIN = 2  # multiple of the largest number needed, so that all curves reach their level
 CONFIDENCE = 0.95
 POWER = 0.8
 MAX_COUNT = 10**12
@@ -68,44 +68,48 @@ def plan(
     confidence: float | None = None,
     segments: bool = False,
 ) -> Plan:
-    """Return the smallest differences that users can settle, and the users and seeds that a difference needs.
+    """Return the minimum detectable effects, and the users and seeds that an effect needs.
 
-    The rules are those of verdicts and gates: two-sided paired t intervals of users' differences, with Holm's
-    correction at its worst (alpha / tests). The observed differences have no part in it, only how much users vary.
+    The rules are those of verdicts and gates: two-sided paired t intervals of users' differences,
+    with the strictest level of Holm's method, alpha / tests. A plan uses the observed variance
+    between users, but not the observed differences.
 
     Parameters
     ----------
     source : Comparison, dict or None
-        A comparison; or a dict that maps each model to its per-user values (a result of `evaluate`, or a frame with
-        `user` and a column per label); None plans from stated numbers.
+        A comparison; or a dict that maps each model to its per-user values (a result of `evaluate`,
+        or a frame with `user` and a column per label). None plans from `sd` and `users`.
     metrics : list of str, optional
-        Labels. Default: the primary ones of a comparison, or every column.
+        Labels. Default: the primary ones of a comparison, or all columns.
     baseline : str, optional
         The model that the others are compared with. For per-user values only.
     sd : float or VarianceComponents, optional
-        Standard deviation of users' differences; `VarianceComponents` if seeds vary too. For stated numbers only.
-    users, seeds : int, optional
-        Number of users, and of seeds of each model if `sd` is a `VarianceComponents`.
+        Standard deviation of users' differences; `VarianceComponents` if seeds vary, too.
+    users : int, optional
+        Number of users.
+    seeds : int, optional
+        Number of seeds of each model, if `sd` is a `VarianceComponents`.
     tests : int, default=1
-        Number of comparisons that stated numbers are corrected for.
+        Number of comparisons in the family of Holm's method, with `sd` and `users`.
     effect : float or str, optional
-        The true difference to find: a number, or a share of the baseline's mean such as "2%". Default: the minimum
-        relevant difference of a comparison.
+        True difference to detect: a number, or a share of the baseline's mean such as "2%".
+        Default: the minimum relevant difference of a comparison.
     power : float, default=0.8
-        Probability to find it.
+        Probability to detect it.
     confidence : float, optional
-        Of per-user values or stated numbers, 0.95 by default; a comparison has its own.
+        Level of the intervals, 0.95 by default. A comparison has its own.
     segments : bool, default=False
-        Plan each segment of the comparison too.
+        True to plan each segment of the comparison, too.
 
     Returns
     -------
     Plan
+        One planned difference per label and model; the gate's metrics if the comparison has a gate.
 
     Raises
     ------
     InputError
-        An argument is invalid, or has no use beside the others.
+        If an argument is invalid, or not used with the others.
 
     Examples
     --------
@@ -119,15 +123,15 @@ def plan(
         raise refuse(
             "metrics", f"{metrics!r} is not a list", f"write a list of labels: [{metrics!r}]"
         )
-    stated = {"sd": sd, "users": users, "seeds": seeds, "tests": None if tests == 1 else tests}
+    numbers = {"sd": sd, "users": users, "seeds": seeds, "tests": None if tests == 1 else tests}
     level = CONFIDENCE if confidence is None else confidence
     unused: dict[str, Any]
     if isinstance(source, Comparison):
-        unused = {**stated, "baseline": baseline, "confidence": confidence}
+        unused = {**numbers, "baseline": baseline, "confidence": confidence}
         raise_problems(_unused_problems("a comparison", unused))
         return plan_comparison(source, metrics, effect=effect, power=power, segments=segments)
     if source is not None:
-        unused = {**stated, "segments": segments or None}
+        unused = {**numbers, "segments": segments or None}
         raise_problems(_unused_problems("per-user values", unused))
         raise_problems(model_problems(source, "source"))
         raise_problems(baseline_problems(baseline or "", source))
@@ -138,8 +142,8 @@ def plan(
         )
         return Plan(power, level, tuple(differences))
     unused = {"metrics": metrics, "baseline": baseline, "segments": segments or None}
-    raise_problems(_unused_problems("stated numbers", unused))
-    raise_problems(_stated_problems(sd, users, seeds, tests, effect))
+    raise_problems(_unused_problems("`sd` and `users`", unused))
+    raise_problems(_sample_size_problems(sd, users, seeds, tests, effect))
     assert users is not None
     variance = sd if isinstance(sd, VarianceComponents) else VarianceComponents(float(sd or 0.0))
     target = PowerTarget(power, 1 - level, None if effect is None else float(effect), tests=tests)
@@ -154,14 +158,14 @@ def plan_comparison(
     power: float = POWER,
     segments: bool = False,
 ) -> Plan:
-    """Return the plan of a comparison, and of its gate if it has one."""
+    """Return the plan of a comparison, with that of its gate if it has one; see `plan`."""
     if not comparison.compared_models:
         raise _only_baseline_error(comparison.baseline)
     labels = comparison.primary if metrics is None else [canonical_label(text) for text in metrics]
     if effect is not None and not isinstance(effect, str):
         requested = [comparison.metric(label) for label in labels]
-        known = [parse(metric.label) for metric in requested if metric.family != OF_VALUES]
-        raise_problems(unreachable_problems(effect, known, "effect"))
+        computed = [parse(metric.label) for metric in requested if metric.family != OF_VALUES]
+        raise_problems(unreachable_problems(effect, computed, "effect"))
     differences = tuple(
         from_comparison(comparison, labels, effect=effect, power=power, segments=segments)
     )
@@ -184,13 +188,16 @@ def plan_comparison(
 
 
 def _only_baseline_error(baseline: str) -> InputError:
-    problem = f"there is no model beside the baseline, {baseline}, to plan for"
-    fix = "add a second one, or state numbers: the standard deviation of users' differences, and how many users"
+    problem = f"there is no model besides the baseline, {baseline}"
+    fix = (
+        "add a second one, or plan from `sd`, the standard deviation of users' differences, "
+        "and `users`"
+    )
     return refuse("models", problem, fix)
 
 
 def number_problems(*, effect: Any, power: Any, confidence: Any) -> Iterator[Problem]:
-    """Yield what is wrong with the numbers that every plan may be given."""
+    """Yield the problems of the numbers that all plans have."""
     if effect is not None and not (is_effect(effect) and float(str(effect).removesuffix("%")) > 0):
         yield Problem("effect", f"is {format_value(effect)}", f"{EFFECT_FIX}; above 0")
     if not is_number(power) or not ABOVE_CONFIDENCE <= power <= MAX_CONFIDENCE:
@@ -203,13 +210,15 @@ def number_problems(*, effect: Any, power: Any, confidence: Any) -> Iterator[Pro
 def _unused_problems(kind: str, arguments: Mapping[str, Any]) -> Iterator[Problem]:
     for name, value in arguments.items():
         if value is not None:
-            yield Problem(name, f"has no use beside {kind}", "leave it out")
+            yield Problem(name, f"is not used with {kind}", "leave it out")
 
 
-def _stated_problems(sd: Any, users: Any, seeds: Any, tests: Any, effect: Any) -> Iterator[Problem]:
+def _sample_size_problems(
+    sd: Any, users: Any, seeds: Any, tests: Any, effect: Any
+) -> Iterator[Problem]:
     if sd is None or users is None:
-        fix = "give a comparison, per-user values, or `sd=` and `users=`"
-        yield Problem("source", "nothing is given to plan with", fix)
+        fix = "pass a comparison, per-user values, or `sd=` and `users=`"
+        yield Problem("source", "is missing", fix)
         return
     has_seeds = isinstance(sd, VarianceComponents)
     deviations = [*vars(sd).values()] if has_seeds else [sd]
@@ -217,22 +226,21 @@ def _stated_problems(sd: Any, users: Any, seeds: Any, tests: Any, effect: Any) -
     if not are_valid or max(deviations) == 0:
         yield Problem("sd", f"is {format_value(sd)}", "write a number above 0, such as 0.2")
     counts = {"users": (users, MIN_COUNT), "seeds": (seeds, MIN_COUNT), "tests": (tests, 1)}
-    for name, (value, least) in counts.items():
-        is_valid = type(value) is int and least <= value <= MAX_COUNT
+    for name, (value, minimum) in counts.items():
+        is_valid = type(value) is int and minimum <= value <= MAX_COUNT
         if not is_valid and not (name == "seeds" and value is None):
-            yield Problem(
-                name, f"is {format_value(value)}", f"write a whole number from {least} on"
-            )
+            fix = f"write a whole number, {minimum} or more"
+            yield Problem(name, f"is {format_value(value)}", fix)
     if (seeds is not None) != has_seeds:
-        fix = "give `sd=VarianceComponents(…)` and `seeds=`, or neither"
-        yield Problem("seeds", "and the variance of seeds belong together", fix)
+        fix = "pass `sd=VarianceComponents(…)` and `seeds=`, or neither"
+        yield Problem("seeds", "requires the variance of seeds, and vice versa", fix)
     if isinstance(effect, str):
-        problem = f"{effect!r} is a share of a mean that is not given"
+        problem = f"{effect!r} is a share of the baseline's mean, which is unknown"
         yield Problem("effect", problem, "write a number")
 
 
 def power_curves(plan: Plan, label: str | None) -> list[PowerCurve]:
-    """Return one curve per model of a label over all users, all by the same numbers of users."""
+    """Return the power curve of each model on a label, all for the same numbers of users."""
     differences = [
         each
         for each in plan.differences
@@ -243,7 +251,7 @@ def power_curves(plan: Plan, label: str | None) -> list[PowerCurve]:
 
 
 def _user_grid(differences: Sequence[PlannedDifference]) -> Iterator[int]:
-    """Yield round numbers from a tenth of the users at hand to those that are needed."""
+    """Yield round numbers of users, from a tenth of the present ones to those needed."""
     counts = [each.n_users for each in differences]
     needed = [each.users_needed_corrected or 0 for each in differences]
     low = max(min(counts) // _MIN_DIVISOR, MIN_COUNT)
@@ -270,12 +278,12 @@ def _power_curve(plan: Plan, difference: PlannedDifference, users: tuple[int, ..
         return tuple(each for each in effects if each is not None)
 
     alpha = 1 - plan.confidence
-    alone, corrected = difference_claim(alpha), difference_claim(alpha / difference.tests)
+    single, corrected = difference_claim(alpha), difference_claim(alpha / difference.tests)
     return PowerCurve(
         difference.model,
         users,
-        powers(alone),
+        powers(single),
         powers(corrected),
-        smallest(alone),
+        smallest(single),
         smallest(corrected),
     )

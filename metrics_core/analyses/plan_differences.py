@@ -1,4 +1,4 @@
-"""Planned differences: what the users of one difference can settle, from a comparison or from per-user values."""
+"""Planned differences: power of each difference, from a comparison or from per-user values."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,18 +41,20 @@ PerUserValues = Mapping[str, Any]  # model -> frame of per-user values, or resul
 
 @dataclass(frozen=True)
 class PowerTarget:
-    """The true difference to find, and the rules by which it is found.
+    """True difference to detect, and the rules of the test.
 
     Attributes
     ----------
-    power, alpha : float
-        Probability to find it, and level of the test.
+    power : float
+        Probability to detect it.
+    alpha : float
+        Level of the test.
     effect : float or None
-        The true difference; None if none was requested.
+        True difference; None if none was requested.
     min_effect : float
         Minimum relevant difference.
     tests : int
-        Number of comparisons that the correction is for.
+        Number of comparisons in the family of Holm's method.
     """
 
     power: float
@@ -65,7 +67,7 @@ class PowerTarget:
 def variance_from_interval(
     low: float | None, high: float | None, n_users: int, confidence: float
 ) -> VarianceComponents | None:
-    """Return sd = half width · √n / t(n - 1) of a t interval; None without an interval."""
+    """Return sd = half-width · √n / t(n - 1) of a t interval; None without an interval."""
     if low is None or high is None or math.isnan(low):
         return None
     half = (high - low) / 2
@@ -73,7 +75,7 @@ def variance_from_interval(
 
 
 def min_users(n_users: int, n_nonzero: int | None) -> int:
-    """Return the users of whom thirty differ: with fewer, the t interval carries a caution."""
+    """Return the number of users of whom 30 would differ, as the t interval requires."""
     if not n_nonzero:
         return MIN_COUNT
     return max(MIN_COUNT, math.ceil(MIN_T_TEST_USERS * n_users / n_nonzero))
@@ -92,7 +94,28 @@ def plan_difference(
     segmentation: str | None = None,
     segment: str | None = None,
 ) -> PlannedDifference:
-    """Return the plan of one difference; `variance` is None if it is not known."""
+    """Return the plan of one difference.
+
+    Parameters
+    ----------
+    target : PowerTarget
+        True difference to detect.
+    variance : VarianceComponents or None
+        Variance of users' differences; None if it is unknown.
+    n_users : int
+        Number of users.
+    n_nonzero : int, optional
+        Number of users who differ.
+    seeds : int, optional
+        Number of seeds of each model. By default the plan is for the given lists only.
+    label, model, baseline, segmentation, segment : str, optional
+        Names of the difference.
+
+    Returns
+    -------
+    PlannedDifference
+        Smallest effects, power, and numbers of users and seeds.
+    """
     effect, min_effect = target.effect, target.min_effect
     corrected_alpha = target.alpha / target.tests
 
@@ -117,9 +140,9 @@ def plan_difference(
             return None
         return seeds_needed(claim, effect, variance, power=target.power, users=n_users)
 
-    alone, corrected = difference_claim(target.alpha), difference_claim(corrected_alpha)
-    is_better = superiority_claim(min_effect, target.alpha, corrected_alpha)
-    is_equivalent = equivalence_claim(min_effect or effect or 0.0, target.alpha)
+    single, corrected = difference_claim(target.alpha), difference_claim(corrected_alpha)
+    better = superiority_claim(min_effect, target.alpha, corrected_alpha)
+    equivalent = equivalence_claim(min_effect or effect or 0.0, target.alpha)
     can_be_better = effect is not None and effect > min_effect
     by_seeds = variance if seeds is not None else None
     return PlannedDifference(
@@ -135,18 +158,18 @@ def plan_difference(
         sd_residual=by_seeds.sd_residual if by_seeds else None,
         seeds=seeds,
         tests=target.tests,
-        smallest=smallest(alone),
+        smallest=smallest(single),
         smallest_corrected=smallest(corrected),
         min_effect=min_effect,
-        smallest_better=smallest(is_better),
+        smallest_better=smallest(better),
         effect=effect,
-        power=power(alone),
+        power=power(single),
         power_corrected=power(corrected),
-        users_needed=users(alone, effect),
+        users_needed=users(single, effect),
         users_needed_corrected=users(corrected, effect),
-        users_better=users(is_better, effect) if can_be_better else None,
-        users_equivalent=users(is_equivalent, 0.0) if is_equivalent.bound < 0 else None,
-        seeds_needed=replicates(alone),
+        users_better=users(better, effect) if can_be_better else None,
+        users_equivalent=users(equivalent, 0.0) if equivalent.bound < 0 else None,
+        seeds_needed=replicates(single),
         seeds_needed_corrected=replicates(corrected),
     )
 
@@ -159,21 +182,38 @@ def from_comparison(
     power: float,
     segments: bool,
 ) -> Iterator[PlannedDifference]:
-    """Yield one plan per label and model, then with `segments` one per segment, label and model.
+    """Yield one plan per label and model, then one per segment, label and model.
 
     Parameters
     ----------
+    comparison : Comparison
+        Comparison with the observed variances.
+    labels : sequence of str
+        Labels to plan.
     effect : float, str or None
-        A number, a share of the baseline's mean such as "2%", or None: the minimum relevant difference.
+        True difference: a number, a share of the baseline's mean such as "2%", or None for the
+        minimum relevant difference.
+    power : float
+        Probability to detect it.
+    segments : bool
+        True to plan segments, too.
+
+    Yields
+    ------
+    PlannedDifference
+        Plan of one difference.
 
     Raises
     ------
     InputError
-        A label is one number over all users, whose standard deviation is not known.
+        If a label has one value over all users, so that its standard deviation is unknown.
     """
     for difference in (each for label in labels for each in comparison.against_baseline(label)):
         if difference.test == "swap":
-            problem = f"{difference.label} is one number over all users, so its standard deviation is unknown"
+            problem = (
+                f"{difference.label} is one number over all users, so its standard deviation "
+                "is unknown"
+            )
             raise refuse("metrics", problem, "name a metric that has a value for each user")
         family = [each for each in comparison.pairs if each.primary == difference.primary]
         min_effect = difference.min_effect or 0.0
@@ -198,9 +238,9 @@ def from_comparison(
 def _observed_variance(
     comparison: Comparison, difference: Difference
 ) -> tuple[VarianceComponents | None, int, int, int | None]:
-    """Return the variance and the numbers of users, of users that differ, and of seeds.
+    """Return the variance and the numbers of users, of users who differ, and of seeds.
 
-    With replicates, the plan is to hold over new seeds too.
+    With replicates, the plan is valid over new seeds, too.
     """
     n_users, seeds = difference.n_users, None
     variance = variance_from_interval(
@@ -253,9 +293,12 @@ def _from_segmentation(
 
 
 def min_effect_of(comparison: Comparison, label: str) -> Effect:
-    """Return the minimum relevant difference of a label; of one that was not evaluated, that of the first primary one."""
-    known = label if label in comparison.labels else comparison.primary[0]
-    setting = comparison.metric(known).min_effect
+    """Return the minimum relevant difference of a label.
+
+    That of the first primary label if the label was not evaluated.
+    """
+    evaluated = label if label in comparison.labels else comparison.primary[0]
+    setting = comparison.metric(evaluated).min_effect
     return setting if setting.endswith("%") else float(setting)
 
 
@@ -270,31 +313,57 @@ def from_values(
 ) -> Iterator[PlannedDifference]:
     """Yield one plan per label and model, corrected for all pairs of models on all labels.
 
-    A difference is over the users who have a value with both models. Results of requests are planned by user.
+    A difference is over the users who have a value with both models. If the unit is a session,
+    users are still the unit of the plan.
+
+    Parameters
+    ----------
+    values : mapping of str to data frame or Evaluation
+        Per-user values of each model.
+    labels : sequence of str or None
+        Labels to plan; None for all columns.
+    baseline : str
+        Model that the others are compared with.
+    effect : float, str or None
+        True difference: a number, or a share of the baseline's mean such as "2%".
+    power : float
+        Probability to detect it.
+    confidence : float
+        Level of the intervals.
+
+    Yields
+    ------
+    PlannedDifference
+        Plan of one difference.
+
+    Raises
+    ------
+    InputError
+        If values are invalid, or models differ in their labels or units.
     """
     tables = {model: _values_frame(model, value) for model, value in values.items()}
     labels = _check_labels(tables, labels)
     aligned = align({m: [table] for m, table in tables.items()}, unit_mean=_unit_mean(values))
-    every_pair = model_pairs(list(tables), baseline)
-    differences = {
+    pairs = model_pairs(list(tables), baseline)
+    tests = {
         label: paired_tests(
             aligned.values(label, "skip"),
-            every_pair,
+            pairs,
             confidence=confidence,
             clusters=_clusters(aligned, label, values),
         )
         for label in labels
     }
-    tests = sum(not np.isnan(each.p) for of_label in differences.values() for each in of_label)
+    n_tests = sum(not np.isnan(test.p) for label_tests in tests.values() for test in label_tests)
     for label in labels:
-        for (model, other), each in zip(every_pair, differences[label], strict=True):
-            if other == baseline:
-                target = None if effect is None else absolute(effect, each.mean_b) or None
+        for (model, reference), test in zip(pairs, tests[label], strict=True):
+            if reference == baseline:
+                target = None if effect is None else absolute(effect, test.mean_b) or None
                 yield plan_difference(
-                    PowerTarget(power, 1 - confidence, target, tests=max(tests, 1)),
-                    variance_from_interval(each.ci_low, each.ci_high, each.n_users, confidence),
-                    each.n_users,
-                    each.n_nonzero,
+                    PowerTarget(power, 1 - confidence, target, tests=max(n_tests, 1)),
+                    variance_from_interval(test.ci_low, test.ci_high, test.n_users, confidence),
+                    test.n_users,
+                    test.n_nonzero,
                     label=label,
                     model=model,
                     baseline=baseline,
@@ -302,7 +371,7 @@ def from_values(
 
 
 def _clusters(aligned: AlignedValues, label: str, values: PerUserValues) -> Clusters | None:
-    """Return the clusters of a label; only results of `evaluate` have conventions that define weights."""
+    """Return the clusters of a label; only results of `evaluate` have conventions for weights."""
     first = next(iter(values.values()))
     if not isinstance(first, Evaluation):
         return aligned.clusters
@@ -316,7 +385,8 @@ def _unit_mean(values: PerUserValues) -> UnitMean | None:
     }
     if len(set(means.values())) > 1:
         units = ", ".join(f"{model} has unit_mean {mean}" for model, mean in means.items())
-        raise refuse("values", f"are of different units: {units}", "evaluate all models alike")
+        fix = "evaluate all models with the same unit"
+        raise refuse("values", f"have different units: {units}", fix)
     unit_mean: UnitMean | None = next(iter(means.values()))
     return unit_mean
 
@@ -327,22 +397,21 @@ def _values_frame(model: str, value: Any) -> pl.DataFrame:
     table = pl.DataFrame(table_from_frame(frame, model))
     if "user" not in table.columns:
         problem = f"has no column 'user' (columns: {', '.join(table.columns) or 'none'})"
-        raise refuse(model, problem, "give per-user values: `user`, then a column per label")
+        raise refuse(model, problem, "pass per-user values: `user`, then a column per label")
     if not is_evaluation and any(name.startswith(MEAN_WEIGHT) for name in table.columns):
-        problem = (
-            "holds values of `propensity.normalised: over_all`, whose mean is no mean over users"
-        )
-        raise refuse(model, problem, "give the result of `evaluate` itself")
+        problem = "has values of `propensity.normalised: over_all`, which do not average over users"
+        raise refuse(model, problem, "pass the result of `evaluate` itself")
     if repeated := int(table["user"].is_duplicated().sum()):
-        raise refuse(model, f"users occur more than once: {repeated:,} rows", "give one row a user")
+        problem = f"users occur more than once: {repeated:,} rows"
+        raise refuse(model, problem, "pass one row per user")
     return table
 
 
 def _check_labels(tables: Mapping[str, pl.DataFrame], labels: Sequence[str] | None) -> list[str]:
     """Return the requested labels, or all; every model must have numbers for each."""
     first = next(iter(tables.values()))
-    every = [name for name in first.columns if name != "user" and not name.startswith("#")]
-    labels = every if labels is None else [*labels]
+    columns = [name for name in first.columns if name != "user" and not name.startswith("#")]
+    labels = columns if labels is None else [*labels]
     problems = [
         Problem(model, f"has no numbers in a column {label!r}", "give every model the same labels")
         for model, table in tables.items()
@@ -351,5 +420,5 @@ def _check_labels(tables: Mapping[str, pl.DataFrame], labels: Sequence[str] | No
     ]
     raise_problems(problems)
     if not labels:
-        raise refuse("metrics", "there is none", "name a label such as 'nDCG@10'")
+        raise refuse("metrics", "is empty", "name a label such as 'nDCG@10'")
     return labels

@@ -1,4 +1,4 @@
-"""Planned gate: whether these users can show what a gate requires of a model that is as good as the reference."""
+"""Planned gate: power of the gate's requirements for a model that equals the reference."""
 
 from collections.abc import Iterator, Mapping
 
@@ -21,7 +21,7 @@ from concord.metrics_core.stats.power import (
 
 
 def plan_guardrails(decision: Decision, power: float) -> Iterator[PlannedGuardrail]:
-    """Yield one plan per model and guardrail; identical models pass and need none."""
+    """Yield one plan per model and guardrail; identical models pass without a plan."""
     for model in decision.models:
         for guardrail in model.guardrails:
             if not guardrail.identical:
@@ -65,7 +65,7 @@ def _plan_guardrail(
 
 
 def _variance(item: Guardrail | Success, confidence: float) -> VarianceComponents | None:
-    """Return the variance of users' differences; a number over all users has none."""
+    """Return the variance of users' differences; None for a metric over all users."""
     if item.test not in {"t", "sign_flips"}:
         return None
     return variance_from_interval(item.ci_low, item.ci_high, item.n_users, confidence)
@@ -84,12 +84,21 @@ def _outlook(
 def plan_success(
     decision: Decision, power: float, effects: Mapping[str, Effect]
 ) -> Iterator[PlannedSuccess]:
-    """Yield one plan per model and success metric, corrected for their number (Holm at its worst).
+    """Yield one plan per model and success metric, corrected by the strictest level of Holm.
 
     Parameters
     ----------
-    effects : dict
-        Label -> the gain to find, a number or a share of the reference's mean.
+    decision : Decision
+        Decision of the gate.
+    power : float
+        Probability to detect the gain.
+    effects : dict of str to (float or str)
+        True gain in each label: a number, or a share of the reference's mean.
+
+    Yields
+    ------
+    PlannedSuccess
+        Plan of one success metric.
     """
     alpha = 1 - decision.confidence
     for model in decision.models:

@@ -1,6 +1,6 @@
-"""`reconcile`: the definitions of a metric that give a number from elsewhere.
+"""`reconcile`: search the definitions of a metric that reproduce a published number.
 
-Presets are tried first, then the requested conventions with one of them changed, then with two.
+Presets are tried first, then the given conventions with one of them changed, then with two.
 """
 
 import math
@@ -29,7 +29,7 @@ from concord.metrics_core.results.reconcile import ConventionMatch, Reconciliati
 MAX_THRESHOLDS = 10  # relevance thresholds that are tried
 MAX_NEAREST = 5  # definitions that do not match
 BATCH_SIZE = 64  # definitions that are computed in one pass
-_SLACK = 1e-9
+_TOLERANCE = 1e-9
 _NUMBER = re.compile(r"^(?P<sign>-?)(?P<digits>\d*\.?\d+)(?P<percent>%?)$")
 # Values of conventions that are not enumerated in the registry.
 _MORE_VALUES: Mapping[str, tuple[Any, ...]] = {
@@ -44,26 +44,24 @@ ComputeMeans = Callable[[Sequence[Definition]], Sequence[float]]
 
 @dataclass(frozen=True)
 class PrintedNumber:
-    """A number as it was printed: its value and the size of its last digit."""
+    """A printed number: its value and the size of its last digit."""
 
     value: float
     last_digit: float
 
     @classmethod
     def parse(cls, text: str) -> "PrintedNumber":
-        """Read a text such as `0.330` or `33.0%`.
+        """Parse a string such as `0.330` or `33.0%`.
 
         Raises
         ------
         ValueError
-            The text is no number.
+            If the argument is not such a string.
         """
         match = _NUMBER.match(text.strip()) if isinstance(text, str) else None
         if match is None:
-            problem = (
-                "is no number such as 0.330 or 33.0%" if isinstance(text, str) else "is no text"
-            )
-            msg = f"{text!r} {problem}: write the number as text as it was printed, such as '0.330'"
+            problem = "is not a number" if isinstance(text, str) else "is not a string"
+            msg = f"{text!r} {problem}: write the number as printed, such as '0.330' or '33.0%'"
             raise ValueError(msg)
         scale = 100 if match["percent"] else 1
         decimals = len(match["digits"].partition(".")[2])
@@ -71,14 +69,14 @@ class PrintedNumber:
         return cls(value / scale, 10.0**-decimals / scale)
 
     def matches(self, mean: float) -> bool:
-        """True if the mean is printed so, rounded or cut off."""
-        is_rounded = abs(mean - self.value) <= self.last_digit / 2 * (1 + _SLACK)
-        return is_rounded or self.is_cut(mean)
+        """True if the printed number is the rounded or the truncated mean."""
+        is_rounded = abs(mean - self.value) <= self.last_digit / 2 * (1 + _TOLERANCE)
+        return is_rounded or self.is_truncated(mean)
 
-    def is_cut(self, mean: float) -> bool:
-        """True if the mean is printed so only with its further digits cut off."""
+    def is_truncated(self, mean: float) -> bool:
+        """True if the printed number is the truncated, but not the rounded mean."""
         excess = mean - self.value
-        return self.last_digit / 2 * (1 + _SLACK) < excess < self.last_digit * (1 - _SLACK)
+        return self.last_digit / 2 * (1 + _TOLERANCE) < excess < self.last_digit * (1 - _TOLERANCE)
 
 
 def reconcile(
@@ -92,18 +90,18 @@ def reconcile(
     input: Mapping[str, Any] | None = None,
     unit: Sequence[str] = (),
 ) -> Reconciliation:
-    """Return the definitions of a metric under which these lists give a number from elsewhere.
+    """Search the definitions of a metric that reproduce a published number on these lists.
 
     Parameters
     ----------
     recs, truth, columns, input, unit
         As for `evaluate`.
     value : str
-        The number as it was printed, such as "0.330"; its last digit says how exact a match must be.
+        The number as printed, such as "0.330"; its last digit defines how exact a match must be.
     metric : str
         A label such as "nDCG@10" that reads lists and ground truth only.
     conventions : Conventions, str or dict
-        The conventions to vary; the lists are ranked by them under every definition.
+        The conventions to vary. They rank the lists under every definition.
 
     Returns
     -------
@@ -113,14 +111,15 @@ def reconcile(
     Raises
     ------
     ValueError
-        The value is no number, or the metric reads more than lists and ground truth; else as `evaluate`.
+        If the value is not a number, or the metric reads more than lists and ground truth;
+        otherwise as `evaluate`.
 
     Examples
     --------
     >>> import concord as cc
     >>> lists, truth = {"u1": ["a", "b"]}, {"u1": ["b"]}
-    >>> found = cc.reconcile(lists, truth, value="0.5", metric="P@2", conventions="standard")
-    >>> found.matches[0].mean
+    >>> result = cc.reconcile(lists, truth, value="0.5", metric="P@2", conventions="standard")
+    >>> result.matches[0].mean
     0.5
     """
     label = parse_supported(metric, feature="reconcile")
@@ -129,8 +128,8 @@ def reconcile(
     if (conventions.propensity or {"column": "truth"}).get("column") != "truth":
         raise refuse(
             "conventions: propensity",
-            "is of train or of items, and only lists and truth are read",
-            "leave it out, or name the column of the truth",
+            "reads train or items, but `reconcile` reads only lists and ground truth",
+            "leave it out, or name a column of the ground truth",
         )
     with in_memory() as connection:
         load_inputs(
@@ -159,14 +158,26 @@ def search(
     compute_means: ComputeMeans,
     grades: Sequence[float],
 ) -> Reconciliation:
-    """Search definitions as `reconcile` does, with any function that computes means.
+    """Search definitions with any function that computes means; see `reconcile`.
 
     Parameters
     ----------
+    value : str
+        The number as printed.
+    label : Label
+        Label of the metric.
+    conventions : Conventions
+        The conventions to vary.
     compute_means : callable
-        Returns the mean of each definition.
-    grades : list of float
-        Grades of the ground truth: thresholds to try, unless there are more than `MAX_THRESHOLDS`.
+        Return the mean of each definition.
+    grades : sequence of float
+        Grades of the ground truth, used as relevance thresholds unless there are more than
+        `MAX_THRESHOLDS`.
+
+    Returns
+    -------
+    Reconciliation
+        Matching definitions, best first, then the nearest of the others.
     """
     number = PrintedNumber.parse(value)
     thresholds = grades if len(grades) <= MAX_THRESHOLDS else ()
@@ -176,10 +187,10 @@ def search(
         has_single_changes = any(not x.presets and len(x.changes) == 1 for x in tried)
         if len(tried) > 1 and has_single_changes and any(each.matches for each in tried):
             break
-    matching = sorted((each for each in tried if each.matches), key=lambda x: _order(x, number))
-    others = [each for each in tried if not each.matches and not math.isnan(each.mean)]
-    others.sort(key=lambda each: abs(each.mean - number.value))
-    return Reconciliation(value, str(label), (*matching, *others[:MAX_NEAREST]))
+    matching = sorted((each for each in tried if each.matches), key=lambda x: _sort_key(x, number))
+    nearest = [each for each in tried if not each.matches and not math.isnan(each.mean)]
+    nearest.sort(key=lambda each: abs(each.mean - number.value))
+    return Reconciliation(value, str(label), (*matching, *nearest[:MAX_NEAREST]))
 
 
 def _rounds(
@@ -188,8 +199,8 @@ def _rounds(
     """Yield the presets' definitions, then those with one convention changed, then with two."""
     yield list(panel(label, conventions).definitions)
     for n_changes in (1, 2):
-        changed = _changed_conventions(label, conventions, n_changes, thresholds)
-        yield [Definition(label, number, (), each) for number, each in enumerate(changed, 1)]
+        candidates = _changed_conventions(label, conventions, n_changes, thresholds)
+        yield [Definition(label, number, (), each) for number, each in enumerate(candidates, 1)]
 
 
 def _compute(
@@ -203,12 +214,12 @@ def _compute(
         for definition, mean in zip(batch, compute_means(batch), strict=True):
             changes = differing(definition.label, definition.conventions, conventions)
             matches = number.matches(mean)
-            is_cut = matches and number.is_cut(mean)
-            yield ConventionMatch(mean, definition.presets, changes, matches, is_cut)
+            is_truncated = matches and number.is_truncated(mean)
+            yield ConventionMatch(mean, definition.presets, changes, matches, is_truncated)
 
 
-def _order(match: ConventionMatch, number: PrintedNumber) -> tuple[bool, bool, int, float]:
-    """Return the sort key: rounded before cut off, presets before others, few changes before many."""
+def _sort_key(match: ConventionMatch, number: PrintedNumber) -> tuple[bool, bool, int, float]:
+    """Return the sort key: rounded before truncated, presets before others, few changes first."""
     distance = abs(match.mean - number.value)
     return match.is_cut, not match.presets, len(match.changes), distance
 
@@ -217,7 +228,7 @@ def _changed_conventions(
     label: Label, conventions: Conventions, n_changes: int, thresholds: Sequence[float]
 ) -> Iterator[Conventions]:
     label_conventions = label.conventions(conventions)
-    choices = _other_values(label, label_conventions, thresholds)
+    choices = _alternatives(label, label_conventions, thresholds)
     for names in combinations(choices, n_changes):
         for values in product(*(choices[name] for name in names)):
             candidate = replace(label_conventions, **dict(zip(names, values, strict=True)))
@@ -225,10 +236,10 @@ def _changed_conventions(
                 yield candidate
 
 
-def _other_values(
+def _alternatives(
     label: Label, label_conventions: Conventions, thresholds: Sequence[float]
 ) -> dict[str, list[Any]]:
-    """Return the other values of every convention that the label depends on."""
+    """Return the alternative values of each convention that affects the label."""
     choices = {}
     for each in PRESET_CONVENTIONS:
         if each.sets_ranking or label.name not in affected_metrics(each.name):
@@ -237,12 +248,12 @@ def _other_values(
         if each.name == "relevance_threshold":
             values += thresholds
         skipped = (*_SKIPPED_VALUES, getattr(label_conventions, each.name))
-        if others := [value for value in values if value not in skipped]:
-            choices[each.name] = others
+        if alternatives := [value for value in values if value not in skipped]:
+            choices[each.name] = alternatives
     return choices
 
 
 def _is_impossible(conventions: Conventions) -> bool:
-    """True if nDCG has no such ideal list."""
+    """True if nDCG does not support this ideal list."""
     needs_binary_gain = conventions.ideal == "full_k" and conventions.gain != "binary"
     return needs_binary_gain or conventions.ideal == "truth_given_order_at_k"

@@ -1,4 +1,4 @@
-"""`split`: train and truth of interactions."""
+"""`split`: split interactions into train and truth."""
 
 import math
 import re
@@ -28,7 +28,7 @@ from concord.metrics_core.results.split import Split
 
 _UNIT_SECONDS = {"s": 1, "min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _DURATION = re.compile(rf"(\d+(?:\.\d+)?) ?({'|'.join(_UNIT_SECONDS)})", re.ASCII)
-_SHARE_FIX = "give a number between 0 and 1, such as 0.1"
+_SHARE_FIX = "write a number between 0 and 1, such as 0.1"
 
 
 def split(
@@ -46,45 +46,52 @@ def split(
 ) -> Split:
     """Split interactions into train and truth.
 
-    The result does not depend on the order of the rows, the number of threads or the file format. Of several rows with one
-    user, item and time one counts, with the highest grade. The truth holds each user and item once, with the first time.
-    `manifest["left_out"]` counts the rows that are on no side, by reason. `concord split` does the same for data larger
-    than memory.
+    The result does not depend on the order of rows, the number of threads or the file format.
+    Of duplicate rows (the same user, item and time) the one with the highest grade is used. The
+    truth has each pair of user and item once, with its first time. `manifest["left_out"]` counts
+    the rows that are on no side, by reason. `concord split` does the same for data larger than
+    memory.
 
     Parameters
     ----------
     interactions : data frame or path
-        user, item, time and, if there is one, grade.
+        Columns user, item, time and, optionally, grade.
     method : {'leave-last-out', 'global-time', 'users', 'cold-items'}
-        See `LeaveLastOut`, `GlobalTime`, `HeldOutUsers` and `ColdItems` in `metrics_core/analyses/split_methods.py`.
+        See `LeaveLastOut`, `GlobalTime`, `HeldOutUsers` and `ColdItems` in
+        `metrics_core/analyses/split_methods.py`.
     last : int, optional
-        For leave-last-out and users: number of last interactions of a user in the truth. Default: 1.
+        For leave-last-out and users: number of each user's last interactions in the truth.
+        Default: 1.
     at : float, str, date or datetime, optional
-        For global-time: where the truth begins. A date (UTC if it names no zone), or a number in the unit of the times.
+        For global-time: first time of the truth. A date (UTC if it has no time zone), or a number
+        in the unit of the times.
     share : float, optional
-        For global-time, instead of `at`: share of the interactions in the truth. For cold-items with `newest`: share of
-        the items. Otherwise the probability of each user or item to be held out, by a hash: the share is met nearly, and
-        no user or item changes sides when data grow.
+        For global-time, instead of `at`: share of the interactions in the truth. For cold-items
+        with `newest`: share of the items. Otherwise the probability of each user or item to be
+        held out, by a hash of its id: the actual share is approximate, and no user or item changes
+        sides when the data grow.
     gap : float, str or timedelta, optional
-        For global-time: interactions this shortly before the truth are on no side. A number in the unit of the times, or
-        a duration such as 30min, 12h, 7d or 2w. Default: 0.
+        For global-time: interactions within this time before the truth are on no side. A number in
+        the unit of the times, or a duration such as 30min, 12h, 7d or 2w. Default: 0.
     newest : bool, optional
         For cold-items: select the items with the latest first interaction instead of by hash.
     seed : int, optional
         For users and cold-items: seed of the hash. Default: 0.
     repeats : {'keep', 'first'}, default='keep'
-        Whether an item that a user took before counts again.
+        Whether to keep repeated interactions of a user with an item, or only the first.
     columns : dict, optional
-        Names of columns that differ: {"interactions": {"user": "userId"}}. `"grade": None`: there is no grade.
+        Different column names: {"interactions": {"user": "userId"}}. `"grade": None` if the table
+        has no grade.
 
     Returns
     -------
     Split
+        Train and truth, the history of held-out users, and the manifest.
 
     Raises
     ------
     InputError
-        An argument is unknown, unused or out of range, the table cannot be read, or a side is empty.
+        If an argument is unknown, unused or out of range, the table is invalid, or a side is empty.
 
     Examples
     --------
@@ -114,7 +121,7 @@ def parse_options(method: str, *, repeats: str = "keep", **arguments: Any) -> Sp
     Raises
     ------
     InputError
-        All arguments that are unknown, unused, missing or out of range.
+        If arguments are unknown, unused, missing or out of range; all problems at once.
     """
     options = {name: value for name, value in arguments.items() if value is not None}
     raise_problems(_problems(method, options, repeats))
@@ -138,42 +145,48 @@ def _problems(method: str, options: Mapping[str, Any], repeats: str) -> Iterator
         fix = suggest(str(method), set(METHODS))
         yield Problem("method", f"{method!r} is not a split method", fix)
         return
-    known = options_of(method)
-    for name in sorted(options.keys() - set(known)):
-        fix = f"remove it; the options of {method} are: {', '.join(known)}"
+    supported = options_of(method)
+    for name in sorted(options.keys() - set(supported)):
+        fix = f"remove it; the options of {method} are: {', '.join(supported)}"
         yield Problem(name, f"is not an option of {method}", fix)
     if method in ("users", "cold-items") and "share" not in options:
         yield Problem("share", f"is missing: {method} requires it", _SHARE_FIX)
     if method == "global-time" and "at" in options and "share" in options:
         yield Problem("at", "cannot be combined with share", "remove one of them")
     if method == "global-time" and "at" not in options and "share" not in options:
-        fix = "give a time such as 2026-05-30, or the share of the interactions in the truth, such as 0.1"
+        fix = "set `at` to a time such as 2026-05-30, or `share` to a share such as 0.1"
         yield Problem("at", "is missing, and so is share", fix)
     if options.get("newest") and "seed" in options:
-        yield Problem("seed", "has no use with newest", "remove one of them")
+        yield Problem("seed", "is not used with newest", "remove one of them")
     yield from _value_problems(options)
 
 
 def _value_problems(options: Mapping[str, Any]) -> Iterator[Problem]:
-    for name, least in (("last", 1), ("seed", None)):
+    for name, minimum in (("last", 1), ("seed", None)):
         value = options.get(name, 1)
-        if type(value) is not int or (least is not None and value < least):
-            minimum = "" if least is None else f" from {least} on"
-            yield Problem(name, f"is {value!r}", f"give a whole number{minimum}")
+        if type(value) is not int or (minimum is not None and value < minimum):
+            suffix = "" if minimum is None else f", {minimum} or more"
+            yield Problem(name, f"is {value!r}", f"write a whole number{suffix}")
     share = options.get("share", 0.5)
     if isinstance(share, str) or not 0 < (_parse_number(share) or 0) < 1:
         yield Problem("share", f"is {share!r}", _SHARE_FIX)
     if _parse_time(options.get("at", 0)) is None:
-        fix = "give a date such as 2026-05-30 or 2026-05-30T08:10, or a number in the unit of the times"
+        fix = (
+            "write a date such as 2026-05-30 or 2026-05-30T08:10, or a number in the unit of "
+            "the times"
+        )
         yield Problem("at", f"{options['at']!r} is not a time", fix)
     if _parse_duration(options.get("gap", 0)) is None:
         units = ", ".join(_UNIT_SECONDS)
-        fix = f"give a number from 0 on in the unit of the times, or a number with one of {units}, such as 7d"
+        fix = (
+            "write a number, 0 or more, in the unit of the times, or with a unit such as 7d "
+            f"({units})"
+        )
         yield Problem("gap", f"{options['gap']!r} is not a duration", fix)
 
 
 def _parse_number(value: Any) -> float | None:
-    """Return a finite number, also from text; None for anything else."""
+    """Return a finite number or numeric string as float; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
@@ -185,7 +198,7 @@ def _parse_number(value: Any) -> float | None:
 
 
 def _parse_time(value: Any) -> float | None:
-    """Return a number as it is, a date in seconds since 1970 (UTC if it names no zone); None for anything else."""
+    """Return a number unchanged, a date in seconds since 1970 (UTC by default); else None."""
     if (number := _parse_number(value)) is not None:
         return number
     if isinstance(value, str):
@@ -201,7 +214,7 @@ def _parse_time(value: Any) -> float | None:
 
 
 def _parse_duration(value: Any) -> float | None:
-    """Return a number from 0 on as it is, a duration in seconds; None for anything else."""
+    """Return a number >= 0 unchanged, a duration in seconds; None for anything else."""
     if isinstance(value, timedelta):
         value = value.total_seconds()
     if isinstance(value, str) and (match := _DURATION.fullmatch(value.strip())):

@@ -1,7 +1,7 @@
-"""Split methods: what each measures, what the literature says for and against it, and where it cuts.
+"""Split methods: what each one measures, its pros and cons in the literature, and its cut.
 
-Their files are declared alike: `data.truth.path` is truth.parquet, `background.train.path` is train.parquet, both with
-`columns: {time: time}`.
+All methods write the same files: `data.truth.path` is truth.parquet and `background.train.path`
+is train.parquet, both with `columns: {time: time}`.
 
 References
 ----------
@@ -34,13 +34,13 @@ _HASH_DIGITS = 13  # hexadecimal: 52 bits
 
 @dataclass(frozen=True)
 class Cut:
-    """Conditions in SQL that assign the rows of the table `interactions`.
+    """Assignment of the rows of the table `interactions` to sides.
 
     Attributes
     ----------
-    conditions : dict
-        Maps a side, or GAP, to the condition of its rows. Every row meets exactly one.
-    counts : dict
+    conditions : dict of str to str
+        SQL condition of the rows of each side, or GAP. Every row satisfies exactly one.
+    counts : dict of str to float
         Counts of this method for the manifest.
     """
 
@@ -50,17 +50,25 @@ class Cut:
 
 @dataclass(frozen=True)
 class SplitMethod:
-    """A way to split interactions. Its fields are its options; `empty_fix` says what to do if a side is empty."""
+    """Base class of split methods; the fields are the method's options.
+
+    Attributes
+    ----------
+    name : str
+        Name of the method.
+    empty_fix : str
+        What to do if a side is empty.
+    """
 
     name: ClassVar[str]
     empty_fix: ClassVar[str]
 
     def select_held_out(self, connection: "DuckDBPyConnection") -> str:
-        """Return the condition of rows of the table `source` whose user or item is held out."""
+        """Return the SQL condition of held-out users or items in the table `source`."""
         return "FALSE"
 
     def cut(self, connection: "DuckDBPyConnection") -> Cut:
-        """Return where the table `interactions` is cut."""
+        """Return the cut of the table `interactions`."""
         raise NotImplementedError
 
 
@@ -68,18 +76,19 @@ class SplitMethod:
 class LeaveLastOut(SplitMethod):
     """The last interactions of each user are the truth, all earlier ones are train.
 
-    Measures what a known user takes next. Users with no more than `last` interactions have no truth; all of theirs
-    stays in train.
+    Measures the prediction of a known user's next interactions. Users with `last` or fewer
+    interactions have no truth; all their interactions are in train.
 
-    For: every user counts, and little is taken from train. Against: the cut is at another time for each user, so train
-    holds what others did after it. Models then recommend items that did not exist yet, and their order depends on how
-    much leaks (Ji et al. 2023). It is one of the widespread flaws of Hidasi & Czapp (2023); orders of models differ from
-    those of a global split (Meng et al. 2020) and agree less with realistic ones (Gusak et al. 2025).
+    Pros: every user is evaluated, and train is almost complete. Cons: the cut is at a different
+    time for each user, so train has later interactions of other users. Models then recommend items
+    that did not exist yet, and their order depends on the amount of leakage (Ji et al. 2023).
+    Hidasi & Czapp (2023) list it as a widespread flaw. Orders of models differ from those of a
+    global split (Meng et al. 2020) and agree less with realistic ones (Gusak et al. 2025).
 
     Attributes
     ----------
     last : int
-        Interactions of each user in the truth.
+        Number of each user's interactions in the truth.
     """
 
     name: ClassVar = "leave-last-out"
@@ -87,7 +96,7 @@ class LeaveLastOut(SplitMethod):
     last: int = 1
 
     def cut(self, connection: "DuckDBPyConnection") -> Cut:
-        """Return the cut before the last interactions of each user."""
+        """Return the cut before each user's last interactions."""
         is_truth = _is_last(self.last)
         conditions = {TRAIN: f"NOT ({is_truth})", TRUTH: is_truth}
         return Cut(conditions, _last_counts(connection, self.last))
@@ -95,24 +104,25 @@ class LeaveLastOut(SplitMethod):
 
 @dataclass(frozen=True)
 class GlobalTime(SplitMethod):
-    """Interactions from one time on are the truth; those before it, less a gap, are train.
+    """Interactions from one time are the truth; those before it, less a gap, are train.
 
-    Measures what this model, trained then, would have been worth afterwards. No row of train is as late as a row of the
-    truth, so nothing leaks through time. Users and items that are not in train stay in the truth: a model that goes live
-    meets them.
+    Measures the performance of a model that is trained at this time in the period after it. All
+    rows of train are earlier than all rows of the truth, so nothing leaks through time. Users and
+    items that are not in train stay in the truth, because a deployed model encounters them.
 
-    For: recommended by Ji et al. (2023), Hidasi & Czapp (2023) and Gusak et al. (2025). Against: one period stands for
-    all, users without an interaction in it are not evaluated, and the truth holds all that a user did in it, which is
-    another task than predicting the next item (Gusak et al. 2025).
+    Pros: recommended by Ji et al. (2023), Hidasi & Czapp (2023) and Gusak et al. (2025). Cons: one
+    period represents all, users without an interaction in it are not evaluated, and the truth has
+    all interactions of a user in this period, which is a different task than predicting the next
+    item (Gusak et al. 2025).
 
     Attributes
     ----------
     at : float or None
-        The time, in the unit of the times; None: found by `share`.
+        First time of the truth, in the unit of the times; None to derive it from `share`.
     share : float or None
-        Least share of the interactions in the truth.
+        Minimum share of the interactions in the truth.
     gap : float
-        Between train and truth, in the unit of the times: as long as a model takes to go live.
+        Time between train and truth, in the unit of the times: the time to deploy a model.
     """
 
     name: ClassVar = "global-time"
@@ -135,23 +145,23 @@ class GlobalTime(SplitMethod):
 
 @dataclass(frozen=True)
 class HeldOutUsers(SplitMethod):
-    """A share of the users is held out: their last interactions are the truth, their earlier ones the history.
+    """A share of the users is held out: last interactions are truth, earlier ones history.
 
-    Measures what the model is worth for users that it was not trained on, given their history. Known as strong
-    generalisation (Liang et al. 2018). Users are held out by a hash of seed and id, so that no user changes sides when
-    data grow.
+    Measures the performance for users without training data, given their history, known as strong
+    generalisation (Liang et al. 2018). Users are selected by a hash of seed and id, so that no user
+    changes sides when the data grow.
 
-    For: the right measure for a model that serves new users and is tuned without them. Against: only for models that
-    take a history as input, and train holds what happened after the truth (Ji et al. 2023).
+    Pros: evaluates a model that serves new users as it is used. Cons: only for models that take a
+    history as input, and train has interactions that are later than the truth (Ji et al. 2023).
 
     Attributes
     ----------
     share : float
-        The probability of each user to be held out; the share of held-out users is about this.
+        Probability of each user to be held out; the actual share is approximate.
     last : int
-        Interactions of each held-out user in the truth.
+        Number of each held-out user's interactions in the truth.
     seed : int
-        Another seed holds out other users.
+        Seed of the hash.
     """
 
     name: ClassVar = "users"
@@ -161,11 +171,11 @@ class HeldOutUsers(SplitMethod):
     seed: int = 0
 
     def select_held_out(self, connection: "DuckDBPyConnection") -> str:
-        """Return the condition of rows whose user is held out by hash."""
+        """Return the SQL condition of held-out users."""
         return _select_by_hash(connection, "user", self.share, self.seed)
 
     def cut(self, connection: "DuckDBPyConnection") -> Cut:
-        """Return the cut before the last interactions of each held-out user."""
+        """Return the cut before each held-out user's last interactions."""
         is_truth = f"held_out AND {_is_last(self.last)}"
         conditions = {
             TRAIN: "NOT held_out",
@@ -178,23 +188,23 @@ class HeldOutUsers(SplitMethod):
 
 @dataclass(frozen=True)
 class ColdItems(SplitMethod):
-    """All interactions of a share of the items are the truth, the rest is train.
+    """All interactions of a share of the items are the truth, all others are train.
 
-    Measures whether the model finds items that nobody has taken yet, by their features (Schein et al. 2002). Items are
-    selected by a hash of seed and id, or the newest by their first interaction.
+    Measures the recommendation of items without interactions, by their features (Schein et al.
+    2002). Items are selected by a hash of seed and id, or by the latest first interaction.
 
-    For: warm items cannot hide that cold ones are never found. Against: items selected by hash are as old as any, and
-    train holds what happened after the truth (Ji et al. 2023); the newest are those that are cold in production. Models
-    that know items by id alone cannot be evaluated.
+    Pros: warm items cannot compensate for cold ones. Cons: items that are selected by hash are not
+    new, and train has interactions that are later than the truth (Ji et al. 2023); the newest items
+    are those that are cold in production. Models that only know item ids cannot be evaluated.
 
     Attributes
     ----------
     share : float
-        By hash, the probability of each item; of the newest, the share of the items, rounded up.
+        Probability of each item by hash; with `newest`, the share of the items, rounded up.
     newest : bool
         True to select the items with the latest first interaction instead of by hash.
     seed : int or None
-        Another seed selects other items; None with `newest`.
+        Seed of the hash; None with `newest`.
     """
 
     name: ClassVar = "cold-items"
@@ -204,13 +214,13 @@ class ColdItems(SplitMethod):
     seed: int | None = 0
 
     def select_held_out(self, connection: "DuckDBPyConnection") -> str:
-        """Return the condition of rows whose item is cold."""
+        """Return the SQL condition of cold items."""
         if self.seed is None:
             return _select_newest(connection, self.share)
         return _select_by_hash(connection, "item", self.share, self.seed)
 
     def cut(self, connection: "DuckDBPyConnection") -> Cut:
-        """Return the cut between cold and other items."""
+        """Return the cut between cold and warm items."""
         counts = _tied_items(connection) if self.newest else _held_out_counts(connection, "item")
         return Cut({TRAIN: "NOT held_out", TRUTH: "held_out"}, counts)
 
@@ -227,14 +237,16 @@ def options_of(method: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class SplitOptions:
-    """A method and what is done with repeated items.
+    """A split method with the options of all methods.
 
     Attributes
     ----------
+    method : SplitMethod
+        Method with its options.
     repeats : {'keep', 'first'}
-        Whether an item that a user took before counts again.
-    in_seconds : dict
-        Maps each option that was given as a date or duration to its text.
+        Whether to keep repeated interactions of a user with an item, or only the first.
+    in_seconds : dict of str to str
+        Text of each option that is a date or duration.
     """
 
     method: SplitMethod
@@ -242,10 +254,10 @@ class SplitOptions:
     in_seconds: Mapping[str, str]
 
     def check_unit(self, latest: float) -> None:
-        """Raise an InputError if dates or durations are given and the times are not in seconds since 1970."""
+        """Raise an InputError if dates are used, but times are not in seconds since 1970."""
         if self.in_seconds and not is_in_seconds(latest):
             problem = f"requires times in seconds since 1970, but the latest time is {latest:,.15g}"
-            fix = "give a number in the unit of the times"
+            fix = "write a number in the unit of the times"
             raise_problems(
                 Problem(name, f"{text!r} {problem}", fix) for name, text in self.in_seconds.items()
             )
@@ -254,7 +266,7 @@ class SplitOptions:
 def item_order(connection: "DuckDBPyConnection", table: str, direction: str = "") -> str:
     """Return the ORDER BY terms of items: by length of the id, then by its characters.
 
-    For ids that are whole numbers from 0 on this is the order of the numbers.
+    For ids that are non-negative integers, this is their numerical order.
     """
     (kind,) = only_row(connection, f"SELECT any_value(typeof(item)) FROM {table}")
     if kind == "BIGINT" and only_row(connection, f"SELECT min(item) >= 0 FROM {table}")[0]:
@@ -264,14 +276,14 @@ def item_order(connection: "DuckDBPyConnection", table: str, direction: str = ""
 
 
 def _is_last(last: int) -> str:
-    """Return the condition of a user's last rows; users with no more than these have none."""
+    """Return the SQL condition of users' last rows, for users with more rows than these."""
     return f"rank_from_last <= {last} AND n_of_user > {last}"
 
 
 def _last_counts(
     connection: "DuckDBPyConnection", last: int, users: str = "TRUE"
 ) -> dict[str, float]:
-    """Count users whose rows on both sides of the cut have one time, and users with too few rows for a truth."""
+    """Count users with equal times on both sides of the cut, and users with too few rows."""
     (tied,) = only_row(
         connection,
         f"""SELECT count(*) FROM (SELECT user FROM interactions
@@ -287,15 +299,15 @@ def _last_counts(
 
 
 def _time_of_share(connection: "DuckDBPyConnection", share: float) -> float:
-    """Return the latest time from which on there is this share of the rows, or more if times tie."""
+    """Return the latest time with at least this share of the rows from it."""
     (rows,) = only_row(connection, "SELECT count(*) FROM interactions")
-    before = rows - ceil(Fraction(repr(share)) * rows)
-    query = f"SELECT time FROM interactions ORDER BY time LIMIT 1 OFFSET {before}"
+    n_before = rows - ceil(Fraction(repr(share)) * rows)
+    query = f"SELECT time FROM interactions ORDER BY time LIMIT 1 OFFSET {n_before}"
     return float(only_row(connection, query)[0])
 
 
 def _select_by_hash(connection: "DuckDBPyConnection", column: str, share: float, seed: int) -> str:
-    """Select ids for which the first digits of the SHA-256 of `seed:id` are below a share of all."""
+    """Select ids by the first digits of the SHA-256 of `seed:id`; return their SQL condition."""
     bound = ceil(Fraction(repr(share)) * 16**_HASH_DIGITS)
     digits = f"sha256('{seed}:' || {column}::VARCHAR)[:{_HASH_DIGITS}]"
     connection.execute(
@@ -306,7 +318,7 @@ def _select_by_hash(connection: "DuckDBPyConnection", column: str, share: float,
 
 
 def _held_out_counts(connection: "DuckDBPyConnection", column: str) -> dict[str, float]:
-    """Count users or items: those that are held out, and all."""
+    """Count the held-out users or items, and all of them."""
     distinct = f"count(DISTINCT {column})"
     query = f"SELECT {distinct} FILTER (held_out), {distinct} FROM interactions"
     n_held_out, n_ids = only_row(connection, query)
@@ -314,7 +326,7 @@ def _held_out_counts(connection: "DuckDBPyConnection", column: str) -> dict[str,
 
 
 def _select_newest(connection: "DuckDBPyConnection", share: float) -> str:
-    """Select a share of the items, rounded up: those with the latest first interaction."""
+    """Select the items with the latest first interaction; return their SQL condition."""
     (items,) = only_row(connection, "SELECT count(DISTINCT item) FROM source")
     connection.execute(
         f"""CREATE TABLE held_out AS SELECT item
@@ -326,7 +338,7 @@ def _select_newest(connection: "DuckDBPyConnection", share: float) -> str:
 
 
 def _tied_items(connection: "DuckDBPyConnection") -> dict[str, float]:
-    """Count items of train whose first interaction is as late as that of an item of the truth."""
+    """Count items of train whose first interaction is as late as the truth's earliest one."""
     (tied,) = only_row(
         connection,
         """WITH firsts AS

@@ -1,4 +1,4 @@
-"""Rows of a split: interactions in order, each once, the rows of each side as a query, and the manifest."""
+"""Rows of a split: sorted interactions without duplicates, the query of each side, the manifest."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -29,7 +29,10 @@ from concord.metrics_core.data.source import Progress, no_progress
 from concord.metrics_core.errors import refuse
 
 _DUPLICATE, _REPEAT, _REPEAT_IN_TRUTH = "duplicate", "repeat", "repeat_in_truth"
-_TIES = "interactions of a user at one time are ordered by item: the shorter id first, then by its characters"
+_TIES = (  # stored in the manifest
+    "interactions of a user at one time are ordered by item: the shorter id first, "
+    "then by its characters"
+)
 _BATCH_ROWS = 131_072
 
 
@@ -39,8 +42,8 @@ class SplitRows:
 
     Attributes
     ----------
-    queries : dict
-        Maps each side to the query of its rows, sorted by user, time and item.
+    queries : dict of str to str
+        Query of each side's rows, sorted by user, time and item.
     manifest : dict
         Content of manifest.json without the sentences of `notes`.
     """
@@ -56,12 +59,29 @@ def split_rows(
     *,
     progress: Progress = no_progress,
 ) -> SplitRows:
-    """Read, check and split interactions.
+    """Read, validate and split interactions.
+
+    Parameters
+    ----------
+    connection : DuckDBPyConnection
+        Database of the result.
+    table : InputTable
+        Table of interactions.
+    options : SplitOptions
+        Split method and options.
+    progress : Progress
+        Progress of reading.
+
+    Returns
+    -------
+    SplitRows
+        Queries of the sides, and the manifest.
 
     Raises
     ------
     InputError
-        The table is invalid, a date is given but the times are not in seconds since 1970, or a side is empty.
+        If the table is invalid, a date is used but times are not seconds since 1970, or a side is
+        empty.
     """
     method = options.method
     source = read_interactions(connection, table, progress=progress)
@@ -104,12 +124,13 @@ def split_rows(
 def _order_rows(
     connection: DuckDBPyConnection, *, has_grade: bool, is_held_out: str, only_first: bool
 ) -> dict[str, int]:
-    """Replace the table `source` by `interactions` and count the rows that are left out, by reason.
+    """Replace the table `source` by `interactions` and count the excluded rows by reason.
 
-    `interactions` holds user, item, time, grade if there is one, and `held_out`, sorted by user, time and item; of each
-    row also `rank_from_last`, which is 1 for the user's last row, and `n_of_user`, the number of the user's rows.
+    `interactions` has the columns user, item, time, grade (if `source` has it) and `held_out`,
+    sorted by user, time and item. `rank_from_last` is 1 for a user's last row, and `n_of_user` is
+    the number of the user's rows.
     """
-    # Adding 0.0 turns -0.0 into 0.0. Of duplicates the highest grade comes first.
+    # Adding 0.0 turns -0.0 into 0.0. Of duplicates, the highest grade comes first.
     grade, by_grade = (", grade + 0.0 AS grade", ", grade DESC") if has_grade else ("", "")
     query = f"""SELECT user, item, time + 0.0 AS time{grade}, {is_held_out} AS held_out FROM source
         ORDER BY user, time, {item_order(connection, "source")}{by_grade}"""
@@ -148,14 +169,14 @@ def _unique_rows(rows: ListBatch, excluded: dict[str, int], *, only_first: bool)
 
 
 def _is_duplicate(rows: ListBatch) -> NDArray[np.bool_]:
-    """Return (rows,) True if the row above has the same user, item and time."""
+    """Return (rows,) True if the previous row has the same user, item and time."""
     item, time = rows.column("item"), rows.numbers("time")
-    same = rows.above & as_numpy(pc.equal(item[1:], item[:-1])) & (time[1:] == time[:-1])
-    return np.append(False, same)
+    is_equal = rows.above & as_numpy(pc.equal(item[1:], item[:-1])) & (time[1:] == time[:-1])
+    return np.append(False, is_equal)
 
 
 def _first_times(rows: ListBatch, candidates: NDArray[Any]) -> NDArray[Any]:
-    """Return those of the row numbers at which a user takes an item for the first time."""
+    """Return the candidate row numbers that are a user's first row with an item."""
     items = rows.column("item").dictionary_encode()
     codes = as_numpy(items.indices).astype(np.int64)
     pairs = (rows.list_of * len(items.dictionary) + codes)[candidates]
@@ -163,7 +184,7 @@ def _first_times(rows: ListBatch, candidates: NDArray[Any]) -> NDArray[Any]:
 
 
 def _side_queries(connection: DuckDBPyConnection, cut: Cut, *, has_grade: bool) -> dict[str, str]:
-    """Return the query of each side. DuckDB keeps the order of a table through a condition."""
+    """Return the query of each side; DuckDB preserves the order of a filtered table."""
     columns = "user, item, time, grade" if has_grade else "user, item, time"
     queries = {
         side: f"SELECT {columns} FROM interactions WHERE {condition}"
@@ -195,23 +216,23 @@ def _count_side(connection: DuckDBPyConnection, query: str) -> dict[str, Any]:
 
 
 def _count_overlap(connection: DuckDBPyConnection, queries: Mapping[str, str]) -> dict[str, int]:
-    """Count what the truth shares with the other sides, and what it does not."""
+    """Count users, items and rows of the truth that occur, or do not occur, on other sides."""
     others = " UNION ALL ".join(f"({query})" for side, query in queries.items() if side != TRUTH)
     missing = "SELECT count(DISTINCT {0}), count(*) FROM truth ANTI JOIN ({1}) USING ({0})"
-    users, rows_of_users = only_row(connection, missing.format("user", others))
-    items, rows_of_items = only_row(connection, missing.format("item", queries[TRAIN]))
+    users, user_rows = only_row(connection, missing.format("user", others))
+    items, item_rows = only_row(connection, missing.format("item", queries[TRAIN]))
     repeated = f"SELECT count(*) FROM truth SEMI JOIN ({others}) USING (user, item)"
     late = f"SELECT count(*) FROM ({queries[TRAIN]}) WHERE time >= (SELECT min(time) FROM truth)"
     return {
         "truth_users_without_history": users,
-        "truth_rows_of_these_users": rows_of_users,
+        "truth_rows_of_these_users": user_rows,
         "truth_items_unknown_to_train": items,
-        "truth_rows_of_these_items": rows_of_items,
+        "truth_rows_of_these_items": item_rows,
         "truth_pairs_taken_before": only_row(connection, repeated)[0],
         "train_rows_from_the_first_of_truth_on": only_row(connection, late)[0],
     }
 
 
 def _whole(number: float | None) -> float | None:
-    """Return a whole number as int."""
+    """Return an integral number as int, other numbers unchanged."""
     return int(number) if number is not None and number == int(number) else number

@@ -1,4 +1,4 @@
-"""`study`: the same models compared over several data sets."""
+"""`study`: comparison of the same models over several data sets."""
 
 import json
 import math
@@ -32,7 +32,7 @@ from concord.metrics_core.results.study import (
 )
 from concord.metrics_core.results.words import listed
 
-MIN_COUNT = 2  # of data sets, and of models
+MIN_COUNT = 2  # data sets, and models
 _GRADE_CONVENTIONS = {each.name for each in PRESET_CONVENTIONS if each.sets_scale}
 
 
@@ -46,33 +46,36 @@ def study(
     title: str = "Study",
     sources: Mapping[str, str] | None = None,
 ) -> Study:
-    """Return who wins over several data sets, under how many ways of aggregating, and whether it is sure.
+    """Return the winner over several data sets, the ways of aggregation that agree, and tests.
 
     Parameters
     ----------
-    comparisons : dict
-        Maps each data set's name to what `compare` returned.
+    comparisons : dict of str to Comparison
+        Result of `compare` for each data set.
     primary : list of str, optional
-        Labels of the study. Default: those that are primary in every comparison, in the order of the first.
+        Labels of the study. Default: labels that are primary in all comparisons, in the order of
+        the first.
     models : list of str, optional
-        Default: those that all data sets have.
+        Models of the study. Default: models of all data sets.
     baseline : str, optional
-        Default: the one that all data sets have.
+        Model that the others are compared with. Default: the common baseline of all data sets.
     min_effect : float or str, default=0.0
-        Minimum relevant difference over data sets: a number, or a share of the baseline's mean such as "2%".
+        Minimum relevant difference over data sets: a number, or a share of the baseline's mean
+        such as "2%".
     title : str, default="Study"
-        Of the report.
-    sources : dict, optional
-        Maps data sets to where they come from, as the report shows it.
+        Title of the report.
+    sources : dict of str to str, optional
+        Origin of each data set, for the report.
 
     Returns
     -------
     Study
+        Winners, means, ranks, pairs of models and Friedman's test.
 
     Raises
     ------
     InputError
-        Conventions differ, or a label, model or baseline is missing from a data set.
+        If conventions differ, or a label, model or baseline is missing from a data set.
     """
     _check_arguments(comparisons, {"primary": primary, "models": models}, min_effect)
     _refuse_different_conventions(comparisons)
@@ -150,12 +153,12 @@ def _check_arguments(comparisons: Any, lists: Mapping[str, Any], min_effect: Any
     if not is_effect(min_effect):
         raise refuse("min_effect", f"is {format_value(min_effect)}", EFFECT_FIX)
     if len(comparisons) < MIN_COUNT:
-        problem = f"names {len(comparisons)}, and a study needs {MIN_COUNT}"
+        problem = f"a study needs {MIN_COUNT} data sets or more, got {len(comparisons)}"
         raise refuse("datasets", problem, "add one")
 
 
 def _refuse_different_conventions(comparisons: Comparisons) -> None:
-    """Raise InputError if numbers of two data sets do not mean the same; conventions of grades may differ."""
+    """Raise InputError if conventions of two data sets differ, except those of grades."""
     first, *others = comparisons
     problems = [
         Problem(f"{first}, {other}", f"differ in {difference}", _SAME_PARAMS)
@@ -168,29 +171,29 @@ def _refuse_different_conventions(comparisons: Comparisons) -> None:
 _SAME_PARAMS = "set the same in both params.yaml, then `dvc repro`"
 
 
-def _setting_differences(one: Comparison, other: Comparison) -> Iterator[str]:
-    if one.confidence != other.confidence:
-        yield f"comparison.confidence: {one.confidence:g} and {other.confidence:g}"
-    a, b = _conventions(one), _conventions(other)
-    for name in dict.fromkeys([*a, *b]):
-        value_a, value_b = _value_text(a, name), _value_text(b, name)
+def _setting_differences(a: Comparison, b: Comparison) -> Iterator[str]:
+    if a.confidence != b.confidence:
+        yield f"comparison.confidence: {a.confidence:g} and {b.confidence:g}"
+    conventions_a, conventions_b = _conventions(a), _conventions(b)
+    for name in dict.fromkeys([*conventions_a, *conventions_b]):
+        value_a, value_b = _value_text(conventions_a, name), _value_text(conventions_b, name)
         if value_a != value_b and _last(name) not in _GRADE_CONVENTIONS:
             yield f"conventions.{name}: {value_a} and {value_b}"
 
 
 def _conventions(comparison: Comparison) -> dict[str, Any]:
-    """Return name -> value, those that are overridden for a metric as `overrides.RR.ties`."""
-    pinned = comparison.conventions
+    """Return the value of each convention; overrides have names such as `overrides.RR.ties`."""
+    conventions = comparison.conventions
     overrides = {
         f"overrides.{metric}.{name}": value
-        for metric, changed in pinned.overrides.items()
-        for name, value in changed.items()
+        for metric, overridden in conventions.overrides.items()
+        for name, value in overridden.items()
     }
-    return {each.name: each.value for each in pinned.values} | overrides
+    return {each.name: each.value for each in conventions.values} | overrides
 
 
 def _value_text(conventions: Mapping[str, Any], name: str) -> str:
-    """Return a value as text; a metric without an override has the value of all metrics."""
+    """Return a convention's value as text; an override that is missing has the general value."""
     value = conventions.get(name, conventions.get(_last(name)))
     return value if isinstance(value, str) else json.dumps(value)
 
@@ -203,17 +206,17 @@ def _last(name: str) -> str:
 def _grade_conventions(
     comparisons: Comparisons, labels: Sequence[str]
 ) -> Iterator[GradeConvention]:
-    """Yield the conventions of grades that change these labels and differ between data sets."""
+    """Yield the conventions of grades that affect these labels and differ between data sets."""
     metrics = {each.metric(label).name for each in comparisons.values() for label in labels}
-    changes = {
+    affected_metrics = {
         convention.name: {*convention.changes}
         for comparison in comparisons.values()
         for convention in comparison.conventions.values
     }
     names = {name for comparison in comparisons.values() for name in _conventions(comparison)}
     for name in sorted(names):
-        changed = changes.get(name) or {*name.split(".")[1:2]}
-        if _last(name) not in _GRADE_CONVENTIONS or not metrics & changed:
+        affected = affected_metrics.get(name) or {*name.split(".")[1:2]}
+        if _last(name) not in _GRADE_CONVENTIONS or not metrics & affected:
             continue
         values: dict[str, tuple[str, ...]] = {}
         for dataset, comparison in comparisons.items():
@@ -224,7 +227,7 @@ def _grade_conventions(
 
 
 def _same_truth(comparisons: Comparisons) -> tuple[tuple[str, ...], ...]:
-    """Return the groups of data sets that share a ground truth, or that of a fold, by its hash."""
+    """Return the groups of data sets with the same ground truth, or fold of it, by its hash."""
     names: dict[str, list[str]] = {}
     for name, comparison in comparisons.items():
         for sha256 in dict.fromkeys(file.sha256 for file in comparison.provenance.truths):
@@ -244,29 +247,29 @@ def _replicated_models(comparisons: Comparisons, models: Sequence[str]) -> tuple
 
 
 def _choose_labels(comparisons: Comparisons, primary: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the requested labels; else those that are primary everywhere, in the order of the first data set."""
+    """Return the requested labels, or those that are primary in all data sets."""
     first, *others = comparisons.values()
-    everywhere = [label for label in first.labels if all(label in c.labels for c in others)]
-    fix = f"name one of {listed(everywhere)}" if everywhere else "evaluate one label in all of them"
+    common = [label for label in first.labels if all(label in c.labels for c in others)]
+    fix = f"name one of {listed(common)}" if common else "evaluate one label in all of them"
     if primary is None:
-        shared = [p for p in first.primary if all(p in other.primary for other in others)]
-        if not shared:
+        labels = [label for label in first.primary if all(label in c.primary for c in others)]
+        if not labels:
             each = "; ".join(f"{name}: {', '.join(c.primary)}" for name, c in comparisons.items())
             raise refuse("primary", f"no label is primary in every data set ({each})", fix)
-        return tuple(shared)
+        return tuple(labels)
     if not primary:
-        raise refuse("primary", "names no label", fix)
-    labels = dict.fromkeys(_spelled(text) for text in primary)
-    problems = [
-        Problem(f"primary: {text}", f"was not evaluated in {listed(missing)}", suggest_label(text, everywhere))
-        for text in labels
-        if (missing := [name for name, c in comparisons.items() if text not in c.labels])
-    ]  # fmt: skip
+        raise refuse("primary", "is empty", fix)
+    labels = [*dict.fromkeys(_canonical(text) for text in primary)]
+    problems = []
+    for label in labels:
+        if missing := [name for name, c in comparisons.items() if label not in c.labels]:
+            problem = f"was not evaluated in {listed(missing)}"
+            problems.append(Problem(f"primary: {label}", problem, suggest_label(label, common)))
     raise_problems(problems)
     return tuple(labels)
 
 
-def _spelled(text: str) -> str:
+def _canonical(text: str) -> str:
     try:
         return canonical_label(text)
     except ValueError as error:
@@ -276,41 +279,44 @@ def _spelled(text: str) -> str:
 def _choose_models(
     comparisons: Comparisons, models: Sequence[str] | None
 ) -> tuple[tuple[str, ...], tuple[MissingModel, ...]]:
-    """Return the requested models; else those of every data set, and those that are left out."""
-    missing_in = {
+    """Return the models of the study, and the models that some data set lacks.
+
+    The models are the requested ones, or those of all data sets.
+    """
+    missing_from = {
         model: tuple(name for name, c in comparisons.items() if model not in c.models)
         for model in dict.fromkeys(
             [*(m for c in comparisons.values() for m in c.models), *(models or ())]
         )
     }
-    everywhere = tuple(model for model, names in missing_in.items() if not names)
-    if len(everywhere) < MIN_COUNT:
+    common = tuple(model for model, names in missing_from.items() if not names)
+    if len(common) < MIN_COUNT:
         each = "; ".join(f"{name}: {', '.join(c.models)}" for name, c in comparisons.items())
         problem = f"fewer than {MIN_COUNT} models are in every data set ({each})"
         raise refuse("models", problem, "give the same model the same name everywhere")
     if models is None:
-        missing = (MissingModel(model, names) for model, names in missing_in.items() if names)
-        return everywhere, tuple(missing)
+        missing = (MissingModel(model, names) for model, names in missing_from.items() if names)
+        return common, tuple(missing)
     requested = tuple(dict.fromkeys(models))
-    problems = [
-        Problem(f"models: {m}", f"is missing in {listed(missing_in[m])}", "leave it out, or evaluate it there")
-        for m in requested
-        if missing_in[m]
-    ]  # fmt: skip
-    raise_problems(problems)
+    fix = "leave it out, or evaluate it there"
+    raise_problems(
+        Problem(f"models: {model}", f"is missing in {listed(missing_from[model])}", fix)
+        for model in requested
+        if missing_from[model]
+    )
     if len(requested) < MIN_COUNT:
-        problem = f"a study needs {MIN_COUNT} models, and this names {len(requested)}"
-        raise refuse("models", problem, f"name {MIN_COUNT} or more of {listed(everywhere)}")
+        problem = f"a study needs {MIN_COUNT} models or more, got {len(requested)}"
+        raise refuse("models", problem, f"name {MIN_COUNT} or more of {listed(common)}")
     return requested, ()
 
 
 def _choose_baseline(comparisons: Comparisons, models: Sequence[str], baseline: str | None) -> str:
-    """Return the requested baseline; else the one that all data sets have."""
+    """Return the requested baseline, or the common baseline of all data sets."""
     fix = f"name one of {listed(models)}"
     baselines = dict.fromkeys(comparison.baseline for comparison in comparisons.values())
     if baseline is None and len(baselines) > 1:
         each = ", ".join(f"{name} has {c.baseline}" for name, c in comparisons.items())
-        raise refuse("baseline", f"is not the same everywhere: {each}", fix)
+        raise refuse("baseline", f"differs between data sets: {each}", fix)
     baseline = next(iter(baselines)) if baseline is None else baseline
     if baseline not in models:
         raise refuse("baseline", f"{baseline!r} is not among the models of the study", fix)
@@ -318,10 +324,13 @@ def _choose_baseline(comparisons: Comparisons, models: Sequence[str], baseline: 
 
 
 def _absolute_effect(effect: Effect, label: str, comparisons: Comparisons, baseline: str) -> float:
-    """Return the minimum relevant difference as a number; a share is of the baseline's mean over data sets."""
-    means = [comparison.score(baseline, label).mean for comparison in comparisons.values()]
-    known = [mean for mean in means if mean is not None]
-    return absolute(effect, math.fsum(known) / len(known) if known else 0.0)
+    """Return a minimum relevant difference as a number.
+
+    A share is that of the baseline's mean over data sets.
+    """
+    scores = [comparison.score(baseline, label) for comparison in comparisons.values()]
+    means = [score.mean for score in scores if score.mean is not None]
+    return absolute(effect, math.fsum(means) / len(means) if means else 0.0)
 
 
 def _dataset(name: str, comparison: Comparison, source: str) -> StudyDataset:

@@ -1,4 +1,4 @@
-"""The numbers of a study, label by label: cells, ways of aggregating, pairs over data sets, Friedman's test, the winner."""
+"""Statistics of a study by label: aggregation, pairs over data sets, Friedman's test, winner."""
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ from concord.metrics_core.stats.verdict import difference_standard_error, interv
 
 Comparisons = Mapping[str, Comparison]
 OptionalValues = Mapping[str, float | None]
-_DECIMALS = 12  # of differences that are ranked, so that rounding separates no equal ones
+_DECIMALS = 12  # of ranked differences, so that equal ones are ties despite rounding
 
 
 def cells_of(
@@ -66,7 +66,7 @@ def cells_of(
 
 
 def _relative(means: Mapping[str, float], model: str, baseline: str) -> float | None:
-    """Return the relative difference of two means; None if one is missing or the baseline's is not above 0."""
+    """Return the relative difference of two means; None without both, or if the baseline's <= 0."""
     if model not in means or not means.get(baseline, 0) > 0:
         return None
     return (means[model] - means[baseline]) / means[baseline]
@@ -75,7 +75,7 @@ def _relative(means: Mapping[str, float], model: str, baseline: str) -> float | 
 def _significant_pairs(
     label: str, comparison: Comparison, models: Sequence[str]
 ) -> set[tuple[str, str]]:
-    """Return (better, worse) of each pair that differs on this data set, by Holm over all pairs of these models."""
+    """Return (better, worse) of each pair with a significant difference, adjusted by Holm."""
     differences = (comparison.difference(a, b, label) for a, b in combinations(models, 2))
     pairs = [pair for pair in differences if pair is not None]
     adjusted = holm(np.array([or_nan(pair.p) for pair in pairs])).tolist()
@@ -93,16 +93,31 @@ def _better_first(pair: Difference | Pair, *, higher_is_better: bool) -> tuple[s
 
 
 def aggregate(label: str, cells: Sequence[Cell], *, higher_is_better: bool) -> list[Aggregation]:
-    """Return every model's value under every way; None if the model has no mean on some data set.
+    """Return every model's value under each way of aggregation over data sets.
 
-    - mean: of its means; data sets with large values decide.
-    - mean_rank: of its ranks; the size of differences does not count.
-    - mean_relative_difference: of (mean - baseline's mean) / baseline's mean.
-    - wins: data sets on which no mean is better; models that share a win share its 1.
+    - mean: mean of the model's means; data sets with large values dominate.
+    - mean_rank: mean of the model's ranks; sizes of differences have no influence.
+    - mean_relative_difference: mean of (mean - baseline's mean) / baseline's mean.
+    - wins: number of data sets on which no mean is better; ties share a win equally.
+
+    Parameters
+    ----------
+    label : str
+        Label of the cells.
+    cells : sequence of Cell
+        One cell per data set and model.
+    higher_is_better : bool
+        Direction of the metric.
+
+    Returns
+    -------
+    list of Aggregation
+        One row per way and model; the value is None if the model lacks a mean on some data set.
 
     References
     ----------
-    Shevchenko et al. (2024), KDD '24, 5701-5712: the way changes the winner.  doi:10.1145/3637528.3671655
+    Shevchenko et al. (2024), KDD '24, 5701-5712 (the way changes the winner).
+    doi:10.1145/3637528.3671655
     """
     models = list(dict.fromkeys(cell.model for cell in cells))
     by_model = {model: [cell for cell in cells if cell.model == model] for model in models}
@@ -123,14 +138,14 @@ def aggregate(label: str, cells: Sequence[Cell], *, higher_is_better: bool) -> l
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known and len(known) == len(values) else None
+    defined = [value for value in values if value is not None]
+    return math.fsum(defined) / len(defined) if defined and len(defined) == len(values) else None
 
 
 def _wins(
     cells: Sequence[Cell], by_model: Mapping[str, Sequence[Cell]], *, higher_is_better: bool
 ) -> OptionalValues:
-    wins = dict.fromkeys(by_model, Fraction(0))  # shares such as 1/2 + 1/3 + 1/6 make 1
+    wins = dict.fromkeys(by_model, Fraction(0))  # exact: 1/2 + 1/3 + 1/6 = 1
     for dataset in dict.fromkeys(cell.dataset for cell in cells):
         means = {c.model: c.mean for c in cells if c.dataset == dataset}
         best = _best(means, higher_is_better=higher_is_better)
@@ -143,15 +158,34 @@ def _wins(
 
 
 def _best(values: OptionalValues, *, higher_is_better: bool) -> list[str]:
-    known = {model: value for model, value in values.items() if value is not None}
-    ranks = rank_tests.average_ranks(known, higher_is_better=higher_is_better)
-    return [model for model in known if ranks[model] == min(ranks.values())]
+    defined = {model: value for model, value in values.items() if value is not None}
+    ranks = rank_tests.average_ranks(defined, higher_is_better=higher_is_better)
+    return [model for model in defined if ranks[model] == min(ranks.values())]
 
 
 def pool_pairs(
     label: str, comparisons: Comparisons, models: Sequence[str], *, baseline: str, min_effect: float
 ) -> tuple[list[Pair], list[ShrunkDifference]]:
-    """Return every pair of models over data sets, the baseline second, and the shrunk differences to the baseline."""
+    """Return all pairs of models over data sets, and the shrunk differences to the baseline.
+
+    Parameters
+    ----------
+    label : str
+        Label of the pairs.
+    comparisons : mapping of str to Comparison
+        Comparison of each data set.
+    models : sequence of str
+        Models of the study.
+    baseline : str
+        Model that comes second in its pairs.
+    min_effect : float
+        Minimum relevant difference.
+
+    Returns
+    -------
+    (list of Pair, list of ShrunkDifference)
+        Pairs with p-values adjusted by Holm, and shrunk differences by data set.
+    """
     first = next(iter(comparisons.values()))
     alpha = 1 - first.confidence
     sign = 1 if first.metric(label).higher_is_better else -1
@@ -178,14 +212,14 @@ def pool_pairs(
 
 
 def _pool(pair: Pair, comparisons: Comparisons) -> tuple[Pair, list[ShrunkDifference]]:
-    """Return the pair with its mean over data sets and unadjusted tests, and its shrunk differences."""
+    """Return a pair with its mean over data sets and unadjusted tests, and shrunk differences."""
     confidence = next(iter(comparisons.values())).confidence
     observed: dict[str, tuple[float, float]] = {}  # data set -> difference, standard error
     for name, comparison in comparisons.items():
-        one = comparison.difference(pair.a, pair.b, pair.label)
-        error = None if one is None else difference_standard_error(one, comparison.confidence)
-        if one is not None and one.difference is not None and error is not None:
-            observed[name] = (one.difference, error)
+        each = comparison.difference(pair.a, pair.b, pair.label)
+        error = None if each is None else difference_standard_error(each, comparison.confidence)
+        if each is not None and each.difference is not None and error is not None:
+            observed[name] = (each.difference, error)
     p_signed_rank = _signed_rank_p(pair, comparisons)
     pair = replace(pair, n_datasets=len(observed), p_signed_rank=p_signed_rank)
     if len(observed) < MIN_DATASETS:
@@ -210,7 +244,7 @@ def _pool(pair: Pair, comparisons: Comparisons) -> tuple[Pair, list[ShrunkDiffer
 
 
 def _signed_rank_p(pair: Pair, comparisons: Comparisons) -> float | None:
-    """Return the p of the differences of means on all data sets; None if a mean is missing."""
+    """Return the p-value of the signed-rank test over all data sets; None if a mean is missing."""
     differences = []
     for comparison in comparisons.values():
         a, b = (comparison.score(model, pair.label).mean for model in (pair.a, pair.b))
@@ -255,7 +289,7 @@ def friedman_test(label: str, cells: Sequence[Cell], confidence: float) -> Fried
 def models_ahead(
     pairs: Sequence[Pair], *, higher_is_better: bool, alpha: float
 ) -> set[tuple[str, str]]:
-    """Return (better, worse) of each pair whose mean over data sets is significant, however small."""
+    """Return (better, worse) of each pair with a significant mean difference over data sets."""
     return {
         _better_first(pair, higher_is_better=higher_is_better)
         for pair in pairs
@@ -271,16 +305,35 @@ def find_winner(
     n_datasets: int,
     has_same_truth: bool,
 ) -> Answer:
-    """Return who wins alone under the most ways; then who shares the most; then who has the best mean rank."""
+    """Return the winner: most ways as the only winner, then most ways, then best mean rank.
+
+    Parameters
+    ----------
+    label : str
+        Label of the rows.
+    rows : sequence of Aggregation
+        Value of each model under each way.
+    ahead : collection of (str, str)
+        Pairs (better, worse) that differ significantly.
+    n_datasets : int
+        Number of data sets.
+    has_same_truth : bool
+        True if data sets have the same ground truth.
+
+    Returns
+    -------
+    Answer
+        Winners, the number of ways that agree, and the certainty.
+    """
     winners = winners_by_way(rows)
     ranks = {row.model: row.value for row in rows if row.way == "mean_rank"}
     if not winners:
         return Answer(label, (), 0, 0, "no_values")
 
     def sort_key(model: str) -> tuple[int, int, float]:
-        alone = sum(names == (model,) for names in winners.values())
-        shared = sum(model in names for names in winners.values())
-        return -alone, -shared, ranks[model] or math.inf
+        n_sole = sum(names == (model,) for names in winners.values())
+        n_shared = sum(model in names for names in winners.values())
+        return -n_sole, -n_shared, ranks[model] or math.inf
 
     first = min(map(sort_key, ranks))
     best = tuple(model for model in ranks if sort_key(model) == first)

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     worst, html = arguments.worst, arguments.html
     if worst < 1:
-        raise refuse(f"{COMMAND_LINE}: --worst", f"is {worst}", "write a whole number from 1 on")
+        raise refuse(f"{COMMAND_LINE}: --worst", f"is {worst}", "write a whole number above 0")
     refuse_folder("--html", html)
     params = read_params()
     config = params.comparison_config

@@ -49,7 +49,7 @@ CHARTS: dict[str, Callable[[Comparison], str]] = {
     "definitions, wide": lambda five: bump_chart(five, entries(five)[0], narrow=False),
     "trainings": lambda _: replicate_chart(trained(), "nDCG@3", narrow=False),
     "history": lambda _: history_chart(HISTORY, "R@1", narrow=False),
-    "plan": lambda _: drawn(cc.plan(plan_data.compared()), "nDCG@5"),
+    "plan": lambda _: drawn(cc.plan(plan_data.shop_comparison()), "nDCG@5"),
 }
 
 
@@ -133,7 +133,7 @@ def test_long_names_are_shortened_with_an_ellipsis() -> None:
 
 @pytest.fixture(scope="module")
 def plan() -> cc.Plan:
-    return cc.plan(plan_data.compared())
+    return cc.plan(plan_data.shop_comparison())
 
 
 def drawn(plan: cc.Plan, label: str | None) -> str:

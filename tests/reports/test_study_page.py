@@ -8,7 +8,7 @@ import pytest
 import concord
 from concord.reports.charts.study import forest_chart, heatmap_charts, rank_chart
 from concord.reports.text import study as text
-from tests.metrics_core.analyses.chosen_means import comparison_of
+from tests.metrics_core.analyses.study_data import comparison_of
 from tests.reports.samples.sample_study import LABEL, MEANS
 from tests.reports.samples.sample_study import study as stored_study
 

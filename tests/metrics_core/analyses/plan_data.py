@@ -1,4 +1,4 @@
-"""A small shop: 300 users who want one item each, and models that find it more or less often."""
+"""Data of a shop: 300 users with one relevant item each, and models with different hit rates."""
 
 from typing import Any
 
@@ -18,15 +18,15 @@ METRICS = ["nDCG@5", "R@5", "Coverage@5"]
 
 
 def tables() -> dict[str, Any]:
-    """Lists of three models, the truth, and the country of each user."""
+    """Return the lists of three models, the truth, and the country of each user."""
     rng = np.random.default_rng(14)
     users = [f"u{number}" for number in range(USERS)]
     relevant = {user: [str(rng.choice(ITEMS))] for user in users}
     luck = rng.random(USERS)
     models = {
         name: {
-            user: _list(rng, relevant[user][0], hits=bool(at < rate))
-            for user, at in zip(users, 0.7 * luck + 0.3 * rng.random(USERS), strict=True)
+            user: _list(rng, relevant[user][0], is_hit=bool(draw < rate))
+            for user, draw in zip(users, 0.7 * luck + 0.3 * rng.random(USERS), strict=True)
         }
         for name, rate in (("popularity", 0.4), ("als", 0.45), ("ease", 0.5))
     }
@@ -37,17 +37,17 @@ def tables() -> dict[str, Any]:
     return {"models": models, "truth": relevant, "users": countries}
 
 
-def _list(rng: np.random.Generator, relevant: str, *, hits: bool) -> list[str]:
+def _list(rng: np.random.Generator, relevant: str, *, is_hit: bool) -> list[str]:
     recommended = [item for item in rng.permutation(ITEMS)[:6].tolist() if item != relevant][:5]
-    if hits:
+    if is_hit:
         recommended[int(rng.integers(5))] = relevant
     return recommended
 
 
-def compared(**more: Any) -> cc.Comparison:
-    """The models of the shop against popularity."""
+def shop_comparison(**changes: Any) -> cc.Comparison:
+    """Return the comparison of the shop's models with popularity."""
     data = tables()
-    how: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "metrics": METRICS,
         "primary": ["nDCG@5", "R@5"],
         "baseline": "popularity",
@@ -59,11 +59,11 @@ def compared(**more: Any) -> cc.Comparison:
         "resamples": 99,
         "panel": False,
     }
-    return cc.compare(data["models"], data["truth"], **how | more)
+    return cc.compare(data["models"], data["truth"], **arguments | changes)
 
 
 def per_user() -> dict[str, Any]:
-    """Model -> users' values."""
+    """Return the evaluation of each model."""
     data = tables()
     return {
         name: cc.evaluate(lists, data["truth"], metrics=METRICS[:2], conventions="standard")

@@ -1,4 +1,4 @@
-"""Each way to split once more, in plain Python over lists of rows, from the sentences of the documentation."""
+"""Reference for the split methods, in plain Python over lists of rows."""
 
 import hashlib
 from collections import Counter, defaultdict
@@ -13,91 +13,96 @@ Sides = dict[str, list[Row]]
 
 
 def tie(item: Id) -> tuple[int, bytes]:
-    """The shorter id first, then by its characters."""
+    """Return the sort key of an item: the shorter id first, then by its characters."""
     text = str(item).encode()
     return len(text), text
 
 
-def in_order(rows: Iterable[Row]) -> list[Row]:
+def sort_rows(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (row[0], row[2], tie(row[1])))
 
 
-def is_chosen(id_: Id, share: float, seed: int) -> bool:
+def is_selected(id_: Id, share: float, seed: int) -> bool:
     number = int(hashlib.sha256(f"{seed}:{id_}".encode()).hexdigest()[:13], 16)
     return number < Fraction(str(share)) * 16**13
 
 
-def once(rows: Iterable[Row], repeats: str) -> tuple[list[Row], Counter[str]]:
-    """Rows without those that say the same, the best grade kept; with `first` a user's first time of each item."""
+def deduplicate(rows: Iterable[Row], repeats: str) -> tuple[list[Row], Counter[str]]:
+    """Return unique rows with the best grade, and counts of excluded rows.
+
+    `first` keeps only a user's first row with each item.
+    """
     best: dict[tuple[Id, Id, float], float] = {}
     excluded: Counter[str] = Counter()
     for user, item, time, grade in rows:
         excluded["duplicate"] += (user, item, time) in best
         best[user, item, time] = max(grade, best.get((user, item, time), grade))
-    rows_left = [(*key, grade) for key, grade in best.items()]
+    unique = [(*key, grade) for key, grade in best.items()]
     if repeats == "first":
-        rows_left, repeated = first_times(rows_left)
-        excluded["repeat"] += repeated
-    return rows_left, excluded
+        unique, n_repeats = first_rows(unique)
+        excluded["repeat"] += n_repeats
+    return unique, excluded
 
 
-def first_times(rows: Iterable[Row]) -> tuple[list[Row], int]:
-    visited: dict[tuple[Id, Id], Row] = {}
-    again = 0
+def first_rows(rows: Iterable[Row]) -> tuple[list[Row], int]:
+    """Return the first row of each user and item, and the number of other rows."""
+    first: dict[tuple[Id, Id], Row] = {}
+    n_repeats = 0
     for row in sorted(rows, key=lambda row: row[2]):
-        again += row[:2] in visited
-        visited.setdefault(row[:2], row)
-    return list(visited.values()), again
+        n_repeats += row[:2] in first
+        first.setdefault(row[:2], row)
+    return list(first.values()), n_repeats
 
 
-def divided(
-    rows: Iterable[Row], how: str, inputs: Mapping[str, Any], repeats: str = "keep"
+def split(
+    rows: Iterable[Row], method: str, options: Mapping[str, Any], repeats: str = "keep"
 ) -> tuple[Sides, Counter[str]]:
-    """Sides, each in order, and why the other rows stand on none."""
-    rows_left, excluded = once(rows, repeats)
-    names = ("train", "truth", "history") if how == "users" else ("train", "truth")
+    """Return the sorted rows of each side, and the counts of excluded rows by reason."""
+    unique, excluded = deduplicate(rows, repeats)
+    names = ("train", "truth", "history") if method == "users" else ("train", "truth")
     sides: Sides = {name: [] for name in names}
-    for row, side in zip(rows_left, sides_of(rows_left, how, inputs), strict=True):
+    for row, side in zip(unique, assign(unique, method, options), strict=True):
         if side == "gap":
             excluded["gap"] += 1
         else:
             sides[side].append(row)
-    sides["truth"], again = first_times(sides["truth"])
-    excluded["repeat_in_truth"] += again
-    return {side: in_order(each) for side, each in sides.items()}, excluded
+    sides["truth"], n_repeats = first_rows(sides["truth"])
+    excluded["repeat_in_truth"] += n_repeats
+    return {side: sort_rows(each) for side, each in sides.items()}, excluded
 
 
-def sides_of(rows: list[Row], how: str, inputs: Mapping[str, Any]) -> list[str]:
-    if how == "global-time":
-        at = inputs.get("at")
+def assign(rows: list[Row], method: str, options: Mapping[str, Any]) -> list[str]:
+    """Return the side of each row, or `gap`."""
+    if method == "global-time":
+        at = options.get("at")
         if at is None:
-            most = ceil(Fraction(str(inputs["share"])) * len(rows))
-            at = sorted(row[2] for row in rows)[len(rows) - most]
-        before = at - inputs.get("gap", 0.0)
-        return ["truth" if t >= at else "train" if t < before else "gap" for _, _, t, _ in rows]
-    if how == "cold-items":
-        cold = cold_items(rows, **inputs)
+            n_truth = ceil(Fraction(str(options["share"])) * len(rows))
+            at = sorted(row[2] for row in rows)[len(rows) - n_truth]
+        train_end = at - options.get("gap", 0.0)
+        return ["truth" if t >= at else "train" if t < train_end else "gap" for _, _, t, _ in rows]
+    if method == "cold-items":
+        cold = cold_items(rows, **options)
         return ["truth" if row[1] in cold else "train" for row in rows]
-    of_user: dict[Id, list[Row]] = defaultdict(list)
-    for row in in_order(rows):
-        of_user[row[0]].append(row)
-    last = inputs.get("last", 1)
-    results = []
+    by_user: dict[Id, list[Row]] = defaultdict(list)
+    for row in sort_rows(rows):
+        by_user[row[0]].append(row)
+    last, seed = options.get("last", 1), options.get("seed", 0)
+    sides = []
     for row in rows:
-        user_rows = of_user[row[0]]
+        user_rows = by_user[row[0]]
         is_last = len(user_rows) > last and row in user_rows[-last:]
-        is_test_user = how == "users" and is_chosen(row[0], inputs["share"], inputs.get("seed", 0))
-        if how == "users" and not is_test_user:
-            results.append("train")
+        is_test_user = method == "users" and is_selected(row[0], options["share"], seed)
+        if method == "users" and not is_test_user:
+            sides.append("train")
         else:
-            results.append("truth" if is_last else "history" if is_test_user else "train")
-    return results
+            sides.append("truth" if is_last else "history" if is_test_user else "train")
+    return sides
 
 
 def cold_items(rows: list[Row], share: float, newest: bool = False, seed: int = 0) -> set[Id]:
     items = {row[1] for row in rows}
     if not newest:
-        return {item for item in items if is_chosen(item, share, seed)}
-    born = {item: min(row[2] for row in rows if row[1] == item) for item in items}
-    newest_first = sorted(items, key=lambda item: (born[item], tie(item)), reverse=True)
+        return {item for item in items if is_selected(item, share, seed)}
+    first = {item: min(row[2] for row in rows if row[1] == item) for item in items}
+    newest_first = sorted(items, key=lambda item: (first[item], tie(item)), reverse=True)
     return set(newest_first[: ceil(Fraction(str(share)) * len(items))])

@@ -1,4 +1,4 @@
-"""`concord.audit`: a worked example, the same in plain Python, and what it says if times are missing."""
+"""`concord.audit`, against a worked example and a reference in plain Python."""
 
 import json
 import math
@@ -17,7 +17,7 @@ COLUMNS = {"truth": {"time": "time"}, "train": {"time": "time"}}
 TRAIN = [("a", "x", 1), ("a", "y", 5), ("b", "x", 2), ("b", "z", 9), ("c", "y", 3)]
 TRUTH = [("a", "z", 4), ("b", "y", 6), ("b", "z", 10), ("c", "x", 7), ("d", "w", 8)]
 LISTS = {"a": ["z", "w"], "b": ["y", "x"], "c": ["z"], "d": ["x"]}
-HOW: dict[str, Any] = {"metrics": ["Hit@2"], "conventions": "standard", "columns": COLUMNS}
+ARGUMENTS: dict[str, Any] = {"metrics": ["Hit@2"], "conventions": "standard", "columns": COLUMNS}
 TITLES = {"x": "Up", "y": " up", "z": "Coco", "w": "WALL·E"}
 
 
@@ -25,41 +25,41 @@ def rows(items: Any) -> pl.DataFrame:
     return pl.DataFrame(items, schema=["user", "item", "time"], orient="row")
 
 
-def audited(models: Any = None, **changed: Any) -> cc.Audit:
-    how: dict[str, Any] = {
+def example_audit(models: Any = None, **changes: Any) -> cc.Audit:
+    arguments: dict[str, Any] = {
         "train": rows(TRAIN),
         "items": pl.DataFrame({"item": list(TITLES), "title": list(TITLES.values())}),
-        **HOW,
+        **ARGUMENTS,
     }
-    return cc.audit(models or {"als": LISTS}, rows(TRUTH), **(how | changed))
+    return cc.audit(models or {"als": LISTS}, rows(TRUTH), **(arguments | changes))
 
 
 @pytest.fixture(scope="module")
 def audit() -> cc.Audit:
-    return audited()
+    return example_audit()
 
 
 @pytest.mark.parametrize(
-    ("check", "counted"),
+    ("check", "expected"),
     [
-        ("truth_before_train", (2, 5, 2, 2)),  # a: y at 5, wanted from 4 on; b: z at 9, from 6 on
+        ("truth_before_train", (2, 5, 2, 2)),  # a: y at 5, truth from 4; b: z at 9, truth from 6
         ("train_after_truth", (2, 5, 4, 2)),  # those two are later than 4; all begin before 9
         ("future_items", (2, 6, 2, 1)),  # z is new at 9; the truth of a ends at 4, that of c at 7
-        ("items_born_after", (1, 5, 1, 1)),  # a wants z at 4
+        ("items_born_after", (1, 5, 1, 1)),  # z is in the truth of a at 4
         ("users_born_after", (0, 5, 0, 0)),
         ("truth_in_train", (1, 5, 1, 1)),  # b and z
-        ("item_copies", (2, 5, 2, 2)),  # Up: b wants y and has x, c wants x and has y
+        ("item_copies", (2, 5, 2, 2)),  # Up: b has x in train and y in truth, c vice versa
         ("user_copies", (0, 5, 0, 0)),
         ("cold_users", (1, 5, 1, 1)),  # d
         ("cold_items", (1, 5, 1, 1)),  # w
     ],
 )
-def test_each_check_counts_its_rows_of_how_many_its_users_and_items(
-    audit: cc.Audit, check: str, counted: tuple[int, ...]
+def test_each_check_counts_rows_users_and_items(
+    audit: cc.Audit, check: str, expected: tuple[int, ...]
 ) -> None:
     count = audit[check].count
 
-    assert (count.rows, count.of_rows, count.users, count.items) == counted
+    assert (count.rows, count.of_rows, count.users, count.items) == expected
     assert count.of_users == 4
     assert count.made
     assert (count.severity is not None) == bool(count.rows)
@@ -67,20 +67,20 @@ def test_each_check_counts_its_rows_of_how_many_its_users_and_items(
 
 def test_drift_is_the_divergence_of_shares(audit: cc.Audit) -> None:
     """x and y have 2 of 5 rows of train and 1 of 5 of the truth, z 1 and 2, w 0 and 1."""
-    of_train = 2 * 0.4 * math.log2(0.4 / 0.3) + 0.2 * math.log2(0.2 / 0.3)
-    of_truth = 2 * 0.2 * math.log2(0.2 / 0.3) + 0.4 * math.log2(0.4 / 0.3) + 0.2 * math.log2(2)
+    train = 2 * 0.4 * math.log2(0.4 / 0.3) + 0.2 * math.log2(0.2 / 0.3)
+    truth = 2 * 0.2 * math.log2(0.2 / 0.3) + 0.4 * math.log2(0.4 / 0.3) + 0.2 * math.log2(2)
 
-    assert audit["popularity_drift"].count.bits == pytest.approx((of_train + of_truth) / 2)
+    assert audit["popularity_drift"].count.bits == pytest.approx((train + truth) / 2)
 
 
 def test_means_are_shown_with_and_without_affected_users(audit: cc.Audit) -> None:
-    """a and b are hit, c and d are not; the truth of a and b begins before their train ends."""
+    """a and b have a hit, c and d do not; the truth of a and b begins before their train ends."""
     (effect,) = audit["truth_before_train"].effects
 
     assert (effect.model, effect.label) == ("als", "Hit@2")
     assert (effect.mean, effect.n_users) == (2 / 4, 4)
     assert (effect.mean_without, effect.n_without, effect.shift) == (0 / 2, 2, -2 / 4)
-    assert (effect.ci_low, effect.ci_high) == (None, None)  # under ten users
+    assert (effect.ci_low, effect.ci_high) == (None, None)  # fewer than ten users
 
 
 def test_examples_name_rows(audit: cc.Audit) -> None:
@@ -94,28 +94,30 @@ def test_examples_name_rows(audit: cc.Audit) -> None:
     )
 
 
-def test_it_says_the_same_as_the_warnings_of_a_comparison(audit: cc.Audit) -> None:
-    comparison = cc.compare({"als": LISTS}, rows(TRUTH), baseline="als", train=rows(TRAIN), **HOW)
+def test_warnings_equal_those_of_a_comparison(audit: cc.Audit) -> None:
+    comparison = cc.compare(
+        {"als": LISTS}, rows(TRUTH), baseline="als", train=rows(TRAIN), **ARGUMENTS
+    )
 
     warnings = {each.code: each for each in comparison.warnings}
     for name in ("truth_before_train", "truth_in_train", "future_items", "items_born_after"):
         assert audit[name].warning == warnings[name]
         assert audit[name].count.severity == warnings[name].severity
     serious = {each.name for each in audit.findings if each.count.severity == "serious"}
-    assert serious - {each.code for each in comparison.serious} == {"item_copies"}  # audit alone
+    assert serious - {each.code for each in comparison.serious} == {"item_copies"}  # audit only
 
 
 def test_users_with_later_train_rows_are_reported_by_both() -> None:
     later = rows([("a", "x", 20), *TRAIN[2:]])
-    comparison = cc.compare({"als": LISTS}, rows(TRUTH), baseline="als", train=later, **HOW)
+    comparison = cc.compare({"als": LISTS}, rows(TRUTH), baseline="als", train=later, **ARGUMENTS)
     (warning,) = (each for each in comparison.warnings if each.code == "users_born_after")
-    assert audited(train=later)["users_born_after"].warning == warning
+    assert example_audit(train=later)["users_born_after"].warning == warning
     assert "1 user that train first has later" in warning.sentence.replace(
         "\N{NO-BREAK SPACE}", " "
     )
 
 
-def test_everything_is_there_as_frames_and_as_json(audit: cc.Audit) -> None:
+def test_frames_and_json_have_all_checks(audit: cc.Audit) -> None:
     content = json.loads(json.dumps(audit.to_dict(), allow_nan=False))
 
     table = audit.to_frame()
@@ -126,8 +128,8 @@ def test_everything_is_there_as_frames_and_as_json(audit: cc.Audit) -> None:
     assert repr(audit).startswith("8 of 11 checks found something, 4 users\n")
 
 
-def test_without_times_it_says_what_it_cannot_see() -> None:
-    audit = audited(columns={})
+def test_checks_of_times_are_not_made_without_times() -> None:
+    audit = example_audit(columns={})
 
     assert [check.name for check in audit.not_made] == [
         "truth_before_train",
@@ -141,16 +143,16 @@ def test_without_times_it_says_what_it_cannot_see() -> None:
     assert audit["truth_in_train"].count.rows == 1
 
 
-def test_train_of_other_users_is_warned_of_as_in_a_comparison() -> None:
-    cold_users = audited(train=rows([("nobody", "x", 1)]))["cold_users"]
+def test_train_of_other_users_has_the_warning_of_a_comparison() -> None:
+    cold_users = example_audit(train=rows([("nobody", "x", 1)]))["cold_users"]
 
     assert cold_users.count.severity == "serious"
     assert cold_users.warning is not None
     assert cold_users.warning.code == "unrelated_train"
 
 
-def test_ids_of_other_types_meet_as_text() -> None:
-    """The train has integers, the truth texts."""
+def test_ids_of_different_types_are_compared_as_text() -> None:
+    """The train has integers, the truth strings."""
     audit = cc.audit(
         {"als": {"1": ["7"]}},
         {"1": ["7"]},
@@ -163,12 +165,12 @@ def test_ids_of_other_types_meet_as_text() -> None:
     assert audit["truth_in_train"].effects[0].n_without == 0
 
 
-def test_trainings_and_folds_are_taken_together() -> None:
+def test_replicates_and_folds_are_combined() -> None:
     folds = {n: rows([row for row in TRUTH if (row[0] in "ab") == (n == 1)]) for n in (1, 2)}
     lists = {n: {user: LISTS[user] for user in users} for n, users in ((1, "ab"), (2, "cd"))}
 
     audit = cc.audit(
-        {"als": {"replicates": lists}}, {"replicates": folds}, train=rows(TRAIN), **HOW
+        {"als": {"replicates": lists}}, {"replicates": folds}, train=rows(TRAIN), **ARGUMENTS
     )
 
     assert audit.models == ("als",)
@@ -178,7 +180,7 @@ def test_trainings_and_folds_are_taken_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "where"),
+    ("changes", "where"),
     [
         ({"metrics": ["Coverage@2"]}, "metrics"),
         ({"metrics": ["Hit@2", "Hit@2"]}, "metrics"),
@@ -187,11 +189,11 @@ def test_trainings_and_folds_are_taken_together() -> None:
         ({"models": {"truth": LISTS}}, "models"),
     ],
 )
-def test_contradictory_arguments_are_refused(changed: dict[str, Any], where: str) -> None:
-    with pytest.raises(InputError) as caught:
-        audited(**changed)
+def test_invalid_arguments_are_refused(changes: dict[str, Any], where: str) -> None:
+    with pytest.raises(InputError) as refused:
+        example_audit(**changes)
 
-    assert {problem.where for problem in caught.value.problems} == {where}
+    assert {problem.where for problem in refused.value.problems} == {where}
 
 
 _ids, _times = st.integers(0, 4), st.integers(0, 6)
@@ -202,28 +204,34 @@ _lists = st.dictionaries(_ids, st.permutations(range(5)), min_size=1)
 
 @settings(max_examples=20)  # a second each
 @given(_train, _truth, _lists)
-def test_it_counts_as_plain_python_does(
-    train: list[reference.Row], wanted: dict[tuple[int, int], int], lists: dict[int, list[int]]
+def test_counts_equal_the_reference(
+    train: list[reference.Row], times: dict[tuple[int, int], int], lists: dict[int, list[int]]
 ) -> None:
-    truth = [(user, item, time) for (user, item), time in wanted.items()]
-    lists.setdefault(truth[0][0], [0, 1, 2, 3, 4])  # somebody is evaluated
+    truth = [(user, item, time) for (user, item), time in times.items()]
+    lists.setdefault(truth[0][0], [0, 1, 2, 3, 4])  # one user is evaluated
 
-    audit = cc.audit({"als": lists}, rows(truth), train=rows(train), **HOW)
+    audit = cc.audit({"als": lists}, rows(truth), train=rows(train), **ARGUMENTS)
 
     for check, counted in reference.checks(train, truth, lists, k=2).items():
         count = audit[check].count
-        assert (count.rows, count.users, count.items) == (counted.rows, len(counted.users), len(counted.items)), check  # fmt: skip
+        assert (count.rows, count.users, count.items) == (
+            counted.rows,
+            len(counted.users),
+            len(counted.items),
+        ), check
         assert bool(audit[check].effects) == bool(counted.users)
-    assert audit["popularity_drift"].count.bits == pytest.approx(reference.divergence(train, truth), abs=1e-12)  # fmt: skip
+    assert audit["popularity_drift"].count.bits == pytest.approx(
+        reference.divergence(train, truth), abs=1e-12
+    )
 
 
 def test_the_order_of_rows_changes_nothing(audit: cc.Audit) -> None:
-    turned = cc.audit(
+    reverse = cc.audit(
         {"als": dict(reversed(LISTS.items()))},
         rows(TRUTH[::-1]),
         train=rows(TRAIN[::-1]),
         items=pl.DataFrame({"item": list(TITLES), "title": list(TITLES.values())}).reverse(),
-        **HOW,
+        **ARGUMENTS,
     )
 
-    assert turned == audit
+    assert reverse == audit

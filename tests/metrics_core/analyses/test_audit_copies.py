@@ -1,4 +1,4 @@
-"""Copies that were made on purpose are found, nothing else is, and shares are those of all pairs counted one by one."""
+"""Copies of items and users, against a reference that compares all pairs."""
 
 import numpy as np
 import polars as pl
@@ -7,18 +7,18 @@ import pytest
 import concord as cc
 from tests.metrics_core.analyses import audit_reference as reference
 
-USERS, ITEMS, COPIED = 300, 80, 20  # item i + 1000 is a copy of item i < 20
+USERS, ITEMS, N_COPIES = 300, 80, 20  # item i + 1000 is a copy of item i < 20
 
 
-def _interactions(same: float, seed: int = 5) -> pl.DataFrame:
-    """Users with items at random; whoever took one of the first 20 took its copy too, but for a few."""
+def _interactions(share: float, seed: int = 5) -> pl.DataFrame:
+    """Return random interactions; this share of those with the first 20 items has a copy, too."""
     random = np.random.default_rng(seed)
     users, items = np.nonzero(random.random((USERS, ITEMS)) < 0.15)
-    twins = (items < COPIED) & (random.random(len(items)) < same)
+    is_copied = (items < N_COPIES) & (random.random(len(items)) < share)
     return pl.DataFrame(
         {
-            "user": np.concatenate([users, users[twins]]),
-            "item": np.concatenate([items, items[twins] + 1000]),
+            "user": np.concatenate([users, users[is_copied]]),
+            "item": np.concatenate([items, items[is_copied] + 1000]),
         }
     )
 
@@ -26,44 +26,47 @@ def _interactions(same: float, seed: int = 5) -> pl.DataFrame:
 def _audit(train: pl.DataFrame, truth: pl.DataFrame, items: pl.DataFrame | None = None) -> cc.Audit:
     lists = truth.group_by("user").agg("item").sort("user")
     recs = dict(zip(*lists.get_columns(), strict=True))
-    return cc.audit({"als": recs}, truth, train=train, items=items, metrics=["Hit@10"], conventions="standard")  # fmt: skip
+    return cc.audit(
+        {"als": recs}, truth, train=train, items=items, metrics=["Hit@10"], conventions="standard"
+    )
 
 
-def _sets_by(train: pl.DataFrame, items: str, key: str) -> dict[int, set[int]]:
-    actual: dict[int, set[int]] = {}
-    for one, member in train.select(items, key).iter_rows():
-        actual.setdefault(one, set()).add(member)
-    return actual
+def _sets_by(train: pl.DataFrame, key: str, member: str) -> dict[int, set[int]]:
+    sets: dict[int, set[int]] = {}
+    for key_id, member_id in train.select(key, member).iter_rows():
+        sets.setdefault(key_id, set()).add(member_id)
+    return sets
 
 
-@pytest.mark.parametrize("same", [1.0, 0.9])
-def test_items_with_nearly_the_same_users_are_found(same: float) -> None:
-    """The truth wants copies of what a user has: every row of it leaks."""
-    train = _interactions(same)
+@pytest.mark.parametrize("share", [1.0, 0.9])
+def test_items_with_similar_users_are_copies(share: float) -> None:
+    """The truth has copies of the users' items: all its rows leak."""
+    train = _interactions(share)
     pairs = reference.similar_pairs(_sets_by(train, "item", "user"), 10, 0.8)
-    first = train.filter(pl.col("item") < COPIED).group_by("user").agg(pl.col("item").min())
+    first = train.filter(pl.col("item") < N_COPIES).group_by("user").agg(pl.col("item").min())
     truth = first.with_columns(pl.col("item") + 1000).sort("user")
     train = train.join(truth, on=["user", "item"], how="anti")
-    copied = {b for a, b in reference.similar_pairs(_sets_by(train, "item", "user"), 10, 0.8)}
+    copies = {b for _, b in reference.similar_pairs(_sets_by(train, "item", "user"), 10, 0.8)}
 
     audit = _audit(train, truth)["item_copies"]
 
     assert {b - a for a, b in pairs} == {1000}
-    leaks = truth.filter(pl.col("item").is_in(list(copied)))
+    leaks = truth.filter(pl.col("item").is_in(list(copies)))
     assert audit.count.rows == len(leaks)
-    assert len(audit.effects) == bool(copied)
+    assert len(audit.effects) == bool(copies)
 
 
-def test_users_who_are_one_person_leak_the_truth_to_each_other() -> None:
-    """Users from 900 on have all that users 0 to 4 have, and what these want."""
+def test_copies_of_users_leak_the_truth() -> None:
+    """Users 900 to 904 have the train and the truth of users 0 to 4."""
     train = _interactions(0.0)
-    of_first = train.filter(pl.col("user") < 5)
-    relevant = pl.DataFrame({"user": range(5), "item": [500 + n for n in range(5)]})
-    twins = pl.concat([of_first, relevant]).with_columns(pl.col("user") + 900)
-    train = pl.concat([train, twins])
-    large = {user for user, items in _sets_by(of_first, "user", "item").items() if len(items) >= 10}
+    originals = train.filter(pl.col("user") < 5)
+    truth = pl.DataFrame({"user": range(5), "item": [500 + n for n in range(5)]})
+    copies = pl.concat([originals, truth]).with_columns(pl.col("user") + 900)
+    train = pl.concat([train, copies])
+    sets = _sets_by(originals, "user", "item")
+    large = {user for user, items in sets.items() if len(items) >= 10}
 
-    audit = _audit(train, relevant)["user_copies"]
+    audit = _audit(train, truth)["user_copies"]
 
     assert audit.count.rows == len(large) > 0
     assert audit.count.severity == "serious"
@@ -88,8 +91,8 @@ def test_only_leaking_pairs_are_reported() -> None:
     assert (copies.n_ids, copies.pairs) == (0, {"items": 0})
 
 
-def test_min_hashing_finds_nearly_all_pairs_at_the_threshold() -> None:
-    """100 pairs of items with 18 users each, 16 of whom they share: 16 / 20 = 0.8, found with probability 0.985."""
+def test_min_hashing_detects_most_pairs_at_the_threshold() -> None:
+    """100 pairs of items with 16 common users of 20: 0.8, detected with probability 0.985."""
     random = np.random.default_rng(2)
     rows = []
     for pair in range(100):
@@ -103,10 +106,10 @@ def test_min_hashing_finds_nearly_all_pairs_at_the_threshold() -> None:
     copies = _audit(train, truth)["item_copies"].copies
 
     assert copies is not None
-    assert 95 <= copies.n_ids / 2 <= 100  # 98.5, and sets of others may be sorted in between
+    assert 95 <= copies.n_ids / 2 <= 100  # 98.5, or fewer if other sets are sorted in between
 
 
-def test_titles_and_vectors_tell_copies_and_empty_ones_do_not() -> None:
+def test_titles_and_vectors_identify_copies_unless_empty() -> None:
     items = pl.DataFrame(
         {
             "item": [1, 2, 3, 4, 5, 6],

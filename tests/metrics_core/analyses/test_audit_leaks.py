@@ -1,4 +1,4 @@
-"""A leak that was made on purpose, on MovieLens: models are trained on a train that holds the truth of a quarter of the users."""
+"""An artificial leak on MovieLens: train includes the truth of a quarter of the users."""
 
 import sys
 from collections.abc import Callable
@@ -15,12 +15,12 @@ sys.path.insert(0, str(ROOT / "data" / "demo"))
 from recommenders import item_knn, popularity
 
 Floats = NDArray[np.float64]
-LENGTH, FEWEST = 10, 10
+LENGTH, MIN_INTERACTIONS = 10, 10
 COLUMNS = {"truth": {"grade": "rating", "time": "timestamp"}, "train": {"time": "timestamp"}}
 
 
 def repeat(weights: Floats) -> Floats:
-    """What the user had, the most popular first; then what is popular."""
+    """Return scores that rank the user's own items first, then others, by popularity."""
     return popularity(weights) + len(weights) * (weights > 0)
 
 
@@ -31,15 +31,17 @@ MODELS: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-def top(train: pl.DataFrame, had: pl.DataFrame, model: Callable[[Floats], Floats]) -> pl.DataFrame:
-    """user, item, rank: of a model that learned from `train` and leaves out what users had, as far as `had` knows."""
-    known = train.filter(pl.len().over("item") >= FEWEST)
-    users, items = (known[name].unique().sort() for name in ("user", "item"))
+def recommend(
+    train: pl.DataFrame, excluded: pl.DataFrame, model: Callable[[Floats], Floats]
+) -> pl.DataFrame:
+    """Return user, item and rank of a model trained on `train`, without the excluded rows."""
+    train = train.filter(pl.len().over("item") >= MIN_INTERACTIONS)
+    users, items = (train[name].unique().sort() for name in ("user", "item"))
     weights = np.zeros((len(users), len(items)))
-    weights[users.search_sorted(known["user"]), items.search_sorted(known["item"])] = 1.0
+    weights[users.search_sorted(train["user"]), items.search_sorted(train["item"])] = 1.0
     scores = model(weights)
-    had = had.filter(pl.col("item").is_in(items.implode()))
-    scores[users.search_sorted(had["user"]), items.search_sorted(had["item"])] = -np.inf
+    excluded = excluded.filter(pl.col("item").is_in(items.implode()))
+    scores[users.search_sorted(excluded["user"]), items.search_sorted(excluded["item"])] = -np.inf
     best = np.argsort(-scores, axis=1, kind="stable")[:, :LENGTH]
     return pl.DataFrame(
         {
@@ -50,39 +52,52 @@ def top(train: pl.DataFrame, had: pl.DataFrame, model: Callable[[Floats], Floats
     )
 
 
-def test_truth_in_train_is_found_with_its_effect_and_the_ranking_that_changes() -> None:
-    """Of the first 300 users, so that training takes seconds."""
+def test_truth_in_train_is_reported_with_its_effect_and_the_reversed_models() -> None:
+    """Only the first 300 users, so that training takes seconds."""
     train, truth = (
         pl.read_parquet(movielens() / f"{name}.parquet").filter(pl.col("user") <= 300)
         for name in ("train", "test")
     )
-    moved = truth.filter(pl.col("user") % 4 == 0)
-    leaking = pl.concat([train, moved])
-    lists, clean = (
-        {name: top(learned, train, model) for name, model in MODELS.items()}
-        for learned in (leaking, train)
+    leaked = truth.filter(pl.col("user") % 4 == 0)
+    leaking_train = pl.concat([train, leaked])
+    lists, clean_lists = (
+        {name: recommend(each, train, model) for name, model in MODELS.items()}
+        for each in (leaking_train, train)
     )
 
-    audit = cc.audit(lists, truth, train=leaking, metrics=["nDCG@10"], conventions="standard", columns=COLUMNS)  # fmt: skip
-    finding = audit["truth_in_train"]
+    audit = cc.audit(
+        lists,
+        truth,
+        train=leaking_train,
+        metrics=["nDCG@10"],
+        conventions="standard",
+        columns=COLUMNS,
+    )
+    check = audit["truth_in_train"]
 
-    assert finding.count.severity == "serious"
-    assert (finding.count.rows, finding.count.users) == (len(moved), moved["user"].n_unique())
-    reported = {effect.model: effect for effect in finding.effects}
-    for model in ("item-knn", "repeat"):  # what learned the answer falls without it, surely
-        assert defined(reported[model].shift) < defined(reported[model].ci_high) < 0
-    remainder, selected = truth.join(moved, on="user", how="anti"), {"truth": COLUMNS["truth"]}
-    known = {
-        model: cc.evaluate(recs, remainder, metrics=["nDCG@10"], conventions="standard", columns=selected)["nDCG@10"]
-        for model, recs in clean.items()
-    }  # fmt: skip
-    for model, effect in reported.items():  # and comes near to what it is worth with a clean train
+    assert check.count.severity == "serious"
+    assert (check.count.rows, check.count.users) == (len(leaked), leaked["user"].n_unique())
+    effects = {effect.model: effect for effect in check.effects}
+    for model in ("item-knn", "repeat"):  # models that learned the truth are worse without it
+        assert defined(effects[model].shift) < defined(effects[model].ci_high) < 0
+    clean_truth = truth.join(leaked, on="user", how="anti")
+    clean_means = {
+        model: cc.evaluate(
+            recs,
+            clean_truth,
+            metrics=["nDCG@10"],
+            conventions="standard",
+            columns={"truth": COLUMNS["truth"]},
+        )["nDCG@10"]
+        for model, recs in clean_lists.items()
+    }
+    for model, effect in effects.items():  # close to the mean of a model with a clean train
         assert effect.mean is not None
-        assert abs(defined(effect.mean_without) - known[model]) <= 0.02
-    (reversal,) = (each for each in finding.reversals if {each.a, each.b} == {"item-knn", "repeat"})
+        assert abs(defined(effect.mean_without) - clean_means[model]) <= 0.02
+    (reversal,) = (each for each in check.reversals if {each.a, each.b} == {"item-knn", "repeat"})
     assert reversal.sure
     assert reversal.difference < 0 < reversal.difference_without
-    assert known["item-knn"] > known["repeat"]
-    assert f"nDCG@10: without {finding.count.users} of " in audit.summary
+    assert clean_means["item-knn"] > clean_means["repeat"]
+    assert f"nDCG@10: without {check.count.users} of " in audit.summary
     assert "the ranking of the models changes: repeat is ahead of " in audit.summary
     assert "neither interval contains 0" in audit.summary

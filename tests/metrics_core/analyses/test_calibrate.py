@@ -1,4 +1,4 @@
-"""`concord.calibrate`: small comparisons whose differences are known against lifts that are written down."""
+"""`concord.calibrate` on small comparisons with known differences and lifts."""
 
 import json
 import time
@@ -43,23 +43,23 @@ def compared() -> cc.Comparison:
     return _compare(LISTS, "none")
 
 
-def _frame(*rows: tuple[str, str, float | None], **more: list[float | None]) -> pl.DataFrame:
-    selected = [(f"e{i}", *row) for i, row in enumerate(rows)]
-    frame = pl.DataFrame(
-        selected, schema=["experiment", "control", "treatment", "ctr"], orient="row"
-    )
-    return frame.with_columns(**{name: pl.Series(values) for name, values in more.items()})
+def _frame(*rows: tuple[str, str, float | None], **columns: list[float | None]) -> pl.DataFrame:
+    experiments = [(f"e{i}", *row) for i, row in enumerate(rows)]
+    schema = ["experiment", "control", "treatment", "ctr"]
+    frame = pl.DataFrame(experiments, schema=schema, orient="row")
+    return frame.with_columns(**{name: pl.Series(values) for name, values in columns.items()})
 
 
 def _row(actual: cc.Calibration, label: str, definition: str = "as pinned") -> dict[str, object]:
-    remaining = actual.to_frame().filter(label=label, definition=definition)
-    (row,) = remaining.to_dicts()
+    (row,) = actual.to_frame().filter(label=label, definition=definition).to_dicts()
     return row
 
 
 def test_signs_and_order_by_hand(compared: cc.Comparison) -> None:
     """RR@2: +1/4, +1/4, -1/2, +3/4 against +1, +2, -3, +4: all signs; R@2: late -> half is 0."""
-    inputs = _frame(("none", "late", 1.0), ("late", "half", 2.0), ("both", "half", -3.0), ("late", "both", 4.0))  # fmt: skip
+    inputs = _frame(
+        ("none", "late", 1.0), ("late", "half", 2.0), ("both", "half", -3.0), ("late", "both", 4.0)
+    )
     calibration = cc.calibrate(inputs, compared)
     rr, r = _row(calibration, "RR@2"), _row(calibration, "R@2")
 
@@ -72,8 +72,8 @@ def test_signs_and_order_by_hand(compared: cc.Comparison) -> None:
     assert calibration.reference == "R@2"
 
 
-def test_a_label_is_set_against_the_one_that_decides(compared: cc.Comparison) -> None:
-    """half -> deep: R@1 -1/2, R@2 +1/2. Its lift is -1: only R@1 has the right sign, in one of two experiments."""
+def test_a_label_is_compared_with_the_first_primary_one(compared: cc.Comparison) -> None:
+    """half -> deep: R@1 -1/2, R@2 +1/2, lift -1: only R@1 has the right sign."""
     inputs = _frame(("half", "deep", -1.0), ("none", "both", 2.0))
     row = _row(cc.calibrate(inputs, compared), "R@1")
     reference_row = _row(cc.calibrate(inputs, compared), "R@2")
@@ -88,17 +88,19 @@ def test_a_label_is_set_against_the_one_that_decides(compared: cc.Comparison) ->
 
 
 def test_unsettled_lift_is_marked(compared: cc.Comparison) -> None:
-    """1 / 0.6 = 1.67 standard errors; 2 / 0.5 = 4; unknown is taken at its word."""
+    """1 / 0.6 = 1.67 standard errors; 2 / 0.5 = 4; without a standard error a lift is exact."""
     rows = [("none", "late", 1.0), ("none", "half", 2.0), ("none", "both", 3.0)]
     row = _row(cc.calibrate(_frame(*rows, ctr_se=[0.6, 0.5, None]), compared), "RR@2")
-    ends = _row(cc.calibrate(_frame(*rows, ctr_low=[-1.0, 1.0, 2], ctr_high=[3.0, 3, 4]), compared), "RR@2")  # fmt: skip
+    ends = _row(
+        cc.calibrate(_frame(*rows, ctr_low=[-1.0, 1.0, 2], ctr_high=[3.0, 3, 4]), compared), "RR@2"
+    )
 
     for each in (row, ends):
         assert (each["n"], each["n_unsettled"], each["agree_unsettled"]) == (2, 1, 1)
         assert each["n_ranked"] == 3
 
 
-def test_the_panel_s_definitions_are_rows_of_their_own(compared: cc.Comparison) -> None:
+def test_definitions_of_the_panel_have_rows(compared: cc.Comparison) -> None:
     entry = compared.panel[0]
     calibration = cc.calibrate(_frame(("half", "both", 1.0)), compared)
 
@@ -108,20 +110,22 @@ def test_the_panel_s_definitions_are_rows_of_their_own(compared: cc.Comparison) 
     assert set(calibration.to_frame().filter(label="R@2")["definition"]) == {"as pinned", *names}
 
 
-def test_a_metric_of_which_less_is_better_is_turned(compared: cc.Comparison) -> None:
-    less = [replace(each, higher_is_better=each.label != "RR@2") for each in compared.metrics]
+def test_sign_is_reversed_if_lower_is_better(compared: cc.Comparison) -> None:
+    metrics = [replace(each, higher_is_better=each.label != "RR@2") for each in compared.metrics]
     calibration = cc.calibrate(
-        _frame(("none", "both", 1.0)), replace(compared, metrics=tuple(less))
+        _frame(("none", "both", 1.0)), replace(compared, metrics=tuple(metrics))
     )
 
     assert _row(calibration, "RR@2")["agree"] == 0
     assert _row(calibration, "R@2")["agree"] == 1
 
 
-def _on(compared: cc.Comparison, *hashes: str, conventions: str = "") -> cc.Comparison:
-    """Return the comparison as of this truth, or of the truths of these folds."""
+def _with_truth(compared: cc.Comparison, *hashes: str, conventions: str = "") -> cc.Comparison:
+    """Return the comparison with this truth, or truths of folds, by their hashes."""
     roles = ["truth"] if len(hashes) == 1 else [f"truth of fold {n}" for n in range(len(hashes))]
-    inputs = tuple(InputFile(*each) for each in zip(roles, ["t.csv"] * len(hashes), hashes, strict=True))  # fmt: skip
+    inputs = tuple(
+        InputFile(*each) for each in zip(roles, ["t.csv"] * len(hashes), hashes, strict=True)
+    )
     return replace(
         compared,
         provenance=replace(compared.provenance, inputs=inputs),
@@ -133,20 +137,22 @@ def test_revisions_need_the_same_truth_in_every_fold_and_conventions(
     compared: cc.Comparison,
 ) -> None:
     revisions = {
-        "now": _on(compared, "t1"),
-        "same": _on(compared, "t1"),
-        "other": _on(compared, "t2"),
-        "conventions": _on(compared, "t1", conventions="others"),
-        "unknown": _on(compared),
+        "now": _with_truth(compared, "t1"),
+        "same": _with_truth(compared, "t1"),
+        "other": _with_truth(compared, "t2"),
+        "conventions": _with_truth(compared, "t1", conventions="others"),
+        "unknown": _with_truth(compared),
     }
-    of_folds = {
-        "now": _on(compared, "t1", "t2"),
-        "same": _on(compared, "t1", "t2"),
-        "other": _on(compared, "t1", "t3"),
+    fold_revisions = {
+        "now": _with_truth(compared, "t1", "t2"),
+        "same": _with_truth(compared, "t1", "t2"),
+        "other": _with_truth(compared, "t1", "t3"),
     }
     experiments = [(f"none@{name}", "both", 1.0) for name in revisions]
-    mixed = cc.calibrate(_frame(*experiments, ("none@conventions", "both@conventions", 1.0)), revisions)  # fmt: skip
-    folds = cc.calibrate(_frame(*experiments[:3]), of_folds)
+    mixed = cc.calibrate(
+        _frame(*experiments, ("none@conventions", "both@conventions", 1.0)), revisions
+    )
+    folds = cc.calibrate(_frame(*experiments[:3]), fold_revisions)
 
     assert (mixed.experiments, folds.experiments) == (("e0", "e1"), ("e0", "e1"))
     reasons = [{each.experiment: each.reason for each in c.skipped} for c in (mixed, folds)]
@@ -162,7 +168,7 @@ def test_revisions_need_the_same_truth_in_every_fold_and_conventions(
     assert "skipped: e3: control and treatment were evaluated under different" in mixed.summary
 
 
-def test_every_wrong_name_is_reported_at_once(compared: cc.Comparison) -> None:
+def test_all_unknown_names_are_reported_at_once(compared: cc.Comparison) -> None:
     with pytest.raises(cc.InputError) as refused:
         cc.calibrate(_frame(("none", "bth", 1.0), ("none@v9", "both", 1.0)), compared)
 
@@ -171,13 +177,13 @@ def test_every_wrong_name_is_reported_at_once(compared: cc.Comparison) -> None:
     assert "experiments: row 2: control: 'none@v9' names the revision 'v9'" in message
 
 
-@pytest.mark.parametrize("wrong", [["c"], {"v1": 3}, 5, "v1"])
-def test_other_object_than_a_comparison_is_refused(wrong: Any) -> None:
-    with pytest.raises(cc.InputError, match="is neither a comparison nor a dict of them"):
-        cc.calibrate(_frame(("none", "both", 1.0)), wrong)
+@pytest.mark.parametrize("comparisons", [["c"], {"v1": 3}, 5, "v1"])
+def test_other_objects_than_comparisons_are_refused(comparisons: Any) -> None:
+    with pytest.raises(cc.InputError, match="must be a Comparison or a dict of comparisons"):
+        cc.calibrate(_frame(("none", "both", 1.0)), comparisons)
 
 
-def test_frames_and_files_say_the_same(compared: cc.Comparison, tmp_path: Path) -> None:
+def test_frames_and_files_give_the_same_result(compared: cc.Comparison, tmp_path: Path) -> None:
     frame = _frame(("none", "late", 1.0), ("late", "both", None), ("half", "none", -0.5))
     file = tmp_path / "ab.csv"
     frame.write_csv(file)
@@ -225,7 +231,7 @@ def test_ids_that_look_like_numbers_stay_text(tmp_path: Path) -> None:
         ('experiment,control,treatment,ctr\n"a,b,c,1\n', "is not valid CSV"),
     ],
 )
-def test_a_file_is_refused_with_the_place(
+def test_an_invalid_file_is_refused_with_its_location(
     compared: cc.Comparison, tmp_path: Path, text: str, message: str
 ) -> None:
     file = tmp_path / "ab.csv"
@@ -239,14 +245,14 @@ def test_a_file_is_refused_with_the_place(
 
 
 def test_hundreds_of_experiments_take_seconds() -> None:
-    """The orders are drawn again 1,999 times, whatever the number of experiments."""
+    """There are 1,999 random orders for any number of experiments."""
     rng = np.random.default_rng(1)
     online = rng.normal(size=300)
     offline = np.array([online + rng.normal(size=300), rng.normal(size=300)])
-    begun = time.process_time()
+    start = time.process_time()
 
-    chances = permutation_p_values(offline, online, np.sign(online))
+    p_values = permutation_p_values(offline, online, np.sign(online))
 
-    assert time.process_time() - begun < 10
-    assert chances.tau[0] == chances.sign_best[0] == 1 / 2_000
-    assert chances.tau[1] > 0.05
+    assert time.process_time() - start < 10
+    assert p_values.tau[0] == p_values.sign_best[0] == 1 / 2_000
+    assert p_values.tau[1] > 0.05

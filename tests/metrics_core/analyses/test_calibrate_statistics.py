@@ -1,4 +1,4 @@
-"""Agreement in sign and order: worked by hand, once more in plain Python, and against SciPy and statsmodels."""
+"""Agreement in sign and order, against hand calculation, plain Python and SciPy."""
 
 import itertools
 import math
@@ -23,7 +23,7 @@ from concord.metrics_core.stats.mean_interval import clopper_pearson
 SERIES = st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=2, max_size=12)
 
 
-def test_perfect_agreement_of_five_experiments_leaves_48_percent() -> None:
+def test_perfect_agreement_of_five_experiments_by_hand() -> None:
     low, high = clopper_pearson(5, 5, 0.95)
 
     assert low == pytest.approx(0.025 ** (1 / 5))  # 0.478
@@ -33,65 +33,67 @@ def test_perfect_agreement_of_five_experiments_leaves_48_percent() -> None:
 
 
 @pytest.mark.parametrize(("agree", "n"), [(8, 10), (1, 7), (33, 40), (20, 40)])
-def test_the_interval_of_signs_is_that_of_scipy(agree: int, n: int) -> None:
+def test_interval_of_signs_equals_scipy(agree: int, n: int) -> None:
     expected = binomtest(agree, n).proportion_ci(0.9, method="exact")
 
     assert clopper_pearson(agree, n, 0.9) == pytest.approx((expected.low, expected.high), rel=1e-9)
 
 
 def test_tau_b_by_hand() -> None:
-    """Pairs of (1, 2), (2, 1), (3, 3), (3, 4): two of x 3 and 3 tied; -1 +1 +1 +1 +1 0 of 5 and 6 untied."""
+    """Pairs of (1, 2), (2, 1), (3, 3), (3, 4): signs -1 +1 +1 +1 +1 0, one tie in x."""
     tau = tau_b(np.array([1.0, 2, 3, 3]), np.array([2.0, 1, 3, 4]))
 
     assert tau == pytest.approx(3 / math.sqrt(5 * 6))
 
 
 @given(SERIES)
-def test_tau_b_is_that_of_plain_python_and_of_scipy(pairs: list[tuple[int, int]]) -> None:
+def test_tau_b_equals_plain_python_and_scipy(pairs: list[tuple[int, int]]) -> None:
     x, y = (np.array(each, dtype=np.float64) for each in zip(*pairs, strict=True))
     result, expected = tau_b(x, y), float(kendalltau(x, y).statistic)
 
-    assert result == pytest.approx(_slow_tau(pairs), nan_ok=True)
+    assert result == pytest.approx(_reference_tau(pairs), nan_ok=True)
     assert result == pytest.approx(expected, nan_ok=True)
 
 
-def _slow_tau(pairs: list[tuple[int, int]]) -> float:
-    both = in_x = in_y = 0
+def _reference_tau(pairs: list[tuple[int, int]]) -> float:
+    total = untied_x = untied_y = 0
     for (a, b), (c, d) in itertools.combinations(pairs, 2):
-        of_x, of_y = (a > c) - (a < c), (b > d) - (b < d)
-        both += of_x * of_y
-        in_x += abs(of_x)
-        in_y += abs(of_y)
-    return both / math.sqrt(in_x * in_y) if in_x * in_y else math.nan
+        sign_x, sign_y = (a > c) - (a < c), (b > d) - (b < d)
+        total += sign_x * sign_y
+        untied_x += abs(sign_x)
+        untied_y += abs(sign_y)
+    return total / math.sqrt(untied_x * untied_y) if untied_x * untied_y else math.nan
 
 
-def test_the_interval_of_tau_by_hand() -> None:
-    """atanh(0.5) = 0.549; 1.96 sqrt(0.437 / 16) = 0.324; tanh(0.225) = 0.222, tanh(0.873) = 0.703."""
+def test_interval_of_tau_by_hand() -> None:
+    """atanh(0.5) = 0.549, 1.96 √(0.437 / 16) = 0.324; tanh(0.225) = 0.222, tanh(0.873) = 0.703."""
     assert tau_interval(0.5, 20, 0.95) == pytest.approx((0.2217, 0.7030), abs=1e-4)
 
 
-def test_perfect_order_leaves_doubt_and_few_experiments_have_no_interval() -> None:
+def test_perfect_order_has_an_interval_and_few_experiments_have_none() -> None:
     low, high = tau_interval(1.0, 10, 0.95)
 
     assert high == 1.0
-    assert low == pytest.approx(math.tanh(math.atanh(1 - 1 / 45) - norm.ppf(0.975) * math.sqrt(0.437 / 6)))  # fmt: skip
+    assert low == pytest.approx(
+        math.tanh(math.atanh(1 - 1 / 45) - norm.ppf(0.975) * math.sqrt(0.437 / 6))
+    )
     assert tau_interval(-1.0, 10, 0.95) == pytest.approx((-1.0, -low))
     assert all(map(math.isnan, tau_interval(0.5, 9, 0.95)))
 
 
-def test_coins_by_hand() -> None:
-    assert sign_test_p(4, 5) == 6 / 32  # 5 ways to have 4, 1 to have 5
+def test_sign_test_by_hand() -> None:
+    assert sign_test_p(4, 5) == 6 / 32  # 4 in 5 ways, 5 in one way
     assert sign_test_p(0, 5) == 1.0
     assert best_sign_test_p(5, 5, 10) == pytest.approx(1 - (31 / 32) ** 10)
     assert best_sign_test_p(0, 5, 10) == 1.0
 
 
 @pytest.mark.parametrize(("a", "b"), [(5, 1), (1, 5), (3, 3), (0, 1), (12, 3)])
-def test_mcnemar_is_the_exact_binomial_test_of_scipy(a: int, b: int) -> None:
+def test_mcnemar_equals_scipys_exact_binomial_test(a: int, b: int) -> None:
     assert mcnemar(a, b) == pytest.approx(binomtest(a, a + b).pvalue)
 
 
-def test_from_the_number_needed_on_power_never_falls_short() -> None:
+def test_power_is_enough_from_the_number_needed() -> None:
     needed = experiments_needed(0.7, 0.05, 0.8)
     powers = [_power_by_scipy(n) for n in range(needed - 1, needed + 8)]
 
@@ -99,35 +101,37 @@ def test_from_the_number_needed_on_power_never_falls_short() -> None:
 
 
 def _power_by_scipy(n: int) -> float:
-    """The chance of a share above 1/2 that binomtest finds."""
-    results = [k for k in range(n // 2 + 1, n + 1) if binomtest(k, n).pvalue <= 0.05]
-    return sum(math.comb(n, k) * 0.7**k * 0.3 ** (n - k) for k in results)
+    """Return the probability that binomtest is significant with a share above 1/2."""
+    significant = [k for k in range(n // 2 + 1, n + 1) if binomtest(k, n).pvalue <= 0.05]
+    return sum(math.comb(n, k) * 0.7**k * 0.3 ** (n - k) for k in significant)
 
 
-def test_all_orders_are_tried_where_experiments_are_few() -> None:
-    """Three experiments in the right order: 1 of 3! = 6 orders. Of signs + + -, 1/3 of the orders have all right."""
+def test_orders_of_few_experiments_are_enumerated() -> None:
+    """1 of 3! orders is right; signs + + - all agree in 1/3 of the orders."""
     offline = np.array([[3.0, 2, -1], [1.0, 2, 3]])
     p_values = permutation_p_values(offline, np.array([2.0, 1, -2]), np.array([1.0, 1, -1]))
 
     assert p_values.tau.tolist() == pytest.approx([1 / 6, 1])
     assert p_values.sign[0] == pytest.approx(1 / 3)
-    assert p_values.tau_best[0] == pytest.approx(
-        2 / 6
-    )  # the reverse order is perfect for the other
+    # the reverse order is perfect for the other label
+    assert p_values.tau_best[0] == pytest.approx(2 / 6)
 
 
-def test_the_best_of_all_is_counted_as_a_slow_walk_over_all_orders_counts_it() -> None:
+def test_p_value_of_the_best_label_equals_an_enumeration() -> None:
     rng = np.random.default_rng(7)
     offline, online = rng.normal(size=(4, 5)), rng.normal(size=5)
     p_values = permutation_p_values(offline, online, np.sign(online))
     observed = [kendalltau(each, online).statistic for each in offline]
-    best = [max(kendalltau(each, order).statistic for each in offline) for order in itertools.permutations(online)]  # fmt: skip
+    best = [
+        max(kendalltau(each, order).statistic for each in offline)
+        for order in itertools.permutations(online)
+    ]
 
     expected = [np.mean([b >= s - 1e-12 for b in best]) for s in observed]
     assert p_values.tau_best.tolist() == pytest.approx(expected)
 
 
-def test_the_p_value_of_tau_is_that_of_scipy() -> None:
+def test_p_value_of_tau_equals_scipy() -> None:
     rng = np.random.default_rng(3)
     online = rng.normal(size=12)
     offline = (online + rng.normal(size=12))[None]
@@ -137,8 +141,8 @@ def test_the_p_value_of_tau_is_that_of_scipy() -> None:
     assert float(p_values.tau[0]) == pytest.approx(exact, abs=4 * math.sqrt(exact / 1_999))
 
 
-def test_signs_that_are_all_alike_tell_nothing() -> None:
-    """Every lift is positive, online and offline: all agree, in every order."""
+def test_equal_signs_have_a_p_value_of_one() -> None:
+    """All lifts are positive, online and offline: signs agree in every order."""
     p_values = permutation_p_values(np.ones((1, 12)), np.arange(1.0, 13), np.ones(12))
 
     assert p_values.sign.tolist() == [1.0]

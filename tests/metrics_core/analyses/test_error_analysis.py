@@ -1,4 +1,4 @@
-"""Error analysis: by hand, against plain Python on random worlds, and what is refused."""
+"""`concord.cases`, against hand calculation and plain Python on random data."""
 
 import json
 from dataclasses import replace
@@ -15,29 +15,38 @@ from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.error_analysis import ExampleUser
 from concord.metrics_core.results.stored import cases_to_json, read_cases
 
-STARS = cc.preset("standard", relevance_threshold=4, err_max_grade=5, overrides={"nDCG": {"relevance_threshold": 1}})  # fmt: skip
+STARS = cc.preset(
+    "standard",
+    relevance_threshold=4,
+    err_max_grade=5,
+    overrides={"nDCG": {"relevance_threshold": 1}},
+)
 LISTS = {
     "als": {"ann": ["a", "b", "c"], "bob": ["x", "d"], "cyd": ["a", "b"], "dan": ["e"]},
     "ease": {"ann": ["b", "a", "c"], "bob": ["d"], "cyd": ["a", "b"], "dan": ["e", "x"]},
 }
 TRUTH = {"ann": {"b": 5, "c": 2}, "bob": {"d": 4}, "cyd": {"a": 5}, "dan": {"x": 5}}
-USERS = pl.DataFrame({"user": ["ann", "bob", "cyd", "dan"], "channel": ["app", "app", "web", "web"]})  # fmt: skip
-TITLES = pl.DataFrame({"item": [*"abcdex"], "title": ["An apple", "A bell", None, "A door", "Earth", "X"]})  # fmt: skip
+USERS = pl.DataFrame(
+    {"user": ["ann", "bob", "cyd", "dan"], "channel": ["app", "app", "web", "web"]}
+)
+TITLES = pl.DataFrame(
+    {"item": [*"abcdex"], "title": ["An apple", "A bell", None, "A door", "Earth", "X"]}
+)
 SEGMENTS = {"channel": {"by": "user", "column": "channel"}}
 
 
-def _cases(metrics: tuple[str, ...] = ("R@2", "nDCG@3"), **how: Any) -> cc.Cases:
-    inputs = {"model": "als", "versus": "ease", "conventions": STARS, **how}
-    return cc.cases(
-        inputs.pop("models", LISTS), inputs.pop("truth", TRUTH), metrics=metrics, **inputs
-    )
+def _cases(metrics: tuple[str, ...] = ("R@2", "nDCG@3"), **changes: Any) -> cc.Cases:
+    arguments = {"model": "als", "versus": "ease", "conventions": STARS, **changes}
+    models, truth = arguments.pop("models", LISTS), arguments.pop("truth", TRUTH)
+    return cc.cases(models, truth, metrics=metrics, **arguments)
 
 
-def _of_user(cases: tuple[ExampleUser, ...], user: str) -> list[ExampleUser]:
-    return [case for case in cases if case.user == user]
+def _example(cases: cc.Cases, user: str) -> ExampleUser:
+    (example,) = (case for case in cases.cases if case.user == user)
+    return example
 
 
-def test_users_for_whom_the_model_is_behind_come_first_and_overlap_is_over_all_users() -> None:
+def test_users_with_the_largest_losses_come_first_and_overlap_is_over_all_users() -> None:
     cases = _cases(("RR@2",))
 
     assert [(case.user, case.difference) for case in cases.cases] == [
@@ -46,40 +55,52 @@ def test_users_for_whom_the_model_is_behind_come_first_and_overlap_is_over_all_u
         ("dan", 0 - 1 / 2),
     ]
     assert (cases.n_users, cases.n_behind, cases.n_ahead) == (4, 3, 0)
-    # ann {a, b} and {b, a}, bob {x, d} and {d}, cyd the same, dan {e} and {e, x}
+    # ann {a, b} and {b, a}, bob {x, d} and {d}, cyd equal, dan {e} and {e, x}
     assert cases.jaccard == pytest.approx((2 / 2 + 1 / 2 + 2 / 2 + 1 / 2) / 4)
     assert [case.user for case in _cases(("RR@2",), worst=1).cases] == ["ann"]
 
 
 def test_each_value_has_its_hits_and_the_last_line_of_its_derivation() -> None:
-    (bob,) = _of_user(_cases(("RR@2", "R@2", "nDCG@1")).cases, "bob")
+    bob = _example(_cases(("RR@2", "R@2", "nDCG@1")), "bob")
 
-    assert [(observed.label, observed.value_a, observed.value_b) for observed in bob.seen] == [
+    assert [(each.label, each.value_a, each.value_b) for each in bob.seen] == [
         ("RR@2", 1 / 2, 1.0),
         ("R@2", 1.0, 1.0),
         ("nDCG@1", 0.0, 1.0),
     ]
-    assert [(observed.reason_a, observed.reason_b) for observed in bob.seen] == [
+    assert [(each.reason_a, each.reason_b) for each in bob.seen] == [
         ("hit at 2; RR = 1 / 2  (the first hit)", "hit at 1; RR = 1 / 1  (the first hit)"),
         ("hit at 2; R = 1 / 1  (hits / relevant)", "hit at 1; R = 1 / 1  (hits / relevant)"),
         ("no hit in the top 1; nDCG = 0 / 4", "hit at 1; nDCG = 4 / 4"),
     ]
 
 
-def test_values_are_those_of_evaluate() -> None:
+def test_values_equal_those_of_evaluate() -> None:
     cases = _cases(("RR@2", "nDCG@3", "Novelty@2"), train={"ann": ["a", "d"], "bob": ["a"]})
 
     for model, column in (("als", "value_a"), ("ease", "value_b")):
         metrics = ["RR@2", "nDCG@3", "Novelty@2"]
-        values = cc.evaluate(LISTS[model], TRUTH, metrics=metrics, conventions=STARS, train={"ann": ["a", "d"], "bob": ["a"]}).per_user  # fmt: skip
+        values = cc.evaluate(
+            LISTS[model],
+            TRUTH,
+            metrics=metrics,
+            conventions=STARS,
+            train={"ann": ["a", "d"], "bob": ["a"]},
+        ).per_user
         wide = cases.values.pivot("label", index="user", values=column)
-        assert wide.equals(values.filter(pl.col("user").is_in([case.user for case in cases.cases])).sort("user"))  # fmt: skip
-    assert {observed.reason_a for case in cases.cases for observed in case.seen if observed.label == "Novelty@2"} == {""}  # fmt: skip
+        assert wide.equals(
+            values.filter(pl.col("user").is_in([case.user for case in cases.cases])).sort("user")
+        )
+    assert {
+        each.reason_a for case in cases.cases for each in case.seen if each.label == "Novelty@2"
+    } == {""}
 
 
 def test_items_below_the_threshold_of_a_metric_name_it() -> None:
-    (ann,) = _of_user(_cases(("RR@2", "nDCG@3")).cases, "ann")
-    by_rr, by_ndcg = (_of_user(_cases(metrics).cases, "ann")[0] for metrics in (("RR@2", "nDCG@3"), ("nDCG@3", "RR@2")))  # fmt: skip
+    ann = _example(_cases(("RR@2", "nDCG@3")), "ann")
+    by_rr, by_ndcg = (
+        _example(_cases(metrics), "ann") for metrics in (("RR@2", "nDCG@3"), ("nDCG@3", "RR@2"))
+    )
 
     assert [(each.item, each.grade, each.relevant, each.below) for each in ann.judged] == [
         ("b", 5.0, True, ()),
@@ -92,9 +113,12 @@ def test_items_below_the_threshold_of_a_metric_name_it() -> None:
 
 def test_lists_have_ranks_grades_and_titles() -> None:
     cases = _cases(("RR@2",), items=TITLES)
-    (dan,) = _of_user(cases.cases, "dan")
+    dan = _example(cases, "dan")
 
-    assert [(x.rank, x.item, x.title, x.grade) for x in dan.list_b] == [(1, "e", "Earth", None), (2, "x", "X", 5.0)]  # fmt: skip
+    assert [(x.rank, x.item, x.title, x.grade) for x in dan.list_b] == [
+        (1, "e", "Earth", None),
+        (2, "x", "X", 5.0),
+    ]
     assert [(x.item, x.title, x.rank_a, x.rank_b) for x in dan.judged] == [("x", "X", None, 2)]
     assert dan.jaccard == 1 / 2
     assert cases.to_frame().columns == [
@@ -133,14 +157,17 @@ def test_a_segment_restricts_to_its_users() -> None:
 def test_the_first_replicate_represents_its_model() -> None:
     models = {"als": {"replicates": {1: LISTS["als"], 2: LISTS["ease"]}}, "ease": LISTS["ease"]}
 
-    cases, second = _cases(("RR@2",), models=models), _cases(("RR@2",), models=models, model="als-2")  # fmt: skip
+    cases, second = (
+        _cases(("RR@2",), models=models),
+        _cases(("RR@2",), models=models, model="als-2"),
+    )
 
     assert (cases.a, cases.model_a, cases.b, cases.model_b) == ("als-1", "als", "ease", "ease")
     assert cases.cases == _cases(("RR@2",)).cases
     assert second.n_behind == 0
 
 
-def test_lists_of_one_fold_are_compared_by_its_truth() -> None:
+def test_lists_of_a_fold_are_compared_with_its_truth() -> None:
     models = {name: {"replicates": {1: LISTS[name], 2: LISTS[name]}} for name in LISTS}
     truth = {"replicates": {1: TRUTH, 2: {"ann": {"a": 5}}}}
 
@@ -148,15 +175,15 @@ def test_lists_of_one_fold_are_compared_by_its_truth() -> None:
 
     assert cases.n_users == 1
     assert (cases.n_behind, cases.n_ahead) == (0, 1)
-    with pytest.raises(cc.InputError, match="als-1 on fold 1 and ease-2 on fold 2"):  # fmt: skip
+    with pytest.raises(cc.InputError, match="als-1 on fold 1 and ease-2 on fold 2"):
         _cases(("RR@2",), models=models, truth=truth, versus="ease-2")
 
 
 @pytest.mark.parametrize(
-    ("how", "where", "kind"),
+    ("changes", "where", "message"),
     [
         ({"model": "alz"}, "model", "did you mean 'als'?"),
-        ({"worst": 0}, "worst", "write a whole number from 1 on"),
+        ({"worst": 0}, "worst", "write a whole number above 0"),
         ({"item": "zebra"}, "item", "'zebra' is in no ground truth and in no list"),
         ({"segment": "channel=app"}, "segment", "add some to `segments`"),
         (
@@ -177,20 +204,22 @@ def test_lists_of_one_fold_are_compared_by_its_truth() -> None:
         ),
     ],
 )
-def test_invalid_arguments_are_refused(how: dict[str, Any], where: str, kind: str) -> None:
+def test_invalid_arguments_are_refused(changes: dict[str, Any], where: str, message: str) -> None:
     with pytest.raises(cc.InputError) as refused:
-        _cases(**how)
+        _cases(**changes)
 
     assert str(refused.value).startswith(f"{where}: ")
-    assert kind in str(refused.value)
+    assert message in str(refused.value)
 
 
-World = tuple[dict[str, dict[str, list[str]]], dict[str, dict[str, int]]]
+Dataset = tuple[dict[str, dict[str, list[str]]], dict[str, dict[str, int]]]
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> World:
-    some = st.permutations("abcdefg").flatmap(lambda x: st.integers(0, 7).map(lambda n: list(x[:n])))  # fmt: skip
+def datasets(draw: st.DrawFn) -> Dataset:
+    some = st.permutations("abcdefg").flatmap(
+        lambda x: st.integers(0, 7).map(lambda n: list(x[:n]))
+    )
     users = [f"u{n}" for n in range(draw(st.integers(1, 6)))]
     lists = {name: {user: draw(some) for user in users} for name in ("one", "two")}
     grades = st.dictionaries(st.sampled_from("abcdefg"), st.integers(1, 5), min_size=1)
@@ -202,9 +231,9 @@ def worlds(draw: st.DrawFn) -> World:
     return lists, {**truth, "v": {"a": 5}}
 
 
-def _plainly(world: World, k: int) -> dict[str, Any]:
-    """The same in loops: who is behind on recall, and how often each item is found and shown."""
-    lists, truth = world
+def _reference(dataset: Dataset, k: int) -> dict[str, Any]:
+    """Return the losses in recall by user, and the counts of each item with fewer hits."""
+    lists, truth = dataset
     behind: list[tuple[float, str]] = []
     items: dict[str, list[int]] = {}
     for user, grades in truth.items():
@@ -220,20 +249,24 @@ def _plainly(world: World, k: int) -> dict[str, Any]:
             one, two = (len(relevant.intersection(top)) / len(relevant) for top in tops)
             if one < two:
                 behind.append((one - two, user))
-    results = {item: row for item, row in items.items() if row[1] < row[2]}
-    return {"behind": sorted(behind), "items": results}
+    fewer_hits = {item: row for item, row in items.items() if row[1] < row[2]}
+    return {"behind": sorted(behind), "items": fewer_hits}
 
 
-@given(worlds(), st.sampled_from([1, 3, 10]))
-def test_random_worlds_give_the_same_as_loops(world: World, k: int) -> None:
-    lists, truth = world
+@given(datasets(), st.sampled_from([1, 3, 10]))
+def test_random_data_give_the_result_of_the_reference(dataset: Dataset, k: int) -> None:
+    lists, truth = dataset
     conventions = replace(STARS, user_empty_truth="zero", user_both_empty="zero")
 
-    cases = cc.cases(lists, truth, model="one", versus="two", metrics=[f"R@{k}"], conventions=conventions)  # fmt: skip
+    cases = cc.cases(
+        lists, truth, model="one", versus="two", metrics=[f"R@{k}"], conventions=conventions
+    )
 
-    expected = _plainly(world, k)
+    expected = _reference(dataset, k)
     assert [(case.difference, case.user) for case in cases.cases] == expected["behind"]
-    reported = {x.item: [x.n_wanted, x.found_a, x.found_b, x.shown_a, x.shown_b] for x in cases.item_cases}  # fmt: skip
+    reported = {
+        x.item: [x.n_wanted, x.found_a, x.found_b, x.shown_a, x.shown_b] for x in cases.item_cases
+    }
     assert reported == expected["items"]
     for case in cases.cases:
         tops = [set(lists[name][case.user][:k]) for name in ("one", "two")]
@@ -246,25 +279,23 @@ NUMBERS = {"ann": 1, "bob": 20, "cyd": 3, "dan": 40}
 
 
 def _frames(kind: type[pl.DataType], seed: int | None = None) -> dict[str, Any]:
-    """Return lists and truth as frames, with numbered users of this type; in another order with a seed."""
+    """Return lists and truth as frames, with user ids of this type; a seed shuffles the rows."""
 
     def frame(rows: list[tuple[Any, ...]], column: str) -> pl.DataFrame:
-        created = pl.DataFrame(rows, schema=["user", "item", column], orient="row")
-        created = created.with_columns(pl.col("user").replace_strict(NUMBERS).cast(kind))
-        return created if seed is None else created.sample(fraction=1, shuffle=True, seed=seed)
+        ordered = pl.DataFrame(rows, schema=["user", "item", column], orient="row")
+        ordered = ordered.with_columns(pl.col("user").replace_strict(NUMBERS).cast(kind))
+        return ordered if seed is None else ordered.sample(fraction=1, shuffle=True, seed=seed)
 
-    models = {
-        name: frame([(user, item, rank) for user, items in actual.items() for rank, item in enumerate(items, 1)], "rank")
-        for name, actual in LISTS.items()
-    }  # fmt: skip
+    def ranked(lists: dict[str, list[str]]) -> list[tuple[Any, ...]]:
+        return [(u, item, rank) for u, items in lists.items() for rank, item in enumerate(items, 1)]
+
+    models = {name: frame(ranked(lists), "rank") for name, lists in LISTS.items()}
     grades = [(user, *pair) for user, judged in TRUTH.items() for pair in judged.items()]
     return {"models": models, "truth": frame(grades, "grade")}
 
 
 @pytest.mark.parametrize("kind", [pl.Int64, pl.String])
-def test_neither_the_order_of_rows_nor_the_type_of_ids_changes_anything(
-    kind: type[pl.DataType],
-) -> None:
+def test_order_of_rows_and_type_of_ids_change_nothing(kind: type[pl.DataType]) -> None:
     shuffled = {"models": _frames(kind, 3)["models"], "truth": _frames(pl.Int64, 4)["truth"]}
 
     assert _cases(**shuffled, items=TITLES) == _cases(**_frames(pl.String), items=TITLES)
@@ -274,14 +305,16 @@ def test_a_repeated_item_counts_at_its_first_rank() -> None:
     twice = {"als": {"ann": ["a", "a", "b"]}, "ease": {"ann": ["b", "a", "c"]}}
     keeping = replace(STARS, duplicates="keep")
 
-    cases = cc.cases(twice, {"ann": {"b": 5}}, model="als", versus="ease", metrics=["RR@3"], conventions=keeping)  # fmt: skip
+    cases = cc.cases(
+        twice, {"ann": {"b": 5}}, model="als", versus="ease", metrics=["RR@3"], conventions=keeping
+    )
 
     (ann,) = cases.cases
     assert [(each.rank, each.item) for each in ann.list_a] == [(1, "a"), (3, "b")]
     assert ann.jaccard == 2 / 3
 
 
-def test_an_error_analysis_reads_alike_as_text_and_in_a_notebook() -> None:
+def test_text_html_and_json_have_the_same_content() -> None:
     cases = _cases(("RR@2",), items=TITLES)
 
     assert json.loads(json.dumps(cases.to_dict()))["n_behind"] == 3
@@ -291,12 +324,18 @@ def test_an_error_analysis_reads_alike_as_text_and_in_a_notebook() -> None:
     assert len(repr(cases).splitlines()) == 20 < len(cases.summary.splitlines())
 
 
-def test_cases_json_is_read_back_as_the_same(tmp_path: Path) -> None:
-    file, cases = tmp_path / "cases.json", _cases(items=TITLES, users=USERS, segments=SEGMENTS, input={"unknown_items": "keep"})  # fmt: skip
+def test_cases_json_is_read_back_unchanged(tmp_path: Path) -> None:
+    file, cases = (
+        tmp_path / "cases.json",
+        _cases(items=TITLES, users=USERS, segments=SEGMENTS, input={"unknown_items": "keep"}),
+    )
     file.write_text(cases_to_json(cases), encoding="utf-8")
 
     assert read_cases(file) == cases
-    for damage, message in (('"schema": 8', "has schema 1"), ('"title"', "Field required")):
-        file.write_text(cases_to_json(cases).replace(damage, {'"schema": 8': '"schema": 1'}.get(damage, '"name"'), 1))  # fmt: skip
+    for old, new, message in (
+        ('"schema": 8', '"schema": 1', "has schema 1"),
+        ('"title"', '"name"', "Field required"),
+    ):
+        file.write_text(cases_to_json(cases).replace(old, new, 1))
         with pytest.raises(InputError, match=message):
             read_cases(file)

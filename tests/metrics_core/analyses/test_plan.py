@@ -1,7 +1,8 @@
-"""`plan` on a comparison, on users' values and on stated numbers: the same rules, whatever is given."""
+"""`concord.plan` from a comparison, from per-user values, and from `sd` and `users`."""
 
 import json
 import math
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from tests.metrics_core.defined import defined
 
 @pytest.fixture(scope="module")
 def comparison() -> cc.Comparison:
-    return plan_data.compared(gate=plan_data.GATE)
+    return plan_data.shop_comparison(gate=plan_data.GATE)
 
 
 @pytest.fixture(scope="module")
@@ -33,16 +34,12 @@ def values() -> dict[str, Any]:
     return plan_data.per_user()
 
 
-def row(plan: cc.Plan, **relevant: Any) -> PlannedDifference:
-    (result,) = [
-        p for p in plan.differences if all(getattr(p, k) == v for k, v in relevant.items())
-    ]
+def row(plan: cc.Plan, **fields: Any) -> PlannedDifference:
+    (result,) = (p for p in plan.differences if all(getattr(p, k) == v for k, v in fields.items()))
     return result
 
 
-def test_the_spread_is_that_of_users_differences(
-    comparison: cc.Comparison, values: dict[str, Any]
-) -> None:
+def test_sd_is_that_of_users_differences(comparison: cc.Comparison, values: dict[str, Any]) -> None:
     a, b = (values[name].per_user["nDCG@5"].to_numpy() for name in ("als", "popularity"))
 
     actual = row(cc.plan(comparison), label="nDCG@5", model="als")
@@ -52,24 +49,21 @@ def test_the_spread_is_that_of_users_differences(
     assert actual.n_nonzero == int((a != b).sum())
 
 
-def test_each_number_is_that_of_its_claim(comparison: cc.Comparison) -> None:
+def test_numbers_equal_those_of_their_claims(comparison: cc.Comparison) -> None:
     actual = row(cc.plan(comparison, power=0.9), label="nDCG@5", model="ease")
-    spread, tests = (
-        VarianceComponents(defined(actual.sd)),
-        3 * 2,
-    )  # pairs of three models x primary metrics
+    variance = VarianceComponents(defined(actual.sd))
+    tests = 3 * 2  # pairs of three models x primary metrics
 
     assert actual.tests == tests
     assert actual.effect == actual.min_effect == 0.01
-    assert actual.users_needed == users_needed(difference_claim(0.05), 0.01, spread, power=0.9)
-    corrected = users_needed(difference_claim(0.05 / tests), 0.01, spread, power=0.9)
+    assert actual.users_needed == users_needed(difference_claim(0.05), 0.01, variance, power=0.9)
+    corrected = users_needed(difference_claim(0.05 / tests), 0.01, variance, power=0.9)
     assert actual.users_needed_corrected == corrected
-    assert actual.users_equivalent == users_needed(
-        equivalence_claim(0.01, 0.05), 0, spread, power=0.9
-    )
+    equivalent = users_needed(equivalence_claim(0.01, 0.05), 0, variance, power=0.9)
+    assert actual.users_equivalent == equivalent
     assert actual.users_better is None  # a difference of min_effect is not above it
-    by_hand = (1.96 + 1.2816) * spread.sd_users / math.sqrt(300)
-    assert actual.smallest == pytest.approx(by_hand, rel=0.01)
+    expected = (1.96 + 1.2816) * variance.sd_users / math.sqrt(300)
+    assert actual.smallest == pytest.approx(expected, rel=0.01)
 
 
 def test_shares_are_of_the_baselines_mean(comparison: cc.Comparison) -> None:
@@ -82,10 +76,10 @@ def test_shares_are_of_the_baselines_mean(comparison: cc.Comparison) -> None:
     assert row(plan, model="als").users_better is not None
 
 
-def test_values_give_what_a_comparison_gives(
+def test_values_give_the_plan_of_a_comparison(
     comparison: cc.Comparison, values: dict[str, Any]
 ) -> None:
-    """Frames of users' values, whichever kind, in any order of users."""
+    """Per-user values as different kinds of frames, with users in any order."""
     frames = {
         "popularity": values["popularity"],
         "als": values["als"].per_user.to_pandas(),
@@ -103,31 +97,31 @@ def test_values_give_what_a_comparison_gives(
         assert pair.smallest_corrected == pytest.approx(other.smallest_corrected)
 
 
-def test_stated_numbers_give_what_a_comparison_gives(comparison: cc.Comparison) -> None:
-    actual = row(cc.plan(comparison, effect=0.01), label="nDCG@5", model="als")
+def test_sd_and_users_give_the_plan_of_a_comparison(comparison: cc.Comparison) -> None:
+    expected = row(cc.plan(comparison, effect=0.01), label="nDCG@5", model="als")
 
-    (stated,) = cc.plan(sd=actual.sd, users=300, tests=6, effect=0.01).differences
+    (actual,) = cc.plan(sd=expected.sd, users=300, tests=6, effect=0.01).differences
 
-    assert stated.users_needed == actual.users_needed
-    assert stated.smallest_corrected == pytest.approx(actual.smallest_corrected)
-    assert stated.label is None
+    assert actual.users_needed == expected.users_needed
+    assert actual.smallest_corrected == pytest.approx(expected.smallest_corrected)
+    assert actual.label is None
 
 
 def test_segments_are_planned_on_request(comparison: cc.Comparison) -> None:
     plan = cc.plan(comparison, segments=True)
 
-    results = [pair for pair in plan.differences if pair.segmentation is not None]
-    assert {(pair.segment, pair.n_users) for pair in results} == {("no", 75), ("se", 225)}
-    assert len(results) == 2 * 2 * 2  # labels x models x segments
-    untested = [pair for pair in results if pair.sd is None]
-    assert {pair.tests for pair in results} == {8 - len(untested)}
-    whole = row(plan, label="nDCG@5", model="ease", segment=None)
-    part = row(plan, label="nDCG@5", model="ease", segment="se")
-    assert (part.smallest or 0) > (whole.smallest or 0)
+    segments = [pair for pair in plan.differences if pair.segmentation is not None]
+    assert {(pair.segment, pair.n_users) for pair in segments} == {("no", 75), ("se", 225)}
+    assert len(segments) == 2 * 2 * 2  # labels x models x segments
+    untested = [pair for pair in segments if pair.sd is None]
+    assert {pair.tests for pair in segments} == {8 - len(untested)}
+    overall = row(plan, label="nDCG@5", model="ease", segment=None)
+    segment = row(plan, label="nDCG@5", model="ease", segment="se")
+    assert (segment.smallest or 0) > (overall.smallest or 0)
 
 
-def test_users_needed_are_enough_for_an_interval_too() -> None:
-    """One user in a hundred differs: thirty who differ are three thousand users, whatever a formula says."""
+def test_users_needed_include_thirty_who_differ() -> None:
+    """One user in a hundred differs, so thirty who differ need 3,000 users."""
     a = np.zeros(2000)
     a[:20] = 1.0
     frame = pl.DataFrame({"user": np.arange(2000), "R@5": a})
@@ -141,20 +135,20 @@ def test_users_needed_are_enough_for_an_interval_too() -> None:
     assert (pair.sd, pair.smallest, pair.users_needed) == (None, None, None)
 
 
-def test_a_gate_is_checked_with_a_model_that_is_as_good(comparison: cc.Comparison) -> None:
+def test_a_gate_is_planned_for_an_equal_model(comparison: cc.Comparison) -> None:
     plan = cc.plan(comparison)
-    results = {(g.model, g.label, g.segment): g for g in plan.guardrails}
+    guardrails = {(g.model, g.label, g.segment): g for g in plan.guardrails}
 
-    tight, wide = results["als", "nDCG@5", None], results["als", "R@5", None]
-    spread = VarianceComponents(defined(tight.sd))
-    needed = users_needed(non_inferiority_claim(0.001, 0.05), 0, spread, power=0.8)
+    tight, wide = guardrails["als", "nDCG@5", None], guardrails["als", "R@5", None]
+    variance = VarianceComponents(defined(tight.sd))
+    needed = users_needed(non_inferiority_claim(0.001, 0.05), 0, variance, power=0.8)
     assert (tight.outlook, tight.users_needed) == ("cannot", needed)
     assert defined(tight.chance) < 0.1
     assert wide.outlook == "shown"
     assert defined(wide.users_needed) <= 300
-    coverage = results["als", "Coverage@5", None]
+    coverage = guardrails["als", "Coverage@5", None]
     assert (coverage.outlook, coverage.chance, coverage.users_needed) == ("shown", None, None)
-    assert {key[2] for key in results} == {None, "no", "se"}
+    assert {key[2] for key in guardrails} == {None, "no", "se"}
     sentences = list(gate_sentences(plan))
     assert sentences[0].startswith("This gate can never pass a model that is just as good")
     assert "users needed, 300 at hand" in sentences[0] or "60 at hand" in sentences[0]
@@ -162,28 +156,38 @@ def test_a_gate_is_checked_with_a_model_that_is_as_good(comparison: cc.Compariso
     assert {each.tests for each in plan.success} == {2}
     gains = {(each.model, each.label): each for each in plan.success}
     assert gains["als", "nDCG@5"].effect == 0.01
-    assert gains["als", "nDCG@5"].users_needed == users_needed(difference_claim(0.025), 0.01, spread, power=0.8)  # fmt: skip
+    assert gains["als", "nDCG@5"].users_needed == users_needed(
+        difference_claim(0.025), 0.01, variance, power=0.8
+    )
 
 
-def test_a_guardrail_that_can_never_pass_does_not_pass_where_nothing_differs(
+def test_a_guardrail_that_cannot_pass_fails_with_a_difference_of_zero(
     comparison: cc.Comparison,
 ) -> None:
-    """The gate itself, on the same users and spread, with a measured difference of 0."""
+    """The gate itself, with the same users and variance and a measured difference of 0."""
     measured = {m.model: m.guardrails for m in defined(comparison.gate).models}
     for planned in cc.plan(comparison).guardrails:
-        position = (planned.label, planned.segmentation, planned.segment)
-        (remote,) = [g for g in measured[planned.model] if (g.label, g.segmentation, g.segment) == position]  # fmt: skip
-        if planned.half_width is None or remote.test == "jackknife":
+        key = (planned.label, planned.segmentation, planned.segment)
+        (guardrail,) = (
+            g for g in measured[planned.model] if (g.label, g.segmentation, g.segment) == key
+        )
+        if planned.half_width is None or guardrail.test == "jackknife":
             continue
-        level = remote.__class__(**{**{k: v for k, v in vars(remote).items() if k in remote.__dataclass_fields__}, "difference": 0.0, "ci_low": -planned.half_width, "ci_high": planned.half_width, "n_nonzero": 50})  # fmt: skip
-        base = {k: v for k, v in vars(level).items() if k in Measured.__dataclass_fields__}  # fmt: skip
-        reported = guarded(Measured(**base), planned.margin_setting, planned.margin)
-        assert (reported.outcome == "pass") == (planned.outlook != "cannot")
+        values = {each.name: getattr(guardrail, each.name) for each in fields(Measured)}
+        equal = replace(
+            Measured(**values),
+            difference=0.0,
+            ci_low=-planned.half_width,
+            ci_high=planned.half_width,
+            n_nonzero=50,
+        )
+        outcome = guarded(equal, planned.margin_setting, planned.margin).outcome
+        assert (outcome == "pass") == (planned.outlook != "cannot")
 
 
-def test_a_margin_of_nothing_needs_more_users_than_there_are() -> None:
+def test_no_number_of_users_is_enough_for_a_margin_of_zero() -> None:
     gate = {"guardrails": {"R@5": 0.0}}
-    plan = cc.plan(plan_data.compared(gate=gate))
+    plan = cc.plan(plan_data.shop_comparison(gate=gate))
 
     assert {each.users_needed for each in plan.guardrails} == {None}
     assert {round(each.chance or 0, 4) for each in plan.guardrails} == {0.025}
@@ -194,30 +198,37 @@ def test_a_margin_of_nothing_needs_more_users_than_there_are() -> None:
 @pytest.mark.parametrize(
     ("margin", "line"),
     [
-        (0.5, "These users can show every guardrail: a model that is just as good as popularity passes each with 80\N{NO-BREAK SPACE}% power or more."),
-        (0.001, "Undecided guardrails let a model pass here, so 2 of 2 guardrails give little protection."),
+        (
+            0.5,
+            "These users can show every guardrail: a model that is just as good as popularity "
+            "passes each with 80\N{NO-BREAK SPACE}% power or more.",
+        ),
+        (
+            0.001,
+            "Undecided guardrails let a model pass here, so 2 of 2 guardrails give little "
+            "protection.",
+        ),
     ],
-)  # fmt: skip
-def test_whether_a_gate_can_be_shown_is_the_last_line(margin: float, line: str) -> None:
+)
+def test_the_last_line_states_the_power_of_the_gate(margin: float, line: str) -> None:
     gate = {"guardrails": {"R@5": margin}, "undecided": "pass"}
-    lines = list(gate_sentences(cc.plan(plan_data.compared(gate=gate))))
+    lines = list(gate_sentences(cc.plan(plan_data.shop_comparison(gate=gate))))
 
     assert lines[-1] == line
     assert len(lines) == (1 if margin == 0.5 else 2)
 
 
-def test_trainings_have_a_part() -> None:
-    (plan,) = cc.plan(
-        sd=VarianceComponents(0.2, 0.01), users=1192, seeds=3, effect=0.02
-    ).differences
+def test_variance_of_seeds_is_planned() -> None:
+    variance = VarianceComponents(0.2, 0.01)
+    (difference,) = cc.plan(sd=variance, users=1192, seeds=3, effect=0.02).differences
 
-    assert plan.users_needed is None
-    assert plan.seeds_needed == 8
-    assert (plan.sd, plan.sd_seeds, plan.seeds) == (0.2, 0.01, 3)
-    assert plan.variance == VarianceComponents(0.2, 0.01)
+    assert difference.users_needed is None
+    assert difference.seeds_needed == 8
+    assert (difference.sd, difference.sd_seeds, difference.seeds) == (0.2, 0.01, 3)
+    assert difference.variance == variance
 
 
-def test_tables_are_typed_by_their_fields(comparison: cc.Comparison) -> None:
+def test_tables_have_the_types_of_the_fields(comparison: cc.Comparison) -> None:
     plan = cc.plan(comparison, metrics=["R@5"])
 
     assert plan.to_frame().height == 2
@@ -231,8 +242,8 @@ def test_tables_are_typed_by_their_fields(comparison: cc.Comparison) -> None:
     assert json.dumps(plan.to_dict()).startswith('{"power": 0.8')
 
 
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "nothing": ({}, "source: nothing is given to plan with"),
+INVALID_NUMBERS: dict[str, tuple[dict[str, Any], str]] = {
+    "nothing": ({}, "source: is missing"),
     "one user": ({"sd": 0.2, "users": 1}, "users: is 1"),
     "no spread": ({"sd": 0.0, "users": 10}, "sd: is 0.0"),
     "not a number": ({"sd": math.nan, "users": 10}, "sd: is nan"),
@@ -240,30 +251,30 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "power in percent": ({"sd": 0.2, "users": 10, "power": 80}, "power: is 80"),
     "confidence": ({"sd": 0.2, "users": 10, "confidence": 95}, "confidence: is 95"),
     "no effect": ({"sd": 0.2, "users": 10, "effect": 0}, "effect: is 0"),
-    "a share of nothing": ({"sd": 0.2, "users": 10, "effect": "2%"}, "effect: '2%' is a share"),
+    "a share without a mean": ({"sd": 0.2, "users": 10, "effect": "2%"}, "effect: '2%' is a share"),
     "no tests": ({"sd": 0.2, "users": 10, "tests": 0}, "tests: is 0"),
-    "seeds without spread": ({"sd": 0.2, "users": 10, "seeds": 3}, "seeds: and the variance"),
+    "seeds without spread": ({"sd": 0.2, "users": 10, "seeds": 3}, "seeds: requires the variance"),
     "spread without seeds": (
         {"sd": VarianceComponents(0.2, 0.1), "users": 10},
-        "seeds: and the variance",
+        "seeds: requires the variance",
     ),
-    "a label": ({"sd": 0.2, "users": 10, "metrics": ["R@5"]}, "metrics: has no use beside"),
+    "a label": ({"sd": 0.2, "users": 10, "metrics": ["R@5"]}, "metrics: is not used with"),
 }
 
 
-@pytest.mark.parametrize("name", list(REFUSED))
-def test_numbers_that_cannot_be_are_refused(name: str) -> None:
-    inputs, message = REFUSED[name]
+@pytest.mark.parametrize("name", list(INVALID_NUMBERS))
+def test_invalid_numbers_are_refused(name: str) -> None:
+    arguments, message = INVALID_NUMBERS[name]
 
     with pytest.raises(cc.InputError) as refused:
-        cc.plan(**inputs)
+        cc.plan(**arguments)
 
     assert str(refused.value).startswith(message)
     assert "\n  fix: " in str(refused.value)
 
 
 FRAME = pl.DataFrame({"user": ["a", "b"], "R@5": [0.0, 1.0]})
-OF_VALUES: dict[str, tuple[Any, str | None, str]] = {
+INVALID_VALUES: dict[str, tuple[Any, str | None, str]] = {
     "no models": (
         {},
         "a",
@@ -274,35 +285,35 @@ OF_VALUES: dict[str, tuple[Any, str | None, str]] = {
     "no user": ({"a": FRAME.drop("user"), "b": FRAME}, "b", "a: has no column 'user'"),
     "users twice": ({"a": pl.concat([FRAME, FRAME]), "b": FRAME}, "b", "a: users occur more than"),
     "another label": ({"a": FRAME, "b": FRAME.rename({"R@5": "x"})}, "a", "b: has no numbers"),
-    "no label": ({"a": FRAME.drop("R@5"), "b": FRAME}, "b", "metrics: there is none"),
+    "no label": ({"a": FRAME.drop("R@5"), "b": FRAME}, "b", "metrics: is empty"),
     "text": ({"a": FRAME.cast({"R@5": pl.String}), "b": FRAME}, "b", "a: has no numbers in a"),
-    "one model": ({"a": FRAME}, "a", "models: there is no model beside the baseline"),
+    "one model": ({"a": FRAME}, "a", "models: there is no model besides the baseline"),
 }
 
 
-@pytest.mark.parametrize("name", list(OF_VALUES))
-def test_values_that_do_not_fit_are_refused(name: str) -> None:
-    models, baseline, words = OF_VALUES[name]
+@pytest.mark.parametrize("name", list(INVALID_VALUES))
+def test_invalid_values_are_refused(name: str) -> None:
+    models, baseline, message = INVALID_VALUES[name]
 
     with pytest.raises(cc.InputError) as refused:
         cc.plan(models, baseline=baseline)
 
-    assert str(refused.value).startswith(words)
+    assert str(refused.value).startswith(message)
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
-        ({"sd": 0.1}, "sd: has no use beside a comparison"),
-        ({"tests": 5}, "tests: has no use beside a comparison"),
+        ({"sd": 0.1}, "sd: is not used with a comparison"),
+        ({"tests": 5}, "tests: is not used with a comparison"),
         ({"metrics": ["Coverage@5"]}, "Coverage@5 is one number over all users"),
         ({"metrics": "R@5"}, "metrics: 'R@5' is not a list"),
         ({"metrics": ["R@7"]}, "R@7: was not evaluated"),
         ({"metrics": ["R@5"], "effect": 20}, "effect: is 20, and no two values of R@5 are"),
     ],
 )
-def test_options_that_do_not_fit_the_comparison_are_refused(
-    comparison: cc.Comparison, options: dict[str, Any], words: str
+def test_invalid_options_of_a_comparison_are_refused(
+    comparison: cc.Comparison, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(cc.InputError, match=words):
+    with pytest.raises(cc.InputError, match=message):
         cc.plan(comparison, **options)

@@ -1,4 +1,4 @@
-"""`concord.preset` and `concord.presets`: results that work as conventions and as a sequence of names."""
+"""`concord.preset` and `concord.presets`: conventions, and a sequence of names."""
 
 from dataclasses import replace
 
@@ -6,8 +6,11 @@ import concord as cc
 from concord.metrics_core.conventions.presets import preset, presets
 
 
-def test_a_preset_is_equal_to_its_conventions_and_evaluates_as_they_do() -> None:
-    public, internal = cc.preset("replay", relevance_threshold=2), preset("replay", relevance_threshold=2)  # fmt: skip
+def test_a_preset_equals_its_conventions() -> None:
+    public, internal = (
+        cc.preset("replay", relevance_threshold=2),
+        preset("replay", relevance_threshold=2),
+    )
     recs, truth = {"u": ["a", "b"]}, {"u": {"b": 2.0}}
     values = [
         cc.evaluate(recs, truth, metrics=["RR@2"], conventions=each)["RR@2"]

@@ -1,4 +1,4 @@
-"""`cc.reconcile` leads a number back to the definition that gives it."""
+"""`concord.reconcile`: search of the definition that reproduces a number."""
 
 import random
 
@@ -12,8 +12,8 @@ from concord.metrics_core.conventions.presets import defines
 STANDARD = cc.preset("standard")
 
 
-def _world(seed: int) -> tuple[dict[str, list[str]], dict[str, dict[str, float]]]:
-    """Long lists without ties or copies; some users lack a list, some have nothing relevant."""
+def _data(seed: int) -> tuple[dict[str, list[str]], dict[str, dict[str, float]]]:
+    """Return random lists and truth; some users lack a list, or have no relevant item."""
     generator = random.Random(seed)
     items = [f"i{n}" for n in range(40)]
     lists: dict[str, list[str]] = {}
@@ -26,8 +26,8 @@ def _world(seed: int) -> tuple[dict[str, list[str]], dict[str, dict[str, float]]
     return lists, truth
 
 
-LISTS, TRUTH = _world(3)
-CASES = [  # test_parity.py leads the means of packages back to their presets
+LISTS, TRUTH = _data(3)
+CASES = [  # test_parity.py covers the presets of packages
     (name, metric)
     for name, preset in PRESETS.items()
     for metric in ("P", "R", "F1", "Hit", "AP", "RR", "nDCG")
@@ -36,7 +36,7 @@ CASES = [  # test_parity.py leads the means of packages back to their presets
 
 
 @pytest.mark.parametrize(("preset", "metric"), CASES)
-def test_every_preset_is_found_by_its_number(preset: str, metric: str) -> None:
+def test_every_preset_matches_its_number(preset: str, metric: str) -> None:
     label = f"{metric}@5"
     conventions = cc.preset(preset)
     mean = cc.evaluate(LISTS, TRUTH, metrics=[label], conventions=conventions)[label]
@@ -49,11 +49,10 @@ def test_every_preset_is_found_by_its_number(preset: str, metric: str) -> None:
     assert all(abs(each.mean - mean) < 1.6e-6 for each in reconciliation.matches)
 
 
-def test_two_knobs_are_found_where_no_preset_fits() -> None:
-    changed = {"ap_denominator": "k", "relevance_threshold": 2}
-    mean = cc.evaluate(
-        LISTS, TRUTH, metrics=["AP@5"], conventions=cc.preset("standard", **changed)
-    )["AP@5"]
+def test_two_changed_conventions_match() -> None:
+    changes = {"ap_denominator": "k", "relevance_threshold": 2}
+    conventions = cc.preset("standard", **changes)
+    mean = cc.evaluate(LISTS, TRUTH, metrics=["AP@5"], conventions=conventions)["AP@5"]
 
     reconciliation = cc.reconcile(
         LISTS, TRUTH, value=f"{mean:.9f}", metric="AP@5", conventions=STANDARD
@@ -61,10 +60,10 @@ def test_two_knobs_are_found_where_no_preset_fits() -> None:
 
     assert reconciliation.definitions[0].matches
     assert reconciliation.definitions[0].presets == ()
-    assert dict(reconciliation.definitions[0].changes) == changed
+    assert dict(reconciliation.definitions[0].changes) == changes
 
 
-def test_where_nothing_fits_the_nearest_come_first() -> None:
+def test_without_a_match_the_nearest_come_first() -> None:
     reconciliation = cc.reconcile(LISTS, TRUTH, value="0.99999", metric="P@5", conventions=STANDARD)
 
     means = [each.mean for each in reconciliation.definitions]
@@ -76,12 +75,12 @@ def test_where_nothing_fits_the_nearest_come_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "mean", "matches", "cut"),
+    ("text", "mean", "matches", "is_truncated"),
     [
-        ("0.33", 0.3349, True, False),  # rounds to it
+        ("0.33", 0.3349, True, False),  # rounded
         ("0.33", 0.3251, True, False),
         ("0.33", 0.3249, False, False),
-        ("0.33", 0.3399, True, True),  # its further digits cut off
+        ("0.33", 0.3399, True, True),
         ("0.33", 0.3401, False, False),
         ("0.330", 0.3304, True, False),
         ("0.330", 0.3312, False, False),
@@ -91,16 +90,18 @@ def test_where_nothing_fits_the_nearest_come_first() -> None:
         ("-0.25", -0.25, True, False),
     ],
 )
-def test_the_last_digit_says_how_exact(text: str, mean: float, matches: bool, cut: bool) -> None:
+def test_the_last_digit_defines_the_tolerance(
+    text: str, mean: float, matches: bool, is_truncated: bool
+) -> None:
     number = PrintedNumber.parse(text)
 
     assert number.matches(mean) is matches
-    assert (number.matches(mean) and number.is_cut(mean)) is cut
+    assert (number.matches(mean) and number.is_truncated(mean)) is is_truncated
 
 
 @pytest.mark.parametrize("text", ["", "abc", "0,33", "1e-3", "0.3.3", "nan"])
-def test_non_number_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no number such as"):
+def test_other_text_than_a_number_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a number: write the number"):
         PrintedNumber.parse(text)
 
 
@@ -109,6 +110,6 @@ def test_non_number_is_refused(text: str) -> None:
     [("Coverage@5", "all lists"), ("Novelty@5", "train"), ("ILD@5", "features")],
 )
 def test_a_metric_that_reads_more_than_lists_and_truth_is_refused(metric: str, reads: str) -> None:
-    words = f"{metric}: reconcile covers metrics of lists and truth; .* reads {reads}"
-    with pytest.raises(ValueError, match=words):
+    message = f"{metric}: reconcile covers metrics of lists and truth; .* reads {reads}"
+    with pytest.raises(ValueError, match=message):
         cc.reconcile(LISTS, TRUTH, value="0.5", metric=metric, conventions=STANDARD)

@@ -1,4 +1,4 @@
-"""`concord.split`: worked by hand, and against plain Python on rows in any order, with times that tie."""
+"""`concord.split`, against hand calculation and a reference in plain Python."""
 
 import json
 import random
@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 import concord as cc
 from concord.metrics_core.errors import InputError
-from tests.metrics_core.analyses.split_reference import Row, divided
+from tests.metrics_core.analyses import split_reference as reference
+from tests.metrics_core.analyses.split_reference import Row
 
 DAY = 86_400
 NAMES = ["user", "item", "time", "grade"]
@@ -52,8 +53,8 @@ def test_leave_last_out_by_hand() -> None:
     assert two.manifest["counts"]["users_with_too_few"] == 2
 
 
-def test_a_global_time_with_a_gap_by_hand() -> None:
-    """The truth begins at 4; train ends before 4 - 2 = 2; three rows lie at 2, 2 and 3."""
+def test_global_time_with_a_gap_by_hand() -> None:
+    """The truth begins at 4, train ends before 4 - 2 = 2; three rows at 2, 2 and 3 are excluded."""
     split = cc.split(frame(SHOP), "global-time", at=4, gap=2)
 
     assert rows_of(split.train) == [SHOP[0]]
@@ -63,8 +64,8 @@ def test_a_global_time_with_a_gap_by_hand() -> None:
     assert split.manifest["counts"]["train_rows_from_the_first_of_truth_on"] == 0
 
 
-def test_a_share_takes_whole_times() -> None:
-    """A sixth of 6 rows is 1, at 5; two thirds are 4, from 2 on, where two tie: 5 rows."""
+def test_a_share_includes_all_rows_of_its_first_time() -> None:
+    """A sixth of 6 rows is 1, at 5; 0.6 of them are 4 from time 2, where two tie: 5 rows."""
     assert len(cc.split(frame(SHOP), "global-time", share=1 / 6).truth) == 1
     split = cc.split(frame(SHOP), "global-time", share=0.6)
 
@@ -73,8 +74,8 @@ def test_a_share_takes_whole_times() -> None:
     assert rows_of(split.train) == [SHOP[0]]
 
 
-def test_held_out_users_keep_their_history_in_a_file_of_its_own() -> None:
-    """SHA-256 of `24:1`, `24:2` and `24:3` begin with 7d, ac and 8b: below 80, a half, is user 1 alone."""
+def test_held_out_users_by_hand() -> None:
+    """SHA-256 of `24:1`, `24:2` and `24:3` start with 7d, ac and 8b: only user 1 is below 80."""
     split = cc.split(frame(SHOP), "users", share=0.5, seed=24)
 
     assert rows_of(split.train) == SHOP[3:]
@@ -82,11 +83,11 @@ def test_held_out_users_keep_their_history_in_a_file_of_its_own() -> None:
     assert rows_of(split.truth) == [SHOP[2]]
 
 
-@pytest.mark.parametrize(("how", "kind"), [("users", "user"), ("cold-items", "item")])
-def test_a_share_by_hash_is_described_as_a_chance(how: str, kind: str) -> None:
-    """80 users or items: a quarter is expected, and more or fewer are held out."""
+@pytest.mark.parametrize(("method", "kind"), [("users", "user"), ("cold-items", "item")])
+def test_a_share_by_hash_is_described_as_a_probability(method: str, kind: str) -> None:
+    """80 users or items, of which about a quarter is held out."""
     rows = [(n, n, t, 1.0) for n in range(80) for t in range(3)]
-    split = cc.split(frame(rows), how, share=0.25)
+    split = cc.split(frame(rows), method, share=0.25)
     counts = split.manifest["counts"]
     assert counts[f"{kind}s"] == 80
     assert counts[f"held_out_{kind}s"] == split.truth[kind].n_unique()
@@ -96,7 +97,7 @@ def test_a_share_by_hash_is_described_as_a_chance(how: str, kind: str) -> None:
     assert f"would move {kind}s from one side to the other as data grow" in note
 
 
-def test_text_frame_and_dict_show_each_side_and_what_is_left_out() -> None:
+def test_text_frame_and_dict_show_sides_and_excluded_rows() -> None:
     split = cc.split(frame(SHOP), "global-time", at=4, gap=2)
 
     assert split.summary.splitlines() == [
@@ -118,17 +119,17 @@ def test_text_frame_and_dict_show_each_side_and_what_is_left_out() -> None:
     assert content["history"] is None
 
 
-def test_no_fix_asks_for_less_than_one_last_interaction() -> None:
+def test_fix_does_not_suggest_fewer_than_one_interaction() -> None:
     with pytest.raises(InputError, match=r"too few interactions: use global-time$"):
         cc.split(frame(SHOP[3:4]), "leave-last-out")
 
 
-def test_a_share_may_be_a_number_of_numpy() -> None:
+def test_a_share_may_be_a_numpy_number() -> None:
     assert len(cc.split(frame(SHOP), "global-time", share=np.float64(1 / 6)).truth) == 1
 
 
 def test_the_newest_items_are_cold() -> None:
-    """Items are new at 1 (10), 2 (11), 3 (12) and 4 (13): half of them are 12 and 13."""
+    """Items 10 to 13 first occur at 1 to 4: the newest half is 12 and 13."""
     split = cc.split(frame(SHOP), "cold-items", share=0.5, newest=True)
 
     assert set(split.truth["item"]) == {12, 13}
@@ -136,11 +137,17 @@ def test_the_newest_items_are_cold() -> None:
     assert split.manifest["method"]["seed"] is None
 
 
-def test_equal_conventions_count_once() -> None:
-    """1 takes 10 three times, once told twice: the better grade is kept; the truth {10, 10} holds the first."""
-    reported = [(1, 9, 0.0, 1.0), (1, 10, 1.0, 1.0), (1, 10, 1.0, 3.0), (1, 10, 2.0, 2.0), (1, 10, 3.0, 1.0)]  # fmt: skip
-    split = cc.split(frame(reported), "leave-last-out", last=2)
-    first = cc.split(frame(reported), "leave-last-out", repeats="first")
+def test_duplicates_and_repeats_by_hand() -> None:
+    """Item 10 at three times, one of them twice: the truth {10, 10} has its first time."""
+    rows = [
+        (1, 9, 0.0, 1.0),
+        (1, 10, 1.0, 1.0),
+        (1, 10, 1.0, 3.0),
+        (1, 10, 2.0, 2.0),
+        (1, 10, 3.0, 1.0),
+    ]
+    split = cc.split(frame(rows), "leave-last-out", last=2)
+    first = cc.split(frame(rows), "leave-last-out", repeats="first")
 
     assert rows_of(split.train) == [(1, 9, 0.0, 1.0), (1, 10, 1.0, 3.0)]
     assert rows_of(split.truth) == [(1, 10, 2.0, 2.0)]
@@ -150,8 +157,8 @@ def test_equal_conventions_count_once() -> None:
     assert first.manifest["left_out"] == {"duplicate": 1, "repeat": 2, "repeat_in_truth": 0}
 
 
-def test_times_that_tie_are_taken_by_item_alike_as_numbers_and_as_text() -> None:
-    """9 < 10 also as text: the shorter id first."""
+def test_ties_are_ordered_by_item_for_numbers_and_text() -> None:
+    """The shorter id comes first: 9 < 10 also as text."""
     tied = [(1, 10, 1.0, 1.0), (1, 9, 1.0, 1.0), (1, 100, 1.0, 1.0)]
     split = cc.split(frame(tied), "leave-last-out", last=1)
     as_text = frame(tied).with_columns(pl.col("item").cast(pl.String))
@@ -173,40 +180,43 @@ ROWS = st.lists(
 )
 SHARES = st.sampled_from([0.1, 0.3, 1 / 3, 0.5, 0.9])
 METHODS = st.one_of(
-    st.fixed_dictionaries({"how": st.just("leave-last-out"), "last": st.integers(1, 4)}),
+    st.fixed_dictionaries({"method": st.just("leave-last-out"), "last": st.integers(1, 4)}),
     st.fixed_dictionaries(
-        {"how": st.just("global-time"), "at": TIMES, "gap": st.sampled_from([0.0, 0.5, 2.0])}
+        {"method": st.just("global-time"), "at": TIMES, "gap": st.sampled_from([0.0, 0.5, 2.0])}
     ),
-    st.fixed_dictionaries({"how": st.just("global-time"), "share": SHARES}),
+    st.fixed_dictionaries({"method": st.just("global-time"), "share": SHARES}),
     st.fixed_dictionaries(
         {
-            "how": st.just("users"),
+            "method": st.just("users"),
             "share": SHARES,
             "last": st.integers(1, 3),
             "seed": st.integers(0, 3),
         }
     ),
     st.fixed_dictionaries(
-        {"how": st.just("cold-items"), "share": SHARES, "seed": st.integers(0, 3)}
+        {"method": st.just("cold-items"), "share": SHARES, "seed": st.integers(0, 3)}
     ),
-    st.fixed_dictionaries({"how": st.just("cold-items"), "share": SHARES, "newest": st.just(True)}),
+    st.fixed_dictionaries(
+        {"method": st.just("cold-items"), "share": SHARES, "newest": st.just(True)}
+    ),
 )
 
 
 @given(ROWS, METHODS, st.sampled_from(["keep", "first"]), st.booleans(), st.randoms())
-def test_it_is_what_plain_python_says(
-    rows: list[Row], method: dict[str, Any], repeats: str, text: bool, chance: random.Random
+def test_split_equals_the_reference(
+    rows: list[Row], arguments: dict[str, Any], repeats: str, text: bool, rng: random.Random
 ) -> None:
     if text:
         rows = [(f"u{user}", str(item), time, grade) for user, item, time, grade in rows]
-    how, inputs = method["how"], {name: each for name, each in method.items() if name != "how"}
-    sides, excluded = divided(rows, how, inputs, repeats)
-    shuffled = chance.sample(rows, len(rows))
+    method = arguments["method"]
+    options = {name: value for name, value in arguments.items() if name != "method"}
+    sides, excluded = reference.split(rows, method, options, repeats)
+    shuffled = rng.sample(rows, len(rows))
     if not sides["train"] or not sides["truth"]:
         with pytest.raises(InputError, match="leaves no rows for"):
-            cc.split(frame(shuffled), how, repeats=repeats, **inputs)
+            cc.split(frame(shuffled), method, repeats=repeats, **options)
         return
-    split = cc.split(frame(shuffled), how, repeats=repeats, **inputs)
+    split = cc.split(frame(shuffled), method, repeats=repeats, **options)
 
     assert rows_of(split.train) == sides["train"]
     assert rows_of(split.truth) == sides["truth"]
@@ -214,10 +224,10 @@ def test_it_is_what_plain_python_says(
     assert {name: n for name, n in split.manifest["left_out"].items() if n} == +excluded
     assert _all_rows(split) == len(rows)
     assert _counts_hold(split)
-    again = cc.split(frame(sorted(rows)), how, repeats=repeats, **inputs)
-    assert again.train.equals(split.train)
-    assert _signs(again) == _signs(split)  # 0.0 and -0.0 are equal, and other bytes
-    if how == "global-time":
+    sorted_split = cc.split(frame(sorted(rows)), method, repeats=repeats, **options)
+    assert sorted_split.train.equals(split.train)
+    assert _text(sorted_split) == _text(split)  # 0.0 and -0.0 are equal, but have different bytes
+    if method == "global-time":
         assert not _leaks(split)
 
 
@@ -226,61 +236,61 @@ def _all_rows(actual: cc.Split) -> int:
     return sum(each["rows"] for each in sides) + sum(actual.manifest["left_out"].values())
 
 
-def _signs(actual: cc.Split) -> str:
+def _text(actual: cc.Split) -> str:
     return repr(rows_of(actual.train) + rows_of(actual.truth))
 
 
 def _leaks(actual: cc.Split) -> list[Row]:
-    """Rows of train that are as late as any of the truth."""
+    """Return the rows of train that are as late as the first of the truth."""
     first = min(row[2] for row in rows_of(actual.truth))
     return [row for row in rows_of(actual.train) if row[2] >= first]
 
 
 def _counts_hold(actual: cc.Split) -> bool:
     train, truth, history = map(rows_of, (actual.train, actual.truth, actual.history))
-    before = train + history
-    users, items = {row[0] for row in before}, {row[1] for row in train}
-    previous = {row[:2] for row in before}
+    earlier = train + history
+    users, items = {row[0] for row in earlier}, {row[1] for row in train}
+    previous = {row[:2] for row in earlier}
     counts = actual.manifest["counts"]
     cold = [row for row in truth if row[1] not in items]
-    lone = [row for row in truth if row[0] not in users]
+    without_history = [row for row in truth if row[0] not in users]
     assert counts["truth_rows_of_these_items"] == len(cold)
     assert counts["truth_items_unknown_to_train"] == len({row[1] for row in cold})
-    assert counts["truth_rows_of_these_users"] == len(lone)
-    assert counts["truth_users_without_history"] == len({row[0] for row in lone})
+    assert counts["truth_rows_of_these_users"] == len(without_history)
+    assert counts["truth_users_without_history"] == len({row[0] for row in without_history})
     assert counts["truth_pairs_taken_before"] == sum(row[:2] in previous for row in truth)
     assert counts["train_rows_from_the_first_of_truth_on"] == len(_leaks(actual))
     for name, side in (("train", train), ("truth", truth)):
-        known = actual.manifest["files"][f"{name}.parquet"]
-        assert known["rows"] == len(side)
-        assert known["users"] == len({row[0] for row in side})
-        assert known["items"] == len({row[1] for row in side})
-        assert known["first"] == min(row[2] for row in side)
-        assert known["last"] == max(row[2] for row in side)
+        file = actual.manifest["files"][f"{name}.parquet"]
+        assert file["rows"] == len(side)
+        assert file["users"] == len({row[0] for row in side})
+        assert file["items"] == len({row[1] for row in side})
+        assert file["first"] == min(row[2] for row in side)
+        assert file["last"] == max(row[2] for row in side)
     return True
 
 
-def test_growing_data_moves_no_user_to_the_other_side() -> None:
+def test_no_user_changes_sides_when_data_grow() -> None:
     rows = [(user, item, float(item), 1.0) for user in range(200) for item in range(3)]
     more = [(user, item, float(item), 1.0) for user in range(400) for item in range(5)]
-    items, later = (
+    before, after = (
         set(cc.split(frame(each), "users", share=0.2).truth["user"]) for each in (rows, more)
     )
 
-    assert items == {user for user in later if user < 200}
-    assert 20 < len(items) < 60  # a chance of 0.2 for each of 200
+    assert before == {user for user in after if user < 200}
+    assert 20 < len(before) < 60  # each of 200 with probability 0.2
 
 
 def test_dates_and_durations_are_in_seconds_since_1970() -> None:
     days = [date(2026, 5, day) for day in range(1, 31)]
     table = pl.DataFrame({"user": [1] * 30, "item": range(30), "time": days})
-    ways: list[tuple[Any, Any]] = [
+    arguments: list[tuple[Any, Any]] = [
         ("2026-05-21", "7d"),
         (date(2026, 5, 21), timedelta(days=7)),
         (datetime(2026, 5, 21, 2, tzinfo=UTC) - timedelta(hours=2), "1w"),
         ("2026-05-21T02:00+02:00", 7 * DAY),
     ]
-    results = [cc.split(table, "global-time", at=at, gap=gap) for at, gap in ways]
+    results = [cc.split(table, "global-time", at=at, gap=gap) for at, gap in arguments]
 
     assert all(each.manifest["method"] == results[0].manifest["method"] for each in results)
     assert results[0].train["item"].to_list() == list(range(13))  # the 1st to the 13th
@@ -289,56 +299,96 @@ def test_dates_and_durations_are_in_seconds_since_1970() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "inputs", "message"),
+    ("method", "options", "message"),
     [
-        ("leave-last", {}, "method: 'leave-last' is not a split method\n  fix: did you mean 'leave-last-out'?"),
-        ("leave-last-out", {"last": 0}, "last: is 0\n  fix: give a whole number from 1 on"),
-        ("leave-last-out", {"share": 0.1}, "share: is not an option of leave-last-out\n  fix: remove it; the options of leave-last-out are: last"),
+        (
+            "leave-last",
+            {},
+            "method: 'leave-last' is not a split method\n  fix: did you mean 'leave-last-out'?",
+        ),
+        ("leave-last-out", {"last": 0}, "last: is 0\n  fix: write a whole number, 1 or more"),
+        (
+            "leave-last-out",
+            {"share": 0.1},
+            "share: is not an option of leave-last-out\n"
+            "  fix: remove it; the options of leave-last-out are: last",
+        ),
         ("users", {}, "share: is missing: users requires it"),
-        ("users", {"share": 1.0}, "share: is 1.0\n  fix: give a number between 0 and 1"),
+        ("users", {"share": 1.0}, "share: is 1.0\n  fix: write a number between 0 and 1"),
         ("users", {"share": 0.1, "seed": 1.5}, "seed: is 1.5"),
         ("cold-items", {"share": float("nan")}, "share: is nan"),
-        ("cold-items", {"share": 0.1, "newest": True, "seed": 1}, "seed: has no use with newest\n  fix: remove one of them"),
-        ("global-time", {}, "at: is missing, and so is share\n  fix: give a time such as 2026-05-30, or the share"),
-        ("global-time", {"at": 3, "share": 0.1}, "at: cannot be combined with share\n  fix: remove one of them"),
+        (
+            "cold-items",
+            {"share": 0.1, "newest": True, "seed": 1},
+            "seed: is not used with newest\n  fix: remove one of them",
+        ),
+        (
+            "global-time",
+            {},
+            "at: is missing, and so is share\n  fix: set `at` to a time such as 2026-05-30, or",
+        ),
+        (
+            "global-time",
+            {"at": 3, "share": 0.1},
+            "at: cannot be combined with share\n  fix: remove one of them",
+        ),
         ("global-time", {"at": "tomorrow"}, "at: 'tomorrow' is not a time"),
         ("global-time", {"at": "nan"}, "at: 'nan' is not a time"),
         ("global-time", {"at": 3, "gap": -1}, "gap: -1 is not a duration"),
         ("global-time", {"at": 3, "gap": "7 days"}, "gap: '7 days' is not a duration"),
-        ("global-time", {"at": "2026-05-30"}, "at: '2026-05-30' requires times in seconds since 1970, but the latest time is 5"),
+        (
+            "global-time",
+            {"at": "2026-05-30"},
+            "at: '2026-05-30' requires times in seconds since 1970, but the latest time is 5",
+        ),
         ("global-time", {"at": 3, "gap": "7d"}, "gap: '7d' requires times in seconds since 1970"),
-        ("global-time", {"at": 0.5}, "interactions: global-time leaves no rows for train\n  fix: move the cut"),
+        (
+            "global-time",
+            {"at": 0.5},
+            "interactions: global-time leaves no rows for train\n  fix: move the cut",
+        ),
         ("global-time", {"at": 6}, "interactions: global-time leaves no rows for truth"),
-        ("leave-last-out", {"last": 3}, "leave-last-out leaves no rows for truth\n  fix: every user has too few interactions: use global-time, or lower `last`"),
+        (
+            "leave-last-out",
+            {"last": 3},
+            "leave-last-out leaves no rows for truth\n"
+            "  fix: every user has too few interactions: use global-time, or lower `last`",
+        ),
     ],
-)  # fmt: skip
-def test_invalid_arguments_are_refused(how: str, inputs: dict[str, Any], message: str) -> None:
+)
+def test_invalid_arguments_are_refused(method: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as refused:
-        cc.split(frame(SHOP), how, **inputs)
+        cc.split(frame(SHOP), method, **options)
 
     assert message in str(refused.value)
 
 
-def test_all_problems_are_named_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     with pytest.raises(InputError) as refused:
         cc.split(frame(SHOP), "users", last=0, seed="x", at=1, repeats="never")  # type: ignore[arg-type]
 
-    assert {each.where for each in refused.value.problems} == {"last", "seed", "at", "repeats", "share"}  # fmt: skip
+    assert {each.where for each in refused.value.problems} == {
+        "last",
+        "seed",
+        "at",
+        "repeats",
+        "share",
+    }
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("column", "value", "message"),
     [
-        (pl.lit(None).cast(pl.Float64).alias("time"), "column 'time' (user 1, item 10): is missing"),
-        (pl.lit(float("inf")).alias("time"), "column 'time' (user 1, item 10): is infinite"),
-        (pl.lit("soon").alias("time"), "'soon' is neither a number nor a time such as"),
-        (pl.lit(float("nan")).alias("grade"), "column 'grade' (user 1, item 10): is NaN"),
-        (pl.lit(None).cast(pl.Int64).alias("user"), "column 'user' (item 10): is missing"),
+        ("time", pl.lit(None).cast(pl.Float64), "column 'time' (user 1, item 10): is missing"),
+        ("time", pl.lit(float("inf")), "column 'time' (user 1, item 10): is infinite"),
+        ("time", pl.lit("soon"), "'soon' is neither a number nor a time such as"),
+        ("grade", pl.lit(float("nan")), "column 'grade' (user 1, item 10): is NaN"),
+        ("user", pl.lit(None).cast(pl.Int64), "column 'user' (item 10): is missing"),
     ],
-)  # fmt: skip
-def test_rows_that_cannot_be_read_are_refused(change: pl.Expr, message: str) -> None:
+)
+def test_invalid_rows_are_refused(column: str, value: pl.Expr, message: str) -> None:
     with pytest.raises(InputError) as refused:
-        cc.split(frame(SHOP).with_columns(change), "leave-last-out")
+        cc.split(frame(SHOP).with_columns(value.alias(column)), "leave-last-out")
 
     assert message in str(refused.value)
 

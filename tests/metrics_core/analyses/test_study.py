@@ -1,4 +1,4 @@
-"""`concord.study`: who wins over data sets, under how many ways, is it sure, and what is refused."""
+"""`concord.study`: winners, ways of aggregation, intervals and invalid arguments."""
 
 import json
 import math
@@ -12,10 +12,10 @@ from concord.metrics_core.results.comparison_parts import InputFile, Provenance
 from concord.metrics_core.results.replicates import Replicates
 from concord.metrics_core.stats.verdict import difference_standard_error
 from concord.reports.text import study as text
-from tests.metrics_core.analyses.chosen_means import USERS, comparison_of
+from tests.metrics_core.analyses.study_data import USERS, comparison_of
 from tests.metrics_core.defined import defined
 
-TURNS = {  # a wins two of three by a little, c is far ahead on the third, where values are large
+EXAMPLE = {  # a wins two of three by a little; c is far ahead on the third, which has large values
     "one": comparison_of({"base": 0.10, "a": 0.13, "c": 0.12}),
     "two": comparison_of({"base": 0.10, "a": 0.13, "c": 0.12}, seed=2),
     "three": comparison_of({"base": 0.50, "a": 0.51, "c": 0.60}, seed=3),
@@ -34,11 +34,15 @@ def _certainty(study: concord.Study) -> str:
     return text.certainty_sentence(study, study.answers[0])
 
 
-def test_the_way_of_aggregating_changes_the_winner() -> None:
-    study = concord.study(TURNS)
+def test_the_way_of_aggregation_changes_the_winner() -> None:
+    study = concord.study(EXAMPLE)
 
     assert _values(study, "mean")["a"] == pytest.approx((0.13 + 0.13 + 0.51) / 3)
-    assert _values(study, "mean_rank") == {"base": 3.0, "a": pytest.approx((1 + 1 + 2) / 3), "c": pytest.approx((2 + 2 + 1) / 3)}  # fmt: skip
+    assert _values(study, "mean_rank") == {
+        "base": 3.0,
+        "a": pytest.approx((1 + 1 + 2) / 3),
+        "c": pytest.approx((2 + 2 + 1) / 3),
+    }
     assert _values(study, "mean_relative_difference")["a"] == pytest.approx((0.3 + 0.3 + 0.02) / 3)
     assert _values(study, "mean_relative_difference")["c"] == pytest.approx((0.2 + 0.2 + 0.2) / 3)
     assert _values(study, "wins") == {"base": 0.0, "a": 2.0, "c": 1.0}
@@ -47,42 +51,48 @@ def test_the_way_of_aggregating_changes_the_winner() -> None:
     assert _winner(study) == "a wins under 3 of 4 ways of aggregating nDCG@10; by mean: c."
 
 
-def test_a_way_with_a_shared_win_counts_for_no_model() -> None:
+def test_ways_with_a_tie_count_for_no_model() -> None:
     one = comparison_of({"base": 0.1, "a": 0.2, "c": 0.3})
     other = comparison_of({"base": 0.1, "a": 0.45, "c": 0.3})
     study = concord.study({"one": one, "other": other})
 
-    (answer,) = study.answers  # a: mean 0.325, relative (1 + 3.5) / 2; ranks 1.5 and wins 1 as c's
+    (answer,) = study.answers  # a: mean 0.325, relative (1 + 3.5) / 2; ranks 1.5 and wins 1 like c
     assert (answer.winners, answer.ways, answer.of_ways) == (("a",), 2, 4)
-    assert _winner(study) == "a wins under 2 of 4 ways of aggregating nDCG@10; by mean rank and wins: a and c tie."  # fmt: skip
-    same = comparison_of({"base": 0.1})
-    study = concord.study({"one": _with_twin(same), "other": _with_twin(same)})
-    assert _winner(study) == "No model wins alone under any way of aggregating nDCG@10; by mean, mean rank, mean relative difference and wins: base and twin tie."  # fmt: skip
-    assert _certainty(study) == "Not sure: base and twin tie."
+    assert (
+        _winner(study)
+        == "a wins under 2 of 4 ways of aggregating nDCG@10; by mean rank and wins: a and c tie."
+    )
+    single = comparison_of({"base": 0.1})
+    study = concord.study({"one": _with_copy(single), "other": _with_copy(single)})
+    assert (
+        _winner(study) == "No model wins alone under any way of aggregating nDCG@10; by mean, "
+        "mean rank, mean relative difference and wins: base and copy tie."
+    )
+    assert _certainty(study) == "Not sure: base and copy tie."
 
 
-def _with_twin(comparison: concord.Comparison) -> concord.Comparison:
-    """The same, and a second model that is equal to the first."""
-    twin = tuple(replace(score, model="twin") for score in comparison.scores)
-    return replace(comparison, models=("base", "twin"), scores=(*comparison.scores, *twin))
+def _with_copy(comparison: concord.Comparison) -> concord.Comparison:
+    """Return the comparison with a second model that equals the first."""
+    scores = tuple(replace(score, model="copy") for score in comparison.scores)
+    return replace(comparison, models=("base", "copy"), scores=(*comparison.scores, *scores))
 
 
-def test_a_standard_error_comes_back_from_its_interval() -> None:
-    comparison = TURNS["one"]
+def test_standard_error_is_recovered_from_the_effect_size() -> None:
+    comparison = EXAMPLE["one"]
     pair = defined(comparison.difference("a", "base", "nDCG@10"))
 
-    # effect size is difference / sd, and the error sd / √n
+    # the effect size is difference / sd, and the standard error sd / √n
     expected = defined(pair.difference) / defined(pair.effect_size) / math.sqrt(USERS)
     assert difference_standard_error(pair, 0.95) == pytest.approx(expected)
 
 
 def test_three_data_sets_that_agree_by_chance_are_not_sure() -> None:
-    """Differences .0100, .0102 and .0098 with a standard error of some .02 each: nothing is known."""
-    gaps = {"one": 0.0100, "two": 0.0102, "three": 0.0098}
+    """Differences .0100, .0102 and .0098 with a standard error of about .02 each."""
+    diffs = {"one": 0.0100, "two": 0.0102, "three": 0.0098}
     study = concord.study(
         {
-            name: comparison_of({"base": 0.10, "a": 0.10 + gap}, seed=seed)
-            for seed, (name, gap) in enumerate(gaps.items(), start=1)
+            name: comparison_of({"base": 0.10, "a": 0.10 + diff}, seed=seed)
+            for seed, (name, diff) in enumerate(diffs.items(), start=1)
         }
     )
     (pair,) = study.pairs
@@ -95,8 +105,8 @@ def test_three_data_sets_that_agree_by_chance_are_not_sure() -> None:
     )
 
 
-def test_the_mean_over_data_sets_is_that_of_the_differences_with_their_errors() -> None:
-    study = concord.study(TURNS)
+def test_shrunk_differences_are_between_their_own_and_the_mean() -> None:
+    study = concord.study(EXAMPLE)
     (pair,) = [p for p in study.pairs if (p.a, p.b) == ("a", "base")]
     shrunk = [s for s in study.shrunk if s.model == "a"]
 
@@ -107,11 +117,9 @@ def test_the_mean_over_data_sets_is_that_of_the_differences_with_their_errors() 
     assert all(min(s.difference, mean) <= s.shrunk <= max(s.difference, mean) for s in shrunk)
 
 
-def test_ranks_are_as_sure_as_the_tests_on_the_data_set() -> None:
-    separate = comparison_of({"base": 0.1, "a": 0.5, "c": 0.505})
-    study = concord.study(
-        {"x": separate, "y": comparison_of({"base": 0.1, "a": 0.5, "c": 0.505}, 2)}
-    )
+def test_rank_intervals_follow_the_tests_on_a_data_set() -> None:
+    means = {"base": 0.1, "a": 0.5, "c": 0.505}
+    study = concord.study({"x": comparison_of(means), "y": comparison_of(means, 2)})
 
     rows = {r["model"]: r for r in study.to_frame().filter(dataset="x").to_dicts()}
     assert (rows["base"]["rank_low"], rows["base"]["rank_high"]) == (3, 3)
@@ -119,13 +127,18 @@ def test_ranks_are_as_sure_as_the_tests_on_the_data_set() -> None:
     assert (rows["c"]["rank_low"], rows["c"]["rank_high"]) == (1, 2)
 
 
-def test_two_data_sets_give_no_interval_and_few_no_friedman() -> None:
-    study = concord.study({name: TURNS[name] for name in ("one", "two")})
+def test_two_data_sets_have_no_interval_and_no_friedman_test() -> None:
+    study = concord.study({name: EXAMPLE[name] for name in ("one", "two")})
 
     assert all(pair.ci_low is None and pair.verdict == "no_interval" for pair in study.pairs)
     assert study.shrunk == ()
-    assert _certainty(study) == "Unknown: an interval over data sets needs 3 of them, and there are 2."  # fmt: skip
-    assert text.friedman_sentence(study.omnibus[0]) == "Friedman's test needs 5 data sets; there are 2."  # fmt: skip
+    assert (
+        _certainty(study) == "Unknown: an interval over data sets needs 3 of them, and there are 2."
+    )
+    assert (
+        text.friedman_sentence(study.omnibus[0])
+        == "Friedman's test needs 5 data sets; there are 2."
+    )
 
 
 def test_data_sets_that_agree_make_the_winner_sure() -> None:
@@ -140,15 +153,15 @@ def test_data_sets_that_agree_make_the_winner_sure() -> None:
     assert study.omnibus[0].p == pytest.approx(6.0**-5)  # six data sets, one of 3! orders each
 
 
-def test_a_winner_by_less_than_what_matters_is_still_surely_ahead() -> None:
+def test_a_winner_by_less_than_the_minimum_effect_is_still_sure() -> None:
     close = {f"d{i}": comparison_of({"base": 0.1, "a": 0.13 + i / 1_000}, i) for i in range(5)}
     lower = {
         name: replace(c, metrics=tuple(replace(m, higher_is_better=False) for m in c.metrics))
         for name, c in close.items()
     }
 
-    for every, winner in ((close, "a"), (lower, "base")):
-        study = concord.study(every, min_effect=0.06)
+    for comparisons, winner in ((close, "a"), (lower, "base")):
+        study = concord.study(comparisons, min_effect=0.06)
         assert study.pairs[0].verdict == "equivalent"
         assert study.answers[0].winners == (winner,)
         assert study.answers[0].is_sure
@@ -156,7 +169,7 @@ def test_a_winner_by_less_than_what_matters_is_still_surely_ahead() -> None:
     assert not concord.study(dict(list(close.items())[:2])).answers[0].is_sure
 
 
-def test_other_conventions_are_refused_one_by_one() -> None:
+def test_different_conventions_are_refused_one_by_one() -> None:
     other = comparison_of({"base": 0.1, "a": 0.2}, gain="exp2", hit_kind="count")
 
     with pytest.raises(concord.InputError) as refused:
@@ -170,112 +183,119 @@ def test_other_conventions_are_refused_one_by_one() -> None:
         concord.study({"one": comparison_of({"base": 0.1, "a": 0.2}), "stars": gain})
 
 
-OF_NDCG = {"overrides": {"nDCG": {"relevance_threshold": 4}, "RR": {"relevance_threshold": 3}}}
+OVERRIDES = {"overrides": {"nDCG": {"relevance_threshold": 4}, "RR": {"relevance_threshold": 3}}}
 
 
 @pytest.mark.parametrize(
-    ("conventions", "notes"),
+    ("conventions", "names"),
     [
-        ({"relevance_threshold": 4}, ("`relevance_threshold` belongs to the grades of a data set: 1 on one; 4 on stars.",)),
-        (OF_NDCG, ("`overrides.nDCG.relevance_threshold` belongs to the grades of a data set: 1 on one; 4 on stars.",)),
-        ({"overrides": {"nDCG": {"gain": "linear"}}}, ()),
+        ({"relevance_threshold": 4}, ["relevance_threshold"]),
+        (OVERRIDES, ["overrides.nDCG.relevance_threshold"]),
+        ({"overrides": {"nDCG": {"gain": "linear"}}}, []),
     ],
-)  # fmt: skip
-def test_conventions_that_belong_to_grades_may_differ_and_are_noted(
-    conventions: dict[str, Any], notes: tuple[str, ...]
+)
+def test_conventions_of_grades_may_differ_and_are_noted(
+    conventions: dict[str, Any], names: list[str]
 ) -> None:
     plain = comparison_of({"base": 0.1, "a": 0.2})
     other = comparison_of({"base": 0.1, "a": 0.2}, **conventions)
 
-    assert tuple(text.notes(concord.study({"one": plain, "stars": other}))) == notes
+    notes = [*text.notes(concord.study({"one": plain, "stars": other}))]
+
+    note = "`{}` belongs to the grades of a data set: 1 on one; 4 on stars."
+    assert notes == [note.format(name) for name in names]
 
 
 @pytest.mark.parametrize("roles", [("truth",), ("truth of fold 1", "truth of fold 2")])
 def test_the_same_truth_twice_is_one_data_set(roles: tuple[str, ...]) -> None:
     means = {"base": 0.10, "a": 0.20, "c": 0.30}
     truths = tuple(InputFile(role, "truth.parquet", f"hash of {role}") for role in roles)
-    known = Provenance(truths, {}, "")
-    every = {f"d{i}": comparison_of(means, i) for i in range(6)}
-    twice = every | {n: replace(every[n], provenance=known) for n in ("d1", "d4")}
+    provenance = Provenance(truths, {}, "")
+    different = {f"d{i}": comparison_of(means, i) for i in range(6)}
+    same = different | {n: replace(different[n], provenance=provenance) for n in ("d1", "d4")}
 
-    assert concord.study(every).answers[0].is_sure
-    study = concord.study(twice)
+    assert concord.study(different).answers[0].is_sure
+    study = concord.study(same)
     assert not study.answers[0].is_sure
-    assert _certainty(study) == "Unknown: d1 and d4 have the same ground truth, so they are one data set, not 2."  # fmt: skip
+    assert (
+        _certainty(study)
+        == "Unknown: d1 and d4 have the same ground truth, so they are one data set, not 2."
+    )
     assert study.same_truth == (("d1", "d4"),)
     assert next(text.notes(study)).startswith("d1 and d4 have the same ground truth: intervals")
 
 
 def test_models_with_replicates_are_noted() -> None:
     means = {"base": 0.10, "a": 0.20}
-    trained = Replicates(
+    replicates = Replicates(
         {"a": {"1": "a-1", "2": "a-2"}}, paired=False, nested=False, scores=(), pairs=()
     )
     plain = {"one": comparison_of(means, 1), "two": comparison_of(means, 2)}
+    replicated = replace(comparison_of(means, 3), replicates=replicates)
 
-    study = concord.study(plain | {"three": replace(comparison_of(means, 3), replicates=trained)})
+    study = concord.study(plain | {"three": replicated})
 
     assert [*text.notes(concord.study(plain))] == []
     assert [*text.notes(study)] == [
-        "Intervals and tests are over users and data sets, not over replicates of a: those are in the report of each "
-        "data set."
+        "Intervals and tests are over users and data sets, not over replicates of a: those are in "
+        "the report of each data set."
     ]
 
 
-def test_models_that_some_data_sets_lack_are_left_out_and_noted() -> None:
-    both = {
+def test_models_missing_from_some_data_sets_are_left_out_and_noted() -> None:
+    comparisons = {
         "one": comparison_of({"base": 0.1, "a": 0.2, "only": 0.3}),
         "two": comparison_of({"base": 0.1, "a": 0.2}),
     }
 
-    study = concord.study(both)
+    study = concord.study(comparisons)
 
     assert study.models == ("base", "a")
     assert [*text.notes(study)] == ["only is left out: it is missing in two."]
     with pytest.raises(concord.InputError, match="models: only: is missing in two"):
-        concord.study(both, models=["base", "only"])
+        concord.study(comparisons, models=["base", "only"])
 
 
-SWAPPED = {"one": TURNS["one"], "two": comparison_of({"a": 0.2, "base": 0.1})}
+SWAPPED = {"one": EXAMPLE["one"], "two": comparison_of({"a": 0.2, "base": 0.1})}
 
 
 @pytest.mark.parametrize(
-    ("comparisons", "options", "words"),
+    ("comparisons", "options", "message"),
     [
-        (TURNS, {"primary": ["nDCG@20"]}, "primary: nDCG@20: was not evaluated in one"),
-        (TURNS, {"primary": []}, "names no label\n  fix: name one of nDCG@10"),
-        (TURNS, {"primary": "nDCG@10"}, "primary: is 'nDCG@10'"),
-        (TURNS, {"primary": [5]}, r"primary: is \[5\]"),
-        (TURNS, {"models": 5}, "models: is 5"),
-        (TURNS, {"baseline": "nobody"}, "'nobody' is not among the models"),
-        (TURNS, {"min_effect": "much"}, "min_effect: is 'much'"),
-        (TURNS, {"models": ["base"]}, "this names 1\n  fix: name 2 or more of base, a and c"),
-        ([*TURNS.values()], {}, "must be a dict that maps each data set"),
-        (dict(enumerate(TURNS.values())), {}, "must be a dict that maps each data set"),
+        (EXAMPLE, {"primary": ["nDCG@20"]}, "primary: nDCG@20: was not evaluated in one"),
+        (EXAMPLE, {"primary": []}, "primary: is empty\n  fix: name one of nDCG@10"),
+        (EXAMPLE, {"primary": "nDCG@10"}, "primary: is 'nDCG@10'"),
+        (EXAMPLE, {"primary": [5]}, r"primary: is \[5\]"),
+        (EXAMPLE, {"models": 5}, "models: is 5"),
+        (EXAMPLE, {"baseline": "nobody"}, "'nobody' is not among the models"),
+        (EXAMPLE, {"min_effect": "much"}, "min_effect: is 'much'"),
+        (EXAMPLE, {"models": ["base"]}, "got 1\n  fix: name 2 or more of base, a and c"),
+        ([*EXAMPLE.values()], {}, "must be a dict that maps each data set"),
+        (dict(enumerate(EXAMPLE.values())), {}, "must be a dict that maps each data set"),
         ({"one": 1, "two": 2}, {}, "must be a dict that maps each data set"),
-        ({"one": TURNS["one"]}, {}, "names 1, and a study needs 2"),
+        ({"one": EXAMPLE["one"]}, {}, "a study needs 2 data sets or more, got 1"),
         (SWAPPED, {}, "one has base, two has a"),
     ],
 )
-def test_arguments_that_do_not_fit_are_refused(
-    comparisons: Any, options: dict[str, Any], words: str
+def test_invalid_arguments_are_refused(
+    comparisons: Any, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(concord.InputError, match=words):
+    with pytest.raises(concord.InputError, match=message):
         concord.study(comparisons, **options)
 
 
-def test_data_sets_with_other_baselines_are_studied_against_the_given_one() -> None:
+def test_data_sets_with_different_baselines_need_a_common_one() -> None:
     study = concord.study(SWAPPED, baseline="base")
 
     assert study.cells_of("nDCG@10")["two", "a"].difference == pytest.approx(0.1)
 
 
-def test_shared_wins_that_make_one_are_one() -> None:
+def test_shares_of_wins_are_exact() -> None:
     names = ("base", "a", "b", "c", "d", "e")
     one = comparison_of({"base": 0.1})
 
     def won_by(*best: str) -> concord.Comparison:
-        """All have a mean of 0.1, those who share the win 0.9."""
+        """Return a comparison in which the best models have a mean of 0.9, others 0.1."""
         means = {name: 0.9 if name in best else 0.1 for name in names}
         scores = [replace(one.scores[0], model=m, mean=mean) for m, mean in means.items()]
         return replace(one, models=names, scores=tuple(scores), pairs=())
@@ -288,10 +308,10 @@ def test_shared_wins_that_make_one_are_one() -> None:
     assert _values(study, "wins")["e"] == pytest.approx(7 / 6)
 
 
-def test_differences_that_rounding_parts_share_their_rank() -> None:
-    means = ((0.10, 0.13), (0.48, 0.51), (0.23, 0.20))  # as floats no two differences are as large
+def test_differences_that_are_equal_up_to_rounding_are_ties() -> None:
+    means = ((0.10, 0.13), (0.48, 0.51), (0.23, 0.20))  # no two differences are equal as floats
     one = comparison_of({"base": 0.1, "a": 0.2})
-    every = {
+    comparisons = {
         f"d{i}": replace(
             one,
             scores=tuple(replace(s, mean=m) for s, m in zip(one.scores, values, strict=True)),
@@ -299,31 +319,35 @@ def test_differences_that_rounding_parts_share_their_rank() -> None:
         for i, values in enumerate(means)
     }
 
-    (pair,) = concord.study(every).pairs
+    (pair,) = concord.study(comparisons).pairs
 
-    assert pair.p_signed_rank == 1.0  # ranks 2, 2, 2: |+ + -| = 2 is the least that can be
+    assert pair.p_signed_rank == 1.0  # ranks 2, 2, 2: |+ + -| = 2 is the smallest possible
 
 
-def test_models_without_users_who_differ_have_no_interval() -> None:
-    same = comparison_of({"base": 0.1, "a": 0.2})
-    pairs = tuple(replace(p, ci_low=None, ci_high=None, p=None, difference=0.0) for p in same.pairs)
-    none = replace(same, pairs=pairs)
+def test_pairs_without_differing_users_have_no_interval() -> None:
+    different = comparison_of({"base": 0.1, "a": 0.2})
+    pairs = tuple(
+        replace(pair, ci_low=None, ci_high=None, p=None, difference=0.0) for pair in different.pairs
+    )
+    identical = replace(different, pairs=pairs)
 
-    study = concord.study({"one": none, "two": same, "three": same})
+    study = concord.study({"one": identical, "two": different, "three": different})
 
     assert study.pairs[0].n_datasets == 2
     assert study.pairs[0].ci_low is None
 
 
-def test_the_content_is_json_and_the_same_each_time() -> None:
-    one, other = (json.dumps(concord.study(TURNS).to_dict(), allow_nan=False) for _ in "ab")
+def test_the_content_is_json_and_deterministic() -> None:
+    first, second = (
+        json.dumps(concord.study(EXAMPLE).to_dict(), allow_nan=False) for _ in range(2)
+    )
 
-    assert one == other
-    assert json.loads(one)["answers"][0]["certainty"] == "undecided"
+    assert first == second
+    assert json.loads(first)["answers"][0]["certainty"] == "undecided"
 
 
-def test_the_text_has_winner_values_and_notes_in_at_most_twenty_lines() -> None:
-    study = concord.study(TURNS)
+def test_summary_has_winner_values_and_notes() -> None:
+    study = concord.study(EXAMPLE)
 
     assert study.summary.splitlines() == [
         "a wins under 3 of 4 ways of aggregating nDCG@10; by mean: c.",

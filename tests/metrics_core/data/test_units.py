@@ -294,7 +294,7 @@ def test_cases_are_of_requests_and_know_their_user() -> None:
 
 
 def test_an_audit_of_requests_is_refused() -> None:
-    with pytest.raises(ValueError, match="unit_mean: these are requests"):
+    with pytest.raises(ValueError, match="unit_mean: the unit is a session"):
         cc.audit({"als": lists("als")}, truth(), train=truth(), metrics=[LABEL], conventions=pinned("users"))  # fmt: skip
 
 

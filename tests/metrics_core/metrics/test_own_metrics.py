@@ -294,7 +294,7 @@ CHECKED = {
     "bad": ("lists.count(k) / lists.n_users", "other users change nothing"),
     "late": (
         "(lists.n_listed > 3) * (lists.count(k) > 0) / 1.0",
-        "what stands below the cutoff changes nothing",
+        "items below the cutoff change nothing",
     ),
     "low": ("1 - lists.count(k) / lists.cutoff(k)", "moving a relevant item up never hurts"),
     "rude": (

@@ -600,7 +600,7 @@ def test_revisions_with_other_truths_or_conventions_cannot_be_one_ratio() -> Non
 
 
 def test_reconcile_reads_lists_and_truth_alone() -> None:
-    with pytest.raises(ValueError, match="propensity: is of train or of items"):
+    with pytest.raises(ValueError, match="propensity: reads train or items"):
         cc.reconcile(RECS, TRUTH, value="0.5", metric="R@2", conventions=pinned())
 
 

@@ -1,4 +1,4 @@
-"""Poisson bootstrap: the closed form where there is one, and the same bits however it is computed."""
+"""Poisson bootstrap, against closed forms; its bits do not depend on blocks or threads."""
 
 import math
 import os
@@ -26,7 +26,7 @@ def _values(seed: int, users: int = 2000, columns: int = 3) -> np.ndarray:
     return np.where(rng.random((users, columns)) < 0.4, rng.random((users, columns)), 0.0)
 
 
-def test_spread_of_the_means_is_the_standard_error() -> None:
+def test_standard_deviation_of_the_means_is_the_standard_error() -> None:
     values = _values(1)
 
     means = weighted_means(values, resamples=4000, seed=1)
@@ -38,20 +38,18 @@ def test_spread_of_the_means_is_the_standard_error() -> None:
 
 
 @pytest.mark.parametrize("users", [301, 302])
-def test_however_users_and_resamples_are_cut_the_bits_are_the_same(
-    users: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_block_sizes_change_no_bit(users: int, monkeypatch: pytest.MonkeyPatch) -> None:
     values = _values(4, users=users)
     values[::7, 1] = NAN
-    whole = weighted_means(values, resamples=131, seed=3)
+    expected = weighted_means(values, resamples=131, seed=3)
 
     monkeypatch.setattr(bootstrap, "_USER_BLOCK", 37)
     for drawn in (1, 7 * users):  # two resamples at a time, six
         monkeypatch.setattr(bootstrap, "_MAX_DRAWN", drawn)
-        assert np.array_equal(weighted_means(values, resamples=131, seed=3), whole)
+        assert np.array_equal(weighted_means(values, resamples=131, seed=3), expected)
 
 
-def test_all_columns_see_the_same_users() -> None:
+def test_all_columns_have_the_same_users() -> None:
     values = _values(3, columns=1)
     twice = np.column_stack([values, values, 2 * values])
 
@@ -61,7 +59,7 @@ def test_all_columns_see_the_same_users() -> None:
     assert means[:, 2] == pytest.approx(2 * means[:, 0])
 
 
-def test_a_user_counts_only_where_there_is_a_value() -> None:
+def test_nan_is_left_out_of_its_column() -> None:
     values = np.array([[1.0, NAN], [3.0, NAN], [NAN, NAN], [NAN, 5.0]] * 50)
 
     means = weighted_means(values, resamples=200, seed=1)
@@ -71,7 +69,7 @@ def test_a_user_counts_only_where_there_is_a_value() -> None:
     assert np.isnan(weighted_means(np.full((5, 1), NAN), resamples=3, seed=1)).all()
 
 
-def test_more_resamples_begin_with_the_same_ones() -> None:
+def test_first_resamples_do_not_depend_on_their_number() -> None:
     values = _values(4)
 
     fewer, more = (weighted_means(values, resamples=n, seed=1) for n in (70, 200))
@@ -79,10 +77,10 @@ def test_more_resamples_begin_with_the_same_ones() -> None:
     assert (more[:64] == fewer[:64]).all()
 
 
-def test_the_probability_of_being_the_best_by_hand() -> None:
+def test_probability_of_being_best_by_hand() -> None:
     means = np.array([[1.0, 2.0, 2.0], [3.0, 1.0, 2.0], [1.0, 4.0, NAN], [NAN, NAN, NAN]])
 
-    # of three resamples: the second and third share one, the first has one, the second has one
+    # three resamples: columns 2 and 3 tie in one, column 1 is best in one, column 2 in one
     assert best_probability(means, higher_is_better=True) == pytest.approx(
         [1 / 3, 1.5 / 3, 0.5 / 3]
     )
@@ -90,7 +88,7 @@ def test_the_probability_of_being_the_best_by_hand() -> None:
     assert np.isnan(best_probability(means[3:], higher_is_better=True)).all()
 
 
-def test_interval_holds_values_that_occur() -> None:
+def test_ends_of_the_interval_are_values_of_the_samples() -> None:
     samples = np.arange(1000.0)[::-1]
 
     assert percentile_interval(samples, 0.9375) == (31.0, 968.0)

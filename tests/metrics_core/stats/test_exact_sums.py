@@ -1,4 +1,4 @@
-"""Sums with one rounding."""
+"""Exact sums, against `math.fsum` and `round`."""
 
 import math
 
@@ -14,22 +14,22 @@ FINITE = st.floats(-1e300, 1e300)
 
 
 @given(st.lists(FINITE, max_size=40), st.integers(1, 9))
-def test_a_sum_has_the_bits_of_fsum(values: list[float], at_once: int) -> None:
+def test_a_sum_has_the_bits_of_fsum(values: list[float], block_size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exact, "BLOCK_SIZE", at_once)
+        patch.setattr(exact, "BLOCK_SIZE", block_size)
 
         assert exact_sum(np.array(values)) == math.fsum(values)
 
 
 @given(st.lists(st.lists(FINITE, max_size=20), min_size=1, max_size=4))
-def test_sums_of_partitions_add_up_to_the_sum_of_all(partitions: list[list[float]]) -> None:
+def test_parts_of_partitions_have_the_sum_of_all_values(partitions: list[list[float]]) -> None:
     parts = [part for values in partitions for part in exact_parts(np.array(values))]
 
     assert math.fsum(parts) == math.fsum(value for values in partitions for value in values)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_sum_of_many_values_of_all_sizes_has_the_bits_of_fsum(seed: int) -> None:
+def test_a_sum_of_many_magnitudes_has_the_bits_of_fsum(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n = 50_000
     sizes = rng.normal(size=n) * 10.0 ** rng.integers(-30, 30, n)
@@ -52,7 +52,7 @@ NEAR_A_HALF = st.builds(
 
 
 @given(st.lists(st.floats() | st.floats(-1, 1) | NEAR_A_HALF, max_size=20), st.integers(0, 15))
-def test_values_are_rounded_as_python_rounds_each(values: list[float], digits: int) -> None:
+def test_values_are_rounded_like_pythons_round(values: list[float], digits: int) -> None:
     expected = np.array([round(value, digits) for value in values])
 
     assert round_decimals(np.array(values), digits).tobytes() == expected.tobytes()

@@ -1,4 +1,4 @@
-"""The jackknife's interval for numbers over all users: by hand, by brute force, and where there is none."""
+"""Jackknife intervals of metrics over all users, against hand calculation and brute force."""
 
 import math
 from functools import partial
@@ -22,8 +22,8 @@ MEASURES = {
 
 
 def _items(n: int) -> Items:
-    everything = np.ones(n, dtype=np.int64)
-    return Items(1, 1, everything, everything > 0, None)
+    counts = np.ones(n, dtype=np.int64)
+    return Items(1, 1, counts, counts > 0, None)
 
 
 def _intervals(
@@ -32,20 +32,20 @@ def _intervals(
     return jackknife_intervals(a, b, MEASURES, items=_items(n_items), k=2, confidence=0.95)
 
 
-def test_users_who_share_items_spread_the_interval() -> None:
-    # users 0 to 4 get an item each that nobody else gets, users 5 to 9 all get item 9
+def test_interval_of_coverage_by_hand() -> None:
+    # users 0 to 4 get a unique item each, users 5 to 9 all get item 9
     item = np.array([0, 1, 2, 3, 4, 9, 9, 9, 9, 9])
     users = np.arange(10)
     low, high = _intervals(
         RecommendedItems(users, item), RecommendedItems(users, np.full(10, 9)), 10
     )["Coverage@2"]
 
-    # 0.6 - 0.1; 0.1 less without one of the first five: mean 0.45, squares 10 x 0.05² = 0.025
+    # 0.6 - 0.1; without one of the first five 0.1 less: mean 0.45, squares 10 x 0.05² = 0.025
     half = student.ppf(0.975, 9) * math.sqrt(9 / 10 * 0.025)
     assert [low, high] == pytest.approx([0.5 - half, 0.5 + half])
 
 
-def test_leaving_groups_out_is_what_recomputing_without_them_gives() -> None:
+def test_leaving_groups_out_equals_recomputation() -> None:
     rng = np.random.default_rng(1)
     n_users, n_items = 250, 40
     a, b = (
@@ -53,7 +53,7 @@ def test_leaving_groups_out_is_what_recomputing_without_them_gives() -> None:
         for _ in range(2)
     )
     b = RecommendedItems(b.user[20:], b.item[20:])  # ten users have no list with b
-    gaps = []
+    diffs = []
     for group in range(MAX_GROUPS):
         values = []
         for recommended in (a, b):
@@ -63,30 +63,29 @@ def test_leaving_groups_out_is_what_recomputing_without_them_gives() -> None:
                 counts, len(set(recommended.user[remaining].tolist())), 2, _items(n_items)
             )
             values.append(MEASURES["Gini@2"](exposure))
-        gaps.append(values[0] - values[1])
-    error = math.sqrt(
-        (MAX_GROUPS - 1) / MAX_GROUPS * sum((gap - np.mean(gaps)) ** 2 for gap in gaps)
-    )
+        diffs.append(values[0] - values[1])
+    squares = sum((diff - np.mean(diffs)) ** 2 for diff in diffs)
+    error = math.sqrt((MAX_GROUPS - 1) / MAX_GROUPS * squares)
 
     low, high = _intervals(a, b, n_items)["Gini@2"]
 
     assert (high - low) / 2 == pytest.approx(student.ppf(0.975, MAX_GROUPS - 1) * error)
 
 
-def test_turned_round_it_is_mirrored_and_alike_it_is_nothing() -> None:
+def test_swapped_models_mirror_the_interval_and_equal_ones_have_zero() -> None:
     rng = np.random.default_rng(2)
     a, b = (
         RecommendedItems(np.repeat(np.arange(50), 2), rng.integers(0, 30, 100)) for _ in range(2)
     )
 
-    remote, back = _intervals(a, b, 30), _intervals(b, a, 30)
+    forward, backward = _intervals(a, b, 30), _intervals(b, a, 30)
 
     for name in MEASURES:
-        assert [*remote[name]] == pytest.approx([-back[name][1], -back[name][0]])
+        assert [*forward[name]] == pytest.approx([-backward[name][1], -backward[name][0]])
         assert _intervals(a, a, 30)[name] == (0.0, 0.0)
 
 
-def test_nine_users_give_no_interval() -> None:
+def test_nine_users_have_no_interval() -> None:
     users = np.arange(9)
     result = _intervals(
         RecommendedItems(users, users), RecommendedItems(users, users[::-1].copy()), 9

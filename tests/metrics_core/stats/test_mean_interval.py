@@ -1,4 +1,4 @@
-"""Intervals of means: few users, values of 0 and 1, values that are all equal."""
+"""Intervals of means: few users, binary values, equal values."""
 
 import math
 
@@ -13,7 +13,7 @@ UNIT = (0.0, 1.0)
 
 
 @pytest.mark.parametrize(("hits", "n"), [(20, 20), (0, 20), (3, 20), (1, 1), (40, 1000)])
-def test_zeros_and_ones_have_the_interval_of_clopper_and_pearson(hits: int, n: int) -> None:
+def test_binary_values_have_the_clopper_pearson_interval(hits: int, n: int) -> None:
     values = np.repeat([1.0, 0.0], [hits, n - hits])
 
     expected = binomtest(hits, n).proportion_ci(0.95, method="exact")
@@ -22,27 +22,27 @@ def test_zeros_and_ones_have_the_interval_of_clopper_and_pearson(hits: int, n: i
 
 
 def test_twenty_hits_by_hand() -> None:
-    """Of 20 of 20 the lower limit is (α / 2)^(1 / 20)."""
+    """For 20 hits of 20 the lower limit is (α / 2)^(1 / 20)."""
     low, high = mean_interval(np.ones(20), 0.95, UNIT)
 
     assert low == pytest.approx(0.025 ** (1 / 20)) == pytest.approx(0.8316, abs=1e-4)
     assert high == 1.0
 
 
-def test_bounded_values_of_few_users_have_one_value_more_at_each_bound() -> None:
-    """Two users, 0.2 and 0.8: t interval of 0, 0.2, 0.8, 1, cut at 0 and 1."""
+def test_bounded_values_of_few_users_have_pseudo_values_at_the_bounds() -> None:
+    """Values of 0.2 and 0.8: t interval of 0, 0.2, 0.8, 1, clipped to 0 and 1."""
     values = [0.2, 0.8, 0.3, 0.4, 0.5, 0.6]
-    wider = np.array([0.0, *values, 1.0])
-    half = t.ppf(0.975, len(wider) - 1) * wider.std(ddof=1) / math.sqrt(len(wider))
+    padded = np.array([0.0, *values, 1.0])
+    half = t.ppf(0.975, len(padded) - 1) * padded.std(ddof=1) / math.sqrt(len(padded))
 
     low, high = mean_interval(np.array(values), 0.95, UNIT)
 
-    assert (low, high) == pytest.approx((wider.mean() - half, wider.mean() + half))
+    assert (low, high) == pytest.approx((padded.mean() - half, padded.mean() + half))
     assert mean_interval(np.array([0.2, 0.8]), 0.95, UNIT) == (0.0, 1.0)
 
 
-def test_equal_values_may_be_others_of_users_who_were_not_seen() -> None:
-    """Twelve times 0.5: at least (0.025)^(1/12) = 73.5 % of users have 0.5, the others between 0 and 1."""
+def test_equal_values_have_an_interval() -> None:
+    """Twelve times 0.5: (0.025)^(1/12) = 73.5 % or more of all users have 0.5."""
     share = 0.025 ** (1 / 12)
 
     low, high = mean_interval(np.full(12, 0.5), 0.95, UNIT)
@@ -57,13 +57,15 @@ def test_many_users_and_metrics_without_bounds_have_the_t_interval() -> None:
     few = values[:10] + 3
     half_of_few = t.ppf(0.975, 9) * few.std(ddof=1) / math.sqrt(10)
 
-    assert mean_interval(values, 0.95, UNIT) == pytest.approx((values.mean() - half, values.mean() + half))  # fmt: skip
+    assert mean_interval(values, 0.95, UNIT) == pytest.approx(
+        (values.mean() - half, values.mean() + half)
+    )
     for bounds in ((0.0, math.inf), UNIT):  # values outside the bounds: another convention
         result = mean_interval(few, 0.95, bounds)
         assert result == pytest.approx((few.mean() - half_of_few, few.mean() + half_of_few))
 
 
-def test_there_is_no_interval_of_nothing_and_none_of_one_value_without_bounds() -> None:
+def test_no_values_and_equal_unbounded_values_have_no_interval() -> None:
     for values, bounds in (([], UNIT), ([2.5], (0.0, math.inf)), ([2.5] * 9, (0.0, math.inf))):
         assert all(map(math.isnan, mean_interval(np.array(values), 0.95, bounds)))
 
@@ -79,8 +81,8 @@ def test_spreads_of_partitions_add_up() -> None:
     assert parts == ValueSpread.from_values(values, UNIT) == ValueSpread(5, 1, 2, 0.0, 1.0)
 
 
-def test_requests_of_few_users_have_an_interval_inside_the_bounds() -> None:
-    """Four users with two requests each, all hits: no point, and nothing above 1."""
+def test_interval_of_sessions_is_inside_the_bounds() -> None:
+    """Four users with two sessions each, all hits."""
     clusters = Clusters(np.repeat(np.arange(4), 2), 4, "requests")
 
     low, high = clusters.ratio(np.ones(8)).interval(0.95, UNIT)

@@ -1,4 +1,4 @@
-"""Rank tests over data sets, Friedman's and Wilcoxon's: on paper, all signs one by one, and published examples."""
+"""Rank tests over data sets, against hand calculation, enumeration and published examples."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,8 @@ from concord.metrics_core.stats.data_sets import (
     smallest_signed_rank_p,
 )
 
-# Demšar (2006), JMLR 7, table 6: AUC of C4.5 with parameters m and cf tuned or not, on 14 data sets.
+# Demšar (2006), JMLR 7, table 6: AUC of C4.5 with parameters m and cf tuned or not, on 14 data
+# sets.
 DEMSAR = (
     (0.763, 0.768, 0.771, 0.798),
     (0.599, 0.591, 0.590, 0.569),
@@ -42,14 +43,14 @@ RANKS = [
 ]
 
 
-def test_ties_share_the_mean_of_their_ranks() -> None:
+def test_ties_have_their_mean_rank() -> None:
     ranks = average_ranks({"a": 0.3, "b": 0.1, "c": 0.3, "d": 0.2}, higher_is_better=True)
 
     assert ranks == {"a": 1.5, "c": 1.5, "d": 3.0, "b": 4.0}  # (1 + 2) / 2
     assert average_ranks({"a": 0.3, "b": 0.1}, higher_is_better=False) == {"a": 2.0, "b": 1.0}
 
 
-def test_friedman_on_paper() -> None:
+def test_friedman_by_hand() -> None:
     result = friedman_test([[1, 2, 3], [1, 2, 3], [1, 3, 2], [2, 1, 3]])
 
     # Mean ranks 5/4, 8/4, 11/4; 12 · 4 / (3 · 4) · ((-3/4)² + 0 + (3/4)²) = 4 · 9/8 = 4.5
@@ -63,8 +64,8 @@ def test_demsars_published_example() -> None:
     mean_ranks = [sum(column) / 14 for column in zip(*RANKS, strict=True)]
 
     assert [round(mean, 3) for mean in mean_ranks] == [3.143, 2.000, 2.893, 1.964]
-    # He leaves ties as they are: chi2 = 9.28, F = 3.69. The correction divides by C: one tie of all four models
-    # ((64 - 4) of 14 · 60) and three of two models (3 · 6 of 14 · 60).
+    # Demšar does not correct for ties: chi2 = 9.28, F = 3.69. The correction divides by C: one tie
+    # of all four models ((64 - 4) of 14 · 60) and three of two models (3 · 6 of 14 · 60).
     uncorrected = result.chi2 * (1 - (60 + 3 * 6) / (14 * 60))
     assert round(uncorrected, 2) == 9.28
     assert round(13 * uncorrected / (14 * 3 - uncorrected), 2) == 3.69
@@ -89,10 +90,10 @@ def test_demsars_critical_values(confidence: float, published: tuple[float, ...]
 
 
 @pytest.mark.parametrize("ranks", [(1, 2, 3), (1.5, 1.5, 3)])  # ties leave fewer orders
-def test_where_all_data_sets_agree_p_is_exact(ranks: tuple[float, ...]) -> None:
+def test_p_is_exact_if_all_data_sets_agree(ranks: tuple[float, ...]) -> None:
     result = friedman_test([[*ranks]] * 5)
 
-    orders = set(permutations(ranks))  # every way the other four could rank, against the first
+    orders = set(permutations(ranks))  # all orders of the other four, against the first
     agree = sum(all(order == ranks for order in others) for others in product(orders, repeat=4))
     assert result.f is None
     assert result.p == pytest.approx(agree / len(orders) ** 4)
@@ -103,16 +104,16 @@ def test_models_that_are_equal_everywhere_do_not_differ() -> None:
     assert friedman_test([[2, 2, 2]] * 5).p == 1.0
 
 
-def test_ranks_that_tests_leave_open() -> None:
+def test_rank_intervals_by_hand() -> None:
     intervals = rank_intervals("abcd", {("a", "d"), ("b", "d"), ("a", "c")})
 
     assert intervals == {"a": (1, 2), "b": (1, 3), "c": (2, 4), "d": (3, 4)}  # 1 + above, 4 - below
 
 
-def test_bars_join_the_longest_runs_without_a_different_pair() -> None:
-    separate = [frozenset("ad"), frozenset("ac"), frozenset("ae"), frozenset("be")]
+def test_groups_are_the_longest_runs_without_a_significant_pair() -> None:
+    different = [frozenset("ad"), frozenset("ac"), frozenset("ae"), frozenset("be")]
 
-    assert indistinguishable_groups("abcde", separate) == [
+    assert indistinguishable_groups("abcde", different) == [
         ("a", "b"),
         ("b", "c", "d"),
         ("c", "d", "e"),
@@ -120,13 +121,14 @@ def test_bars_join_the_longest_runs_without_a_different_pair() -> None:
     assert indistinguishable_groups("ab", [frozenset("ab")]) == []
 
 
-# Hollander & Wolfe: depression before and after, on nine patients; R's help page of wilcox.test has p = 0.0391.
+# Hollander & Wolfe: depression of nine patients before and after; p = 0.0391 in R's help page of
+# wilcox.test.
 BEFORE = (1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30)
 AFTER = (0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29)
 
 
-def _one_by_one(differences: Sequence[float]) -> float:
-    """Every choice of signs, with ranks by counting."""
+def _reference_p(differences: Sequence[float]) -> float:
+    """Return the p-value by enumerating all signs, with ranks by counting."""
     sizes = [abs(d) for d in differences if d]
     ranks = [sum(o < s for o in sizes) + (sum(o == s for o in sizes) + 1) / 2 for s in sizes]
     w = abs(sum(r if d > 0 else -r for r, d in zip(ranks, filter(None, differences), strict=True)))
@@ -137,8 +139,8 @@ def _one_by_one(differences: Sequence[float]) -> float:
     return sum(each >= w for each in sums) / len(sums)
 
 
-def test_signed_ranks_of_three_data_sets_on_paper() -> None:
-    # Ranks 1, 2, 3, all positive: of the 8 choices of signs +++ and --- are as far out.
+def test_signed_ranks_of_three_data_sets_by_hand() -> None:
+    # Ranks 1, 2, 3, all positive: of the 8 choices of signs, +++ and --- are as extreme.
     assert signed_rank_p([0.1, 0.2, 0.3]) == 2 / 8 == smallest_signed_rank_p(3)
     # w = 3 + 2 - 1 = 4; |±1 ± 2 ± 3| >= 4 for +++ (6), -++ (4) and their mirror images.
     assert signed_rank_p([-0.1, 0.2, 0.3]) == 4 / 8
@@ -152,8 +154,8 @@ def test_signed_ranks_of_a_published_example() -> None:
 
 
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=8).filter(any))
-def test_p_of_signed_ranks_is_the_share_of_all_signs_as_far_out(differences: list[int]) -> None:
-    assert signed_rank_p(differences) == pytest.approx(_one_by_one(differences))
+def test_p_of_signed_ranks_equals_the_reference(differences: list[int]) -> None:
+    assert signed_rank_p(differences) == pytest.approx(_reference_p(differences))
 
 
 def test_no_difference_gives_no_p_of_signed_ranks() -> None:

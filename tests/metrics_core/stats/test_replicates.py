@@ -1,6 +1,7 @@
-"""Models that were trained several times: two-way random effects, their intervals, and what would settle an order."""
+"""Replicates: two-way random effects, intervals, order reversals and sample sizes."""
 
 import math
+from dataclasses import replace
 from statistics import fmean, variance
 
 import numpy as np
@@ -23,40 +24,41 @@ from concord.metrics_core.stats.replicates import (
 from tests.metrics_core.defined import defined
 
 NAN = math.nan
-# Shrout & Fleiss (1979), Psychological Bulletin 86(2), 420-428, table 2: four judges (here trainings) rate six targets
-# (here users). Their table 3: between targets 11.24, between judges 32.49, residual 1.02. statsmodels 0.15.0,
-# anova_lm(ols("y ~ C(user) + C(training)")), gives the digits.
+# Shrout & Fleiss (1979), Psychological Bulletin 86(2), 420-428, table 2: four judges (here
+# replicates) rate six targets (here users). Their table 3: between targets 11.24, between judges
+# 32.49, residual 1.02. The digits are those of statsmodels 0.15.0,
+# anova_lm(ols("y ~ C(user) + C(replicate)")).
 JUDGES = np.array(
     [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]], dtype=float
 )
-OF_JUDGES, RESIDUAL = 32.4861111111111, 1.01944444444444
+BETWEEN_JUDGES, RESIDUAL = 32.4861111111111, 1.01944444444444
 
 
-def test_the_components_are_those_of_a_published_table() -> None:
+def test_components_equal_a_published_table() -> None:
     values = ReplicateValues(JUDGES)
 
     assert values.residual_variance == pytest.approx(RESIDUAL, rel=1e-12)
-    assert values.replicate_variance == pytest.approx((OF_JUDGES - RESIDUAL) / 6, rel=1e-12)
-    assert values.variance_of_mean.variance == pytest.approx(
-        (OF_JUDGES - RESIDUAL) / 6 / 4, rel=1e-12
-    )
+    expected = (BETWEEN_JUDGES - RESIDUAL) / 6
+    assert values.replicate_variance == pytest.approx(expected, rel=1e-12)
+    assert values.variance_of_mean.variance == pytest.approx(expected / 4, rel=1e-12)
     assert values.variance_of_mean.n == 4
 
 
 def test_a_worked_example() -> None:
-    """Two users, three trainings.
+    """Two users, three replicates.
 
     | | user 1 | user 2 | mean |
     |---|---|---|---|
-    | training 1 | 0.1 | 0.3 | 0.2 |
-    | training 2 | 0.4 | 0.8 | 0.6 |
-    | training 3 | 0.1 | 0.7 | 0.4 |
+    | replicate 1 | 0.1 | 0.3 | 0.2 |
+    | replicate 2 | 0.4 | 0.8 | 0.6 |
+    | replicate 3 | 0.1 | 0.7 | 0.4 |
     | mean | 0.2 | 0.6 | 0.4 |
 
-    MS_trainings = 2 ((-0.2)^2 + 0.2^2 + 0^2) / 2 = 0.08
-    rest: 0.1 - 0.2 - 0.2 + 0.4 = 0.1, -0.1; 0.4 - 0.2 - 0.6 + 0.4 = 0, 0; 0.1 - 0.2 - 0.4 + 0.4 = -0.1, 0.1
-    MS_rest = 4 x 0.01 / ((2 - 1)(3 - 1)) = 0.02
-    trainings: (0.08 - 0.02) / 2 = 0.03; of the mean of three: 0.01
+    MS_replicates = 2 ((-0.2)^2 + 0.2^2 + 0^2) / 2 = 0.08
+    residuals: 0.1 - 0.2 - 0.2 + 0.4 = 0.1, -0.1; 0.4 - 0.2 - 0.6 + 0.4 = 0, 0;
+               0.1 - 0.2 - 0.4 + 0.4 = -0.1, 0.1
+    MS_residual = 4 x 0.01 / ((2 - 1)(3 - 1)) = 0.02
+    replicates: (0.08 - 0.02) / 2 = 0.03; of the mean of three: 0.01
     users: (0.6 - 0.2)^2 / 2 = 0.08; of the mean of two: 0.04
     half^2 = t(1)^2 0.04 + t(2)^2 0.01
     """
@@ -65,23 +67,23 @@ def test_a_worked_example() -> None:
     assert values.means == pytest.approx((0.2, 0.6, 0.4))
     assert values.residual_variance == pytest.approx(0.02)
     assert values.replicate_variance == pytest.approx(0.03)
-    over = ReplicateEstimate(0.4, VarianceEstimate(0.04, 2), (values.variance_of_mean,))
+    estimate = ReplicateEstimate(0.4, VarianceEstimate(0.04, 2), (values.variance_of_mean,))
     half = math.sqrt(12.706204736**2 * 0.04 + 4.302652730**2 * 0.01)
-    assert over.interval(0.95) == pytest.approx((0.4 - half, 0.4 + half))
-    assert over.replicate_share == pytest.approx(0.2)
+    assert estimate.interval(0.95) == pytest.approx((0.4 - half, 0.4 + half))
+    assert estimate.replicate_share == pytest.approx(0.2)
 
 
-def _slowly(rows: list[list[float]]) -> tuple[float, float]:
-    """(of trainings, of rest), written down as in a textbook."""
+def _reference_components(rows: list[list[float]]) -> tuple[float, float]:
+    """Return the variances of replicates and of residuals by the textbook formulas."""
     r, n = len(rows), len(rows[0])
     means = [sum(row) / n for row in rows]
     users = [sum(row[u] for row in rows) / r for u in range(n)]
     grand = sum(means) / r
-    remainder = sum(
+    residual = sum(
         (rows[i][u] - means[i] - users[u] + grand) ** 2 for i in range(r) for u in range(n)
     ) / ((n - 1) * (r - 1))
     between = n * sum((mean - grand) ** 2 for mean in means) / (r - 1)
-    return max(0.0, (between - remainder) / n), remainder
+    return max(0.0, (between - residual) / n), residual
 
 
 _VALUES = st.integers(2, 6).flatmap(
@@ -94,7 +96,7 @@ _VALUES = st.integers(2, 6).flatmap(
 
 
 @given(_VALUES, st.randoms(use_true_random=False))
-def test_the_components_equal_a_slow_reference_and_no_order_of_users_changes_a_bit(
+def test_components_equal_a_reference_and_do_not_depend_on_the_order_of_users(
     rows: list[list[float]], random: object
 ) -> None:
     values = ReplicateValues(np.array(rows))
@@ -102,44 +104,43 @@ def test_the_components_equal_a_slow_reference_and_no_order_of_users_changes_a_b
     random.shuffle(order)  # type: ignore[attr-defined]
     shuffled = ReplicateValues(np.array(rows)[:, order])
 
-    of_trainings, remainder = _slowly(rows)
-    assert values.residual_variance == pytest.approx(remainder, abs=1e-12)
-    assert values.replicate_variance == pytest.approx(of_trainings, abs=1e-12)
+    replicate_variance, residual_variance = _reference_components(rows)
+    assert values.residual_variance == pytest.approx(residual_variance, abs=1e-12)
+    assert values.replicate_variance == pytest.approx(replicate_variance, abs=1e-12)
     assert (shuffled.residual_variance, shuffled.replicate_variance) == (
         values.residual_variance,
         values.replicate_variance,
     )
 
 
-def test_where_folds_have_users_of_their_own_it_is_the_t_interval_of_their_means() -> None:
-    """Exact for folds of equal size: the means of the folds are independent and alike."""
-    gaps = [[0.1, 0.2, 0.0], [0.3, 0.0, 0.3], [0.2, 0.1, 0.3], [0.0, 0.1, 0.05]]
+def test_nested_replicates_have_the_t_interval_of_their_means() -> None:
+    """Exact for folds of equal size: the means of the folds are i.i.d."""
+    diffs = [[0.1, 0.2, 0.0], [0.3, 0.0, 0.3], [0.2, 0.1, 0.3], [0.0, 0.1, 0.05]]
     values = np.full((4, 12), NAN)
-    for fold, row in enumerate(gaps):
+    for fold, row in enumerate(diffs):
         values[fold, 3 * fold : 3 * fold + 3] = row
     actual = ReplicateValues(values)
 
-    expected = ttest_1samp([fmean(row) for row in gaps], 0.0)
-    over = ReplicateEstimate(
-        fmean(fmean(row) for row in gaps), VarianceEstimate(0.0, 2), (actual.variance_of_mean,)
-    )
+    means = [fmean(row) for row in diffs]
+    expected = ttest_1samp(means, 0.0)
+    estimate = ReplicateEstimate(fmean(means), VarianceEstimate(0.0, 2), (actual.variance_of_mean,))
 
     assert actual.is_nested
-    assert over.p == pytest.approx(expected.pvalue, rel=1e-9)
-    assert over.interval(0.95) == pytest.approx(tuple(expected.confidence_interval(0.95)))
+    assert estimate.p == pytest.approx(expected.pvalue, rel=1e-9)
+    assert estimate.interval(0.95) == pytest.approx(tuple(expected.confidence_interval(0.95)))
 
 
-def test_users_whom_some_trainings_lack_are_left_out_of_the_components() -> None:
-    whole = JUDGES.copy()
-    missing = np.column_stack([whole, [1.0, NAN, 2.0, 3.0]])
+def test_users_without_a_value_in_some_replicate_are_left_out() -> None:
+    complete = ReplicateValues(JUDGES)
+    missing = np.column_stack([JUDGES, [1.0, NAN, 2.0, 3.0]])
 
     assert not ReplicateValues(missing).is_nested
-    assert ReplicateValues(missing).replicate_variance == ReplicateValues(whole).replicate_variance
+    assert ReplicateValues(missing).replicate_variance == complete.replicate_variance
     assert mean_of_defined(list(missing))[-1] == 2.0
     assert math.isnan(mean_of_defined([np.array([NAN]), np.array([NAN])])[0])
 
 
-def test_trainings_of_weighed_users_are_ratios_over_those_whom_all_have() -> None:
+def test_replicates_of_weighted_users_are_ratios_over_common_users() -> None:
     values = np.random.default_rng(3).random((3, 30))
     values[0, :5] = NAN
     weights = np.r_[np.full(8, 20.0), np.ones(22)]
@@ -147,12 +148,9 @@ def test_trainings_of_weighed_users_are_ratios_over_those_whom_all_have() -> Non
     other = ReplicateValues(values[:, ::-1].copy(), Clusters.weighted(weights))
 
     expected = [(row[5:] * weights[5:]).sum() / weights[5:].sum() for row in values]
-    gaps = [
-        (a - b)[5:-5] @ weights[5:-5] / weights[5:-5].sum()
-        for a, b in zip(values, values[:, ::-1], strict=True)
-    ]
+    first_diff = (values[0] - values[0, ::-1])[5:-5] @ weights[5:-5] / weights[5:-5].sum()
     assert actual.means == pytest.approx(expected)
-    assert actual.minus(other).means[0] == pytest.approx(gaps[0])
+    assert actual.minus(other).means[0] == pytest.approx(first_diff)
 
 
 def test_shared_seed_effects_cancel_in_paired_replicates() -> None:
@@ -173,14 +171,11 @@ def test_p_is_the_level_at_which_the_interval_reaches_0() -> None:
 
     assert 0.01 < estimate.p < 0.1
     assert estimate.half_width(1 - estimate.p) == pytest.approx(0.02, rel=1e-9)
-    assert (
-        ReplicateEstimate(0.0, VarianceEstimate(0.00004, 500), (VarianceEstimate(0.00002, 5),)).p
-        == 1.0
-    )
+    assert replace(estimate, difference=0.0).p == 1.0
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_fewer_than_three_trainings_give_no_interval(n: int) -> None:
+def test_fewer_than_three_replicates_have_no_interval(n: int) -> None:
     estimate = ReplicateEstimate(
         0.02,
         VarianceEstimate(0.00004, 500),
@@ -191,63 +186,66 @@ def test_fewer_than_three_trainings_give_no_interval(n: int) -> None:
     assert math.isnan(estimate.p)
 
 
-def test_one_side_alone_gives_its_own_t_interval() -> None:
-    of_users = ReplicateEstimate(0.1, VarianceEstimate(0.0004, 30), (VarianceEstimate(0.0, 4),))
-    of_trainings = ReplicateEstimate(0.1, VarianceEstimate(0.0, 30), (VarianceEstimate(0.0004, 4),))
+def test_a_single_variance_component_gives_its_t_interval() -> None:
+    zero, positive = VarianceEstimate(0.0, 30), VarianceEstimate(0.0004, 30)
+    only_users = ReplicateEstimate(0.1, positive, (replace(zero, n=4),))
+    only_replicates = ReplicateEstimate(0.1, zero, (replace(positive, n=4),))
 
-    assert of_users.half_width(0.9) == pytest.approx(student.ppf(0.95, 29) * 0.02)
-    assert of_trainings.half_width(0.9) == pytest.approx(student.ppf(0.95, 3) * 0.02)
+    assert only_users.half_width(0.9) == pytest.approx(student.ppf(0.95, 29) * 0.02)
+    assert only_replicates.half_width(0.9) == pytest.approx(student.ppf(0.95, 3) * 0.02)
 
 
 @pytest.mark.parametrize(
-    ("of_users", "of_trainings", "are_users_needed"),
+    ("user_variance", "replicate_variance", "are_users_needed"),
     [
         (0.0001, 0.00008, False),  # t(3) x 0.0089 = 0.028 > 0.02: no number of users is enough
-        (0.0004, 0.000002, True),  # t(99) x 0.02 > 0.02: no number of trainings is enough
+        (0.0004, 0.000002, True),  # t(99) x 0.02 > 0.02: no number of replicates is enough
     ],
 )
-def test_how_many_users_or_trainings_would_settle_it(
-    of_users: float, of_trainings: float, are_users_needed: bool
+def test_users_or_replicates_needed(
+    user_variance: float, replicate_variance: float, are_users_needed: bool
 ) -> None:
-    """A difference of 0.02 between 4 trainings of 100 users."""
-    over = ReplicateEstimate(
-        0.02, VarianceEstimate(of_users, 100), (VarianceEstimate(of_trainings, 4),)
+    """A difference of 0.02 between 4 replicates of 100 users."""
+    estimate = ReplicateEstimate(
+        0.02, VarianceEstimate(user_variance, 100), (VarianceEstimate(replicate_variance, 4),)
     )
-    users, trainings = users_needed(over, 0.95), replicates_needed(over, 0.95)
+    users, replicates = users_needed(estimate, 0.95), replicates_needed(estimate, 0.95)
 
     def half(n: int, r: int) -> float:
-        part_of_users = student.ppf(0.975, n - 1) ** 2 * of_users * 100 / n
-        return math.sqrt(part_of_users + student.ppf(0.975, r - 1) ** 2 * of_trainings * 4 / r)
+        user_part = student.ppf(0.975, n - 1) ** 2 * user_variance * 100 / n
+        replicate_part = student.ppf(0.975, r - 1) ** 2 * replicate_variance * 4 / r
+        return math.sqrt(user_part + replicate_part)
 
     if are_users_needed:
         assert half(defined(users), 4) < 0.02 <= half(defined(users) - 1, 4)
-        assert trainings is None
+        assert replicates is None
     else:
-        assert half(100, defined(trainings)) < 0.02 <= half(100, defined(trainings) - 1)
+        assert half(100, defined(replicates)) < 0.02 <= half(100, defined(replicates) - 1)
         assert users is None
 
 
-def test_how_often_the_order_turns() -> None:
-    """Means 0.3, 0.5, 0.4 against 0.35, 0.2: of six pairs one has the other order."""
+def test_order_reversals_by_hand() -> None:
+    """Means 0.3, 0.5, 0.4 against 0.35, 0.2: one of six pairs has the reverse order."""
     a, b = (
         ReplicateValues(np.array([[m - 0.1, m + 0.1] for m in means]))
         for means in ([0.3, 0.5, 0.4], [0.35, 0.2])
     )
 
-    every = order_reversals(a, b, 0.125, paired=False)
+    unpaired = order_reversals(a, b, 0.125, paired=False)
 
-    assert (every.count, every.n_pairs) == (1, 6)
-    # One new training of each: 0.01 (1 + 1/3) on 2 degrees of freedom, 0.01125 (1 + 1/2) on 1.
-    of_a, of_b = variance([0.3, 0.5, 0.4]) * 4 / 3, variance([0.35, 0.2]) * 3 / 2
-    welch = (of_a + of_b) ** 2 / (of_a**2 / 2 + of_b**2 / 1)
-    assert every.probability == pytest.approx(student.cdf(-0.125 / math.sqrt(of_a + of_b), welch))
+    assert (unpaired.count, unpaired.n_pairs) == (1, 6)
+    # A new replicate of each: 0.01 (1 + 1/3) with 2 df, 0.01125 (1 + 1/2) with 1 df.
+    var_a, var_b = variance([0.3, 0.5, 0.4]) * 4 / 3, variance([0.35, 0.2]) * 3 / 2
+    df = (var_a + var_b) ** 2 / (var_a**2 / 2 + var_b**2 / 1)
+    expected = student.cdf(-0.125 / math.sqrt(var_a + var_b), df)
+    assert unpaired.probability == pytest.approx(expected)
     paired = order_reversals(a, ReplicateValues(b.values[[0, 1, 1]]), 0.15, paired=True)
     assert (paired.count, paired.n_pairs) == (1, 3)
-    of_gaps = variance([-0.05, 0.3, 0.2]) * 4 / 3
-    assert paired.probability == pytest.approx(student.cdf(-0.15 / math.sqrt(of_gaps), 2))
+    var_diff = variance([-0.05, 0.3, 0.2]) * 4 / 3
+    assert paired.probability == pytest.approx(student.cdf(-0.15 / math.sqrt(var_diff), 2))
 
 
-def test_a_model_that_was_trained_once_adds_nothing_to_the_chance_of_a_turn() -> None:
+def test_a_single_replicate_adds_no_variance_to_the_prediction() -> None:
     a, b = ReplicateValues(np.array([[0.3], [0.5], [0.4]])), ReplicateValues(np.array([[0.3]]))
 
     result = order_reversals(a, b, 0.1, paired=False)
@@ -255,8 +253,8 @@ def test_a_model_that_was_trained_once_adds_nothing_to_the_chance_of_a_turn() ->
     assert result.probability == pytest.approx(student.cdf(-0.1 / math.sqrt(0.01 * 4 / 3), 2))
 
 
-def test_what_chance_adds_to_the_means_of_trainings_turns_the_order_too() -> None:
-    """Trainings without an effect of their own: each user's value is drawn anew, and the order turns in many pairs."""
+def test_residuals_alone_reverse_the_order() -> None:
+    """Replicates without an effect, but with independent values of each user."""
     rng = np.random.default_rng(29)
     a, b = (
         ReplicateValues((rng.random((5, 100)) < 0.3 + lift).astype(float)) for lift in (0.02, 0.0)
@@ -266,12 +264,10 @@ def test_what_chance_adds_to_the_means_of_trainings_turns_the_order_too() -> Non
 
     assert (result.count, result.n_pairs) == (7, 25)
     assert result.probability == pytest.approx(0.30, abs=0.01)
-    assert (
-        a.replicate_variance + b.replicate_variance == 0
-    )  # of the trainings alone there would be no chance
+    assert a.replicate_variance + b.replicate_variance == 0  # it would predict no reversal
 
 
-def test_trainings_that_are_all_alike_have_no_chance_of_a_turn() -> None:
+def test_equal_replicates_have_no_reversal_probability() -> None:
     a, b = ReplicateValues(np.array([[0.25], [0.25], [0.25]])), ReplicateValues(np.array([[0.5]]))
 
     assert math.isnan(order_reversals(a, b, -0.25, paired=False).probability)

@@ -1,4 +1,4 @@
-"""Each verdict by an example, in both directions, and error rates and coverage by simulation."""
+"""Examples of each verdict in both directions; simulated error rates and coverage."""
 
 import math
 
@@ -31,7 +31,7 @@ def paired_result(
 
 
 EXAMPLES = [
-    # interval, adjusted p, smallest difference that matters, verdict
+    # interval, adjusted p, minimum relevant difference, verdict
     ((0.006, 0.020), 0.001, 0.005, "better"),
     ((0.004, 0.020), 0.001, 0.005, "better_below_threshold"),
     ((0.005, 0.020), 0.001, 0.005, "better_below_threshold"),
@@ -71,7 +71,7 @@ NAN = math.nan
             0.005,
             "no_interval",
         ),  # a pooled mean
-        # a threshold that does not exist cannot be passed
+        # an undefined threshold cannot be exceeded
         (paired_result(0.006, 0.020), 0.001, NAN, "better_below_threshold"),
         (paired_result(-0.006, 0.020), 0.300, NAN, "undecided"),
     ],
@@ -82,37 +82,52 @@ def test_verdict_without_enough_users_or_threshold(
     assert _verdict(paired, p, min_effect) == expected
 
 
-@pytest.mark.parametrize(("n_differing", "tests", "expected"), [(5, 1, "too_few_users"), (6, 1, "better"), (6, 2, "too_few_users"), (9, 15, "too_few_users"), (10, 15, "better")])  # fmt: skip
-def test_users_are_too_few_where_no_outcome_could_be_significant(
+@pytest.mark.parametrize(
+    ("n_differing", "tests", "expected"),
+    [
+        (5, 1, "too_few_users"),
+        (6, 1, "better"),
+        (6, 2, "too_few_users"),
+        (9, 15, "too_few_users"),
+        (10, 15, "better"),
+    ],
+)
+def test_too_few_users_means_that_no_outcome_could_be_significant(
     n_differing: int, tests: int, expected: str
 ) -> None:
-    """All gain: p = 2^(1 - n), times the number of tests by Holm, is at most 0.05 from 6, or 10 users on."""
+    """All gain: 2^(1 - n) times the number of tests (Holm) is at most 0.05 from 6 or 10 users."""
     gains = 0.5 + np.arange(n_differing) / 100
     (pair,) = paired_tests({"a": gains, "b": np.zeros(n_differing)}, [("a", "b")], confidence=0.95)
 
-    assert verdict(pair, pair.p * tests, alpha=ALPHA, min_effect=0.1, higher_is_better=True, tests=tests) == expected  # fmt: skip
+    assert (
+        verdict(
+            pair, pair.p * tests, alpha=ALPHA, min_effect=0.1, higher_is_better=True, tests=tests
+        )
+        == expected
+    )
 
 
 AGREEMENT = [
-    # gains, smallest difference that matters, verdict
+    # gains, minimum relevant difference, verdict
     ([0.4, 0.3, 0.1, 0.1, 0.2, 0.3, 0.1, 0.2], 0.0, "better"),
-    # the interval lies above 0.1; flips against 0.1, of which 8 of 256 reach the sum, have p = 0.031 > 0.025
+    # the interval is above 0.1, but sign flips against 0.1 have p = 8 / 256 = 0.031 > 0.025
     ([0.4, 0.3, 0.1, 0.1, 0.2, 0.3, 0.1, 0.2], 0.1, "better_below_threshold"),
-    # p of flips 0.047, and the interval reaches below 0
+    # sign flips have p = 0.047, but the interval reaches below 0
     ([-0.1, 0.6, 0.1, 0.1, 0.1, 0.1, 0.2, 0.2], 0.0, "undecided"),
 ]
 
 
 @pytest.mark.parametrize(("gains", "min_effect", "expected"), AGREEMENT)
-def test_sign_flips_have_to_agree_with_the_interval(
+def test_sign_flips_must_agree_with_the_interval(
     gains: list[float], min_effect: float, expected: str
 ) -> None:
     a, b = np.array(gains), np.zeros(len(gains))
-    forth, back = paired_tests({"a": a, "b": b}, [("a", "b"), ("b", "a")], confidence=0.95)
+    pairs = [("a", "b"), ("b", "a")]
+    forward, backward = paired_tests({"a": a, "b": b}, pairs, confidence=0.95)
 
-    assert _verdict(forth, forth.p, min_effect) == expected
-    assert _verdict(back, back.p, min_effect, higher_is_better=False) == expected
-    assert _verdict(back, back.p, min_effect) == expected.replace("better", "worse")
+    assert _verdict(forward, forward.p, min_effect) == expected
+    assert _verdict(backward, backward.p, min_effect, higher_is_better=False) == expected
+    assert _verdict(backward, backward.p, min_effect) == expected.replace("better", "worse")
 
 
 def _verdict(
@@ -126,7 +141,7 @@ USERS = 1000
 
 
 def _simulated(true_difference: float, seed: int) -> list[PairedTest]:
-    """Two models whose values are tied and mostly 0, as ranking metrics are; four users in ten have a hit."""
+    """Return tests of two models with values like ranking metrics: ties, and mostly 0."""
     rng = np.random.default_rng(seed)
     results = []
     for _ in range(RUNS):
@@ -143,20 +158,20 @@ MEAN_RECIPROCAL = sum(1 / rank for rank in range(1, 11)) / 10  # of a hit at a r
 MONTE_CARLO = 4 * math.sqrt(0.05 * 0.95 / RUNS)  # four standard errors of a share near 5 %: 0.019
 
 
-def test_equal_models_differ_significantly_in_five_of_a_hundred_runs() -> None:
+def test_false_positive_rate_of_equal_models_is_nominal() -> None:
     share = np.mean([result.p < ALPHA for result in _simulated(0.0, seed=1)])
 
     assert share == pytest.approx(0.05, abs=MONTE_CARLO)
 
 
-def test_the_interval_covers_the_true_difference_in_95_of_a_hundred_runs() -> None:
+def test_coverage_of_the_interval_is_nominal() -> None:
     truth = 0.1 / 2 * MEAN_RECIPROCAL  # chance + 0.1 times a mean ease of 1/2
     covered = [result.ci_low <= truth <= result.ci_high for result in _simulated(0.1, seed=2)]
 
     assert np.mean(covered) == pytest.approx(0.95, abs=MONTE_CARLO)
 
 
-def test_holm_keeps_the_chance_of_any_false_finding_among_equal_models() -> None:
+def test_holm_controls_the_family_wise_error_rate() -> None:
     rng = np.random.default_rng(3)
     p = rng.random((4000, 10))  # ten true null hypotheses in each of 4,000 studies
 

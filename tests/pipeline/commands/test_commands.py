@@ -132,7 +132,10 @@ def test_reconcile_names_the_nearest_value_without_a_match(project: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("reconcile", "abc", "--metric", "P@5", "--model", MODEL), "'abc' is no number such as"),
+        (
+            ("reconcile", "abc", "--metric", "P@5", "--model", MODEL),
+            "'abc' is not a number: write the number",
+        ),
         (
             ("reconcile", "0.29", "--metric", "Coverage@10", "--model", MODEL),
             "Coverage@10 is one number over all users",

@@ -241,7 +241,7 @@ def planned_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
     results = folder / "results" / "comparison"
     results.mkdir(parents=True)
-    (results / "comparison.json").write_text(to_json(plan_data.compared()), encoding="utf-8")
+    (results / "comparison.json").write_text(to_json(plan_data.shop_comparison()), encoding="utf-8")
     return folder
 
 
@@ -331,7 +331,7 @@ def test_the_picture_is_one_file_with_the_same_bytes_in_every_process(
     run(planned_project, "concord", "plan", "--plot", str(tmp_path / "plan.svg"))
 
     drawn = (tmp_path / "plan.svg").read_text(encoding="utf-8")
-    plan = cc.plan(plan_data.compared())
+    plan = cc.plan(plan_data.shop_comparison())
     assert drawn == render_plan(plan, "nDCG@5", power_curves(plan, "nDCG@5"))
     texts = [element.text for element in ElementTree.fromstring(drawn).iter()]
     assert "nDCG@5 against popularity" in texts

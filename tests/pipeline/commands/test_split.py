@@ -275,7 +275,7 @@ def test_split_does_not_overwrite_its_input(project: Path) -> None:
         ),
         (
             ("--how", "users", "--share", "1.5"),
-            "command line: --share: is 1.5\n  fix: give a number between 0 and 1",
+            "command line: --share: is 1.5\n  fix: write a number between 0 and 1",
         ),
         (
             ("--how", "leave-last-out", "--column", "time"),

@@ -1,4 +1,4 @@
-"""Holm, Benjamini-Hochberg and the chance of a false winner against examples by hand and scipy."""
+"""Adjusted p-values and false winners, against hand calculation and SciPy."""
 
 import math
 
@@ -23,14 +23,14 @@ P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 def test_holm_by_hand() -> None:
     adjusted = holm(np.array([0.01, 0.04, 0.03, 0.005]))
 
-    # rising: .005 x 4 = .02, .01 x 3 = .03, .03 x 2 = .06, .04 x 1 = .04, which may not fall below .06
+    # ascending: .005 x 4 = .02, .01 x 3 = .03, .03 x 2 = .06, .04 x 1 = .04, raised to .06
     assert adjusted == pytest.approx([0.01 * 3, 0.03 * 2, 0.03 * 2, 0.005 * 4])
 
 
 def test_benjamini_hochberg_by_hand() -> None:
     adjusted = benjamini_hochberg(np.array([0.01, 0.04, 0.03, 0.005]))
 
-    # rising: .005 x 4/1 = .02, .01 x 4/2 = .02, .03 x 4/3 = .04, .04 x 4/4 = .04
+    # ascending: .005 x 4/1 = .02, .01 x 4/2 = .02, .03 x 4/3 = .04, .04 x 4/4 = .04
     assert adjusted == pytest.approx([0.01 * 4 / 2, 0.04 * 4 / 4, 0.03 * 4 / 3, 0.005 * 4 / 1])
 
 
@@ -45,7 +45,7 @@ def test_missing_p_values_are_not_part_of_the_family() -> None:
     assert np.isnan(holm(np.array([NAN]))).all()
 
 
-def test_primary_comparisons_are_one_family_and_the_others_another() -> None:
+def test_primary_and_other_tests_are_adjusted_separately() -> None:
     p = np.array([0.01, 0.02, 0.03, 0.04, NAN])
     primary = np.array([True, False, True, False, True])
 
@@ -55,23 +55,23 @@ def test_primary_comparisons_are_one_family_and_the_others_another() -> None:
 
 
 @given(P_VALUES)
-def test_benjamini_hochberg_is_that_of_scipy(p: list[float]) -> None:
+def test_benjamini_hochberg_equals_scipy(p: list[float]) -> None:
     assert benjamini_hochberg(np.array(p)) == pytest.approx(false_discovery_control(p), rel=1e-12)
 
 
 @given(P_VALUES)
 def test_holm_equals_its_definition(p: list[float]) -> None:
     """p_(i) adjusted = max over j <= i of (m - j + 1) p_(j), at most 1."""
-    rising, m = sorted(p), len(p)
+    ascending, m = sorted(p), len(p)
     expected = {
-        value: min(1.0, max((m - j) * rising[j] for j in range(i + 1)))
-        for i, value in enumerate(rising)
+        value: min(1.0, max((m - j) * ascending[j] for j in range(i + 1)))
+        for i, value in enumerate(ascending)
     }
 
     assert holm(np.array(p)) == pytest.approx([expected[value] for value in p], rel=1e-12)
 
 
-def test_the_chance_of_a_false_winner_by_hand() -> None:
+def test_false_winner_probability_by_hand() -> None:
     assert chance_of_false_winner(0, 0.05) == 0
     assert chance_of_false_winner(1, 0.05) == pytest.approx(0.05 / 2)
     assert chance_of_false_winner(2, 0.05) == pytest.approx(1 - 0.975 * 0.975)
@@ -80,11 +80,11 @@ def test_the_chance_of_a_false_winner_by_hand() -> None:
 
 @pytest.mark.parametrize("alpha", [0.0001, 0.01, 0.05, 0.5])
 @pytest.mark.parametrize("m", [1, 5, 28, 1_000, 100_000])
-def test_the_chance_of_a_false_winner_is_the_binomial_of_scipy(m: int, alpha: float) -> None:
+def test_false_winner_probability_equals_scipys_binomial(m: int, alpha: float) -> None:
     assert chance_of_false_winner(m, alpha) == pytest.approx(binom.sf(0, m, alpha / 2), rel=1e-9)
 
 
-def test_the_severity_grows_at_five_and_at_twenty_eight_comparisons() -> None:
+def test_severity_increases_at_5_and_at_28_comparisons() -> None:
     severity = {m: reuse_severity(chance_of_false_winner(m, 0.05)) for m in (1, 4, 5, 27, 28, 500)}
 
     assert severity == {1: None, 4: None, 5: "notice", 27: "notice", 28: "serious", 500: "serious"}

@@ -1,4 +1,4 @@
-"""Comparisons on several data sets, in memory, with means that a test chooses."""
+"""Comparisons in memory with given means."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,8 +12,10 @@ USERS = 60
 
 
 def comparison_of(means: Mapping[str, float], seed: int = 1, **settings: Any) -> Comparison:
-    """Models with these means of nDCG@10, up to some error over users; the first is the baseline."""
+    """Return a comparison of models with these means of nDCG@10; the first is the baseline."""
     rng = np.random.default_rng(seed)
     noise = {model: rng.normal(0, 0.1, USERS) for model in means}
-    values = {m: {"nDCG@10": (mean + noise[m] - noise[m].mean()).tolist()} for m, mean in means.items()}  # fmt: skip
+    values = {
+        m: {"nDCG@10": (mean + noise[m] - noise[m].mean()).tolist()} for m, mean in means.items()
+    }
     return tables.comparison_of(values, **settings)

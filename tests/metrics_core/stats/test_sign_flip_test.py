@@ -1,4 +1,4 @@
-"""Sign flips: against all combinations in plain Python, and against SciPy's permutation test."""
+"""Sign-flip tests, against enumeration in plain Python and SciPy's permutation test."""
 
 from fractions import Fraction
 from itertools import product
@@ -12,10 +12,13 @@ from concord.metrics_core.stats.sign_flip_test import SignFlips, smallest_p
 
 
 def reference(differences: list[float], margin: float = 0.0) -> tuple[Fraction, Fraction]:
-    """Return the two-sided and the one-sided p (above) of a mean of `margin`, by all combinations of signs."""
+    """Return the two-sided and the one-sided p (above) by enumerating all signs."""
     values = [Fraction(d) - Fraction(margin) for d in differences]
     observed = sum(values, Fraction(0))
-    sums = [sum((s * v for s, v in zip(signs, values, strict=True)), Fraction(0)) for signs in product((-1, 1), repeat=len(values))]  # fmt: skip
+    sums = [
+        sum((s * v for s, v in zip(signs, values, strict=True)), Fraction(0))
+        for signs in product((-1, 1), repeat=len(values))
+    ]
     two = Fraction(sum(abs(each) >= abs(observed) for each in sums), len(sums))
     return two, Fraction(sum(each >= observed for each in sums), len(sums))
 
@@ -30,13 +33,13 @@ EIGHT = [0.5, 0.25, -0.25, 0.0, 0.75, 0.5, 0.125, 0.0]
 
 
 def test_three_users_by_hand() -> None:
-    """Sums of ±1 ±2 ±3: 6, 4, 2, 0, 0, -2, -4, -6; two of eight are as far from 0 as 6, four as 4."""
+    """Sums of ±1 ±2 ±3: 6, 4, 2, 0, 0, -2, -4, -6; two are as extreme as 6, four as 4."""
     assert flips([1.0, 2.0, 3.0]).p == 2 / 8
     assert flips([-1.0, 2.0, 3.0]).p == 4 / 8
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.125, -0.25])
-def test_few_users_are_all_combinations(margin: float) -> None:
+def test_few_users_are_enumerated(margin: float) -> None:
     two, above = reference(EIGHT, margin)
     below = reference([-d for d in EIGHT], -margin)[1]
 
@@ -47,7 +50,7 @@ def test_few_users_are_all_combinations(margin: float) -> None:
 
 
 @pytest.mark.parametrize("n", [6, 12, 16, 20, 29])
-def test_p_is_scipys(n: int) -> None:
+def test_p_equals_scipy(n: int) -> None:
     values = np.random.default_rng(n).normal(0.3, 1, n)
 
     expected = permutation_test(
@@ -57,8 +60,8 @@ def test_p_is_scipys(n: int) -> None:
     assert flips(values.tolist()).p == pytest.approx(expected.pvalue, abs=0.01 if n > 16 else 1e-12)
 
 
-def test_users_without_a_difference_count_against_a_margin() -> None:
-    """Six of 500 users gain 0.1: within 0.02 of no difference by far, above 0.002 by nothing."""
+def test_users_without_a_difference_matter_for_a_margin() -> None:
+    """Six of 500 users gain 0.1: significantly below 0.02, not significantly above 0.002."""
     few = SignFlips(np.full(6, 0.1), np.ones(6), np.ones(494))
 
     assert few.p_above(0.002) > 0.2
@@ -68,14 +71,14 @@ def test_users_without_a_difference_count_against_a_margin() -> None:
 
 def test_order_of_users_and_of_models_changes_no_bit() -> None:
     values = np.random.default_rng(4).normal(0.3, 1, 25)
-    turned = flips(values[::-1].tolist())
+    reverse = flips(values[::-1].tolist())
 
-    assert flips(values.tolist()).p == turned.p == turned.negated.p
-    assert flips(values.tolist()).p_above(0.1) == turned.negated.p_below(-0.1)
+    assert flips(values.tolist()).p == reverse.p == reverse.negated.p
+    assert flips(values.tolist()).p_above(0.1) == reverse.negated.p_below(-0.1)
 
 
-def test_sums_that_are_equal_but_for_rounding_count_as_equal() -> None:
-    """0.1 + 0.2 and 0.3 are the same sum: without the tolerance some of the 64 combinations would be lost."""
+def test_sums_that_are_equal_up_to_rounding_are_ties() -> None:
+    """0.1 + 0.2 equals 0.3; without the tolerance some of the 64 combinations would not count."""
     values = [0.1, 0.2, 0.3, 0.1, 0.2, 0.3]
     tenths = [1.0, 2.0, 3.0, 1.0, 2.0, 3.0]
 

@@ -1,4 +1,4 @@
-"""Paired differences: against scipy, by hand, and what must hold whatever the values."""
+"""Paired tests, against SciPy and hand calculation; invariants for any values."""
 
 import math
 from random import Random
@@ -46,8 +46,8 @@ def test_twelve_users_by_hand() -> None:
 
 @pytest.mark.parametrize("n", [10, 31, 1000])
 @pytest.mark.parametrize("shift", [0.0, 0.02, 0.5])
-def test_interval_and_p_are_those_of_scipy(n: int, shift: float) -> None:
-    """The interval at any number of users; p from 30 users with different values on."""
+def test_interval_and_p_equal_scipy(n: int, shift: float) -> None:
+    """The interval for any number of users; p from 30 users with different values."""
     rng = np.random.default_rng(n)
     a, b = rng.random(n) + shift, rng.random(n)
 
@@ -70,7 +70,7 @@ def test_users_without_a_value_in_either_model_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("n", [20, 40])
-def test_equal_differences_have_p_of_all_signs_and_no_interval_of_no_width(n: int) -> None:
+def test_equal_differences_have_a_sign_flip_p_and_an_interval_if_bounded(n: int) -> None:
     test = one([0.3] * n, [0.2] * n)
     (bounded,) = paired_tests(
         {"a": np.full(n, 0.3), "b": np.full(n, 0.2)},
@@ -88,8 +88,8 @@ def test_equal_differences_have_p_of_all_signs_and_no_interval_of_no_width(n: in
 
 
 @pytest.mark.parametrize("differing", [0, 1, 5])
-def test_fewer_than_six_users_who_differ_are_not_tested(differing: int) -> None:
-    """Five users with the same sign: p = 2 / 2^5 = 0.0625, whatever their differences."""
+def test_fewer_than_six_differing_users_are_not_tested(differing: int) -> None:
+    """Five users with the same sign: p = 2 / 2^5 = 0.0625 for any differences."""
     test = one([1.0] * differing + [0.0] * 500, [0.0] * (differing + 500))
 
     assert test.n_nonzero == differing
@@ -101,7 +101,7 @@ def test_fewer_than_six_users_who_differ_are_not_tested(differing: int) -> None:
 
 
 @pytest.mark.parametrize(("differing", "caution"), [(6, True), (29, True), (30, False)])
-def test_fewer_than_thirty_users_who_differ_ask_for_caution(differing: int, caution: bool) -> None:
+def test_fewer_than_thirty_differing_users_need_caution(differing: int, caution: bool) -> None:
     test = one([1.0] * differing + [0.0] * 500, [0.0] * (differing + 500))
 
     assert test.caution is caution
@@ -109,7 +109,7 @@ def test_fewer_than_thirty_users_who_differ_ask_for_caution(differing: int, caut
 
 
 @pytest.mark.parametrize("n", [0, 1])
-def test_hardly_any_user_is_no_error(n: int) -> None:
+def test_no_user_and_one_user_have_no_interval(n: int) -> None:
     test = one([1.0] * n, [0.5] * n)
 
     assert test.n_users == n
@@ -123,7 +123,7 @@ def test_relative_change_needs_a_mean_above_0() -> None:
     assert math.isnan(one([0.5, 0.5], [-0.5, -0.5]).relative)
 
 
-def test_a_pooled_mean_keeps_the_difference_and_nothing_else() -> None:
+def test_pooled_means_have_a_difference_without_test() -> None:
     rng = np.random.default_rng(4)
 
     test = one(rng.random(50), rng.random(50)).with_means(0.30, 0.25)
@@ -133,7 +133,7 @@ def test_a_pooled_mean_keeps_the_difference_and_nothing_else() -> None:
     assert all(math.isnan(x) for x in (test.ci_low, test.ci_high, test.p, test.above))
 
 
-def test_every_pair_is_compared_once_with_the_baseline_second() -> None:
+def test_pairs_have_the_baseline_second() -> None:
     assert model_pairs(["pop", "knn", "als"], "knn") == [
         ("pop", "knn"),
         ("als", "knn"),
@@ -157,7 +157,7 @@ def test_means_are_over_the_users_of_the_pair() -> None:
 
 @st.composite
 def columns(draw: st.DrawFn) -> tuple[Floats, Floats]:
-    """Users' values as metrics have them: many zeros, many ties, some undefined."""
+    """Draw values like those of metrics: many zeros, many ties, some undefined."""
     n = draw(st.integers(12, 60))
     value = st.one_of(
         st.just(0.0), st.floats(0, 1, width=32), st.sampled_from([1 / 3, 1.0, math.nan])
@@ -167,16 +167,16 @@ def columns(draw: st.DrawFn) -> tuple[Floats, Floats]:
 
 
 @given(columns())
-def test_swapping_the_models_turns_the_sign_and_nothing_else(both: tuple[Floats, Floats]) -> None:
+def test_swapping_the_models_changes_the_sign_only(both: tuple[Floats, Floats]) -> None:
     a, b = both
-    forth, back = one(a, b), one(b, a)
+    forward, backward = one(a, b), one(b, a)
 
-    assert same(forth.difference, -back.difference)
-    assert same(forth.ci_low, -back.ci_high)
-    assert same(forth.ci_high, -back.ci_low)
-    assert same(forth.p, back.p)
-    assert same(forth.above, back.below)
-    assert same(forth.effect_size, -back.effect_size)
+    assert is_same(forward.difference, -backward.difference)
+    assert is_same(forward.ci_low, -backward.ci_high)
+    assert is_same(forward.ci_high, -backward.ci_low)
+    assert is_same(forward.p, backward.p)
+    assert is_same(forward.above, backward.below)
+    assert is_same(forward.effect_size, -backward.effect_size)
 
 
 @given(columns(), st.randoms(use_true_random=False))
@@ -188,5 +188,5 @@ def test_the_order_of_the_users_changes_no_bit(both: tuple[Floats, Floats], rand
     assert repr(one(a[order], b[order])) == repr(one(a, b))
 
 
-def same(x: float, y: float) -> bool:
+def is_same(x: float, y: float) -> bool:
     return x == y or (math.isnan(x) and math.isnan(y))

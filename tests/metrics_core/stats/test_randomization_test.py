@@ -1,4 +1,4 @@
-"""The list-swap test: against every possible swap of a small case, and what must hold whatever the lists."""
+"""List-swap tests, against enumeration of a small case; invariants for any lists."""
 
 import math
 from functools import partial
@@ -45,8 +45,8 @@ def _tests(a: Lists, b: Lists, resamples: int = 999, seed: int = 1) -> dict[str,
     )
 
 
-def _gap(name: str, a: Lists, b: Lists) -> float:
-    of_a, of_b = (
+def _difference(name: str, a: Lists, b: Lists) -> float:
+    exposure_a, exposure_b = (
         Exposure(
             np.bincount([i for items in lists for i in items], minlength=N_ITEMS),
             sum(bool(items) for items in lists),
@@ -55,19 +55,19 @@ def _gap(name: str, a: Lists, b: Lists) -> float:
         )
         for lists in (a, b)
     )
-    return MEASURES[name](of_a) - MEASURES[name](of_b)
+    return MEASURES[name](exposure_a) - MEASURES[name](exposure_b)
 
 
 @pytest.mark.parametrize("name", list(MEASURES))
-def test_p_is_the_share_of_all_swaps_that_differ_as_much(name: str) -> None:
+def test_p_is_the_share_of_swaps_that_are_as_extreme(name: str) -> None:
     a, b = _lists(1, 10, 0.2), _lists(2, 10, 1.5)
-    b[3] = []  # a user without list changes place too
-    gaps = []
+    b[3] = []  # a missing list is swapped, too
+    diffs = []
     for swaps in product([False, True], repeat=10):
         swapped = [(y, x) if swap else (x, y) for x, y, swap in zip(a, b, swaps, strict=True)]
-        gaps.append(_gap(name, [x for x, _ in swapped], [y for _, y in swapped]))
-    observed = _gap(name, a, b)
-    exact = np.mean([abs(gap) >= abs(observed) - 1e-11 for gap in gaps])
+        diffs.append(_difference(name, [x for x, _ in swapped], [y for _, y in swapped]))
+    observed = _difference(name, a, b)
+    exact = np.mean([abs(diff) >= abs(observed) - 1e-11 for diff in diffs])
 
     tests = _tests(a, b, resamples=4000)[name]
 
@@ -81,7 +81,7 @@ def _distinct(exposure: Exposure) -> float:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_differences_that_are_equal_but_for_rounding_are_equal(seed: int) -> None:
+def test_differences_that_are_equal_up_to_rounding_are_ties(seed: int) -> None:
     a, b = _lists(seed, 12, 0.4), _lists(seed + 100, 12, 0.8)
     measures: dict[str, Measure] = {
         "share": lambda exposure: _distinct(exposure) / 60,
@@ -95,7 +95,7 @@ def test_differences_that_are_equal_but_for_rounding_are_equal(seed: int) -> Non
     assert tests["share"].p == tests["whole number"].p
 
 
-def test_models_change_places() -> None:
+def test_swapping_the_models_changes_the_sign_only() -> None:
     a, b = _lists(3, 40, 0.5), _lists(4, 40, 1.0)
     forward, backward = _tests(a, b), _tests(b, a)
 
@@ -104,7 +104,7 @@ def test_models_change_places() -> None:
         assert backward[name].difference == -result.difference
 
 
-def test_rows_in_any_order_and_items_that_both_show() -> None:
+def test_order_of_rows_changes_nothing() -> None:
     a, b = _lists(5, 40, 0.5), _lists(6, 40, 0.9)
     recommended, rng = _recommended(a), np.random.default_rng(0)
     mixed = rng.permutation(len(recommended.user))
@@ -115,7 +115,7 @@ def test_rows_in_any_order_and_items_that_both_show() -> None:
     assert tests == _tests(a, b)
 
 
-def test_under_ten_users_with_different_lists_there_is_no_test() -> None:
+def test_fewer_than_ten_differing_users_are_not_tested() -> None:
     a = _lists(7, 50, 0.5)
     nine, ten = [list(values) for values in a], [list(values) for values in a]
     for n, lists in ((9, nine), (10, ten)):
@@ -136,17 +136,17 @@ def test_undefined_statistic_has_no_p_value() -> None:
         _recommended(a), _recommended(b), MEASURES, items=ITEMS, k=None, resamples=99, seed=1
     )
 
-    assert math.isnan(tests["Personalization"].p)  # which needs a cutoff
+    assert math.isnan(tests["Personalization"].p)  # needs a cutoff
     assert tests["Coverage"].p > 0
 
 
-def test_true_null_hypotheses_are_rejected_as_often_as_they_may_be() -> None:
+def test_false_positive_rate_is_nominal() -> None:
     rejected = dict.fromkeys(MEASURES, 0)
     for seed in range(80):
         lists = _lists(seed + 1000, 60, 0.8), _lists(seed + 5000, 60, 0.8)
         for name, result in _tests(*lists, resamples=99, seed=seed).items():
             rejected[name] += result.p <= 0.05
 
-    # 80 x 0.05 = 4, give or take 2; discrete numbers make it fewer
+    # 80 x 0.05 = 4 ± 2, or fewer because measures are discrete
     assert all(count <= 11 for count in rejected.values())
     assert sum(rejected.values()) > 2
