@@ -25,10 +25,10 @@ from concord.pipeline.dvc.changes import (
 )
 from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
 from concord.pipeline.dvc.gate import decide_gate
-from concord.pipeline.dvc.git import run_git
 from concord.pipeline.dvc.revision import RevisionResults, load_revision
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.yaml_files import read_yaml
+from concord.pipeline.running.git import run_git
 from concord.pipeline.running.messages import LOG
 from concord.pipeline.stages.evaluations import evaluation_data, read_evaluations
 from concord.reports.comment import Comment

@@ -11,7 +11,6 @@ from subprocess import CompletedProcess
 
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.results.words import listed
-from concord.pipeline.dvc.git import run_git
 from concord.pipeline.init.choices import choose, with_user_column
 from concord.pipeline.init.discovery import Discovery, discover, stage_of
 from concord.pipeline.init.messages import (
@@ -35,6 +34,7 @@ from concord.pipeline.init.upgrade import upgraded_texts
 from concord.pipeline.params.checks import model_name_problems
 from concord.pipeline.params.model import PARAMS
 from concord.pipeline.params.repository import is_concord_project, repository
+from concord.pipeline.running.git import run_git
 from concord.pipeline.running.outputs import write_text
 from concord.pipeline.terminal.parser import COMMAND_LINE
 
