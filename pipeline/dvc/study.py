@@ -123,7 +123,7 @@ def read_study_file(path: Path) -> StudyFile:
 def _report_problems(report: str) -> Iterator[Problem]:
     current = Path.cwd().resolve()
     folder = (current / report).resolve()
-    fix = "name a folder of its own, such as `study`"
+    fix = "name a separate folder, such as `study`"
     if is_address(report) or folder == current or not folder.is_relative_to(current):
         yield Problem(("report",), f"{report!r} is not below the folder of study.yaml", fix)
     elif any(path.is_file() for path in (folder, *folder.parents)):

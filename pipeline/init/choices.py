@@ -373,7 +373,7 @@ def _assumptions(content: Content, truth: Table) -> Iterator[str]:
     )
     if content["unit"]:
         yield (
-            f"{listed(content['unit'])} identify a session with a list of its own, "
+            f"{listed(content['unit'])} identify a session with a separate list, "
             "and means are over sessions (data.unit, conventions.unit_mean)"
         )
     grade = truth.columns.get("grade")

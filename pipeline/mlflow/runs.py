@@ -197,7 +197,7 @@ def log_artifacts(
 
 @contextmanager
 def _named_error(name: str) -> Iterator[None]:
-    """Name the artifact in errors: libraries of the server's store raise errors of their own."""
+    """Name the artifact in errors: libraries of the store raise various errors."""
     from mlflow import MlflowException
 
     try:

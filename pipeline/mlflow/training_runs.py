@@ -164,7 +164,7 @@ def find_training_runs(
                 missing.append(content.name)
     if missing:
         LOG.warning(
-            "warning: MLflow at %s has no active training run of %s: each has a run of its own, "
+            "warning: MLflow at %s has no active training run of %s: each has a separate run, "
             "with the id as the tag %s. To attach them, let training and evaluation share one "
             "MLflow (mlflow.tracking_uri), or restore deleted runs (`mlflow runs restore`); "
             "then `%s`",

@@ -59,7 +59,7 @@ def result_folder_problems(params: Path, folders: dict[str, str]) -> Iterator[Pr
             problem = f"{folder!r} is outside the project{_link_hint(path)}"
             yield Problem(keys, problem, f"name a folder of the project, such as results/{key}")
         elif path.resolve() == params.parent.resolve():
-            fix = f"name a folder of its own, such as results/{key}"
+            fix = f"name a separate folder, such as results/{key}"
             yield Problem(keys, f"{folder!r} is the project itself", fix)
         if wildcards := sorted(set(folder) & set(_GLOB)):
             characters = " and ".join(map(repr, wildcards))
@@ -114,7 +114,7 @@ def path_problems(params: "Params", root: Path) -> Iterator[Problem]:
         in_use["mlflow", "tracking_uri"] = store
     for keys, folder in folders.items():
         target = _real_path(root, folder)
-        fix = f"name a folder of its own, such as results/{keys[1]}"
+        fix = f"name a separate folder, such as results/{keys[1]}"
         yield from (
             Problem(keys, problem, fix)
             for problem in _unusable_reasons(folder, target, root.resolve())

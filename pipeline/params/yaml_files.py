@@ -77,7 +77,7 @@ def _message(error: MarkedYAMLError) -> str:
 
 
 def _too_large_error(source: str) -> InputError:
-    fix = "keep data in files of its own, and name them"
+    fix = "keep data in separate files, and name them"
     return refuse(source, f"is larger than {MAX_BYTES:,} bytes", fix)
 
 
@@ -148,7 +148,7 @@ class _ValueCount:
         self._total += values
         if self._total > self._max_values:
             problem = f"has more than {self._max_values:,} values, aliases expanded"
-            raise refuse(self._source, problem, "keep data in files of its own, and name them")
+            raise refuse(self._source, problem, "keep data in separate files, and name them")
 
 
 @dataclass(frozen=True)

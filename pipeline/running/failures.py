@@ -41,7 +41,7 @@ def explain_disk_errors(path: Path, temporary: Path) -> Iterator[None]:
         yield
     except DiskError:
         raise
-    except Exception as error:  # polars and DuckDB have error types of their own
+    except Exception as error:  # polars and DuckDB have their own error types
         number = disk_error_number(error)
         if number is not None:
             raise DiskError(_disk_full_message(path, temporary, DISK_ERRORS[number])) from None

@@ -132,7 +132,7 @@ def _print_or_discard(print_text: Callable[[], None]) -> None:
 
 
 def flush() -> None:
-    """Flush before exit: Python would report a closed pipe by an exit code of its own."""
+    """Flush before exit: Python would report a closed pipe by another exit code."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

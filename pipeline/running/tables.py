@@ -34,7 +34,7 @@ METADATA_KEY = b"concord"
 
 
 class PerUserWriter:
-    """Writer of frames in row groups of a fixed size, in a thread of its own."""
+    """Writer of frames in row groups of a fixed size, in a separate thread."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._schema = schema

@@ -16,7 +16,7 @@ from concord.reports.text.verdict_styles import VERDICTS
 COMMAND = "concord leaderboard"
 STYLES = {"better": "green", "worse": "red", "even": "", "open": "dim"}
 MIN_LINES = 3  # of a metric: header, best model, baseline
-NARROW_LINES = 2  # of a model whose name is on a line of its own
+NARROW_LINES = 2  # of a model whose name is on a separate line
 Row = tuple[Text, Text, Text, Text]  # model, mean, difference, verdict
 REPLICATE_TITLE = "  new trainings"  # of the line with intervals over replicates
 

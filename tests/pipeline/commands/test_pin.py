@@ -129,7 +129,7 @@ def test_grade_scale_stays_unless_the_preset_has_null(start: Start) -> None:
 
     assert (remaining.relevance_threshold, remaining.err_max_grade) == (2, 3)
     assert (nulled.relevance_threshold, nulled.err_max_grade) == (None, 3)
-    assert "  relevance_threshold: null # the lowest grade" in params_text()
+    assert "  relevance_threshold: null # lowest grade" in params_text()
 
 
 def test_missing_conventions_are_added_in_order_with_allowed_values(

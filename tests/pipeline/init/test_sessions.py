@@ -108,7 +108,7 @@ def test_initialised_project_evaluates_the_mean_over_sessions(
     params = valid_evaluation(evaluation)
 
     assert params.data.unit == unit
-    assert ("user and session_id identify a session with a list of its own" in output) == bool(unit)
+    assert ("user and session_id identify a session with a separate list" in output) == bool(unit)
     assert params.input.repeated_grade == "error"
     assert means(evaluation) == pytest.approx({model: session_mean(model) for model in MODELS})
 

@@ -33,7 +33,7 @@ def client(project: Path) -> MlflowClient:
 
 @pytest.fixture(scope="session")
 def tracking_server(tmp_path_factory: pytest.TempPathFactory, empty_store: Path) -> Iterator[str]:
-    """Yield host and port of a server with sqlite; each test has an experiment of its own."""
+    """Yield host and port of a server with sqlite; each test has a separate experiment."""
     folder = tmp_path_factory.mktemp("server")
     shutil.copy(empty_store, folder / "srv.db")
     with mlflow_server(folder) as address:

@@ -81,7 +81,7 @@ FAULTS = {  # the row of docs/reference/robustness.md, the fault, the reason, th
 
 @pytest.fixture
 def project(tmp_path: Path, proxy: FaultyProxy, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a project with an experiment of its own and a password in the address."""
+    """Return a project with a separate experiment and a password in the address."""
     proxy.set_fault(None)
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("MLFLOW_HTTP_")]:

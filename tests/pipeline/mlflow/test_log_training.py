@@ -23,7 +23,7 @@ STARTED, ENDED = 1_700_000_000_000, 1_700_000_100_000
 
 @pytest.fixture
 def trained(client: MlflowClient, project: Path) -> str:
-    """Return the id of a finished training run, in an experiment of its own."""
+    """Return the id of a finished training run, in a separate experiment."""
     experiment = client.create_experiment("training", (project / "mlruns").as_uri())
     run = client.create_run(experiment, start_time=STARTED, run_name="als-64-factors")
     client.log_metric(run.info.run_id, "loss", 0.1, timestamp=STARTED)
@@ -120,7 +120,7 @@ def test_a_child_is_below_the_training_run_in_its_experiment(
     assert runs["comparison"][0].data.tags["concord.run.als"] == child.info.run_id
 
 
-@pytest.mark.fault(26, "one warning; the model gets a run of its own with the id as a tag")
+@pytest.mark.fault(26, "one warning; the model gets a separate run with the id as a tag")
 @pytest.mark.parametrize("attach", ["metrics", "child"])
 def test_models_with_unknown_or_deleted_training_runs_get_separate_runs(
     client: MlflowClient, trained: str, project: Path, attach: str, caplog: pytest.LogCaptureFixture
@@ -140,7 +140,7 @@ def test_models_with_unknown_or_deleted_training_runs_get_separate_runs(
     assert "report.html" in {file.path for file in client.list_artifacts(als.info.run_id)}
     assert caplog.messages == 2 * [
         "warning: MLflow at sqlite:///mlflow.db has no active training run of popularity and als: "
-        "each has a run of its own, with the id as the tag concord.training_run. To attach them, "
+        "each has a separate run, with the id as the tag concord.training_run. To attach them, "
         "let training and evaluation share one MLflow (mlflow.tracking_uri), or restore deleted "
         "runs (`mlflow runs restore`); then `concord log --again`"
     ]

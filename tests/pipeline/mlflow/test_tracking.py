@@ -18,7 +18,7 @@ def test_a_relative_database_is_in_the_original_project_of_an_experiment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = tmp_path / "project/.dvc/tmp/exps/copy"
-    (copy / ".dvc").mkdir(parents=True)  # it is a repository of its own
+    (copy / ".dvc").mkdir(parents=True)  # a separate repository
     monkeypatch.chdir(copy)
     monkeypatch.setenv("DVC_ROOT", str(tmp_path / "project"))
     tracking = Tracking("sqlite:///mlflow.db?timeout=9")

@@ -46,7 +46,7 @@ def test_a_stopped_stage_leaves_no_partial_file(
 
 @pytest.mark.fault(4, "a long query is interrupted")
 def test_a_long_query_is_interrupted() -> None:
-    """DuckDB turns the signal into an error of its own."""
+    """DuckDB turns the signal into its own error."""
     query = "SELECT sum(sin(a.range * b.range)) FROM range(1000000) a, range(1000000) b"
 
     def main() -> str:
