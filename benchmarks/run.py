@@ -26,7 +26,7 @@ WHY = {  # where a bound is missed
     "rectools: times load + evaluate": STARTS,
     "pytrec_eval: times load + evaluate": STARTS,
     "evaluate() from raw parquet, integer ids: s": "both cores are busy: half of the CPU time is DuckDB's join of rows and truth, a fifth checking the rows, a tenth scoring",
-    "evaluate() of 1,000 users x 20, second call: ms": "the same 34 statements of DuckDB as for many rows, at 0.2 to 2.8 ms each, are two thirds of it",
+    "evaluate() of 1,000 users x 20, second call: ms": "five statements of DuckDB, as for many rows, and three tables registered for them are half of it",
     "report of five models: s": "it waits for the page that `dvc plots` fills, made by a process beside it: Python's start, and 1.5 s for bundling Vega",
     "log of five models: s": "three of the seconds are MLflow's: two its import, one making its database",
 }  # fmt: skip
