@@ -241,17 +241,17 @@ def _copies_finding(check: AuditCheck, copies: Copies) -> tuple[str, str]:
     evidence = f"{pairs}; of sets, those of at least {MIN_SET_SIZE}"
     if not copies.n_ids:
         return f"No {kind}s look like copies: {evidence}.", ""
-    copies_found = f"{format_count(copies.n_ids, kind)} look like copies of others ({evidence})"
+    subject = f"{format_count(copies.n_ids, kind)} look like copies of others ({evidence})"
     if not check.count.rows:
         fix = f"if these {kind}s are the same, give them one id"
-        return f"{copies_found}; no row of the truth leaks through them.", fix
+        return f"{subject}; no row of the truth leaks through them.", fix
     leak = (
         "of an item whose copy their user has in train"
         if kind == "item"
         else "in train under a copy of their user"
     )
     rows, verb = _rows(check, "the truth"), _verb(check.count.rows, "is", "are")
-    sentence = f"{copies_found}. {rows} {verb} {leak}: the answer is there under another id."
+    sentence = f"{subject}. {rows} {verb} {leak}: the answer is there under another id."
     return sentence, f"give copies one id before the split, or leave such {kind}s out of the truth"
 
 

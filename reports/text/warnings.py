@@ -13,7 +13,7 @@ from concord.metrics_core.results.words import are, listed, number, percent
 
 Details = Mapping[str, Any]
 Texts = tuple[str, str]  # what is wrong, and what to do
-_SHOWN_COLUMNS = 4  # of one warning
+_MAX_COLUMNS = 4  # in one sentence
 
 
 def warning_texts(warning: DataWarning) -> Texts:
@@ -99,8 +99,8 @@ def _truth_in_train(details: Details) -> Texts:
 
 def _items_born_after(details: Details) -> Texts:
     verb = "holds" if details["rows"] == 1 else "hold"
-    held = f"{_truth_rows(details)} {verb} {format_count(details['items'], 'item')}"
-    return _born_after(held, "item")
+    subject = f"{_truth_rows(details)} {verb} {format_count(details['items'], 'item')}"
+    return _born_after(subject, "item")
 
 
 def _users_born_after(details: Details) -> Texts:
@@ -110,9 +110,9 @@ def _users_born_after(details: Details) -> Texts:
     )
 
 
-def _born_after(held: str, kind: str) -> Texts:
+def _born_after(subject: str, kind: str) -> Texts:
     return (
-        f"{held} that train first has later: models know the {kind} from the future alone.",
+        f"{subject} that train first has later: models know the {kind} from the future alone.",
         "train on what happened before the truth, with one split time for all users",
     )
 
@@ -132,15 +132,15 @@ def _truth_before_train(details: Details) -> Texts:
 
 def _ids_rewritten(details: Details) -> Texts:
     columns, example = details["columns"], details["example"]
-    places = [
+    column_texts = [
         f"{each['column']} in {format_count(each['rows'], 'row')} of {_table(each)}"
-        for each in columns[:_SHOWN_COLUMNS]
+        for each in columns[:_MAX_COLUMNS]
     ]
-    if len(columns) > _SHOWN_COLUMNS:
-        places.append(format_count(len(columns) - _SHOWN_COLUMNS, "more column"))
+    if len(columns) > _MAX_COLUMNS:
+        column_texts.append(format_count(len(columns) - _MAX_COLUMNS, "more column"))
     return (
         f"Ids that end in `.0` are read as whole numbers, such as {example!r} as "
-        f"{example[:-2]!r}: {listed(places)}.",
+        f"{example[:-2]!r}: {listed(column_texts)}.",
         "write these ids as whole numbers in all tables",
     )
 
@@ -218,9 +218,9 @@ def _order_not_identifiable(details: Details) -> Texts:
     pairs, bounds = details["pairs"], details["bounds"]
     means = [f"{model} {low:.3g} to {high:.3g}" for model, (low, high) in bounds.items()]
     is_every_pair = len(pairs) == len(bounds) * (len(bounds) - 1) // 2
-    named = "any two models" if is_every_pair and len(pairs) > 1 else _pairs(pairs)
+    models = "any two models" if is_every_pair and len(pairs) > 1 else _pairs(pairs)
     return (
-        f"The order of {named} at {details['label']} is not identifiable from "
+        f"The order of {models} at {details['label']} is not identifiable from "
         f"{details['negatives']:,} sampled negatives: full rankings that fit these lists, at "
         f"{percent(details['confidence'])} confidence for all models at once, have means of "
         f"{listed(means)}.",
@@ -289,12 +289,14 @@ def _user_sets_differ(details: Details) -> Texts:
 
 def _values_missing(details: Details) -> Texts:
     n_users, missing = details["n_users"], details["without_values"]
-    each = [f"{model} has no values of {format_count(n, 'user')}" for model, n in missing.items()]
+    lacking = [
+        f"{model} has no values of {format_count(n, 'user')}" for model, n in missing.items()
+    ]
     share = f" ({percent(max(missing.values()) / n_users)})" if len(missing) == 1 else ""
     return (
-        f"Not all models have values of the same users: of {n_users:,}, {listed(each)}{share}. A "
-        "mean is over the users whom its model has, a difference over the users whom both models "
-        "have.",
+        f"Not all models have values of the same users: of {n_users:,}, {listed(lacking)}{share}. "
+        "A mean is over the users whom its model has, a difference over the users whom both "
+        "models have.",
         "give every model a row for every user; write the value that a failed user shall count",
     )
 
@@ -302,17 +304,16 @@ def _values_missing(details: Details) -> Texts:
 def _lists_missing(details: Details) -> Texts:
     missing, models, unit = (details[name] for name in ("without_list", "models", "unit"))
     most = max(missing, key=missing.__getitem__)
-    some = format_count(missing[most], unit)
+    n = format_count(missing[most], unit)
     if len(set(missing.values())) == 1:
-        who = f"{listed(models)} {'has' if len(models) == 1 else 'have'} none for {some}"
+        lacking = f"{listed(models)} {'has' if len(models) == 1 else 'have'} none for {n}"
     else:
-        who = (
-            f"{format_count(len(models), 'model')}, most of all {most}, have none for up to {some}"
-        )
+        n_models = format_count(len(models), "model")
+        lacking = f"{n_models}, most of all {most}, have none for up to {n}"
     return (
-        f"Not all models have lists for the same {unit}s: {who} "
-        f"({percent(missing[most] / details['n_users'])}), and `user_no_recs: "
-        f"{details['user_no_recs']}` decides what they count.",
+        f"Not all models have lists for the same {unit}s: {lacking} "
+        f"({percent(missing[most] / details['n_users'])}), and "
+        f"`user_no_recs: {details['user_no_recs']}` decides what they count.",
         f"give every model a list for every {unit}",
     )
 
@@ -385,11 +386,11 @@ def _outlying_training(details: Details) -> Texts:
     value, low, high = (
         number(details[name], details["digits"]) for name in ("value", "low", "high")
     )
-    by = "" if baseline is None else f" by the difference to {baseline}"
+    basis = "" if baseline is None else f" by the difference to {baseline}"
     return (
-        f"{details['lists']} lies far from the other trainings of {listed(details['models'])}{by} "
-        f"on {listed(labels)}: {value} on {labels[0]}, the others "
-        f"{low if low == high else f'{low} to {high}'}. Where trainings fail now and then, "
+        f"{details['lists']} lies far from the other trainings of "
+        f"{listed(details['models'])}{basis} on {listed(labels)}: {value} on {labels[0]}, the "
+        f"others {low if low == high else f'{low} to {high}'}. Where trainings fail now and then, "
         "intervals over new trainings are too short.",
         "look at what happened in this training, and train more often",
     )

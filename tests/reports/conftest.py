@@ -1,4 +1,4 @@
-"""Altair checks each part of a chart, which takes a fifth of a page's time: test_charts.py alone lets it."""
+"""Turn off Altair's slow check of charts against its schema; test_charts.py turns it on."""
 
 from collections.abc import Iterator
 
@@ -7,6 +7,6 @@ from altair.utils import schemapi
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _checked_once() -> Iterator[None]:
+def _without_schema_check() -> Iterator[None]:
     with schemapi.debug_mode(False):
         yield

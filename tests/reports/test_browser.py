@@ -1,4 +1,4 @@
-"""The page in a real browser without a network: one walk always, the rest of its interaction nightly."""
+"""The page in a browser without a network: one test always, the others nightly."""
 
 import json
 from collections.abc import Callable
@@ -168,12 +168,14 @@ def test_arrow_keys_walk_through_the_marks(browser: Page, pages: Pages) -> None:
 def test_tooltips_stay_inside_the_window(browser: Page, pages: Pages, width: int) -> None:
     browser.show(pages("gated"), width=width)
     outside = browser.run("""
-        [...document.querySelectorAll('.chart')].filter(c => c.getClientRects().length).flatMap(chart => {
+        const visible = c => c.getClientRects().length;
+        [...document.querySelectorAll('.chart')].filter(visible).flatMap(chart => {
           chart.scrollIntoView({block: 'center', behavior: 'instant'});
           return [...chart.querySelectorAll('[data-tip]')].filter(mark => {
             const box = mark.getBoundingClientRect();
-            const at = {clientX: box.x + box.width / 2, clientY: box.y + box.height / 2, bubbles: true};
-            chart.dispatchEvent(new PointerEvent('pointermove', at));
+            const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+            const options = {clientX: x, clientY: y, bubbles: true};
+            chart.dispatchEvent(new PointerEvent('pointermove', options));
             const tip = document.querySelector('.tip').getBoundingClientRect();
             return tip.width && (tip.left < 0 || tip.right > innerWidth);
           })

@@ -11,6 +11,7 @@ from altair.utils import schemapi
 import concord as cc
 from concord.metrics_core.analyses.plan import power_curves
 from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.stored import from_content
 from concord.reports.charts.bump import bump_chart
 from concord.reports.charts.curves import all_series, curve_chart, curve_labels, curve_stems
 from concord.reports.charts.differences import difference_chart
@@ -27,15 +28,14 @@ from concord.reports.text.panel import entries
 from tests.metrics_core.analyses import plan_data
 from tests.reports.samples import sample
 from tests.reports.samples.sample_history import HISTORY
-from tests.reports.samples.trained import trained
-from tests.reports.samples.typed import typed
+from tests.reports.samples.sample_replicates import replicate_sample
 
 LABEL = "nDCG@10"
 
 
 @pytest.fixture(scope="module")
 def five() -> Comparison:
-    return typed(sample.five_models())
+    return from_content(sample.five_models())
 
 
 CHARTS: dict[str, Callable[[Comparison], str]] = {
@@ -47,7 +47,7 @@ CHARTS: dict[str, Callable[[Comparison], str]] = {
     "trade-offs": lambda five: tradeoff_chart(five, tradeoffs(five)[0]),
     "definitions, narrow": lambda five: bump_chart(five, entries(five)[0], narrow=True),
     "definitions, wide": lambda five: bump_chart(five, entries(five)[0], narrow=False),
-    "trainings": lambda _: replicate_chart(trained(), "nDCG@3", narrow=False),
+    "trainings": lambda _: replicate_chart(replicate_sample(), "nDCG@3", narrow=False),
     "history": lambda _: history_chart(HISTORY, "R@1", narrow=False),
     "plan": lambda _: drawn(cc.plan(plan_data.shop_comparison()), "nDCG@5"),
 }
@@ -73,21 +73,21 @@ def test_a_model_keeps_its_colour_when_the_order_of_merit_changes(five: Comparis
 
 
 def test_no_two_named_lines_share_colour_or_shape() -> None:
-    many = typed(sample.many_models())
+    many = from_content(sample.many_models())
     eight = replace(many, models=many.models[:8])
     selected = [line for line in all_series(eight) if line.is_named]
     assert len({line.colour for line in selected}) == len({line.shape for line in selected}) == 8
 
 
 def test_a_crowd_is_grey_but_for_the_best_and_the_baseline() -> None:
-    comparison = typed(sample.many_models())
+    comparison = from_content(sample.many_models())
     selected = [line.model for line in all_series(comparison) if line.is_named]
     assert set(selected) == {comparison.baseline, *comparison.compared_models[:3]}
 
 
 def test_metrics_without_cutoffs_or_values_have_no_curve(five: Comparison) -> None:
     assert "Rprec" not in curve_stems(five)
-    assert curve_stems(typed(sample.without_numbers())) == []
+    assert curve_stems(from_content(sample.without_numbers())) == []
 
 
 def test_a_metric_with_another_parameter_is_another_curve() -> None:
@@ -103,7 +103,7 @@ def test_a_metric_with_another_parameter_is_another_curve() -> None:
             if row["label"].startswith("nDCG@")
         ]
         content[key] += strict
-    comparison = typed(content)
+    comparison = from_content(content)
 
     assert [stem for stem in curve_stems(comparison) if "nDCG" in stem] == ["nDCG", "nDCG(rel=3)"]
     assert curve_labels(comparison, "nDCG(rel=3)") == {k: f"nDCG(rel=3)@{k}" for k in content["ks"]}
@@ -173,7 +173,10 @@ def test_names_are_text_and_too_many_models_are_left_out() -> None:
 
     assert reported[0] == "nDCG@5 against a&b"
     assert '<script>"' in reported
-    assert len({text for text in reported if text.startswith("model ") and "," not in text}) == MAX_MODELS - 1  # fmt: skip
+    assert (
+        len({text for text in reported if text.startswith("model ") and "," not in text})
+        == MAX_MODELS - 1
+    )
 
 
 def test_where_nothing_is_known_nothing_is_drawn() -> None:

@@ -1,4 +1,4 @@
-"""The comment in a pull request: how long it gets, and what names can do; test_snapshots.py has the rest."""
+"""The comment in a pull request: its length, and hostile names; test_snapshots.py has its text."""
 
 import re
 
@@ -6,11 +6,11 @@ from markdown_it import MarkdownIt
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.history import Setting
+from concord.metrics_core.results.stored import from_content
 from concord.reports.comment import Comment, marker, render_comment
 from concord.reports.text.markdown import COMMENT_LIMIT
 from tests.reports.samples import sample
 from tests.reports.samples.sample_comment import change, in_segment, since
-from tests.reports.samples.typed import typed
 
 HOSTILE = (
     "a|b\n/merge @all <img src=x> [x](http://evil.example) `c` #1 **d** www.evil.example\u202e"
@@ -22,12 +22,12 @@ def test_the_marker_cannot_be_broken() -> None:
 
 
 def _many(name: str) -> Comparison:
-    """Return fourteen models with long names and every metric as primary."""
+    """Return fourteen models with long names; all metrics are primary."""
     content = sample.many_models()
     names = {model: f"{name}-{n:03}" for n, model in enumerate(content["models"])}
     content = sample.renamed(content, names)
     content["primary"] = [metric["label"] for metric in content["metrics"]]
-    return typed(content)
+    return from_content(content)
 
 
 def test_many_models_and_metrics_fit_and_what_is_left_out_is_counted() -> None:
@@ -44,7 +44,7 @@ def test_many_models_and_metrics_fit_and_what_is_left_out_is_counted() -> None:
         data=settings,
         notes=(name * 100,),
     )
-    gated = typed(sample.gated()).gate
+    gated = from_content(sample.gated()).gate
     text = render_comment(Comment("evaluation", comparison, gated, since=changed))
 
     assert len(text) <= COMMENT_LIMIT
@@ -72,7 +72,7 @@ def test_value_outside_the_possible_range_is_named() -> None:
 
 
 def test_names_are_words_in_every_place() -> None:
-    """No tag, link, mention or command of a line, wherever a name from a file stands."""
+    """A name from a file becomes no tag, link, mention or command."""
     content = sample.renamed(sample.hostile_names(), {"P@20": HOSTILE})
     content["title"] = HOSTILE
     changed = since(
@@ -83,13 +83,16 @@ def test_names_are_words_in_every_place() -> None:
         worse=[in_segment(HOSTILE, HOSTILE)],
         conventions=(Setting(HOSTILE, HOSTILE, HOSTILE, (HOSTILE,)),),
     )
-    text = render_comment(Comment(HOSTILE, typed(content), None, (HOSTILE,), since=changed))
+    text = render_comment(Comment(HOSTILE, from_content(content), None, (HOSTILE,), since=changed))
     body = text.partition("\n")[2]  # the marker is a comment
     page = MarkdownIt("gfm-like", {"linkify": False}).enable("table").render(body)
 
     tags = {name.rstrip("/") for name in re.findall(r"<(/?[a-z][a-z0-9]*/?)", page)}
-    known = ["h2", "h3", "p", "strong", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "details", "summary", "sub", "blockquote"]  # fmt: skip
-    assert {tag.lstrip("/") for tag in tags} <= set(known)
+    known = {
+        "h2", "h3", "p", "strong", "ul", "li", "table", "thead", "tbody", "tr", "th", "td",
+        "details", "summary", "sub", "blockquote",
+    }  # fmt: skip
+    assert {tag.lstrip("/") for tag in tags} <= known
     assert not re.search(r"(?<!\w)@\w|://|www\.|#1", page)
     assert not re.search(r"^\s*/", text, re.MULTILINE)  # GitLab obeys a line that begins so
     assert text.isprintable() or {c for c in text if not c.isprintable()} <= {"\n", "\xa0"}

@@ -1,4 +1,4 @@
-"""The page of an error analysis: what stands on it with and without scripts, the filter, and that nothing in it is obeyed."""
+"""The page of an error analysis in a browser: its filter, its width, hostile names."""
 
 import json
 from pathlib import Path
@@ -16,23 +16,29 @@ VISIBLE_CASES = (
     "[...document.querySelectorAll('.case')].filter(c => c.offsetParent).map(c => "
     "c.querySelector('h3').firstChild.data.trim())"
 )
+SET_FILTER = """(text, group) => {
+  const form = document.getElementById('filter');
+  form.elements.text.value = text;
+  form.elements.group.value = group;
+  form.dispatchEvent(new Event('input'));
+}"""
 ROWS = "[...document.querySelectorAll('{} tbody tr')].filter(r => r.offsetParent).length"
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return _written(tmp_path_factory.mktemp("cases"), cases())
+    return _write(tmp_path_factory.mktemp("cases"), cases())
 
 
-def _written(folder: Path, recommended: cc.Cases) -> Path:
+def _write(folder: Path, cases: cc.Cases) -> Path:
     path = folder / "cases.html"
-    recommended.to_html(path)
+    cases.to_html(path)
     return path
 
 
 @pytest.mark.whole
 @pytest.mark.parametrize(
-    ("typed", "group", "expected"),
+    ("text", "group", "expected"),
     [
         ("t39", "", ["u5"]),
         ("CAFE", "", ["u1"]),
@@ -42,14 +48,13 @@ def _written(folder: Path, recommended: cc.Cases) -> Path:
     ],
 )
 def test_words_and_segments_filter_users(
-    browser: Page, page: Path, typed: str, group: str, expected: list[str]
+    browser: Page, page: Path, text: str, group: str, expected: list[str]
 ) -> None:
     browser.show(page, width=1200)
-    selected = json.dumps([typed, group])
-    browser.run(f"(([text, group]) => {{ const f = document.getElementById('filter'); f.elements.text.value = text; f.elements.group.value = group; f.dispatchEvent(new Event('input')) }})({selected})")  # fmt: skip
+    browser.run(f"({SET_FILTER})({json.dumps(text)}, {json.dumps(group)})")
 
     assert browser.run(VISIBLE_CASES) == expected
-    assert browser.run("document.querySelectorAll('.more[open]').length") == (typed == "t39")
+    assert browser.run("document.querySelectorAll('.more[open]').length") == (text == "t39")
     assert browser.run(ROWS.format("#users")) == len(expected)
     reported = browser.run("document.querySelector('output').textContent")
     assert reported.startswith(f"{len(expected)} of 5 users")
@@ -61,7 +66,7 @@ def test_words_and_segments_filter_users(
 def test_nothing_overflows_and_axe_finds_no_violation(
     browser: Page, tmp_path: Path, width: int, scheme: str
 ) -> None:
-    browser.show(_written(tmp_path, cases(name=LONG, title=LONG)), width=width, scheme=scheme)
+    browser.show(_write(tmp_path, cases(name=LONG, title=LONG)), width=width, scheme=scheme)
     assert browser.run("document.documentElement.scrollWidth") <= width
 
     browser.call("Runtime.evaluate", expression=axe_script())
@@ -71,7 +76,7 @@ def test_nothing_overflows_and_axe_finds_no_violation(
 
 @pytest.mark.whole
 def test_nothing_that_files_say_is_obeyed(browser: Page, tmp_path: Path) -> None:
-    path = _written(tmp_path, cases(name=HOSTILE, title=HOSTILE))
+    path = _write(tmp_path, cases(name=HOSTILE, title=HOSTILE))
 
     assert HOSTILE not in path.read_text(encoding="utf-8")
     browser.show(path, width=1200)

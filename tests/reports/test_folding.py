@@ -1,4 +1,4 @@
-"""Reports of more than 30 models: pairs and charts are folded, tables that grow with the models alone are not."""
+"""Reports of more than 30 models: pairs and charts show some of them, other tables all."""
 
 import re
 
@@ -12,13 +12,19 @@ from concord.reports.text.folding import fold_models, fold_note
 
 
 def _compared(models: int) -> cc.Comparison:
-    """Model n is better than n + 1 on the first metric; the worst on it is the best on the second."""
+    """Return a comparison in which the order on metric B is the reverse of that on metric A."""
     rng = np.random.default_rng(1)
     users, noise = [f"u{n}" for n in range(12)], rng.random(12) / 10
     values = {
-        f"m{n:03}": pl.DataFrame({"user": users, "A": noise + (models - n) / 100 + rng.random(12) / 99, "B": noise + n / 100})
+        f"m{n:03}": pl.DataFrame(
+            {
+                "user": users,
+                "A": noise + (models - n) / 100 + rng.random(12) / 99,
+                "B": noise + n / 100,
+            }
+        )
         for n in range(models)
-    }  # fmt: skip
+    }
     return cc.compare_values(values, baseline="m029", primary=["A", "B"], resamples=99)
 
 

@@ -34,9 +34,9 @@ def test_the_table_is_well_formed_whatever_the_names(name: str) -> None:
     assert len(columns) == 1
     commands = set(re.findall(r"\\([a-zA-Z]+)", text))
     assert commands <= {
-        "usepackage", "begin", "centering", "caption", "label", "toprule", "midrule", "bottomrule", "end", "textbf",
-        "uparrow", "downarrow", "dagger", "textbackslash", "textasciitilde", "textasciicircum", "textless",
-        "textgreater", "textbar", "textquotedbl",
+        "usepackage", "begin", "centering", "caption", "label", "toprule", "midrule", "bottomrule",
+        "end", "textbf", "uparrow", "downarrow", "dagger", "textbackslash", "textasciitilde",
+        "textasciicircum", "textless", "textgreater", "textbar", "textquotedbl",
     }  # fmt: skip
 
 
@@ -50,7 +50,7 @@ def test_every_special_letter_is_text() -> None:
 def test_latex_accepts_every_table(tmp_path: Path) -> None:
     head = (
         "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs}\\begin{document}\n"
-    )  # fmt: skip
+    )
     tables = "\n".join(map(latex, SAMPLES.values()))
     (tmp_path / "t.tex").write_text(f"{head}{tables}\\end{{document}}\n")
     done = subprocess.run(

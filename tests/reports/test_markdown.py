@@ -1,4 +1,4 @@
-"""The Markdown twin: tables that hold together, a length that fits a comment, names that stay text."""
+"""The Markdown report: well-formed tables, a length that fits in a comment, hostile names."""
 
 import re
 
@@ -59,5 +59,5 @@ def test_many_models_with_long_names_fit_in_a_comment_with_a_note() -> None:
     ],
 )
 def test_names_become_no_markup_notify_nobody_and_link_nowhere(text: str, recommended: str) -> None:
-    """GitHub and GitLab look for these in text as it is shown, so no escape stops them; a break inside does."""
+    """GitHub and GitLab find mentions in the rendered text, so that only a break prevents them."""
     assert escape_markdown(text) == recommended

@@ -1,4 +1,4 @@
-"""How the page is made: sound markup, nothing fetched, nothing obeyed, names for pictures and tables."""
+"""HTML pages: well-formed markup, no requests, hostile names, titles of charts and tables."""
 
 import base64
 import hashlib
@@ -12,6 +12,7 @@ import pytest
 import concord as cc
 from concord.metrics_core.results.comparison_parts import MIRROR
 from concord.metrics_core.results.history import History, InputChange
+from concord.metrics_core.results.stored import from_content
 from concord.reports.charts.history import history_chart, new_verdicts
 from concord.reports.page import prose, render_history, render_html
 from concord.reports.text.verdict_styles import VERDICTS
@@ -21,9 +22,8 @@ from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, markdown
 from tests.reports.samples.sample_error_analysis import cases
 from tests.reports.samples.sample_history import FIRST, GONE, HISTORY, REUSE, SECOND, standing
+from tests.reports.samples.sample_replicates import replicate_sample
 from tests.reports.samples.sample_study import MEANS
-from tests.reports.samples.trained import trained
-from tests.reports.samples.typed import typed
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def page() -> str:
 
 
 def test_many_findings_are_folded_behind_the_first(page: str) -> None:
-    findings = typed(sample.gated()).verdicts
+    findings = from_content(sample.gated()).verdicts
     assert len(findings) > 5
     assert all(escape(finding, quote=False) in page for finding in findings[1:])
     assert f"<summary>{len(findings) - 5} more findings</summary>" in page
@@ -108,7 +108,7 @@ def _study_with(name: str) -> str:
 
 PAGES: dict[str, Callable[[str], str]] = {
     "report": lambda _: html(sample.hostile_names()),
-    "trainings": lambda name: render_html(trained(names=(name, "a|b*c*", "pop&amp;"))),
+    "trainings": lambda name: render_html(replicate_sample(names=(name, "a|b*c*", "pop&amp;"))),
     "cases": lambda name: cases(name=name, title=name).to_html(),
     "history": _history_with,
     "study": _study_with,

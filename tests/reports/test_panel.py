@@ -1,4 +1,4 @@
-"""The section and the picture of other definitions: order, cuts, colours, models without a value."""
+"""The section and the chart of other definitions: order, limits, colours, missing values."""
 
 import re
 from xml.etree import ElementTree
@@ -6,20 +6,20 @@ from xml.etree import ElementTree
 import pytest
 
 from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.stored import from_content
 from concord.reports.charts.bump import Frame, bump_chart, has_chart
 from concord.reports.text.panel import Entry, entries, lines, names_and_meanings
 from tests.reports.samples import sample
-from tests.reports.samples.typed import typed
 
 
 @pytest.fixture(scope="module")
 def five() -> Comparison:
-    return typed(sample.five_models())
+    return from_content(sample.five_models())
 
 
 @pytest.fixture(scope="module")
 def many() -> Comparison:
-    return typed(sample.many_models())
+    return from_content(sample.many_models())
 
 
 def _first(comparison: Comparison) -> Entry:
@@ -27,7 +27,7 @@ def _first(comparison: Comparison) -> Entry:
 
 
 def _changed_sample(change: dict[str, dict[str, object]]) -> sample.Content:
-    """The five models with other contents of the second definition of the first metric."""
+    """Return the five models with a changed second definition of the first metric."""
     content = sample.five_models()
     definition = content["panel"][0]["definitions"][1]
     for key, changed in change.items():
@@ -37,7 +37,7 @@ def _changed_sample(change: dict[str, dict[str, object]]) -> sample.Content:
 
 def test_a_definition_without_values_is_the_farthest() -> None:
     empty = dict.fromkeys(sample.FIVE)
-    comparison = typed(_changed_sample({"values": empty, "ranks": empty}))
+    comparison = from_content(_changed_sample({"values": empty, "ranks": empty}))
     assert _first(comparison).definitions[-1].values == empty
 
 
@@ -46,13 +46,13 @@ def test_unknown_presets_are_not_explained() -> None:
     for entry in silent["panel"]:
         for definition in entry["definitions"]:
             definition["presets"] = ["future"]
-    assert names_and_meanings(entries(typed(silent))) == {}
+    assert names_and_meanings(entries(from_content(silent))) == {}
 
 
 def test_a_model_without_a_value_has_a_dash_and_the_lowest_line() -> None:
     content = _changed_sample({"values": {"als": None}, "ranks": {"als": None}})
     name = content["panel"][0]["definitions"][1]["name"]
-    comparison = typed(content)
+    comparison = from_content(content)
     entry = _first(comparison)
     line = lines(comparison, entry)[[d.name for d in entry.definitions].index(name)]
     cell = line.cells[entry.models.index("als")]
@@ -62,7 +62,7 @@ def test_a_model_without_a_value_has_a_dash_and_the_lowest_line() -> None:
 
 @pytest.mark.parametrize("content", [sample.without_numbers(), sample.one_model()])
 def test_without_values_or_others_there_is_no_chart(content: sample.Content) -> None:
-    assert not has_chart(_first(typed(content)))
+    assert not has_chart(_first(from_content(content)))
 
 
 def test_of_many_models_the_first_five_are_shown(many: Comparison) -> None:
@@ -100,7 +100,7 @@ def test_models_that_share_a_rank_do_not_cover_each_other() -> None:
     ranks = {"ease": 1, "als": 1, "item-knn": 3, "random-walk": 4, "popularity": 5}
     content = _changed_sample({"ranks": dict(ranks)})
     name = content["panel"][0]["definitions"][1]["name"]
-    comparison = typed(content)
+    comparison = from_content(content)
     chart = bump_chart(comparison, _first(comparison), narrow=False)
     markers = re.findall(
         rf'transform="translate\(([^)]+)\)"[^>]*><title>[^<]+, {name}: rank', chart
@@ -121,10 +121,13 @@ def test_sentence_names_the_correction_if_it_differs(adjustment: str) -> None:
         if pair["primary"]:
             pair["adjustment"] = adjustment
 
-    sentence = _first(typed(content)).sentence
+    sentence = _first(from_content(content)).sentence
 
     assert ("here by Holm's correction" in sentence) is (adjustment == "max_t")
 
 
 def test_one_model_has_no_order() -> None:
-    assert "one model: there is no order to change" in _first(typed(sample.one_model())).sentence
+    assert (
+        "one model: there is no order to change"
+        in _first(from_content(sample.one_model())).sentence
+    )

@@ -9,7 +9,7 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text.replicates import replicate_answers
 from concord.reports.text.verdicts import verdict_sentences
 from tests.metrics_core.defined import defined
-from tests.reports.samples.trained import trained
+from tests.reports.samples.sample_replicates import replicate_sample
 
 FIRST = "nDCG@3"
 
@@ -19,7 +19,7 @@ def _answers(comparison: Comparison) -> list[str]:
 
 
 def _first(comparison: Comparison, **changed: Any) -> str:
-    """Of als against ease, with other numbers."""
+    """Return the answer on als against ease, with other numbers."""
     row = defined(comparison.replicates)
     pairs = [
         replace(pair, **changed) if (pair.label, pair.a, pair.b) == (FIRST, "als", "ease") else pair
@@ -29,14 +29,21 @@ def _first(comparison: Comparison, **changed: Any) -> str:
 
 
 SETTLED = {
-    "difference": 0.04, "ci_low": 0.02, "ci_high": 0.06, "p_adjusted": 0.001,
-    "turned": 0, "of": 12, "chance": 0.0001, "users_needed": None, "trainings_needed": None,
-}  # fmt: skip
+    "difference": 0.04,
+    "ci_low": 0.02,
+    "ci_high": 0.06,
+    "p_adjusted": 0.001,
+    "turned": 0,
+    "of": 12,
+    "chance": 0.0001,
+    "users_needed": None,
+    "trainings_needed": None,
+}
 OPEN = SETTLED | {"ci_low": -0.02, "ci_high": 0.1, "turned": 3, "chance": 0.166, "share": 0.75}
 
 
 def test_settled_difference_is_stated_with_interval_reversals_and_probability() -> None:
-    assert _first(trained(), **SETTLED) == (
+    assert _first(replicate_sample(), **SETTLED) == (
         "On nDCG@3, yes: als can be expected to stay ahead of ease. Over new users and new "
         "trainings als is 0.040 above ease (95 % interval 0.020 to 0.060); the order turned in "
         "none of 12 pairs of trainings, and another training of each would turn it with a chance "
@@ -45,41 +52,58 @@ def test_settled_difference_is_stated_with_interval_reversals_and_probability() 
 
 
 def test_a_number_over_all_users_is_reported_over_new_trainings_only() -> None:
-    assert ". Over new trainings als is 0.040 above" in _first(trained(), **SETTLED, over_users=False)  # fmt: skip
+    assert ". Over new trainings als is 0.040 above" in _first(
+        replicate_sample(), **SETTLED, over_users=False
+    )
 
 
 @pytest.mark.parametrize(
     ("needed", "settle"),
     [
-        ((5, None), "5 trainings of each would settle it, were all else as it is; more users alone would not."),
-        ((None, 4000), "4,000 users would settle it, were all else as it is; more trainings alone would not."),
+        (
+            (5, None),
+            "5 trainings of each would settle it, were all else as it is; more users alone would "
+            "not.",
+        ),
+        (
+            (None, 4000),
+            "4,000 users would settle it, were all else as it is; more trainings alone would not.",
+        ),
         ((5, 4000), "5 trainings of each or 4,000 users would settle it, were all else as it is."),
         ((None, None), "neither more trainings nor more users alone would settle it."),
     ],
-)  # fmt: skip
+)
 def test_open_difference_is_stated_with_the_replicates_needed(
     needed: tuple[int | None, int | None], settle: str
 ) -> None:
     trainings, users = needed
 
-    message = _first(trained(), **OPEN | {"trainings_needed": trainings, "users_needed": users})
+    message = _first(
+        replicate_sample(), **OPEN | {"trainings_needed": trainings, "users_needed": users}
+    )
 
     assert message.startswith(
         "On nDCG@3, not surely: als need not stay ahead of ease. Over new users"
     )
     assert "turned in 3 of 12 pairs of trainings" in message
-    assert "a chance of about 16.6 %. Trainings make 75 % of the variance of this difference: " in message  # fmt: skip
+    assert (
+        "a chance of about 16.6 %. Trainings make 75 % of the variance of this difference: "
+        in message
+    )
     assert message.endswith(settle)
 
 
 def test_result_that_is_significant_only_unadjusted_is_marked() -> None:
-    message = _first(trained(), **SETTLED | {"p_adjusted": 0.06})
+    message = _first(replicate_sample(), **SETTLED | {"p_adjusted": 0.06})
 
-    assert "not surely: als stays ahead of ease taken alone, but not once corrected for 6 comparisons." in message  # fmt: skip
+    assert (
+        "not surely: als stays ahead of ease taken alone, but not once corrected for 6 comparisons."
+        in message
+    )
 
 
 def test_two_trainings_are_too_few() -> None:
-    message = _answers(trained((2, 3, 1)))
+    message = _answers(replicate_sample((2, 3, 1)))
 
     assert message[0].startswith(
         "On nDCG@3, unknown: 2 trainings are too few for an interval (at least 3). als is "
@@ -88,14 +112,14 @@ def test_two_trainings_are_too_few() -> None:
 
 
 def test_paired_trainings_are_counted_one_by_one() -> None:
-    answers = _answers(trained((4, 4, 4), paired=True))
+    answers = _answers(replicate_sample((4, 4, 4), paired=True))
 
     assert " of 4 trainings, " in answers[0]
     assert not any("trained once" in answer for answer in answers)
 
 
 def test_baseline_that_leads_is_described_as_the_leader() -> None:
-    comparison = trained((3, 4, 1), names=("als", "ease", "pop"))
+    comparison = replicate_sample((3, 4, 1), names=("als", "ease", "pop"))
     led = replace(comparison, baseline="als")
     difference = defined(defined(comparison.retrained("als", "ease", FIRST)).difference)
     row = defined(comparison.replicates)
@@ -107,14 +131,18 @@ def test_baseline_that_leads_is_described_as_the_leader() -> None:
 
 
 def test_models_that_are_level_are_not_ranked() -> None:
-    message = _first(trained(), **SETTLED | {"difference": 0.0, "ci_low": 0.0, "ci_high": 0.0})
+    message = _first(
+        replicate_sample(), **SETTLED | {"difference": 0.0, "ci_low": 0.0, "ci_high": 0.0}
+    )
 
-    assert message.startswith("On nDCG@3, neither is ahead. Over new users and new trainings als is level with ease (")  # fmt: skip
+    assert message.startswith(
+        "On nDCG@3, neither is ahead. Over new users and new trainings als is level with ease ("
+    )
 
 
 def test_the_headline_is_no_surer_than_the_answer() -> None:
-    """`best` of the lists that are there, and of new trainings only where their interval says so."""
-    comparison = trained()
+    """The headline says `best` without a restriction only if the replicates agree."""
+    comparison = replicate_sample()
     separate = tuple(
         replace(score, indistinguishable_from_best=False)
         if score.label == FIRST and score.indistinguishable_from_best

@@ -1,4 +1,4 @@
-"""Segments, wins, spreads, trade-offs, warnings, leaders and gates: what their functions make of a comparison."""
+"""Sections of the report: segments, wins, distributions, trade-offs, warnings, leaders, gates."""
 
 import re
 from dataclasses import replace
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.stored import from_content
 from concord.reports.charts.distributions import distributions, distributions_in_chart
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import sentence, tradeoff_chart
@@ -18,14 +19,13 @@ from concord.reports.text.tables import probability_text
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, markdown
-from tests.reports.samples.typed import typed
 
 LABEL = "nDCG@10"
 
 
 @pytest.fixture(scope="module")
 def five() -> Comparison:
-    return typed(sample.five_models())
+    return from_content(sample.five_models())
 
 
 def _section(page: str, name: str) -> str:
@@ -41,7 +41,7 @@ def _first_screen(content: sample.Content) -> str:
 
 
 def test_many_models_show_the_best_and_those_that_turn() -> None:
-    comparison = typed(sample.many_models())
+    comparison = from_content(sample.many_models())
     entry, last = entries(comparison)[0], comparison.ranked[-1]
     cells = (
         replace(cell, turns=cell.model == last and cell.segment == "over 5") for cell in entry.cells
@@ -75,7 +75,7 @@ def test_resamples_give_no_certainty(probability: float | None, words: str) -> N
 def test_a_model_that_never_differs_is_in_the_table_alone() -> None:
     content = sample.five_models()
     content["distributions"][0]["quantiles"] = []
-    comparison = typed(content)
+    comparison = from_content(content)
     model = content["distributions"][0]["a"]
 
     assert model in [row.a for row in distributions(comparison, LABEL)]
@@ -96,7 +96,7 @@ def test_a_threshold_that_is_a_share_of_the_baseline_says_so() -> None:
     for metric in content["metrics"]:
         metric["min_effect"] = "2%" if metric["label"] == LABEL else "0.005"
 
-    result = thresholds(typed(content))
+    result = thresholds(from_content(content))
 
     (effect,) = (effect for effect, labels in result.items() if LABEL in labels)
     assert effect.endswith(f" (2\N{NO-BREAK SPACE}% of {content['baseline']})")
@@ -115,7 +115,9 @@ def test_a_threshold_that_is_a_share_of_the_baseline_says_so() -> None:
 )
 def test_only_checks_that_were_made_are_named(checked: list[str], words: str) -> None:
     assert (
-        passed_checks(typed(sample.two_models() | {"warnings": [], "checked": checked})).strip()
+        passed_checks(
+            from_content(sample.two_models() | {"warnings": [], "checked": checked})
+        ).strip()
         == words
     )
 
@@ -137,7 +139,7 @@ def test_models_too_close_to_the_best_are_those_that_a_test_did_not_separate(
     for row in content["leaderboard"]:
         if row["label"] == LABEL and not row["best"]:
             row["indistinguishable_from_best"] = flags.get(row["model"], False)
-    comparison = typed(content)
+    comparison = from_content(content)
     (leader,) = [leader for leader in leaders(comparison) if leader.label == LABEL]
 
     assert close_models(comparison, leader) == words
@@ -148,7 +150,7 @@ def test_a_crowd_of_close_models_is_counted() -> None:
     close = [row for row in content["leaderboard"] if row["label"] == LABEL and not row["best"]]
     for n, row in enumerate(close):
         row["indistinguishable_from_best"] = n < 6
-    comparison = typed(content)
+    comparison = from_content(content)
 
     assert close_models(comparison, leaders(comparison)[0]).endswith(" and 2 more")
 
@@ -193,7 +195,7 @@ def test_a_leader_that_loses_elsewhere_says_so_at_the_top() -> None:
     cell = next(c for c in content["segments"][0]["cells"] if c["model"] == "ease" and c["verdict"])
     cell.update(verdict="worse", difference=-0.05, diff_low=-0.06, diff_high=-0.04)
 
-    ((_, cost),) = costs(typed(content))
+    ((_, cost),) = costs(from_content(content))
 
     assert cost.replace("\xa0", " ") == (
         "worse than popularity on RR@10 (−0.100, −30.0 %), P@10 (−0.010, −5.0 %, also @5); "
@@ -207,11 +209,11 @@ def test_a_loss_is_described_in_the_direction_of_its_metric() -> None:
     metric["higher_is_better"] = False
     _worse(content, "P@10", difference=0.01, relative=0.05, ci_low=0.005, ci_high=0.02)
 
-    ((_, cost),) = costs(typed(content))
+    ((_, cost),) = costs(from_content(content))
 
     assert "lower is better" in cost
 
 
 @pytest.mark.parametrize("content", [sample.one_model(), sample.without_numbers()])
 def test_without_a_leader_there_is_no_cost(content: sample.Content) -> None:
-    assert costs(typed(content)) == []
+    assert costs(from_content(content)) == []

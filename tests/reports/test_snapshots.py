@@ -1,7 +1,4 @@
-"""What pages, Markdown, tables and comments say, whole: a change of any sentence or number shows as a diff.
-
-`make snapshots` writes the stored texts again.
-"""
+"""The text of pages, Markdown, tables and comments; `make snapshots` writes the stored texts."""
 
 import os
 from collections.abc import Callable
@@ -11,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from concord.metrics_core.results.stored import from_content
 from concord.reports.comment import Comment, render_comment
 from concord.reports.page import render_history, render_html, render_markdown, render_notebook
 from tests.reports.samples import sample
@@ -19,19 +17,26 @@ from tests.reports.samples.rendered import html, latex, markdown
 from tests.reports.samples.sample_comment import comment
 from tests.reports.samples.sample_error_analysis import cases, in_a_report, one_user
 from tests.reports.samples.sample_history import FIRST, GONE, HISTORY
+from tests.reports.samples.sample_replicates import replicate_sample
 from tests.reports.samples.sample_study import study
-from tests.reports.samples.trained import trained
-from tests.reports.samples.typed import typed
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
 
-COMMENTS = ("gate", "no gate", "changes", "no segment worse", "other conventions", "no decision", "widened gate")  # fmt: skip
+COMMENTS = (
+    "gate",
+    "no gate",
+    "changes",
+    "no segment worse",
+    "other conventions",
+    "no decision",
+    "widened gate",
+)
 TEXTS: dict[str, Callable[[], str]] = {
     "five.page": lambda: Markup(html(sample.gated())).lines(),
     "five.md": lambda: markdown(sample.gated()),
     "five.tex": lambda: latex(sample.gated()),
-    "five.notebook": lambda: Markup(render_notebook(typed(sample.gated()))).lines(),
+    "five.notebook": lambda: Markup(render_notebook(from_content(sample.gated()))).lines(),
     **{f"comment.{name.replace(' ', '_')}.md": partial(comment, name) for name in COMMENTS},
     "one.page": lambda: Markup(html(sample.one_model())).lines(),
     "one.md": lambda: markdown(sample.one_model()),
@@ -39,10 +44,10 @@ TEXTS: dict[str, Callable[[], str]] = {
     "lower.tex": lambda: latex(sample.lower_is_better()),
     "many.md": lambda: markdown(sample.many_models()),
     "many.tex": lambda: latex(sample.many_models()),
-    "trained.page": lambda: Markup(render_html(trained())).lines(),
-    "trained.notebook": lambda: Markup(render_notebook(trained())).lines(),
-    "trained.md": lambda: render_markdown(trained()),
-    "trained.comment.md": lambda: render_comment(Comment("", trained(), None)),
+    "trained.page": lambda: Markup(render_html(replicate_sample())).lines(),
+    "trained.notebook": lambda: Markup(render_notebook(replicate_sample())).lines(),
+    "trained.md": lambda: render_markdown(replicate_sample()),
+    "trained.comment.md": lambda: render_comment(Comment("", replicate_sample(), None)),
     "error_analysis.page": lambda: Markup(cases().to_html()).lines(),
     "error_analysis.one_item.page": lambda: Markup(
         cases(segment="channel=app", item="iu1").to_html()

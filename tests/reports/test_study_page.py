@@ -1,4 +1,4 @@
-"""The report of a study: its pictures, its words, what it lets a browser do."""
+"""The page of a study: its charts and sentences."""
 
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -19,7 +19,9 @@ def study() -> concord.Study:
 
 
 def _texts(svg: str) -> list[str]:
-    return [e.text or "" for e in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]  # fmt: skip
+    return [
+        e.text or "" for e in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
+    ]
 
 
 def test_the_heat_map_has_a_number_and_ranks_a_cell(study: concord.Study) -> None:
@@ -57,7 +59,10 @@ def test_too_few_data_sets_for_ranks_say_what_they_can_reach() -> None:
     few = concord.study({f"d{i}": comparison_of(MEANS, i) for i in range(4)})
 
     # 2 / 2^4 for one pair, three pairs: 0.375
-    assert "the smallest p that the test can reach is 0.38 after Holm's correction: no pair" in text.signed_rank_sentence(few, LABEL)  # fmt: skip
+    assert (
+        "the smallest p that the test can reach is 0.38 after Holm's correction: no pair"
+        in text.signed_rank_sentence(few, LABEL)
+    )
     assert text.similar_groups(few, LABEL) == [("c", "a", "base")]
 
 

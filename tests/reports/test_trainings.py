@@ -1,4 +1,4 @@
-"""The report on models that were trained several times: intervals, picture, words, tables."""
+"""The report on models with replicates: intervals, chart, sentences, tables."""
 
 import re
 from xml.etree import ElementTree
@@ -7,23 +7,23 @@ import pytest
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.exported_tables import export_tables
+from concord.metrics_core.results.stored import from_content
 from concord.reports.charts.replicates import replicate_chart
 from concord.reports.page import render_markdown, render_notebook
 from concord.reports.text import replicates as trainings
 from concord.reports.text.numbers import signed
 from tests.reports.samples import sample
 from tests.reports.samples.rendered import html
-from tests.reports.samples.trained import trained
-from tests.reports.samples.typed import typed
+from tests.reports.samples.sample_replicates import replicate_sample
 
 LABEL = "nDCG@3"
 QUESTION = "Would it hold if trained again?"
 
 
 def _gaps(comparison: Comparison, model: str) -> list[str]:
-    """The means of single trainings minus that of the baseline."""
+    """Return the means of single trainings minus that of the baseline."""
     assert comparison.replicates is not None
-    score, digits = comparison.replicates.score(model, LABEL), comparison.decimals[LABEL]  # fmt: skip
+    score, digits = comparison.replicates.score(model, LABEL), comparison.decimals[LABEL]
     baseline = comparison.score("pop", LABEL).mean
     assert score is not None
     assert baseline is not None
@@ -32,7 +32,7 @@ def _gaps(comparison: Comparison, model: str) -> list[str]:
 
 def test_without_replicates_there_is_no_text_about_them() -> None:
     content = sample.five_models()
-    comparison = typed(content)
+    comparison = from_content(content)
     texts = [html(content), render_markdown(comparison), render_notebook(comparison)]
 
     assert not any(QUESTION in text or "trainings" in text for text in texts)
@@ -40,14 +40,16 @@ def test_without_replicates_there_is_no_text_about_them() -> None:
 
 
 def test_two_trainings_have_no_interval_and_say_so() -> None:
-    text = trainings.interval_note(trained((2, 3, 1)))
+    text = trainings.interval_note(replicate_sample((2, 3, 1)))
 
-    assert "als was trained twice: too few for an interval over new trainings, which takes 3." in text  # fmt: skip
+    assert (
+        "als was trained twice: too few for an interval over new trainings, which takes 3." in text
+    )
 
 
 @pytest.mark.parametrize("narrow", [True, False])
 def test_the_picture_has_a_mark_for_every_training(*, narrow: bool) -> None:
-    comparison = trained()
+    comparison = replicate_sample()
     chart = replicate_chart(comparison, LABEL, narrow=narrow)
 
     single = re.findall(r"a single training: ([+−][0-9.]+)", chart)
@@ -56,7 +58,7 @@ def test_the_picture_has_a_mark_for_every_training(*, narrow: bool) -> None:
 
 
 def test_paired_trainings_are_compared_with_their_own_seed() -> None:
-    comparison = trained((4, 4, 4), paired=True)
+    comparison = replicate_sample((4, 4, 4), paired=True)
     assert comparison.replicates is not None
     als, pop = (comparison.replicates.score(model, LABEL) for model in ("als", "pop"))
     assert als is not None
@@ -68,21 +70,26 @@ def test_paired_trainings_are_compared_with_their_own_seed() -> None:
 
 
 def test_a_model_of_one_training_is_compared_with_each_of_the_baseline() -> None:
-    assert len(trainings.single_differences(trained((3, 1, 3)), "ease", LABEL)) == 3
-    assert len(trainings.single_differences(trained((3, 1, 1)), "ease", LABEL)) == 0
+    assert len(trainings.single_differences(replicate_sample((3, 1, 3)), "ease", LABEL)) == 3
+    assert len(trainings.single_differences(replicate_sample((3, 1, 1)), "ease", LABEL)) == 0
 
 
 def test_names_are_text_in_markdown() -> None:
-    assert "<b>als" not in render_markdown(trained(names=("<b>als</b>", "a|b*c*", "pop&amp;")))
+    assert "<b>als" not in render_markdown(
+        replicate_sample(names=("<b>als</b>", "a|b*c*", "pop&amp;"))
+    )
 
 
 def test_the_tables_have_every_training_and_every_difference() -> None:
-    comparison = trained()
+    comparison = replicate_sample()
     assert comparison.replicates is not None
 
     tables = export_tables(comparison)
 
     means = [mean for score in comparison.replicates.scores for mean in score.means]
     assert tables["trainings"]["mean"].to_list() == means
-    assert tables["trainings"].filter(label=LABEL, model="ease")["training"].to_list() == ["1", "2", "3", "4"]  # fmt: skip
-    assert tables["retrained"]["ci_low"].to_list() == [p.ci_low for p in comparison.replicates.pairs]  # fmt: skip
+    ease = tables["trainings"].filter(label=LABEL, model="ease")
+    assert ease["training"].to_list() == ["1", "2", "3", "4"]
+    assert tables["retrained"]["ci_low"].to_list() == [
+        p.ci_low for p in comparison.replicates.pairs
+    ]

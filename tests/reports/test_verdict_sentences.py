@@ -35,16 +35,23 @@ CAUTION = (
     "(10 users)."
 )
 THREE = ndcg(pop=POP, far=FAR, near=NEAR)
+POOLED = {"pop": {"P@10": POP}, "far": {"P@10": FAR}, "near": {"P@10": NEAR}}
+UNCORRECTED = ndcg(pop=[0.5] * 100, a=[0.6] * 61 + [0.4] * 39, b=[0.4] * 50 + [0.6] * 50)
+THRESHOLDS = (  # 7.5 % of 0.2 is 0.015
+    (0.015, "0.015"),
+    ("7.5%", "7.5 % of pop"),
+    ({"default": "7.5%"}, "7.5 % of pop"),
+)
 BOTH = {"pop": {"nDCG@10": POP, "R@10": POP}, "far": {"nDCG@10": FAR, "R@10": FAR}}
 SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], list[str]]] = {
     "a clear winner with a clear runner-up": (ndcg(pop=POP, far=FAR, near=[0.3] * 100), {}, [
-        FAR_IS_BEST,  # 0.300 ± 1.984 · √(100 / 99 · 0.1²) / √100 = 0.0199, by t of 99 degrees of freedom
+        FAR_IS_BEST,  # 0.300 ± 1.984 · √(100 / 99 · 0.1²) / √100 = 0.0199, by t of 99 df
         "The runner-up, near, is 0.200 below far (95 % interval 0.180 to 0.220, 40.0 %): "
         "significant, and more than 0.005.",
         FAR_DIFFERS,
         "Against pop on nDCG@10, far and near are better by more than 0.005.",
     ]),
-    "who does not differ from the runner-up is not called best": (ndcg(pop=POP, far=FAR, swapped=SWAPPED), {}, [
+    "a leader that may not be the best": (ndcg(pop=POP, far=FAR, swapped=SWAPPED), {}, [
         "far has the highest nDCG@10: 0.500, 0.300 above pop (95 % interval 0.280 to 0.320, "
         "+150.0 %).",
         "The runner-up, swapped, is 0.002 below far (95 % interval −0.038 to 0.042, 0.4 %): not "
@@ -60,7 +67,7 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
         FAR_DIFFERS,
         f"Against pop on nDCG@10, far and near are better by more than {words}.",
         CAUTION,
-    ]) for effect, words in ((0.015, "0.015"), ("7.5%", "7.5 % of pop"), ({"default": "7.5%"}, "7.5 % of pop"))},  # 7.5 % of 0.2 is 0.015
+    ]) for effect, words in THRESHOLDS},
     **{f"a difference within {effect}": (THREE, {"min_effect": effect}, [
         FAR_IS_BEST,
         f"{NEAR_IS_SECOND}too small to matter, as the interval lies within ±{words}.",
@@ -68,7 +75,7 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
         f"Against pop on nDCG@10, far and near are better by more than {words}.",
         CAUTION,
     ]) for effect, words in ((0.05, "0.05"), ("25%", "25 % of pop"))},
-    "without a minimum relevant difference none is named": (ndcg(pop=POP, far=FAR), {"min_effect": 0.0}, [
+    "no minimum relevant difference": (ndcg(pop=POP, far=FAR), {"min_effect": 0.0}, [
         FAR_IS_BEST,
         "Against pop on nDCG@10, far is better.",
     ]),
@@ -109,14 +116,14 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
         "No model has a mean of nDCG@10: it is undefined for too many users.",
         "Not tested, as too few users have different values: far against pop on nDCG@10 (0 users).",
     ]),
-    "an order that is not tested": ({"pop": {"P@10": POP}, "far": {"P@10": FAR}, "near": {"P@10": NEAR}}, {"precision_aggregate": "micro"}, [
+    "an order that is not tested": (POOLED, {"precision_aggregate": "micro"}, [
         "far has the highest P@10: 0.500, 0.300 above pop (+150.0 %).",
         "The runner-up, near, is 0.020 below far (4.0 %): not tested, as the mean is pooled over "
         "users.",
         "Against pop on P@10, far and near are not tested, as the mean is pooled over users.",
     ]),
     # 61 users up and 39 down by 0.1: t = 2.2, p = 0.026, times three comparisons is more than 0.05
-    "significance that the correction takes away": (ndcg(pop=[0.5] * 100, a=[0.6] * 61 + [0.4] * 39, b=[0.4] * 50 + [0.6] * 50), {}, [
+    "significance without correction": (UNCORRECTED, {}, [
         "a has the highest nDCG@10: 0.522, 0.022 above pop (95 % interval 0.003 to 0.041, +4.4 %).",
         "On nDCG@10, a does not differ significantly from any other model.",
         "Against pop on nDCG@10, a and b are not decided.",
@@ -125,7 +132,7 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
         "Of 3 comparisons on primary metrics 3 are undecided: these users do not settle which "
         "model is better.",
     ]),
-    "the lowest leads where lower is better": ({"pop": {"ARP@10": FAR}, "als": {"ARP@10": POP}}, {}, [
+    "the lowest leads if lower is better": ({"pop": {"ARP@10": FAR}, "als": {"ARP@10": POP}}, {}, [
         "als is best on ARP@10: 0.200, 0.300 below pop (95 % interval 0.280 to 0.320, 60.0 %).",
         "Against pop on ARP@10, als is better by more than 0.005.",
     ]),

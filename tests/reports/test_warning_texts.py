@@ -11,13 +11,13 @@ from tests.project import ROOT
 
 def _built_codes() -> set[str]:
     """Return the codes of all warnings that the code builds."""
-    found: set[str] = set()
+    codes: set[str] = set()
     for file in (ROOT / "metrics_core").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "DataWarning":
                 code = node.args[0]
-                found |= {ast.literal_eval(code)} if isinstance(code, ast.Constant) else BY_NAME
-    return found
+                codes |= {ast.literal_eval(code)} if isinstance(code, ast.Constant) else BY_NAME
+    return codes
 
 
 BY_NAME = {"items_born_after", "users_born_after"}  # of the one call whose code is a variable

@@ -9,16 +9,16 @@ import pytest
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import MIRROR, Difference, Score
+from concord.metrics_core.results.stored import from_content
 from tests.metrics_core.defined import defined
 from tests.reports.samples import sample
-from tests.reports.samples.typed import typed
 
 LABEL = "nDCG@10"
 
 
 @pytest.fixture(scope="module")
 def five() -> Comparison:
-    return typed(sample.five_models())
+    return from_content(sample.five_models())
 
 
 def test_models_are_ranked_by_the_first_primary_metric(five: Comparison) -> None:
@@ -33,7 +33,7 @@ def test_lower_values_come_first_where_lower_is_better() -> None:
     content = sample.five_models()
     for metric in content["metrics"]:
         metric["higher_is_better"] = False
-    comparison = typed(content)
+    comparison = from_content(content)
     means = [comparison.score(model, LABEL).mean or 0.0 for model in comparison.ranked]
     assert means == sorted(means)
     assert all(means)
@@ -44,12 +44,12 @@ def test_models_without_a_mean_come_last_in_the_given_order() -> None:
     for row in content["leaderboard"]:
         if row["label"] == LABEL and row["model"] in {"popularity", "ease"}:
             row.update(mean=None, ci_low=None, ci_high=None, best=False)
-    comparison = typed(content)
+    comparison = from_content(content)
 
     assert comparison.ranked[-2:] == ["popularity", "ease"]
     assert comparison.others(LABEL)[-2:] == ["popularity", "ease"]
-    assert typed(sample.without_numbers()).ranked == list(sample.FIVE)
-    assert typed(sample.without_numbers()).leaders(LABEL) == []
+    assert from_content(sample.without_numbers()).ranked == list(sample.FIVE)
+    assert from_content(sample.without_numbers()).leaders(LABEL) == []
 
 
 def test_a_difference_read_the_other_way_round_is_mirrored(five: Comparison) -> None:
@@ -148,8 +148,8 @@ def test_types_of_a_frame_do_not_depend_on_what_is_null(
     five: Comparison, name: str, kind: type[Score | Difference], part: str
 ) -> None:
     full = getattr(five, name)
-    actual = getattr(typed(sample.without_numbers()), name)
-    empty = getattr(typed(sample.five_models() | {name: []}), name)
+    actual = getattr(from_content(sample.without_numbers()), name)
+    empty = getattr(from_content(sample.five_models() | {name: []}), name)
 
     assert full.columns == [field.name for field in fields(kind) if not field.metadata]
     parts = [vars(each) for each in getattr(five, part)]

@@ -6,13 +6,13 @@ import polars as pl
 import pytest
 
 from concord.metrics_core.results.exported_tables import export_tables
+from concord.metrics_core.results.stored import from_content
 from tests.reports.samples import sample
-from tests.reports.samples.typed import typed
 
 
 def test_every_number_of_a_part_is_in_its_table() -> None:
     content = sample.five_models()
-    tables = export_tables(typed(content))
+    tables = export_tables(from_content(content))
 
     assert len(tables["distributions"]) == 101 * len(content["distributions"])
     first = content["distributions"][0]
@@ -30,7 +30,7 @@ def test_every_number_of_a_part_is_in_its_table() -> None:
 
 def test_the_panel_has_a_row_for_every_definition_and_model() -> None:
     content = sample.five_models()
-    tables = export_tables(typed(content))
+    tables = export_tables(from_content(content))
     rows = {(r["label"], r["definition"], r["model"]): r for r in tables["panel"].to_dicts()}
     presets = tables["panel_presets"]
 
@@ -56,7 +56,7 @@ def test_every_finding_in_the_files_is_a_number_or_a_text() -> None:
     content = sample.five_models()
     quality = content["quality"]["item-knn"] | {"notes": ["9 users have no list."]}
     content["quality"]["item-knn"] = quality
-    table = export_tables(typed(content))["quality"]
+    table = export_tables(from_content(content))["quality"]
     results = {(r["role"], r["finding"]): r for r in table.to_dicts()}
 
     assert results["item-knn", "users.without_list"]["number"] == 9
@@ -70,7 +70,7 @@ def test_every_finding_in_the_files_is_a_number_or_a_text() -> None:
 
 def test_conventions_are_exported_by_value_with_their_overrides() -> None:
     content = sample.five_models()
-    tables = export_tables(typed(content))
+    tables = export_tables(from_content(content))
     rows = {(r["convention"], r["metric"]): r for r in tables["conventions"].to_dicts()}
 
     assert len(rows) == len(content["conventions"]["values"]) + 1
@@ -95,18 +95,18 @@ EMPTY: dict[str, Any] = {
 @pytest.mark.parametrize("part", ["empty", "absent"])
 def test_a_missing_part_has_the_same_columns_and_no_rows(key: str, part: str) -> None:
     content = sample.five_models()
-    full = export_tables(typed(content))[key].schema
+    full = export_tables(from_content(content))[key].schema
     content[key] = EMPTY[key]
     if part == "absent":
         del content[key]
 
-    table = export_tables(typed(content))[key]
+    table = export_tables(from_content(content))[key]
 
     assert (table.schema, len(table)) == (full, 0)
 
 
 def test_types_do_not_depend_on_what_is_null() -> None:
-    tables = export_tables(typed(sample.one_model()))
+    tables = export_tables(from_content(sample.one_model()))
 
     assert tables["segments"].schema["difference"] == pl.Float64
     assert tables["segments"]["difference"].null_count() == len(tables["segments"]) > 0

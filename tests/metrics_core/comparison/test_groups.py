@@ -6,10 +6,10 @@ from concord.metrics_core.comparison.leaderboard import metrics_of
 from concord.metrics_core.comparison.segment_groups import up_to
 from concord.metrics_core.metrics.label import expand
 from concord.metrics_core.results.comparison_parts import Segmentation
+from concord.metrics_core.results.stored import from_content
 from concord.reports.text.verdicts import segment_sentences
 from tests.metrics_core.comparison.tables import cell_of, config_for
 from tests.reports.samples import sample
-from tests.reports.samples.typed import typed
 
 
 def test_names_of_groups_of_whole_numbers() -> None:
@@ -28,12 +28,12 @@ def test_models_with_the_same_statement_share_a_sentence() -> None:
         ),
         cell_of("knn", "old", "worse", turns=False, label="nDCG@2"),
     ]
-    some = typed(sample.two_models()).pairs[0]
+    some = from_content(sample.two_models()).pairs[0]
     pairs = tuple(
         replace(some, label="nDCG@2", a=model, vs_baseline=True, difference=0.1)
         for model in ("als", "ease", "knn")
     )
-    comparison = replace(typed(sample.two_models()), baseline="pop", pairs=pairs)
+    comparison = replace(from_content(sample.two_models()), baseline="pop", pairs=pairs)
     segmentation = Segmentation("age", "user", "", ("nDCG@2",), (), tuple(cells), 30, ())
 
     assert segment_sentences(comparison, segmentation, cells) == [

@@ -23,8 +23,7 @@ from concord.metrics_core.results.stored import (
 )
 from tests.metrics_core.defined import defined
 from tests.reports.samples import sample
-from tests.reports.samples.trained import trained
-from tests.reports.samples.typed import typed
+from tests.reports.samples.sample_replicates import replicate_sample
 
 Content = dict[str, Any]
 SAMPLES: Mapping[str, Callable[[], Content]] = {
@@ -40,7 +39,7 @@ AGAIN = "run `dvc repro compare`"
 @pytest.mark.parametrize("name", list(SAMPLES))
 def test_a_comparison_is_written_as_its_content_and_read_back(tmp_path: Path, name: str) -> None:
     content = SAMPLES[name]()
-    comparison = typed(content)
+    comparison = from_content(content)
     path = tmp_path / "comparison.json"
     path.write_bytes(to_json(comparison).encode())
 
@@ -51,7 +50,7 @@ def test_a_comparison_is_written_as_its_content_and_read_back(tmp_path: Path, na
 
 
 def test_a_comparison_of_replicates_is_read_back() -> None:
-    assert from_content(to_content(trained())) == trained()
+    assert from_content(to_content(replicate_sample())) == replicate_sample()
 
 
 def test_optional_parts_may_be_absent() -> None:
@@ -63,17 +62,17 @@ def test_optional_parts_may_be_absent() -> None:
     for part in parts:
         del content[part]
 
-    written = to_content(typed(content))
+    written = to_content(from_content(content))
 
     assert [*written, "unit"] == list(json_schema()["properties"])
     assert written["gate"] is None
     assert written["panel"] == written["segments"] == written["warnings"] == []
-    assert from_content(written) == typed(content)
+    assert from_content(written) == from_content(content)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_nan_and_infinity_cannot_be_written(value: float) -> None:
-    comparison = typed(sample.two_models())
+    comparison = from_content(sample.two_models())
     broken = replace(comparison.scores[0], mean=value)
 
     with pytest.raises(ValueError, match="not JSON compliant"):
@@ -182,10 +181,10 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
     schema = json_schema()
     visited: set[str] = set()
 
-    _assert_described(to_content(typed(SAMPLES[name]())), schema, schema["$defs"], visited)
+    _assert_described(to_content(from_content(SAMPLES[name]())), schema, schema["$defs"], visited)
 
     if name == "gated":
-        _assert_described(to_content(trained()), schema, schema["$defs"], visited)
+        _assert_described(to_content(replicate_sample()), schema, schema["$defs"], visited)
         _assert_described(to_content(of_requests()), schema, schema["$defs"], visited)
         _assert_described(to_content(with_unmatched_models()), schema, schema["$defs"], visited)
         assert visited == set(schema["$defs"])  # every part occurs in one of both samples
@@ -230,14 +229,14 @@ def test_sentences_of_an_older_schema_are_not_read() -> None:
     content["gate"] = content["gate"] | {"lines": ["pass"]}
     content["segments"] = [each | {"flags": ["On nDCG@10, …"]} for each in content["segments"]]
 
-    assert from_content(content) == typed(sample.gated())
+    assert from_content(content) == from_content(sample.gated())
 
 
 def test_conventions_of_an_older_schema_are_read() -> None:
     content = sample.two_models() | {"schema": 7, "covers": "The intervals …"}
     conventions = dict(content["conventions"])
     conventions["knobs"] = [each | {"sentence": "Meaning."} for each in conventions.pop("values")]
-    expected = typed(sample.two_models())
+    expected = from_content(sample.two_models())
     panel = []
     for entry, typed_entry in zip(content["panel"], expected.panel, strict=True):
         definitions = [dict(each) for each in entry["definitions"]]
@@ -292,19 +291,19 @@ def test_damaged_warnings_of_an_older_schema_are_refused(warnings: object) -> No
 
 
 def with_unmatched_models() -> Comparison:
-    comparison = typed(sample.gated())
+    comparison = from_content(sample.gated())
     unmatched = UnmatchedModels(("bpr",), ("slim",), "models.slim.was: bpr", ("ignore",))
     return replace(comparison, gate=replace(defined(comparison.gate), unmatched=unmatched))
 
 
 def of_requests() -> Comparison:
-    comparison = typed(sample.two_models())
+    comparison = from_content(sample.two_models())
     scores = tuple(replace(score, n_requests=3 * score.n_users) for score in comparison.scores)
     return replace(comparison, scores=scores, unit=Unit(("user", "session"), "requests"))
 
 
 def test_requests_are_stored_where_they_are_the_unit() -> None:
-    content, users = to_content(of_requests()), to_content(typed(sample.two_models()))
+    content, users = to_content(of_requests()), to_content(from_content(sample.two_models()))
 
     assert content["unit"] == {"columns": ["user", "session"], "mean": "requests"}
     assert from_content(content) == of_requests()

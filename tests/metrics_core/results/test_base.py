@@ -12,11 +12,11 @@ import concord as cc
 from concord.metrics_core.results.base import MAX_REPR_LINES, BaseResult
 from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.history import History
+from concord.metrics_core.results.stored import from_content
 from concord.pipeline.dvc.history import history
 from concord.reports.text import blocks
 from tests.reports.samples import sample
 from tests.reports.samples.sample_history import HISTORY
-from tests.reports.samples.typed import typed
 
 NO_RESULT = {"metric"}  # a decorator
 FUNCTIONS = [name for name in cc.__all__ if isfunction(getattr(cc, name)) and name not in NO_RESULT]
@@ -45,7 +45,7 @@ def test_history_and_gate_are_results() -> None:
 
 @pytest.mark.parametrize("models", [sample.two_models, sample.many_models, sample.gated])
 def test_a_comparison_is_shown_in_few_lines_and_read_as_json_and_frame(models: Any) -> None:
-    comparison = typed(models())
+    comparison = from_content(models())
     lines = repr(comparison).splitlines()
 
     assert len(lines) == min(len(comparison.summary.splitlines()), MAX_REPR_LINES)
@@ -58,7 +58,7 @@ def test_a_comparison_is_shown_in_few_lines_and_read_as_json_and_frame(models: A
 
 
 def test_a_decision_is_shown_in_sentences_and_as_a_row_for_each_model_and_rule() -> None:
-    decision = typed(sample.gated()).gate
+    decision = from_content(sample.gated()).gate
     assert decision is not None
     frame = decision.to_frame()
     rules = [each for m in decision.models for each in (*m.guardrails, *m.success)]

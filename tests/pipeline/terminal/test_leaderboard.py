@@ -13,7 +13,7 @@ import concord as cc
 from concord.metrics_core.results.comparison import Comparison
 from concord.pipeline.terminal.leaderboard import print_leaderboard
 from concord.reports.text.numbers import signed_interval
-from tests.reports.samples.trained import trained
+from tests.reports.samples.sample_replicates import replicate_sample
 
 PRIMARY = ["nDCG@3", "R@3", "P@3", "RR@3", "AP@3", "Hit@3"]
 USERS = [f"u{i}" for i in range(60)]
@@ -164,7 +164,7 @@ def test_verdicts_are_coloured_on_a_terminal_only(
 
 
 def test_interval_over_replicates_is_below_each_model() -> None:
-    comparison = trained()
+    comparison = replicate_sample()
     again = comparison.retrained("als", "pop", PRIMARY[0])
     assert again is not None
 
@@ -180,4 +180,6 @@ def test_interval_over_replicates_is_below_each_model() -> None:
     assert signed_interval(again.ci_low, again.ci_high, 3) in lines[2]
     assert lines[2].endswith("better")
     assert len(printed_lines(comparison, 110, 5, labels=[PRIMARY[0]])) <= 6
-    assert "too few: 2" in "\n".join(printed_lines(trained((2, 3, 1)), 110, labels=[PRIMARY[0]]))
+    assert "too few: 2" in "\n".join(
+        printed_lines(replicate_sample((2, 3, 1)), 110, labels=[PRIMARY[0]])
+    )

@@ -1,4 +1,4 @@
-"""axe-core, taken from a package that carries it: kept in .cache, without what that package itself needs."""
+"""The script axe-core, from a Python package that contains it; stored in .cache."""
 
 import hashlib
 import shutil
@@ -11,14 +11,14 @@ PINNED = FOLDER / "axe.txt"
 
 
 def axe_script() -> str:
-    """The text of axe.min.js, fetched once."""
+    """Return the text of axe.min.js, downloaded once."""
     digest = hashlib.sha256(PINNED.read_bytes()).hexdigest()[:12]
     folder = FOLDER.parents[2] / ".cache" / f"axe-{digest}"
     result = folder / "axe_playwright_python" / "axe.min.js"
     if not result.is_file():
-        other = folder.with_name(f"{folder.name}.part")
-        shutil.rmtree(other, ignore_errors=True)
+        partial = folder.with_name(f"{folder.name}.part")
+        shutil.rmtree(partial, ignore_errors=True)
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
-        subprocess.run([*command, str(other), "--require-hashes", "-r", str(PINNED)], check=True)
-        other.rename(folder)
+        subprocess.run([*command, str(partial), "--require-hashes", "-r", str(PINNED)], check=True)
+        partial.rename(folder)
     return result.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A real Chromium, driven over the DevTools protocol on a pair of pipes; it cannot reach a network."""
+"""Chromium without a network, controlled by the DevTools protocol on a pair of pipes."""
 
 import json
 import os
@@ -26,8 +26,8 @@ _FLAGS = [
     "--no-first-run",
     "--remote-debugging-pipe",
 ]
-_NOWHERE = "--host-resolver-rules=MAP * ~NOTFOUND"
-_MESSAGES_IN, _MESSAGES_OUT = 3, 4  # the file descriptors that --remote-debugging-pipe speaks on
+_NO_NETWORK = "--host-resolver-rules=MAP * ~NOTFOUND"
+_MESSAGES_IN, _MESSAGES_OUT = 3, 4  # file descriptors of --remote-debugging-pipe
 
 
 class BrowserHasEndedError(Exception):
@@ -35,7 +35,15 @@ class BrowserHasEndedError(Exception):
 
 
 class Page:
-    """One tab: `errors` holds what the console and the browser complained of, `requests` every address asked for."""
+    """A tab of the browser.
+
+    Attributes
+    ----------
+    errors : list of str
+        Errors and warnings of console and browser.
+    requests : list of str
+        Requested addresses.
+    """
 
     def __init__(self, send: int, receive: int) -> None:
         self._send, self._receive = send, receive
@@ -46,7 +54,7 @@ class Page:
         self.requests: list[str] = []
 
     @classmethod
-    def opened(cls, send: int, receive: int) -> Self:
+    def open(cls, send: int, receive: int) -> Self:
         page = cls(send, receive)
         target = page.call("Target.createTarget", url="about:blank")["targetId"]
         page._session = page.call("Target.attachToTarget", targetId=target, flatten=True)[
@@ -83,12 +91,12 @@ class Page:
             pass
 
     def run(self, script: str) -> Any:
-        """The value of a JavaScript expression."""
-        answer = self.call(
+        """Return the value of a JavaScript expression."""
+        response = self.call(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
-        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
-        return answer["result"].get("value")
+        assert "exceptionDetails" not in response, response["exceptionDetails"]
+        return response["result"].get("value")
 
     def call(self, method: str, **params: Any) -> Any:
         self._last_id += 1
@@ -96,10 +104,10 @@ class Page:
         if self._session:
             message["sessionId"] = self._session
         os.write(self._send, json.dumps(message).encode() + b"\0")
-        while (answer := self._message()).get("id") != self._last_id:
+        while (response := self._message()).get("id") != self._last_id:
             pass
-        assert "error" not in answer, answer["error"]
-        return answer["result"]
+        assert "error" not in response, response["error"]
+        return response["result"]
 
     def _message(self) -> dict[str, Any]:
         while b"\0" not in self._unread:
@@ -109,10 +117,10 @@ class Page:
             self._unread += received
         raw, _, self._unread = self._unread.partition(b"\0")
         message: dict[str, Any] = json.loads(raw)
-        self._note(message.get("method"), message.get("params", {}))
+        self._record(message.get("method"), message.get("params", {}))
         return message
 
-    def _note(self, method: str | None, params: dict[str, Any]) -> None:
+    def _record(self, method: str | None, params: dict[str, Any]) -> None:
         if method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
         elif method == "Log.entryAdded":
@@ -125,31 +133,31 @@ class Page:
 
 @contextmanager
 def chromium() -> Iterator[Page]:
-    """A tab of a Chromium of its own, ended when the block ends."""
+    """Start Chromium and return a tab; the process ends with the block."""
     assert CHROMIUM is not None
-    from_us, to_browser = os.pipe()
-    from_browser, to_us = os.pipe()
+    browser_in, send = os.pipe()
+    receive, browser_out = os.pipe()
 
-    def hand_over() -> None:
-        os.dup2(from_us, 100)
-        os.dup2(to_us, _MESSAGES_OUT)
+    def set_descriptors() -> None:
+        os.dup2(browser_in, 100)
+        os.dup2(browser_out, _MESSAGES_OUT)
         os.dup2(100, _MESSAGES_IN)
 
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        command = [CHROMIUM, *_FLAGS, _NOWHERE, f"--user-data-dir={profile}", "about:blank"]
+        command = [CHROMIUM, *_FLAGS, _NO_NETWORK, f"--user-data-dir={profile}", "about:blank"]
         process = subprocess.Popen(
             command,
-            preexec_fn=hand_over,
+            preexec_fn=set_descriptors,
             pass_fds=(_MESSAGES_IN, _MESSAGES_OUT),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        os.close(from_us)
-        os.close(to_us)
+        os.close(browser_in)
+        os.close(browser_out)
         try:
-            yield Page.opened(to_browser, from_browser)
+            yield Page.open(send, receive)
         finally:
             process.terminate()
             process.wait(timeout=20)
-            os.close(to_browser)
-            os.close(from_browser)
+            os.close(send)
+            os.close(receive)

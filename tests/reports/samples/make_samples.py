@@ -1,4 +1,7 @@
-"""Compute the stored comparisons of a simulated shop again: `python -m tests.reports.samples.make_samples`."""
+"""Compute the stored comparisons of a simulated shop.
+
+Run `python -m tests.reports.samples.make_samples`.
+"""
 
 import json
 import random
@@ -28,27 +31,28 @@ def main() -> None:
     rng = random.Random(7)
     families = ("als", "ease", "item-knn", "two-tower")
     others = {f"{families[n % 4]}-{n}": rng.uniform(0.15, 1.0) for n in range(13)}
-    shapes = {
-        "five": compared(SKILLS, n_users=240, metrics=METRICS, gate=GATE),
-        "two": compared({name: SKILLS[name] for name in (BASELINE, "ease")}, n_users=60),
-        "one": compared({BASELINE: 0.3}, n_users=60),
-        "many": compared({BASELINE: 0.3, **others}, n_users=60),
+    comparisons = {
+        "five": compare(SKILLS, n_users=240, metrics=METRICS, gate=GATE),
+        "two": compare({name: SKILLS[name] for name in (BASELINE, "ease")}, n_users=60),
+        "one": compare({BASELINE: 0.3}, n_users=60),
+        "many": compare({BASELINE: 0.3, **others}, n_users=60),
     }
-    for name, comparison in shapes.items():
+    for name, comparison in comparisons.items():
         content = json.loads(to_json(comparison))
         content["provenance"]["versions"] = {"concord-eval": "0.1.0", "python": "3.11"}
         (FOLDER / f"{name}.json").write_text(json.dumps(content) + "\n", encoding="utf-8")
 
 
-def compared(skills: Mapping[str, float], *, n_users: int, **options: Any) -> cc.Comparison:
-    """Return a comparison of models that find relevant items more or less often."""
+def compare(skills: Mapping[str, float], *, n_users: int, **options: Any) -> cc.Comparison:
+    """Return a comparison of models, each with a probability of relevant items."""
     rng = random.Random(11)
     users = [f"u{n}" for n in range(n_users)]
     truth = {
         user: {i: rng.randint(0, 3) for i in rng.sample(ITEMS, rng.randint(1, 8))} for user in users
     }
     models = {
-        model: {u: ranked(rng, list(truth[u]), at) for u in users} for model, at in skills.items()
+        model: {user: ranked_list(rng, list(truth[user]), skill) for user in users}
+        for model, skill in skills.items()
     }
     for user in users[:9] if "item-knn" in models else ():
         del models["item-knn"][user]  # a serious warning
@@ -76,13 +80,16 @@ def compared(skills: Mapping[str, float], *, n_users: int, **options: Any) -> cc
     )
 
 
-def ranked(rng: random.Random, relevant: list[str], skill: float) -> list[str]:
-    """Return a list of 20 items in which relevant items are likelier near the top."""
+def ranked_list(rng: random.Random, relevant: list[str], skill: float) -> list[str]:
+    """Return a list of 20 items, with relevant items most likely at the top."""
     others = [item for item in ITEMS if item not in relevant]
     rng.shuffle(relevant)
     rng.shuffle(others)
-    chances = (skill / (rank + 1) ** 0.5 for rank in range(20))
-    return [(relevant if relevant and rng.random() < at else others).pop() for at in chances]
+    probabilities = (skill / (rank + 1) ** 0.5 for rank in range(20))
+    return [
+        (relevant if relevant and rng.random() < probability else others).pop()
+        for probability in probabilities
+    ]
 
 
 if __name__ == "__main__":

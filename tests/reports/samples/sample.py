@@ -1,6 +1,6 @@
-"""Comparisons of a simulated shop as plain dictionaries, which tests can change; `typed` makes comparisons of them.
+"""Comparisons of a simulated shop as dictionaries, which tests can change.
 
-`python -m tests.reports.samples.make_samples` computes the stored ones again, with the library.
+`python -m tests.reports.samples.make_samples` computes the stored ones.
 """
 
 import json
@@ -24,7 +24,7 @@ HOSTILE = [
 
 
 def gated() -> Content:
-    """Return the fullest comparison: five models, three segmentations, a panel, warnings and a gate."""
+    """Return five models with three segmentations, a panel, warnings and a gate."""
     return _stored("five")
 
 
@@ -34,12 +34,12 @@ def five_models() -> Content:
 
 
 def two_models() -> Content:
-    """Return a small comparison."""
+    """Return two models."""
     return _stored("two")
 
 
 def lower_is_better() -> Content:
-    """Return the small comparison with a primary metric whose lowest value is the best."""
+    """Return two models with a primary metric whose lowest value is the best."""
     content = two_models()
     label = PRIMARY[0]
     (metric,) = (metric for metric in content["metrics"] if metric["label"] == label)
@@ -54,17 +54,17 @@ def lower_is_better() -> Content:
 
 
 def one_model() -> Content:
-    """Return a comparison with nothing to compare."""
+    """Return the baseline alone."""
     return _stored("one")
 
 
 def many_models() -> Content:
-    """Return fourteen models: tables and pictures are cut from twelve on."""
+    """Return fourteen models, more than tables and charts show in full."""
     return _stored("many")
 
 
 def hostile_names() -> Content:
-    """Return the five models with names that try to become markup."""
+    """Return the five models with names that contain markup."""
     names = dict(zip(("ease", "als", "item-knn"), HOSTILE, strict=True))
     content = renamed(gated(), names | {"activity": HOSTILE[2], "0 to 5": HOSTILE[1]})
     content["title"] = HOSTILE[0]
@@ -87,14 +87,14 @@ def long_names() -> Content:
 
 
 def without_numbers() -> Content:
-    """Return the five models with every number missing that may be missing."""
+    """Return the five models without all numbers that may be missing."""
     content = five_models()
     for row in content["leaderboard"]:
         row.update(dict.fromkeys(("mean", "ci_low", "ci_high", "indistinguishable_from_best")))
         row.update(n_users=0, best=False)
     missing = (
-        "mean_a", "mean_b", "difference", "ci_low", "ci_high", "relative", "effect_size", "p", "p_adjusted", "better",
-        "equal", "worse", "min_effect",
+        "mean_a", "mean_b", "difference", "ci_low", "ci_high", "relative", "effect_size", "p",
+        "p_adjusted", "better", "equal", "worse", "min_effect",
     )  # fmt: skip
     for row in content["differences"]:
         row.update(dict.fromkeys(missing), verdict="no_interval", n_users=0, n_nonzero=0)
@@ -110,7 +110,7 @@ def without_numbers() -> Content:
 
 
 def renamed(content: Content, names: Mapping[str, str]) -> Content:
-    """Return the content with other names wherever a text is a name and nothing else."""
+    """Return the content with other names where a string is equal to a name."""
     text = json.dumps(content)
     for name, other in names.items():
         text = text.replace(json.dumps(name), json.dumps(other))

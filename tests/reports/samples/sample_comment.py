@@ -5,9 +5,9 @@ from typing import Any
 
 from concord.metrics_core.results.comparison_parts import Verdict
 from concord.metrics_core.results.history import Change, RevisionChanges, Setting
+from concord.metrics_core.results.stored import from_content
 from concord.reports.comment import Comment, render_comment
 from tests.reports.samples import sample
-from tests.reports.samples.typed import typed
 
 GAIN = Setting("gain", "linear", "exp2", ("als", "knn"))
 TRUTH = Setting("truth", "a.csv, sha256 0a…", "a.csv, sha256 0b…", ("als", "knn"))
@@ -18,7 +18,23 @@ RULES = (
 
 
 def change(model: str, label: str, verdict: Verdict = "worse", *, primary: bool = True) -> Change:
-    return Change(label, model, primary, 0.25, 0.2, -0.05, -0.06, -0.04, -0.2, 1200, 190, 0.00001, 0.00002, 0.005, verdict)  # fmt: skip
+    return Change(
+        label=label,
+        model=model,
+        primary=primary,
+        then=0.25,
+        now=0.2,
+        difference=-0.05,
+        ci_low=-0.06,
+        ci_high=-0.04,
+        relative=-0.2,
+        n_users=1200,
+        n_nonzero=190,
+        p=0.00001,
+        p_adjusted=0.00002,
+        min_effect=0.005,
+        verdict=verdict,
+    )
 
 
 def in_segment(model: str, segment: str, difference: float = -0.1) -> Change:
@@ -51,14 +67,14 @@ def since(**parts: Any) -> RevisionChanges:
 def comment(name: str) -> str:
     """Return a comment of two models, or one of the gate."""
     if name == "gate":
-        gated = typed(sample.gated())
+        gated = from_content(sample.gated())
         return render_comment(Comment("evaluation", gated, gated.gate))
     if name == "widened gate":
-        gated = typed(sample.gated())
+        gated = from_content(sample.gated())
         stale = "a.csv has changed since these results were made: run `dvc repro`"
         widened = Comment("evaluation", gated, gated.gate, since=since(rules=RULES), stale=stale)
         return render_comment(widened)
-    two = Comment("", typed(sample.two_models()), None)
+    two = Comment("", from_content(sample.two_models()), None)
     changes = [change("ease", "nDCG@10", "identical"), change("knn", "nDCG@10")]
     worse = [in_segment("knn", "new", -0.03), in_segment("knn", "over 50", -0.2)]
     mismatches = {"mismatches": ("gain changed",), "conventions": (GAIN,), "data": (TRUTH,)}

@@ -1,4 +1,4 @@
-"""Users on whom two models differ: five users, of whom one wanted many items."""
+"""Error analyses of five users, of whom one has many relevant items."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 import polars as pl
 
 import concord as cc
+from concord.metrics_core.results.stored import from_content
 from tests.reports.samples import sample
-from tests.reports.samples.typed import typed
 
 
-def cases(name: str = "als", title: str = "Blue lamp", **how: Any) -> cc.Cases:
+def cases(name: str = "als", title: str = "Blue lamp", **options: Any) -> cc.Cases:
     users = [f"u{n}" for n in range(1, 6)]
     lists = {
         name: {user: ["x", "y", "low", f"i{user}"] for user in users},
@@ -19,24 +19,47 @@ def cases(name: str = "als", title: str = "Blue lamp", **how: Any) -> cc.Cases:
     truth: dict[str, dict[str, int]] = {user: {f"i{user}": 5, "low": 2} for user in users}
     truth["u5"] |= {f"t{n}": 4 for n in range(40)}
     items = pl.DataFrame({"item": ["iu1", "low", "x"], "title": ["Café chair", title, None]})
-    known = pl.DataFrame({"user": users, "channel": ["app", "web", "app", "web", 'a "b"&c']})
+    user_features = pl.DataFrame(
+        {"user": users, "channel": ["app", "web", "app", "web", 'a "b"&c']}
+    )
     segments = {"channel": {"by": "user", "column": "channel"}}
     conventions = cc.preset("standard", relevance_threshold=4, err_max_grade=5)
-    return cc.cases(lists, truth, model=name, versus="ease", metrics=["nDCG@4", "R@2"], conventions=conventions, items=items, users=known, segments=segments, title="Demo shop", input={"unknown_items": "keep"}, **how)  # fmt: skip
+    return cc.cases(
+        lists,
+        truth,
+        model=name,
+        versus="ease",
+        metrics=["nDCG@4", "R@2"],
+        conventions=conventions,
+        items=items,
+        users=user_features,
+        segments=segments,
+        title="Demo shop",
+        input={"unknown_items": "keep"},
+        **options,
+    )
 
 
 def one_user() -> cc.Cases:
-    """Return an error analysis in which nobody has less with `a`, and without features of users and items."""
+    """Return an error analysis of one user whose values are equal, without features."""
     lists = {"a": {"u": ["x"]}, "b": {"u": ["y"]}}
-    return cc.cases(lists, {"u": ["x"]}, model="a", versus="b", metrics=["R@1"], conventions="standard")  # fmt: skip
+    return cc.cases(
+        lists, {"u": ["x"]}, model="a", versus="b", metrics=["R@1"], conventions="standard"
+    )
 
 
 def in_a_report(*, behind: int) -> str:
-    """Return the section of a report with example users of both sides, of a model with replicates."""
-    parts: dict[str, Any] = {"item_cases": (), "jaccard": None, "rbo": None}
+    """Return the section of a report: example users of both sides, a model with replicates."""
     both = replace(
-        cases(worst=2), model_a="mf", both_sides=True, n_behind=behind, n_ahead=1, **parts
+        cases(worst=2),
+        model_a="mf",
+        both_sides=True,
+        n_behind=behind,
+        n_ahead=1,
+        item_cases=(),
+        jaccard=None,
+        rbo=None,
     )
-    page = typed(sample.two_models()).to_html(cases=both)
+    page = from_content(sample.two_models()).to_html(cases=both)
     assert '<a href="#error_analysis">Error analysis</a>' in page
     return page.split('<section id="error_analysis">')[1].split('<section id="definitions">')[0]

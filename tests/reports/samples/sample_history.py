@@ -1,4 +1,4 @@
-"""A history of three revisions: other lists, then other conventions; and a revision that is gone."""
+"""A history of three revisions (other lists, other conventions), and a revision without results."""
 
 from dataclasses import replace
 
@@ -13,19 +13,53 @@ from concord.metrics_core.results.history import (
 )
 
 
-def standing(model: str, mean: float | None, verdict: Verdict | None, label: str = "R@1") -> Standing:  # fmt: skip
-    """A model on a label, with intervals around its numbers."""
-    low, high = (None, None) if mean is None else (mean - 0.01, mean + 0.01)
-    known = verdict is not None
-    return Standing(label, model, True, mean, low, high, 0.02 if known else None, 0.01 if known else None, 0.03 if known else None, verdict)  # fmt: skip
+def standing(
+    model: str, mean: float | None, verdict: Verdict | None, label: str = "R@1"
+) -> Standing:
+    """Return a mean and, with a verdict, a difference to the baseline, both with intervals."""
+    result = Standing(label, model, higher_is_better=True, mean=mean, verdict=verdict)
+    if mean is not None:
+        result = replace(result, ci_low=mean - 0.01, ci_high=mean + 0.01)
+    if verdict is None:
+        return result
+    return replace(result, difference=0.02, diff_low=0.01, diff_high=0.03)
 
 
 def _revision(name: str, *standings: Standing, changed: tuple[InputChange, ...] = ()) -> Revision:
-    return Revision(name, (), "2026-11-23", f"made {name}", "c8006b89fd2a80c0", "base", "", standings, changed, "", (), ())  # fmt: skip
+    return Revision(
+        name=name,
+        tags=(),
+        date="2026-11-23",
+        subject=f"made {name}",
+        truth="c8006b89fd2a80c0",
+        baseline="base",
+        gone="",
+        standings=standings,
+        changed=changed,
+        unpaired="",
+        same=(),
+        changes=(),
+    )
 
 
 def _change(model: str, difference: float, verdict: Verdict) -> Change:
-    return Change("R@1", model, True, 0.3, 0.3 + difference, difference, difference - 0.01, difference + 0.01, 0.1, 100, 50, 0.001, 0.002, 0.005, verdict)  # fmt: skip
+    return Change(
+        label="R@1",
+        model=model,
+        primary=True,
+        then=0.3,
+        now=0.3 + difference,
+        difference=difference,
+        ci_low=difference - 0.01,
+        ci_high=difference + 0.01,
+        relative=0.1,
+        n_users=100,
+        n_nonzero=50,
+        p=0.001,
+        p_adjusted=0.002,
+        min_effect=0.005,
+        verdict=verdict,
+    )
 
 
 FIRST = replace(
@@ -33,11 +67,21 @@ FIRST = replace(
     tags=("v1",),
 )
 SECOND = replace(
-    _revision("bbb2222", standing("als", 0.25, "worse"), standing("base", 0.28, None), changed=(InputChange("lists", "other lists: als"),)),
+    _revision(
+        "bbb2222",
+        standing("als", 0.25, "worse"),
+        standing("base", 0.28, None),
+        changed=(InputChange("lists", "other lists: als"),),
+    ),
     changes=(_change("als", -0.05, "worse"),),
     same=("base",),
-)  # fmt: skip
-THIRD = _revision("ccc3333", standing("als", 0.4, "better"), standing("base", 0.35, None), changed=(InputChange("conventions", "gain: linear → exp2"),))  # fmt: skip
+)
+THIRD = _revision(
+    "ccc3333",
+    standing("als", 0.4, "better"),
+    standing("base", 0.35, None),
+    changed=(InputChange("conventions", "gain: linear → exp2"),),
+)
 GONE = replace(_revision("ddd4444"), gone="its results are not in DVC's cache", baseline=None)
 REUSE = Reuse("c8006b89fd2a80c0", 5, 8, 0.12, "notice", "5 comparisons rest on this truth.")
 HISTORY = History("Shop", 0.95, (FIRST, SECOND, THIRD), REUSE)

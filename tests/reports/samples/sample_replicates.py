@@ -1,4 +1,4 @@
-"""Comparisons of models that were trained several times, small enough to be compared in a test."""
+"""Small comparisons of models with replicates."""
 
 import random
 from collections.abc import Sequence
@@ -13,13 +13,19 @@ USERS = [f"u{i}" for i in range(60)]
 
 
 @cache
-def trained(
+def replicate_sample(
     trainings: tuple[int, int, int] = (3, 4, 1),
     names: tuple[str, str, str] = ("als", "ease", "pop"),
     *,
     paired: bool = False,
 ) -> Comparison:
-    """Three models that hit less and less often, by the number of their trainings; the last is the baseline."""
+    """Return a comparison of three models with falling hit rates; the last is the baseline.
+
+    Parameters
+    ----------
+    trainings : tuple of int
+        Number of trainings of each model.
+    """
     chance = random.Random(7)
     hits = (0.8, 0.72, 0.4)
     models = {
@@ -45,7 +51,7 @@ def trained(
 
 
 def _lists(chance: random.Random, hits: float) -> dict[str, Sequence[str]]:
-    """Of one training: it is luckier or unluckier than the model is in the mean."""
+    """Return the lists of one training, whose hit rate differs at random from the model's."""
     rate = hits + chance.uniform(-0.08, 0.08)
     return {
         user: [item if chance.random() < rate else f"{item}{user}" for item in "abc"]
