@@ -99,8 +99,9 @@ def _points(comparison: Comparison, entry: Tradeoff) -> list[Row]:
             "name": shorten(point.model, _MAX_NAME),
             "is_named": series[point.model].is_named or point.pareto,
             "hover": tag(
-                f"{point.model}: {entry.x} {numbers.number(point.x, comparison.decimals[entry.x])}, "
-                f"{entry.y} {numbers.number(point.y, comparison.decimals[entry.y])}",
+                f"{point.model}: {entry.x} "
+                f"{numbers.number(point.x, comparison.decimals[entry.x])}, {entry.y} "
+                f"{numbers.number(point.y, comparison.decimals[entry.y])}",
                 point.model,
             ),
             "tag": tag("", point.model),
