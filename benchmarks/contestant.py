@@ -135,7 +135,7 @@ def load(files: Files) -> Callable[[], float]:
 def bare_load(files: Files) -> Callable[[], float]:
     """The same file read by the same reader, sorted and written: no check, no hash."""
     from concord.metrics_core.data.input_table import InputTable
-    from concord.metrics_core.data.source import read_source
+    from concord.metrics_core.data.read_source import read_source
     from concord.metrics_core.errors import ArgumentNames
     from concord.pipeline.running.connections import isolated_connection
     from concord.pipeline.stages.load import write_query

@@ -23,9 +23,9 @@ from concord.metrics_core.data.arrow_numpy import as_arrow, as_numpy
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.list_batches import ListBatch, list_batches
 from concord.metrics_core.data.quality import describe
+from concord.metrics_core.data.read_source import Progress, no_progress
 from concord.metrics_core.data.relations import only_row, second_cursor
 from concord.metrics_core.data.side_data import read_interactions
-from concord.metrics_core.data.source import Progress, no_progress
 from concord.metrics_core.errors import refuse
 
 _DUPLICATE, _REPEAT, _REPEAT_IN_TRUTH = "duplicate", "repeat", "repeat_in_truth"
@@ -171,8 +171,8 @@ def _unique_rows(rows: ListBatch, excluded: dict[str, int], *, only_first: bool)
 def _is_duplicate(rows: ListBatch) -> NDArray[np.bool_]:
     """Return (rows,) True if the previous row has the same user, item and time."""
     item, time = rows.column("item"), rows.numbers("time")
-    is_equal = rows.above & as_numpy(pc.equal(item[1:], item[:-1])) & (time[1:] == time[:-1])
-    return np.append(False, is_equal)
+    is_equal = as_numpy(pc.equal(item[1:], item[:-1])) & (time[1:] == time[:-1])
+    return np.append(False, rows.continues_list & is_equal)
 
 
 def _first_times(rows: ListBatch, candidates: NDArray[Any]) -> NDArray[Any]:

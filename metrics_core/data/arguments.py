@@ -1,7 +1,7 @@
-"""Open the tables that the library is called with: paths, dicts and frames."""
+"""Open tables that are passed to the library: paths, dicts and frames."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,23 +9,25 @@ import polars as pl
 import pyarrow as pa
 
 from concord.metrics_core.data import frames
+from concord.metrics_core.data.formats import check_path, detect_format
 from concord.metrics_core.data.frames import Data, table_from_frame
-from concord.metrics_core.data.input_table import InputTable, resolve_columns
-from concord.metrics_core.data.load_lists import LIST_COLUMNS
-from concord.metrics_core.data.paths import RemotePath, parse_path
-from concord.metrics_core.data.side_data import (
+from concord.metrics_core.data.input_table import (
     INTERACTIONS_COLUMNS,
     ITEMS_COLUMNS,
+    LIST_COLUMNS,
     TRAIN_COLUMNS,
     TRUTH_COLUMNS,
+    USERS_COLUMNS,
+    InputTable,
+    resolve_columns,
 )
-from concord.metrics_core.data.source import check_path, detect_format
+from concord.metrics_core.data.paths import RemotePath, parse_path
 from concord.metrics_core.errors import ArgumentNames, Problem, raise_problems, refuse
 from concord.metrics_core.files import is_remote
 
-Columns = Mapping[str, Mapping[str, str | None]]  # argument -> our name -> name in the table
+Columns = Mapping[str, Mapping[str, str | None]]  # argument -> our name -> original name
 
-_MAPPINGS: Mapping[str, Callable[[Mapping[Any, Any], str], pa.Table]] = {
+_FROM_DICT: Mapping[str, Callable[[Mapping[Any, Any], str], pa.Table]] = {
     "recs": frames.lists_table,
     "truth": frames.truth_table,
     "train": frames.train_table,
@@ -37,86 +39,91 @@ _COLUMNS = {
     "truth": TRUTH_COLUMNS,
     "train": TRAIN_COLUMNS,
     "items": ITEMS_COLUMNS,
-    "users": (("user",), ()),
+    "users": USERS_COLUMNS,
     INTERACTIONS: INTERACTIONS_COLUMNS,
 }
 ROLES = {name: name for name in _COLUMNS if name != INTERACTIONS}  # arguments of `evaluate`
-_MAY_BE_NONE = ("grade",)
 
 
-def open_table(name: str, data: Data, named: Columns, *, role: str | None = None) -> InputTable:
-    """Return the table of the argument `name`; `named`: its column names, `role`: what it holds, if not `name`.
+def open_table(name: str, data: Data, columns: Columns, *, role: str | None = None) -> InputTable:
+    """Return the table of an argument.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    columns : mapping
+        Original names of columns, by argument.
+    role : str, optional
+        What the table holds, such as "recs"; `name` if None.
 
     Raises
     ------
-    InputError : it is nothing that can be read as a table
+    InputError
+        If the data cannot be read as a table.
     """
     role = role or name
+    settings = ArgumentNames(name)
+    resolved = resolve_columns(_COLUMNS[role], columns.get(name, {}))
     if isinstance(data, (Path, RemotePath)) or (
         isinstance(data, str) and (role != "users" or is_remote(data))
     ):
-        path = parse_path(os.path.expanduser(str(data)))  # noqa: PTH111 - the home of an unknown name stays as it is
-        settings = ArgumentNames(name)
         if not str(data).strip():
             raise refuse(name, "is an empty path", settings.path)
+        # Unlike Path.expanduser it does not raise for an unknown user.
+        path = parse_path(os.path.expanduser(str(data)))  # noqa: PTH111
         check_path(path, settings)
-        return _table(name, role, named, str(path), detect_format(path, None, settings))
-    if isinstance(data, Mapping) and role in _MAPPINGS:
-        return _table(name, role, named, held=_MAPPINGS[role](data, name))
-    if role == "users" and not _is_frame(data):
-        return _table(name, role, named, held=frames.ids_table(data, name, "user"))
-    return _table(name, role, named, held=table_from_frame(data, name))
+        return InputTable(str(path), detect_format(path, None, settings), *resolved, settings)
+    if isinstance(data, Mapping) and role in _FROM_DICT:
+        rows = _FROM_DICT[role](data, name)
+    elif role == "users" and not _is_frame(data):
+        rows = frames.ids_table(data, name, "user")
+    else:
+        rows = table_from_frame(data, name)
+    return InputTable(name, "held", *resolved, settings, rows=rows)
 
 
 def _is_frame(data: Data) -> bool:
     return isinstance(data, pl.LazyFrame) or hasattr(type(data), "columns")
 
 
-def _table(
-    argument: str,
-    role: str,
-    named: Columns,
-    path: str | None = None,
-    form: str = "held",
-    *,
-    held: pa.Table | None = None,
-) -> InputTable:
-    columns = resolve_columns(_COLUMNS[role], named.get(argument, {}))
-    return InputTable(path or argument, form, *columns, ArgumentNames(argument), rows=held)
+def check_columns(columns: Any, roles: Mapping[str, str] = ROLES) -> Columns:
+    """Return the original column names of each table, validated.
 
-
-def check_columns(given: Any, roles: Mapping[str, str] = ROLES) -> Columns:
-    """Return the column names of each table, validated; `roles`: argument -> what it holds.
+    Parameters
+    ----------
+    roles : mapping of str to str
+        Argument -> what it holds.
 
     Raises
     ------
-    InputError : an argument or a column has no such name
+    InputError
+        If an argument or a column is unknown.
     """
-    if not isinstance(given, Mapping) or not all(isinstance(v, Mapping) for v in given.values()):
+    if not isinstance(columns, Mapping) or not all(
+        isinstance(names, Mapping) for names in columns.values()
+    ):
         fix = f"write it as {{{next(iter(roles))!r}: {{'user': 'userId'}}}}"
         raise refuse("columns", "is not a dict of dicts", fix)
     problems = [
         Problem(f"columns: {name!r}", "is not a table of this call", f"choose {', '.join(roles)}")
-        for name in given
+        for name in columns
         if name not in roles
     ]
-    for name, mapped in given.items():
-        known = [column for columns in _COLUMNS.get(roles.get(name, ""), ()) for column in columns]
-        for ours, theirs in mapped.items() if known else ():
-            where = f"columns: {name}: {ours!r}"
-            if (
-                ours not in known and roles.get(name) != "items"
-            ):  # which may hold numbers of any name
-                problems.append(
-                    Problem(
-                        where,
-                        "is not a column that Concord reads",
-                        f"write {{Concord's name: your name}}; Concord reads {', '.join(known)}",
-                    )
-                )
-            elif not isinstance(theirs, str) and not (theirs is None and ours in _MAY_BE_NONE):
-                problems.append(
-                    Problem(where, f"{theirs!r} is not a column name", "write its name")
-                )
+    for name, names in columns.items():
+        if name in roles:
+            problems += _column_name_problems(name, roles[name], names)
     raise_problems(problems)
-    return given
+    return columns
+
+
+def _column_name_problems(name: str, role: str, names: Mapping[Any, Any]) -> Iterator[Problem]:
+    """Yield the problems of the original names of one table; `items` may have any numbers."""
+    known = [column for columns in _COLUMNS[role] for column in columns]
+    for column, original in names.items():
+        location = f"columns: {name}: {column!r}"
+        if column not in known and role != "items":
+            fix = f"write {{Concord's name: your name}}; Concord reads {', '.join(known)}"
+            yield Problem(location, "is not a column that Concord reads", fix)
+        elif not isinstance(original, str) and not (original is None and column == "grade"):
+            yield Problem(location, f"{original!r} is not a column name", "write its name")

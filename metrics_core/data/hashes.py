@@ -31,8 +31,8 @@ class ContentHashes:
     etag: str | None = None
     delta_version: int | None = None
 
-    def described(self) -> dict[str, Any]:
-        """Return the hashes as quality files hold them."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hashes as in quality files."""
         optional = ("etag", "delta_version")
         return {n: v for n, v in asdict(self).items() if v is not None or n not in optional}
 

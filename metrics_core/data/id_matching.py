@@ -8,7 +8,7 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.relations import only_row
-from concord.metrics_core.data.units import rest_sql, user_sql
+from concord.metrics_core.data.units import session_sql, user_sql
 from concord.metrics_core.errors import (
     InputError,
     Problem,
@@ -179,7 +179,7 @@ def match_ids(
         As `match_id_sets`; or, if ids are those of requests, a request has another user in the ground truth.
     """
     if of_requests:
-        query = _OF_OTHERS.format(owner=user_sql("user"), rest=rest_sql("user"))
+        query = _OF_OTHERS.format(owner=user_sql("user"), rest=session_sql("user"))
         count, first = only_row(connection, query)
         if count:
             rest, here, there = first

@@ -22,6 +22,13 @@ ROW_STRIDE = 1 << 32
 PLURALS = {"item": "items", "rank": "ranks", "score": "scores", "grade": "grades"}  # names of lists
 UNIT_PREFIX = "unit_"  # our columns that identify a session: this and a number; 0 is the user
 _READ_IF_MAPPED = ("time", "propensity", "group")
+# Required and optional columns of each table.
+LIST_COLUMNS = (("user", "item"), ("rank", "score"))
+TRUTH_COLUMNS = (("user", "item"), ("grade", "time", "propensity"))
+TRAIN_COLUMNS = (("user", "item"), ("time",))
+INTERACTIONS_COLUMNS = (("user", "item", "time"), ("grade",))
+ITEMS_COLUMNS = (("item",), ("categories", "vector", "title", "group"))
+USERS_COLUMNS: tuple[tuple[str, ...], tuple[str, ...]] = (("user",), ())
 
 
 @dataclass(frozen=True)

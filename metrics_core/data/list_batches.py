@@ -1,4 +1,4 @@
-"""Batches of rows that never split the list of a user, and counts of their rows."""
+"""Batches of rows that never split the list of a user, and statistics of their rows."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from concord.metrics_core.data.arrow_numpy import as_arrow, as_numpy
 
-ROWS = 1 << 19  # of a table, and the rest of its last list
+MIN_ROWS = 1 << 19  # of each batch but the last
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
 
@@ -21,16 +21,22 @@ Numbers = NDArray[np.int64]
 class ListBatch:
     """Rows of complete lists.
 
-    users  : whose they are, in the order of the rows
-    starts : the rows at which they begin
-    above  : of each row but the first, is it of the same list?
-    items  : the distinct items, where they are known
+    Attributes
+    ----------
+    users : pa.Array
+        The user of each list.
+    starts : array of int
+        Index of the first row of each list.
+    continues_list : array of bool
+        For each row but the first, True if the row above belongs to the same list.
+    items : pa.Array, optional
+        The distinct items, if they are known.
     """
 
     table: pa.Table
     users: pa.Array
     starts: Numbers
-    above: Flags
+    continues_list: Flags
     items: pa.Array | None = None
 
     @property
@@ -48,38 +54,41 @@ class ListBatch:
     def numbers(self, name: str) -> NDArray[Any]:
         return as_numpy(self.column(name))
 
-    def upto(self, row: int) -> "ListBatch":
-        """Return the lists before the last, which begins at `row`."""
-        above = self.above[: row - 1]
-        return ListBatch(self.table.slice(0, row), self.users[:-1], self.starts[:-1], above)
+    def without_last(self) -> "ListBatch":
+        """Return all lists but the last."""
+        n_rows = int(self.starts[-1])
+        table = self.table.slice(0, n_rows)
+        return ListBatch(
+            table, self.users[:-1], self.starts[:-1], self.continues_list[: n_rows - 1]
+        )
 
 
 def list_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[ListBatch]:
-    """Yield all rows in batches of ROWS rows and a little more; the last one is shorter."""
-    held: list[pa.RecordBatch] = []
-    rows, most = 0, ROWS
+    """Yield all rows in batches of at least MIN_ROWS rows; the last one may be shorter."""
+    pending: list[pa.RecordBatch] = []
+    n_rows, min_rows = 0, MIN_ROWS
     for batch in batches:
-        held.append(batch)
-        rows += len(batch)
-        if rows >= most:
-            lists = list_batch(held)
-            whole = int(lists.starts[-1])
-            if whole:
-                yield lists.upto(whole)
-            held = lists.table.slice(whole).to_batches()
-            rows -= whole
-            most = max(ROWS, 2 * rows)  # a list longer than that is put together seldom
-    if rows:
-        yield list_batch(held)
+        pending.append(batch)
+        n_rows += len(batch)
+        if n_rows >= min_rows:
+            lists = list_batch(pending)
+            last_start = int(lists.starts[-1])
+            if last_start:
+                yield lists.without_last()
+            pending = lists.table.slice(last_start).to_batches()
+            n_rows -= last_start
+            min_rows = max(MIN_ROWS, 2 * n_rows)  # so that a longer list is seldom copied
+    if n_rows:
+        yield list_batch(pending)
 
 
 def list_batch(batches: Sequence[pa.RecordBatch]) -> ListBatch:
     """Return the lists of at least one row."""
     table = pa.Table.from_batches(batches).combine_chunks()
     user = table.column("user").chunk(0)
-    above = as_numpy(pc.equal(user[1:], user[:-1]))
-    starts = np.append(0, np.flatnonzero(~above) + 1)
-    return ListBatch(table, user.take(as_arrow(starts)), starts, above)
+    continues_list = as_numpy(pc.equal(user[1:], user[:-1]))
+    starts = np.append(0, np.flatnonzero(~continues_list) + 1)
+    return ListBatch(table, user.take(as_arrow(starts)), starts, continues_list)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Apply the policies of `input` to the table `source`, once its values are checked, and count the changes."""
+"""Policies of `input`: how unusual values of tables are handled. They apply to checked values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -6,8 +6,8 @@ from typing import Any, Literal, get_args
 
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import only_row
-from concord.metrics_core.data.source import Source
 from concord.metrics_core.errors import Problem, format_count, raise_problems, refuse
 
 
@@ -23,18 +23,20 @@ class Policies:
     unknown_items: Literal["error", "keep"] = "error"
 
 
-PolicyChanges = dict[str, dict[str, Any]]  # what was found -> rows, users, policy
+PolicyChanges = dict[str, dict[str, Any]]  # name of a policy -> rows, users, policy
 
-_NAN = "isnan(score)"
-_NEGATIVE = "grade < 0"
-_REPEATED = """position IN (
-    SELECT position FROM (SELECT position, row_number() OVER (PARTITION BY user, item ORDER BY {first}) AS copy
-                          FROM source) WHERE copy > 1)"""
+_IS_NAN = "isnan(score)"
+_IS_NEGATIVE = "grade < 0"
+_IS_DUPLICATE = """position IN (
+    SELECT position FROM (
+        SELECT position, row_number() OVER (PARTITION BY user, item ORDER BY {order}) AS copy
+        FROM source)
+    WHERE copy > 1)"""
 _ORDER = {"first": "position", "highest": "grade DESC, position"}
-_WORDS = {
+_NOTES = {
     "nan_score": "NaN as score",
     "negative_grade": "a negative grade",
-    "repeated_grade": "an item that is judged for the same user before",
+    "repeated_grade": "another judgement of an item for the same user",
 }
 
 
@@ -44,81 +46,77 @@ def apply_list_policies(
     """Count the NaN scores, if `input.nan_score: last` ranks them below all others."""
     if "score" not in source.columns or policies.nan_score == "error":
         return {}
-    return _applied(connection, "nan_score", policies.nan_score, None, _NAN)
+    return _apply(connection, "nan_score", policies.nan_score, None, _IS_NAN)
 
 
 def apply_truth_policies(
     connection: DuckDBPyConnection, source: Source, policies: Policies
 ) -> PolicyChanges:
     """Apply `input.negative_grade` and `input.repeated_grade`."""
-    graded = "grade" in source.columns
-    changed: PolicyChanges = {}
-    if graded and policies.negative_grade != "error":
-        zero = policies.negative_grade == "zero"
-        change = "UPDATE source SET grade = 0" if zero else "DELETE FROM source"
-        changed |= _applied(
-            connection, "negative_grade", policies.negative_grade, change, _NEGATIVE
-        )
+    has_grade = "grade" in source.columns
+    changes: PolicyChanges = {}
+    if has_grade and policies.negative_grade != "error":
+        policy = policies.negative_grade
+        statement = "UPDATE source SET grade = 0" if policy == "zero" else "DELETE FROM source"
+        changes |= _apply(connection, "negative_grade", policy, statement, _IS_NEGATIVE)
     if policies.repeated_grade != "error":
-        policy = policies.repeated_grade
-        later = _REPEATED.format(first=_ORDER[policy if graded else "first"])
-        changed |= _applied(connection, "repeated_grade", policy, "DELETE FROM source", later)
-    return changed
+        order = _ORDER[policies.repeated_grade if has_grade else "first"]
+        is_duplicate = _IS_DUPLICATE.format(order=order)
+        statement = "DELETE FROM source"
+        changes |= _apply(
+            connection, "repeated_grade", policies.repeated_grade, statement, is_duplicate
+        )
+    return changes
 
 
 def no_policy_changes(source: Source, policies: Policies) -> PolicyChanges:
-    """Return what `apply_truth_policies` returns if no grade is negative and no item judged twice."""
-    graded = "grade" in source.columns
-    given = {
-        "negative_grade": policies.negative_grade if graded else "error",
-        "repeated_grade": policies.repeated_grade,
-    }
+    """Return the result of `apply_truth_policies` if no grade is negative or duplicate."""
+    names = ["negative_grade"] if "grade" in source.columns else []
     return {
         name: {"rows": 0, "users": 0, "policy": policy}
-        for name, policy in given.items()
-        if policy != "error"
+        for name in [*names, "repeated_grade"]
+        if (policy := getattr(policies, name)) != "error"
     }
 
 
-def policy_notes(changed: PolicyChanges) -> list[str]:
-    """Return notes such as `3 rows of 2 users: a negative grade; `input.negative_grade: zero` was applied`."""
+def policy_notes(changes: PolicyChanges) -> list[str]:
+    """Return a text for each policy that changed rows."""
     return [
-        f"{format_count(found['rows'], 'row')} of {format_count(found['users'], 'user')}: {_WORDS[name]}; "
-        f"`input.{name}: {found['policy']}` was applied"
-        for name, found in changed.items()
-        if found["rows"]
+        f"{format_count(change['rows'], 'row')} of {format_count(change['users'], 'user')}: "
+        f"{_NOTES[name]}; `input.{name}: {change['policy']}` was applied"
+        for name, change in changes.items()
+        if change["rows"]
     ]
 
 
-def _applied(
-    connection: DuckDBPyConnection, name: str, policy: str, change: str | None, wrong: str
+def _apply(
+    connection: DuckDBPyConnection, name: str, policy: str, statement: str | None, condition: str
 ) -> PolicyChanges:
-    rows, users = only_row(
-        connection, f"SELECT count(*), count(DISTINCT user) FROM source WHERE {wrong}"
-    )
-    if rows and change:
-        connection.execute(f"{change} WHERE {wrong}")
+    query = f"SELECT count(*), count(DISTINCT user) FROM source WHERE {condition}"
+    rows, users = only_row(connection, query)
+    if rows and statement:
+        connection.execute(f"{statement} WHERE {condition}")
     return {name: {"rows": rows, "users": users, "policy": policy}}
 
 
-def parse_policies(given: Any) -> Policies:
-    """Return the policies; those that are not given are `error`.
+def parse_policies(values: Any) -> Policies:
+    """Return the policies; the default of each is `error`.
 
     Raises
     ------
-    InputError : there is no such policy, or it has no such value
+    InputError
+        If a policy or its value is unknown.
     """
-    if not isinstance(given, Mapping):
-        raise refuse("input", f"{given!r} is not a dict", "write it as {'negative_grade': 'zero'}")
-    kinds = {field.name: get_args(field.type) for field in fields(Policies)}
-    problems = [
+    if not isinstance(values, Mapping):
+        raise refuse("input", f"{values!r} is not a dict", "write it as {'negative_grade': 'zero'}")
+    options = {field.name: get_args(field.type) for field in fields(Policies)}
+    raise_problems(
         Problem(
             f"input: {name}",
-            f"{value!r} is not a policy" if name in kinds else "is not a policy",
-            f"choose {' | '.join(map(repr, kinds.get(name, kinds)))}",
+            f"{value!r} is not a policy" if name in options else "is not a policy",
+            f"choose {' | '.join(map(repr, options.get(name, options)))}",
         )
-        for name, value in given.items()
-        if name not in kinds or value not in kinds[name]
-    ]
-    raise_problems(problems)
-    return Policies(**given)
+        for name, value in values.items()
+        if name not in options or value not in options[name]
+    )
+    return Policies(**values)

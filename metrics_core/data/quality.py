@@ -1,4 +1,4 @@
-"""Quality files: what a table holds, its hashes, and notes on what was read differently from how it is written."""
+"""Quality files: counts and hashes of a table, and notes on what was read differently."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -11,22 +11,22 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.hashes import ContentHashes, hash_content
 from concord.metrics_core.data.list_batches import ListStatistics
 from concord.metrics_core.data.policies import PolicyChanges, policy_notes
+from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import only_row
-from concord.metrics_core.data.source import Source
 from concord.metrics_core.errors import format_count
 
-SHOWN = 20  # distinct grades that are counted one by one
+MAX_GRADES = 20  # distinct grades whose rows are counted
 
 
 def describe(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, Any]:
-    """Return what is known of any input: the file, its hashes, its size."""
+    """Return the description of a table with users and items: file, hashes, counts."""
     (users,) = only_row(connection, "SELECT count(DISTINCT user) FROM source")
     (items,) = only_row(connection, "SELECT count(DISTINCT item) FROM source")
     return describe_ids(source, users, items)
 
 
 def describe_ids(source: Source, users: int, items: int) -> dict[str, Any]:
-    """As `describe`, if users and items are counted already."""
+    """Return the same as `describe`, from known numbers of users and items."""
     return describe_table(source) | {
         "users": users,
         "items": items,
@@ -37,13 +37,13 @@ def describe_ids(source: Source, users: int, items: int) -> dict[str, Any]:
 
 
 def describe_table(source: Source) -> dict[str, Any]:
-    """Return what is known of any table: rows, notes, and the hashes and size of a file."""
+    """Return the description of any table: rows, notes, and the hashes and size of a file."""
     file = source.file
-    known = hash_content(file.path) if file.rows is None and file.is_hashed else ContentHashes()
+    hashes = hash_content(file.path) if file.rows is None and file.is_hashed else ContentHashes()
     return {
         "path": file.path.as_posix(),
         "format": file.format,
-        **known.described(),
+        **hashes.to_dict(),
         "rows": source.rows,
         **({"notes": list(source.notes)} if source.notes else {}),
         **({"ids_rewritten": rewritten_ids(source)} if source.rewritten else {}),
@@ -51,37 +51,32 @@ def describe_table(source: Source) -> dict[str, Any]:
 
 
 def rewritten_ids(source: Source) -> dict[str, dict[str, Any]]:
-    """Return column -> how many rows had an id that was read without `.0`, and such an id."""
-    return {each.column: {"rows": each.rows, "example": each.example} for each in source.rewritten}
+    """Return for each column the number of rows whose id was read without `.0`, and an example."""
+    return {ids.column: {"rows": ids.rows, "example": ids.example} for ids in source.rewritten}
 
 
-def describe_folds(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the quality of ground truth with folds: rows and grades of all together, and the quality of each."""
-    grades: dict[str, int] | None = {}
-    for each in found.values():
-        of_fold = each["grades"]
-        if grades is None or of_fold is None:
+def describe_folds(folds: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the quality of ground truth with folds: totals of rows and grades, and each fold."""
+    grades: Counter[str] | None = Counter()
+    for quality in folds.values():
+        if grades is None or quality["grades"] is None:
             grades = None
-            continue
-        grades |= {grade: grades.get(grade, 0) + count for grade, count in of_fold.items()}
+        else:
+            grades.update(quality["grades"])
     return {
-        "rows": sum(each["rows"] for each in found.values()),
-        "grades": grades,
-        "notes": [f"fold {fold}: {note}" for fold, each in found.items() for note in each["notes"]],
-        "folds": dict(found),
+        "rows": sum(quality["rows"] for quality in folds.values()),
+        "grades": None if grades is None else dict(grades),
+        "notes": [f"fold {fold}: {note}" for fold, q in folds.items() for note in q["notes"]],
+        "folds": dict(folds),
     }
 
 
 def size_text(quality: dict[str, Any]) -> str:
-    """Return `120,000 rows, 1,192 users`, or requests."""
-    counted = [format_count(quality["rows"], "row")]
-    counted += [format_count(quality["users"], unit_name(quality))] if "users" in quality else []
-    return ", ".join(counted)
-
-
-def unit_name(quality: Mapping[str, Any]) -> str:
-    """Return what is counted as `users` in a table: users, or requests."""
-    return "request" if "unit" in quality else "user"
+    """Return text such as `120,000 rows, 1,192 users`."""
+    counts = [format_count(quality["rows"], "row")]
+    if "users" in quality:
+        counts.append(format_count(quality["users"], "request" if "unit" in quality else "user"))
+    return ", ".join(counts)
 
 
 def count_rows(
@@ -89,7 +84,7 @@ def count_rows(
     source: Source,
     ranked: ListStatistics | None = None,
 ) -> ListStatistics:
-    """Count the rows of the table `source`; counts of ranking are taken over from `ranked`."""
+    """Count the rows of the table `source`; the counts of ranking come from `ranked`."""
     per_user = "SELECT count(*) AS n FROM source GROUP BY user"
     lengths = connection.execute(f"SELECT n, count(*) FROM ({per_user}) GROUP BY n").fetchall()
     rows, n_items = only_row(connection, "SELECT count(*), count(DISTINCT item) FROM source")
@@ -111,19 +106,19 @@ def count_rows(
 def describe_truth(
     source: Source, statistics: ListStatistics, changes: PolicyChanges
 ) -> dict[str, Any]:
-    """Return the quality file of ground truth, and what policies changed in it."""
+    """Return the quality file of ground truth, with the changes of policies."""
     grades = sorted(statistics.grades.items())
     notes = []
     if "grade" not in source.columns:
         notes = [
             f"there is no column {source.file.original_name('grade')!r}: every row has grade 1"
         ]
-    if len(grades) > SHOWN:
+    if len(grades) > MAX_GRADES:
         notes = [format_count(len(grades), "different grade")]
-    counted = {repr(grade).removesuffix(".0"): count for grade, count in grades}
+    counts = {repr(grade).removesuffix(".0"): count for grade, count in grades}
     return {
         **describe_ids(source, statistics.n_users, statistics.n_items),
-        "grades": counted if len(grades) <= SHOWN else None,
+        "grades": counts if len(grades) <= MAX_GRADES else None,
         "notes": [*source.notes, *notes, *policy_notes(changes)],
         **changes,
     }
@@ -135,8 +130,8 @@ def describe_lists(
     conventions: Conventions,
     changes: PolicyChanges,
 ) -> dict[str, Any]:
-    """Return the quality file of recommendations, and which policy was applied to what."""
-    lengths = map(_plain, statistics.length_summary)
+    """Return the quality file of recommendations, with the changes of policies."""
+    lengths = (int(n) if n == int(n) else n for n in statistics.length_summary)
     content = describe_ids(source, statistics.n_users, statistics.n_items) | {
         "order": statistics.order,
         "list_length": dict(zip(("min", "median", "max"), lengths, strict=True)),
@@ -147,31 +142,32 @@ def describe_lists(
         "infinite_scores": statistics.n_infinite,
         **changes,
     }
-    notes = [*source.notes, *_notes(content), *policy_notes(changes)]
+    notes = [*source.notes, *_list_notes(content), *policy_notes(changes)]
     return content | {"notes": notes}
 
 
-def _plain(number: float) -> float:
-    return int(number) if number == int(number) else number
-
-
-def _notes(content: dict[str, Any]) -> Iterator[str]:
-    """Yield what a reader of the report should know."""
-    ties, repeated = content["ties"], content["duplicates"]
-    disagreeing = content["rank_score_disagreements"]["users"]
+def _list_notes(content: dict[str, Any]) -> Iterator[str]:
+    """Yield notes on recommendations for readers of the report."""
+    ties, duplicates = content["ties"], content["duplicates"]
+    n_disagreeing = content["rank_score_disagreements"]["users"]
     if ties["rows"]:
-        yield f"{_of_users(ties)} tie with another of the same list; `ties: {ties['policy']}` ordered them"
-    if repeated["rows"]:
-        policy = repeated["policy"]
-        yield f"{_of_users(repeated)} repeat an item of the same list; `duplicates: {policy}` was applied"
-    if disagreeing:
-        users = format_count(disagreeing, "user")
+        yield (
+            f"{_rows_text(ties)} tie with another of the same list; "
+            f"`ties: {ties['policy']}` ordered them"
+        )
+    if duplicates["rows"]:
+        yield (
+            f"{_rows_text(duplicates)} repeat an item of the same list; "
+            f"`duplicates: {duplicates['policy']}` was applied"
+        )
+    if n_disagreeing:
+        users = format_count(n_disagreeing, "user")
         yield f"ranks and scores disagree in the lists of {users}; the ranks decided"
     if content["infinite_scores"]:
-        yield f"{format_count(content['infinite_scores'], 'infinite score')}"
+        yield format_count(content["infinite_scores"], "infinite score")
     if not content["rows"]:
-        yield "the file holds no list; `input.empty_lists: keep` let it pass"
+        yield "the file has no lists, which `input.empty_lists: keep` allows"
 
 
-def _of_users(count: dict[str, Any]) -> str:
+def _rows_text(count: dict[str, Any]) -> str:
     return f"{format_count(count['rows'], 'row')} of {format_count(count['users'], 'user')}"

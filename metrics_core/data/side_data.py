@@ -1,4 +1,4 @@
-"""Load ground truth, train, catalogue and users: checked, in the table `source` and as a frame."""
+"""Read and check ground truth, train, catalogue and users."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -6,19 +6,19 @@ from dataclasses import replace
 import polars as pl
 from duckdb import DuckDBPyConnection
 
-from concord.metrics_core.data.input_table import InputTable, ambiguous_columns
-from concord.metrics_core.data.load_lists import with_unit_hint
+from concord.metrics_core.data.input_table import ITEMS_COLUMNS, InputTable, ambiguous_columns
 from concord.metrics_core.data.policies import Policies, PolicyChanges, apply_truth_policies
+from concord.metrics_core.data.read_source import Progress, Source, no_progress, read_source
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.small_tables import read_cells
-from concord.metrics_core.data.source import Progress, Source, no_progress, read_source
+from concord.metrics_core.data.unit_detection import with_unit_hint
 from concord.metrics_core.data.value_checks import (
-    DROP,
+    DROP_ROW,
     RowCheck,
+    duplicate_judgements,
+    duplicate_rows,
     id_checks,
     list_checks,
-    repeated_judgements,
-    repeated_rows,
     time_checks,
     truth_checks,
     valid_rows,
@@ -26,16 +26,15 @@ from concord.metrics_core.data.value_checks import (
 )
 from concord.metrics_core.errors import InputError, Problem, format_count, raise_problems, refuse
 
-SEPARATOR = "|"  # of categories, in text
-TRAIN_COLUMNS = (("user", "item"), ("time",))  # required, optional
-ITEMS_COLUMNS = (("item",), ("categories", "vector", "title", "group"))
-INTERACTIONS_COLUMNS = (("user", "item", "time"), ("grade",))
-TRUTH_COLUMNS = (("user", "item"), ("grade", "time", "propensity"))
+CATEGORY_SEPARATOR = "|"  # in text
 MAX_GROUPS = 100
 _LIST_FIXES = {
-    "categories": "write a list of text, or text with `|` between the categories; leave it empty for an item without",
-    "vector": "write a list of finite numbers of one length for every item; leave it empty for an item without",
+    "categories": "write a list of text, or text with `|` between categories; "
+    "leave it empty for an item without categories",
+    "vector": "write a list of finite numbers, of the same length for every item; "
+    "leave it empty for an item without a vector",
 }
+_GROUP_FIX = "write one text for each item; leave it empty for an item without a group"
 
 
 def read_train(
@@ -61,7 +60,9 @@ def read_train(
 def read_interactions(
     connection: DuckDBPyConnection, table: InputTable, *, progress: Progress = no_progress
 ) -> Source:
-    """Read and check interactions with times, and grades if there are any, into the table `source`; they may repeat.
+    """Read and check interactions with times and optional grades into the table `source`.
+
+    Interactions may be duplicate.
 
     Raises
     ------
@@ -69,14 +70,15 @@ def read_interactions(
         Every problem of the table at once.
     """
     source = read_source(connection, table, progress=progress)
-    infinite = RowCheck("time", "isinf(time)", "is infinite", f"give every row a time, or {DROP}")
-    checks = [*truth_checks(source, Policies(negative_grade="zero")), infinite]
+    fix = f"give every row a time, or {DROP_ROW}"
+    is_infinite = RowCheck("time", "isinf(time)", "is infinite", fix)
+    checks = [*truth_checks(source, Policies(negative_grade="zero")), is_infinite]
     raise_problems(value_problems(connection, source, checks))
     return source
 
 
 def read_users(connection: DuckDBPyConnection, table: InputTable) -> None:
-    """Read and check ids of users into the table `source`; they may repeat.
+    """Read and check ids of users, which may be duplicate, into the table `source`.
 
     Raises
     ------
@@ -115,7 +117,7 @@ def read_truth(
     problems = value_problems(connection, source, checks)
     rows = valid_rows(checks) if problems else "source"
     if policies.repeated_grade == "error":
-        problems += repeated_judgements(connection, source, rows)
+        problems += duplicate_judgements(connection, source, rows)
     if problems:
         raise InputError(problems if is_part else with_unit_hint(connection, source, problems))
     changes = apply_truth_policies(connection, source, policies)
@@ -126,8 +128,8 @@ def read_truth(
 
 def no_rows_left_error(table: InputTable) -> InputError:
     """Return the error for ground truth whose rows the policies all remove."""
-    problem = "has no rows left: every grade is negative"
-    return refuse(table.name, problem, f"set {table.settings.input('negative_grade', 'zero')}")
+    message = "has no rows left: every grade is negative"
+    return refuse(table.name, message, f"set {table.settings.input('negative_grade', 'zero')}")
 
 
 def read_items(
@@ -144,7 +146,7 @@ def read_items(
     if frame.schema.get("categories") == pl.String:
         text = pl.col("categories")
         is_blank = text.str.strip_chars() == ""
-        frame = frame.with_columns(pl.when(~is_blank).then(text.str.split(SEPARATOR)))
+        frame = frame.with_columns(pl.when(~is_blank).then(text.str.split(CATEGORY_SEPARATOR)))
     if frame.schema.get("categories") == pl.List(pl.String):
         stripped = pl.col("categories").list.eval(pl.element().str.strip_chars())
         frame = frame.with_columns(stripped)
@@ -162,67 +164,71 @@ def read_items(
 def read_table(
     connection: DuckDBPyConnection, file: InputTable, *, progress: Progress = no_progress
 ) -> tuple[pl.DataFrame, Source]:
-    """Return the table under our names, its ids checked; `file.required` is the one column of ids.
+    """Return the table under our names, with checked ids; `file.required` is the column of ids.
 
     Raises
     ------
     InputError
-        If the file cannot be read as a table, or an id is missing, invalid or repeated.
+        If the file cannot be read as a table, or an id is missing, invalid or duplicate.
     """
     (key,) = file.required
     if file.format == "trec":
-        raise refuse(file.name, "is trec", "give it as parquet, arrow, csv, tsv or jsonl")
+        fix = "give it as parquet, arrow, csv, tsv or jsonl"
+        raise refuse(file.name, "is a TREC file, which has no such columns", fix)
     source = read_source(connection, replace(file, optional=()), progress=progress)
     other = "item" if key == "user" else "user"
     connection.execute(f"ALTER TABLE source ADD COLUMN {other} VARCHAR")
     problems = value_problems(connection, source, id_checks(source, key))
     rows = f"(SELECT * FROM source WHERE {key} IS NOT NULL)"
-    count, repeated, rows_text = repeated_rows(connection, source, rows, (key,))
+    count, ids, row_names = duplicate_rows(connection, source, rows, (key,))
     if count:
-        where = f"{file.name}: {' and '.join(rows_text)}"
-        problem = (
-            f"{key} {repeated[0]!r} occurs more than once; {format_count(count, 'row')} affected"
-        )
-        problems.append(Problem(where, problem, f"keep one row for each {key}"))
+        location = f"{file.name}: {' and '.join(row_names)}"
+        message = f"{key} {ids[0]!r} occurs more than once; {format_count(count, 'row')} affected"
+        problems.append(Problem(location, message, f"keep one row for each {key}"))
     raise_problems(problems)
     query = f"SELECT {key} FROM source ORDER BY position"
-    ids = pl.DataFrame(connection.sql(query).to_arrow_table())[key]
+    key_column = pl.DataFrame(connection.sql(query).to_arrow_table())[key]
     frame, unusable, names = read_cells(file)
+    fix = "write it as text or numbers"
     raise_problems(
-        Problem(
-            f"{file.name}: column {name!r}", f"is of type {kind}", "write it as text or numbers"
-        )
+        Problem(f"{file.name}: column {name!r}", f"is of type {kind}", fix)
         for name, kind in unusable.items()
         if name in file.requested
     )
     raise_problems(_name_problems(file, frame.columns, names))
-    if len(frame) != len(ids):
-        problem = f"is damaged: {len(ids)} ids, but {len(frame)} rows"
-        raise refuse(file.name, problem, "write or copy the file again")
+    if len(frame) != len(key_column):
+        message = f"is damaged: {len(key_column)} ids, but {len(frame)} rows"
+        raise refuse(file.name, message, "write or copy the file again")
     if unusable:
-        listed = ", ".join(f"{name!r} ({kind})" for name, kind in unusable.items())
-        note = f"left out, since they hold neither text nor numbers: {listed[:300]}"
+        columns = ", ".join(f"{name!r} ({kind})" for name, kind in unusable.items())
+        note = f"left out, as they are neither text nor numbers: {columns[:300]}"
         source = replace(source, notes=(*source.notes, note))
     frame = frame.rename({column: name for name, column in file.columns.items()})
-    return frame.with_columns(ids.alias(key)), source
+    return frame.with_columns(key_column.alias(key)), source
 
 
 def _name_problems(file: InputTable, read: list[str], names: list[str]) -> Iterator[Problem]:
-    """Yield mapped names that the file lacks, and names that differ only in case: DuckDB ignores case."""
-    listed = f"is missing; the columns are: {', '.join(names)}"
+    """Yield problems of mapped names that are missing, and of names that differ only in case.
+
+    DuckDB ignores the case of names.
+    """
+    message = f"is missing; the columns are: {', '.join(names)}"
     fix = f"change {file.settings.all_columns}"
     for column in dict.fromkeys(file.columns.values()):
         if column not in names:
-            yield Problem(f"{file.name}: column {column!r}", listed, fix)
+            yield Problem(f"{file.name}: column {column!r}", message, fix)
     yield from ambiguous_columns(file, file.columns)
     our_names = {column: name for name, column in file.columns.items()}
     first: dict[str, str] = {}
     for column in read:
         other = first.setdefault(our_names.get(column, column).lower(), column)
         if other != column:
-            problem = f"and {other!r} would be one column: they differ in capitals alone, or one is mapped to the other"
-            where = f"{file.name}: column {column!r}"
-            yield Problem(where, problem, "rename or remove one of them")
+            message = (
+                f"and {other!r} would be one column: they differ only in case, "
+                "or one is mapped to the other"
+            )
+            location = f"{file.name}: column {column!r}"
+            yield Problem(location, message, "rename or remove one of them")
 
 
 def _feature_problems(
@@ -234,33 +240,30 @@ def _feature_problems(
         if name in schema:
             yield from _list_problems(file.location(name), frame, name)
     if "title" in schema and schema["title"].is_nested():
-        yield Problem(
-            file.location("title"), f"is of type {schema['title']}", "write titles as text"
-        )
+        message = f"is of type {schema['title']}"
+        yield Problem(file.location("title"), message, "write titles as text")
     if "group" in file.columns:
         yield from _group_problems(file.location("group"), frame["group"])
-    fix = "write a finite number for every item that the truth names"
+    fix = "write a finite number for every item of the ground truth"
     for name in numbers:
         if schema[name] != pl.Float64:
             yield Problem(file.location(name), f"is of type {schema[name]}", fix)
             continue
-        wrong = frame.filter(pl.col(name).is_not_null() & ~pl.col(name).is_finite())
-        yield from _item_problem(file.location(name), wrong, "is not a finite number", fix)
+        invalid = frame.filter(pl.col(name).is_not_null() & ~pl.col(name).is_finite())
+        yield from _item_problem(file.location(name), invalid, "is not a finite number", fix)
 
 
-def _group_problems(where: str, groups: pl.Series) -> Iterator[Problem]:
+def _group_problems(location: str, groups: pl.Series) -> Iterator[Problem]:
     if groups.dtype.is_nested():
-        fix = "write one text for each item; leave it empty for an item without a group"
-        yield Problem(where, f"is of type {groups.dtype}", fix)
+        yield Problem(location, f"is of type {groups.dtype}", _GROUP_FIX)
     elif (n := groups.n_unique()) > MAX_GROUPS + 1:  # one of them may be empty
-        problem = f"has {n:,} different values, and groups are at most {MAX_GROUPS}"
-        yield Problem(where, problem, "write a coarser column")
+        message = f"has {n:,} different values, but at most {MAX_GROUPS} groups are allowed"
+        yield Problem(location, message, "write a coarser column")
     elif groups.null_count() == len(groups):
-        fix = "write one text for each item; leave it empty for an item without a group"
-        yield Problem(where, "is empty for every item", fix)
+        yield Problem(location, "is empty for every item", _GROUP_FIX)
 
 
-def _list_problems(where: str, frame: pl.DataFrame, name: str) -> Iterator[Problem]:
+def _list_problems(location: str, frame: pl.DataFrame, name: str) -> Iterator[Problem]:
     """Yield the problems of lists of text (`categories`) or of numbers (`vector`)."""
     kind, fix, is_text = frame.schema[name], _LIST_FIXES[name], name == "categories"
     if kind == pl.Null:
@@ -269,7 +272,7 @@ def _list_problems(where: str, frame: pl.DataFrame, name: str) -> Iterator[Probl
     if inner is None or not (
         inner == pl.Null or (inner == pl.String if is_text else inner.is_numeric())
     ):
-        yield Problem(where, f"is of type {kind}", fix)
+        yield Problem(location, f"is of type {kind}", fix)
         return
     values = pl.col(name).arr.to_list() if isinstance(kind, pl.Array) else pl.col(name)
     lists = frame.select("item", values.alias("values")).filter(pl.col("values").list.len() > 0)
@@ -277,20 +280,23 @@ def _list_problems(where: str, frame: pl.DataFrame, name: str) -> Iterator[Probl
     value = pl.col("values")
     if is_text:
         is_blank = value.is_null() | (value.str.strip_chars() == "")
-        yield from _item_problem(where, cells.filter(is_blank), "a category is blank", fix)
+        yield from _item_problem(location, cells.filter(is_blank), "a category is blank", fix)
         return
-    wrong = cells.filter(value.is_null() | ~value.is_finite())
-    yield from _item_problem(where, wrong, "a number is missing or not finite", fix)
+    invalid = cells.filter(value.is_null() | ~value.is_finite())
+    yield from _item_problem(location, invalid, "a number is missing or not finite", fix)
     lengths = lists.select("item", value.list.len().alias("n"))
-    wrong = lengths.filter(pl.col("n") != pl.col("n").first())
-    problem = f"vectors have different lengths: {lengths['n'].unique().sort().to_list()[:5]}"
-    yield from _item_problem(where, wrong, problem, fix)
+    invalid = lengths.filter(pl.col("n") != pl.col("n").first())
+    message = f"vectors have different lengths: {lengths['n'].unique().sort().to_list()[:5]}"
+    yield from _item_problem(location, invalid, message, fix)
 
 
-def _item_problem(where: str, wrong: pl.DataFrame, problem: str, fix: str) -> Iterator[Problem]:
-    if not wrong.is_empty():
-        items = format_count(wrong["item"].n_unique(), "item")
-        yield Problem(f"{where} (item {wrong['item'][0]!r})", f"{problem}; {items} affected", fix)
+def _item_problem(
+    location: str, invalid: pl.DataFrame, message: str, fix: str
+) -> Iterator[Problem]:
+    if not invalid.is_empty():
+        items = format_count(invalid["item"].n_unique(), "item")
+        first = f"{location} (item {invalid['item'][0]!r})"
+        yield Problem(first, f"{message}; {items} affected", fix)
 
 
 def _as_number(frame: pl.DataFrame, name: str) -> pl.Expr:

@@ -1,7 +1,7 @@
 """Read recommendations or ground truth that are grouped by user in one pass, without a sort.
 
-A row that this fast path does not cover (an invalid value, a wrong order, a repeated item) raises `NotSortedError`;
-the table is then read by `load_lists` or `side_data`, which report what is wrong.
+A row that this fast path does not cover (an invalid value, a wrong order, a duplicate item) raises
+`NotSortedError`; the table is then read by `read_lists` or `side_data`, which report problems.
 """
 
 from abc import ABC, abstractmethod
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.data.arrow_numpy import as_arrow, as_numpy
+from concord.metrics_core.data.float_ids import is_float_id_sql
 from concord.metrics_core.data.list_batches import (
     Count,
     ListBatch,
@@ -25,22 +26,22 @@ from concord.metrics_core.data.list_batches import (
     list_batch,
     list_batches,
 )
-from concord.metrics_core.data.parse_values import EXACT
+from concord.metrics_core.data.parse_values import MAX_EXACT
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.ranking import choose_order
+from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import only_row
-from concord.metrics_core.data.source import Source, is_float_id_sql
 from concord.metrics_core.data.value_checks import id_checks
 from concord.metrics_core.errors import InputError
 
 MAX_ROWS = 1 << 25  # rows in memory, if users are not sorted by id
-LISTS = 1 << 13  # lists that are sorted at a time
+LISTS_AT_ONCE = 1 << 13  # lists that are collected at a time
 MAX_GRADES = 1 << 12  # distinct grades that are counted
 MAX_KEY = 1 << 63
 
 
 class NotSortedError(Exception):
-    """The fast path does not apply to these rows; nothing need be wrong with them."""
+    """The fast path does not apply to these rows, which may be valid."""
 
 
 class UsersNotSortedError(NotSortedError):
@@ -53,7 +54,8 @@ class BatchChecker(ABC):
 
     Raises
     ------
-    NotSortedError : a value is not valid, or the order is not the one that is needed
+    NotSortedError
+        If a value is invalid, or the rows are in another order.
     """
 
     connection: DuckDBPyConnection
@@ -82,18 +84,18 @@ class BatchChecker(ABC):
         source = self.source
         if not source.is_text(column):
             return
-        wrong = [check.wrong for check in id_checks(source, column) if check.per_value]
+        conditions = [check.condition for check in id_checks(source, column) if check.per_value]
         self.connection.register("ids", pa.table({column: ids}))
-        query = f"SELECT bool_or({' OR '.join([*wrong, is_float_id_sql(column)])}) FROM ids"
-        (is_wrong,) = only_row(self.connection, query)
+        query = f"SELECT bool_or({' OR '.join([*conditions, is_float_id_sql(column)])}) FROM ids"
+        (is_invalid,) = only_row(self.connection, query)
         self.connection.unregister("ids")
-        if is_wrong:
+        if is_invalid:
             raise NotSortedError
 
 
 @dataclass
 class ListChecker(BatchChecker):
-    """Check recommendations; `order` and `policies` as in `load_lists.read_lists`."""
+    """Check recommendations; `order` and `policies` as in `read_lists`."""
 
     rankings: Sequence[Ranking]
     policies: Policies
@@ -112,7 +114,7 @@ class ListChecker(BatchChecker):
             raise NotSortedError
         (self.statistics.order,) = orders
         if self.statistics.order == "score" and any(r.ties == "average" for r in self.rankings):
-            raise NotSortedError  # the ranks of ties are marked, even if no list has ties
+            raise NotSortedError  # the table has columns for ties, even if no list has any
 
     @property
     def schema(self) -> pa.Schema:
@@ -130,44 +132,44 @@ class ListChecker(BatchChecker):
         has_score = "score" in self.source.columns
         if has_score:
             self._check_scores(batch)
-        coded = batch.column("item").dictionary_encode()
-        check_unique_items(batch, as_numpy(coded.indices), len(coded.dictionary))
+        items = batch.column("item").dictionary_encode()
+        check_unique_items(batch, as_numpy(items.indices), len(items.dictionary))
         self.check_ids("user", batch.users)
-        self.check_ids("item", coded.dictionary)
-        self.statistics.add(batch, coded.dictionary)
+        self.check_ids("item", items.dictionary)
+        self.statistics.add(batch, items.dictionary)
         columns = {name: batch.column(name) for name in ("user", "item")}
         columns["rank"] = as_arrow(index + 1)
         if has_score:
             columns["score"] = batch.column("score")
-        return replace(batch, table=pa.table(columns), items=coded.dictionary)
+        return replace(batch, table=pa.table(columns), items=items.dictionary)
 
     def _check_scores(self, batch: ListBatch) -> None:
         score, statistics = batch.numbers("score"), self.statistics
         if np.isnan(score).any():
             raise NotSortedError
         statistics.n_infinite += int(np.isinf(score).sum())
-        higher = batch.above & (score[1:] > score[:-1])
+        is_higher = batch.continues_list & (score[1:] > score[:-1])
         if statistics.order == "rank":
-            statistics.disagreements += _count_rows(np.flatnonzero(higher) + 1, batch)
+            statistics.disagreements += _count_rows(np.flatnonzero(is_higher) + 1, batch)
         elif statistics.order == "score":
-            equal = np.flatnonzero(batch.above & (score[1:] == score[:-1]))
-            if higher.any() or (len(equal) and not self._are_ties_sorted(batch, equal)):
+            tied = np.flatnonzero(batch.continues_list & (score[1:] == score[:-1]))
+            if is_higher.any() or (len(tied) and not self._are_ties_sorted(batch, tied)):
                 raise NotSortedError
-            statistics.ties += _count_rows(np.union1d(equal, equal + 1), batch)
+            statistics.ties += _count_rows(np.union1d(tied, tied + 1), batch)
 
-    def _are_ties_sorted(self, batch: ListBatch, equal: Numbers) -> bool:
-        """True if ties are in the order of the one convention; `equal`: rows that tie with the next row."""
+    def _are_ties_sorted(self, batch: ListBatch, tied: Numbers) -> bool:
+        """True if ties are in the order of the convention; `tied` rows tie with the next row."""
         policies = {ranking.ties for ranking in self.rankings}
         if policies == {"input"}:
             return True
         item = batch.column("item")
-        above, below = (item.take(as_arrow(rows)) for rows in (equal, equal + 1))
+        above, below = (item.take(as_arrow(rows)) for rows in (tied, tied + 1))
         return policies == {"item_asc"} and bool(pc.all(pc.greater(below, above)).as_py())
 
 
 @dataclass
 class TruthChecker(BatchChecker):
-    """Check ground truth and sort the rows of each user; `with_place` adds the position of each row."""
+    """Check ground truth and sort the rows of each user; `with_place` adds positions of rows."""
 
     with_place: bool
 
@@ -207,20 +209,21 @@ class TruthChecker(BatchChecker):
         return replace(batch, table=table, items=item.dictionary)
 
     def _grades(self, batch: ListBatch) -> pa.DictionaryArray:
-        counted = self.statistics.grades
+        statistics = self.statistics
         if "grade" not in self.source.columns:
-            counted[1.0] += batch.table.num_rows
+            statistics.grades[1.0] += batch.table.num_rows
             ones = as_arrow(np.ones(batch.table.num_rows))
             return ones.cast(pa.float64()).dictionary_encode()
-        coded = batch.column("grade").dictionary_encode()
-        distinct = as_numpy(coded.dictionary)
-        if np.signbit(batch.numbers("grade")).any() or not np.all(distinct <= EXACT):  # or NaN
+        grade = batch.column("grade").dictionary_encode()
+        distinct = as_numpy(grade.dictionary)
+        # The comparison is also false for NaN.
+        if np.signbit(batch.numbers("grade")).any() or not np.all(distinct <= MAX_EXACT):
             raise NotSortedError
-        counts = np.bincount(as_numpy(coded.indices), minlength=len(distinct))
-        counted.update(dict(zip(distinct.tolist(), counts.tolist(), strict=True)))
-        if len(counted) > MAX_GRADES:
+        counts = np.bincount(as_numpy(grade.indices), minlength=len(distinct))
+        statistics.grades.update(dict(zip(distinct.tolist(), counts.tolist(), strict=True)))
+        if len(statistics.grades) > MAX_GRADES:
             raise NotSortedError
-        return coded
+        return grade
 
     def _times(self, batch: ListBatch) -> pa.Array:
         times = batch.column("time").cast(pa.float64(), safe=False)
@@ -232,12 +235,17 @@ class TruthChecker(BatchChecker):
 def read_sorted(checker: BatchChecker, batches: Iterator[pa.RecordBatch]) -> Iterator[ListBatch]:
     """Yield checked rows that are sorted by user; the statistics are complete after the last one.
 
-    batches : columns of the source, and `<column>_wrong` for those that may be unreadable
+    Parameters
+    ----------
+    batches : iterator of pa.RecordBatch
+        Columns of the source, and `<column>_invalid` for parsed columns.
 
     Raises
     ------
-    UsersNotSortedError : a list follows that of a later user
-    NotSortedError : anything else
+    UsersNotSortedError
+        If users are not in ascending order.
+    NotSortedError
+        If the fast path does not apply for another reason.
     """
     last = None
     for batch in _readable(batches, checker.source):
@@ -248,7 +256,7 @@ def read_sorted(checker: BatchChecker, batches: Iterator[pa.RecordBatch]) -> Ite
 
 
 def read_grouped(checker: BatchChecker, batches: Iterator[pa.RecordBatch]) -> Iterator[ListBatch]:
-    """As `read_sorted`, for lists in any order of their users; they are sorted in memory."""
+    """Return the same as `read_sorted`, for users in any order; they are sorted in memory."""
     tables, users, lengths = [], [], []
     for batch in _readable(batches, checker.source):
         tables.append(checker.check(batch).table)
@@ -262,14 +270,14 @@ def read_grouped(checker: BatchChecker, batches: Iterator[pa.RecordBatch]) -> It
     if not _is_ascending(list_users.take(as_arrow(by_id)), None):
         raise NotSortedError  # the list of a user continues elsewhere
     starts = (np.cumsum(n_rows) - n_rows)[by_id]
-    for first in range(0, len(by_id), LISTS):
-        some = slice(first, first + LISTS)
-        taken = as_arrow(_ranges(starts[some], n_rows[by_id[some]]))
-        yield list_batch(rows.take(taken).to_batches())
+    for first in range(0, len(by_id), LISTS_AT_ONCE):
+        chunk = slice(first, first + LISTS_AT_ONCE)
+        row_indices = as_arrow(_ranges(starts[chunk], n_rows[by_id[chunk]]))
+        yield list_batch(rows.take(row_indices).to_batches())
 
 
 def check_unique_items(batch: ListBatch, codes: NDArray[Any], n_items: int) -> None:
-    """Raise if an item occurs twice in a list; `codes`: the items as numbers below `n_items`."""
+    """Raise if an item occurs twice in a list; `codes` are the items as numbers below `n_items`."""
     pairs = batch.list_of * n_items + codes
     pairs.sort()
     if np.any(pairs[1:] == pairs[:-1]):
@@ -289,20 +297,21 @@ def _count_rows(rows: Numbers, batch: ListBatch) -> Count:
 def _readable(batches: Iterator[pa.RecordBatch], source: Source) -> Iterator[ListBatch]:
     """Yield the lists; raise if there are no rows or a value cannot be read."""
     previous = None
-    for batch in list_batches(_without_gaps(batches, source)):
+    for batch in list_batches(_check_nulls(batches, source)):
         if previous is not None:
             yield previous
         previous = batch
-    if source.raw.problems or previous is None:  # known after the last row
+    if source.raw.problems or previous is None:  # problems are complete after the last row
         raise NotSortedError
     yield previous
 
 
-def _without_gaps(batches: Iterator[pa.RecordBatch], source: Source) -> Iterator[pa.RecordBatch]:
-    unreadable = {f"{name}_wrong" for name in source.unsure}
+def _check_nulls(batches: Iterator[pa.RecordBatch], source: Source) -> Iterator[pa.RecordBatch]:
+    """Yield the batches; raise if a value is missing or invalid."""
+    invalid_columns = {f"{name}_invalid" for name in source.parsed}
     for batch in batches:
         for name in batch.schema.names:
-            if batch.column(name).null_count != (len(batch) if name in unreadable else 0):
+            if batch.column(name).null_count != (len(batch) if name in invalid_columns else 0):
                 raise NotSortedError
         yield batch
 
@@ -313,9 +322,9 @@ def _is_ascending(users: pa.Array, last: pa.Scalar | None) -> bool:
     return bool(pc.all(pc.greater(users[1:], users[:-1]), min_count=0).as_py())
 
 
-def _ascending_codes(coded: pa.DictionaryArray) -> NDArray[np.int64]:
-    """Return (rows,) numbers from 0 in the order of the values."""
-    by_value = as_numpy(pc.array_sort_indices(coded.dictionary))
-    ranks = np.empty(len(by_value), dtype=np.int64)
-    ranks[by_value] = np.arange(len(by_value))
-    return ranks[as_numpy(coded.indices)]
+def _ascending_codes(values: pa.DictionaryArray) -> NDArray[np.int64]:
+    """Return the codes (from 0) of encoded values, in the order of the values; shape (rows,)."""
+    by_value = as_numpy(pc.array_sort_indices(values.dictionary))
+    codes = np.empty(len(by_value), dtype=np.int64)
+    codes[by_value] = np.arange(len(by_value))
+    return codes[as_numpy(values.indices)]

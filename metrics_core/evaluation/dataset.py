@@ -13,13 +13,13 @@ from concord.metrics_core.data.arguments import Columns, open_table
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.id_matching import IdMatchContext, unknown_users_error
 from concord.metrics_core.data.input_table import InputTable
-from concord.metrics_core.data.loaded_tables import (
+from concord.metrics_core.data.load_tables import (
     LOADERS,
     InMemorySink,
     Sink,
     load_ground_truth,
     load_recommendations,
-    needs_given_order,
+    needs_file_order,
 )
 from concord.metrics_core.data.paths import parse_path
 from concord.metrics_core.data.policies import Policies
@@ -153,7 +153,7 @@ class Dataset:
             needs_lists = streaming.is_refused
         if needs_lists:
             sink = InMemorySink()
-            table, quality = loader.recommendations(model, recs, sink.keep)
+            table, quality = loader.recommendations(model, recs, sink.collect)
             execute, lists = execute_in_memory, pl.DataFrame(sink.table)
         model_data = ModelData(
             model=model,
@@ -274,10 +274,15 @@ class TableLoader:
     def _ground_truth(self, truth: Data) -> GroundTruth:
         conventions, may_be_empty = self.config.conventions, isinstance(truth, Mapping) and bool(truth)  # fmt: skip
         table = self._table("truth", truth).with_unit(self.unit)
-        sink, with_place = InMemorySink(), needs_given_order(conventions)
+        sink, with_place = InMemorySink(), needs_file_order(conventions)
         with registered_only() as c:
             quality = load_ground_truth(
-                c, table, self.policies, sink.keep, place=with_place, may_be_empty=may_be_empty
+                c,
+                table,
+                self.policies,
+                sink.collect,
+                with_place=with_place,
+                may_be_empty=may_be_empty,
             ).describe()
         judgements = pl.DataFrame(sink.table)
         check = err_grade_problems if self.allows_none_relevant else grade_problems

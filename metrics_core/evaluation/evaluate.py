@@ -12,10 +12,10 @@ from concord.metrics_core.conventions.presets import ConventionsLike, resolve_co
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.arguments import Columns, check_columns
 from concord.metrics_core.data.frames import Data
-from concord.metrics_core.data.loaded_tables import InMemorySink
+from concord.metrics_core.data.input_table import ITEMS_COLUMNS
+from concord.metrics_core.data.load_tables import InMemorySink
 from concord.metrics_core.data.policies import parse_policies
-from concord.metrics_core.data.side_data import ITEMS_COLUMNS
-from concord.metrics_core.data.units import users_of_units, with_parts
+from concord.metrics_core.data.units import split_unit_column, users_of_units
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.accumulator import EvaluationAccumulator
 from concord.metrics_core.evaluation.config import EvaluationConfig
@@ -50,7 +50,7 @@ class FrameValues:
     @property
     def per_user(self) -> pl.DataFrame:
         """See `EvaluationValues`."""
-        return with_parts(self.by_id, self.unit) if self.unit else self.by_id
+        return split_unit_column(self.by_id, self.unit) if self.unit else self.by_id
 
     @property
     def n_users(self) -> int:
@@ -170,7 +170,7 @@ def evaluate(
             loader, {NO_FOLD: truth}, {"train": train, "items": items}, users=users
         )
     except InputError:
-        loader.recommendations("recs", recs, InMemorySink().keep)  # their problems come first
+        loader.recommendations("recs", recs, InMemorySink().collect)  # their problems come first
         raise
     model = dataset.evaluate("recs", recs, needs_lists=False)
     warnings = [

@@ -11,13 +11,13 @@ from concord.metrics_core.conventions.conventions import Conventions, Ranking
 from concord.metrics_core.data.arguments import Columns, check_columns, open_table
 from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.id_matching import IdMatchContext, match_ids
-from concord.metrics_core.data.load_lists import rank_source, read_lists
-from concord.metrics_core.data.loaded_tables import InMemorySink, load_ground_truth
+from concord.metrics_core.data.load_tables import InMemorySink, load_ground_truth
 from concord.metrics_core.data.policies import Policies, parse_policies
+from concord.metrics_core.data.read_lists import rank_source, read_lists
+from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import only_row, share_id_types
 from concord.metrics_core.data.side_data import read_items, read_train, read_users
-from concord.metrics_core.data.source import Source
-from concord.metrics_core.data.units import mean_findings, unit_findings
+from concord.metrics_core.data.units import unit_mean_problems, unit_problems
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import Catalogue, catalogue_of, with_item_columns
@@ -138,8 +138,8 @@ def _share_id_types(connection: DuckDBPyConnection) -> None:
 
 def refuse_unit(unit: Sequence[str], conventions: Conventions) -> None:
     """Raise an InputError if the unit is invalid, or the convention `unit_mean` does not fit it."""
-    problems = [("unit", *each) for each in (unit_findings(unit) if unit else ())]
-    mean_problems = mean_findings(unit, conventions.unit_mean)
+    problems = [("unit", *each) for each in (unit_problems(unit) if unit else ())]
+    mean_problems = unit_mean_problems(unit, conventions.unit_mean)
     problems += [("conventions: unit_mean", *each) for each in mean_problems]
     raise_problems(Problem(*each) for each in problems)
 
@@ -155,7 +155,9 @@ def _load_truth(
     may_be_empty = isinstance(truth, Mapping) and bool(truth)  # each user may be without an item
     table = open_table("truth", truth, column_names).with_unit(unit)
     sink = InMemorySink()
-    load_ground_truth(connection, table, policies, sink.keep, place=True, may_be_empty=may_be_empty)
+    load_ground_truth(
+        connection, table, policies, sink.collect, with_place=True, may_be_empty=may_be_empty
+    )
     connection.from_arrow(sink.table).create("judgements")
     users = "SELECT user FROM judgements"
     if read_users_without_items(connection, truth):

@@ -15,9 +15,8 @@ from urllib.parse import unquote
 
 from concord.metrics_core.comparison.replicate_config import REPLICATES
 from concord.metrics_core.conventions.metric_conventions import MAX_GRADE
-from concord.metrics_core.data import load_lists as lists
-from concord.metrics_core.data.input_table import InputTable, resolve_columns
-from concord.metrics_core.data.load_lists import are_session_names, possible_units
+from concord.metrics_core.data.input_table import LIST_COLUMNS, InputTable, resolve_columns
+from concord.metrics_core.data.unit_detection import are_session_names, possible_units
 from concord.metrics_core.errors import ParamsKeys
 from concord.metrics_core.evaluation.warnings.data import HIGHEST_STARS, least_liked
 from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
@@ -63,7 +62,7 @@ def shared_unit(models: Mapping[str, Table], truth: Table) -> tuple[str, ...]:
 
 
 def _input(table: Table) -> InputTable:
-    columns = resolve_columns(lists.LIST_COLUMNS, table.columns)
+    columns = resolve_columns(LIST_COLUMNS, table.columns)
     return InputTable(str(table.path), table.file.format, *columns, ParamsKeys("models"))
 
 

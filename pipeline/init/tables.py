@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.metrics_core.data.source import FORMATS
+from concord.metrics_core.data.formats import FORMATS
 from concord.metrics_core.data.text_files import DELIMITERS, first_line
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import refuse_special

@@ -25,7 +25,7 @@ from concord.metrics_core.conventions.presets import (
     preset_problems,
 )
 from concord.metrics_core.conventions.validation import ConventionError
-from concord.metrics_core.data.units import mean_findings
+from concord.metrics_core.data.units import unit_mean_problems
 from concord.metrics_core.errors import InputError, ParamsKeys, Problem, format_count
 from concord.metrics_core.evaluation.score import uncomputable
 from concord.metrics_core.files import TABLES
@@ -182,7 +182,7 @@ def _uncomputable_problems(params: Params) -> Iterator[Problem]:
 
 
 def _unit_problems(params: Params) -> Iterator[Problem]:
-    for problem, fix in mean_findings(params.data.unit, params.conventions.get("unit_mean")):
+    for problem, fix in unit_mean_problems(params.data.unit, params.conventions.get("unit_mean")):
         yield Problem(("conventions", "unit_mean"), problem, fix)
 
 

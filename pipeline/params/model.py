@@ -41,7 +41,7 @@ from concord.metrics_core.comparison.segmentation import (
     parse_segments,
 )
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.data.units import unit_findings
+from concord.metrics_core.data.units import unit_problems
 from concord.metrics_core.errors import ParamsKeys, refuse
 from concord.metrics_core.metrics.label import MAX_K, Label, expand, metric_name, with_own_metrics
 from concord.metrics_core.results.gate import Gate as GateConfig
@@ -184,7 +184,7 @@ class Data(_Section):
     @field_validator("unit")
     @classmethod
     def _refuse_invalid(cls, unit: list[str]) -> list[str]:
-        for problem, fix in unit_findings(unit) if unit else ():
+        for problem, fix in unit_problems(unit) if unit else ():
             msg = f"{problem}: {fix}"
             raise ValueError(msg)
         return unit

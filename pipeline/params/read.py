@@ -94,7 +94,7 @@ def _own_metric_problems(params: Params, folder: Path) -> Iterator[Problem]:
 
 def check_metric_file(params: Params, own_metrics: Path) -> None:
     """Raise InputError if the file of own metrics is missing, or outside the repository."""
-    from concord.metrics_core.data.source import check_path
+    from concord.metrics_core.data.formats import check_path
 
     key = "background.metrics"
     check_inside(key, own_metrics, allow_outside=params.input.allow_outside)

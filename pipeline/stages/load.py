@@ -15,22 +15,27 @@ import pyarrow.parquet as pq
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.columnar_files import files_in
+from concord.metrics_core.data.formats import check_path, detect_format
 from concord.metrics_core.data.hashes import hash_content
-from concord.metrics_core.data.input_table import InputTable, resolve_columns
+from concord.metrics_core.data.input_table import (
+    ITEMS_COLUMNS,
+    LIST_COLUMNS,
+    TRAIN_COLUMNS,
+    TRUTH_COLUMNS,
+    InputTable,
+    resolve_columns,
+)
 from concord.metrics_core.data.list_batches import ListBatch
-from concord.metrics_core.data.load_lists import LIST_COLUMNS
-from concord.metrics_core.data.loaded_tables import (
+from concord.metrics_core.data.load_tables import (
     LOADERS,
     Sink,
     load_ground_truth,
     load_recommendations,
-    needs_given_order,
+    needs_file_order,
 )
 from concord.metrics_core.data.paths import AnyPath, RemotePath, existing_object_states, parse_path
 from concord.metrics_core.data.policies import Policies
 from concord.metrics_core.data.quality import describe_folds, size_text
-from concord.metrics_core.data.side_data import ITEMS_COLUMNS, TRAIN_COLUMNS, TRUTH_COLUMNS
-from concord.metrics_core.data.source import check_path, detect_format
 from concord.metrics_core.errors import ParamsKeys, format_count, refuse
 from concord.metrics_core.files import NO_FOLD
 from concord.pipeline.params.model import BackgroundFile, ListsFile, Params, TruthFile
@@ -267,7 +272,7 @@ def _load_metrics(params: Params) -> str:
     file, data = Path(params.background["metrics"].path), Path(params.results.data)
     check_metric_file(params, file)
     with refuse_changes(file):
-        quality = {"path": file.as_posix(), "format": "py", **hash_content(file).described()}
+        quality = {"path": file.as_posix(), "format": "py", **hash_content(file).to_dict()}
         lines = file.read_text(encoding="utf-8").splitlines()
     write_parquet(data / "metrics.parquet", pl.DataFrame({"line": lines}))
     write_json(data / "metrics.json", quality | {"rows": len(lines)})

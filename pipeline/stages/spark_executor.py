@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from concord.metrics_core.data.relations import create_view, file_paths
-from concord.metrics_core.data.units import ESCAPED, FIRST
+from concord.metrics_core.data.units import ESCAPE_PATTERN, USER_PATTERN
 from concord.metrics_core.errors import report_missing_extra
 from concord.metrics_core.evaluation.evaluate_model import ModelData
 from concord.metrics_core.evaluation.partition import Part, Task
@@ -104,5 +104,5 @@ def _bucket_table(
     rows = pq.read_metadata(path).num_rows
     user = sf.col("user").cast("string")
     if of_requests:
-        user = sf.regexp_replace(sf.regexp_extract(user, FIRST, 1), ESCAPED, "$1")
+        user = sf.regexp_replace(sf.regexp_extract(user, USER_PATTERN, 1), ESCAPE_PATTERN, "$1")
     return BucketTable(name, frame, rows, user, columns)

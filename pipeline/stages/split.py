@@ -12,11 +12,10 @@ from concord.metrics_core.analyses.split import parse_options
 from concord.metrics_core.analyses.split_methods import HISTORY, TRAIN, TRUTH
 from concord.metrics_core.analyses.split_rows import SplitRows, split_rows
 from concord.metrics_core.data.arguments import INTERACTIONS, check_columns
+from concord.metrics_core.data.formats import check_path, detect_format
 from concord.metrics_core.data.hashes import hash_content
-from concord.metrics_core.data.input_table import InputTable, resolve_columns
+from concord.metrics_core.data.input_table import INTERACTIONS_COLUMNS, InputTable, resolve_columns
 from concord.metrics_core.data.paths import parse_path
-from concord.metrics_core.data.side_data import INTERACTIONS_COLUMNS
-from concord.metrics_core.data.source import check_path, detect_format
 from concord.metrics_core.errors import ArgumentNames, InputError, refuse
 from concord.pipeline.running.connections import isolated_connection
 from concord.pipeline.running.failures import explain_disk_errors, refuse_unwritable

@@ -36,7 +36,7 @@ TABLES = {
     "polars_series": (pl.Series(["a"]), "recs: Series is not a frame, path or dict"),
     "pandas_series": (pd.Series({"u": ["a"]}), "recs: Series is not a frame, path or dict"),
     "empty_text": ("", "recs: is an empty path"),
-    "content_of_a_file": ("user,item,rank\n" * 300, "cannot be a path: File name too long"),
+    "content_of_a_file": ("user,item,rank\n" * 300, "is not a valid path: File name too long"),
     "missing_path": ("recs.parquet", "recs.parquet: there is no such file"),
     "home_of_unknown_user": ("~no one/recs.csv", "~no one/recs.csv: there is no such file"),
     "set_as_list": ({"u": {"a", "b"}}, "recs['u']: is a set, which has no order"),

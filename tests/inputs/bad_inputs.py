@@ -33,11 +33,11 @@ LISTS = "user,item,rank\n"
 GRADED = "user,item,grade\n"
 MISSING_ID = "give every row an id, or drop the row where the table is made"
 SPACES = "strip the ids where the table is made"
-QUOTES = "check the quotes, or correct the id"
-IDS = "write ids as text, or as integers (floats hold them up to 2^53)"
+QUOTES = "check the quotes, or fix the id"
+IDS = "write ids as text or integers (floats represent integers only up to 2^53)"
 ID_TYPE = "write ids as integers or text"
 NUMBER_TYPE = "write it as numbers"
-TWO_FORMS = "write each id in one form; where they are two ids, rename one of them in all tables"
+TWO_FORMS = "write each id in one form; if they are two ids, rename one of them in all tables"
 PLAIN = "write plain numbers (decimal point), or name another column: `models.m.columns`"
 MISSING_SCORE = "give every row a score, or drop the row where the table is made"
 NAN = "correct the score, or drop the row where the table is made, or set `input.nan_score: last`"
@@ -48,14 +48,14 @@ ONCE = (
 GAPS = "number the ranks of a list without gaps, or set `order: file`"
 OWN_RANK = "give each item of a list its own rank, or set `order: file`"
 SESSIONS = (
-    "if 'session_id' tells the requests of a user apart, in the {} as well, set "
+    "if 'session_id' identifies the requests of a user, also in the {}, set "
     "`data.unit: [user, session_id]` and `conventions.unit_mean: requests`; else {}"
 ).format
 BASE_1 = "start every list at rank 1, or set `input.rank_base` to 0 if all lists start there"
 NO_ROWS = "check what wrote it, or set `input.empty_lists: keep`"
 ENDINGS = (
-    "set `models.m.format`; the endings that tell it are .arrow, .csv, .feather, .ipc, .jsonl, "
-    ".ndjson, .parquet, .qrels, .run, .tsv, and .gz of the text ones"
+    "set `models.m.format`; known endings are .arrow, .csv, .feather, .ipc, .jsonl, "
+    ".ndjson, .parquet, .qrels, .run, .tsv, and .gz of the text formats"
 )
 LINE = "fix the line, or remove it"
 RAGGED = "give each row one value a column; quote values that contain the separator"
@@ -64,16 +64,16 @@ UTF8 = "save the file as UTF-8"
 PARTS = "keep only `*.parquet` files of one table in the folder"
 SAME_TYPES = "write all parts with the same types"
 SEVERAL = "write the files as one table, or give them as a folder of parts"
-GRADES = "write grades as numbers from 0; what is not relevant has grade 0, or no row"
+GRADES = "write grades as numbers from 0; an item that is not relevant has grade 0, or no row"
 NEGATIVE = f"{GRADES}; or set `input.negative_grade` to zero or unjudged"
 ONE_ROW = "keep one row for each user and item, or set `input.repeated_grade` to first or highest"
 CATEGORIES = (
-    "write a list of text, or text with `|` between the categories; "
-    "leave it empty for an item without"
+    "write a list of text, or text with `|` between categories; "
+    "leave it empty for an item without categories"
 )
 VECTOR = (
-    "write a list of finite numbers of one length for every item; "
-    "leave it empty for an item without"
+    "write a list of finite numbers, of the same length for every item; "
+    "leave it empty for an item without a vector"
 )
 ABOVE_2_53 = 2**53 + 1
 FIXED_SIZE = pa.array([[1.0, 2.0], None], pa.list_(pa.float64(), 2))  # in a frame it can be read
@@ -115,13 +115,13 @@ FILES = [
       for policy in ("error", "keep")),
     BadJson("no_list_in_any_line", '{"user":"u","items":[]}\n', "has no rows", NO_ROWS, page=3),
     BadInput("file_missing", {"popularty.csv": ""},
-             "there is no such file; near it: popularty.csv", "set `models.m.path` to the file",
+             "there is no such file; similar names: popularty.csv", "set `models.m.path` to the file",
              file="popularity.csv", page=1),
     BadParquet("csv_named_parquet", f"{LISTS}u,a,1\n",
                "is not a valid parquet file; it starts with 'user,item,rank'",
                "name it by its format, or set `models.m.format`", page=5),
-    BadInput("unknown_ending", "x", "the name does not tell the format", ENDINGS, file="a.txt"),
-    BadInput("gzipped_parquet", "x", "parquet cannot be packed with gzip", ENDINGS,
+    BadInput("unknown_ending", "x", "the file name shows no format", ENDINGS, file="a.txt"),
+    BadInput("gzipped_parquet", "x", "parquet cannot be read from .gz", ENDINGS,
              file="a.parquet.gz"),
     BadInput("not_gzipped", LISTS, "is not a complete gzip file (Not a gzipped file (b'us'))",
              "compress or copy the file again", file="a.csv.gz"),
@@ -134,8 +134,8 @@ FILES = [
     Bad("device", lambda path: path.symlink_to("/dev/zero"),
         "is a pipe, a socket or a", None, settings=OUTSIDE, page=69),
     Bad("address_of_no_store", {}, "is an address, not a local file",
-        "download it first, and set `models.m.path` to the file; s3://, gs://, gcs://,"
-        " az://, abfs://, abfss://, azure:// are read where they are", file="https:/lists/als.csv",
+        "download it, and set `models.m.path` to the file; only s3://, gs://, gcs://,"
+        " az://, abfs://, abfss://, azure:// are read without a download", file="https:/lists/als.csv",
         settings=OUTSIDE),
     Bad("socket", _socket, "is a pipe, a socket or a", None, page=69),
     *(BadInput(f"two_{form}_files_in_one", _bytes(ROWS, form) * 2,
@@ -280,13 +280,13 @@ VALUES = [
         "line 2, column 'user' (user '\\u200b\\u200b', item 'a'): is blank; 1 row affected",
         MISSING_ID),
     Bad("space_before_id", f"{LISTS}u, c,1\n",
-        "line 2, column 'item' (user 'u', item ' c'): ' c' begins or ends with a space;"
+        "line 2, column 'item' (user 'u', item ' c'): ' c' starts or ends with a space;"
         " 1 row affected", SPACES, page=27),
     Bad("line_break_in_id", f'{LISTS}"v\nw",a,1\n',
-        "line 2, column 'user' (user 'v\\nw', item 'a'): 'v\\nw' holds a line break or a NUL;"
+        "line 2, column 'user' (user 'v\\nw', item 'a'): 'v\\nw' contains a line break or NUL;"
         " 1 row affected", QUOTES),
     Bad("nul_in_id", f"{LISTS}u,a,1\nu,b\x00,2\n",
-        "line 3, column 'item' (user 'u', item 'b\\x00'): 'b\\x00' holds a line break or a NUL;"
+        "line 3, column 'item' (user 'u', item 'b\\x00'): 'b\\x00' contains a line break or NUL;"
         " 1 row affected", QUOTES, page=13),
     Bad("terminal_code_in_id", f"{LISTS}u\x1b[2J,a,x\n",
         "line 2, column 'rank' (user 'u\\x1b[2J', item 'a'): 'x' is not a whole number;"
@@ -294,9 +294,9 @@ VALUES = [
     Bad("several_wrong_values_at_once",
         'user,item,rank,score\n,a,1,1\n  ,b,2,\nu, c,1,NaN\n"v\nw",a,1,3\nx,y,,1\n',
         ("line 2, column 'user' (user '', item 'a'): is blank; 2 rows affected",
-         "line 5, column 'user' (user 'v\\nw', item 'a'): 'v\\nw' holds a line break or a NUL;"
+         "line 5, column 'user' (user 'v\\nw', item 'a'): 'v\\nw' contains a line break or NUL;"
          " 1 row affected",
-         "line 4, column 'item' (user 'u', item ' c'): ' c' begins or ends with a space;"
+         "line 4, column 'item' (user 'u', item ' c'): ' c' starts or ends with a space;"
          " 1 row affected",
          "line 7, column 'rank' (user 'x', item 'y'): is missing; 1 row affected",
          "line 3, column 'score' (user '  ', item 'b'): is missing; 1 row affected",
@@ -348,7 +348,7 @@ def _ids_with_unseen_ends() -> Iterator[BadInput]:
         id_ = f"u{chr(code)}"
         escaped = ascii(id_)
         problem = (
-            f"column 'user' (user {escaped}, item 'a'): {escaped} begins or ends with an "
+            f"column 'user' (user {escaped}, item 'a'): {escaped} starts or ends with an "
             "invisible character; 1 row affected"
         )
         name = f"id_ends_with_unseen_{code:04x}"
@@ -372,19 +372,19 @@ RANKS = [
     Bad("rank_twice_in_lists_of_sessions",
         "user,session_id,when,item,rank\nu,1,7,a,1\nu,1,7,b,2\nu,2,8,c,1\nv,1,9,a,1\n",
         "line 2 and line 4, column 'rank' (user 'u'): rank 1 occurs twice in the list;"
-        " 1 user affected", SESSIONS("truth", OWN_RANK), page=72),
+        " 1 user affected", SESSIONS("ground truth", OWN_RANK), page=72),
     BadInput("item_twice_in_lists_of_sessions",
         "".join(f'{{"user":"u","session_id":{n},"items":["a","b"],"scores":[2,1]}}\n' for n in (1, 2)),
         ("line 1 and line 2, column 'rank' (user 'u'): rank 1 occurs twice in the list;"
          " 1 user affected",
          "line 1 and line 2 (user 'u', item 'a'): the item occurs more than once in the list;"
          " 2 rows of 1 user affected"),
-        (SESSIONS("truth", OWN_RANK.replace("order: file", "order: score` or `order: file")), SESSIONS("truth", ONCE)),
+        (SESSIONS("ground truth", OWN_RANK.replace("order: file", "order: score` or `order: file")), SESSIONS("ground truth", ONCE)),
         file="a.jsonl", page=72),
     Bad("item_twice_in_scored_lists_of_sessions",
         "user,session_id,item,score\nu,1,a,3\nu,1,b,2\nu,2,a,1\n",
         "line 2 and line 4 (user 'u', item 'a'): the item occurs more than once in the list;"
-        " 1 row of 1 user affected", SESSIONS("truth", ONCE), page=72),
+        " 1 row of 1 user affected", SESSIONS("ground truth", ONCE), page=72),
     Bad("rank_twice_beside_a_number_of_the_row",
         "row,user,item,rank\n1,u,a,1\n2,u,b,2\n3,u,c,1\n",
         "line 2 and line 4, column 'rank' (user 'u'): rank 1 occurs twice in the list;"
@@ -474,7 +474,7 @@ FOLDERS = [
                {"p/a.parquet": ROWS, f"p/{name}/v1.metadata.json": ""},
                f"is {lake} table: its files also contain rows that were deleted", None, page=60)
       for name, lake in ((".hoodie", "a Hudi"), ("metadata", "an Iceberg"))),
-    BadParts("folder_of_csv", {"p/x": ""}, "is a folder, and csv is not read in parts",
+    BadParts("folder_of_csv", {"p/x": ""}, "is a folder, but csv is not read in parts",
              "write one file, or parts in parquet", settings={"format": "csv"}),
     BadParts("part_truncated", {"p/a.parquet": ROWS, "p/b/c.parquet": _bytes(ROWS)[:100]},
              "/b/c.parquet: is damaged or incomplete", None),
@@ -495,20 +495,20 @@ TRUTH = [
              "line 2, column 'grade' (user 'u', item 'a'): 1e+308 is beyond 2^53, where sums of"
              " grades lose digits; 2 rows affected", "write lower grades", page=64),
     BadTruth("two_forms_of_one_id_in_truth", "user,item\nu,1\nv,1.0\n",
-             "column 'item': holds both '1.0' and '1'; whole numbers are read without `.0`, so these"
+             "column 'item': contains both '1.0' and '1'; `.0` is stripped from ids, so they"
              " would become one id", TWO_FORMS, page=65),
     BadTrain("two_forms_of_one_id_in_train", "user,item\n2,1\n2.0,3\n",
-             "column 'user': holds both '2.0' and '2'; whole numbers are read without `.0`, so these"
+             "column 'user': contains both '2.0' and '2'; `.0` is stripped from ids, so they"
              " would become one id", TWO_FORMS),
     BadTruth("item_judged_twice", f"{GRADED}u,a,1\nu,a,2\n",
              "line 2 and line 3 (user 'u', item 'a'): the item is judged more than once for the"
              " user; 1 row affected", ONE_ROW, page=47),
     BadTruth("item_judged_twice_by_session", "user,session_id,item,grade\nu,1,a,1\nu,2,a,2\n",
              "line 2 and line 3 (user 'u', item 'a'): the item is judged more than once for the"
-             " user; 1 row affected", SESSIONS("lists", ONE_ROW), page=72),
+             " user; 1 row affected", SESSIONS("recommendations", ONE_ROW), page=72),
     BadTruth("item_judged_twice_by_session_without_grades", "user,session_id,item\nu,1,a\nu,2,a\n",
              "line 2 and line 3 (user 'u', item 'a'): the item is judged more than once for the"
-             " user; 1 row affected", SESSIONS("lists", ONE_ROW),
+             " user; 1 row affected", SESSIONS("recommendations", ONE_ROW),
              settings={"columns": {"grade": None}}),
     BadTruth("item_judged_twice_at_two_times", "user,timestamp,item,grade\nu,1,a,1\nu,2,a,2\nv,1,a,1\n",
              "line 2 and line 3 (user 'u', item 'a'): the item is judged more than once for the"
@@ -528,7 +528,7 @@ TRUTH = [
 
 BACKGROUND = [
     BadItems("ids_of_catalogue_with_space_and_twice", "item,categories\na,x\n b,\nc,x\na,q\n",
-             ("line 3, column 'item' (item ' b'): ' b' begins or ends with a space;"
+             ("line 3, column 'item' (item ' b'): ' b' starts or ends with a space;"
               " 1 row affected", "line 2 and line 5: item 'a' occurs more than once;"
               " 1 row affected"), (SPACES, "keep one row for each item")),
     BadUsers("user_twice", "user,plan\nu1,a\nu2,b\nu1,b\n",
@@ -541,10 +541,10 @@ BACKGROUND = [
              OWN_NAMES),
     BadUsers("users_without_rows", "user,plan\n", "has no rows", "check what wrote it"),
     BadUsers("columns_of_users_differ_in_capitals", "user,Plan,plan\na,1,2\n",
-             "column 'plan': and 'Plan' would be one column: they differ in capitals alone, or one"
+             "column 'plan': and 'Plan' would be one column: they differ only in case, or one"
              " is mapped to the other", "rename or remove one of them"),
     BadUsers("column_beside_the_one_mapped_to_its_name", "customer,user,plan\na,b,c\n",
-             "column 'user': and 'customer' would be one column: they differ in capitals alone, or"
+             "column 'user': and 'customer' would be one column: they differ only in case, or"
              " one is mapped to the other", "rename or remove one of them",
              settings={"columns": {"user": "customer"}}),
     BadItems("category_is_blank", "item,categories\na,x|y\nc,x||y\n",
@@ -585,7 +585,7 @@ BACKGROUND = [
     BadItems("mapped_categories_missing", "item,genre\na,x\n",
              "column 'genres': is missing; the columns are: item, genre",
              "change `background.items.columns`", settings={"columns": {"categories": "genres"}}),
-    BadItems("catalogue_as_trec_file", "u Q0 a 1 2 x\n", "is trec",
+    BadItems("catalogue_as_trec_file", "u Q0 a 1 2 x\n", "is a TREC file, which has no such columns",
              "give it as parquet, arrow, csv, tsv or jsonl", file="i.run"),
     BadItems("ids_of_catalogue_are_lists", '{"item": ["1", "2"], "categories": ["a", "b"]}\n',
              "line 1, column 'item': '[\"1\",\"2\"]' is neither text nor a 64-bit integer", None,

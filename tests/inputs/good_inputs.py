@@ -54,7 +54,7 @@ SHARED: dict[str, Any] = {"shared": {"user": "reader", "item": "book"}}
 AB: Rows = [("u", "a", 1), ("u", "b", 2)]
 SCORED_AB: Rows = [("u", "a", 1, 2.5), ("u", "b", 2, 1.5)]
 EACH_ONE: Rows = [(2, 2, 1), (9, 9, 1), (10, 10, 1)]
-NUMBER = "1 row: user '1.0' and the like are read as '1' and the like"
+NUMBER = "1 row: user ids such as '1.0' are read as '1'"
 NOT_FLOATS = ("-0.0", "007.0", "1.10", "1234567890123456.0", "python 3.0", "v1.0")
 ALS = {"user": "userId", "item": "movieId", "score": "rating"}
 SPARK_ALS = pa.table({"userId": pa.array([1, 2], pa.int32()), "recommendations": pa.array(
@@ -366,7 +366,7 @@ BACKGROUND = [
     GoodUsers("columns_without_text_or_numbers",
               pa.table({"user": ["u"], "photo": [b"\xff"], "plan": ["free"]}), [("u", "free")],
               file="u.parquet", quality={"notes": [
-                  "left out, since they hold neither text nor numbers: 'photo' (binary)"]}),
+                  "left out, as they are neither text nor numbers: 'photo' (binary)"]}),
     GoodTrain("repeated_interactions_keep_first_and_last_time",
               "user,item,time\nu,a,1\nu,a,100\nu,b,5\n",
               [("u", "a", 1.0, 100.0), ("u", "b", 5.0, 5.0)],

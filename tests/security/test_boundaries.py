@@ -76,7 +76,7 @@ def test_a_part_of_a_folder_that_leads_out_is_refused(project: Path) -> None:
 def test_a_missing_file_outside_is_refused_before_its_folder_is_listed() -> None:
     message = refusal("../list.csv")
     assert "is outside the repository" in message
-    assert "near it" not in message
+    assert "similar names" not in message
 
 
 def test_links_and_absolute_paths_that_stay_inside_are_read(project: Path) -> None:

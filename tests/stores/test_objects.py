@@ -10,7 +10,7 @@ import pytest
 import concord
 from concord.metrics_core.data.columnar_files import files_in
 from concord.metrics_core.data.hashes import hash_content
-from concord.metrics_core.data.loaded_tables import load_recommendations
+from concord.metrics_core.data.load_tables import load_recommendations
 from concord.metrics_core.data.object_stores import open_filesystem
 from concord.metrics_core.data.paths import parse_path
 from concord.metrics_core.errors import InputError
@@ -150,7 +150,7 @@ def test_a_missing_object_and_a_missing_bucket_are_refused(
     no_object = refusal(f"{store}://{BUCKET}/nothing.csv", allow_outside=True)
     no_bucket = refusal(f"{store}://no-such-bucket/lists.csv", allow_outside=True)
 
-    assert "nothing.csv: there is no such object, nor a folder of that name" in no_object
+    assert "nothing.csv: there is no such object or folder" in no_object
     assert "lists.csv: the bucket 'no-such-bucket' does not exist\n" in no_bucket
     assert f"fix: check its name and {variables}" in no_bucket
 

@@ -8,7 +8,7 @@ import pytest
 import concord as cc
 
 OPTIONS: dict[str, Any] = {"metrics": ["P@1"], "conventions": "standard"}
-FIX = "write each id in one form; where they are two ids, rename one of them in all tables"
+FIX = "write each id in one form; if they are two ids, rename one of them in all tables"
 
 
 @pytest.mark.parametrize(
@@ -23,16 +23,18 @@ FIX = "write each id in one form; where they are two ids, rename one of them in 
 )
 def test_two_ids_side_by_side_are_never_one(tables: dict[str, Any], where: str) -> None:
     inputs = {"recs": {"u": ["1.0"], "v": ["2"]}, "truth": {"u": ["1"], "v": ["1"]}, **tables}
-    with pytest.raises(ValueError, match="so these would become one id") as refused:
+    with pytest.raises(ValueError, match="so they would become one id") as refused:
         cc.evaluate(**inputs, **OPTIONS)
     one, other = ("7.0", "7") if "user" in where else ("1.0", "1")
-    assert str(refused.value).startswith(f"{where}: holds both {one!r} and {other!r}; ")
+    assert str(refused.value).startswith(f"{where}: contains both {one!r} and {other!r}; ")
     assert str(refused.value).endswith(f"fix: {FIX}")
 
 
 def test_all_pairs_of_a_column_are_counted_and_the_shortest_is_named() -> None:
     recs = {"u": ["10.0", "10", "9.0", "9", "8.0"]}
-    with pytest.raises(ValueError, match=r"holds both '9\.0' and '9', and 1 id more in both forms"):
+    with pytest.raises(
+        ValueError, match=r"contains both '9\.0' and '9' \(and 1 id more in both forms\)"
+    ):
         cc.evaluate(recs, {"u": ["9"]}, **OPTIONS)
 
 

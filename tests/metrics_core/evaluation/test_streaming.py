@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 import concord as cc
 from concord.metrics_core.data import list_batches as batches
-from concord.metrics_core.data import loaded_tables as loaded
+from concord.metrics_core.data import load_tables
 
 METRICS = ["nDCG@2", "P@2", "R", "AP", "RR", "F1@1"]
 _MANY = 1 << 20
@@ -42,8 +42,8 @@ def in_order(recs: pl.DataFrame, order: str) -> pl.DataFrame:
 
 def outcome(rows_at_a_time: int, recs: Any, truth: Any, **how: Any) -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batches, "ROWS", rows_at_a_time)
-        patch.setattr(loaded, "AT_A_TIME", rows_at_a_time)
+        patch.setattr(batches, "MIN_ROWS", rows_at_a_time)
+        patch.setattr(load_tables, "BATCH_ROWS", rows_at_a_time)
         try:
             result = cc.evaluate(recs, truth, metrics=METRICS, **how)
         except ValueError as error:

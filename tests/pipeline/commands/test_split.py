@@ -321,7 +321,7 @@ def test_a_table_that_cannot_be_split_is_refused(project: Path) -> None:
         "words.csv: line 2, column 'time' (user '0', item '0'): 'last week' is neither a "
         "number nor a time such as 2026-05-30 08:10; 2,000 rows affected"
     ) in words
-    assert "there is no such file; near it: all.parquet" in nowhere
+    assert "there is no such file; similar names: all.parquet" in nowhere
 
 
 def test_movielens_splits_in_four_ways(tmp_path: Path) -> None:

@@ -171,7 +171,7 @@ def test_session_hint_follows_other_hints(
     valid_evaluation(evaluation)
 
     assert (
-        "users may have several lists: if 'session_id' tells the requests of a user apart, in "
-        "the truth as well, "
+        "users may have several lists: if 'session_id' identifies the requests of a user, "
+        "also in the ground truth, "
         "set `data.unit: [user, session_id]` and `conventions.unit_mean: requests`"
     ) in capsys.readouterr().out

@@ -16,14 +16,13 @@ from hypothesis import strategies as st
 
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.data import list_batches as batches
-from concord.metrics_core.data import loaded_tables as loaded
-from concord.metrics_core.data import sorted_reader
+from concord.metrics_core.data import load_tables, sorted_reader
 from concord.metrics_core.data.arguments import open_table
-from concord.metrics_core.data.loaded_tables import (
+from concord.metrics_core.data.load_tables import (
     InMemorySink,
     load_ground_truth,
     load_recommendations,
-    needs_given_order,
+    needs_file_order,
 )
 from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.data.relations import in_memory
@@ -52,8 +51,8 @@ NAN = float("nan")
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches, "ROWS", 4)
-    monkeypatch.setattr(sorted_reader, "LISTS", 2)
+    monkeypatch.setattr(batches, "MIN_ROWS", 4)
+    monkeypatch.setattr(sorted_reader, "LISTS_AT_ONCE", 2)
 
 
 def read_outcome(
@@ -65,10 +64,10 @@ def read_outcome(
         inputs = connection, open_table(table, frame, columns), parse_policies(policies or {})
         try:
             if table == "recs":
-                result = load_recommendations(*inputs, selected, remaining.keep)
+                result = load_recommendations(*inputs, selected, remaining.collect)
             else:
                 result = load_ground_truth(
-                    *inputs, remaining.keep, place=needs_given_order(selected)
+                    *inputs, remaining.collect, with_place=needs_file_order(selected)
                 )
             return pl.DataFrame(remaining.table), result.describe()
         except InputError as error:
@@ -76,13 +75,13 @@ def read_outcome(
 
 
 def read_into_a_table(*arguments: Any, **options: Any) -> Outcome:
-    with patch.object(loaded, "_load_sorted", return_value=None):
+    with patch.object(load_tables, "_load_sorted", return_value=None):
         return read_outcome(*arguments, **options)
 
 
 def is_one_pass(table: str, frame: pl.DataFrame, **conventions: Any) -> bool:
     reader = "read_lists" if table == "recs" else "read_truth"
-    with patch.object(loaded, reader, side_effect=AssertionError):
+    with patch.object(load_tables, reader, side_effect=AssertionError):
         try:
             read_outcome(table, frame, **conventions)
         except AssertionError:

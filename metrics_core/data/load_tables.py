@@ -1,7 +1,4 @@
-"""Load recommendations, ground truth and side data: checked, in order, with the content of their quality files.
-
-`SideData.query` reads tables of the connection: it is run before another table is read.
-"""
+"""Load recommendations, ground truth and side data: checked and sorted, with their quality."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -15,7 +12,6 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.list_batches import ListBatch, ListStatistics, list_batches
-from concord.metrics_core.data.load_lists import read_lists, unit_hint
 from concord.metrics_core.data.object_stores import has_store_failure
 from concord.metrics_core.data.policies import Policies, no_policy_changes
 from concord.metrics_core.data.quality import (
@@ -24,6 +20,14 @@ from concord.metrics_core.data.quality import (
     describe_lists,
     describe_table,
     describe_truth,
+)
+from concord.metrics_core.data.read_lists import read_lists
+from concord.metrics_core.data.read_source import (
+    BATCH_ROWS,
+    Progress,
+    Source,
+    no_progress,
+    stream_source,
 )
 from concord.metrics_core.data.relations import only_row, second_cursor, separate_schema
 from concord.metrics_core.data.side_data import read_items, read_table, read_train, read_truth
@@ -36,16 +40,18 @@ from concord.metrics_core.data.sorted_reader import (
     read_grouped,
     read_sorted,
 )
-from concord.metrics_core.data.source import Progress, Source, no_progress, stream_source
+from concord.metrics_core.data.unit_detection import unit_hint
 from concord.metrics_core.errors import InputError, format_count
 
-AT_A_TIME = 131_072  # rows
 Sink = Callable[[pa.Schema, Iterable[ListBatch]], None]
 
 
 @dataclass(frozen=True)
 class SideData:
-    """Rows of side data as a query, and what was found: counts, hashes and notes."""
+    """Rows of side data as a query, and their quality.
+
+    The query reads temporary tables: it must run before another table is read.
+    """
 
     query: str
     quality: dict[str, Any]
@@ -53,7 +59,13 @@ class SideData:
 
 @dataclass(frozen=True)
 class LoadedTable:
-    """Recommendations or ground truth whose rows went to a sink; `describe` returns what its quality file holds."""
+    """Recommendations or ground truth whose rows were passed to a sink.
+
+    Attributes
+    ----------
+    describe : callable
+        Returns the quality of the table.
+    """
 
     source: Source
     describe: Callable[[], dict[str, Any]]
@@ -65,7 +77,7 @@ class InMemorySink:
     def __init__(self) -> None:
         self.table = pa.table({})
 
-    def keep(self, schema: pa.Schema, rows: Iterable[ListBatch]) -> None:
+    def collect(self, schema: pa.Schema, rows: Iterable[ListBatch]) -> None:
         """Replace the table by these rows."""
         tables = (batch.table for batch in rows)
         self.table = pa.concat_tables([pa.Table.from_batches([], schema), *tables])
@@ -83,11 +95,16 @@ def load_recommendations(
 ) -> LoadedTable:
     """Pass user, item, rank [, score, ranking], sorted by user and rank, to the sink.
 
-    sink : takes the schema and the rows. It is called again, from the first row, if the lists turn out not to be sorted
+    Parameters
+    ----------
+    sink : callable
+        Takes the schema and the rows. It is called again, with all rows, if it turns out that the
+        lists are not sorted.
 
     Raises
     ------
-    InputError : every problem of the table at once
+    InputError
+        Every problem of the table at once.
     """
     checker = partial(ListChecker, rankings=conventions.rankings, policies=policies, order=order)
     base = policies.rank_base
@@ -97,7 +114,7 @@ def load_recommendations(
         source, ranked, changes = read_lists(
             tables, table, policies, conventions.rankings, order=order, progress=progress
         )
-        _pass_on(tables, "SELECT * FROM ranked", sink)
+        _query_to_sink(tables, "SELECT * FROM ranked", sink)
         statistics = count_rows(tables, source, ranked)
         hint = unit_hint(tables, source) if statistics.duplicates.rows else ""
 
@@ -116,20 +133,26 @@ def load_ground_truth(
     policies: Policies,
     sink: Sink,
     *,
-    place: bool,
+    with_place: bool,
     may_be_empty: bool = False,
     progress: Progress = no_progress,
 ) -> LoadedTable:
-    """Pass user, item, grade [, time, place, propensity], sorted by user, descending grade and item, to the sink.
+    """Pass user, item, grade [, time, place, propensity] to the sink.
 
-    place : add the position of each row? See `needs_given_order`
+    Rows are sorted by user, descending grade and item.
+
+    Parameters
+    ----------
+    with_place : bool
+        Whether to add the position of each row as `place`; see `needs_file_order`.
 
     Raises
     ------
-    InputError : every problem of the table at once
+    InputError
+        Every problem of the table at once.
     """
     has_propensity = "propensity" in table.columns
-    checker = partial(TruthChecker, with_place=place)
+    checker = partial(TruthChecker, with_place=with_place)
     if not has_propensity and (
         loaded := _load_sorted(connection, table, checker, sink, progress=progress)
     ):
@@ -143,18 +166,18 @@ def load_ground_truth(
             "user, item",
             "grade" if "grade" in source.columns else "1.0::DOUBLE AS grade",
             *(["time"] if "time" in source.columns else []),
-            *(["position AS place"] if place else []),
+            *(["position AS place"] if with_place else []),
             *(["propensity"] if has_propensity else []),
         ]
         query = f"SELECT {', '.join(columns)} FROM source ORDER BY user, grade DESC, item"
-        _pass_on(tables, query, sink)
+        _query_to_sink(tables, query, sink)
         statistics = count_rows(tables, source)
     return LoadedTable(source, partial(describe_truth, source, statistics, changes))
 
 
-def _pass_on(connection: DuckDBPyConnection, query: str, sink: Sink) -> None:
-    with second_cursor(connection) as reading:
-        reader = reading.sql(query).to_arrow_reader(AT_A_TIME)
+def _query_to_sink(connection: DuckDBPyConnection, query: str, sink: Sink) -> None:
+    with second_cursor(connection) as cursor:
+        reader = cursor.sql(query).to_arrow_reader(BATCH_ROWS)
         sink(reader.schema, list_batches(reader))
 
 
@@ -168,7 +191,7 @@ def _load_sorted(
     progress: Progress,
 ) -> tuple[Source, ListStatistics] | None:
     """Pass the rows of a table to the sink as they are read; return None if the fast path does not apply."""
-    if table.unit:  # the ids of requests are put together first
+    if table.unit:  # ids of sessions must be combined first
         return None
     for read in (read_sorted, read_grouped):
         statistics = ListStatistics()
@@ -199,10 +222,16 @@ def load_train(
     source = read_train(connection, table, progress=progress)
     times = ", min(time) AS time, max(time) AS last" if "time" in source.columns else ""
     query = f"SELECT user, item{times} FROM source GROUP BY user, item ORDER BY user, item"
-    (again,) = only_row(connection, "SELECT count(*) - count(DISTINCT (user, item)) FROM source")
-    note = f"{format_count(again, 'row')} of a user and item that stand there before: each pair counts once"
-    notes = [*source.notes, *([note] if again else [])]
-    return SideData(query, describe(connection, source) | {"repeated": again, "notes": notes})
+    count_query = "SELECT count(*) - count(DISTINCT (user, item)) FROM source"
+    (n_duplicates,) = only_row(connection, count_query)
+    note = (
+        f"{format_count(n_duplicates, 'row')} with a duplicate user and item: each pair counts once"
+    )
+    quality = describe(connection, source) | {
+        "repeated": n_duplicates,
+        "notes": [*source.notes, *([note] if n_duplicates else [])],
+    }
+    return SideData(query, quality)
 
 
 def load_items(
@@ -213,26 +242,26 @@ def load_items(
     if "title" in frame.columns:
         frame = frame.with_columns(pl.col("title").cast(pl.String))
     features = next((name for name in ("categories", "vector") if name in frame.columns), None)
-    known = features and any(frame[features].to_list())  # a column of empty cells says nothing
+    has_features = features and any(frame[features].to_list())  # not only empty cells
     connection.register("catalogue", frame.to_arrow())
-    quality = describe_table(source) | {"features": features if known else None}
+    quality = describe_table(source) | {"features": features if has_features else None}
     return SideData("SELECT * FROM catalogue ORDER BY item", quality)
 
 
 def load_users(
     connection: DuckDBPyConnection, table: InputTable, *, progress: Progress = no_progress
 ) -> SideData:
-    """Load user, and all columns that hold one plain value a user, for segments; raises as `load_recommendations`."""
+    """Load user and all columns without lists, for segments; raises as `load_recommendations`."""
     frame, source = read_table(connection, table, progress=progress)
-    # As series: a name such as `^.*$` or `*` would be a pattern.
-    plain = [column for column in frame if not column.dtype.is_nested() and column.name != "user"]
-    connection.register("users", pl.DataFrame([frame["user"], *plain]).to_arrow())
+    # Selected as series: names such as `^.*$` and `*` would be patterns.
+    others = [column for column in frame if not column.dtype.is_nested() and column.name != "user"]
+    connection.register("users", pl.DataFrame([frame["user"], *others]).to_arrow())
     return SideData("SELECT * FROM users ORDER BY user", describe_table(source))
 
 
 LOADERS = {"train": load_train, "items": load_items, "users": load_users}
 
 
-def needs_given_order(conventions: Conventions) -> bool:
-    """True if any metric reads the ground truth in the order in which it was given."""
-    return any(own.ideal == "truth_given_order_at_k" for own in conventions.variants)
+def needs_file_order(conventions: Conventions) -> bool:
+    """True if a metric reads the ground truth in the order of the file."""
+    return any(variant.ideal == "truth_given_order_at_k" for variant in conventions.variants)

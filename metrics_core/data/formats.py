@@ -1,0 +1,99 @@
+"""Formats of tables, and checks of paths before a table is read."""
+
+import difflib
+from pathlib import Path
+
+from concord.metrics_core.data.object_stores import missing_bucket
+from concord.metrics_core.data.paths import AnyPath, RemotePath
+from concord.metrics_core.errors import InputError, SettingNames, refuse
+from concord.metrics_core.files import STORES, is_address, redact_address, refuse_special
+
+FORMATS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".run": "trec",
+    ".qrels": "trec",
+}
+_COMPRESSIBLE = ("csv", "tsv", "jsonl", "trec")  # formats that may be read from `.gz`
+
+
+def detect_format(path: AnyPath, declared: str | None, settings: SettingNames) -> str:
+    """Return the declared format, or else that of the file's name.
+
+    Raises
+    ------
+    InputError
+        If there is no format, or it cannot be read from a folder or a compressed file.
+    """
+    suffixes = path.suffixes
+    is_gzip = suffixes[-1:] == [".gz"]
+    suffix = suffixes[-2] if is_gzip and len(suffixes) > 1 else path.suffix
+    name = declared or ("parquet" if path.is_dir() else FORMATS.get(suffix.lower()))
+    if name is None or (is_gzip and name not in _COMPRESSIBLE):
+        message = f"{name} cannot be read from .gz" if name else "the file name shows no format"
+        endings = ", ".join(sorted(FORMATS))
+        fix = f"set {settings.format()}; known endings are {endings}, and .gz of the text formats"
+        raise refuse(str(path), message, fix)
+    if path.is_dir() and name != "parquet":
+        message = f"is a folder, but {name} is not read in parts"
+        raise refuse(str(path), message, "write one file, or parts in parquet")
+    return name
+
+
+def check_path(path: AnyPath, settings: SettingNames) -> None:
+    """Check that a path names a file, a folder or an object that is not empty.
+
+    Raises
+    ------
+    InputError
+        If nothing is there, or it is empty or a special file.
+    """
+    if isinstance(path, RemotePath):
+        _check_object(path, settings)
+        return
+    try:
+        exists = path.exists()
+    except OSError as error:
+        message = f"is not a valid path: {error.strerror}"
+        raise refuse(f"{str(path)[:60]}…", message, settings.path) from None
+    if not exists:
+        raise _missing_file_error(path, settings)
+    refuse_special(path, f"write its content to a file, and {settings.path}")
+    if path.is_file() and path.stat().st_size == 0:
+        raise _empty_file_error(path)
+
+
+def _missing_file_error(path: Path, settings: SettingNames) -> InputError:
+    if is_address(str(path)):
+        stores = ", ".join(f"{scheme}://" for scheme in STORES)
+        fix = f"download it, and {settings.path}; only {stores} are read without a download"
+        return refuse(redact_address(str(path)), "is an address, not a local file", fix)
+    in_parent = Path("..") / path
+    if not path.is_absolute() and in_parent.exists():
+        message = "there is no such file below this folder"
+        return refuse(str(path), message, f"write {str(in_parent)!r}")
+    folder = path.parent
+    names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    similar = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
+    hint = f"; similar names: {', '.join(similar)}" if similar else ""
+    return refuse(str(path), f"there is no such file{hint}", settings.path)
+
+
+def _check_object(path: RemotePath, settings: SettingNames) -> None:
+    if not path.exists():
+        if not path.bucket_exists():
+            raise InputError([missing_bucket(str(path))])
+        fix = f"{settings.path}, and check the key"
+        raise refuse(str(path), "there is no such object or folder", fix)
+    if path.is_file() and path.size == 0:
+        raise _empty_file_error(path)
+
+
+def _empty_file_error(path: AnyPath) -> InputError:
+    return refuse(str(path), "is empty (0 bytes)", "check what wrote the file")

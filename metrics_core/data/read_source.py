@@ -1,0 +1,196 @@
+"""Read a table of any format into the table `source`, with typed columns."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import pyarrow as pa
+from duckdb import DuckDBPyConnection
+
+from concord.metrics_core.data.float_ids import RewrittenIds, strip_float_suffix
+from concord.metrics_core.data.input_table import UNIT_PREFIX, InputTable, RawRows, role_of
+from concord.metrics_core.data.jsonl import read_jsonl
+from concord.metrics_core.data.parse_values import invalid_sql, is_always_valid, value_sql
+from concord.metrics_core.data.read_columnar import read_columnar
+from concord.metrics_core.data.relations import only_row
+from concord.metrics_core.data.text_files import DELIMITERS, read_delimited, read_trec
+from concord.metrics_core.data.units import unit_sql
+from concord.metrics_core.errors import MAX_PROBLEMS, Problem, raise_problems, refuse
+
+BATCH_ROWS = 131_072
+Batches: TypeAlias = pa.RecordBatchReader | None
+Progress = Callable[[Batches, str, int | None], AbstractContextManager[Batches]]
+
+
+def no_progress(batches: Batches, _: str, __: int | None) -> AbstractContextManager[Batches]:
+    return nullcontext(batches)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The table `source` as it was read.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Our names of the columns that were read.
+    parsed : tuple of str
+        Columns that were parsed; each has a column `<column>_invalid` with the text of values that
+        could not be parsed.
+    rewritten : tuple of RewrittenIds
+        Ids that were read differently from how they are written.
+    notes : tuple of str
+        Text about all that was read differently.
+    """
+
+    file: InputTable
+    raw: RawRows
+    columns: tuple[str, ...]
+    parsed: tuple[str, ...]
+    rows: int
+    rewritten: tuple[RewrittenIds, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Columns of ids; for sessions the columns that identify them, instead of the user."""
+        return tuple(name for name in self.columns if role_of(name) == "id")
+
+    def is_text(self, column: str) -> bool:
+        return self.raw.kinds[column] in ("text", "json")
+
+
+def read_source(
+    connection: DuckDBPyConnection,
+    file: InputTable,
+    *,
+    rank_base: int = 1,
+    may_be_empty: bool = False,
+    progress: Progress = no_progress,
+) -> Source:
+    """Read a table into the table `source` of the connection.
+
+    Parameters
+    ----------
+    rank_base : int
+        The first rank, for lists whose order is the rank.
+    may_be_empty : bool
+        True if the table may have no rows.
+    progress : callable
+        Wraps the batches to show the progress of reading.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read as a table; values are checked later.
+    """
+    source, query = _open_source(connection, file, rank_base)
+    with _with_progress(source, progress) as batches:
+        if batches is not None:
+            connection.register("raw", batches)
+        connection.execute(f"CREATE OR REPLACE TABLE source AS {query}")
+    connection.execute("DROP VIEW raw")  # the next table may be of another format
+    raise_problems([*source.raw.problems, *_line_problems(connection, source)])
+    (rows,) = only_row(connection, "SELECT count(*) FROM source")
+    if rows == 0 and not may_be_empty:
+        setting = file.settings.input("empty_lists", "keep")
+        keep = f", or set {setting}" if "score" in file.optional else ""
+        raise refuse(file.name, "has no rows", f"check what wrote it{keep}")
+    text_ids = [name for name in source.ids if source.is_text(name)]
+    rewritten = strip_float_suffix(connection, text_ids, source.parsed, file.location)
+    notes = tuple(ids.note for ids in rewritten)
+    source = replace(source, rows=rows, rewritten=rewritten, notes=notes)
+    return _combine_unit(connection, source) if file.unit else source
+
+
+def _combine_unit(connection: DuckDBPyConnection, source: Source) -> Source:
+    """Replace `user` by the ids of sessions; NULL if one of their columns is."""
+    first, kinds = f"{UNIT_PREFIX}0", source.raw.kinds
+    columns = [f"user AS {first}", f"{unit_sql(['user', *source.file.unit])} AS user"]
+    columns += [f"user_invalid AS {first}_invalid"] if "user" in source.parsed else []
+    replaced = ", ".join(["user", *(["user_invalid"] if "user" in source.parsed else [])])
+    query = f"SELECT {', '.join(columns)}, * EXCLUDE ({replaced}) FROM source"
+    connection.execute(f"CREATE OR REPLACE TABLE source AS {query}")
+    source.raw.kinds = {**kinds, first: kinds["user"], "user": "text"}
+
+    def rename_user(columns: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(first if name == "user" else name for name in columns)
+
+    original_names = {first: source.file.original_name("user"), **source.file.columns}
+    return replace(
+        source,
+        file=replace(source.file, columns=original_names),
+        columns=rename_user(source.columns),
+        parsed=rename_user(source.parsed),
+    )
+
+
+@contextmanager
+def stream_source(
+    connection: DuckDBPyConnection, file: InputTable, *, rank_base: int, progress: Progress
+) -> Iterator[tuple[Source, Iterator[pa.RecordBatch]]]:
+    """Stream the rows of a table in order, with typed columns, without storing them.
+
+    `Source.raw` has all problems only after the last row; `rows` is not counted.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read as a table.
+    """
+    with connection.cursor() as cursor:  # its result stays open while others run queries
+        source, query = _open_source(cursor, file, rank_base)
+        with _with_progress(source, progress) as batches:
+            if batches is not None and source.parsed:
+                cursor.register("raw", batches)
+            if batches is None or source.parsed:
+                batches = cursor.sql(query).to_arrow_reader(BATCH_ROWS)
+            yield source, iter(batches)
+
+
+def _with_progress(source: Source, progress: Progress) -> AbstractContextManager[Batches]:
+    raw = source.raw
+    batches = None if raw.has_line_errors else raw.batches
+    return progress(batches, f"read {source.file.name}", raw.rows)
+
+
+def _open_source(
+    connection: DuckDBPyConnection, file: InputTable, rank_base: int
+) -> tuple[Source, str]:
+    """Open a file; return it with a query of its typed columns from the relation `raw`."""
+    raw = _read_raw(connection, file, rank_base)
+    columns = tuple(name for name in file.fields if name in raw.kinds)
+    parsed = tuple(name for name in columns if not is_always_valid(name, raw.kinds[name]))
+    selected = ", ".join(
+        ["position", *(value_sql(name, raw.kinds[name]) for name in columns)]
+        + [invalid_sql(name, raw.kinds[name]) for name in parsed]
+        + (["line_error"] if raw.has_line_errors else [])
+    )
+    return Source(file, raw, columns, parsed, rows=0), f"SELECT {selected} FROM raw"
+
+
+def _read_raw(connection: DuckDBPyConnection, file: InputTable, rank_base: int) -> RawRows:
+    if file.format in DELIMITERS:
+        return read_delimited(file, rank_base)
+    if file.format == "jsonl":
+        return read_jsonl(connection, file, rank_base)
+    if file.format == "trec":
+        return read_trec(connection, file)
+    return read_columnar(file, rank_base)
+
+
+def _line_problems(connection: DuckDBPyConnection, source: Source) -> list[Problem]:
+    if not source.raw.has_line_errors:
+        return []
+    query = """SELECT position, line_error FROM source
+               WHERE line_error IS NOT NULL ORDER BY ALL LIMIT $n"""
+    lines = connection.execute(query, {"n": MAX_PROBLEMS}).fetchall()
+    return [
+        Problem(
+            f"{source.file.name}: {source.raw.row_name(position)}",
+            message,
+            "fix the line, or remove it",
+        )
+        for position, message in lines
+    ]
