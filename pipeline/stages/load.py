@@ -31,7 +31,6 @@ from concord.metrics_core.data.load_tables import (
     Sink,
     load_ground_truth,
     load_recommendations,
-    needs_file_order,
 )
 from concord.metrics_core.data.paths import AnyPath, RemotePath, existing_object_states, parse_path
 from concord.metrics_core.data.policies import Policies
@@ -289,7 +288,7 @@ def main_truth() -> str:
 def load_truth(connection: DuckDBPyConnection, params: Params) -> str:
     """Write the ground truth and its data quality, or neither; return counts as text."""
     target = Path(params.results.data) / "truth.parquet"
-    with_position = needs_given_order(params.parsed_conventions)
+    with_position = needs_file_order(params.parsed_conventions)
     folds: dict[str, dict[str, Any]] = {}
     for fold, table in truth_files(params).items():
         path = target if fold == NO_FOLD else target / f"{fold}.parquet"
@@ -299,7 +298,7 @@ def load_truth(connection: DuckDBPyConnection, params: Params) -> str:
                 table,
                 input_policies(params),
                 sink,
-                place=with_position,
+                with_place=with_position,
                 progress=count_rows,
             )
             folds[fold] = loaded.describe()
