@@ -31,6 +31,7 @@ from concord.metrics_core.data.load_tables import (
     Sink,
     load_ground_truth,
     load_recommendations,
+    needs_file_order,
 )
 from concord.metrics_core.data.paths import AnyPath, RemotePath, existing_object_states, parse_path
 from concord.metrics_core.data.policies import Policies
