@@ -7,11 +7,11 @@ import numpy as np
 
 from benchmarks.simulated import DEPTH, Floats, lists, mean_of_pair, pair, skewed
 from benchmarks.tabulated import Row, rate, rng_of, table_of
-from concord.metrics_core.comparison.gate import guarded
+from concord.metrics_core.comparison.gate import decide_guardrail
 from concord.metrics_core.metrics.exposure import coverage
 from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.results.comparison_parts import or_none
-from concord.metrics_core.results.gate import Measured, Outcome
+from concord.metrics_core.results.gate import MeasuredDifference, Outcome
 from concord.metrics_core.stats.paired_test import UserValues, paired_test
 from concord.metrics_core.stats.randomization_test import RecommendedItems, jackknife_intervals
 
@@ -76,9 +76,9 @@ def is_aggregate() -> list[str]:
     for n, runs in ((100, 1_000), (300, 500), (1_000, 300)):
         found = [_coverages(n, run, (STEEPER, STEEP)) for run in range(runs)]
         alike = [_coverages(n, run, (STEEP, STEEP)) for run in range(runs // 2)]
-        passed = sum(guarded(each, SLIGHT, SLIGHT).outcome == "pass" for each in alike)
+        passed = sum(decide_guardrail(each, SLIGHT, SLIGHT).outcome == "pass" for each in alike)
         true = float(np.mean([each.difference for each in found if each.difference is not None]))
-        told = [guarded(each, -true, -true).outcome for each in found]
+        told = [decide_guardrail(each, -true, -true).outcome for each in found]
         inside = sum(_inside(each, true) for each in found)
         cells = (rate(told.count(outcome), runs) for outcome in OUTCOMES)
         rows.append((f"{n:,}", f"{true:+.3f}", rate(inside, runs), *cells, rate(passed, runs // 2)))
@@ -124,17 +124,17 @@ def _outcomes(draw: Draw, margin: float | str, n: int, runs: int) -> list[Outcom
             if isinstance(margin, str)
             else margin
         )
-        told.append(guarded(measured, margin, allowed).outcome)
+        told.append(decide_guardrail(measured, margin, allowed).outcome)
     return told
 
 
-def _measured(draw: Draw, n: int, run: int) -> Measured:
+def _measured(draw: Draw, n: int, run: int) -> MeasuredDifference:
     a, b = (UserValues(values) for values in draw(rng_of(7, n, run), n))
     found = paired_test(a, b, confidence=CONFIDENCE)
     return _of((a.mean, b.mean), (found.ci_low, found.ci_high), n, found.n_nonzero)
 
 
-def _coverages(n: int, run: int, steepness: tuple[float, float]) -> Measured:
+def _coverages(n: int, run: int, steepness: tuple[float, float]) -> MeasuredDifference:
     rng = rng_of(8, n, run)
     one, other = (
         RecommendedItems(np.repeat(np.arange(n), DEPTH), lists(rng, n, ITEMS, each).ravel())
@@ -148,9 +148,11 @@ def _coverages(n: int, run: int, steepness: tuple[float, float]) -> Measured:
     return _of(means, found["Coverage@10"], n, n)
 
 
-def _of(means: tuple[float, ...], ends: tuple[float, float], n: int, n_nonzero: int) -> Measured:
+def _of(
+    means: tuple[float, ...], ends: tuple[float, float], n: int, n_nonzero: int
+) -> MeasuredDifference:
     mean, reference = means
-    return Measured(
+    return MeasuredDifference(
         label="nDCG@10",
         higher_is_better=True,
         segmentation=None,
@@ -168,6 +170,6 @@ def _of(means: tuple[float, ...], ends: tuple[float, float], n: int, n_nonzero: 
     )
 
 
-def _inside(measured: Measured, true: float) -> bool:
+def _inside(measured: MeasuredDifference, true: float) -> bool:
     low, high = measured.ci_low, measured.ci_high
     return low is not None and high is not None and low <= true <= high

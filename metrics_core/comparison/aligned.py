@@ -33,9 +33,10 @@ class AlignedValues:
     Attributes
     ----------
     tables : dict
-        Model -> its tables of values, one per replicate; a user's value is the mean over replicates.
+        Model -> its tables of values, one per replicate.
+        A user's value is the mean over replicates.
     positions : dict
-        Model -> for each table, the position of its rows in `users`; None if the table has that order.
+        Model -> for each table, the positions of its rows in `users`; None for the same order.
     users : polars.Series
         Ids of the users, or of requests if `unit_mean` is set.
     on_label_read : callable
@@ -52,12 +53,12 @@ class AlignedValues:
 
     @cached_property
     def clusters(self) -> Clusters | None:
-        """The users of requests; None if values are those of users, or no user has two requests."""
+        """The users of requests; None if values are per user, or no user has two requests."""
         clusters = None if self.unit_mean is None else Clusters.from_ids(self.users, self.unit_mean)
         return None if clusters is None or clusters.is_trivial else clusters
 
     def clusters_for(self, label: Label, conventions: Conventions) -> Clusters | None:
-        """Return how the values of a label are clustered and weighted; None if all users count once.
+        """Return the clusters and weights of a label's values; None if all users count once.
 
         Raises
         ------
@@ -69,7 +70,7 @@ class AlignedValues:
             return self.clusters
         weights = self._common_weights(column)
         if weights is None:
-            problem = "is over_all, and folds with truths of their own let a user count differently in each"
+            problem = "is over_all, but a user's weight differs between the ground truths of folds"
             raise refuse("conventions: propensity.normalised", problem, "write per_user")
         return Clusters.weighted(weights, self.clusters)
 
@@ -79,7 +80,7 @@ class AlignedValues:
         return column is None or self._common_weights(column) is not None
 
     def _common_weights(self, column: str) -> Floats | None:
-        """Return the weight of each user, NaN for users without one; None if tables differ or lack the column."""
+        """Return the weight of each user, NaN if unknown; None if tables differ or have no weights."""
         if any(column not in schema_of(t) for tables in self.tables.values() for t in tables):
             return None
         if column not in self._weights:
@@ -144,7 +145,7 @@ class AlignedValues:
 
 
 def paired_scores(a: Floats, b: Floats, clusters: Clusters | None) -> tuple[Floats, Floats]:
-    """Return the values of two models by user, or each user's contribution to both means if there are clusters."""
+    """Return two models' values by user; with clusters, each user's contribution to both means."""
     return (a, b) if clusters is None else clusters.paired_scores(a, b)
 
 

@@ -92,12 +92,12 @@ class ListArguments:
         return [name for name, table in self.tables.items() if table is not None]
 
     def parse(self, function: Callable[..., T], *arguments: Any, default: T) -> T:
-        """Return a function's result; if it raises an error, keep the problems and return the default."""
+        """Return a function's result; if it raises, add its problems and return the default."""
         try:
             return function(*arguments)
         except ConventionError as error:
             self.problems += [
-                Problem(("conventions", key), what, fix) for key, what, fix in error.problems
+                Problem(("conventions", key), problem, fix) for key, problem, fix in error.problems
             ]
         except InputError as error:
             self.problems += error.problems

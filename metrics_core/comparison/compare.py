@@ -57,11 +57,13 @@ def compare(
     Parameters
     ----------
     models : dict
-        Name -> recommendations as `evaluate` takes them: frames, paths or dicts. A model that was trained several times,
-        with other seeds or on other folds, is {"replicates": {1: lists, 2: lists}}.
+        Name -> recommendations as `evaluate` takes them: frames, paths or dicts.
+        A model that was trained several times, with other seeds or on other folds, is
+        {"replicates": {1: lists, 2: lists}}.
     truth : DataFrame, path or dict
-        Ground truth as `evaluate` takes it; its column `time` is read if `columns` names it. For folds
-        {"replicates": {1: truth, 2: truth}}, with which replicates 1, 2 … of every model are evaluated.
+        Ground truth as `evaluate` takes it; its column `time` is read if `columns` names it.
+        For folds {"replicates": {1: truth, 2: truth}}: replicate 1 of every model is evaluated on
+        the first ground truth, replicate 2 on the second.
     metrics : sequence of str
         Labels such as "nDCG@10".
     baseline : str
@@ -69,27 +71,33 @@ def compare(
     conventions : str, Conventions or dict
         The name of a preset, `concord.preset(name)`, or a dict.
     primary : sequence of str, optional
-        The labels that decide, the most important first; by default the first of `metrics`. Their p-values are adjusted
-        together, over all pairs of models.
+        The labels that decide, the most important first; by default the first of `metrics`.
+        Their p-values are adjusted together, over all pairs of models.
     min_effect : float, str or dict, default 0
-        Minimum relevant difference: a number, a share of the baseline's mean such as "2%", or one per label, with
-        `default` for the others.
+        Minimum relevant difference: a number, a share of the baseline's mean such as "2%",
+        or one per label, with `default` for the others.
     train : DataFrame or path, optional
         Training data: `user`, `item` [, `time`].
     items : DataFrame or path, optional
-        The catalogue: `item` [, `categories` | `vector`] [, `title`] [, `group` if `columns` names it].
+        The catalogue: `item` [, `categories` | `vector`] [, `title`] [, `group` if `columns`
+        names it].
     users : DataFrame or path, optional
-        `user`, and columns that `segments` name. Under a propensity exactly these users are evaluated, see
-        docs/how-to/exposure-bias.md.
+        `user`, and columns that `segments` name.
+        Under a propensity exactly these users are evaluated, see docs/how-to/exposure-bias.md.
     segments : dict, optional
-        Name -> {"by": "activity", "edges": [0, 20]}: users by interactions in train;
-        {"by": "user", "column": "country"}: users by a column, with `edges` a number that is cut there;
-        {"by": "truth_item", "shares": [0.5, 0.8]} or {"by": "recommended_item", …}: items by popularity.
-        With "compare_gaps": True the gap between best and worst group of users is tested against the baseline's.
+        Name -> groups of users or items:
+
+        - {"by": "activity", "edges": [0, 20]}: users by interactions in train;
+        - {"by": "user", "column": "country"}: users by a column; with `edges`, by a number;
+        - {"by": "truth_item", "shares": [0.5, 0.8]}: relevant items by popularity;
+        - {"by": "recommended_item", "shares": [0.5, 0.8]}: recommended items by popularity.
+
+        With "compare_gaps": True, the gap between the best and the worst group of users is tested
+        against the baseline's.
     gate : dict, optional
-        What must not get worse and what must get better, as `gate:` of params.yaml has it:
-        {"guardrails": {"nDCG@10": "2%"}, "segments": {"activity": {"nDCG@10": "5%"}}, "success": ["R@20"]}.
-        The decision is `gate` of the result.
+        Metrics that must not get worse and metrics that must get better, as `gate:` of params.yaml:
+        {"guardrails": {"nDCG@10": "2%"}, "segments": {"activity": {"nDCG@10": "5%"}},
+        "success": ["R@20"]}. The decision is `gate` of the result.
     columns : dict, optional
         Column names of tables: {"truth": {"user": "user_id"}, "als": {"score": "prediction"}}.
     input : dict, optional
@@ -97,9 +105,9 @@ def compare(
     title : str
         Title of the report.
     confidence : float, default 0.95
-        Of all intervals and tests.
+        Confidence level of all intervals and tests.
     adjustment : {"holm", "max_t"}
-        Of the primary p-values; "max_t" are joint sign flips.
+        Adjustment of the primary p-values; "max_t" uses joint sign flips.
     wilcoxon : bool, default False
         True to compute p-values of Wilcoxon's test too; no verdict depends on them.
     resamples, seed : int
@@ -109,21 +117,22 @@ def compare(
     panel : bool, default True
         True to compute the primary labels under the definitions of all presets too.
     paired_replicates : bool, default False
-        True if replicate 1 of all models is the same seed or fold, so that replicates are compared one by one.
+        True if replicate 1 of all models has the same seed or fold, and so on:
+        replicates are compared in pairs.
     unit : sequence of str, optional
         Columns of lists and truth that name a request, the user's first, as `evaluate` takes them.
 
     Returns
     -------
     Comparison
-        Leaderboard, differences, verdicts, segments, warnings and the gate's decision. The pipeline's stage `compare`
-        computes the same from the same tables.
+        Leaderboard, differences, verdicts, segments, warnings and the gate's decision.
+        The pipeline's stage `compare` computes the same from the same tables.
 
     Raises
     ------
     InputError
-        The data or arguments are invalid; all problems at once, each with what to do. Nothing is dropped or filled
-        silently.
+        The data or arguments are invalid; all problems at once, each with what to do.
+        Nothing is dropped or filled silently.
     """
     tables = {"train": train, "items": items, "users": users}
     parsed = parse_list_arguments(

@@ -61,40 +61,41 @@ def compare_values(
     seed: int = 1,
     max_missing_lists: float = MAX_MISSING_LISTS,
 ) -> Comparison:
-    """Compare models by users' values that any tool computed.
+    """Compare models by values per user that any tool computed.
 
-    Differences, intervals, tests and verdicts are those of `compare`. With d the difference of two models for one
-    user, over the n users whom both have:
+    Differences, intervals, tests and verdicts are those of `compare`. With d the difference of two
+    models for one user, over the n users whom both models have:
 
         t = mean(d) / (sd(d) / sqrt(n)), two-sided p by Student's t with n - 1 degrees of freedom
 
-    What needs lists is missing: other definitions, segments, gate, warnings on lists. If you have the lists, use
-    `compare`: it knows which definition of a metric it computed.
+    The result has no other definitions, segments, gate and warnings on lists, which need the lists.
+    If you have the lists, use `compare`: it knows which definition of a metric it computed.
 
     Parameters
     ----------
     values : dict
-        Model -> a polars, pandas or pyarrow frame with a column `user` and a column of numbers for each metric, or a dict
-        {metric: {user: value}}. A user may be a topic or a query. NaN or None: the user does not count. All models have
-        the same metrics.
+        Model -> a polars, pandas or pyarrow frame with a column `user` and a column of numbers for
+        each metric, or a dict {metric: {user: value}}. A user may be a topic or a query.
+        A user with NaN or None does not count. All models have the same metrics.
     baseline : str
         The model that all others are compared with.
     primary : sequence of str, optional
-        The metrics that decide, the most important first; required if there are several metrics. Their p-values are
-        adjusted together, over all pairs of models.
+        The metrics that decide, the most important first; required if there are several metrics.
+        Their p-values are adjusted together, over all pairs of models.
     min_effect : float, str or dict, default 0
-        Minimum relevant difference: a number, a share of the baseline's mean such as "2%", or one per metric, with
-        `default` for the others.
+        Minimum relevant difference: a number, a share of the baseline's mean such as "2%",
+        or one per metric, with `default` for the others.
     higher_is_better : dict, optional
         Metric -> False if the lowest value is the best, such as {"RMSE": False}.
     bounds : dict, optional
-        Metric -> (lowest, highest) possible value, such as {"AP": (0, 1)}; a value outside is refused.
+        Metric -> (lowest, highest) possible value, such as {"AP": (0, 1)}.
+        A value outside is refused.
     title : str
         Title of the report.
     confidence : float, default 0.95
-        Of all intervals and tests.
+        Confidence level of all intervals and tests.
     adjustment : {"holm", "max_t"}
-        Of the primary p-values; "max_t" are joint sign flips.
+        Adjustment of the primary p-values; "max_t" uses joint sign flips.
     wilcoxon : bool, default False
         True to compute p-values of Wilcoxon's test too; no verdict depends on them.
     resamples, seed : int
@@ -105,13 +106,14 @@ def compare_values(
     Returns
     -------
     Comparison
-        Leaderboard, differences, sentences and warnings, as `compare` returns them. A user whom a model lacks is left
-        out of this model's means and differences, and a warning says how many there are.
+        Leaderboard, differences, sentences and warnings, as `compare` returns them.
+        A user whom a model lacks is left out of this model's means and differences,
+        and a warning gives their number.
 
     Raises
     ------
     InputError
-        A table or an argument is invalid. The message says what is wrong, where, and what to do.
+        A table or an argument is invalid; all problems at once, each with what to do.
 
     Examples
     --------
@@ -159,7 +161,7 @@ def compare_values(
         max_missing_lists=max_missing_lists,
         settings=_ValueNames("values"),
     ).validated(list(values), problems=problems)
-    models = {model: _evaluated(tables, model, config) for model in tables.tables}
+    models = {model: _model_result(tables, model, config) for model in tables.tables}
     return build_value_comparison(ComparisonInput(config, models, _no_data()), directions)
 
 
@@ -168,12 +170,14 @@ def values_as_given() -> None:
 
 
 def _label(name: str, bounds: Bounds, higher_is_better: bool) -> Label:
-    """Return the label of a metric that need not be in the catalogue; `@10` at its end is a cutoff."""
+    """Return the label of a metric of another tool; `@10` at the end of its name is a cutoff."""
     match = _CUTOFF.fullmatch(name)
-    has_cutoff = match is not None and int(match["k"]) <= MAX_K
+    k = int(match["k"]) if match else None
+    if k is not None and k > MAX_K:
+        match = k = None
     low, high = bounds
     metric = Metric(
-        match["stem"] if match and has_cutoff else name,
+        match["stem"] if match else name,
         values_as_given,
         "another tool",
         low=float(low),
@@ -181,11 +185,11 @@ def _label(name: str, bounds: Bounds, higher_is_better: bool) -> Label:
         family=OF_VALUES,
         higher_is_better=higher_is_better,
     )
-    return Label(metric, int(match["k"]) if match and has_cutoff else None, ())
+    return Label(metric, k, ())
 
 
-def _evaluated(tables: ValueTables, model: str, config: ComparisonConfig) -> ModelResult:
-    """Return the results of a model as `compare` reads them, without lists."""
+def _model_result(tables: ValueTables, model: str, config: ComparisonConfig) -> ModelResult:
+    """Return the result of a model without lists."""
     table, missing = tables.tables[model], tables.missing(model)
     summaries = {
         str(label): summarise(

@@ -41,13 +41,10 @@ from concord.metrics_core.results.comparison_parts import Unit, most_serious_fir
 from concord.metrics_core.results.words import listed
 
 
-def _refuse_other_users(inputs: ComparisonInput) -> None:
-    """Refuse models whose lists add different users to the ground truth, if weighted sums count such users.
+def _refuse_different_users(inputs: ComparisonInput) -> None:
+    """Raise an InputError if the lists of two models add different users to the ground truth.
 
-    Raises
-    ------
-    InputError
-        Two of the models, and how to say who is evaluated.
+    Only under a propensity, where sums count users of whom nothing was observed.
     """
     config, conventions = inputs.config, inputs.config.conventions
     labels = [str(label) for label in config.labels if _counts_unobserved(label, conventions)]
@@ -63,8 +60,8 @@ def _refuse_other_users(inputs: ComparisonInput) -> None:
             (one, *_), (other, *_) = list(by_users.values())[:2]
             unit = unit_word(conventions)
             problem = (
-                f"{one} and {other} have lists for different {unit}s of whom nothing was observed, and under a propensity "
-                f"these count 0 in means of {listed(labels)}"
+                f"{one} and {other} have lists for different {unit}s of whom nothing was observed, "
+                f"and under a propensity these count 0 in means of {listed(labels)}"
             )
             fix = f"give both models lists for the same {unit}s"
             if names_users(conventions):
@@ -73,9 +70,9 @@ def _refuse_other_users(inputs: ComparisonInput) -> None:
 
 
 def _counts_unobserved(label: Label, conventions: Conventions) -> bool:
-    """True if users without an observed item count in the mean, whether they have a list or not."""
-    of_label = label.conventions(conventions)
-    return is_weighed_sum(label, of_label) and of_label.user_no_recs != "drop"
+    """True if users without an observed item count in the mean, with or without a list."""
+    label_conventions = label.conventions(conventions)
+    return is_weighed_sum(label, label_conventions) and label_conventions.user_no_recs != "drop"
 
 
 def build_comparison(inputs: ComparisonInput) -> Comparison:
@@ -87,7 +84,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
         The data do not allow a segmentation, or the models are evaluated on different users.
     """
     config, models, data = inputs.config, inputs.models, inputs.data
-    _refuse_other_users(inputs)
+    _refuse_different_users(inputs)
     comparison, lists = compare_values_of(inputs), lists_of(models)
     over_replicates, replicate_warnings = replicates(inputs, comparison.scores, comparison.pairs)
     all_warnings = [
@@ -112,7 +109,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
 
 
 def compare_values_of(inputs: ComparisonInput) -> Comparison:
-    """Return what a comparison computes from values per user alone."""
+    """Return the parts of a comparison that need only values per user."""
     config, pairs = inputs.config, differences(inputs)
     return Comparison(
         title=config.title,
@@ -130,26 +127,28 @@ def compare_values_of(inputs: ComparisonInput) -> Comparison:
 
 
 def _unit(config: ComparisonConfig, data: EvaluationData) -> Unit | None:
-    """Return the unit with the columns of the ground truth as read; None if it is a user."""
+    """Return the unit with its columns in the ground truth; None if it is a user."""
     mean = config.conventions.unit_mean
     truth = next(iter(data.truth_qualities.values()))
     return None if mean is None else Unit(tuple(truth["unit"]), mean)
 
 
-def build_value_comparison(inputs: ComparisonInput, stated: Collection[str]) -> Comparison:
+def build_value_comparison(
+    inputs: ComparisonInput, directed_metrics: Collection[str]
+) -> Comparison:
     """Return the comparison of models of which only values per user are known.
 
     It has no panel, trade-offs, segments, gate, replicates and conventions, which need lists.
 
     Parameters
     ----------
-    stated : collection of str
-        The metrics of which the caller stated the direction.
+    directed_metrics : collection of str
+        Metrics for which the caller set whether higher or lower is better.
     """
     models = inputs.models
     return replace(
         compare_values_of(inputs),
-        warnings=tuple(value_warnings(inputs.config, models, stated)),
+        warnings=tuple(value_warnings(inputs.config, models, directed_metrics)),
         checked=("user_sets_differ",) if len(models) > 1 else (),
         quality={model: {"users": each.summary["users"]} for model, each in models.items()},
         provenance=value_provenance(models),

@@ -49,7 +49,7 @@ NO_ALIASES: Mapping[str, str] = {}
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonConfig(EvaluationConfig):
-    """What a comparison computes, by which conventions and rules.
+    """Configuration of a comparison.
 
     Attributes
     ----------
@@ -58,13 +58,14 @@ class ComparisonConfig(EvaluationConfig):
     baseline : str
         The model that the others are compared with.
     min_effect : float, str or dict
-        Minimum relevant difference: a number, a share of the baseline's mean ("2%"), or one per label.
+        Minimum relevant difference: a number, a share of the baseline's mean ("2%"),
+        or one per label.
     confidence : float
-        Of all intervals and tests.
+        Confidence level of all intervals and tests.
     adjustment : {"holm", "max_t"}
-        Of the p-values of primary labels.
+        Adjustment of the p-values of primary labels.
     resamples : int
-        Of bootstrap, sign flips and list swaps, which start at `seed`.
+        Number of bootstrap resamples, sign flips and list swaps, which start at `seed`.
     max_missing_lists : float
         Share of the evaluated users without a list, above which a model is not compared.
     panel : bool
@@ -72,7 +73,7 @@ class ComparisonConfig(EvaluationConfig):
     replicates : dict
         Model -> number of the replicate -> name of its lists.
     paired_replicates : bool
-        True if the same number is the same seed or fold in all models.
+        True if replicates with the same number have the same seed or fold in all models.
     """
 
     baseline: str
@@ -101,29 +102,29 @@ class ComparisonConfig(EvaluationConfig):
         problems: Sequence[Problem] = (),
         arguments: Mapping[str, str] = NO_ALIASES,
     ) -> "ComparisonConfig":
-        """Return the configuration with labels in the spelling of results.
+        """Return the valid configuration, its labels in the spelling of results.
 
         Parameters
         ----------
         models, lists : collections of str
             Names of the compared models, and of all lists if models have replicates.
         folds, tables : collections of str
-            Folds of the ground truth; the side data that is there: train, items, users.
+            Folds of the ground truth; the side data that is given: train, items, users.
         problems : sequence of Problem
             Problems that are known already.
         arguments : dict
-            Field -> argument that sets it, where they differ.
+            Field -> name of the argument that sets it, if they differ.
 
         Raises
         ------
         InputError
             The configuration is invalid; all problems at once.
         """
-        own_problems = [
+        config_problems = [
             replace(each, location=arguments.get(each.where, each.location))
             for each in self.problems(models, lists=lists, folds=folds, tables=tables)
         ]
-        raise_problems(dict.fromkeys([*problems, *own_problems]))
+        raise_problems(dict.fromkeys([*problems, *config_problems]))
         return replace(self, primary=[spelled_as(p, self._by_name) for p in self.primary])
 
     def problems(
@@ -134,12 +135,12 @@ class ComparisonConfig(EvaluationConfig):
         folds: Collection[str] = (),
         tables: Collection[str] = (),
     ) -> Iterator[Problem]:
-        """Yield all that is wrong with the configuration; parameters as for `validated`."""
+        """Yield the problems of the configuration; parameters as for `validated`."""
         for label, times in Counter(map(str, self.labels)).items():
             if times > 1:
                 yield Problem("metrics", f"names {label} more than once", "name each label once")
-        unknown = () if self.labels else ("primary",)
-        yield from value_problems({k: v for k, v in vars(self).items() if k not in unknown})
+        skipped = () if self.labels else ("primary",)
+        yield from value_problems({k: v for k, v in vars(self).items() if k not in skipped})
         primary: list[str] = []
         if self.labels and is_list_of_text(self.primary):
             primary = [spelled_as(text, self._by_name) for text in self.primary]
@@ -178,12 +179,13 @@ class ComparisonConfig(EvaluationConfig):
 
     def without(self, labels: Container[str]) -> "ComparisonConfig":
         """Return the configuration without some labels."""
-        rest = [label for label in self.labels if str(label) not in labels]
-        return replace(self, labels=rest, primary=[x for x in self.primary if x not in labels])
+        kept_labels = [label for label in self.labels if str(label) not in labels]
+        primary = [label for label in self.primary if label not in labels]
+        return replace(self, labels=kept_labels, primary=primary)
 
 
 def value_problems(values: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield the values that are invalid whatever is evaluated; `values` may lack some fields."""
+    """Yield fields with a value that is invalid for any data; `values` may lack some fields."""
     for name, value in values.items():
         if name in _RULES:
             is_valid, fix = _RULES[name]
@@ -204,7 +206,7 @@ def is_confidence(value: Any) -> bool:
 
 CONFIDENCE_FIX = f"write a number above {ABOVE_CONFIDENCE}, at most {MAX_CONFIDENCE}"
 _FLAG = (lambda value: isinstance(value, bool), "write True or False")
-# Field -> is its value valid, and what to write.
+# Field -> predicate for a valid value, and what to write instead of an invalid one.
 _RULES = {
     "confidence": (is_confidence, CONFIDENCE_FIX),
     "max_missing_lists": (
@@ -259,7 +261,7 @@ def baseline_problems(
 
 
 def in_report_order(labels: Sequence[Label]) -> list[Label]:
-    """Return labels in the catalogue's order of metrics, then own metrics; equal metrics by cutoff."""
+    """Return labels in the catalogue's order, then custom metrics; equal metrics by cutoff."""
     order, stems = [metric.name for metric in CATALOGUE], [label.stem for label in labels]
     order += [label.name for label in labels if label.name not in order]
     return sorted(

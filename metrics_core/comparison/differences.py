@@ -1,4 +1,4 @@
-"""Compute the difference of every pair of models on every label, with tests, intervals and verdicts."""
+"""Compute the differences of pairs of models on every label, with tests and verdicts."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ CREATE TABLE user_numbers AS
 SELECT user, CAST(row_number() OVER (ORDER BY user) - 1 AS BIGINT) AS user_number
 FROM (SELECT DISTINCT CAST(user AS VARCHAR) AS user FROM lists)
 """
-_SHOWN = """
+_RECOMMENDED = """
 SELECT DISTINCT user_number, item_number
 FROM (SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item, position FROM {lists})
 JOIN user_numbers USING (user) JOIN item_numbers USING (item)
@@ -51,13 +51,13 @@ _WHOLE_LIST = 1 << 40  # longer than any list
 
 
 def swap_results(inputs: ComparisonInput) -> dict[tuple[str, str], SwapTest]:
-    """Return (label, model) -> the swap test against the baseline, for models without replicates."""
+    """Return (label, model) -> swap test against the baseline, for models without replicates."""
     config = inputs.config
     return {
         (label, lists.model): test
         for lists in _lists_of(inputs, config.labels, list(inputs.models))
         for label, test in swap_tests(
-            lists.shown,
+            lists.recommended,
             lists.baseline,
             lists.measures,
             items=lists.items,
@@ -71,12 +71,15 @@ def swap_results(inputs: ComparisonInput) -> dict[tuple[str, str], SwapTest]:
 def swap_intervals(
     inputs: ComparisonInput, labels: Sequence[Label], models: Sequence[str]
 ) -> dict[tuple[str, str], tuple[float | None, float | None]]:
-    """Return (label, model) -> the jackknife interval of model minus baseline, for labels over all users."""
+    """Return (label, model) -> jackknife interval of model minus baseline.
+
+    Only for labels that have one value over all users.
+    """
     return {
         (label, lists.model): (or_none(low), or_none(high))
         for lists in _lists_of(inputs, labels, models)
         for label, (low, high) in jackknife_intervals(
-            lists.shown,
+            lists.recommended,
             lists.baseline,
             lists.measures,
             items=lists.items,
@@ -91,7 +94,7 @@ class _Lists:
     """The lists of a model and the baseline up to a cutoff, and the metrics of these lists."""
 
     model: str
-    shown: RecommendedItems
+    recommended: RecommendedItems
     baseline: RecommendedItems
     measures: Mapping[str, Measure]
     items: Items
@@ -101,7 +104,10 @@ class _Lists:
 def _lists_of(
     inputs: ComparisonInput, labels: Sequence[Label], models: Sequence[str]
 ) -> Iterator[_Lists]:
-    """Yield each model with the baseline, for each cutoff and ranking that labels over all users read."""
+    """Yield the lists of each model and the baseline, per cutoff and ranking.
+
+    Only for labels that have one value over all users.
+    """
     config, conventions = inputs.config, inputs.config.conventions
     once = {model: result for model, result in inputs.models.items() if not result.trainings}
     others = [model for model in models if model != config.baseline and model in once]
@@ -124,7 +130,7 @@ def _lists_of(
 
             def read(model: str, k: int | None = k, ranking: int = ranking) -> RecommendedItems:
                 lists = with_positions(f"(SELECT * FROM {views[model]} WHERE ranking = {ranking})")
-                query = _SHOWN.format(lists=lists, k=_WHOLE_LIST if k is None else k)
+                query = _RECOMMENDED.format(lists=lists, k=_WHOLE_LIST if k is None else k)
                 rows = fetch(connection, query)
                 return RecommendedItems(rows["user_number"], rows["item_number"], unit_users)
 
@@ -135,8 +141,9 @@ def _lists_of(
 
 @contextmanager
 def _open_lists(models: Models, data: EvaluationData) -> Iterator[DuckDBPyConnection]:
-    """Open a view of each model's lists, `lists` with all of them, `train`, `items`, and the numbers of users.
+    """Open a connection with a view of each model's lists, and the tables that all models share.
 
+    These are `lists` (of all models), `train`, `items` and `user_numbers`.
     Views have numbers, since DuckDB does not distinguish `ALS` from `als`.
     """
     tables = [result.lists for result in models.values()]
@@ -144,12 +151,11 @@ def _open_lists(models: Models, data: EvaluationData) -> Iterator[DuckDBPyConnec
         for number, lists in enumerate(tables):
             ranking = "ranking" if "ranking" in schema_of(lists) else "0 AS ranking"
             create_view(connection, f"table_{number}", lists)
-            connection.execute(
-                f"CREATE VIEW lists_of_{number} AS SELECT user, item, rank, {ranking} FROM table_{number}"
-            )
+            rows = f"SELECT user, item, rank, {ranking} FROM table_{number}"
+            connection.execute(f"CREATE VIEW lists_of_{number} AS {rows}")
+        ids = "CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item"
         union = " UNION ALL ".join(
-            f"SELECT CAST(user AS VARCHAR) AS user, CAST(item AS VARCHAR) AS item FROM lists_of_{number}"
-            for number in range(len(tables))
+            f"SELECT {ids} FROM lists_of_{number}" for number in range(len(tables))
         )
         connection.execute(f"CREATE VIEW lists AS {union}")
         empty = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
@@ -175,10 +181,12 @@ class _PairTest:
 
 
 def differences(inputs: ComparisonInput) -> list[Difference]:
-    """Return one difference per label and pair; with many models, other labels against the baseline only.
+    """Return one difference per label and pair of models.
 
-    p-values of pairs on primary labels are adjusted by Holm, or by joint sign flips if requested, which are never below
-    the p-value that belongs to the interval; all others by Benjamini and Hochberg.
+    With many models, labels that are not primary have differences to the baseline only.
+    p-values of pairs on primary labels are adjusted by Holm or, if requested, by joint sign flips,
+    and are then never below the p-value that belongs to the interval.
+    All others are adjusted by Benjamini and Hochberg.
     """
     config, aligned = inputs.config, inputs.aligned
     order = {str(label): position for position, label in enumerate(config.labels)}

@@ -1,4 +1,4 @@
-"""Decide a gate: a non-inferiority test per guardrail, and at least one success metric that is better."""
+"""Decide a gate: non-inferiority of each guardrail, and at least one better success metric."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from concord.metrics_core.results.gate import (
     Guardrail,
     Kind,
     Margin,
-    Measured,
+    MeasuredDifference,
     ModelDecision,
     Outcome,
     Success,
@@ -23,7 +23,7 @@ _WORST_FIRST: tuple[Outcome, ...] = ("worse", "undecided", "pass")
 
 
 def decide(
-    models: Mapping[str, tuple[Sequence[Guardrail], Sequence[Measured]]],
+    models: Mapping[str, tuple[Sequence[Guardrail], Sequence[MeasuredDifference]]],
     *,
     against: Kind,
     reference: str,
@@ -32,37 +32,31 @@ def decide(
 ) -> Decision:
     """Return the decision on every model, from its guardrails and its success metrics.
 
-    The outcome of a model is the worst of its guardrails, and `undecided` if there are success metrics and none is
-    better, unless the model is unchanged since a revision. Guardrails are not adjusted for their number: all must hold,
-    so more of them make it harder to pass, not easier. `undecided_passes` concerns guardrails alone.
+    The outcome of a model is the worst of its guardrails. It is `undecided` if there are success
+    metrics and none is better, unless the model is unchanged since a revision.
+    p-values of guardrails are not adjusted: all must hold, so that more of them make it harder to
+    pass, not easier. `undecided_passes` concerns guardrails alone.
     """
-    successes_of = {
-        model: successes(success, confidence=confidence) for model, (_, success) in models.items()
-    }
-    decisions = tuple(
-        ModelDecision(
-            model,
-            _outcome(
-                guardrails, successes_of[model], against=against, undecided_passes=undecided_passes
-            ),
-            tuple(guardrails),
-            tuple(successes_of[model]),
-        )
-        for model, (guardrails, _) in models.items()
-    )
-    outcome = _worst(each.outcome for each in decisions) if decisions else "undecided"
+    decisions = []
+    for model, (guardrails, measured) in models.items():
+        success = decide_success(measured, confidence=confidence)
+        outcome = _outcome(guardrails, success, against=against, undecided_passes=undecided_passes)
+        decisions.append(ModelDecision(model, outcome, tuple(guardrails), tuple(success)))
     return Decision(
         against=against,
         reference=reference,
         confidence=confidence,
         undecided_passes=undecided_passes,
-        outcome=outcome,
-        models=decisions,
+        outcome=_worst(each.outcome for each in decisions) if decisions else "undecided",
+        models=tuple(decisions),
     )
 
 
-def joined(decision: Decision, new: Decision) -> Decision:
-    """Return the decision on the models of both; models that are new to a revision keep their own reference."""
+def join_decisions(decision: Decision, new: Decision) -> Decision:
+    """Return the decision on the models of both.
+
+    Models that are new to a revision keep their own reference.
+    """
     added = (replace(each, reference=new.reference) for each in new.models)
     models = (*decision.models, *added)
     outcome = _worst(each.outcome for each in models)
@@ -70,56 +64,66 @@ def joined(decision: Decision, new: Decision) -> Decision:
 
 
 def with_unmatched(decision: Decision, unmatched: UnmatchedModels) -> Decision:
-    """Return the decision where new models may be vanished ones by another name: undecided, unless a model is worse."""
+    """Return the decision if new models may be vanished models under another name.
+
+    It is undecided, unless a model is worse.
+    """
     outcome: Outcome = "worse" if decision.outcome == "worse" else "undecided"
     return replace(decision, outcome=outcome, unmatched=unmatched)
 
 
-def guarded(
-    measured: Measured,
-    asked: Margin,
+def decide_guardrail(
+    measured: MeasuredDifference,
+    margin_setting: Margin,
     margin: float | None,
     test: MarginTest | None = None,
 ) -> Guardrail:
     """Return the guardrail of a measured difference.
 
-    `pass` if the lower end of the interval of the gain is above -margin, or no user's value or list differs; `worse` if
-    its upper end is below -margin; `undecided` otherwise, also if it would pass but a user has a value with the reference
+    The outcome is `pass` if the lower end of the interval of the gain is above -margin, or if no
+    user's value or list differs. It is `worse` if the upper end is below -margin.
+    Otherwise it is `undecided`, also if it would pass but a user has a value with the reference
     alone.
 
     Parameters
     ----------
+    margin_setting : float or str
+        The margin as written: a number, a share such as "2%", or "min_effect".
+    margin : float or None
+        The margin as a number; None if it is a share of a mean that does not exist.
     test : MarginTest, optional
         Test that must confirm the interval if few users differ.
     """
-    outcome = _guarded(measured, margin, test)
-    return Guardrail(**vars(measured), asked=str(asked), margin=margin, outcome=outcome)
+    outcome = _guardrail_outcome(measured, margin, test)
+    return Guardrail(**vars(measured), asked=str(margin_setting), margin=margin, outcome=outcome)
 
 
-def successes(measured: Sequence[Measured], *, confidence: float) -> list[Success]:
+def decide_success(measured: Sequence[MeasuredDifference], *, confidence: float) -> list[Success]:
     """Return the success metrics with p-values adjusted by Holm.
 
-    A metric is better if it gained, its adjusted p-value is below 1 - confidence, and every user with a value with the
-    reference has one with the model.
+    A metric is better if it gained, its adjusted p-value is below 1 - confidence, and every user
+    who has a value with the reference has one with the model.
     """
     p = np.array([np.nan if each.p is None else each.p for each in measured], dtype=np.float64)
     return [
         Success(
             **vars(each),
             p_adjusted=None if np.isnan(adjusted) else float(adjusted),
-            better=bool(adjusted < 1 - confidence) and _gained(each) and not each.n_lost,
+            better=bool(adjusted < 1 - confidence) and _has_gain(each) and not each.n_lost,
         )
         for each, adjusted in zip(measured, holm(p), strict=True)
     ]
 
 
-def _gained(measured: Measured) -> bool:
-    """True if there is a gain; if p is that of sign flips, if its whole interval is a gain."""
+def _has_gain(measured: MeasuredDifference) -> bool:
+    """True if there is a gain; for sign flips, if the whole interval is a gain."""
     end = measured.gain_low if measured.test == "sign_flips" else measured.gain
     return (end or 0.0) > 0
 
 
-def _guarded(measured: Measured, margin: float | None, test: MarginTest | None) -> Outcome:
+def _guardrail_outcome(
+    measured: MeasuredDifference, margin: float | None, test: MarginTest | None
+) -> Outcome:
     if measured.identical:
         return "pass"
     if measured.n_unlisted is not None:
@@ -128,11 +132,10 @@ def _guarded(measured: Measured, margin: float | None, test: MarginTest | None) 
     if margin is None or low is None or high is None:
         return "undecided"
     if low > -margin:
-        agreed = test is None or test.is_above(-margin)
-        return "pass" if agreed and not measured.n_lost else "undecided"
-    if high < -margin:
-        agreed = test is None or test.is_below(-margin)
-        return "worse" if agreed else "undecided"
+        is_confirmed = test is None or test.is_above(-margin)
+        return "pass" if is_confirmed and not measured.n_lost else "undecided"
+    if high < -margin and (test is None or test.is_below(-margin)):
+        return "worse"
     return "undecided"
 
 
@@ -145,7 +148,7 @@ def _outcome(
 ) -> Outcome:
     outcome = _worst(each.outcome for each in guardrails)
     if not all(each.is_comparable for each in (*guardrails, *success)):
-        return "worse" if outcome == "worse" else "undecided"  # whatever is let pass
+        return "worse" if outcome == "worse" else "undecided"  # even with `undecided_passes`
     if outcome == "undecided" and undecided_passes:
         outcome = "pass"
     is_unchanged = against == "revision" and all(each.identical for each in success)

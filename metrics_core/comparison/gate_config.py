@@ -1,4 +1,4 @@
-"""The gate of a configuration: parsed from a dict, and what is wrong with it."""
+"""Parsing and validation of a gate's configuration."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ MARGIN_FIX = EFFECT_FIX.replace("write", f"write {MIN_EFFECT},", 1)
 
 
 def is_margin(value: Any) -> bool:
-    """True for a minimum relevant difference, and for the word that stands for that of the comparison."""
+    """True for a minimum relevant difference, and for "min_effect", that of the comparison."""
     return bool(value == MIN_EFFECT) or is_effect(value)
 
 
@@ -32,7 +32,7 @@ def parse_gate(value: Any) -> Gate:
     Raises
     ------
     InputError
-        It is no dict, or its keys or values are invalid; all problems at once.
+        The value is not a dict, or its keys or values are invalid; all problems at once.
     """
     if not isinstance(value, Mapping):
         raise refuse("gate", f"is {format_value(value)}", f"write a dict such as {EXAMPLE}")
@@ -55,15 +55,15 @@ def build_gate(
 ) -> Gate:
     """Return a gate; all arguments are valid."""
     return Gate(
-        guardrails=_spelled(guardrails),
-        segments={name: _spelled(margins) for name, margins in segments.items()},
+        guardrails=_with_canonical_labels(guardrails),
+        segments={name: _with_canonical_labels(each) for name, each in segments.items()},
         success=tuple(canonical_label(text) for text in success),
         undecided_passes=undecided == "pass",
         models=tuple(models),
     )
 
 
-def _spelled(margins: Mapping[str, Margin]) -> dict[str, Margin]:
+def _with_canonical_labels(margins: Mapping[str, Margin]) -> dict[str, Margin]:
     return {
         canonical_label(text): margin if isinstance(margin, str) else float(margin)
         for text, margin in margins.items()
@@ -109,7 +109,7 @@ def _margin_problems(location: tuple[Any, ...], margins: Any) -> Iterator[Proble
 
 
 def spelling_problems(location: Location, margins: Iterable[str]) -> Iterator[Problem]:
-    """Yield labels in two spellings: one of the two margins would be lost."""
+    """Yield labels that are given in two spellings: one of the two margins would be lost."""
     spellings: dict[str, list[str]] = {}
     for text in margins:
         spellings.setdefault(canonical_label(text), []).append(text)
@@ -125,7 +125,7 @@ def gate_problems(
     segments: Mapping[str, Segmentation],
     models: Collection[str],
 ) -> Iterator[Problem]:
-    """Yield unknown labels, segments and models, and labels that a gate cannot decide on."""
+    """Yield unknown labels, segments and models, and labels that a gate cannot test."""
     if not gate.labels:
         problem = "names nothing that must not get worse, and nothing that must get better"
         yield Problem("gate", problem, "name a guardrail, such as `guardrails: {nDCG@10: 2%}`")

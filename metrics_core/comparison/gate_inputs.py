@@ -1,4 +1,4 @@
-"""Measure what a gate decides on: each model against the baseline, over all users and in segments."""
+"""Compute the inputs of a gate: differences to the baseline, over all users and in segments."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,14 +6,21 @@ from typing import Literal
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.differences import differences, swap_intervals
-from concord.metrics_core.comparison.gate import decide, guarded
+from concord.metrics_core.comparison.gate import decide, decide_guardrail
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.min_effect import absolute
 from concord.metrics_core.comparison.segment_groups import Grouped, item_groups, user_groups
 from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
-from concord.metrics_core.results.gate import MIN_EFFECT, Decision, Gate, Guardrail, Measured
+from concord.metrics_core.results.gate import (
+    MIN_EFFECT,
+    Decision,
+    Gate,
+    Guardrail,
+    Margin,
+    MeasuredDifference,
+)
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
 from concord.metrics_core.stats.paired_test import UserValues, paired_test
 from concord.metrics_core.stats.sign_flip_test import MarginTest
@@ -28,24 +35,24 @@ _TEST: Mapping[str, Literal["t", "sign_flips", "jackknife", "none"]] = {
 
 
 @dataclass(frozen=True)
-class _Tested:
+class _MarginInput:
     """A measured difference, and its sign-flip test against a margin if few users differ."""
 
-    measured: Measured
+    measured: MeasuredDifference
     margin_test: MarginTest | None
 
 
-Checked = tuple[list[Guardrail], list[Measured]]  # guardrails, and candidates for a success
+GateMetrics = tuple[list[Guardrail], list[MeasuredDifference]]  # guardrails, and success metrics
 
 
 def gate_decision(inputs: ComparisonInput, pairs: Sequence[Difference]) -> Decision | None:
-    """Return the decision on each model against the baseline, from known differences; None without a gate."""
+    """Return the decision on each model against the baseline; None without a gate."""
     config = inputs.config
     if config.gate is None:
         return None
     models = compared_models(config, inputs.models)
     return decide(
-        checked(inputs, config.gate, models, pairs) if models else {},
+        gate_metrics(inputs, config.gate, models, pairs) if models else {},
         against="baseline",
         reference=config.baseline,
         confidence=config.confidence,
@@ -60,21 +67,21 @@ def compared_models(config: ComparisonConfig, models: Iterable[str]) -> list[str
 
 
 def gate_differences(inputs: ComparisonInput, gate: Gate) -> list[Difference]:
-    """Compute the differences that a gate needs if there is no comparison with them."""
+    """Return the differences that a gate needs, if no comparison has computed them."""
     config = inputs.config
     labels = [label for label in config.labels if str(label) in gate.labels]
     return differences(replace(inputs, config=replace(config, labels=labels, adjustment="holm")))
 
 
-def checked(
+def gate_metrics(
     inputs: ComparisonInput, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
-) -> dict[str, Checked]:
-    """Return model -> its guardrails, over all users and then in segments, and its success metrics."""
+) -> dict[str, GateMetrics]:
+    """Return model -> its guardrails, of all users and then of segments, and success metrics."""
     config = inputs.config
     reference = inputs.models[config.baseline]
     over_all = _over_all_users(inputs, gate, models, pairs)
     segmented = list(_in_segments(inputs, gate))
-    results: dict[str, Checked] = {}
+    results: dict[str, GateMetrics] = {}
     for model in models:
         guardrails = [
             _guardrail(config, over_all[model, label], margin, or_nan(reference.mean(label)))
@@ -83,34 +90,35 @@ def checked(
         for name, grouped in segmented:
             margin = gate.segments[name][grouped.text]
             for segment in grouped.values:
-                tested = _in_segment(inputs, name, grouped, segment, model)
-                if tested is not None:
-                    mean = or_nan(tested.measured.reference)
-                    guardrails.append(_guardrail(config, tested, margin, mean))
+                margin_input = _in_segment(inputs, name, grouped, segment, model)
+                if margin_input is not None:
+                    mean = or_nan(margin_input.measured.reference)
+                    guardrails.append(_guardrail(config, margin_input, margin, mean))
         results[model] = guardrails, [over_all[model, label].measured for label in gate.success]
     return results
 
 
 def _guardrail(
-    config: ComparisonConfig, tested: _Tested, margin: float | str, reference: float
+    config: ComparisonConfig, margin_input: _MarginInput, setting: Margin, reference: float
 ) -> Guardrail:
-    effect = config.min_effects[tested.measured.label] if margin == MIN_EFFECT else margin
-    allowed = or_none(absolute(effect, reference))
-    return guarded(tested.measured, margin, allowed, tested.margin_test)
+    measured = margin_input.measured
+    effect = config.min_effects[measured.label] if setting == MIN_EFFECT else setting
+    margin = or_none(absolute(effect, reference))
+    return decide_guardrail(measured, setting, margin, margin_input.margin_test)
 
 
 def _over_all_users(
     inputs: ComparisonInput, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
-) -> dict[tuple[str, str], _Tested]:
-    """Return (model, label) -> what is measured over all users.
+) -> dict[tuple[str, str], _MarginInput]:
+    """Return (model, label) -> the difference over all users.
 
-    Metrics that have one value over all users get the interval of the jackknife.
+    Metrics that have one value over all users have a jackknife interval.
     """
     config, aligned = inputs.config, inputs.aligned
     labels = [parse(text) for text in {*gate.guardrails, *gate.success}]
     differences_of = {(pair.a, pair.label): pair for pair in pairs if pair.b == config.baseline}
     intervals = swap_intervals(inputs, labels, models)
-    tested: dict[tuple[str, str], _Tested] = {}
+    margin_inputs: dict[tuple[str, str], _MarginInput] = {}
     for label in labels:
         text, upwards = str(label), label.metric.higher_is_better
         columns: dict[str, UserValues] = {}
@@ -127,12 +135,12 @@ def _over_all_users(
             both = (columns[model], columns[config.baseline]) if columns else None
             margin_test = None
             if both and pair.test == "sign_flips":
-                again = paired_test(*both, confidence=config.confidence)
-                margin_test = again.margin_test(higher_is_better=upwards, alpha=config.alpha)
+                paired = paired_test(*both, confidence=config.confidence)
+                margin_test = paired.margin_test(higher_is_better=upwards, alpha=config.alpha)
             low, high = pair.ci_low, pair.ci_high
             if pair.test == "swap" and pair.n_nonzero >= MIN_DIFFERING_USERS:
                 low, high = map(_zero_if_rounding, intervals[text, model])
-            measured = Measured(
+            measured = MeasuredDifference(
                 label=text,
                 higher_is_better=upwards,
                 segmentation=None,
@@ -150,35 +158,35 @@ def _over_all_users(
                 n_requests=_shared_requests(*both) if both else None,
                 n_unlisted=_unlisted(inputs, model),
             )
-            tested[model, text] = _Tested(measured, margin_test)
-    return tested
+            margin_inputs[model, text] = _MarginInput(measured, margin_test)
+    return margin_inputs
 
 
 def _unlisted(inputs: ComparisonInput, model: str) -> int | None:
-    """Return how many users have no list of the model or the baseline; None if they are few enough to compare."""
+    """Return how many users have no list of the model or the baseline; None if both are compared."""
     counts = [inputs.unlisted.get(each, 0) for each in (model, inputs.config.baseline)]
     return max(counts) or None
 
 
 def _zero_if_rounding(end: float | None) -> float | None:
-    """Return an end of an interval, 0 if it differs from 0 by rounding alone."""
+    """Return an end of an interval; 0 if it differs from 0 by rounding alone."""
     return None if end is None else difference(end, 0.0)
 
 
 def _count_lost(model: UserValues, reference: UserValues) -> int:
-    """Return how many users, or requests, have a value with the reference alone."""
+    """Return how many users or requests have a value with the reference alone."""
     return int((reference.defined & ~model.defined).sum())
 
 
 def _shared_requests(model: UserValues, reference: UserValues) -> int | None:
-    """Return how many requests have a value with both; None if values are those of users."""
+    """Return how many requests have a value with both; None if values are per user."""
     if model.clusters is None or not model.clusters.has_repeated_users:
         return None
     return int((model.defined & reference.defined).sum())
 
 
 def _in_segments(inputs: ComparisonInput, gate: Gate) -> Iterator[tuple[str, Grouped]]:
-    """Yield each segmentation and label that the gate names, in the segmentation's groups."""
+    """Yield the name of each segmentation of the gate, with each of its labels by group."""
     for name, margins in gate.segments.items():
         segmentation = inputs.config.segments[name]
         if isinstance(segmentation, ByPopularity):
@@ -192,15 +200,15 @@ def _in_segments(inputs: ComparisonInput, gate: Gate) -> Iterator[tuple[str, Gro
 
 def _in_segment(
     inputs: ComparisonInput, name: str, grouped: Grouped, segment: str, model: str
-) -> _Tested | None:
-    """Return what is measured of a model in a group; None if nobody in it has a value."""
+) -> _MarginInput | None:
+    """Return the difference of a model in a group; None if no user in it has a value."""
     config = inputs.config
     values, reference = (grouped.column(segment, each) for each in (model, config.baseline))
     if not (values.n_defined or reference.n_defined):
         return None
     pair = paired_test(values, reference, confidence=config.confidence)
     upwards = parse(grouped.text).metric.higher_is_better
-    measured = Measured(
+    measured = MeasuredDifference(
         label=grouped.text,
         higher_is_better=upwards,
         segmentation=name,
@@ -218,4 +226,5 @@ def _in_segment(
         n_requests=_shared_requests(values, reference),
         n_unlisted=_unlisted(inputs, model),
     )
-    return _Tested(measured, pair.margin_test(higher_is_better=upwards, alpha=config.alpha))
+    margin_test = pair.margin_test(higher_is_better=upwards, alpha=config.alpha)
+    return _MarginInput(measured, margin_test)

@@ -1,4 +1,4 @@
-"""Inputs of a comparison: its configuration, the results of each model and the data behind them."""
+"""Inputs of a comparison: configuration, results of each model, and the data behind them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,15 +11,16 @@ from concord.metrics_core.files import NO_FOLD
 
 
 def unlisted_models(models: Models, max_share: float) -> dict[str, int]:
-    """Return model -> number of users without a list, for models that lack more than this share of the lists."""
-    counts = {model: _missing(result) for model, result in models.items()}
+    """Return model -> its number of users without a list, if their share is above `max_share`."""
+    counts = {model: _count_unlisted(result) for model, result in models.items()}
     return {model: n for model, (n, n_users) in counts.items() if n > max_share * n_users}
 
 
-def _missing(model: ModelResult) -> tuple[int, int]:
-    """Return how many of the evaluated users have no list in any replicate, and how many are evaluated.
+def _count_unlisted(model: ModelResult) -> tuple[int, int]:
+    """Return the number of evaluated users without a list in any replicate, and of all of them.
 
-    Replicates whose lists are for different sets of users, as those of folds are, count as having no user in common.
+    Replicates whose lists are for different sets of users, such as those of folds, count as having
+    no user in common.
     """
     n_users: dict[str, int] = {}  # by fold
     listed: dict[str, dict[tuple[object, int], int]] = {}
@@ -41,9 +42,9 @@ class ComparisonInput:
     Attributes
     ----------
     data : EvaluationData
-        The data behind all models.
+        The data on which all models were evaluated.
     on_label_read : callable
-        Called when the values of another label are read.
+        Called each time the values of a label are read.
     """
 
     config: ComparisonConfig
@@ -53,7 +54,7 @@ class ComparisonInput:
 
     @cached_property
     def unlisted(self) -> dict[str, int]:
-        """Model that is not compared -> how many users it has no list for."""
+        """Model that is not compared -> number of users without a list."""
         return unlisted_models(self.models, self.config.max_missing_lists)
 
     @property

@@ -1,7 +1,7 @@
-"""The leaderboard: means, chances of being best, trade-offs and the spread of users' differences."""
+"""Leaderboard: means, chances of being best, trade-offs and distributions of differences."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -45,9 +45,9 @@ def metrics_of(config: ComparisonConfig) -> Iterator[Metric]:
 
 
 def scores(inputs: ComparisonInput, differences: Sequence[Difference]) -> Iterator[Score]:
-    """Yield one score per label and model, from the summaries; models with the best mean share `best`.
+    """Yield one score per label and model, from the summaries.
 
-    A model that is not compared cannot be the best.
+    `best` is set for all models with the best mean; a model that is not compared cannot be best.
     """
     config, models = inputs.config, inputs.models
     tests = {(pair.label, frozenset((pair.a, pair.b))): pair for pair in differences}
@@ -55,16 +55,16 @@ def scores(inputs: ComparisonInput, differences: Sequence[Difference]) -> Iterat
         text = str(label)
         best = _best(label, {model: models[model].mean(text) for model in inputs.compared})
         is_primary = text in config.primary  # every pair was compared
-        for model, evaluated in models.items():
-            others = [one for one in best if one != model] if is_primary else []
-            against = [tests[text, frozenset((model, one))] for one in others]
-            close = model in best or _none_is_better(label, model, against, config.alpha)
+        for model, result in models.items():
+            others = [other for other in best if other != model] if is_primary else []
+            against = [tests[text, frozenset((model, other))] for other in others]
+            is_close = model in best or _none_is_better(label, model, against, config.alpha)
             yield Score(
                 model=model,
                 label=text,
-                **evaluated.summary["metrics"][text],
+                **result.summary["metrics"][text],
                 best=model in best,
-                indistinguishable_from_best=close if is_primary else None,
+                indistinguishable_from_best=is_close if is_primary else None,
             )
 
 
@@ -81,21 +81,22 @@ def _none_is_better(
 ) -> bool | None:
     """True if one of the best models is not significantly better; None if nothing can be tested.
 
-    It may be significantly worse: means are over each model's users, a test is over users whom both models have.
+    It may even be significantly worse: means are over each model's users, a test is over the users
+    whom both models have.
     """
     if not against_best or any(pair.verdict in _NOT_TESTED for pair in against_best):
         return None
     if any(pair.difference is None for pair in against_best):
         return None
     return any(
-        pair.p_adjusted is None or pair.p_adjusted >= alpha or _ahead(label, model, pair)
+        pair.p_adjusted is None or pair.p_adjusted >= alpha or _is_ahead(label, model, pair)
         for pair in against_best
     )
 
 
-def _ahead(label: Label, model: str, pair: Difference) -> bool:
-    gained = (pair if pair.a == model else pair.mirrored()).difference
-    return gained is not None and (gained > 0 if label.metric.higher_is_better else gained < 0)
+def _is_ahead(label: Label, model: str, pair: Difference) -> bool:
+    gain = (pair if pair.a == model else pair.mirrored()).difference
+    return gain is not None and (gain > 0 if label.metric.higher_is_better else gain < 0)
 
 
 def best_chances(inputs: ComparisonInput) -> Iterator[BestChance]:
@@ -140,28 +141,30 @@ def tradeoffs(config: ComparisonConfig, models: Models) -> list[Tradeoff]:
 
 
 def _tradeoff(x: Label, y: Label, models: Models) -> Tradeoff:
-    means = {model: (e.mean(str(x)), e.mean(str(y))) for model, e in models.items()}
-    known = {m: (a, b) for m, (a, b) in means.items() if a is not None and b is not None}
+    means = {m: (result.mean(str(x)), result.mean(str(y))) for m, result in models.items()}
+    points = {m: (a, b) for m, (a, b) in means.items() if a is not None and b is not None}
     return Tradeoff(
         str(x),
         str(y),
         x.metric.higher_is_better,
         y.metric.higher_is_better,
         tuple(
-            Point(model, *at, pareto=not _beaten(at, known, x, y)) for model, at in known.items()
+            Point(model, *point, pareto=not _is_dominated(point, points.values(), x, y))
+            for model, point in points.items()
         ),
     )
 
 
-def _beaten(
-    at: tuple[float, float], points: Mapping[str, tuple[float, float]], x: Label, y: Label
+def _is_dominated(
+    point: tuple[float, float], points: Iterable[tuple[float, float]], x: Label, y: Label
 ) -> bool:
     """True if another model is at least as good on both labels and better on one."""
-    signs = [1 if label.metric.higher_is_better else -1 for label in (x, y)]
-    model_values = [sign * value for sign, value in zip(signs, at, strict=True)]
-    others = [[s * v for s, v in zip(signs, other, strict=True)] for other in points.values()]
+    x_sign, y_sign = (1 if label.metric.higher_is_better else -1 for label in (x, y))
+    x_value, y_value = x_sign * point[0], y_sign * point[1]
+    others = [(x_sign * x_other, y_sign * y_other) for x_other, y_other in points]
     return any(
-        o != model_values and o[0] >= model_values[0] and o[1] >= model_values[1] for o in others
+        other != (x_value, y_value) and other[0] >= x_value and other[1] >= y_value
+        for other in others
     )
 
 
@@ -169,24 +172,24 @@ PERCENTILES = np.arange(101)
 
 
 def distributions(config: ComparisonConfig, aligned: AlignedValues) -> Iterator[Distribution]:
-    """Yield one distribution per primary label and model other than the baseline."""
+    """Yield the distribution of differences per primary label and model other than the baseline."""
     for label in config.primary_labels:
         values = aligned.values(str(label), label.conventions(config.conventions).undefined)
         for model in values:
             if model != config.baseline:
-                gaps = aligned.by_user(values[model] - values[config.baseline])
-                yield _of_pair(str(label), model, config.baseline, gaps)
+                differences = aligned.by_user(values[model] - values[config.baseline])
+                yield _distribution(str(label), model, config.baseline, differences)
 
 
-def _of_pair(label: str, a: str, b: str, gaps: Floats) -> Distribution:
-    gaps = gaps[~np.isnan(gaps)]
-    differing = gaps[gaps != 0]
-    n_zero = len(gaps) - len(differing)
-    return Distribution(label, a, b, len(gaps), n_zero, _percentiles(differing))
+def _distribution(label: str, a: str, b: str, differences: Floats) -> Distribution:
+    differences = differences[~np.isnan(differences)]
+    nonzero = differences[differences != 0]
+    n_zero = len(differences) - len(nonzero)
+    return Distribution(label, a, b, len(differences), n_zero, _percentiles(nonzero))
 
 
-def _percentiles(gaps: Floats) -> tuple[float, ...]:
-    """Return percentiles that are values of the data, so that they need no rounding; empty if no user differs."""
-    if not len(gaps):
+def _percentiles(values: Floats) -> tuple[float, ...]:
+    """Return percentiles that are values of the data, so that they need no rounding."""
+    if not len(values):
         return ()
-    return tuple(np.percentile(gaps, PERCENTILES, method="inverted_cdf").tolist())
+    return tuple(np.percentile(values, PERCENTILES, method="inverted_cdf").tolist())

@@ -21,7 +21,7 @@ EFFECT_FIX = (
 
 
 def is_effect(value: Any) -> bool:
-    """True for a number from 0 on, and for a share such as "2%"."""
+    """True for a number that is not negative, and for a share such as "2%"."""
     if isinstance(value, str):
         return PERCENT.fullmatch(value) is not None and float(value[:-1]) <= MAX_PERCENT
     return is_number(value) and 0 <= value <= MAX_EFFECT
@@ -39,7 +39,7 @@ def effect_by_label(effects: Effects, labels: Collection[str]) -> dict[str, Effe
 
 
 def spelled_as(text: str, labels: Collection[str]) -> str:
-    """Return a label as results spell it; names of metrics that another tool computed stay as they are."""
+    """Return a label as results spell it; metrics of another tool keep their names."""
     return text if text in labels else canonical_label(text)
 
 
@@ -84,7 +84,7 @@ def effect_problems(
 def unreachable_problems(
     effect: float, labels: Sequence[Label], location: Location = "min_effect"
 ) -> Iterator[Problem]:
-    """Yield the first label whose values are never so far apart: a share without its % may be meant."""
+    """Yield the first label whose range is too small: a share without its % may be meant."""
     for label in labels:
         low, high = label.metric.range
         if effect >= high - low:
@@ -99,6 +99,6 @@ def unreachable_problems(
 def not_evaluated(
     location: Location, label: str, labels: Collection[str], settings: SettingNames
 ) -> Problem:
-    """Return the problem of a label that is not evaluated, with the label that may be meant."""
+    """Return the problem of a label that is not evaluated, with a similar label."""
     fix = f"{suggest_label(label, labels)} (or add it to {settings.metrics})"
     return Problem(location, f"{label!r} is not evaluated", fix)

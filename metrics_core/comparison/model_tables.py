@@ -1,4 +1,4 @@
-"""Evaluate models, as they are given to `compare`, on one ground truth or on that of each fold."""
+"""Evaluate the models of `compare` on one ground truth or on that of each fold."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ def evaluate_models(
     unit: Sequence[str] = (),
     names: Collection[str] | None = None,
 ) -> tuple[dict[str, ModelResult], EvaluationData]:
-    """Return the results of all lists, or of those named, each on the ground truth of its fold; and these data.
+    """Return the results of lists, each on the ground truth of its fold, and the data.
 
     Parameters
     ----------
@@ -35,14 +35,18 @@ def evaluate_models(
     truths : dict
         Fold -> its ground truth; NO_FOLD -> that of all lists.
     columns : dict
-        Column names of tables; of models with replicates by the name of the model, too.
+        Table or model -> its column names; they hold for all replicates of a model.
+    names : collection of str, optional
+        The lists to evaluate; by default all.
     """
     roles = {**dict.fromkeys(lists, "recs"), **{name: name for name in ("truth", *side_data)}}
     column_names = check_columns(settings_by_list(columns or {}, config.replicates), roles)
     loader = TableLoader(config, parse_policies(input or {}), column_names, unit)
     dataset = load_dataset(loader, truths, side_data)
     folds = {} if NO_FOLD in truths else config.replicates
-    fold_of = {name: fold for of_model in folds.values() for fold, name in of_model.items()}
+    fold_of = {
+        name: fold for names_by_fold in folds.values() for fold, name in names_by_fold.items()
+    }
     results = {}
     for name in lists if names is None else names:
         model = dataset.evaluate(name, lists[name], panels=panels, fold=fold_of.get(name, NO_FOLD))

@@ -1,4 +1,4 @@
-"""Compute the convention panel: each primary label under every definition that some preset has."""
+"""Compute the convention panel: each primary label under the definitions of all presets."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,10 @@ TOP = 2
 
 @dataclass(frozen=True)
 class _PanelInput:
-    """Inputs of the panel: `pinned` holds the values of the labels, `aligned` those of the definitions."""
+    """Inputs of the panel.
+
+    `pinned` holds the values of the labels, `aligned` those of the definitions.
+    """
 
     config: ComparisonConfig
     models: Models
@@ -42,7 +45,7 @@ def panels(
     pinned: AlignedValues,
     unlisted: Collection[str] = (),
 ) -> list[PanelEntry]:
-    """Return one entry per primary label, with verdicts by Holm; none if the panel is switched off."""
+    """Return one entry per primary label, with verdicts by Holm; empty without a panel."""
     if not config.panel:
         return []
     tables = {model: [each.panel for each in result.each] for model, result in models.items()}
@@ -90,7 +93,7 @@ def _verdicts(
     means: Mapping[str, float | None],
     aligned: AlignedValues,
 ) -> dict[str, parts.Verdict]:
-    """Return the verdicts against the baseline that the comparison would give under this definition, by Holm."""
+    """Return the verdicts against the baseline under a definition, by Holm."""
     label, config = definition.label, inputs.config
     pairs = model_pairs(list(means), config.baseline)
     results = paired_tests(
@@ -149,7 +152,7 @@ def _definition(
 
 
 def _ranks(values: Mapping[str, float | None], *, higher_is_better: bool) -> dict[str, int | None]:
-    """Return the rank of each model, 1 for the best; equal values share a rank, None without a value."""
+    """Return the rank of each model, 1 for the best; None without a value. Ties share a rank."""
     sign = 1 if higher_is_better else -1
     defined = {model: sign * value for model, value in values.items() if value is not None}
     return {
@@ -161,7 +164,10 @@ def _ranks(values: Mapping[str, float | None], *, higher_is_better: bool) -> dic
 
 
 def _top_two_hold(before: Mapping[str, int | None], after: Mapping[str, int | None]) -> bool:
-    """True if the first two models still have a value and no other model overtook them; ties overtake nobody."""
+    """True if the first two models still have a value and no other model overtook them.
+
+    A tie is not overtaking.
+    """
     first = {model for model, rank in before.items() if rank is not None and rank <= TOP}
     overtaken = {above for above, _ in _flips(before, after)}
     return not first & overtaken and all(after[model] is not None for model in first)
@@ -184,7 +190,7 @@ def _is_above(a: int | None, b: int | None) -> bool:
 
 
 def _merge(definitions: Sequence[parts.Definition]) -> list[parts.Definition]:
-    """Return the definitions, those with the same values and verdicts for every model as one."""
+    """Return the definitions; those with the same values and verdicts of all models become one."""
     merged: dict[str, parts.Definition] = {}
     for each in definitions:
         key = repr((each.values, each.verdicts))

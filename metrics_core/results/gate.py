@@ -51,7 +51,7 @@ class Gate:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredDifference:
     """Model minus reference on a label, over the users who have a value with both; None if a number does not exist.
 
     Attributes
@@ -128,7 +128,7 @@ def _turned(number: float | None, *, upwards: bool) -> float | None:
 
 
 @dataclass(frozen=True)
-class Guardrail(Measured):
+class Guardrail(MeasuredDifference):
     """A metric that must not be worse than the reference by `margin` or more.
 
     Attributes
@@ -154,7 +154,7 @@ class Guardrail(Measured):
 
 
 @dataclass(frozen=True)
-class Success(Measured):
+class Success(MeasuredDifference):
     """A metric of which one must be better; p is adjusted by Holm over the success metrics of the model."""
 
     p_adjusted: float | None

@@ -4,12 +4,17 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.gate import decide, guarded, joined, with_unmatched
+from concord.metrics_core.comparison.gate import (
+    decide,
+    decide_guardrail,
+    join_decisions,
+    with_unmatched,
+)
 from concord.metrics_core.comparison.gate_inputs import (
-    Checked,
-    checked,
+    GateMetrics,
     gate_decision,
     gate_differences,
+    gate_metrics,
 )
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicate_config import ReplicateNames
@@ -19,7 +24,13 @@ from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult, Models
 from concord.metrics_core.files import content_id
 from concord.metrics_core.metrics.label import parse
-from concord.metrics_core.results.gate import Decision, Gate, Margin, Measured, UnmatchedModels
+from concord.metrics_core.results.gate import (
+    Decision,
+    Gate,
+    Margin,
+    MeasuredDifference,
+    UnmatchedModels,
+)
 from concord.pipeline.dvc.changes import (
     NOW,
     THEN,
@@ -149,7 +160,7 @@ def _against_revision(
         undecided_passes=gate.undecided_passes,
     )
     if added:
-        decision = joined(decision, _decide_new_models(inputs, gate, added))
+        decision = join_decisions(decision, _decide_new_models(inputs, gate, added))
     if is_unmatched:
         entry = _first_entry(new[0], config.replicates)
         former_entry = _first_entry(vanished[0], former.replicates)
@@ -186,7 +197,7 @@ def _replicate_notes(config: ComparisonConfig, decision: Decision) -> Iterator[s
 
 def _checks_against_revision(
     inputs: ComparisonInput, gate: Gate, sides: Models, mismatch: RevisionMismatch
-) -> Checked:
+) -> GateMetrics:
     """Return guardrails and success metrics of a model; undecided if they are not comparable."""
     evaluated = sides[THEN].summary["metrics"]
     missing = {label for label in gate.labels if label in mismatch.labels or label not in evaluated}
@@ -199,10 +210,10 @@ def _checks_against_revision(
         success=tuple(label for label in gate.success if label not in missing),
     )
     differences = gate_differences(inputs, comparable)
-    guardrails, success = checked(inputs, comparable, [NOW], differences)[NOW]
+    guardrails, success = gate_metrics(inputs, comparable, [NOW], differences)[NOW]
     for name, margins in ((None, gate.guardrails), *gate.segments.items()):
         for label in filter(missing.__contains__, margins):
-            guardrail = guarded(_not_measured(label, name, mismatch), margins[label], None)
+            guardrail = decide_guardrail(_not_measured(label, name, mismatch), margins[label], None)
             departure = mismatch.labels.get(label)
             guardrails.append(replace(guardrail, revision=mismatch.revision, departure=departure))
     success += [_not_measured(label, None, mismatch) for label in gate.success if label in missing]
@@ -213,9 +224,11 @@ def _without(margins: Mapping[str, Margin], labels: Container[str]) -> dict[str,
     return {label: margin for label, margin in margins.items() if label not in labels}
 
 
-def _not_measured(label: str, segmentation: str | None, mismatch: RevisionMismatch) -> Measured:
+def _not_measured(
+    label: str, segmentation: str | None, mismatch: RevisionMismatch
+) -> MeasuredDifference:
     """Return the entry of a label that the revision lacks or evaluated in another way."""
-    return Measured(
+    return MeasuredDifference(
         label=label,
         higher_is_better=parse(label).metric.higher_is_better,
         segmentation=segmentation,

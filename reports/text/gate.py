@@ -9,7 +9,7 @@ from concord.metrics_core.results.gate import (
     MIN_EFFECT,
     Decision,
     Guardrail,
-    Measured,
+    MeasuredDifference,
     ModelDecision,
     Outcome,
     Success,
@@ -62,7 +62,7 @@ def _missing_users(guardrail: Guardrail, outcome: Outcome) -> str:
     return missing_values(guardrail) if guardrail.n_lost and outcome == "undecided" else ""
 
 
-def _without_interval(measured: Measured) -> str:
+def _without_interval(measured: MeasuredDifference) -> str:
     if measured.difference is None:
         return "no user has a value with both"
     if measured.test == "none":
@@ -72,7 +72,7 @@ def _without_interval(measured: Measured) -> str:
     return f"{_differing(measured)}, too few for an interval"
 
 
-def _differing(measured: Measured) -> str:
+def _differing(measured: MeasuredDifference) -> str:
     return f"only {format_count(measured.n_nonzero, 'user')} of {measured.n_users:,} differ"
 
 
@@ -140,7 +140,7 @@ def _unmatched_lines(decision: Decision, unmatched: UnmatchedModels) -> Iterator
     yield f"{fix} Checked: {_check_counts(decision.models) if decision.models else 'nothing'}."
 
 
-def _difference_text(model: str, measured: Measured, confidence: float) -> str:
+def _difference_text(model: str, measured: MeasuredDifference, confidence: float) -> str:
     """Return `als on nDCG@10: −0.012 (95 % interval −0.020 to −0.004), −0.005 allowed`."""
     digits = _digits(measured)
     interval = numbers.signed_interval(measured.ci_low, measured.ci_high, digits)
@@ -152,7 +152,7 @@ def _difference_text(model: str, measured: Measured, confidence: float) -> str:
     return f"{text}, {allowed(measured)} allowed" if isinstance(measured, Guardrail) else text
 
 
-def _digits(measured: Measured) -> int:
+def _digits(measured: MeasuredDifference) -> int:
     return numbers.interval_decimals([measured], [measured.mean, measured.reference])
 
 
@@ -324,14 +324,16 @@ def _lines(model: ModelDecision) -> Iterator[Line]:
         yield _line(model, success, (aim, outcome, word, reason))
 
 
-def _line(model: ModelDecision, each: Measured, outcome: tuple[str, Outcome, str, str]) -> Line:
+def _line(
+    model: ModelDecision, each: MeasuredDifference, outcome: tuple[str, Outcome, str, str]
+) -> Line:
     digits = _digits(each)
     difference = numbers.signed(each.difference, digits)
     interval = numbers.signed_interval(each.ci_low, each.ci_high, digits)
     return Line(model.model, metric_text(each), difference, interval, *outcome)
 
 
-def metric_text(measured: Measured) -> str:
+def metric_text(measured: MeasuredDifference) -> str:
     """Return `nDCG@10`, or `nDCG@10 of activity “0”`."""
     segment = measured.segment
     suffix = "" if segment is None else f" of {measured.segmentation} “{segment}”"
@@ -356,13 +358,13 @@ def _signed_exact(value: float) -> str:
     return f"{MINUS}{text}" if value < 0 else f"+{text}" if value > 0 else text
 
 
-def missing_lists(measured: Measured) -> str:
+def missing_lists(measured: MeasuredDifference) -> str:
     """Return `29 users have no list, too many to compare`."""
     n = measured.n_unlisted or 0
     return f"{format_count(n, 'user')} {'has' if n == 1 else 'have'} no list, too many to compare"
 
 
-def missing_values(measured: Measured) -> str:
+def missing_values(measured: MeasuredDifference) -> str:
     """Return `37 of the 40 users who have a value with the reference have none with the model`."""
     unit, n_common = "user", measured.n_users
     if measured.n_requests is not None:

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.comparison.gate import guarded
-from concord.metrics_core.results.gate import Measured
+from concord.metrics_core.comparison.gate import decide_guardrail
+from concord.metrics_core.results.gate import MeasuredDifference
 from concord.metrics_core.results.plan import PlannedDifference, VarianceComponents
 from concord.metrics_core.stats.power import (
     difference_claim,
@@ -173,15 +173,15 @@ def test_a_guardrail_that_cannot_pass_fails_with_a_difference_of_zero(
         )
         if planned.half_width is None or guardrail.test == "jackknife":
             continue
-        values = {each.name: getattr(guardrail, each.name) for each in fields(Measured)}
+        values = {each.name: getattr(guardrail, each.name) for each in fields(MeasuredDifference)}
         equal = replace(
-            Measured(**values),
+            MeasuredDifference(**values),
             difference=0.0,
             ci_low=-planned.half_width,
             ci_high=planned.half_width,
             n_nonzero=50,
         )
-        outcome = guarded(equal, planned.margin_setting, planned.margin).outcome
+        outcome = decide_guardrail(equal, planned.margin_setting, planned.margin).outcome
         assert (outcome == "pass") == (planned.outlook != "cannot")
 
 

@@ -7,8 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from concord.metrics_core.comparison.gate import decide, guarded, joined, successes, with_unmatched
-from concord.metrics_core.results.gate import Decision, Guardrail, Kind, Measured, UnmatchedModels
+from concord.metrics_core.comparison.gate import (
+    decide,
+    decide_guardrail,
+    decide_success,
+    join_decisions,
+    with_unmatched,
+)
+from concord.metrics_core.results.gate import (
+    Decision,
+    Guardrail,
+    Kind,
+    MeasuredDifference,
+    UnmatchedModels,
+)
 from concord.metrics_core.results.words import PERCENT
 from concord.reports.text import gate
 from tests.metrics_core.comparison import gate_reference
@@ -20,15 +32,15 @@ def measured(
     *,
     difference: float | None = None,
     **changes: Any,
-) -> Measured:
+) -> MeasuredDifference:
     """The difference is the middle of its interval, the reference's mean 0.2."""
     middle = (low + high) / 2 if low is not None and high is not None else difference
     mean = None if middle is None else 0.2 + middle
-    usual = Measured("nDCG@10", True, None, None, mean, 0.2, middle, low, high, 1000, 400, 0, "t", None)  # fmt: skip
+    usual = MeasuredDifference("nDCG@10", True, None, None, mean, 0.2, middle, low, high, 1000, 400, 0, "t", None)  # fmt: skip
     return replace(usual, **changes)
 
 
-Models = dict[str, tuple[list[Guardrail], list[Measured]]]
+Models = dict[str, tuple[list[Guardrail], list[MeasuredDifference]]]
 
 
 def decided(
@@ -60,8 +72,11 @@ EXAMPLES = [
 def test_a_guardrail_is_decided_by_the_ends_of_its_interval(
     interval: tuple[float, float], margin: float, upwards: str, downwards: str
 ) -> None:
-    assert guarded(measured(*interval), margin, margin).outcome == upwards
-    assert guarded(measured(*interval, higher_is_better=False), margin, margin).outcome == downwards
+    assert decide_guardrail(measured(*interval), margin, margin).outcome == upwards
+    assert (
+        decide_guardrail(measured(*interval, higher_is_better=False), margin, margin).outcome
+        == downwards
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,9 +94,9 @@ def test_a_guardrail_is_decided_by_the_ends_of_its_interval(
     ],
 )  # fmt: skip
 def test_a_lack_of_evidence_is_no_pass(
-    measurement: Measured, margin: float | None, outcome: str, why: str
+    measurement: MeasuredDifference, margin: float | None, outcome: str, why: str
 ) -> None:
-    guardrail = guarded(measurement, "2%", margin)
+    guardrail = decide_guardrail(measurement, "2%", margin)
 
     assert (guardrail.outcome, guardrail.why) == (outcome, why)
 
@@ -89,8 +104,8 @@ def test_a_lack_of_evidence_is_no_pass(
 def test_success_is_adjusted_by_holm_over_the_success_metrics() -> None:
     one, other = measured(0.001, 0.01, p=0.03), measured(-0.001, 0.01, label="R@20", p=0.04)
 
-    alone = successes([one], confidence=0.95)
-    together = successes([one, other], confidence=0.95)
+    alone = decide_success([one], confidence=0.95)
+    together = decide_success([one, other], confidence=0.95)
 
     assert [each.better for each in alone] == [True]  # 0.03 < 0.05
     assert [each.p_adjusted for each in together] == [pytest.approx(0.06), pytest.approx(0.06)]
@@ -100,24 +115,24 @@ def test_success_is_adjusted_by_holm_over_the_success_metrics() -> None:
 def test_significant_fall_is_not_a_success() -> None:
     fell = measured(-0.02, -0.01, p=0.001)
 
-    assert not successes([fell], confidence=0.95)[0].better
-    assert successes([replace(fell, higher_is_better=False)], confidence=0.95)[0].better
-    assert not successes([replace(fell, p=None)], confidence=0.95)[0].better
+    assert not decide_success([fell], confidence=0.95)[0].better
+    assert decide_success([replace(fell, higher_is_better=False)], confidence=0.95)[0].better
+    assert not decide_success([replace(fell, p=None)], confidence=0.95)[0].better
 
 
 def test_a_gain_of_the_users_who_are_left_is_no_success() -> None:
     gained = measured(0.01, 0.02, p=0.001, n_lost=76, n_users=124)
-    assert not successes([gained], confidence=0.95)[0].better
+    assert not decide_success([gained], confidence=0.95)[0].better
 
     lines = decided({"als": ([], [gained])}).lines
     assert "but 76 of the 200 users who have a value with the reference have none" in lines[1]
-    lines = decided({"als": ([guarded(gained, 0.004, 0.004)], [])}).lines
+    lines = decided({"als": ([decide_guardrail(gained, 0.004, 0.004)], [])}).lines
     assert lines[2].startswith("Give every user a list, or let those without one count as 0, `user_no_recs: zero`")  # fmt: skip
 
 
-GOOD = guarded(measured(-0.001, 0.005), 0.004, 0.004)
-OPEN = guarded(measured(-0.010, 0.005), 0.004, 0.004)
-BAD = guarded(measured(-0.020, -0.010), 0.004, 0.004)
+GOOD = decide_guardrail(measured(-0.001, 0.005), 0.004, 0.004)
+OPEN = decide_guardrail(measured(-0.010, 0.005), 0.004, 0.004)
+BAD = decide_guardrail(measured(-0.020, -0.010), 0.004, 0.004)
 GAIN = [measured(0.01, 0.02, p=0.001)]
 NO_GAIN = [measured(-0.01, 0.02, p=0.5)]
 
@@ -138,7 +153,10 @@ NO_GAIN = [measured(-0.01, 0.02, p=0.5)]
     ],
 )
 def test_the_worst_guardrail_decides_and_one_success_metric_has_to_be_better(
-    guardrails: list[Guardrail], success: list[Measured], outcome: str, where_undecided_passes: str
+    guardrails: list[Guardrail],
+    success: list[MeasuredDifference],
+    outcome: str,
+    where_undecided_passes: str,
 ) -> None:
     models = {"als": (guardrails, success)}
 
@@ -148,7 +166,7 @@ def test_the_worst_guardrail_decides_and_one_success_metric_has_to_be_better(
 
 def test_a_model_that_is_as_it_was_has_nothing_to_be_better_at() -> None:
     same = measured(difference=0.0, n_nonzero=0, p=None)
-    models: Models = {"als": ([guarded(same, "2%", 0.004)], [same])}
+    models: Models = {"als": ([decide_guardrail(same, "2%", 0.004)], [same])}
 
     assert decided(models, against="revision").outcome == "pass"
     assert decided(models).outcome == "undecided"
@@ -176,7 +194,9 @@ def test_every_model_has_to_pass() -> None:
 
 
 def test_the_three_lines_say_what_decided_with_number_interval_and_margin() -> None:
-    inside = guarded(measured(-0.020, -0.010, segmentation="activity", segment="0"), "2%", 0.004)
+    inside = decide_guardrail(
+        measured(-0.020, -0.010, segmentation="activity", segment="0"), "2%", 0.004
+    )
     lines = decided({"als": ([GOOD, inside], []), "ease": ([BAD, OPEN], [])}).lines
 
     assert len(lines) == 3
@@ -193,7 +213,7 @@ def test_the_three_lines_say_what_decided_with_number_interval_and_margin() -> N
 def test_a_name_from_a_file_breaks_out_of_no_line() -> None:
     segment = "x\n::warning title=pwn::hi\r\n# y\x1b[2J\u2028z"
     inside = [
-        guarded(measured(*ends, segmentation="age", segment=segment), "2%", 0.004)
+        decide_guardrail(measured(*ends, segmentation="age", segment=segment), "2%", 0.004)
         for ends in ((-0.020, -0.010), (-0.020, -0.010), (-0.001, 0.001))
     ]
     for guardrails in (inside, inside[2:]):
@@ -213,7 +233,7 @@ def test_a_name_from_a_file_breaks_out_of_no_line() -> None:
 def test_a_model_that_may_be_a_vanished_one_leaves_the_gate_undecided_unless_another_is_worse(
     interval: tuple[float, float], undecided_passes: bool, outcome: str
 ) -> None:
-    models: Models = {"als": ([guarded(measured(*interval), 0.004, 0.004)], [])}
+    models: Models = {"als": ([decide_guardrail(measured(*interval), 0.004, 0.004)], [])}
     decision = decided(models, undecided_passes=undecided_passes)
     rules = ("baseline", "ignore")
     unmatched = with_unmatched(
@@ -234,7 +254,10 @@ def test_a_guardrail_of_another_metric_than_at_the_revision_is_never_waived(
     other: tuple[float, float], outcome: str
 ) -> None:
     departed = measured(difference=None, n_users=0, n_nonzero=0, departed=True)
-    guardrails = [guarded(departed, 0.004, None), guarded(measured(*other), 0.004, 0.004)]
+    guardrails = [
+        decide_guardrail(departed, 0.004, None),
+        decide_guardrail(measured(*other), 0.004, 0.004),
+    ]
 
     decision = decided({"als": (guardrails, [])}, undecided_passes=True, against="revision")
 
@@ -242,10 +265,12 @@ def test_a_guardrail_of_another_metric_than_at_the_revision_is_never_waived(
 
 
 def test_models_that_are_new_to_a_revision_keep_their_reference() -> None:
-    worse, fine = (guarded(measured(*x), 0.004, 0.004) for x in ((-0.01, -0.005), (0.0, 0.001)))
+    worse, fine = (
+        decide_guardrail(measured(*x), 0.004, 0.004) for x in ((-0.01, -0.005), (0.0, 0.001))
+    )
     decision = decided({"als": ([fine], [])}, against="revision")
     new = replace(decided({"slim": ([worse], [])}), reference="knn")
-    both = joined(decision, new)
+    both = join_decisions(decision, new)
 
     assert both.outcome == "worse"
     assert [each.reference for each in both.models] == [None, "knn"]
@@ -253,7 +278,7 @@ def test_models_that_are_new_to_a_revision_keep_their_reference() -> None:
         both.lines[0] == "worse, against popularity: slim (new, against knn) is worse; als passes."
     )
     assert (
-        joined(decided({}), new).lines[0]
+        join_decisions(decided({}), new).lines[0]
         == "worse, against popularity: slim (new, against knn) is worse."
     )
 
@@ -278,7 +303,9 @@ def test_without_a_model_to_decide_on_there_is_no_decision() -> None:
 def test_undecided_guardrail_states_how_many_users_would_decide_it(
     interval: tuple[float, float], words: str
 ) -> None:
-    lines = decided({"als": ([guarded(measured(*interval), "min_effect", 0.004)], [])}).lines
+    lines = decided(
+        {"als": ([decide_guardrail(measured(*interval), "min_effect", 0.004)], [])}
+    ).lines
 
     assert "−0.004 (min_effect) allowed" in lines[1]
     assert words in lines[2]
@@ -294,7 +321,7 @@ def test_a_pass_that_was_let_through_says_so() -> None:
 
 
 def test_a_pass_names_the_guardrail_that_was_closest_to_its_margin() -> None:
-    near = guarded(measured(-0.0039, 0.001, label="R@20"), 0.004, 0.004)
+    near = decide_guardrail(measured(-0.0039, 0.001, label="R@20"), 0.004, 0.004)
 
     assert decided({"als": ([GOOD, near], [])}).lines[1].startswith("Closest: als on R@20: ")
 
@@ -311,7 +338,7 @@ ROWS = st.fixed_dictionaries(
 )
 
 
-def _measured_row(row: dict[str, Any]) -> Measured:
+def _measured_row(row: dict[str, Any]) -> MeasuredDifference:
     if row["identical"]:
         return measured(difference=0.0, n_nonzero=0, higher_is_better=row["up"])
     low, high = row["ends"]
@@ -328,7 +355,9 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 def test_it_is_what_plain_python_says(
     guardrails: list[dict[str, Any]], success: list[dict[str, Any]], waive: bool
 ) -> None:
-    checked = [guarded(_measured_row(row), row["margin"], row["margin"]) for row in guardrails]
+    checked = [
+        decide_guardrail(_measured_row(row), row["margin"], row["margin"]) for row in guardrails
+    ]
     models = {"als": (checked, [_measured_row(row) for row in success])}
     decision = decided(models, undecided_passes=waive)
 
