@@ -316,7 +316,7 @@ def _segments(inputs: ComparisonInput) -> dict[str, UserGroups]:
 def _in_segment(inputs: ComparisonInput, segments: Mapping[str, UserGroups], segment: str) -> Bools:
     """Return (users,) True for users of a segment such as `channel=app`."""
     masks = {
-        f"{name}={value}": groups.of_user == number
+        f"{name}={value}": groups.group_numbers == number
         for name, groups in segments.items()
         for number, value in enumerate(groups.names)
     }

@@ -122,7 +122,7 @@ class ExampleBuilder:
                 difference=float(self.values.differences[number]),
                 n_train=None if n_train is None else n_train.get(number, 0),
                 segments={
-                    name: groups.names[groups.of_user[number]]
+                    name: groups.names[groups.group_numbers[number]]
                     for name, groups in self.segments.items()
                 },
                 seen=tuple(self._metric_values(x, number, user) for x in self.values.labels),

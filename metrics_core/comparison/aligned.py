@@ -80,7 +80,7 @@ class AlignedValues:
         return column is None or self._common_weights(column) is not None
 
     def _common_weights(self, column: str) -> Floats | None:
-        """Return the weight of each user, NaN if unknown; None if tables differ or have no weights."""
+        """Return the weight of each user, NaN if unknown; None if tables differ or lack it."""
         if any(column not in schema_of(t) for tables in self.tables.values() for t in tables):
             return None
         if column not in self._weights:

@@ -9,7 +9,11 @@ from concord.metrics_core.comparison.differences import differences, swap_interv
 from concord.metrics_core.comparison.gate import decide, decide_guardrail
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.min_effect import absolute
-from concord.metrics_core.comparison.segment_groups import Grouped, item_groups, user_groups
+from concord.metrics_core.comparison.segment_groups import (
+    GroupValues,
+    item_group_values,
+    user_groups,
+)
 from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.results.comparison_parts import Difference, or_nan, or_none
@@ -87,10 +91,10 @@ def gate_metrics(
             _guardrail(config, over_all[model, label], margin, or_nan(reference.mean(label)))
             for label, margin in gate.guardrails.items()
         ]
-        for name, grouped in segmented:
-            margin = gate.segments[name][grouped.text]
-            for segment in grouped.values:
-                margin_input = _in_segment(inputs, name, grouped, segment, model)
+        for name, group_values in segmented:
+            margin = gate.segments[name][group_values.text]
+            for segment in group_values.values:
+                margin_input = _in_segment(inputs, name, group_values, segment, model)
                 if margin_input is not None:
                     mean = or_nan(margin_input.measured.reference)
                     guardrails.append(_guardrail(config, margin_input, margin, mean))
@@ -163,7 +167,7 @@ def _over_all_users(
 
 
 def _unlisted(inputs: ComparisonInput, model: str) -> int | None:
-    """Return how many users have no list of the model or the baseline; None if both are compared."""
+    """Return how many users lack a list of the model or baseline; None if both are compared."""
     counts = [inputs.unlisted.get(each, 0) for each in (model, inputs.config.baseline)]
     return max(counts) or None
 
@@ -185,31 +189,31 @@ def _shared_requests(model: UserValues, reference: UserValues) -> int | None:
     return int((model.defined & reference.defined).sum())
 
 
-def _in_segments(inputs: ComparisonInput, gate: Gate) -> Iterator[tuple[str, Grouped]]:
+def _in_segments(inputs: ComparisonInput, gate: Gate) -> Iterator[tuple[str, GroupValues]]:
     """Yield the name of each segmentation of the gate, with each of its labels by group."""
     for name, margins in gate.segments.items():
         segmentation = inputs.config.segments[name]
         if isinstance(segmentation, ByPopularity):
             for text in margins:
-                yield name, item_groups(inputs, segmentation, parse(text).k or 0)
+                yield name, item_group_values(inputs, segmentation, parse(text).k or 0)
             continue
         groups = user_groups(inputs, name, segmentation)
         for text in margins:
-            yield name, groups.grouped(inputs, parse(text))
+            yield name, groups.values(inputs, parse(text))
 
 
 def _in_segment(
-    inputs: ComparisonInput, name: str, grouped: Grouped, segment: str, model: str
+    inputs: ComparisonInput, name: str, group_values: GroupValues, segment: str, model: str
 ) -> _MarginInput | None:
     """Return the difference of a model in a group; None if no user in it has a value."""
     config = inputs.config
-    values, reference = (grouped.column(segment, each) for each in (model, config.baseline))
+    values, reference = (group_values.column(segment, each) for each in (model, config.baseline))
     if not (values.n_defined or reference.n_defined):
         return None
     pair = paired_test(values, reference, confidence=config.confidence)
-    upwards = parse(grouped.text).metric.higher_is_better
+    upwards = parse(group_values.text).metric.higher_is_better
     measured = MeasuredDifference(
-        label=grouped.text,
+        label=group_values.text,
         higher_is_better=upwards,
         segmentation=name,
         segment=segment,

@@ -1,4 +1,4 @@
-"""What a comparison carries along: what was found in the tables, the conventions, where everything came from."""
+"""Data quality, conventions and provenance of a comparison."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,12 +18,16 @@ from concord.metrics_core.results.comparison_parts import (
 
 
 def quality(models: Models, data: EvaluationData) -> dict[str, Any]:
-    """What was found in every table, and who was evaluated."""
-    of_models = {
-        model: {**e.quality, "users": e.summary["users"], "judged_share": e.summary["judged_share"]}
-        for model, e in models.items()
+    """Return the counts of every table, and the counts of evaluated users of every model."""
+    by_model = {
+        model: {
+            **result.quality,
+            "users": result.summary["users"],
+            "judged_share": result.summary["judged_share"],
+        }
+        for model, result in models.items()
     }
-    return {**of_models, "truth": data.truth_quality}
+    return {**by_model, "truth": data.truth_quality}
 
 
 def conventions(config: ComparisonConfig) -> PinnedConventions:
@@ -43,9 +47,9 @@ def conventions(config: ComparisonConfig) -> PinnedConventions:
 
 
 def provenance(config: ComparisonConfig, models: Models) -> Provenance:
-    """The tables that everything rests on, and what computed it."""
-    summaries = {model: evaluated.summary for model, evaluated in models.items()}
-    truths = {_role(each): each.summary["inputs"]["truth"] for each in models.values()}
+    """Return the input tables, the versions of programs and the fingerprint of the conventions."""
+    summaries = {model: result.summary for model, result in models.items()}
+    truths = {_truth_role(each): each.summary["inputs"]["truth"] for each in models.values()}
     lists = {model: summary["inputs"]["lists"] for model, summary in summaries.items()}
     return Provenance(
         tuple(
@@ -57,23 +61,22 @@ def provenance(config: ComparisonConfig, models: Models) -> Provenance:
 
 
 def value_provenance(models: Models) -> Provenance:
-    """Users' values that were held in memory, and what computed the statistics."""
+    """Return the models as inputs without files, and the versions of programs."""
     return Provenance(
         tuple(InputFile(model, model, None) for model in models),
-        _versions([evaluated.summary["versions"] for evaluated in models.values()]),
+        _versions([result.summary["versions"] for result in models.values()]),
         "",
     )
 
 
-def _role(evaluated: ModelResult) -> str:
-    """What its truth is called, where folds have truths of their own."""
-    fold = evaluated.quality.get("fold")
+def _truth_role(result: ModelResult) -> str:
+    fold = result.quality.get("fold")
     return f"{TRUTH_OF_FOLD}{fold}" if fold else TRUTH
 
 
-def _versions(of_models: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """One version a program; all of them where models were evaluated with different ones."""
-    programs = list(dict.fromkeys(name for versions in of_models for name in versions))
+def _versions(by_model: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return program -> version; several versions if models were evaluated with different ones."""
+    programs = list(dict.fromkeys(name for versions in by_model for name in versions))
     return {
-        name: ", ".join(dict.fromkeys(v[name] for v in of_models if name in v)) for name in programs
+        name: ", ".join(dict.fromkeys(v[name] for v in by_model if name in v)) for name in programs
     }

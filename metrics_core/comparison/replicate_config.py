@@ -1,4 +1,4 @@
-"""Replicates and folds of models: parse, name and validate them."""
+"""Parsing and validation of replicates and folds."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from numbers import Number
@@ -19,21 +19,22 @@ ReplicateNames = Mapping[str, Mapping[str, str]]  # model -> number -> name of i
 def match_replicates(
     replicates: Mapping[str, str | Mapping[str, str]], lists: Collection[str]
 ) -> ReplicateNames:
-    """Return the replicates of each model, sorted by number; a pattern stands for all lists that match it."""
+    """Return the replicates of each model, sorted by number; a pattern gives all its matches."""
     return {
-        model: sort_by_number(_matching(value, lists) if isinstance(value, str) else value)
+        model: sort_by_number(_match_pattern(value, lists) if isinstance(value, str) else value)
         for model, value in replicates.items()
     }
 
 
-def _matching(pattern: str, lists: Collection[str]) -> dict[str, str]:
-    before, _, after = pattern.partition(STAR)
-    matching = {}
+def _match_pattern(pattern: str, lists: Collection[str]) -> dict[str, str]:
+    """Return number -> name of the lists that match."""
+    prefix, _, suffix = pattern.partition(STAR)
+    matches = {}
     for name in lists:
-        number = name.removeprefix(before).removesuffix(after)
-        if name == f"{before}{number}{after}" and number:
-            matching[number] = name
-    return matching
+        number = name.removeprefix(prefix).removesuffix(suffix)
+        if name == f"{prefix}{number}{suffix}" and number:
+            matches[number] = name
+    return matches
 
 
 def model_names(lists: Iterable[str], replicates: ReplicateNames) -> list[str]:
@@ -43,11 +44,11 @@ def model_names(lists: Iterable[str], replicates: ReplicateNames) -> list[str]:
 
 
 def sort_by_number(items: Mapping[str, T]) -> dict[str, T]:
-    """Return the items by number: whole numbers by size, before other texts."""
+    """Return the items in the order of their numbers: integers by size, before other texts."""
 
     def key(number: str) -> tuple[bool, int, str]:
-        is_whole = number.isascii() and number.isdecimal()
-        return not is_whole, int(number) if is_whole else 0, number
+        is_integer = number.isascii() and number.isdecimal()
+        return not is_integer, int(number) if is_integer else 0, number
 
     return {number: items[number] for number in sorted(items, key=key)}
 
@@ -55,7 +56,7 @@ def sort_by_number(items: Mapping[str, T]) -> dict[str, T]:
 def replicate_problems(
     replicates: ReplicateNames, lists: Collection[str], *, paired: bool
 ) -> Iterator[Problem]:
-    """Yield unknown lists, replicates that are too few or named twice, and numbers that cannot be paired."""
+    """Yield unknown lists, too few replicates, duplicate names, and numbers that do not pair."""
     owner: dict[str, str] = {}
     for model, numbered in replicates.items():
         location, names = (REPLICATES, model), list(numbered.values())
@@ -82,10 +83,11 @@ def replicate_problems(
 def _pairing_problems(replicates: ReplicateNames) -> Iterator[Problem]:
     first, *others = replicates
     for model in others:
-        if list(replicates[model]) != list(replicates[first]):
+        numbers, first_numbers = list(replicates[model]), list(replicates[first])
+        if numbers != first_numbers:
             problem = (
-                f"has the replicates {listed(list(replicates[model]) or ['none'])}, and {first} has "
-                f"{listed(list(replicates[first]) or ['none'])}: they cannot be paired"
+                f"has the replicates {listed(numbers or ['none'])}, and {first} has "
+                f"{listed(first_numbers or ['none'])}: they cannot be paired"
             )
             fix = "number the same seeds or folds alike, or do not pair them"
             yield Problem((REPLICATES, model), problem, fix)
@@ -108,7 +110,7 @@ def split_replicates(models: Mapping[Any, Any]) -> tuple[dict[str, Any], Replica
     Raises
     ------
     InputError
-        Replicates are no dict, or a name or number occurs twice; all problems at once.
+        Replicates are not a dict, or a name or number occurs twice; all problems at once.
     """
     lists: dict[str, Any] = {}
     replicates: dict[str, dict[str, str]] = {}
@@ -134,12 +136,14 @@ def split_replicates(models: Mapping[Any, Any]) -> tuple[dict[str, Any], Replica
 
 
 def parse_truths(truth: Any) -> dict[str, Any]:
-    """Return fold -> its ground truth of `{"replicates": {1: truth, 2: truth}}`; else NO_FOLD -> the ground truth.
+    """Return fold -> its ground truth; NO_FOLD -> the ground truth if there is only one.
+
+    Folds are given as `{"replicates": {1: truth, 2: truth}}`.
 
     Raises
     ------
     InputError
-        Two folds have one number.
+        Two folds have the same number.
     """
     if not _has_folds(truth):
         return {NO_FOLD: truth}
@@ -151,7 +155,7 @@ def parse_truths(truth: Any) -> dict[str, Any]:
 
 
 def _has_folds(truth: Any) -> bool:
-    """True unless the key is the id of a user, with grades of items."""
+    """True for a dict of folds; False if its key is a user id, with grades of items."""
     if not isinstance(truth, Mapping) or list(truth) != [REPLICATES]:
         return False
     folds = truth[REPLICATES]

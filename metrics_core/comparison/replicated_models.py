@@ -1,4 +1,4 @@
-"""Combine replicates of a model: every user's value is the mean over replicates."""
+"""Combine the replicates of a model: every user's value is the mean over replicates."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,9 +18,12 @@ from concord.metrics_core.stats.paired_test import UserValues
 
 
 def with_replicates(lists: Models, config: ComparisonConfig) -> dict[str, ModelResult]:
-    """Return the results of the compared models; a model with replicates has the position of its first list."""
+    """Return the results of the compared models, those of replicates combined.
+
+    A model with replicates has the position of its first list.
+    """
     return {
-        model: replicated(
+        model: combine_results(
             {name: lists[name] for name in config.replicates[model].values()},
             labels=config.labels,
             conventions=config.conventions,
@@ -32,7 +35,7 @@ def with_replicates(lists: Models, config: ComparisonConfig) -> dict[str, ModelR
     }
 
 
-def replicated(
+def combine_results(
     replicates: Mapping[str, ModelResult],
     *,
     labels: Sequence[Label],
@@ -44,26 +47,22 @@ def replicated(
     values = align({"": [each.values for each in results]}, unit_mean=conventions.unit_mean)
     metrics: dict[str, Any] = {}
     for label in labels:
-        text, of_label = str(label), label.conventions(conventions)
+        text, label_conventions = str(label), label.conventions(conventions)
         summaries = [each.summary["metrics"][text] for each in results]
         if label.metric.is_aggregate or is_pooled(label, conventions):
-            mean_over_replicates = _mean([each.mean(text) for each in results])
-            metrics[text] = {
-                **summaries[0],
-                "mean": mean_over_replicates,
-                "ci_low": None,
-                "ci_high": None,
-            }
+            mean = _mean([each.mean(text) for each in results])
+            metrics[text] = {**summaries[0], "mean": mean, "ci_low": None, "ci_high": None}
             continue
-        column = values.column("", text, of_label.undefined)
+        column = values.column("", text, label_conventions.undefined)
         clusters = values.clusters_for(label, conventions)
         user_values = UserValues(column, clusters, label.bounds(conventions))
         low, high = user_values.interval(confidence)
-        mean = user_values.mean
-        if of_label.round is not None and "mean" in of_label.round and math.isfinite(mean):
-            mean = round(mean, of_label.round["mean"])
+        user_mean = user_values.mean
+        rounding = label_conventions.round or {}
+        if "mean" in rounding and math.isfinite(user_mean):
+            user_mean = round(user_mean, rounding["mean"])
         metrics[text] = {
-            "mean": or_none(mean),
+            "mean": or_none(user_mean),
             "ci_low": or_none(low),
             "ci_high": or_none(high),
             "n_users": user_values.n_defined,
@@ -78,7 +77,7 @@ def replicated(
 
 
 def _definitions(text: str, replicates: Iterable[ModelResult]) -> dict[str, Any]:
-    """Return the means of a label under each definition of the panel, over replicates."""
+    """Return a label's means over replicates, under each definition of the panel."""
     definitions = [each.summary["panel"][text]["definitions"] for each in replicates]
     return {
         "definitions": [
@@ -89,6 +88,6 @@ def _definitions(text: str, replicates: Iterable[ModelResult]) -> dict[str, Any]
 
 
 def _mean(means: list[float | None]) -> float | None:
-    """Return the exact mean, so that the mean of equal numbers is that number; None if one is None."""
+    """Return the mean, None if one is None; it is exact, so that equal numbers have that mean."""
     known = [np.array([mean]) for mean in means if mean is not None]
     return float(mean_of(known, len(known))[0]) if len(known) == len(means) else None

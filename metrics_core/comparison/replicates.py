@@ -1,4 +1,4 @@
-"""Compute means and differences of models with replicates, over new users and new trainings."""
+"""Compute means and differences of models with replicates, over new users and new replicates."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ import numpy as np
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.warnings.values import OutlyingTraining, training_warnings
+from concord.metrics_core.comparison.warnings.values import ReplicateOutlier, outlier_warnings
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results.comparison_parts import (
     DataWarning,
@@ -41,40 +41,43 @@ _FIXED_USERS = VarianceEstimate(0.0, 2)
 def replicates(
     inputs: ComparisonInput, scores: Sequence[Score], pairs: Sequence[Difference]
 ) -> tuple[Replicates | None, list[DataWarning]]:
-    """Return what other trainings would change, and warnings; None where every model was trained once."""
+    """Return the results over replicates and their warnings; None if no model has replicates."""
     config = inputs.config
     if not config.replicates:
         return None, []
     replicated_scores: list[ReplicatedScore] = []
     differences: list[ReplicatedDifference] = []
-    outlying: list[OutlyingTraining] = []
-    nested = False
-    for label in config.labels:  # the values of one label are held at a time
-        of_label = _ReplicatedLabel(label, config, _trained(inputs, label))
-        of_scores = [each for each in scores if each.label == str(label)]
-        replicated_scores += of_label.scores(of_scores)
-        of_pairs = [each for each in pairs if each.label == str(label)]
-        differences += of_label.pairs(of_pairs)
-        outlying += of_label.outlying(metric_decimals(of_pairs, of_scores))
-        nested = nested or of_label.nested
-    over_trainings = Replicates(
+    outliers: list[ReplicateOutlier] = []
+    is_nested = False
+    for label in config.labels:  # only the values of one label are in memory at a time
+        replicated_label = _ReplicatedLabel(label, config, _replicate_values(inputs, label))
+        label_scores = [each for each in scores if each.label == str(label)]
+        label_pairs = [each for each in pairs if each.label == str(label)]
+        replicated_scores += replicated_label.scores(label_scores)
+        differences += replicated_label.pairs(label_pairs)
+        outliers += replicated_label.outliers(metric_decimals(label_pairs, label_scores))
+        is_nested = is_nested or replicated_label.is_nested
+    over_replicates = Replicates(
         models=config.replicates,
         paired=config.paired_replicates,
-        nested=nested,
+        nested=is_nested,
         scores=tuple(replicated_scores),
         pairs=tuple(_with_verdicts(config, differences, pairs)),
     )
-    return over_trainings, list(training_warnings(outlying))
+    return over_replicates, list(outlier_warnings(outliers))
 
 
-def _trained(inputs: ComparisonInput, label: Label) -> dict[str, ReplicateValues]:
-    """Return model -> users' values in each replicate; a value over all users counts as that of one user."""
+def _replicate_values(inputs: ComparisonInput, label: Label) -> dict[str, ReplicateValues]:
+    """Return model -> values per user in each replicate.
+
+    If a label has one value over all users, this value counts as that of one user.
+    """
     config, aligned = inputs.config, inputs.aligned
     if _is_over_all(label, config):
         means = {m: [e.mean(str(label)) for e in each.each] for m, each in inputs.models.items()}
         return {
-            m: ReplicateValues(np.array([[or_nan(v)] for v in of_model]))
-            for m, of_model in means.items()
+            m: ReplicateValues(np.array([[or_nan(v)] for v in model_means]))
+            for m, model_means in means.items()
         }
     undefined = label.conventions(config.conventions).undefined
     clusters = aligned.clusters_for(label, config.conventions)
@@ -95,89 +98,90 @@ class _ReplicatedLabel:
 
     label: Label
     config: ComparisonConfig
-    trained: Mapping[str, ReplicateValues]
+    values: Mapping[str, ReplicateValues]
 
     @property
-    def nested(self) -> bool:
-        return self.over_users and any(
-            each.is_nested for each in self.trained.values() if each.n > 1
+    def is_nested(self) -> bool:
+        return self.has_user_values and any(
+            each.is_nested for each in self.values.values() if each.n > 1
         )
 
     @property
-    def over_users(self) -> bool:
+    def has_user_values(self) -> bool:
         return not _is_over_all(self.label, self.config)
 
     def scores(self, scores: Sequence[Score]) -> Iterator[ReplicatedScore]:
         for score in scores:
-            trained = self.trained[score.model]
-            if trained.n > 1:
-                users = self._users(trained.standard_error, score.n_users, trained)
-                mean = ReplicateEstimate(or_nan(score.mean), users, (trained.variance_of_mean,))
+            values = self.values[score.model]
+            if values.n > 1:
+                users = self._user_variance(values.standard_error, score.n_users, values)
+                mean = ReplicateEstimate(or_nan(score.mean), users, (values.variance_of_mean,))
                 low, high = mean.interval(self.config.confidence)
                 yield ReplicatedScore(
                     label=score.label,
                     model=score.model,
-                    means=tuple(map(or_none, trained.means)),
-                    sd_trainings=or_none(math.sqrt(trained.replicate_variance)),
+                    means=tuple(map(or_none, values.means)),
+                    sd_trainings=or_none(math.sqrt(values.replicate_variance)),
                     ci_low=or_none(low),
                     ci_high=or_none(high),
                 )
 
     def pairs(self, pairs: Sequence[Difference]) -> Iterator[ReplicatedDifference]:
         for pair in pairs:
-            a, b = self.trained[pair.a], self.trained[pair.b]
+            a, b = self.values[pair.a], self.values[pair.b]
             if max(a.n, b.n) > 1:
-                yield self._pair(pair, a, b)
+                yield self._replicated_difference(pair, a, b)
 
-    def outlying(self, digits: int) -> Iterator[OutlyingTraining]:
+    def outliers(self, digits: int) -> Iterator[ReplicateOutlier]:
         """Yield the replicates that are far from the others of their model on a primary label.
 
-        A training that fails has a worse mean, so only that side is tested. If replicates are paired, what seeds or
-        folds share cancels in the difference to the baseline, whose training may be the one that failed.
+        A training that fails has a worse mean, so only that side is tested.
+        In the difference to the baseline of paired replicates, effects of the common seed or fold
+        cancel. There both sides are tested, since the baseline's training may have failed.
         """
         label, baseline = str(self.label), self.config.baseline
-        if label not in self.config.primary or not self.over_users:
+        if label not in self.config.primary or not self.has_user_values:
             return
         worse = 1 if self.label.metric.higher_is_better else -1
         for model, lists in self.config.replicates.items():
-            trained, paired = self.trained[model], self._paired(model, baseline)
-            if paired and model == baseline:
+            values, is_paired = self.values[model], self._is_paired(model, baseline)
+            if is_paired and model == baseline:
                 continue
-            if paired:
-                trained = trained.minus(self.trained[baseline])
+            if is_paired:
+                values = values.minus(self.values[baseline])
             position = find_outlier(
-                trained.means, (1, -1) if paired else (worse,), trained.residual_variance_of_mean
+                values.means, (1, -1) if is_paired else (worse,), values.residual_variance_of_mean
             )
             if position is not None:
-                others = [mean for other, mean in enumerate(trained.means) if other != position]
-                yield OutlyingTraining(
+                others = [mean for other, mean in enumerate(values.means) if other != position]
+                yield ReplicateOutlier(
                     label=label,
                     model=model,
                     lists=list(lists.values())[position],
-                    baseline=baseline if paired else None,
-                    value=trained.means[position],
+                    baseline=baseline if is_paired else None,
+                    value=values.means[position],
                     low=min(others),
                     high=max(others),
                     digits=digits,
                 )
 
-    def _paired(self, a: str, b: str) -> bool:
-        return self.config.paired_replicates and self.trained[a].n == self.trained[b].n
+    def _is_paired(self, a: str, b: str) -> bool:
+        return self.config.paired_replicates and self.values[a].n == self.values[b].n
 
-    def _pair(
+    def _replicated_difference(
         self, pair: Difference, a: ReplicateValues, b: ReplicateValues
     ) -> ReplicatedDifference:
-        paired = self._paired(pair.a, pair.b)
-        gaps = [a.minus(b)] if paired else [each for each in (a, b) if each.n > 1]
+        is_paired = self._is_paired(pair.a, pair.b)
+        sources = [a.minus(b)] if is_paired else [each for each in (a, b) if each.n > 1]
         difference = or_nan(pair.difference)
         error = difference_standard_error(pair, self.config.confidence)
         estimate = ReplicateEstimate(
             difference,
-            self._users(error, pair.n_users, *gaps),
-            tuple(each.variance_of_mean for each in gaps),
+            self._user_variance(error, pair.n_users, *sources),
+            tuple(each.variance_of_mean for each in sources),
         )
         low, high = estimate.interval(self.config.confidence)
-        reversals = order_reversals(a, b, difference, paired=paired)
+        reversals = order_reversals(a, b, difference, paired=is_paired)
         is_open = low <= 0 <= high
         return ReplicatedDifference(
             label=pair.label,
@@ -187,7 +191,7 @@ class _ReplicatedLabel:
             primary=pair.primary,
             trainings_a=a.n,
             trainings_b=b.n,
-            over_users=self.over_users,
+            over_users=self.has_user_values,
             trainings_df=or_none(estimate.replicate_variance.n - 1),
             difference=pair.difference,
             ci_low=or_none(low),
@@ -205,11 +209,11 @@ class _ReplicatedLabel:
             else None,
         )
 
-    def _users(
-        self, error: float | None, n_users: int, *trained: ReplicateValues
+    def _user_variance(
+        self, error: float | None, n_users: int, *values: ReplicateValues
     ) -> VarianceEstimate:
-        """Return the variance due to users; none if users are fixed or nested in replicates."""
-        if not self.over_users or any(each.is_nested for each in trained):
+        """Return the variance due to users; 0 if users are fixed or nested in replicates."""
+        if not self.has_user_values or any(each.is_nested for each in values):
             return _FIXED_USERS
         return VarianceEstimate(or_nan(error) ** 2, n_users)
 
@@ -219,13 +223,16 @@ def _with_verdicts(
     differences: Sequence[ReplicatedDifference],
     pairs: Sequence[Difference],
 ) -> Iterator[ReplicatedDifference]:
-    """Yield differences with verdicts and adjusted p-values: by Holm if primary, else by Benjamini and Hochberg."""
-    over_users = {(pair.label, pair.a, pair.b): pair for pair in pairs}
+    """Yield differences with verdicts and adjusted p-values.
+
+    Those on primary labels are adjusted by Holm, all others by Benjamini and Hochberg.
+    """
+    pair_of = {(pair.label, pair.a, pair.b): pair for pair in pairs}
     primary = np.array([each.primary for each in differences], dtype=bool)
     p = np.array(
         [
             math.nan
-            if over_users[each.label, each.a, each.b].verdict == "not_comparable"
+            if pair_of[each.label, each.a, each.b].verdict == "not_comparable"
             else or_nan(each.p)
             for each in differences
         ],
@@ -233,7 +240,7 @@ def _with_verdicts(
     )
     labels = {str(label): label for label in config.labels}
     for each, p_adjusted in zip(differences, adjust(p, primary).tolist(), strict=True):
-        pair = over_users[each.label, each.a, each.b]
+        pair = pair_of[each.label, each.a, each.b]
         if pair.verdict == "not_comparable":
             yield replace(
                 each,

@@ -1,4 +1,4 @@
-"""Groups of users and items: by activity, a column, or popularity."""
+"""Groups of users and items: by activity, by a column, or by popularity."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -39,9 +39,9 @@ from concord.metrics_core.stats.replicates import mean_of_defined
 
 
 def with_positions(lists: str) -> str:
-    """Return SQL that adds `position`, the rank without later copies of items, to a table user, item, rank.
+    """Return SQL that adds `position`, the rank without duplicates, to a table user, item, rank.
 
-    Later copies of an item are null; the others move up, as in `evaluate`.
+    Duplicates of an item are null; later items move up, as in `evaluate`.
     """
     return f"""
         (SELECT *, row_number() OVER (PARTITION BY user ORDER BY rank) AS position
@@ -49,13 +49,21 @@ def with_positions(lists: str) -> str:
 
 
 @dataclass(frozen=True)
-class Grouped:
-    """One label in the groups of one segmentation.
+class GroupValues:
+    """Values of one label in the groups of one segmentation.
 
-    text   : the label as it is shown; `label` is None where the values have no better or worse
-    values : group -> model -> (users,) values, NaN where a user does not count in that group
-    clusters : whose requests they are, where they are values of requests
-    bounds : lowest and highest value of the metric
+    Attributes
+    ----------
+    text : str
+        The label as it is shown.
+    label : Label or None
+        None if no direction of the values is better.
+    values : dict
+        Group -> model -> values, shape (n_users,); NaN for users who do not count in the group.
+    clusters : Clusters or None
+        The users of requests, if values are those of requests.
+    bounds : (float, float)
+        Lowest and highest possible value of the metric.
     """
 
     text: str
@@ -65,12 +73,12 @@ class Grouped:
     bounds: Bounds = UNBOUNDED
 
     def column(self, segment: str, model: str) -> UserValues:
-        """The values of a model in a group."""
+        """Return the values of a model in a group."""
         return UserValues(self.values[segment][model], self.clusters, self.bounds)
 
 
-def up_to(edges: Sequence[int]) -> list[str]:
-    """Names of the groups that these upper ends make of whole numbers: `0`, `1 to 20`, `over 20`."""
+def activity_group_names(edges: Sequence[int]) -> list[str]:
+    """Return names of groups of integers with these upper ends: `0`, `1 to 20`, `over 20`."""
     names = []
     for low, high in zip([None, *edges[:-1]], edges, strict=True):
         first = 0 if low is None else low + 1
@@ -78,109 +86,107 @@ def up_to(edges: Sequence[int]) -> list[str]:
     return [*names, f"over {edges[-1]}"]
 
 
-def split(
-    values: Mapping[str, Floats], groups: Sequence[str], of_user: NDArray[np.int64]
-) -> dict[str, dict[str, Floats]]:
-    """The users' values group by group; `of_user` numbers the group of each user, -1 for none."""
-    return {
-        group: {
-            model: np.where(of_user == number, column, np.nan) for model, column in values.items()
-        }
-        for number, group in enumerate(groups)
-    }
-
-
-MOST_VALUES = 12  # of a column without edges
+MAX_GROUPS = 12  # of a column without edges
 UNKNOWN = "not known"
 
 
 @dataclass(frozen=True)
 class UserGroups:
-    """Groups of users; `of_user` is the number of each user's group."""
+    """Groups of users; `group_numbers` has the position of each user's group in `names`."""
 
     question: str
     names: list[str]
-    of_user: NDArray[np.int64]
+    group_numbers: NDArray[np.int64]
 
-    def grouped(self, inputs: ComparisonInput, label: Label) -> Grouped:
-        """Return the users' values of a label in each group."""
-        aligned, pinned = inputs.aligned, inputs.config.conventions
-        values = aligned.values(str(label), label.conventions(pinned).undefined)
-        of_groups = split(values, self.names, self.of_user)
-        return Grouped(
-            str(label), label, of_groups, aligned.clusters_for(label, pinned), label.bounds(pinned)
+    def values(self, inputs: ComparisonInput, label: Label) -> GroupValues:
+        """Return the values of a label in each group."""
+        aligned, conventions = inputs.aligned, inputs.config.conventions
+        columns = aligned.values(str(label), label.conventions(conventions).undefined)
+        return GroupValues(
+            str(label),
+            label,
+            {
+                name: {
+                    model: np.where(self.group_numbers == number, column, np.nan)
+                    for model, column in columns.items()
+                }
+                for number, name in enumerate(self.names)
+            },
+            aligned.clusters_for(label, conventions),
+            label.bounds(conventions),
         )
 
 
 def user_groups(
     inputs: ComparisonInput, name: str, segmentation: ByActivity | ByColumn
 ) -> UserGroups:
-    """Return the groups of the compared users; every user has one.
+    """Return the groups of the evaluated users; every user is in one group.
 
     Raises
     ------
     InputError
-        The column is missing, has too many values, or has texts that edges cannot cut.
+        The column is missing, has too many values, or has edges but is not a number.
     """
     data, users = inputs.data, inputs.aligned.user_ids
     if isinstance(segmentation, ByActivity):
         assert data.train is not None, "refused before"
-        return _by_activity(data.train, segmentation, users)
+        return _group_by_activity(data.train, segmentation, users)
     assert data.users is not None, "refused before"
-    return _by_column(inputs.config.settings, data.users, name, segmentation, users)
+    return _group_by_column(inputs.config.settings, data.users, name, segmentation, users)
 
 
 def refuse_unknown_column(
-    settings: SettingNames, known: Table, name: str, segmentation: ByColumn
+    settings: SettingNames, table: Table, name: str, segmentation: ByColumn
 ) -> None:
     """Raise an InputError if the users' table lacks the column."""
-    columns = [column for column in schema_of(known) if column != "user"]
+    columns = [column for column in schema_of(table) if column != "user"]
     if segmentation.column not in columns:
         raise refuse(
             settings.location(f"segments.{name}"), *unknown_column(segmentation.column, columns)
         )
 
 
-def _by_activity(train: Table, segmentation: ByActivity, users: pl.Series) -> UserGroups:
+def _group_by_activity(train: Table, segmentation: ByActivity, users: pl.Series) -> UserGroups:
     counts = scan(train).group_by(pl.col("user").cast(pl.String)).len().collect()
-    n_interactions = _joined(users, counts)["len"].fill_null(0).to_numpy()
-    names = up_to(segmentation.edges)
+    n_interactions = _join_users(users, counts)["len"].fill_null(0).to_numpy()
     return UserGroups(
         "Does it depend on how much is known of a user? Users by interactions in train.",
-        names,
+        activity_group_names(segmentation.edges),
         np.searchsorted(segmentation.edges, n_interactions, side="left"),
     )
 
 
-def _by_column(
-    settings: SettingNames, known: Table, name: str, segmentation: ByColumn, users: pl.Series
+def _group_by_column(
+    settings: SettingNames, table: Table, name: str, segmentation: ByColumn, users: pl.Series
 ) -> UserGroups:
     column = segmentation.column
-    refuse_unknown_column(settings, known, name, segmentation)
-    table, where = read_frame(known), settings.location(f"segments.{name}")
+    refuse_unknown_column(settings, table, name, segmentation)
+    frame, location = read_frame(table), settings.location(f"segments.{name}")
     question = f"Does it depend on the {column} of a user?"
     # As series: a name such as `^.*$` would be a pattern.
-    columns = [table["user"].cast(pl.String), table[column].alias("value")]
-    values = _joined(users, pl.DataFrame(columns))["value"]
+    columns = [frame["user"].cast(pl.String), frame[column].alias("value")]
+    values = _join_users(users, pl.DataFrame(columns))["value"]
     if segmentation.edges is not None:
-        return _cut(where, question, values, segmentation.edges)
+        return _group_by_edges(location, question, values, segmentation.edges)
     texts = values.cast(pl.String).fill_null(UNKNOWN)
     names = sorted(texts.unique().to_list(), key=lambda text: (text == UNKNOWN, text))
-    if len(names) > MOST_VALUES:
+    if len(names) > MAX_GROUPS:
         problem = f"{column!r} has {len(names):,} different values, too many for groups"
-        raise refuse(where, problem, "cut a number with `edges:`, or write a coarser column")
+        raise refuse(location, problem, "cut a number with `edges:`, or write a coarser column")
     group_number = {text: number for number, text in enumerate(names)}
     numbers = np.array([group_number[text] for text in texts.to_list()])
     return UserGroups(question, names, numbers)
 
 
-def _cut(where: str, question: str, values: pl.Series, edges: Sequence[float]) -> UserGroups:
+def _group_by_edges(
+    location: str, question: str, values: pl.Series, edges: Sequence[float]
+) -> UserGroups:
     numbers = values.cast(pl.Float64, strict=False)
-    wrong = values.filter(numbers.is_null() & values.is_not_null())
-    if len(wrong):
-        problem = f"{wrong[0]!r} is no number, so `edges` cannot cut it"
-        raise refuse(where, problem, "remove `edges:`, or fix the column")
-    ends = [_exactly(edge) for edge in edges]
+    invalid = values.filter(numbers.is_null() & values.is_not_null())
+    if len(invalid):
+        problem = f"{invalid[0]!r} is not a number, so `edges` cannot cut it"
+        raise refuse(location, problem, "remove `edges:`, or fix the column")
+    ends = [_format_exactly(edge) for edge in edges]
     names = [f"up to {ends[0]}"]
     names += [f"over {low} to {high}" for low, high in pairwise(ends)]
     names += [f"over {ends[-1]}"]
@@ -190,87 +196,94 @@ def _cut(where: str, question: str, values: pl.Series, edges: Sequence[float]) -
     return UserGroups(question, [*names, *[UNKNOWN][: int(missing.any())]], group_numbers)
 
 
-def _exactly(edge: float) -> str:
-    """Return the shortest text that gives the number back: groups have different names."""
+def _format_exactly(edge: float) -> str:
+    """Return the shortest text that parses to the same number: groups need different names."""
     return str(int(edge)) if edge.is_integer() else repr(edge)
 
 
-def _joined(users: pl.Series, known: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of `known` in the users' order; ids of different types are compared as decimal text."""
+def _join_users(users: pl.Series, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of `frame` in the order of `users`; ids are compared as text."""
     ids = users.cast(pl.String).to_frame("user")
-    return ids.join(known, on="user", how="left", maintain_order="left")
+    return ids.join(frame, on="user", how="left", maintain_order="left")
 
 
 GROUPS = ("head", "middle", "tail", "cold")
 QUESTIONS = {
-    "truth_item": "Are rare items found? Recall of the items that users wanted, by popularity in train.",
-    "recommended_item": "Are rare items shown? The share of a list that goes to items of each popularity in train.",
+    "truth_item": (
+        "Are rare items found? Recall of the items that users wanted, by popularity in train."
+    ),
+    "recommended_item": (
+        "Are rare items shown? The share of a list that goes to items of each popularity in train."
+    ),
 }
 
-# Items by falling number of users in the train, equal ones by id; an item belongs where its interactions end.
+# Items are sorted by descending number of interactions, then by id. An item belongs to the group in
+# which its interactions start.
 _POPULARITY = """
 CREATE TABLE popularity AS
-SELECT item, CASE WHEN before < $head * total THEN 0 WHEN before < $middle * total THEN 1 ELSE 2 END AS group_number
+SELECT item, CASE
+  WHEN before < $head * total THEN 0 WHEN before < $middle * total THEN 1 ELSE 2
+END AS group_number
 FROM (SELECT item, n, sum(n) OVER (ORDER BY n DESC, item) - n AS before, sum(n) OVER () AS total
       FROM (SELECT CAST(item AS VARCHAR) AS item, count(*) AS n FROM train GROUP BY ALL))
 """
+_GROUP_NUMBER = "coalesce(popularity.group_number, 3)"  # an item that is not in train is cold
 _SHARES = """
 SELECT CAST(user AS VARCHAR) AS user, {columns}
-FROM {lists} AS shown LEFT JOIN popularity ON popularity.item = CAST(shown.item AS VARCHAR)
-WHERE shown.position <= $k GROUP BY ALL
+FROM {lists} AS recommended
+LEFT JOIN popularity ON popularity.item = CAST(recommended.item AS VARCHAR)
+WHERE recommended.position <= $k GROUP BY ALL
 """
 
 
-def item_groups(inputs: ComparisonInput, segmentation: ByPopularity, k: int) -> Grouped:
-    """Return R@k of the relevant items of each group, or the share of the top k that each group has."""
+def item_group_values(inputs: ComparisonInput, segmentation: ByPopularity, k: int) -> GroupValues:
+    """Return R@k of the relevant items of each group, or each group's share of the top k."""
     single = lists_of(inputs.models)
-    with _connected(inputs, single, segmentation) as connection:
-        grouping = _Grouping(connection, inputs, segmentation.by, parse(f"R@{k}"), k)
-        of_lists = {name: grouping.of_lists(number) for number, name in enumerate(single)}
+    with _open_tables(inputs, single, segmentation) as connection:
+        evaluator = _ItemGroupEvaluator(connection, inputs, segmentation.by, parse(f"R@{k}"), k)
+        frames = {name: evaluator.evaluate_lists(number) for number, name in enumerate(single)}
     label = parse(f"R@{k}") if segmentation.by == "truth_item" else None
-    users = inputs.aligned.users.cast(pl.String).to_frame("user")
-    aligned = {
-        m: users.join(f, on="user", how="left", maintain_order="left") for m, f in of_lists.items()
-    }
+    users = inputs.aligned.users
+    aligned = {name: _join_users(users, frame) for name, frame in frames.items()}
     values: dict[str, Mapping[str, Floats]] = {
         group: {
             model: mean_of_defined(
                 [aligned[name][group].fill_null(np.nan).to_numpy() for name in names]
             )
-            for model, names in _names(inputs.models).items()
+            for model, names in _list_names(inputs.models).items()
         }
         for group in GROUPS
     }
-    known = {
-        group: of_models
-        for group, of_models in values.items()
-        if any(_occurs(column, shares=label is None) for column in of_models.values())
+    occurring = {
+        group: by_model
+        for group, by_model in values.items()
+        if any(_occurs(column, shares=label is None) for column in by_model.values())
     }
     text = f"Share@{k}" if label is None else str(label)
     bounds = (0.0, 1.0) if label is None else label.bounds(inputs.config.conventions)
-    return Grouped(text, label, known, inputs.aligned.clusters, bounds)
+    return GroupValues(text, label, occurring, inputs.aligned.clusters, bounds)
 
 
-def _names(models: Models) -> dict[str, list[str]]:
+def _list_names(models: Models) -> dict[str, list[str]]:
     """Return model -> names of its lists."""
     return {model: list(result.trainings or [model]) for model, result in models.items()}
 
 
 def _occurs(values: Floats, *, shares: bool) -> bool:
-    """True if an item of this group is recommended (`shares`), or relevant to a user."""
+    """True if an item of this group is relevant to a user; with `shares`, if it is recommended."""
     return bool((values > 0).any() if shares else (~np.isnan(values)).any())
 
 
 @contextmanager
-def _connected(
+def _open_tables(
     inputs: ComparisonInput, single: Models, segmentation: ByPopularity
 ) -> Iterator[DuckDBPyConnection]:
     data = inputs.data
     assert data.train is not None, "refused before"
     tables = {"train": data.train}
-    for number, evaluated in enumerate(single.values()):
-        tables[f"lists_of_{number}"] = evaluated.lists
-        tables[f"truth_of_{number}"] = data.truth_of(evaluated)
+    for number, result in enumerate(single.values()):
+        tables[f"lists_of_{number}"] = result.lists
+        tables[f"truth_of_{number}"] = data.truth_of(result)
     with data.connecting(file_paths(tables.values())) as connection:
         for name, table in tables.items():
             create_view(connection, name, table)
@@ -280,8 +293,8 @@ def _connected(
 
 
 @dataclass(frozen=True)
-class _Grouping:
-    """Computes the values of groups of items; `recall` is R@k."""
+class _ItemGroupEvaluator:
+    """Evaluator of groups of items; `recall` is R@k."""
 
     connection: DuckDBPyConnection
     inputs: ComparisonInput
@@ -289,8 +302,8 @@ class _Grouping:
     recall: Label
     k: int
 
-    def of_lists(self, number: int) -> pl.DataFrame:
-        """Return user as text, then a column per group; null if the user has no value."""
+    def evaluate_lists(self, number: int) -> pl.DataFrame:
+        """Return user as text, and a column per group; null if the user has no value."""
         conventions = self.inputs.config.conventions
         lists = self.connection.view(f"lists_of_{number}")
         if "ranking" in lists.columns:
@@ -310,42 +323,47 @@ class _Grouping:
 
     @cached_property
     def _task(self) -> Task:
-        """The evaluation of recall; its weights are those of the group's items, so `normalised` is left out."""
-        data, pinned = self.inputs.data, self.inputs.config.conventions
-        propensity = {k: v for k, v in (pinned.propensity or {}).items() if k != "normalised"}
-        task = Task([self.recall], replace(pinned, propensity=propensity or None), only_known=True)
+        """The evaluation of recall within a group.
+
+        `normalised` is removed: weights are those of the group's items, not of all items.
+        """
+        data, conventions = self.inputs.data, self.inputs.config.conventions
+        propensity = {k: v for k, v in (conventions.propensity or {}).items() if k != "normalised"}
+        conventions = replace(conventions, propensity=propensity or None)
+        task = Task([self.recall], conventions, only_known=True)
         return Background(data.train, data.items).with_item_columns(task)
 
     def _shares(self) -> pl.DataFrame:
-        """Return the share of each user's top k that items of each group have."""
+        """Return each group's share of each user's top k."""
         shares = (
-            f"count(*) FILTER (coalesce(popularity.group_number, 3) = {number}) / count(*) AS {group}"
+            f"count(*) FILTER ({_GROUP_NUMBER} = {number}) / count(*) AS {group}"
             for number, group in enumerate(GROUPS)
         )
         query = _SHARES.format(columns=", ".join(shares), lists=with_positions("lists"))
         return pl.DataFrame(self.connection.sql(query, params={"k": self.k}).to_arrow_table())
 
     def _recall(self, number: int, group: str) -> pl.DataFrame:
-        """Return R@k as if the ground truth held the relevant items of one group only."""
+        """Return R@k on the relevant items of one group."""
         conventions = self.inputs.config.conventions
         threshold = self.recall.conventions(conventions).relevance_threshold
         relevant = "" if threshold is None else f" AND grade >= {threshold!r}"
-        truth_query = f"""SELECT truth.* FROM truth LEFT JOIN popularity ON popularity.item = CAST(truth.item AS VARCHAR)
-                   WHERE coalesce(popularity.group_number, 3) = {number}{relevant}"""
-        texts = _differing(self.connection)
+        truth_query = f"""
+            SELECT truth.* FROM truth
+            LEFT JOIN popularity ON popularity.item = CAST(truth.item AS VARCHAR)
+            WHERE {_GROUP_NUMBER} = {number}{relevant}"""
+        columns = _mixed_type_ids(self.connection)
+        casts = ", ".join(f"CAST({c} AS VARCHAR) AS {c}" for c in columns)
         with self.inputs.data.connecting([]) as partition:
             for name, query in (("lists", "SELECT * FROM lists"), ("truth", truth_query)):
-                casts = ", ".join(f"CAST({c} AS VARCHAR) AS {c}" for c in texts)
-                select = f"SELECT * REPLACE ({casts}) FROM ({query})" if texts else query
+                select = f"SELECT * REPLACE ({casts}) FROM ({query})" if casts else query
                 partition.register(name, self.connection.sql(select).to_arrow_table())
             partition.sql("SELECT user FROM truth").create_view("known")
             values = evaluate_partition(partition, self._task).values
-        columns = (pl.col("user").cast(pl.String), pl.col(str(self.recall)).alias(group))
-        return values.select(columns)
+        return values.select(pl.col("user").cast(pl.String), pl.col(str(self.recall)).alias(group))
 
 
-def _differing(connection: DuckDBPyConnection) -> list[str]:
-    """Return the id columns whose types differ between the files, so that their texts are compared."""
+def _mixed_type_ids(connection: DuckDBPyConnection) -> list[str]:
+    """Return the id columns whose types differ between lists and truth."""
     types = [
         dict(
             connection.execute(f"SELECT column_name, column_type FROM (DESCRIBE {name})").fetchall()

@@ -1,4 +1,4 @@
-"""How users or items are cut into groups."""
+"""Segmentations: definitions of groups of users or items."""
 
 import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -11,9 +11,14 @@ from concord.metrics_core.errors import Problem, SettingNames, raise_problems, r
 
 @dataclass(frozen=True)
 class ByActivity:
-    """Users by their interactions in train; `edges` are the upper ends of the groups.
+    """Users by their number of interactions in train.
 
-    compare_gaps : are the gaps between groups tested, each model's against the baseline's?
+    Attributes
+    ----------
+    edges : tuple of int
+        Upper ends of the groups.
+    compare_gaps : bool
+        True to test each model's gap between groups against that of the baseline.
     """
 
     edges: tuple[int, ...]
@@ -32,9 +37,14 @@ class ByActivity:
 
 @dataclass(frozen=True)
 class ByColumn:
-    """Users by a column of the users' table; with `edges` it is a number, cut there.
+    """Users by a column of the users' table.
 
-    compare_gaps : as in `ByActivity`
+    Attributes
+    ----------
+    edges : tuple of float or None
+        Upper ends of the groups of a number; None for one group per value.
+    compare_gaps : bool
+        As in `ByActivity`.
     """
 
     column: str
@@ -54,11 +64,17 @@ class ByColumn:
 
 @dataclass(frozen=True)
 class ByPopularity:
-    """Items by popularity in train: the head holds the first share of the interactions, head and middle the second."""
+    """Items by popularity in train.
+
+    Attributes
+    ----------
+    shares : (float, float)
+        Shares of the interactions with items of the head, and of head and middle together.
+    """
 
     by: Literal["truth_item", "recommended_item"]
     shares: tuple[float, float]
-    compare_gaps: ClassVar[bool] = False  # of users only
+    compare_gaps: ClassVar[bool] = False  # only gaps between groups of users can be compared
 
     @property
     def table(self) -> str:
@@ -71,8 +87,8 @@ class ByPopularity:
         return self.shares
 
 
-MAX_COUNT = 10**12  # of rows and interactions
-MAX_END = 1e30  # of a number in a column
+MAX_COUNT = 10**12  # interactions of a user
+MAX_END = 1e30  # value of a column
 SHARE_RANGE = (1e-12, 1 - 1e-12)
 Segmentation = ByActivity | ByColumn | ByPopularity
 
@@ -90,7 +106,7 @@ def parse_segments(descriptions: Any) -> dict[str, Segmentation]:
         raise refuse("segments", f"is {descriptions!r}", fix)
     segments, problems = {}, []
     for name, value in descriptions.items():
-        segmentation = _segmentation(value)
+        segmentation = _parse_segmentation(value)
         if segmentation is None:
             by = value.get("by") if isinstance(value, Mapping) else None
             fix = f"write {_EXAMPLES.get(str(by), ' or '.join(_EXAMPLES.values()))}"
@@ -101,7 +117,7 @@ def parse_segments(descriptions: Any) -> dict[str, Segmentation]:
     return segments
 
 
-def _segmentation(value: Any) -> Segmentation | None:
+def _parse_segmentation(value: Any) -> Segmentation | None:
     """Return the segmentation that a dict describes; None if it is invalid."""
     by = value.get("by") if isinstance(value, Mapping) else None
     if not isinstance(by, str) or by not in _EXAMPLES:
@@ -109,25 +125,29 @@ def _segmentation(value: Any) -> Segmentation | None:
     keys = set(value) - {"by"}
     if by in {"activity", "user"} and isinstance(gaps := value.get("compare_gaps", False), bool):
         keys -= {"compare_gaps"}
-        if by == "activity" and keys == {"edges"} and _are(value["edges"], int, 0, MAX_COUNT):
+        if (
+            by == "activity"
+            and keys == {"edges"}
+            and _are_numbers(value["edges"], int, 0, MAX_COUNT)
+        ):
             return ByActivity(tuple(value["edges"]), gaps)
         if by == "user" and isinstance(value.get("column"), str) and keys <= {"column", "edges"}:
             edges = value.get("edges")
-            if edges is None or _are(edges, int | float, -MAX_END, MAX_END):
+            if edges is None or _are_numbers(edges, int | float, -MAX_END, MAX_END):
                 ends = None if edges is None else tuple(map(float, edges))
                 return ByColumn(value["column"], ends, gaps)
-    if by.endswith("_item") and keys == {"shares"} and _are(value["shares"], float, *SHARE_RANGE):
-        shares = tuple(value["shares"])
-        if len(shares) == 2:  # noqa: PLR2004 - the head, and head and middle
-            return ByPopularity(by, shares)  # type: ignore[arg-type]
+    if by.endswith("_item") and keys == {"shares"}:
+        shares = value["shares"]
+        if _are_numbers(shares, float, *SHARE_RANGE) and len(shares) == 2:  # noqa: PLR2004
+            return ByPopularity(by, tuple(shares))  # type: ignore[arg-type]
     return None
 
 
-def _are(values: Any, kind: Any, least: float, most: float) -> bool:
-    """True for a list of numbers from `least` to `most`."""
+def _are_numbers(values: Any, kind: Any, low: float, high: float) -> bool:
+    """True for a list of numbers from `low` to `high`."""
     is_list = isinstance(values, Sequence) and not isinstance(values, str) and len(values) > 0
     return is_list and all(
-        isinstance(value, kind) and not isinstance(value, bool) and least <= value <= most
+        isinstance(value, kind) and not isinstance(value, bool) and low <= value <= high
         for value in values
     )
 
@@ -143,7 +163,7 @@ _EXAMPLES = {
 def segment_problems(
     segments: Mapping[str, Segmentation], tables: Collection[str], settings: SettingNames
 ) -> Iterator[Problem]:
-    """Yield segmentations of tables that are missing, and ends of groups that do not increase."""
+    """Yield segmentations whose table is missing, and ends of groups that do not increase."""
     for name, segmentation in segments.items():
         location = ("segments", name)
         if segmentation.table not in tables:
@@ -157,7 +177,7 @@ def segment_problems(
 
 
 def unknown_column(column: str, known: Sequence[str]) -> tuple[str, str]:
-    """Return what is wrong with a column that users lack, and what to do."""
+    """Return the problem and the fix for a column that the users' table lacks."""
     near = difflib.get_close_matches(column, known, n=1)
     fix = f"name one of: {', '.join(known)}" if known else "add it: `user` is the only column"
     return f"users have no column {column!r}", f"did you mean {near[0]!r}?" if near else fix

@@ -11,8 +11,8 @@ from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.min_effect import absolute
 from concord.metrics_core.comparison.segment_groups import (
     QUESTIONS,
-    Grouped,
-    item_groups,
+    GroupValues,
+    item_group_values,
     user_groups,
 )
 from concord.metrics_core.comparison.segmentation import ByPopularity, Segmentation
@@ -38,7 +38,7 @@ from concord.metrics_core.stats.verdict import verdict
 class _CellTest:
     """A model in a group, and its test against the baseline; None for the baseline itself."""
 
-    grouped: Grouped
+    group_values: GroupValues
     segment: str
     model: str
     column: UserValues
@@ -47,53 +47,55 @@ class _CellTest:
 
 def _segment_cells(
     config: ComparisonConfig,
-    labels: Iterable[Grouped],
+    labels: Iterable[GroupValues],
     overall: Mapping[tuple[str, str], Difference],
     unlisted: Collection[str],
 ) -> list[SegmentCell]:
-    """Return one cell per label, group and model; p-values are adjusted by Benjamini and Hochberg over all.
+    """Return one cell per label, group and model.
+
+    p-values are adjusted by Benjamini and Hochberg over all cells.
 
     Parameters
     ----------
     overall : dict
-        (label, model) -> its difference to the baseline over all users, whose sign a group may reverse.
+        (label, model) -> difference to the baseline over all users, whose sign a group may reverse.
     unlisted : collection of str
         Models that are not compared.
     """
-    tests = [test for grouped in labels for test in _cell_tests(config, grouped, unlisted)]
+    tests = [test for each in labels for test in _cell_tests(config, each, unlisted)]
     p = np.array([t.paired.p if t.paired else math.nan for t in tests], dtype=np.float64)
     return [
-        _cell(config, test, float(p_adjusted), overall.get((test.grouped.text, test.model)))
+        _cell(config, test, float(p_adjusted), overall.get((test.group_values.text, test.model)))
         for test, p_adjusted in zip(tests, benjamini_hochberg(p), strict=True)
     ]
 
 
 def _cell_tests(
-    config: ComparisonConfig, grouped: Grouped, unlisted: Collection[str]
+    config: ComparisonConfig, group_values: GroupValues, unlisted: Collection[str]
 ) -> Iterator[_CellTest]:
-    for segment, values in grouped.values.items():
+    for segment, values in group_values.values.items():
         others = [model for model in values if model != config.baseline]
         results = paired_tests(
             values,
             [(model, config.baseline) for model in others],
             confidence=config.confidence,
-            clusters=grouped.clusters,
-            bounds=grouped.bounds,
+            clusters=group_values.clusters,
+            bounds=group_values.bounds,
             unlisted=unlisted,
         )
         paired = dict(zip(others, results, strict=True))
         for model in values:
-            column = grouped.column(segment, model)
-            yield _CellTest(grouped, segment, model, column, paired.get(model))
+            column = group_values.column(segment, model)
+            yield _CellTest(group_values, segment, model, column, paired.get(model))
 
 
 def _cell(
     config: ComparisonConfig, test: _CellTest, p_adjusted: float, overall: Difference | None
 ) -> SegmentCell:
     low, high = test.column.interval(config.confidence)
-    paired, label = test.paired, test.grouped.label
+    paired, label = test.paired, test.group_values.label
     cell = SegmentCell(
-        label=test.grouped.text,
+        label=test.group_values.text,
         segment=test.segment,
         model=test.model,
         mean=or_none(test.column.mean),
@@ -110,8 +112,8 @@ def _cell(
     )
     if paired is None:
         return cell
-    before = None if overall is None else overall.difference
-    is_reversed = before is not None and before * paired.difference < 0
+    overall_difference = None if overall is None else overall.difference
+    is_reversed = overall_difference is not None and overall_difference * paired.difference < 0
     return replace(
         cell,
         difference=or_none(paired.difference),
@@ -133,30 +135,36 @@ def _cell(
 
 
 def _min_effect(config: ComparisonConfig, test: _CellTest) -> float:
-    """Return the minimum relevant difference of the label, of the first primary one if it is not evaluated."""
-    text = test.grouped.text
+    """Return the minimum relevant difference of the label, or else of the first primary label."""
+    text = test.group_values.text
     effect = config.min_effects.get(text, config.min_effects[config.primary[0]])
-    return absolute(effect, test.grouped.column(test.segment, config.baseline).mean)
+    return absolute(effect, test.group_values.column(test.segment, config.baseline).mean)
 
 
-# Users of a group that a gap may be taken from. The extremes are picked, so tiny groups would be; simulated coverage
-# of the 95 % interval (benchmarks/SIMULATIONS.md): 0.89 with 5 users in the smaller group, 0.94 with 30.
-FEWEST_IN_GAP = 30
+# Users of a group of which a gap may be computed. Tiny groups tend to have the extreme means.
+# Simulated coverage of the 95 % interval (benchmarks/SIMULATIONS.md): 0.89 with 5 users in the
+# smaller group, 0.94 with 30.
+MIN_GAP_USERS = 30
 
 
-def _gaps(config: ComparisonConfig, labels: Sequence[Grouped], *, compared: bool) -> list[Gap]:
+def _gaps(config: ComparisonConfig, labels: Sequence[GroupValues], *, compare: bool) -> list[Gap]:
     """Return the gap of each label and model with two groups of enough users.
 
     Parameters
     ----------
-    compared : bool
-        True to add the ratio, and each model's gap minus the baseline's: paired by resamples of the same users, with
-        p-values adjusted by Benjamini and Hochberg over all.
+    compare : bool
+        True to add the ratio, and each model's gap minus that of the baseline.
+        It is paired by resamples of the same users; p-values are adjusted by Benjamini and
+        Hochberg over all gaps.
     """
-    resampled = [(grouped, _resampled_gaps(config, grouped)) for grouped in labels]
-    if not compared:
+    resampled = [(each, _resampled_gaps(config, each)) for each in labels]
+    if not compare:
         return [replace(gap, ratio=None) for _, gaps in resampled for gap, _ in gaps.values()]
-    gaps = [gap for grouped, each in resampled for gap in _compare_gaps(config, grouped, each)]
+    gaps = [
+        gap
+        for group_values, model_gaps in resampled
+        for gap in _compare_gaps(config, group_values, model_gaps)
+    ]
     p = np.array([math.nan if gap.p is None else gap.p for gap in gaps], dtype=np.float64)
     return [
         replace(gap, p_adjusted=or_none(float(p_adjusted)))
@@ -164,19 +172,21 @@ def _gaps(config: ComparisonConfig, labels: Sequence[Grouped], *, compared: bool
     ]
 
 
-def _resampled_gaps(config: ComparisonConfig, grouped: Grouped) -> dict[str, tuple[Gap, Floats]]:
-    """Return model -> its gap, and the gap in each resample of the users; resamples are the same for all models.
+def _resampled_gaps(
+    config: ComparisonConfig, group_values: GroupValues
+) -> dict[str, tuple[Gap, Floats]]:
+    """Return model -> its gap, and the gap in each resample of the users.
 
-    The gap is the largest minus the smallest mean of a group with enough users. Its interval is by bootstrap, with these
-    two groups held fixed.
+    The gap is the largest minus the smallest mean of a group with enough users. Its interval is a
+    bootstrap interval for these two groups. Resamples are the same for all models.
     """
     gaps = {}
-    for model in next(iter(grouped.values.values()), {}):
-        columns = {group: grouped.column(group, model) for group in grouped.values}
+    for model in next(iter(group_values.values.values()), {}):
+        columns = {group: group_values.column(group, model) for group in group_values.values}
         means = {
             group: column.mean
             for group, column in columns.items()
-            if column.n_defined >= FEWEST_IN_GAP
+            if column.n_defined >= MIN_GAP_USERS
         }
         if len(means) < 2:  # noqa: PLR2004 - a gap is between two
             continue
@@ -186,13 +196,13 @@ def _resampled_gaps(config: ComparisonConfig, grouped: Grouped) -> dict[str, tup
         gap_samples = samples[:, 0] - samples[:, 1]
         ratio = means[low] / means[high] if means[high] > 0 else None
         ends = percentile_interval(gap_samples, config.confidence)
-        gap = Gap(grouped.text, model, low, high, means[high] - means[low], *ends, ratio=ratio)
+        gap = Gap(group_values.text, model, low, high, means[high] - means[low], *ends, ratio=ratio)
         gaps[model] = gap, gap_samples
     return gaps
 
 
 def _compare_gaps(
-    config: ComparisonConfig, grouped: Grouped, gaps: Mapping[str, tuple[Gap, Floats]]
+    config: ComparisonConfig, group_values: GroupValues, gaps: Mapping[str, tuple[Gap, Floats]]
 ) -> Iterator[Gap]:
     """Yield each gap, with its difference to the gap of the baseline."""
     for model, (gap, samples) in gaps.items():
@@ -202,24 +212,24 @@ def _compare_gaps(
         baseline, baseline_samples = gaps[config.baseline]
         differences = samples - baseline_samples
         low, high = percentile_interval(differences, config.confidence)
-        has_test = _count_differing(grouped, model, config.baseline) >= MIN_DIFFERING_USERS
+        n_differing = _count_differing_users(group_values, model, config.baseline)
         yield replace(
             gap,
             difference=gap.gap - baseline.gap,
             diff_low=or_none(low),
             diff_high=or_none(high),
-            p=bootstrap_p(differences) if has_test else None,
+            p=bootstrap_p(differences) if n_differing >= MIN_DIFFERING_USERS else None,
         )
 
 
-def _count_differing(grouped: Grouped, a: str, b: str) -> int:
-    """Return how many users have different values, or different means of their requests, with two models."""
+def _count_differing_users(group_values: GroupValues, a: str, b: str) -> int:
+    """Return how many users have different values, or means of their requests, with two models."""
     differs: Bools | None = None
-    for values in grouped.values.values():
-        of_users = rounded_differences(values[a], values[b])
-        if grouped.clusters is not None:
-            of_users = grouped.clusters.means(of_users)
-        nonzero = np.nan_to_num(of_users) != 0
+    for values in group_values.values.values():
+        differences = rounded_differences(values[a], values[b])
+        if group_values.clusters is not None:
+            differences = group_values.clusters.means(differences)
+        nonzero = np.nan_to_num(differences) != 0
         differs = nonzero if differs is None else differs | nonzero
     return 0 if differs is None else int(np.count_nonzero(differs))
 
@@ -227,54 +237,55 @@ def _count_differing(grouped: Grouped, a: str, b: str) -> int:
 def segments(
     inputs: ComparisonInput, differences: Sequence[Difference]
 ) -> Iterator[parts.Segmentation]:
-    """Yield the segmentations, in the order given."""
+    """Yield the segmentations in the order of the configuration."""
     config = inputs.config
     overall = {(pair.label, pair.a): pair for pair in differences if pair.vs_baseline}
     for name, segmentation in config.segments.items():
-        labels, question = _grouped(inputs, name, segmentation)
-        groups = dict.fromkeys(group for grouped in labels for group in grouped.values)
+        labels, question = _label_values(inputs, name, segmentation)
+        groups = dict.fromkeys(group for each in labels for group in each.values)
         yield parts.Segmentation(
             name=name,
             kind=segmentation.by if isinstance(segmentation, ByPopularity) else "user",
             question=question,
-            labels=tuple(grouped.text for grouped in labels),
+            labels=tuple(each.text for each in labels),
             segments=tuple(
-                Segment(group, max(_count_users(grouped, group) for grouped in labels))
+                Segment(group, max(_count_users(each, group) for each in labels))
                 for group in groups
             ),
             cells=tuple(_segment_cells(config, labels, overall, inputs.unlisted)),
-            fewest_in_gap=FEWEST_IN_GAP,
-            gaps=tuple(_gaps(config, labels, compared=segmentation.compare_gaps)),
+            fewest_in_gap=MIN_GAP_USERS,
+            gaps=tuple(_gaps(config, labels, compare=segmentation.compare_gaps)),
         )
 
 
 def segment_cells(inputs: ComparisonInput, name: str) -> list[parts.SegmentCell]:
-    """Return the cells of one segmentation, without a comparison over all users."""
-    labels, _ = _grouped(inputs, name, inputs.config.segments[name])
+    """Return the cells of one segmentation, without those over all users."""
+    labels, _ = _label_values(inputs, name, inputs.config.segments[name])
     return _segment_cells(inputs.config, labels, {}, inputs.unlisted)
 
 
-def _grouped(
+def _label_values(
     inputs: ComparisonInput, name: str, segmentation: Segmentation
-) -> tuple[list[Grouped], str]:
-    """Return the labels in each group, and the question that the groups answer.
+) -> tuple[list[GroupValues], str]:
+    """Return the values of each label by group, and the question that the groups answer.
 
-    Groups of users have the primary labels that are means over users.
+    Groups of users have the primary labels that are means over users; groups of items have recall
+    or shares at the main cutoff.
     """
     config = inputs.config
     if isinstance(segmentation, ByPopularity):
         k = config.main_cutoff
-        labels = [] if k is None else [item_groups(inputs, segmentation, k)]
+        labels = [] if k is None else [item_group_values(inputs, segmentation, k)]
         return labels, QUESTIONS[segmentation.by]
     groups = user_groups(inputs, name, segmentation)
     primary = [x for x in config.primary_labels if not is_pooled(x, config.conventions)]
-    return [groups.grouped(inputs, label) for label in primary], groups.question
+    return [groups.values(inputs, label) for label in primary], groups.question
 
 
-def _count_users(grouped: Grouped, group: str) -> int:
-    """Return how many users have a value from any model in a group."""
-    columns = grouped.values.get(group, {}).values()
+def _count_users(group_values: GroupValues, group: str) -> int:
+    """Return how many users have a value with any model in a group."""
+    columns = group_values.values.get(group, {}).values()
     defined = np.logical_or.reduce([~np.isnan(column) for column in columns])
-    if grouped.clusters is None:
+    if group_values.clusters is None:
         return int(defined.sum())
-    return len(np.unique(grouped.clusters.user[defined]))
+    return len(np.unique(group_values.clusters.user[defined]))

@@ -13,7 +13,7 @@ from typing import Any
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.replicate_config import REPLICATES, ReplicateNames, model_names
-from concord.metrics_core.comparison.replicated_models import replicated
+from concord.metrics_core.comparison.replicated_models import combine_results
 from concord.metrics_core.data.hashes import hash_content
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.model_result import ModelResult
@@ -202,7 +202,7 @@ def combine_replicates(lists: Mapping[str, ModelResult], config: ComparisonConfi
         for label in config.labels
         if all(str(label) in result.summary["metrics"] for result in lists.values())
     ]
-    return replicated(
+    return combine_results(
         lists, labels=labels, conventions=config.conventions, confidence=config.confidence
     )
 

@@ -121,7 +121,7 @@ def test_users_are_grouped_by_a_column_of_any_name(form: str, column: str) -> No
     inputs = ComparisonInput(config_for(["P@1"], "m"), {"m": model}, evaluation_data(users=users))
     groups = user_groups(inputs, "any", segment)
     assert groups.names == ["x", "y"]
-    assert groups.of_user.tolist() == [1, 0]
+    assert groups.group_numbers.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize("form", [".csv", ".tsv", ".parquet", ".arrow", ".jsonl"])

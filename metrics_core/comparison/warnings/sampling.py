@@ -28,19 +28,18 @@ SELECT CAST(user AS VARCHAR) AS user, grade, rank FROM truth LEFT JOIN lists USI
 WHERE coalesce(grade >= $threshold, TRUE) ORDER BY ALL
 """
 Bounds = tuple[float, float]
-_UNLISTED = {
-    "zero": 0.0,
-    "one": 1.0,
-}  # value of a user without a list; other policies leave the user out
-TOP = 100  # full ranks that are distinguished one by one, at least
+# Policy -> value of a user without a list; other policies leave the user out.
+_UNLISTED = {"zero": 0.0, "one": 1.0}
+MIN_EXACT_RANKS = 100  # smallest number of first full ranks that are not grouped
 
 
 def sampling_warnings(
     config: ComparisonConfig, models: Models, data: EvaluationData
 ) -> Iterator[DataWarning]:
-    """Yield, for each primary label, the models that no full ranking fits and the pairs whose order is not identifiable.
+    """Yield the warnings about sampled candidates for each primary label.
 
-    Only if candidates are declared as sampled.
+    They name models that no full ranking fits, and pairs whose order is not identifiable.
+    There are none unless `conventions.candidates` is set.
     """
     conventions = config.conventions
     if conventions.candidates is None:
@@ -63,16 +62,16 @@ def _label_warnings(
     candidates: Candidates,
     ranks: Mapping[str, pl.DataFrame],
 ) -> Iterator[DataWarning]:
-    found = {
-        model: _mean_bounds(label, config, candidates, of_model, n_models=len(ranks))
-        for model, of_model in ranks.items()
+    bounds_of = {
+        model: _mean_bounds(label, config, candidates, model_ranks, n_models=len(ranks))
+        for model, model_ranks in ranks.items()
     }
     details: dict[str, Any] = {"label": str(label), "negatives": candidates.negatives}
-    if unfit := tuple(model for model, bounds in found.items() if bounds is None):
+    if unfit := tuple(model for model, bounds in bounds_of.items() if bounds is None):
         yield DataWarning(
             "sampled_unfit", "serious", unfit, {**details, "catalogue": candidates.catalogue}
         )
-    known = {model: bounds for model, bounds in found.items() if bounds is not None}
+    known = {model: bounds for model, bounds in bounds_of.items() if bounds is not None}
     pairs = [[a, b] for a, b in combinations(known, 2) if _overlap(known[a], known[b])]
     if pairs:
         names = tuple(model for model in known if any(model in pair for pair in pairs))
@@ -87,7 +86,10 @@ def _label_warnings(
 def _ranks(
     result: ModelResult, data: EvaluationData, threshold: float | None, ranking: int
 ) -> pl.DataFrame:
-    """Return user, grade and sampled rank of the relevant items of all trainings; rank is null without a list."""
+    """Return user, grade and sampled rank of relevant items in all replicates.
+
+    The rank is null if the user has no list.
+    """
     frames = []
     for lists in result.each:
         tables = {"lists": lists.lists, "truth": data.truth_of(lists)}
@@ -97,15 +99,15 @@ def _ranks(
             rows = "SELECT * FROM lists_table"
             if "ranking" in schema_of(lists.lists):
                 rows += f" WHERE ranking = {ranking}"
-            connection.execute(f"CREATE VIEW lists_chosen AS {rows}")
-            share_id_types(connection, {"lists": "lists_chosen", "truth": "truth_table"})
+            connection.execute(f"CREATE VIEW lists_of_ranking AS {rows}")
+            share_id_types(connection, {"lists": "lists_of_ranking", "truth": "truth_table"})
             ranks = connection.sql(_RANKS, params={"threshold": threshold}).to_arrow_table()
             frames.append(pl.DataFrame(ranks))
     return pl.concat(frames)
 
 
 def _with_weights(ranks: pl.DataFrame, mean: UnitMean | None) -> pl.DataFrame:
-    """Return the ranks with the weight of each row and its user: that of its request, if these are the unit."""
+    """Return the ranks with the weight of each row; `user` is the user of a request."""
     if mean is not None:
         ranks = ranks.with_columns(users_of_units(ranks["user"]))
     weight = 1 / pl.len().over("user") if mean == "users" else pl.lit(1.0)
@@ -119,25 +121,27 @@ def _mean_bounds(
     ranks: pl.DataFrame,
     n_models: int,
 ) -> Bounds | None:
-    """Return the bounds of a mean over all full rankings that fit the sampled ranks; None if none fits.
+    """Return the bounds of a mean over all full rankings that fit the sampled ranks.
 
-    If the label differs by the grade of the relevant item, each grade has bounds of its own. Users without a list count
-    as `user_no_recs` says.
+    None if no ranking fits. If the value depends on the grade of the relevant item, each grade has
+    its own bounds. Users without a list count as `user_no_recs` says.
     """
-    own = label.conventions(config.conventions)
-    unlisted = _UNLISTED.get(own.user_no_recs)
+    conventions = label.conventions(config.conventions)
+    unlisted = _UNLISTED.get(conventions.user_no_recs)
     all_ranks = _with_weights(
-        ranks.drop_nulls("rank") if unlisted is None else ranks, own.unit_mean
+        ranks.drop_nulls("rank") if unlisted is None else ranks, conventions.unit_mean
     )
     listed = all_ranks.drop_nulls("rank")
-    full = grid(max(label.k or 0, TOP), candidates)
+    full = grid(max(label.k or 0, MIN_EXACT_RANKS), candidates)
     grades = listed["grade"].unique().sort().to_list()
-    parts = _group_grades({g: of_full_ranks(label, own, g, full, candidates) for g in grades})
-    alpha = config.alpha / (n_models * max(len(parts), 1))
+    grade_groups = _group_grades(
+        {grade: of_full_ranks(label, conventions, grade, full, candidates) for grade in grades}
+    )
+    alpha = config.alpha / (n_models * max(len(grade_groups), 1))
     total = float(all_ranks["weight"].to_numpy().sum())
     low = high = (1 - float(listed["weight"].to_numpy().sum()) / total) * (unlisted or 0.0)
-    for value_by_rank, of_grades in parts:
-        rows = listed.filter(pl.col("grade").is_in(of_grades))
+    for value_by_rank, group in grade_groups:
+        rows = listed.filter(pl.col("grade").is_in(group))
         weights = rows["weight"].to_numpy()
         counts = np.bincount(rows["rank"].to_numpy() - 1, weights, candidates.negatives + 1)
         fitting = fit(counts, _effective_users(rows), candidates, alpha)
@@ -164,7 +168,7 @@ def _group_grades(
 
 
 def _effective_users(rows: pl.DataFrame) -> int:
-    """(Σ w)² / Σ w², rounded down: users of equal weight that tell as much, if all requests of a user were the same."""
+    """Return the effective sample size (Σ w)² / Σ w² of weighted users, rounded down."""
     by_user = rows.group_by("user", maintain_order=True).agg(pl.col("weight").sum())
     weights = by_user["weight"].to_numpy()
     total = weights.sum()

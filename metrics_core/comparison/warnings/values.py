@@ -1,4 +1,4 @@
-"""Warnings about users' values of other tools, and about outlying replicates."""
+"""Warnings about values per user of other tools, and about outliers among replicates."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -18,21 +18,18 @@ _ERROR_WORDS = frozenset(
 
 
 def value_warnings(
-    config: ComparisonConfig, models: Models, directed: Collection[str]
+    config: ComparisonConfig, models: Models, directed_metrics: Collection[str]
 ) -> list[DataWarning]:
-    """Return the warnings on values that other tools computed, the most serious first.
+    """Return the warnings about values that other tools computed, the most serious first.
 
     Parameters
     ----------
-    config : ComparisonConfig
-        With the metrics as they are read.
-    models : Models
-        Counts of users by model.
-    directed : collection of str
-        Metrics of which the caller said whether higher or lower is better.
+    directed_metrics : collection of str
+        Metrics for which the caller set whether higher or lower is better.
     """
-    found = [*_missing_values(models), *_unclear_directions(config, directed)]
-    return most_serious_first(found)
+    return most_serious_first(
+        [*_missing_values(models), *_unclear_directions(config, directed_metrics)]
+    )
 
 
 def _missing_values(models: Models) -> Iterator[DataWarning]:
@@ -48,10 +45,10 @@ def _missing_values(models: Models) -> Iterator[DataWarning]:
 
 
 def _unclear_directions(
-    config: ComparisonConfig, directed: Collection[str]
+    config: ComparisonConfig, directed_metrics: Collection[str]
 ) -> Iterator[DataWarning]:
-    """Yield a warning on metrics that are read as higher is better, though their name says otherwise."""
-    labels = [label for label in config.labels if str(label) not in directed]
+    """Yield a warning about metrics that are read as higher is better, against their names."""
+    labels = [label for label in config.labels if str(label) not in directed_metrics]
     metrics = [str(label) for label in labels if _sounds_lower_is_better(label)]
     if metrics:
         yield DataWarning("direction_unclear", "serious", (), {"metrics": metrics})
@@ -64,23 +61,21 @@ def _sounds_lower_is_better(label: Label) -> bool:
 
 
 @dataclass(frozen=True)
-class OutlyingTraining:
-    """A training whose mean, or whose difference to the baseline, lies far from those of the others.
+class ReplicateOutlier:
+    """A replicate whose mean, or difference to the baseline, is far from those of the others.
 
     Attributes
     ----------
-    label, model : str
-        Metric and model.
     lists : str
-        Name of the training's lists.
+        Name of the replicate's lists.
     baseline : str or None
-        None if the mean lies far.
+        The baseline if the difference is far from the others; None if the mean is.
     value : float
         The mean or difference.
     low, high : float
-        Lowest and highest value of the other trainings.
+        Lowest and highest value of the other replicates.
     digits : int
-        Decimals that these numbers are shown with.
+        Number of decimals with which these numbers are shown.
     """
 
     label: str
@@ -93,16 +88,19 @@ class OutlyingTraining:
     digits: int
 
 
-def training_warnings(outlying: Iterable[OutlyingTraining]) -> Iterator[DataWarning]:
-    """Yield one warning a training, with all labels on which it is an outlier; numbers are those of the first."""
-    by_lists: dict[tuple[str, str], list[OutlyingTraining]] = {}
-    for each in outlying:
-        by_lists.setdefault((each.model, each.lists), []).append(each)
-    for (model, lists), trainings in by_lists.items():
-        first = trainings[0]
+def outlier_warnings(outliers: Iterable[ReplicateOutlier]) -> Iterator[DataWarning]:
+    """Yield one warning per replicate, with all labels on which it is an outlier.
+
+    Numbers are those of the first label.
+    """
+    by_lists: dict[tuple[str, str], list[ReplicateOutlier]] = {}
+    for outlier in outliers:
+        by_lists.setdefault((outlier.model, outlier.lists), []).append(outlier)
+    for (model, lists), same_lists in by_lists.items():
+        first = same_lists[0]
         details = {
             "lists": lists,
-            "labels": [each.label for each in trainings],
+            "labels": [outlier.label for outlier in same_lists],
             "baseline": first.baseline,
             "value": first.value,
             "low": first.low,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from concord.metrics_core.comparison.leaderboard import metrics_of
-from concord.metrics_core.comparison.segment_groups import up_to
+from concord.metrics_core.comparison.segment_groups import activity_group_names
 from concord.metrics_core.metrics.label import expand
 from concord.metrics_core.results.comparison_parts import Segmentation
 from concord.metrics_core.results.stored import from_content
@@ -13,10 +13,14 @@ from tests.reports.samples import sample
 
 
 def test_names_of_groups_of_whole_numbers() -> None:
-    assert up_to([0, 20, 50]) == ["0", "1 to 20", "21 to 50", "over 50"]
-    assert up_to([5]) == ["0 to 5", "over 5"]
-    assert up_to([1, 2]) == ["0 to 1", "2", "over 2"]
-    assert up_to([1234567, 1234569]) == ["0 to 1234567", "1234568 to 1234569", "over 1234569"]
+    assert activity_group_names([0, 20, 50]) == ["0", "1 to 20", "21 to 50", "over 50"]
+    assert activity_group_names([5]) == ["0 to 5", "over 5"]
+    assert activity_group_names([1, 2]) == ["0 to 1", "2", "over 2"]
+    assert activity_group_names([1234567, 1234569]) == [
+        "0 to 1234567",
+        "1234568 to 1234569",
+        "over 1234569",
+    ]
 
 
 def test_models_with_the_same_statement_share_a_sentence() -> None:

@@ -1,4 +1,4 @@
-"""What changed between two comparisons of one project, in words."""
+"""Changes between the inputs of two comparisons of one project, in words."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -12,7 +12,7 @@ from concord.metrics_core.results.words import listed
 CONCORD = "concord-eval"
 
 
-def what_changed(
+def input_changes(
     then: Comparison, now: Comparison, renamed: Mapping[str, str] | None = None
 ) -> Iterator[InputChange]:
     """Yield the changes of models, lists, ground truth, conventions, rules and Concord's version.
@@ -21,33 +21,36 @@ def what_changed(
     ----------
     then, now : Comparison
         Two comparisons of one project.
-    renamed : mapping of str to str, optional
-        Entry of `models` -> its former name.
+    renamed : dict, optional
+        Model -> its former name.
     """
     names = former_names(then.lists, now.lists, renamed or {})
-    yield from models_changed(then.lists, now.lists, renamed or {})
-    if other := [m for m, was in names.items() if _content_id(then, was) != _content_id(now, m)]:
-        yield InputChange("lists", f"other lists: {listed(other)}")
+    yield from model_changes(then.lists, now.lists, renamed or {})
+    changed = [
+        model for model, name in names.items() if _content_id(then, name) != _content_id(now, model)
+    ]
+    if changed:
+        yield InputChange("lists", f"other lists: {listed(changed)}")
     if _truths(then) != _truths(now):
         yield InputChange("truth", "another truth")
-    for name, was, is_now in _conventions(then, now):
-        yield InputChange("conventions", f"{name}: {was} → {is_now}")
-    for name, was, is_now in _rules(then, now):
-        yield InputChange("rules", f"{name}: {was} → {is_now}")
-    was, is_now = (each.provenance.versions.get(CONCORD, "unknown") for each in (then, now))
-    if was != is_now:
-        yield InputChange("version", f"Concord {was} → {is_now}")
+    for name, old, new in _changed_conventions(then, now):
+        yield InputChange("conventions", f"{name}: {old} → {new}")
+    for name, old, new in _changed_rules(then, now):
+        yield InputChange("rules", f"{name}: {old} → {new}")
+    old, new = (each.provenance.versions.get(CONCORD, "unknown") for each in (then, now))
+    if old != new:
+        yield InputChange("version", f"Concord {old} → {new}")
 
 
 def former_names(
     then: Collection[str], now: Iterable[str], renamed: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return each model that both have -> its name in `then`."""
+    """Return model -> its name in `then`, for models that both have."""
     names = {model: model if model in then else renamed.get(model, model) for model in now}
     return {model: name for model, name in names.items() if name in then}
 
 
-def models_changed(
+def model_changes(
     then: Collection[str], now: Collection[str], renamed: Mapping[str, str]
 ) -> Iterator[InputChange]:
     """Yield new, removed and renamed models."""
@@ -72,36 +75,40 @@ def _truths(comparison: Comparison) -> dict[str, str | None]:
     }
 
 
-def _conventions(then: Comparison, now: Comparison) -> Iterator[tuple[str, str, str]]:
-    was, is_now = _convention_texts(then), _convention_texts(now)
-    for name in dict.fromkeys([*was, *is_now]):
-        if was.get(name) != is_now.get(name):
-            yield name, was.get(name, "none"), is_now.get(name, "none")
+def _changed_conventions(then: Comparison, now: Comparison) -> Iterator[tuple[str, str, str]]:
+    """Yield name, old value and new value."""
+    old, new = _convention_texts(then), _convention_texts(now)
+    for name in dict.fromkeys([*old, *new]):
+        if old.get(name) != new.get(name):
+            yield name, old.get(name, "none"), new.get(name, "none")
 
 
 def _convention_texts(comparison: Comparison) -> dict[str, str]:
     """Return convention -> value; `gain of nDCG` for an override of one metric."""
-    general = {each.name: _plain(each.value) for each in comparison.conventions.values}
-    special: Mapping[str, Mapping[str, Any]] = comparison.conventions.overrides
+    general = {each.name: _format(each.value) for each in comparison.conventions.values}
+    overrides: Mapping[str, Mapping[str, Any]] = comparison.conventions.overrides
     return general | {
-        f"{name} of {metric}": _plain(value)
-        for metric, changed in special.items()
-        for name, value in changed.items()
+        f"{name} of {metric}": _format(value)
+        for metric, conventions in overrides.items()
+        for name, value in conventions.items()
     }
 
 
-def _rules(then: Comparison, now: Comparison) -> Iterator[tuple[str, str, str]]:
+def _changed_rules(then: Comparison, now: Comparison) -> Iterator[tuple[str, str, str]]:
+    """Yield name, old value and new value."""
     for name in ("baseline", "primary", "confidence"):
-        was, is_now = (getattr(each, name) for each in (then, now))
-        if was != is_now:
-            yield name, _plain(was), _plain(is_now)
-    effects = [{x: each.metric(x).min_effect for x in each.primary} for each in (then, now)]
-    for label, effect in effects[1].items():
-        if (was := effects[0].get(label, effect)) != effect:
-            yield f"smallest difference that matters on {label}", was, effect
+        old, new = (getattr(each, name) for each in (then, now))
+        if old != new:
+            yield name, _format(old), _format(new)
+    old_effects, new_effects = (
+        {label: each.metric(label).min_effect for label in each.primary} for each in (then, now)
+    )
+    for label, effect in new_effects.items():
+        if (old := old_effects.get(label, effect)) != effect:
+            yield f"smallest difference that matters on {label}", old, effect
 
 
-def _plain(value: Any) -> str:
+def _format(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, tuple):
