@@ -1,1 +1,1 @@
-"""Results: what public functions return. Data only; `reports` turns them into text, tables and charts."""
+"""Results of public functions. Data only; `reports` renders them as text, tables and charts."""

@@ -1,4 +1,4 @@
-"""The result of `audit`: what each check of a split counted, and what the affected users contribute to the means."""
+"""The result of `audit`: counts of each check of a split, and effects of affected users."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,18 +11,16 @@ from concord.metrics_core.results.frames import frame_of
 if TYPE_CHECKING:
     import polars as pl
 
-MIN_USERS = 10  # affected users, and others: with fewer there is no interval and no reversal
-MIN_SET_SIZE = 10  # users of an item, items of a user: smaller sets are not compared for copies
-RISEN_FACTOR = (
-    2  # an item has risen if its share in the truth is that many times its share in train
-)
+MIN_USERS = 10  # affected users, and others; with fewer there is no interval and no reversal
+MIN_SET_SIZE = 10  # users of an item, items of a user; smaller sets are not compared for copies
+RISEN_FACTOR = 2  # minimum ratio of an item's share in the truth to its share in train
 
 Example = Mapping[str, str | float]  # ids as text, times and shares as numbers
 
 
 @dataclass(frozen=True)
 class CheckCount:
-    """What a check counted; a number that does not exist is None.
+    """Counts of a check; a number that does not exist is None.
 
     Attributes
     ----------
@@ -31,13 +29,13 @@ class CheckCount:
     severity : {'serious', 'notice'} or None
         None if nothing was found.
     rows, of_rows : int
-        Rows that were found, of how many: of the truth, or for some checks of train or of the lists.
+        Affected rows, and all rows of their table: the truth, or for some checks train or lists.
     users, of_users : int
-        Touched users, without whom the means are computed again, of how many in the truth.
+        Affected users, without whom the means are computed again, and all users of the truth.
     items, of_items : int
-        Items of these rows, of how many in the table of the rows.
+        Items of these rows, and all items of their table.
     bits, bits_by_chance : float
-        Of `popularity_drift`: the divergence, and its mean if all rows are divided at random.
+        Only of `popularity_drift`: the divergence, and its mean if all rows are divided at random.
     """
 
     check: str
@@ -55,14 +53,14 @@ class CheckCount:
 
 @dataclass(frozen=True)
 class LeaveOutEffect:
-    """The mean of a model on a label with all users, and without those that a check affected.
+    """The mean of a model on a label with all users, and without those whom a check affects.
 
     Attributes
     ----------
     mean, n_users : float, int
         Over all users who have a value.
     mean_without, n_without : float or None, int
-        Over those who are not affected; None if nobody is left.
+        Over those who are not affected; None if there are none.
     shift : float or None
         mean_without - mean.
     ci_low, ci_high : float or None
@@ -83,7 +81,7 @@ class LeaveOutEffect:
 
 @dataclass(frozen=True)
 class Reversal:
-    """Two models that change places if affected users are left out.
+    """Two models whose order reverses without affected users.
 
     Attributes
     ----------
@@ -117,7 +115,7 @@ class Copies:
     n_ids : int
         Ids that have a copy.
     pairs : dict
-        Pairs that were found by each sign: `title`, `vector`, `users` (the same users in train) or `items`.
+        Criterion -> number of pairs: the same `title`, `vector`, `users` (in train) or `items`.
     """
 
     n_ids: int
@@ -131,17 +129,18 @@ class AuditCheck:
     Attributes
     ----------
     examples : tuple of dict
-        Up to five rows that were found.
+        Up to five affected rows.
     warning : DataWarning or None
         The warning by which a comparison reports the same.
     train_share_after : float or None
-        Of `train_after_truth`: the share of train that is still to come when the truth of the median user begins.
+        Only of `train_after_truth`: the share of train that is later than the start of the truth
+        of the median user.
     copies : Copies or None
-        Of `item_copies` and `user_copies`.
+        Only of `item_copies` and `user_copies`.
     effects : tuple of LeaveOutEffect
-        One for each label and model; empty if nobody is affected.
+        One for each label and model; empty if no user is affected.
     reversals : tuple of Reversal
-        One for each label and pair of models that changes places.
+        One for each label and pair of models whose order reverses.
     """
 
     count: CheckCount
@@ -160,7 +159,7 @@ class AuditCheck:
 
 @dataclass(frozen=True, repr=False)
 class Audit(BaseResult):
-    """Checks of a split, and the means of the models with and without the users that each check affects.
+    """Checks of a split, and the means of the models with and without affected users.
 
     Attributes
     ----------
@@ -169,11 +168,11 @@ class Audit(BaseResult):
     pooled : tuple of str
         Those of them that are one ratio over all users, so they have no value without some users.
     higher_is_better : dict
-        Maps each primary label to its direction.
+        Primary label -> True if higher values are better.
     n_users : int
-        Users who are evaluated.
+        Number of evaluated users.
     checks : tuple of AuditCheck
-        Every check, in the order in which they are made.
+        Every check, in the order of execution.
     times_fix : str
         How to give times to train and truth.
     """
@@ -199,7 +198,7 @@ class Audit(BaseResult):
 
     @property
     def reversals(self) -> "pl.DataFrame":
-        """One row per check, label and pair of models that changes places, columns as the fields of `Reversal`."""
+        """One row per check, label and reversed pair, columns as the fields of `Reversal`."""
         return frame_of(Reversal, (each for check in self.checks for each in check.reversals))
 
     @property

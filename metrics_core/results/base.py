@@ -15,9 +15,9 @@ OMIT_IF_NONE: Mapping[str, bool] = {"omit_if_none": True}  # metadata of a field
 
 
 class BaseResult:
-    """Base class of what public functions return.
+    """Base class of results.
 
-    A result is a frozen dataclass of codes and numbers. Its sentences are made by `concord.reports`.
+    A result is a frozen dataclass of codes and numbers; `concord.reports` renders its sentences.
     """
 
     def to_dict(self) -> dict[str, Any]:
@@ -25,7 +25,7 @@ class BaseResult:
         return dict(plain(self))
 
     def to_frame(self) -> "pl.DataFrame":
-        """Return the main table as a polars frame; `to_frame().to_pandas()` gives a pandas frame."""
+        """Return the main table as a polars frame; `.to_pandas()` converts it."""
         raise NotImplementedError
 
     @property
@@ -46,14 +46,15 @@ class BaseResult:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
+        """Return the HTML that a notebook shows."""
         return render(self, "html")
 
 
 def plain(value: Any, *, keep_nan: bool = False) -> Any:
-    """Return dataclasses, mappings and frames as dicts and lists; NaN becomes None unless it is kept.
+    """Return dataclasses, mappings and frames as dicts and lists; NaN becomes None unless kept.
 
-    Unlike `dataclasses.asdict` it does not copy every value, and leaves out fields that are marked `OMIT_IF_NONE`.
+    Unlike `dataclasses.asdict`, it does not copy every value, and it omits fields that are None and
+    marked `OMIT_IF_NONE`.
     """
     if is_dataclass(value) and not isinstance(value, type):
         items = ((field, getattr(value, field.name)) for field in fields(value))

@@ -26,7 +26,8 @@ class Agreement:
     definition : str
         `as pinned`, or a definition of the panel.
     agree, n : int
-        Experiments whose signs agree, of those whose online sign is settled and whose differences are not 0.
+        Experiments whose signs agree, and all whose online sign is settled and whose differences
+        are not 0.
     share, low, high : float or None
         agree / n with Clopper and Pearson's interval.
     n_unsettled, agree_unsettled : int
@@ -38,7 +39,8 @@ class Agreement:
     tau, tau_low, tau_high : float or None
         Kendall's tau-b over the `n_ranked` experiments that have both values, with its interval.
     p_sign, p_tau : float or None
-        Probability of an agreement at least as good if online lifts are unrelated to offline differences.
+        Probability of an agreement at least as good if online and offline differences are
+        unrelated.
     p_sign_best, p_tau_best : float or None
         The same for the best of all labels.
     only_this, only_reference : int
@@ -74,12 +76,12 @@ class Agreement:
 
 @dataclass(frozen=True)
 class OnlineMetric:
-    """What the experiments of an online metric can settle.
+    """Agreements of offline labels with an online metric.
 
     Attributes
     ----------
     agreements : tuple of Agreement
-        One for each label and definition, best first: by the lower end of the share of signs, then by tau.
+        One for each label and definition, best first: by `low`, then by `tau`.
     perfect_low : float or None
         Lower end of the interval of `share` if all `n` experiments of the best label agreed.
     p_coins : float or None
@@ -105,8 +107,8 @@ class SkippedExperiment:
     Attributes
     ----------
     reason : {'conventions_differ', 'truths_differ', 'truths_unknown', 'unlike_other_experiments'}
-        The first three are about control and treatment; `unlike_other_experiments`: most experiments were evaluated
-        under other conventions.
+        The first three compare control and treatment. `unlike_other_experiments`: most experiments
+        were evaluated under other conventions.
     """
 
     experiment: str
@@ -124,7 +126,7 @@ class Calibration(BaseResult):
     reference : str
         The label that the others are compared with: the first primary one.
     experiments_needed : int
-        Experiments to tell a share of 0.7 from 0.5 with 80 % power.
+        Experiments needed to distinguish a share of 0.7 from 0.5 with 80 % power.
     online : tuple of OnlineMetric
         One for each online metric.
     """
@@ -137,5 +139,5 @@ class Calibration(BaseResult):
     online: tuple[OnlineMetric, ...]
 
     def to_frame(self) -> "pl.DataFrame":
-        """Return one row per online metric, label and definition, columns as the fields of `Agreement`."""
+        """Return one row per `Agreement`, columns as its fields."""
         return frame_of(Agreement, [row for each in self.online for row in each.agreements])

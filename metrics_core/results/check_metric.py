@@ -1,4 +1,4 @@
-"""The result of `check_metric`: whether an own metric has the properties of a ranking metric."""
+"""The result of `check_metric`: properties of a ranking metric that a custom metric has."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -34,7 +34,7 @@ class PropertyCheck:
 
 @dataclass(frozen=True, repr=False)
 class MetricCheck(BaseResult):
-    """The properties of an own metric, in the order in which they were checked."""
+    """The properties of a custom metric, in the order in which they were checked."""
 
     metric: str
     properties: tuple[PropertyCheck, ...]

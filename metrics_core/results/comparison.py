@@ -1,4 +1,4 @@
-"""The result of `compare` and `compare_values`, which comparison.json holds and reports show."""
+"""The result of `compare` and `compare_values`; comparison.json stores it and reports show it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -51,9 +51,9 @@ class Comparison(BaseResult):
     primary : tuple of str
         The metrics that decide, the most important first.
     confidence : float
-        Of all intervals and tests, such as 0.95.
+        Confidence level of all intervals and tests, such as 0.95.
     models : tuple of str
-        In the order given.
+        In the order of the argument `models`.
     metrics : tuple of Metric
         Every metric, in report order.
     ks : tuple of int
@@ -63,15 +63,15 @@ class Comparison(BaseResult):
     pairs : tuple of Difference
         One per metric and pair of models that was compared; `differences` is the same as a frame.
     panel : tuple of PanelEntry
-        Each primary metric under every definition that some preset has.
+        Each primary metric under the definitions of all presets.
     warnings : tuple of DataWarning
         Signs of a doubtful evaluation, most serious first.
     checked : tuple of str
-        The kinds of warnings that were looked for.
+        The kinds of warnings that were checked.
     gate : Decision or None
-        What the gate decides on every model against the baseline; None without a gate.
+        The decision of the gate on every model against the baseline; None without a gate.
     quality : dict
-        Name of lists, or `truth` -> findings in this table. Must not be changed.
+        Name of lists, or `truth` -> counts of this table. Must not be changed.
     replicates : Replicates or None
         Models with replicates; None if every model was trained once.
     unit : Unit or None
@@ -102,12 +102,12 @@ class Comparison(BaseResult):
     unit: Unit | None = field(default=None, metadata=OMIT_IF_NONE)
 
     def to_html(self, path: str | Path | None = None, cases: Cases | None = None) -> str:
-        """Return the report as an HTML page that needs no network; also write it to `path` if one is given.
+        """Return the report as an HTML page that needs no network.
 
         Parameters
         ----------
         path : str or Path, optional
-            File to write.
+            File to write the page to.
         cases : Cases, optional
             Error analysis of two models that the report shows, from `concord.cases`.
         """
@@ -122,11 +122,14 @@ class Comparison(BaseResult):
         return {FILE_KEYS.get(name, name): part for name, part in super().to_dict().items()}
 
     def to_frame(self) -> "pl.DataFrame":
-        """Return the leaderboard: one row per metric and model, columns as the fields of `Score`."""
+        """Return the leaderboard: one row per metric and model, columns as fields of `Score`."""
         return frame_of(Score, self.scores)
 
     def _repr_html_(self) -> str:
-        """Return leaderboard, verdicts and charts; if charts need a package, the summary and what to install."""
+        """Return leaderboard, verdicts and charts as HTML.
+
+        If a package for charts is missing, return the summary and the command that installs it.
+        """
         try:
             return render_document(self, "notebook")
         except InputError as missing:
@@ -139,17 +142,17 @@ class Comparison(BaseResult):
 
     @cached_property
     def replicate_answers(self) -> tuple[str, ...]:
-        """Sentences on whether the order would hold after retraining; empty if each model was trained once."""
+        """Sentences on whether the order holds after retraining; empty without replicates."""
         return render_sentences("replicates", self)
 
     @property
     def covers(self) -> str:
-        """What the intervals cover, and what they do not."""
+        """Sentence on which sources of variation the intervals cover."""
         return render_sentences("covers", self)[0]
 
     @property
     def has_lists(self) -> bool:
-        """True if values were computed from lists; False if they were given, as to `compare_values`."""
+        """True if values were computed from lists; False for `compare_values`."""
         return not self.metrics or any(metric.family != OF_VALUES for metric in self.metrics)
 
     @property
@@ -166,17 +169,17 @@ class Comparison(BaseResult):
     def differences(self) -> "pl.DataFrame":
         """One row per metric and pair of models, columns as the fields of `Difference`.
 
-        If models have replicates: also `trained_low`, `trained_high` and `trained_verdict`, over new users and new
-        trainings.
+        If models have replicates, also `trained_low`, `trained_high` and `trained_verdict`, over
+        new users and new replicates.
         """
         differences = frame_of(Difference, self.pairs)
         if self.replicates is None:
             return differences
-        over = frame_of(ReplicatedDifference, self.replicates.pairs)
+        replicated = frame_of(ReplicatedDifference, self.replicates.pairs)
         columns = {"ci_low": "trained_low", "ci_high": "trained_high", "verdict": "trained_verdict"}
         key = ["label", "a", "b"]
-        over = over.select(*key, *columns).rename(columns)
-        return differences.join(over, on=key, how="left", maintain_order="left")
+        replicated = replicated.select(*key, *columns).rename(columns)
+        return differences.join(replicated, on=key, how="left", maintain_order="left")
 
     def metric(self, label: str) -> Metric:
         """Return the metric of a label.
@@ -226,7 +229,7 @@ class Comparison(BaseResult):
         return self._scores[self.metric(label).label][model]
 
     def scores_of(self, label: str) -> list[Score]:
-        """Return the means of a label, models in the order given."""
+        """Return the means of a label, in the order of `models`."""
         return list(self._scores[self.metric(label).label].values())
 
     def pairs_of(self, label: str) -> list[Difference]:
@@ -235,7 +238,7 @@ class Comparison(BaseResult):
 
     @cached_property
     def decimals(self) -> Mapping[str, int]:
-        """Label -> the decimals of its means and differences, wherever they are shown."""
+        """Label -> number of decimals with which its means and differences are shown."""
         return {
             label: metric_decimals(self.pairs_of(label), self.scores_of(label))
             for label in self.labels
@@ -246,12 +249,12 @@ class Comparison(BaseResult):
         return _find_pair(self._by_names, a, b, label)
 
     def retrained(self, a: str, b: str, label: str) -> ReplicatedDifference | None:
-        """Return model a minus model b over new users and new trainings; None if both were trained once."""
+        """Return model a minus model b over new users and replicates; None without replicates."""
         return _find_pair(self._retrained, a, b, label)
 
     @cached_property
     def primary_pairs(self) -> list[Difference]:
-        """The differences of all primary labels: the family whose p-values are adjusted together."""
+        """Differences of all primary labels: the family whose p-values are adjusted together."""
         return [pair for pair in self.pairs if pair.primary]
 
     def leaders(self, label: str) -> list[str]:

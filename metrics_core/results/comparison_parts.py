@@ -1,7 +1,7 @@
 """Parts of a comparison. Their fields are the keys of comparison.json, in this order.
 
-Means and differences have the unit of their metric, shares and probabilities lie in [0, 1]. None (null in JSON) is a
-number that does not exist.
+Means and differences have the unit of their metric, shares and probabilities lie in [0, 1].
+None (null in JSON) is a number that does not exist.
 """
 
 import math
@@ -31,7 +31,7 @@ Verdict = Literal[
     "worse",
 ]
 Severity = Literal["serious", "notice"]
-OF_VALUES = "values"  # family of metrics whose values were given, and not computed from lists
+OF_VALUES = "values"  # family of metrics that another tool computed
 
 MIRROR: Mapping[Verdict, Verdict] = {
     "better": "worse",
@@ -54,7 +54,7 @@ class Metric:
     min_effect : str
         Minimum relevant difference as written: `0.005`, or `2%` of the baseline's mean.
     family : {'accuracy', 'agreement', 'beyond', 'own', 'values'}
-        `values` were given and not computed from lists.
+        `values`: another tool computed them.
     """
 
     label: str
@@ -70,7 +70,7 @@ class Metric:
 
     @property
     def share(self) -> float | None:
-        """The minimum relevant difference as a share of the baseline's mean; None if it is a number."""
+        """Minimum relevant difference as a share of the baseline's mean; None if it is a number."""
         return float(self.min_effect[:-1]) / 100 if self.min_effect.endswith("%") else None
 
 
@@ -129,11 +129,13 @@ class Difference:
     better, equal, worse : float or None
         Shares of these users.
     n_nonzero : int
-        Users with different values, or with different lists for a metric with one value over all users.
+        Users with different values; for a metric with one value over all users, with different
+        lists.
     caution : bool
         True if the interval depends on few of them.
     p, p_adjusted : float or None
-        Of the paired t test (`test: t`), of sign flips if few users differ (`sign_flips`), or of swapping lists (`swap`).
+        p-values of the paired t test (`test: t`), of sign flips if few users differ (`sign_flips`),
+        or of swapped lists (`swap`).
     adjustment : str
         `holm` or `max_t` for primary labels, `bh` for others.
     """
@@ -166,19 +168,19 @@ class Difference:
 
     def mirrored(self) -> "Difference":
         """Return the difference b minus a."""
-        gained, mean = negated(self.difference), self.mean_a
+        difference, mean = negated(self.difference), self.mean_a
         return replace(
             self,
             a=self.b,
             b=self.a,
             mean_a=self.mean_b,
             mean_b=self.mean_a,
-            difference=gained,
+            difference=difference,
             ci_low=negated(self.ci_high),
             ci_high=negated(self.ci_low),
             effect_size=negated(self.effect_size),
-            relative=gained / mean
-            if gained is not None and mean is not None and mean > 0
+            relative=difference / mean
+            if difference is not None and mean is not None and mean > 0
             else None,
             better=self.worse,
             worse=self.better,
@@ -226,7 +228,7 @@ class Definition:
 
     @property
     def meanings(self) -> tuple[str, ...]:
-        """What each of `presets` stands for; empty for a preset that this version does not have."""
+        """Meaning of each of `presets`; empty for a preset that this version does not have."""
         return tuple(_preset_meaning(name) for name in self.presets)
 
 
@@ -244,7 +246,7 @@ def _preset_meaning(name: str) -> str:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A preset that gives no value of a metric, and why."""
+    """A preset that gives no value of a metric, and the reason."""
 
     preset: str
     why: str
@@ -261,7 +263,13 @@ class PanelEntry:
 
 @dataclass(frozen=True)
 class Distribution:
-    """Distribution of users' differences: `quantiles` are the percentiles 0 to 100 of those that are not 0."""
+    """Distribution of users' differences.
+
+    Attributes
+    ----------
+    quantiles : tuple of float
+        Percentiles 0 to 100 of the differences that are not 0.
+    """
 
     label: str
     a: str
@@ -283,7 +291,13 @@ class BestChance:
 
 @dataclass(frozen=True)
 class Point:
-    """A model in a trade-off; `pareto` is True if no other model is at least as good on both and better on one."""
+    """A model in a trade-off.
+
+    Attributes
+    ----------
+    pareto : bool
+        True if no other model is at least as good on both labels and better on one.
+    """
 
     model: str
     x: float
@@ -340,14 +354,17 @@ class SegmentCell:
 
 @dataclass(frozen=True)
 class Gap:
-    """Largest minus smallest mean of a group of enough users, of one model; the interval is by bootstrap.
+    """Largest minus smallest mean of one model over groups with enough users.
+
+    The interval is a bootstrap interval.
 
     Attributes
     ----------
     ratio : float or None
         Smallest mean / largest mean, if gaps are compared.
     difference, diff_low, diff_high, p, p_adjusted : float or None
-        This gap minus that of the baseline, with its bootstrap interval and p-values, if gaps are compared.
+        This gap minus that of the baseline, with its bootstrap interval and p-values, if gaps are
+        compared.
     """
 
     label: str
@@ -372,9 +389,9 @@ class Segmentation:
     Attributes
     ----------
     kind : {'user', 'truth_item', 'recommended_item'}
-        What is grouped.
+        Members of the groups: users, or items by popularity.
     fewest_in_gap : int
-        Smallest number of users of a group that a gap is computed from.
+        Minimum number of users of a group of which a gap is computed.
     """
 
     name: str
@@ -394,7 +411,7 @@ class DataWarning:
     Attributes
     ----------
     code : str
-        What is doubtful, such as `short_lists`; `reports/text/warnings.py` has a text for each.
+        Name of the warning, such as `short_lists`; `reports/text/warnings.py` has a text for each.
     severity : {'serious', 'notice'}
         Serious: to be read before any number.
     models : tuple of str
@@ -414,12 +431,12 @@ class DataWarning:
 
     @property
     def sentence(self) -> str:
-        """What is doubtful."""
+        """The problem, in one sentence."""
         return self._texts[0]
 
     @property
     def fix(self) -> str:
-        """What to do; empty if that is not known."""
+        """The remedy; empty if it is not known."""
         return self._texts[1]
 
     @property
@@ -429,7 +446,7 @@ class DataWarning:
 
 
 def most_serious_first(warnings: Iterable[DataWarning]) -> list[DataWarning]:
-    """Return serious warnings before notices, else in their order."""
+    """Return serious warnings before notices, otherwise in their order."""
     return sorted(warnings, key=lambda warning: warning.severity != "serious")
 
 
@@ -443,7 +460,7 @@ class PinnedConvention:
 
     @property
     def meaning(self) -> str:
-        """What the convention decides, and what its value means; empty if this version does not have it."""
+        """Meaning of the convention and of its value; empty if this version does not have it."""
         if self.name not in CONVENTION:
             return ""
         convention = CONVENTION[self.name]
@@ -466,7 +483,13 @@ TRUTH, TRUTH_OF_FOLD = "truth", "truth of fold "  # roles; the latter is followe
 
 @dataclass(frozen=True)
 class InputFile:
-    """A table of the comparison; without a hash if it was in memory or in an object store (`quality` has its etag)."""
+    """A table of the comparison.
+
+    Attributes
+    ----------
+    sha256 : str or None
+        None if it was in memory or in an object store; `quality` has the ETag of the latter.
+    """
 
     role: str
     path: str

@@ -24,8 +24,8 @@ class MetricValues:
     Attributes
     ----------
     reason_a, reason_b : str
-        How the values come about: ranks of the hits and last line of the derivation. Empty for metrics that read more
-        than lists and ground truth.
+        Ranks of the hits and last line of the derivation.
+        Empty for metrics that read more than lists and ground truth.
     """
 
     label: str
@@ -132,16 +132,23 @@ class ItemDifference:
 
 @dataclass(frozen=True, repr=False)
 class Cases(BaseResult):
-    """Example users and items behind the difference between a and b; those where a is furthest behind come first.
+    """Example users and items behind the difference between a and b.
+
+    Those where a is furthest behind come first.
 
     Attributes
     ----------
     a, b : str
-        Names of the lists. `model_a`, `model_b` are their models, which differ for a model with replicates.
+        Names of the lists.
+    model_a, model_b : str
+        Names of their models, which differ from those of the lists for models with replicates.
     labels : tuple of str
-        Metrics; users are sorted by the first, and `higher_is_better` is of the first.
+        Metrics; users are sorted by the first.
+    higher_is_better : bool
+        Direction of the first metric.
     thresholds : dict
-        Metric -> smallest relevant grade; None if every grade is relevant or the metric does not need relevance.
+        Metric -> smallest relevant grade; None if every grade is relevant or the metric does not
+        need relevance.
     k : int or None
         Cutoff of lists, overlap, recall and exposure; None for whole lists.
     p : float
@@ -158,8 +165,8 @@ class Cases(BaseResult):
     item_cases : tuple of ItemDifference
         Items that a finds less often than b, or the requested item.
     both_sides : bool
-        True if users where a is furthest ahead follow. Only the lists of the example users were read then, so there are
-        no items and no mean overlap.
+        True if users where a is furthest ahead follow. Then there are no items and no mean overlap,
+        since only the lists of the example users were read.
     """
 
     title: str
@@ -211,13 +218,25 @@ class Cases(BaseResult):
         """Return difference, overlap, interactions in train and segments; one row per user."""
         import polars as pl
 
-        overlap = {self.jaccard_name: pl.Float64, self.rbo_name: pl.Float64}
-        segments = dict.fromkeys(self.segmentations, pl.String)
-        schema = {"user": pl.String, "difference": pl.Float64, **overlap, "n_train": pl.Int64, **segments}  # fmt: skip
+        schema = {
+            "user": pl.String,
+            "difference": pl.Float64,
+            self.jaccard_name: pl.Float64,
+            self.rbo_name: pl.Float64,
+            "n_train": pl.Int64,
+            **dict.fromkeys(self.segmentations, pl.String),
+        }
         rows = [
-            (each.user, each.difference, each.jaccard, each.rbo, each.n_train, *each.segments.values())
-            for each in self.cases
-        ]  # fmt: skip
+            (
+                case.user,
+                case.difference,
+                case.jaccard,
+                case.rbo,
+                case.n_train,
+                *case.segments.values(),
+            )
+            for case in self.cases
+        ]
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     @property
@@ -228,7 +247,7 @@ class Cases(BaseResult):
 
     @property
     def judged(self) -> "pl.DataFrame":
-        """One row per user and item of the ground truth: user, then the fields of `JudgedItem`; `below` as text."""
+        """One row per user and item of the ground truth: user, then the fields of `JudgedItem`."""
         rows = (
             {"user": each.user, **vars(item), "below": ", ".join(item.below)}
             for each in self.cases
@@ -253,7 +272,7 @@ class Cases(BaseResult):
         return frame_of(ItemDifference, self.item_cases)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """Return the error analysis as an HTML page that needs no network; also write it to `path` if given."""
+        """Return the page of the error analysis; also write it to `path` if one is given."""
         return render_document(self, "cases", path)
 
 

@@ -29,23 +29,23 @@ class MetricSummary(Protocol):
 
     @property
     def n_users(self) -> int:
-        """Users behind the mean."""
+        """Number of users in the mean."""
 
     @property
     def n_undefined(self) -> int:
-        """Users, or requests, whose value is 0/0."""
+        """Number of users, or requests, whose value is 0/0."""
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """All numbers by name, with `n_requests` if values are those of requests."""
+        """All numbers by name, with `n_requests` if values are per request."""
 
 
 class EvaluationValues(Protocol):
-    """Users' values, in memory or in Spark, from which summaries are computed when they are needed."""
+    """Values per user, in memory or in Spark; their summaries are computed on demand."""
 
     @property
     def by_id(self) -> Any:
-        """As `Evaluation.per_user`; of requests, with their ids in `user`."""
+        """As `Evaluation.per_user`, but ids of requests are in `user`."""
 
     @property
     def per_user(self) -> Any:
@@ -74,7 +74,7 @@ class Evaluation(BaseResult):
     Attributes
     ----------
     warnings : tuple of DataWarning
-        Signs that the result is not what was meant, the most serious first.
+        Signs of a doubtful evaluation, the most serious first.
     """
 
     conventions: Conventions
@@ -83,9 +83,11 @@ class Evaluation(BaseResult):
 
     @property
     def per_user(self) -> Any:
-        """user, then one Float64 column per label: NaN where undefined, null where the user is left out.
+        """One row per user: `user`, then one Float64 column per label.
 
-        Of requests: one row each, with the columns of `unit` as text in the place of user.
+        A value is NaN if it is undefined, and null if the user is left out.
+        If the unit is a request: one row per request, with the columns of `unit` as text instead
+        of `user`.
         """
         return self.values.per_user
 
@@ -122,7 +124,7 @@ class Evaluation(BaseResult):
         return content
 
     def to_frame(self) -> "pl.DataFrame":
-        """Return one row per label: metric, mean, ci_low, ci_high, n_users, n_undefined [, n_requests]."""
+        """Return metric, mean, interval and counts; one row per label."""
         import polars as pl
 
         rows = [{"metric": label, **each.numbers} for label, each in self.summaries.items()]

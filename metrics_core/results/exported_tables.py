@@ -1,4 +1,4 @@
-"""A comparison as tables, one row a number that the report shows: for CSV and parquet."""
+"""The tables of a comparison that are written as CSV or parquet."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from concord.metrics_core.results.replicates import ReplicatedDifference
 
 Row = dict[str, Any]
 _TEXT, _NUMBER, _COUNT, _FLAG = pl.String, pl.Float64, pl.Int64, pl.Boolean
-_GROUP = {"segmentation": _TEXT, "kind": _TEXT}
+_SEGMENTATION = {"segmentation": _TEXT, "kind": _TEXT}
 _TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
     "distributions": {
         **dict.fromkeys(("label", "a", "b"), _TEXT),
@@ -28,7 +28,7 @@ _TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
         "difference": _NUMBER,
     },
     "tradeoffs": {"x_label": _TEXT, "y_label": _TEXT, **schema_of(Point)},
-    "segments": {**_GROUP, **schema_of(SegmentCell)},
+    "segments": {**_SEGMENTATION, **schema_of(SegmentCell)},
     "warnings": dict.fromkeys(("code", "severity", "models", "details"), _TEXT),
     "panel": {
         **dict.fromkeys(("label", "definition", "says"), _TEXT),
@@ -48,11 +48,11 @@ _TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
 
 
 def export_tables(comparison: Comparison) -> dict[str, pl.DataFrame]:
-    """Name -> table; a part that is empty gives an empty table with the same columns.
+    """Return name -> table; an empty part gives an empty table with the same columns.
 
-    `trainings` and `retrained` are there only where models were trained several times.
+    Only comparisons with replicates have `trainings` and `retrained`.
     """
-    makers = {
+    builders = {
         "distributions": _distributions,
         "tradeoffs": _tradeoffs,
         "segments": _segments,
@@ -71,7 +71,7 @@ def export_tables(comparison: Comparison) -> dict[str, pl.DataFrame]:
         "inputs": frame_of(InputFile, comparison.provenance.inputs),
         **{
             name: pl.DataFrame(list(rows(comparison)), schema=dict(_TABLES[name]))
-            for name, rows in makers.items()
+            for name, rows in builders.items()
         },
         "gaps": _gaps(comparison),
         **_replicates(comparison),
@@ -79,19 +79,19 @@ def export_tables(comparison: Comparison) -> dict[str, pl.DataFrame]:
 
 
 def _replicates(comparison: Comparison) -> dict[str, pl.DataFrame]:
-    """The mean of each training, and each difference over new trainings."""
-    found = comparison.replicates
-    if found is None:
+    """Return the mean of each replicate, and each difference over new replicates."""
+    replicates = comparison.replicates
+    if replicates is None:
         return {}
     means = [
-        {"label": each.label, "model": each.model, "training": training, "mean": mean}
-        for each in found.scores
-        for training, mean in zip(found.models[each.model], each.means, strict=True)
+        {"label": each.label, "model": each.model, "training": number, "mean": mean}
+        for each in replicates.scores
+        for number, mean in zip(replicates.models[each.model], each.means, strict=True)
     ]
     columns = {**dict.fromkeys(("label", "model", "training"), _TEXT), "mean": _NUMBER}
     return {
         "trainings": pl.DataFrame(means, schema=columns),
-        "retrained": frame_of(ReplicatedDifference, found.pairs),
+        "retrained": frame_of(ReplicatedDifference, replicates.pairs),
     }
 
 
@@ -118,10 +118,11 @@ def _segments(comparison: Comparison) -> Iterator[Row]:
 
 
 def _gaps(comparison: Comparison) -> pl.DataFrame:
-    """Without the columns of gaps that are compared where none is."""
-    found = [(each, gap) for each in comparison.segments for gap in each.gaps]
-    groups = pl.DataFrame([(each.name, each.kind) for each, _ in found], schema=_GROUP, orient="row")  # fmt: skip
-    return pl.concat([groups, frame_of(Gap, [gap for _, gap in found])], how="horizontal")
+    """Return one row per gap; columns of compared gaps only if a segmentation compares gaps."""
+    gaps = [(each, gap) for each in comparison.segments for gap in each.gaps]
+    names = [(each.name, each.kind) for each, _ in gaps]
+    segmentations = pl.DataFrame(names, schema=_SEGMENTATION, orient="row")
+    return pl.concat([segmentations, frame_of(Gap, [gap for _, gap in gaps])], how="horizontal")
 
 
 def _warnings(comparison: Comparison) -> Iterator[Row]:
@@ -130,12 +131,12 @@ def _warnings(comparison: Comparison) -> Iterator[Row]:
             "code": each.code,
             "severity": each.severity,
             "models": ", ".join(each.models),
-            "details": _written(each.details),
+            "details": _as_text(each.details),
         }
 
 
 def _panel(comparison: Comparison) -> Iterator[Row]:
-    """One row a primary label, definition and model."""
+    """Yield one row per primary label, definition and model."""
     for entry in comparison.panel:
         for definition in entry.definitions:
             for model, value in definition.values.items():
@@ -152,7 +153,7 @@ def _panel(comparison: Comparison) -> Iterator[Row]:
 
 
 def _panel_presets(comparison: Comparison) -> Iterator[Row]:
-    """One row a primary label and preset: the definition that gives its values, or why it has none."""
+    """Yield one row per primary label and preset: its definition, or why it has no values."""
     for entry in comparison.panel:
         for definition in entry.definitions:
             rows = zip(definition.presets, definition.meanings, strict=True)
@@ -168,20 +169,20 @@ def _panel_presets(comparison: Comparison) -> Iterator[Row]:
 
 
 def _quality(comparison: Comparison) -> Iterator[Row]:
-    """One row a finding, such as `users.without_list`: a number or a text."""
-    for role, found in comparison.quality.items():
-        for finding, value in _leaves(found, ""):
+    """Yield one row per count or text, such as `users.without_list`."""
+    for role, content in comparison.quality.items():
+        for finding, value in _leaves(content, ""):
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             yield {
                 "role": role,
                 "finding": finding,
                 "number": value if is_number else None,
-                "text": None if is_number or value is None else _written(value),
+                "text": None if is_number or value is None else _as_text(value),
             }
 
 
 def _leaves(content: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Dotted path -> value of everything in nested mappings and lists; entries of a list are numbered from 1."""
+    """Yield the dotted path and value of each leaf; entries of a list are numbered from 1."""
     if isinstance(content, list):
         content = {str(n): each for n, each in enumerate(content, 1)}
     if isinstance(content, Mapping):
@@ -192,26 +193,26 @@ def _leaves(content: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _conventions(comparison: Comparison) -> Iterator[Row]:
-    """One row a convention; those that are overridden for one metric name it."""
+    """Yield one row per convention; those that are overridden for one metric name it."""
     for each in comparison.conventions.values:
         yield {
             "convention": each.name,
-            "value": _written(each.value),
+            "value": _as_text(each.value),
             "meaning": each.meaning,
             "changes": ", ".join(each.changes),
         }
     for metric, changed in comparison.conventions.overrides.items():
         for name, value in changed.items():
-            yield {"convention": name, "metric": metric, "value": _written(value)}
+            yield {"convention": name, "metric": metric, "value": _as_text(value)}
 
 
-def _written(value: Any) -> str:
-    """A value as text: words as they are, all else as JSON."""
+def _as_text(value: Any) -> str:
+    """Return a text as it is, any other value as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _curves(comparison: Comparison) -> Iterator[Row]:
-    """The mean by cutoff of every label that has one, for `dvc plots`."""
+    """Yield the mean of every label with a cutoff, for `dvc plots`."""
     for score in comparison.scores:
         metric = comparison.metric(score.label)
         if metric.k is not None and score.mean is not None:

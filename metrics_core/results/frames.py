@@ -1,4 +1,4 @@
-"""The parts of a comparison as polars frames: typed by their fields, so that no type depends on what happens to be null."""
+"""Parts of results as polars frames; column types are those of the fields, even if all are null."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
@@ -11,8 +11,11 @@ if TYPE_CHECKING:
 
 
 def frame_of(kind: type[Any], rows: Iterable[Any]) -> "pl.DataFrame":
-    """One row a part, one column a field; without those that are left out where no part has a value."""
-    import polars as pl  # 0.1 s that only those who want frames spend
+    """Return one row per part and one column per field.
+
+    Fields that are marked `OMIT_IF_NONE` are omitted if no part has a value.
+    """
+    import polars as pl  # takes 0.1 s
 
     schema = schema_of(kind)  # type: ignore[arg-type] # a class can be hashed
     frame = pl.DataFrame([vars(row) for row in rows], schema=schema)
@@ -22,7 +25,7 @@ def frame_of(kind: type[Any], rows: Iterable[Any]) -> "pl.DataFrame":
 
 @cache
 def schema_of(kind: type[Any]) -> "dict[str, type[pl.DataType]]":
-    """Field -> type of its column, for parts whose fields hold one plain value each."""
+    """Return field -> type of its column, for parts whose fields are scalars."""
     import polars as pl
 
     types: Mapping[Any, type[pl.DataType]] = {
@@ -32,12 +35,12 @@ def schema_of(kind: type[Any]) -> "dict[str, type[pl.DataType]]":
         bool: pl.Boolean,
     }
     hints = get_type_hints(kind)
-    return {field.name: types[_plain(hints[field.name])] for field in fields(kind)}
+    return {field.name: types[_scalar_type(hints[field.name])] for field in fields(kind)}
 
 
-def _plain(hint: Any) -> Any:
-    """`float` of `float | None`, `str` of a Literal."""
+def _scalar_type(hint: Any) -> Any:
+    """Return `float` for `float | None`, `str` for a Literal."""
     if get_origin(hint) is Literal:
         return str
-    known = [each for each in get_args(hint) if each is not NoneType]
-    return _plain(known[0]) if known else hint
+    options = [each for each in get_args(hint) if each is not NoneType]
+    return _scalar_type(options[0]) if options else hint

@@ -1,4 +1,4 @@
-"""The gate of a comparison: what must not get worse, what must be better, and the decision for each model."""
+"""The gate of a comparison: guardrails, success metrics and the decision on each model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class Gate:
     guardrails : dict
         Label -> margin by which its mean over all users may be worse than the reference's.
     segments : dict
-        Segmentation -> label -> the same in each of its segments.
+        Segmentation -> label -> such a margin in each of its segments.
     success : tuple of str
         Labels of which at least one must be better; may be empty.
     undecided_passes : bool
@@ -46,28 +46,32 @@ class Gate:
     @property
     def labels(self) -> tuple[str, ...]:
         """Every label of the gate once."""
-        in_segments = (label for of_labels in self.segments.values() for label in of_labels)
+        in_segments = (label for margins in self.segments.values() for label in margins)
         return tuple(dict.fromkeys([*self.guardrails, *in_segments, *self.success]))
 
 
 @dataclass(frozen=True)
 class MeasuredDifference:
-    """Model minus reference on a label, over the users who have a value with both; None if a number does not exist.
+    """Model minus reference on a label, over the users who have a value with both.
+
+    A number that does not exist is None.
 
     Attributes
     ----------
     segmentation, segment : str or None
         None over all users.
     ci_low, ci_high : float or None
-        Two-sided, at the gate's confidence.
+        Two-sided interval at the gate's confidence.
     n_nonzero : int
-        Users with different values, or with different lists for a metric with one value over all users.
+        Users with different values; for a metric with one value over all users, with different
+        lists.
     n_lost : int
-        Users (or requests, if these are the unit) with a value with the reference and none with the model.
+        Users (or requests) with a value with the reference, but not with the model.
     test : {'t', 'sign_flips', 'jackknife', 'none'}
-        `sign_flips` if few users differ, `jackknife` for a metric with one value over all users, `none` without interval.
+        `sign_flips` if few users differ, `jackknife` for a metric with one value over all users,
+        `none` without an interval.
     p : float or None
-        Two-sided, of no difference: paired t, sign flips, or swapping lists.
+        Two-sided p-value of no difference: paired t, sign flips, or swapped lists.
     n_requests : int or None
         Requests of these users with a value with both, if requests are the unit.
     n_unlisted : int or None
@@ -102,28 +106,31 @@ class MeasuredDifference:
 
     @property
     def is_comparable(self) -> bool:
-        """False if `undecided: pass` must not waive it: the model did not run, or the metric is another one."""
+        """False if the model has too few lists or the metric was another one.
+
+        `undecided: pass` does not waive such a guardrail.
+        """
         return self.n_unlisted is None and not self.departed
 
     @property
     def gain(self) -> float | None:
-        """The difference in the good direction."""
-        return _turned(self.difference, upwards=self.higher_is_better)
+        """The difference; positive if the model is better."""
+        return _sign_adjusted(self.difference, upwards=self.higher_is_better)
 
     @property
     def gain_low(self) -> float | None:
         """The lower end of the interval of the gain."""
         end = self.ci_low if self.higher_is_better else self.ci_high
-        return _turned(end, upwards=self.higher_is_better)
+        return _sign_adjusted(end, upwards=self.higher_is_better)
 
     @property
     def gain_high(self) -> float | None:
         """The upper end of the interval of the gain."""
         end = self.ci_high if self.higher_is_better else self.ci_low
-        return _turned(end, upwards=self.higher_is_better)
+        return _sign_adjusted(end, upwards=self.higher_is_better)
 
 
-def _turned(number: float | None, *, upwards: bool) -> float | None:
+def _sign_adjusted(number: float | None, *, upwards: bool) -> float | None:
     return number if number is None or upwards else 0.0 - number
 
 
@@ -136,9 +143,11 @@ class Guardrail(MeasuredDifference):
     asked : str
         The margin as written: `0.005`, `2%`, `min_effect`.
     margin : float or None
-        As a number; None if it is a share of a mean that does not exist.
-    revision, departure : str or None
-        The revision that lacks the label, or has it under other conventions, which `departure` names.
+        The margin as a number; None if it is a share of a mean that does not exist.
+    revision : str or None
+        The revision that lacks the label, or has it under other conventions.
+    departure : str or None
+        These other conventions.
     """
 
     asked: str
@@ -155,7 +164,10 @@ class Guardrail(MeasuredDifference):
 
 @dataclass(frozen=True)
 class Success(MeasuredDifference):
-    """A metric of which one must be better; p is adjusted by Holm over the success metrics of the model."""
+    """A success metric: at least one of them must be better.
+
+    p-values are adjusted by Holm over the success metrics of a model.
+    """
 
     p_adjusted: float | None
     better: bool
@@ -189,12 +201,12 @@ class ModelDecision:
 
 @dataclass(frozen=True)
 class UnmatchedModels:
-    """Models that vanished since a revision while others are new: perhaps they were renamed.
+    """Models that vanished since a revision while others are new; they may have been renamed.
 
     Attributes
     ----------
     example : str
-        The setting that states this for the first two.
+        The setting that declares the renaming of the first two.
     rules : tuple of str
         The values of `gate.new_models` that lead to a decision.
     """
@@ -207,7 +219,7 @@ class UnmatchedModels:
 
 @dataclass(frozen=True, repr=False)
 class Decision(BaseResult):
-    """What a gate decides: `worse` if a model is, else `undecided` if a model is, else `pass`.
+    """The decision of a gate: the worst outcome of its models (`worse`, `undecided` or `pass`).
 
     Attributes
     ----------
@@ -231,7 +243,7 @@ class Decision(BaseResult):
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
-        """Three sentences: the decision, what decided, and what else was checked or can be done."""
+        """Three sentences: the decision, its reasons, and other checks or remedies."""
         return render_sentences("decision", self)
 
     @property
@@ -240,7 +252,7 @@ class Decision(BaseResult):
         return any(m.outcome == "pass" and m.guardrails_that("undecided") for m in self.models)
 
     def to_frame(self) -> "pl.DataFrame":
-        """Return model, rule (guardrail or success), then the fields of both; one row per model and rule."""
+        """Return model, rule (guardrail or success) and the fields of both; one row per rule."""
         import polars as pl
 
         rows = [

@@ -1,4 +1,4 @@
-"""The history of a project: its comparison at each revision, and what changed between revisions."""
+"""The history of a project: its comparison at each revision, and changes between revisions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,8 @@ class Change:
     Attributes
     ----------
     p_adjusted : float or None
-        Over the models and labels, or by Benjamini and Hochberg over the labels and segments of a segmentation.
+        Adjusted over the models and labels, or by Benjamini and Hochberg over the labels and
+        segments of a segmentation.
     segmentation, segment : str or None
         None over all users.
     """
@@ -71,9 +72,9 @@ class RevisionChanges:
     revision : str
         The earlier revision, as named.
     mismatches : tuple of str
-        Why the numbers cannot be compared; then there are no changes.
+        Reasons why the numbers cannot be compared; then there are no changes.
     notes : tuple of str
-        What only one of the two revisions has, and other versions of Concord.
+        Models and labels of only one of the two revisions, and other versions of Concord.
     changes : sequence of Change
         One per label and model that both have.
     worse : sequence of Change
@@ -172,7 +173,7 @@ class Revision:
         return sorted(standings, key=lambda each: (each.mean is None, sign * (each.mean or 0.0)))
 
     def change(self, model: str, label: str) -> Change | None:
-        """Return the change of a model on a label since the revision before; None if its values did not change."""
+        """Return the change of a model on a label since the revision before; None if unchanged."""
         return next((c for c in self.changes if (c.model, c.label) == (model, label)), None)
 
 
@@ -231,7 +232,7 @@ class History(BaseResult):
         return tuple(dict.fromkeys(x for each in reversed(self.revisions) for x in each.labels))
 
     def to_frame(self) -> "pl.DataFrame":
-        """Return one row per revision, primary label and model; one row if nothing is known of a revision."""
+        """Return one row per revision, primary label and model; one row for an unknown revision."""
         import polars as pl
 
         schema = {
@@ -245,7 +246,7 @@ class History(BaseResult):
 
 
 def _rows(revision: Revision) -> Iterator[dict[str, Any]]:
-    whole = {
+    revision_columns = {
         "revision": revision.name,
         "tags": ", ".join(revision.tags),
         "date": revision.date,
@@ -256,9 +257,9 @@ def _rows(revision: Revision) -> Iterator[dict[str, Any]]:
         "note": "; ".join(dict.fromkeys(filter(None, (revision.gone, revision.unpaired)))),
     }
     if not revision.standings:
-        yield whole
+        yield revision_columns
     for standing in revision.standings:
-        row = whole | {name: getattr(standing, name) for name in _STANDING_FIELDS}
+        row = revision_columns | {name: getattr(standing, name) for name in _STANDING_FIELDS}
         change = revision.change(standing.model, standing.label)
         if change is not None:
             row |= {

@@ -1,4 +1,4 @@
-"""How many users must differ for a test: the rules that tests and the sentences about them share."""
+"""Minimum numbers of differing users for tests, which tests and sentences share."""
 
 import math
 
@@ -7,7 +7,9 @@ MIN_DIFFERING_USERS = 10  # of tests that have no exact distribution for few use
 
 
 def min_differing_for(alpha: float) -> int:
-    """Return the smallest number of differing users that can be significant: the least n with 2^(1 - n) <= alpha.
+    """Return the smallest number of differing users that can be significant.
+
+    It is the smallest n with 2^(1 - n) <= alpha.
 
     Examples
     --------

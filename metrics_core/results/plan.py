@@ -1,4 +1,4 @@
-"""The result of `plan`: what a number of users and seeds can settle, and how many a difference needs."""
+"""The result of `plan`: power of a number of users and seeds, and numbers that an effect needs."""
 
 import math
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from concord.metrics_core.results.frames import frame_of
 if TYPE_CHECKING:
     import polars as pl
 
-# Whether a model that is as good as the reference passes a guardrail: with the requested power; less often; never,
-# unless it looks better than it is; not known.
+# Whether a model that is as good as the reference passes a guardrail: with the requested power;
+# less often; never, unless its sample difference is a gain; not known.
 Outlook = Literal["shown", "seldom", "cannot", "unknown"]
 
 
@@ -27,7 +27,7 @@ class VarianceComponents:
     sd_seeds : float
         Between seeds, each averaged over users; 0 if the lists are fixed.
     sd_residual : float
-        What is left of a user's difference with one seed.
+        Residual of a user's difference with one seed.
     """
 
     sd_users: float
@@ -55,12 +55,12 @@ class PlannedDifference:
     sd : float or None
         Standard deviation of users' differences; None if too few users differ for an interval.
     sd_seeds, sd_residual, seeds : float, float, int or None
-        Between seeds, what is left, and the number of seeds; None if the lists are fixed.
+        Between seeds, residual, and the number of seeds; None if the lists are fixed.
     tests : int
-        Number of comparisons that the correction is for.
+        Number of comparisons in the correction.
     smallest, smallest_corrected : float or None
-        Smallest true difference that is found significant with the requested power, without correction and with it
-        (at its worst: alpha / tests).
+        Smallest true difference that is significant with the requested power, without and with
+        correction (in the worst case alpha / tests).
     min_effect : float
         Minimum relevant difference.
     smallest_better : float or None
@@ -72,11 +72,14 @@ class PlannedDifference:
     users_needed, users_needed_corrected : int or None
         Users to find it; None if no number is enough or no effect was requested.
     users_better : int or None
-        Users for the verdict `better`, after correction; None also if `effect` is not above `min_effect`.
+        Users for the verdict `better`, after correction; None also if `effect` is not above
+        `min_effect`.
     users_equivalent : int or None
-        Users to show that two equally good models differ by less than `min_effect` (or `effect` without one).
+        Users to show that two equally good models differ by less than `min_effect`, or by less
+        than `effect` if it is 0.
     seeds_needed, seeds_needed_corrected : int or None
-        Seeds of each model with which these users find it; None if no number is enough or the lists are fixed.
+        Seeds of each model with which these users find it; None if no number is enough or the lists
+        are fixed.
     """
 
     label: str | None
@@ -115,23 +118,23 @@ class PlannedDifference:
 
 @dataclass(frozen=True)
 class PlannedGuardrail:
-    """A guardrail of a gate, tried with a model that is as good as the reference.
+    """Power of a guardrail for a model that is as good as the reference.
 
     Attributes
     ----------
     margin_setting, margin : str, float or None
         The margin as written, and as a number.
     half_width : float or None
-        Of the interval; a difference of 0 passes only within a wider margin.
+        Half the width of the interval; a difference of 0 passes only if the margin is larger.
     chance : float or None
-        Probability that a model passes that is truly as good; None if the standard deviation is not known.
+        Probability that the model passes; None if the standard deviation is not known.
     users_needed : int or None
         Users with whom it passes with the requested power; None if no number is enough.
     margin_shown : float or None
         Smallest margin that these users show with the requested power.
     outlook : {'shown', 'seldom', 'cannot', 'unknown'}
-        `shown`: such a model passes with the requested power; `seldom`: less often; `cannot`: half the interval is as
-        wide as the margin; `unknown`: there is no interval.
+        `shown`: the model passes with the requested power; `seldom`: less often; `cannot`: half the
+        interval is at least as wide as the margin; `unknown`: there is no interval.
     """
 
     model: str
@@ -157,7 +160,7 @@ class PlannedSuccess:
     Attributes
     ----------
     tests : int
-        Success metrics of the model, which the correction is for.
+        Number of success metrics of the model, for the correction.
     smallest : float or None
         Smallest true gain that is shown with the requested power.
     users_needed : int or None
@@ -196,7 +199,7 @@ class PowerCurve:
 
 @dataclass(frozen=True, repr=False)
 class Plan(BaseResult):
-    """What can be settled with this power at this confidence.
+    """Power analysis of a comparison, at a confidence level.
 
     Attributes
     ----------

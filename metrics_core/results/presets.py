@@ -22,9 +22,9 @@ class ConventionValue:
     Attributes
     ----------
     metric : str or None
-        The metric, or its labels with a cutoff (`RR@k`), that the value is for; None for all metrics.
+        The metric, or its labels with a cutoff (`RR@k`), that the value is for; None for all.
     meaning : str
-        What the value means, or what the convention decides if the value speaks for itself.
+        Meaning of the value, or of the convention if the value explains itself.
     """
 
     metric: str | None
@@ -40,15 +40,17 @@ def convention_values(conventions: Conventions) -> list[ConventionValue]:
         *conventions.overrides.items(),
     ]
     return [
-        ConventionValue(metric, name, value, CONVENTION[name].explain(value) or CONVENTION[name].meaning)
+        ConventionValue(
+            metric, name, value, CONVENTION[name].explain(value) or CONVENTION[name].meaning
+        )
         for metric, values in by_metric
         for name, value in values.items()
-    ]  # fmt: skip
+    ]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PresetConventions(BaseResult, Conventions):
-    """Conventions as `preset` returns them; they can be passed wherever conventions are expected."""
+    """Conventions that `preset` returns; any argument `conventions` accepts them."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Conventions) and vars(self) == vars(other)
@@ -60,7 +62,7 @@ class PresetConventions(BaseResult, Conventions):
         return self.as_dict()
 
     def to_frame(self) -> "pl.DataFrame":
-        """Return metric (null for all), convention, value (as text) and meaning; one row per convention."""
+        """Return metric (null for all), convention, value as text and meaning."""
         import polars as pl
 
         rows = [vars(each) | {"value": str(each.value)} for each in convention_values(self)]
@@ -89,7 +91,7 @@ class PresetDescription:
 
 @dataclass(frozen=True, repr=False)
 class PresetList(BaseResult, Sequence[str]):
-    """The names of all presets, with what each stands for."""
+    """The names of all presets, with their descriptions."""
 
     descriptions: tuple[PresetDescription, ...]
 
@@ -124,8 +126,8 @@ def preset(name: str, **overrides: Any) -> PresetConventions:
     Returns
     -------
     PresetConventions
-        They are called "custom" if a value differs from the preset's. The scale of the grades (`relevance_threshold`,
-        `err_max_grade`, `hlu_neutral`) belongs to the data and keeps the name.
+        Their name is "custom" if a value differs from the preset's, except for the scale of the
+        grades (`relevance_threshold`, `err_max_grade`, `hlu_neutral`), which belongs to the data.
 
     Raises
     ------
@@ -142,7 +144,7 @@ def preset(name: str, **overrides: Any) -> PresetConventions:
 
 
 def presets() -> PresetList:
-    """Return the names of all presets, with what each stands for.
+    """Return the names of all presets, with their descriptions.
 
     Examples
     --------

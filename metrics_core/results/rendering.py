@@ -1,4 +1,4 @@
-"""Show results with `concord.reports`, which is imported when it is needed."""
+"""Render results with `concord.reports`, which is imported on first use."""
 
 from importlib import import_module
 from pathlib import Path
@@ -47,8 +47,8 @@ def render_document(result: Any, kind: str, path: str | Path | None = None, **op
     Parameters
     ----------
     kind : {"html", "latex", "cases", "study", "notebook"}
-        The page of a comparison, its LaTeX table, the page of an error analysis or of a study, or the charts of a
-        comparison for a notebook.
+        The page of a comparison, its LaTeX table, the page of an error analysis or of a study,
+        or the charts of a comparison for a notebook.
     **options : Any
         Arguments of the function that renders it.
 

@@ -1,7 +1,7 @@
-"""What is known of models that were trained several times: means and differences over new users and new trainings.
+"""Means and differences of models with replicates, over new users and new replicates.
 
-A replicate is one training of a model, with another seed or on another fold. Numbers have the unit of their metric;
-None stands for a number that does not exist.
+A replicate is one training of a model, with another seed or on another fold.
+Numbers have the unit of their metric; None is a number that does not exist.
 """
 
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ from functools import cached_property
 
 from concord.metrics_core.results.comparison_parts import MIRROR, Verdict, negated
 
-# Simulated coverage of the 95 % interval (benchmarks/SIMULATIONS.md), where effects of trainings are roughly symmetric:
-# 0.95 to 0.97 from 3 trainings on; with 2 down to 0.91, though up to five times as wide as with known variances, since
-# t on one degree of freedom is 12.7.
+# Simulated coverage of the 95 % interval (benchmarks/SIMULATIONS.md) if effects of trainings are
+# roughly symmetric: 0.95 to 0.97 from 3 replicates on. With 2 it is down to 0.91, though the
+# interval is up to five times as wide as with known variances: t on one degree of freedom is 12.7.
 MIN_INTERVAL_REPLICATES = 3
 
 
@@ -23,11 +23,11 @@ class ReplicatedScore:
     Attributes
     ----------
     means : tuple of float or None
-        Of each replicate, in their order.
+        Mean of each replicate, in the order of replicates.
     sd_trainings : float or None
         Standard deviation between replicates, without the variance that the sample of users adds.
     ci_low, ci_high : float or None
-        Of the mean over new users and new trainings; None with fewer than 3 replicates.
+        Interval of the mean over new users and new replicates; None with fewer than 3 replicates.
     """
 
     label: str
@@ -40,7 +40,7 @@ class ReplicatedScore:
 
 @dataclass(frozen=True)
 class ReplicatedDifference:
-    """Model a minus model b on a label, over new users and new trainings.
+    """Model a minus model b on a label, over new users and new replicates.
 
     Attributes
     ----------
@@ -53,13 +53,13 @@ class ReplicatedDifference:
     share : float or None
         Share of the variance of the difference that is due to replicates.
     turned, of : int
-        Pairs of single replicates whose order differs from that over all replicates, and all such pairs.
+        Pairs of single replicates whose order differs from that over all replicates, and all pairs.
     chance : float or None
-        Probability of another order with one new training of each model on these users (t distribution of a
-        prediction); None if replicates do not differ.
+        Probability of another order with one new training of each model on these users
+        (t distribution of a prediction); None if replicates do not differ.
     users_needed, trainings_needed : int or None
-        Users, or replicates of each model with replicates, with which the interval would exclude 0; None if it does so
-        already, or no number is enough.
+        Users, or replicates of each model with replicates, with which the interval would exclude 0;
+        None if it already does, or if no number is enough.
     """
 
     label: str
@@ -108,7 +108,7 @@ class Replicates:
     models : dict
         Model -> number of the replicate -> name of its lists.
     paired : bool
-        True if the same number is the same seed or fold in all models.
+        True if replicates with the same number have the same seed or fold in all models.
     nested : bool
         True if each replicate has its own users.
     scores : tuple of ReplicatedScore

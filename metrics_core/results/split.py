@@ -1,4 +1,4 @@
-"""The result of `split`: train, truth and what the split did with each row."""
+"""The result of `split`: train, truth and a manifest."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from concord.metrics_core.results.base import BaseResult
 if TYPE_CHECKING:
     import polars as pl
 
-# A latest time between these is in seconds since 1970: they are 1973 and 5138.
+# A latest time between these (the years 1973 and 5138) is in seconds since 1970.
 _MIN_SECONDS, _MAX_SECONDS = 1e8, 1e11
 
 
@@ -29,8 +29,8 @@ class Split(BaseResult):
     history : polars.DataFrame or None
         Earlier interactions of the held-out users; None for other methods than `users`.
     manifest : dict
-        Input, method, rows, users, items and times of each side, and how many rows are on no side, by reason. The
-        content of manifest.json without `notes`, which `summary` holds.
+        Input, method, rows, users, items and times of each side, and how many rows are on no side,
+        by reason. The content of manifest.json without `notes`, which are in `summary`.
     """
 
     train: "pl.DataFrame"

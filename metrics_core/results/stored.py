@@ -1,4 +1,4 @@
-"""comparison.json, and cases.json beside it: a Comparison and Cases as JSON, with a version; read back as the same."""
+"""Write and read comparison.json and cases.json: a Comparison and Cases as versioned JSON."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -14,10 +14,11 @@ from concord.metrics_core.results.error_analysis import Cases
 
 CASES = "cases.json"
 SCHEMA = 8
-_READ = (4, 5, 6, 7, SCHEMA)  # 4 has no replicates; 4 and 5 hold sentences, 6 those of warnings,
-# 7 those of the panel and the conventions
-_READ_CASES = (6, 7, SCHEMA)
-_SKIPPED = {"schema", "examples"}  # keys that are not read; older files have `examples`
+# Schema 4 has no replicates. 4 and 5 hold sentences, 6 those of warnings, 7 those of the panel and
+# of the conventions.
+_READABLE = (4, 5, 6, 7, SCHEMA)
+_READABLE_CASES = (6, 7, SCHEMA)
+_IGNORED_KEYS = {"schema", "examples"}  # older files have `examples`
 
 
 def to_content(comparison: Comparison) -> dict[str, Any]:
@@ -41,13 +42,14 @@ def _text(content: dict[str, Any]) -> str:
 
 
 def from_content(content: Mapping[str, Any], where: str = "comparison") -> Comparison:
-    """The comparison that a file holds.
+    """Return the comparison with this content of comparison.json.
 
     Raises
     ------
-    InputError : it was written by an older or a newer Concord, or it is no comparison
+    InputError
+        The content is not that of a comparison, or has a schema that this version cannot read.
     """
-    _refuse_another_version(content, where, _READ)
+    _refuse_other_schema(content, where, _READABLE)
     if content["schema"] < SCHEMA:
         for path in _SENTENCES:
             content = _without(content, path)
@@ -55,13 +57,15 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
     if field_names := [name for name in FILE_KEYS if name in content]:
         raise refuse(where, f"{field_names[0]}: Unexpected keyword argument", _AGAIN)
     fields_of = {key: name for name, key in FILE_KEYS.items()}
-    values = {fields_of.get(key, key): part for key, part in content.items() if key not in _SKIPPED}
-    found: Comparison = _validated(Comparison, values, where)
-    return found
+    values = {
+        fields_of.get(key, key): part for key, part in content.items() if key not in _IGNORED_KEYS
+    }
+    comparison: Comparison = _validate(Comparison, values, where)
+    return comparison
 
 
-_EACH = "*"  # of a list
-_SENTENCES = (  # of older schemas; they are made from the numbers
+_EACH = "*"  # every entry of a list
+_SENTENCES = (  # of older schemas; reports now derive them from the numbers
     ("covers",),
     ("panel", _EACH, "sentence"),
     ("panel", _EACH, "definitions", _EACH, "stands_for"),
@@ -76,48 +80,51 @@ _SENTENCES = (  # of older schemas; they are made from the numbers
 
 def _with_values(content: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the content with conventions under `values`, and changes of definitions as dicts."""
-    content = _changed(content, ("conventions",), lambda part: _renamed(part, "knobs", "values"))
+    content = _modify(content, ("conventions",), lambda part: _rename(part, "knobs", "values"))
     definitions = ("panel", _EACH, "definitions", _EACH)
-    return dict(_changed(content, definitions, _with_changed_conventions))
+    return dict(_modify(content, definitions, _with_changed_conventions))
 
 
 def _with_changed_conventions(definition: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a definition with {"gain": "exp2", "ideal": "full_k"} for `gain: exp2; ideal: full_k`."""
+    """Return a definition with {"gain": "exp2", …} instead of the text `gain: exp2; …`."""
     says = definition.get("says")
     if not isinstance(says, str):
         return definition
     changed = dict(pair.split(": ", 1) for pair in says.split("; ") if ": " in pair)
-    return {**_renamed(definition, "says", "changed"), "changed": changed}
+    return {**_rename(definition, "says", "changed"), "changed": changed}
 
 
 def _without(content: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:
     """Return the content without the key at `path`."""
     *outer, removed = path
-    return _changed(
+    return _modify(
         content, tuple(outer), lambda part: {k: v for k, v in part.items() if k != removed}
     )
 
 
-def _renamed(part: Mapping[str, Any], old: str, new: str) -> Mapping[str, Any]:
+def _rename(part: Mapping[str, Any], old: str, new: str) -> Mapping[str, Any]:
     return {new if key == old else key: value for key, value in part.items()}
 
 
-def _changed(part: Any, path: tuple[str, ...], change: Callable[[Mapping[str, Any]], Any]) -> Any:
-    """Return the content with the mappings at `path` changed; what has another shape is left for the validation."""
+def _modify(part: Any, path: tuple[str, ...], change: Callable[[Mapping[str, Any]], Any]) -> Any:
+    """Return the content with the mappings at `path` changed; other shapes stay as they are."""
     if path and path[0] == _EACH:
         return (
-            [_changed(each, path[1:], change) for each in part] if isinstance(part, list) else part
+            [_modify(each, path[1:], change) for each in part] if isinstance(part, list) else part
         )
     if not isinstance(part, Mapping):
         return part
     if not path:
         return change(part)
     key = path[0]
-    return {**part, key: _changed(part[key], path[1:], change)} if key in part else part
+    return {**part, key: _modify(part[key], path[1:], change)} if key in part else part
 
 
 def _with_warning_codes(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the content with the texts of warnings as their details; what has another shape is left for the validation."""
+    """Return the content with the texts of warnings as their details.
+
+    Content of another shape is returned as it is; the validation refuses it.
+    """
     warnings = content.get("warnings", [])
     keys = {"kind": "code", "severity": "severity", "who": "models"}
     if not isinstance(warnings, list) or not all(
@@ -133,9 +140,9 @@ def _with_warning_codes(content: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**content, "warnings": coded}
 
 
-def _validated(kind: type, values: Mapping[str, Any], where: str) -> Any:
+def _validate(kind: type, values: Mapping[str, Any], where: str) -> Any:
     with report_missing_extra():
-        from pydantic import ValidationError  # 0.1 s that only a reader spends
+        from pydantic import ValidationError  # takes 0.1 s
 
     try:
         return _adapter(kind).validate_python(values, extra="forbid")
@@ -146,21 +153,27 @@ def _validated(kind: type, values: Mapping[str, Any], where: str) -> Any:
 
 
 def read_comparison(path: Path) -> Comparison:
-    """The comparison of a file; raises as `from_content`, and where there is no such file or it is no JSON."""
+    """Return the comparison of a file.
+
+    Raises
+    ------
+    InputError
+        As `from_content`; or the file does not exist or is not JSON.
+    """
     return from_content(load_json(path, _AGAIN), str(path))
 
 
 def read_cases(path: Path) -> Cases:
     """Return the error analysis of a file; raise as `read_comparison`."""
     content = load_json(path, _AGAIN)
-    _refuse_another_version(content, str(path), _READ_CASES)
+    _refuse_other_schema(content, str(path), _READABLE_CASES)
     values = {key: part for key, part in content.items() if key != "schema"}
-    found: Cases = _validated(Cases, values, str(path))
-    return found
+    cases: Cases = _validate(Cases, values, str(path))
+    return cases
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON schema of comparison.json."""
+    """Return the JSON schema of comparison.json."""
     schema = _adapter(Comparison).json_schema()
     properties = {FILE_KEYS.get(name, name): part for name, part in schema["properties"].items()}
     required = [FILE_KEYS.get(name, name) for name in schema["required"]]
@@ -182,9 +195,9 @@ def _adapter(kind: type) -> Any:
 _AGAIN = "run `dvc repro compare`"
 
 
-def _refuse_another_version(content: Any, where: str, known: tuple[int, ...]) -> None:
-    found = content.get("schema") if isinstance(content, Mapping) else None
-    if found not in known:
-        newer = isinstance(found, int) and found > SCHEMA
-        fix = f"update Concord, or {_AGAIN}" if newer else _AGAIN
-        raise refuse(where, f"has schema {found}, and this version reads {SCHEMA}", fix)
+def _refuse_other_schema(content: Any, where: str, readable: tuple[int, ...]) -> None:
+    schema = content.get("schema") if isinstance(content, Mapping) else None
+    if schema not in readable:
+        is_newer = isinstance(schema, int) and schema > SCHEMA
+        fix = f"update Concord, or {_AGAIN}" if is_newer else _AGAIN
+        raise refuse(where, f"has schema {schema}, and this version reads {SCHEMA}", fix)

@@ -28,11 +28,11 @@ class StudyDataset:
     source : str
         The project it comes from, as written; may be empty.
     title, baseline : str
-        Of its comparison.
+        Title and baseline of its comparison.
     n_users : int
-        Evaluated users.
+        Number of evaluated users.
     fingerprint : str
-        Of its conventions.
+        Fingerprint of its conventions.
     """
 
     name: str
@@ -45,7 +45,7 @@ class StudyDataset:
 
 @dataclass(frozen=True)
 class MissingModel:
-    """A model that is left out, as some data sets do not have it."""
+    """A model that is left out because some data sets do not have it."""
 
     model: str
     missing_in: tuple[str, ...]
@@ -78,7 +78,7 @@ class Cell:
     rank : float or None
         1 is best; equal means share the mean of their ranks.
     rank_low, rank_high : int or None
-        The ranks that the pairwise tests on this data set leave open.
+        Lowest and highest rank that agree with the pairwise tests on this data set.
     """
 
     label: str
@@ -100,7 +100,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Aggregation:
-    """The value of a model under one way of aggregating; `winner` is True if no model has a better one."""
+    """The value of a model under one way of aggregation; `winner` is True if none is better."""
 
     label: str
     way: Way
@@ -124,9 +124,9 @@ class Pair:
     predicted_low, predicted_high : float or None
         Interval of the true difference on another such data set.
     p, p_adjusted : float or None
-        Of that mean; adjusted by Holm over all pairs of the label.
+        p-values of that mean; adjusted by Holm over all pairs of the label.
     p_signed_rank, p_signed_rank_adjusted : float or None
-        Of Wilcoxon's exact test over the differences of all data sets.
+        p-values of Wilcoxon's exact test over the differences of all data sets.
     told_apart : bool
         True if `p_signed_rank_adjusted` is below 1 - confidence.
     """
@@ -152,7 +152,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class ShrunkDifference:
-    """A model's difference to the baseline on one data set, as observed and as shrunk towards the mean of all."""
+    """A model's difference to the baseline on one data set, and its shrinkage estimate."""
 
     label: str
     model: str
@@ -166,16 +166,16 @@ class ShrunkDifference:
 
 @dataclass(frozen=True)
 class FriedmanTest:
-    """Friedman's test that all models rank alike; without numbers if there are too few data sets or models.
+    """Friedman's test of equal mean ranks; without numbers for too few data sets or models.
 
     Attributes
     ----------
     statistic : float or None
         Chi-squared, on `n_models - 1` degrees of freedom.
     f, df1, df2 : float, int, int or None
-        Iman and Davenport's form; None if all data sets agree, and p is exact.
+        Iman and Davenport's form; None if all data sets agree, where p is exact.
     critical_difference : float or None
-        Nemenyi's, of two mean ranks, at 1 - confidence.
+        Nemenyi's critical difference of two mean ranks, at 1 - confidence.
     """
 
     label: str
@@ -198,11 +198,11 @@ class Answer:
     winners : tuple of str
         The model that wins alone under the most ways; several if they tie, none without values.
     ways, of_ways : int
-        Ways under which each wins alone, and all ways that have a value.
+        Number of ways under which each wins alone, and of all ways that have a value.
     certainty : {'sure', 'undecided', 'tie', 'too_few_datasets', 'same_truth', 'no_values'}
-        `sure`: it differs significantly from every other model over data sets; `undecided`: not from every one; `tie`:
-        there are several winners; `too_few_datasets`: no interval over data sets; `same_truth`: data sets share their
-        ground truth; `no_values`: there is no winner.
+        `sure`: it differs significantly from every other model over data sets; `undecided`: not
+        from every one; `tie`: there are several winners; `too_few_datasets`: no interval over data
+        sets; `same_truth`: data sets share their ground truth; `no_values`: there is no winner.
     behind : tuple of str
         Models that are significantly worse than the only winner, over data sets.
     """
@@ -280,7 +280,7 @@ class Study(BaseResult):
 
     @property
     def aggregations(self) -> "pl.DataFrame":
-        """One row per label, way of aggregating and model, columns as the fields of `Aggregation`."""
+        """One row per label, way of aggregation and model, columns as fields of `Aggregation`."""
         return frame_of(Aggregation, self.ways)
 
     @property
@@ -289,7 +289,7 @@ class Study(BaseResult):
         return frame_of(Pair, self.pairs)
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """Return the report as one HTML page that needs no network, and write it to `path` if one is given."""
+        """Return the report as an HTML page; also write it to `path` if one is given."""
         return render_document(self, "study", path)
 
     def metric(self, label: str) -> Metric:

@@ -1,4 +1,4 @@
-"""Numbers, counts and names in words."""
+"""Format numbers, shares and lists of names as text."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
 MINUS = "\N{MINUS SIGN}"
 PERCENT = "\N{NO-BREAK SPACE}%"
-AT_MOST = 6  # names in one list
-_FEWEST_DECIMALS, _MOST_DECIMALS = 3, 4
-_MOST_DECIMALS_OF_EFFECT = 6
+MAX_NAMES = 6  # names in one list
+_MIN_DECIMALS, _MAX_DECIMALS = 3, 4
+_MAX_EFFECT_DECIMALS = 6
 _ROUNDING_ERROR = 1e-9  # 0.005 / 5 is 0.001
 
 
@@ -28,7 +28,7 @@ class WithInterval(Protocol):
 
 
 def narrowest_half(intervals: Iterable[WithInterval]) -> float | None:
-    """Return half of the narrowest interval; None where none has a width."""
+    """Return half the width of the narrowest interval; None if no interval has a width."""
     halves = (
         (each.ci_high - each.ci_low) / 2
         for each in intervals
@@ -38,24 +38,28 @@ def narrowest_half(intervals: Iterable[WithInterval]) -> float | None:
 
 
 def metric_decimals(pairs: Sequence["Difference"], scores: Sequence["Score"]) -> int:
-    """Return the decimals of a metric, fine enough for a fifth of the minimum relevant difference.
+    """Return the number of decimals that shows a fifth of the minimum relevant difference.
 
-    Without one, two significant digits of the narrowest interval of a difference, or else of a mean.
+    Without one, it shows two significant digits of the narrowest interval of a difference, or else
+    of a mean.
     """
     means = [score.mean for score in scores]
     effects = [pair.min_effect for pair in pairs if pair.min_effect]
     if effects:
-        fewest = _FEWEST_DECIMALS if in_unit_interval(means) else 0
+        minimum = _MIN_DECIMALS if in_unit_interval(means) else 0
         decimals = math.ceil(-math.log10(min(effects) / 5) - _ROUNDING_ERROR)
-        return min(max(decimals, fewest), _MOST_DECIMALS_OF_EFFECT)
+        return min(max(decimals, minimum), _MAX_EFFECT_DECIMALS)
     return interval_decimals(pairs if narrowest_half(pairs) is not None else scores, means)
 
 
 def interval_decimals(intervals: Iterable[WithInterval], values: Iterable[float | None]) -> int:
-    """Return the decimals for two significant digits of the narrowest interval; three or four for metrics in [0, 1]."""
+    """Return the number of decimals that shows two significant digits of the narrowest interval.
+
+    It is at most four, and at least three for metrics in [-1, 1].
+    """
     half = narrowest_half(intervals)
-    decimals = _MOST_DECIMALS if half is None else _two_digits(half)
-    return min(max(decimals, _FEWEST_DECIMALS if in_unit_interval(values) else 0), _MOST_DECIMALS)
+    decimals = _MAX_DECIMALS if half is None else _two_digits(half)
+    return min(max(decimals, _MIN_DECIMALS if in_unit_interval(values) else 0), _MAX_DECIMALS)
 
 
 def in_unit_interval(values: Iterable[float | None]) -> bool:
@@ -76,7 +80,10 @@ def number(value: float | None, digits: int) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return the text on one line of printable characters: a CI log executes lines that begin with `::`."""
+    """Return the text on one line of printable characters.
+
+    A CI log would execute lines that begin with `::`.
+    """
     return "".join(map(_printable, text))
 
 
@@ -92,11 +99,17 @@ def exact(value: float) -> str:
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:
-    """Return `a`, `a and b`, `a, b and c`, `a, b, c, d, e, f and 3 more`; `last` is the word before the last one."""
-    shown = list(names[:AT_MOST])
-    if len(names) > AT_MOST:
-        shown.append(f"{len(names) - AT_MOST} more")
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
+    """Return `a`, `a and b`, `a, b and c`, or `a, b, c, d, e, f and 3 more`.
+
+    Parameters
+    ----------
+    last : str
+        The word before the last name.
+    """
+    entries = list(names[:MAX_NAMES])
+    if len(names) > MAX_NAMES:
+        entries.append(f"{len(names) - MAX_NAMES} more")
+    return entries[0] if len(entries) == 1 else f"{', '.join(entries[:-1])} {last} {entries[-1]}"
 
 
 def are(names: Sequence[str]) -> str:
@@ -105,6 +118,6 @@ def are(names: Sequence[str]) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent: one decimal, more for small shares, so that none but 0 is shown as 0."""
-    written = f"{100 * share:.1f}" if share >= 0.01 else f"{100 * share:.2g}"  # noqa: PLR2004
-    return f"{written.removesuffix('.0')}{PERCENT}"
+    """Return a share in percent with one decimal, or two digits below 1 %: only 0 is shown as 0."""
+    text = f"{100 * share:.1f}" if share >= 0.01 else f"{100 * share:.2g}"  # noqa: PLR2004
+    return f"{text.removesuffix('.0')}{PERCENT}"

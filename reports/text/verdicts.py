@@ -13,7 +13,7 @@ from concord.metrics_core.results.comparison_parts import (
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS, min_differing_for
 from concord.metrics_core.results.replicates import ReplicatedDifference
 from concord.metrics_core.results.words import (
-    AT_MOST,
+    MAX_NAMES,
     MINUS,
     PERCENT,
     are,
@@ -223,8 +223,8 @@ def _undecided(label: str, comparison: Comparison) -> Iterator[str]:
         for pair in comparison.against_baseline(label)
         if pair.verdict == "undecided" and pair.a not in runner_up
     ]
-    if len(undecided) > AT_MOST:
-        undecided[AT_MOST:] = [f"and {len(undecided) - AT_MOST} more"]
+    if len(undecided) > MAX_NAMES:
+        undecided[MAX_NAMES:] = [f"and {len(undecided) - MAX_NAMES} more"]
     if undecided:
         yield f"Open on {label}: {'; '.join(undecided)}."
 
