@@ -1,4 +1,4 @@
-"""A gate's decision once more, in plain Python that does everything another way."""
+"""Reference implementation of a gate's decision, in plain Python."""
 
 from typing import Any
 
@@ -10,20 +10,23 @@ def decision(
     alpha: float,
     undecided_passes: bool,
 ) -> str:
-    """`pass`, `worse` or `undecided` of one model; rows hold low, high, up, margin, identical, p, difference."""
-    reported = []
+    """Return the outcome of one model: `pass`, `worse` or `undecided`.
+
+    Rows have low, high, up, margin, identical, p and difference.
+    """
+    outcomes = []
     for row in guardrails:
-        harm_at_most = -row["low"] if row["up"] else row["high"]
-        harm_at_least = -row["high"] if row["up"] else row["low"]
-        if row["identical"] or harm_at_most < row["margin"]:
-            reported.append("pass")
-        elif harm_at_least > row["margin"]:
-            reported.append("worse")
+        max_loss = -row["low"] if row["up"] else row["high"]
+        min_loss = -row["high"] if row["up"] else row["low"]
+        if row["identical"] or max_loss < row["margin"]:
+            outcomes.append("pass")
+        elif min_loss > row["margin"]:
+            outcomes.append("worse")
         else:
-            reported.append("undecided")
-    if "worse" in reported:
+            outcomes.append("undecided")
+    if "worse" in outcomes:
         return "worse"
-    if "undecided" in reported and not undecided_passes:
+    if "undecided" in outcomes and not undecided_passes:
         return "undecided"
     if not successes:
         return "pass"
@@ -31,12 +34,14 @@ def decision(
 
 
 def _any_better(rows: list[dict[str, Any]], alpha: float) -> bool:
-    """Holm by its definition: the i-th smallest of m p values is significant if it and all before are below alpha / (m - i)."""
+    """True if a gain is significant by Holm's definition.
+
+    The i-th smallest of m p-values is significant if it and all before are below alpha / (m - i).
+    """
     tested = sorted((row["p"], n) for n, row in enumerate(rows) if row["p"] is not None)
     for i, (p, n) in enumerate(tested):
         if not p * (len(tested) - i) < alpha:
             return False
-        gained = rows[n]["difference"] > 0 if rows[n]["up"] else rows[n]["difference"] < 0
-        if gained:
+        if rows[n]["difference"] > 0 if rows[n]["up"] else rows[n]["difference"] < 0:
             return True
     return False

@@ -1,4 +1,4 @@
-"""What a comparison rests on, in memory, with users' values that a test chooses."""
+"""Inputs of a comparison in memory, with values per user that a test sets."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,18 +23,22 @@ from concord.metrics_core.metrics.label import is_pooled, parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import SegmentCell, Verdict
 
-Values = Mapping[str, Sequence[float | None]]  # label -> one value a user; None: left out
+Values = Mapping[str, Sequence[float | None]]  # label -> value of each user; None: left out
 EMPTY_TABLE = pl.DataFrame()
-_CHOICES = (
-    "title", "baseline", "confidence", "adjustment", "wilcoxon", "resamples", "seed", "panel", "primary", "segments",
+_CONFIG_FIELDS = (
+    "title", "baseline", "confidence", "adjustment", "wilcoxon", "resamples", "seed", "panel",
+    "primary", "segments",
 )  # fmt: skip
 
 
 def config_for(labels: Sequence[str], baseline: str, **settings: Any) -> ComparisonConfig:
-    """What is asked of these labels; all are primary unless `primary` says otherwise. Other settings are knobs."""
-    effects = settings.pop("min_effect", 0.005)
-    selected = {name: settings.pop(name) for name in list(settings) if name in _CHOICES}
-    results = [parse(label) for label in labels]
+    """Return the configuration of a comparison of these labels; by default all are primary.
+
+    Settings that are not fields of the configuration are conventions.
+    """
+    min_effect = settings.pop("min_effect", 0.005)
+    fields = {name: settings.pop(name) for name in list(settings) if name in _CONFIG_FIELDS}
+    parsed = [parse(label) for label in labels]
     defaults: dict[str, Any] = {
         "title": "Demo shop",
         "primary": list(labels),
@@ -48,16 +52,16 @@ def config_for(labels: Sequence[str], baseline: str, **settings: Any) -> Compari
     }
     return ComparisonConfig(
         conventions=preset("standard", **settings),
-        labels=results,
-        ks=sorted({label.k for label in results if label.k is not None}),
-        min_effect=effects,
+        labels=parsed,
+        ks=sorted({label.k for label in parsed if label.k is not None}),
+        min_effect=min_effect,
         settings=ArgumentNames(""),
-        **{**defaults, **selected},
+        **{**defaults, **fields},
     )
 
 
-def evaluated_of(config: ComparisonConfig, values: Values) -> ModelResult:
-    """The results of one model, users numbered from 0; its lists are not known."""
+def model_result(config: ComparisonConfig, values: Values) -> ModelResult:
+    """Return the result of one model without lists; users are numbered from 0."""
     n = len(next(iter(values.values())))
     frame = pl.DataFrame({"user": np.arange(n), **values}, strict=False)
     frame = frame.with_columns(pl.col(list(values)).cast(pl.Float64))
@@ -77,15 +81,15 @@ def _summary(config: ComparisonConfig, text: str, column: pl.Series) -> dict[str
 
 
 def evaluation_data(**tables: Any) -> EvaluationData:
-    """The data behind all models: truth, train, items, users and what was found in the truth, as far as they matter."""
-    known: dict[str, Any] = {
+    """Return the data of an evaluation: `tables`, and defaults for the others."""
+    defaults: dict[str, Any] = {
         "truth": EMPTY_TABLE,
         "train": None,
         "items": None,
         "users": None,
         "truth_quality": {},
     }
-    return EvaluationData(**(known | tables), connecting=connecting)
+    return EvaluationData(**(defaults | tables), connecting=connecting)
 
 
 @contextmanager
@@ -95,9 +99,9 @@ def connecting(_: Iterable[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def inputs_of(values: Mapping[str, Values], **settings: Any) -> ComparisonInput:
-    """Of models with values by label; the first is the baseline."""
+    """Return inputs of models with values by label; the first model is the baseline."""
     config = config_for(list(next(iter(values.values()))), next(iter(values)), **settings)
-    models = {model: evaluated_of(config, of_labels) for model, of_labels in values.items()}
+    models = {model: model_result(config, by_label) for model, by_label in values.items()}
     return ComparisonInput(config, models, evaluation_data())
 
 
@@ -108,5 +112,7 @@ def comparison_of(values: Mapping[str, Values], **settings: Any) -> Comparison:
 
 
 def cell_of(model: str, segment: str, verdict: Verdict, *, turns: bool, label: str) -> SegmentCell:
-    """Return a segment's cell of which only the verdict is known, and whether it reverses the order over all users."""
-    return SegmentCell(label, segment, model, None, None, None, 0, None, None, None, None, None, verdict, turns)  # fmt: skip
+    """Return a cell of a segment without numbers, with a verdict and the flag for a reversal."""
+    return SegmentCell(
+        label, segment, model, None, None, None, 0, None, None, None, None, None, verdict, turns
+    )

@@ -1,4 +1,4 @@
-"""`cc.compare`: models from whatever holds them -> the same Comparison, refused in the words of an argument."""
+"""`cc.compare`: the same result for all types of input, and messages that name the argument."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ TRUTH = {user: {ITEMS[n % 12]: 1, ITEMS[(n + 5) % 12]: 2} for n, user in enumera
 
 
 def _lists(back: int) -> dict[str, list[str]]:
-    """The first wanted item stands at rank 1, for three users of four `back` ranks further down."""
+    """Return lists with the first relevant item at rank 1, for three of four users `back` lower."""
     return {
         user: [ITEMS[(n - back * (n % 4 > 0) + position) % 12] for position in range(6)]
         for n, user in enumerate(USERS)
@@ -50,7 +50,7 @@ TRUTH_FRAME = pl.DataFrame(
 
 
 def _numbers(comparison: cc.Comparison) -> dict[str, Any]:
-    """All but where the tables came from and what they are called."""
+    """Return the content without paths and names of tables."""
     content = to_content(comparison)
     return {key: content[key] for key in content if key not in {"quality", "provenance"}}
 
@@ -181,10 +181,15 @@ def test_columns_are_named_by_model_and_by_table() -> None:
         ({"models": {"": {}}}, "models: "),
         ({"models": {"a\x1b[31m": MODELS["near"]}}, "models: "),
         ({"models": {"\ud800": MODELS["near"]}}, "models: "),
-        ({"models": {**MODELS, "near": _frame(MODELS["near"]).with_columns(rank=pl.lit(1))}}, "near: row 1 and row 2, column 'rank' (user 'u00'): rank 1 occurs twice in the list"),
-        ({"min_effect": 2}, "min_effect: is 2, and no two values of nDCG@5 are further apart than 1\n  fix: write 2%"),
-        ({"users": pl.DataFrame({"user": USERS}), "segments": {"a": {"by": "user", "column": "contry"}}}, "segments.a: users have no column 'contry'"),
-        ({"baseline": "nearr"}, "baseline: 'nearr' is not among the models\n  fix: did you mean 'near'?"),
+        ({"models": {**MODELS, "near": _frame(MODELS["near"]).with_columns(rank=pl.lit(1))}},
+         "near: row 1 and row 2, column 'rank' (user 'u00'): rank 1 occurs twice in the list"),
+        ({"min_effect": 2},
+         "min_effect: is 2, and no two values of nDCG@5 are further apart than 1\n  fix: write 2%"),
+        ({"users": pl.DataFrame({"user": USERS}),
+          "segments": {"a": {"by": "user", "column": "contry"}}},
+         "segments.a: users have no column 'contry'"),
+        ({"baseline": "nearr"},
+         "baseline: 'nearr' is not among the models\n  fix: did you mean 'near'?"),
         ({"primary": ["nDCG@10"]}, "primary: 'nDCG@10' is not evaluated"),
         ({"primary": "nDCG@5"}, "primary: is 'nDCG@5'\n  fix: write a list of labels"),
         ({"metrics": ["nDCG@5", "nDCG@5"]}, "metrics: names nDCG@5 more than once"),
@@ -201,17 +206,22 @@ def test_columns_are_named_by_model_and_by_table() -> None:
         ({"min_effect": {3: 0.1, "default": 0.0}}, "min_effect: has the key 3"),
         ({"metrics": pl.Series(["nDCG@5"])}, "is not a list"),
         ({"segments": {"a": {"by": ["activity"]}}}, "segments.a: is {'by': ['activity']}"),
-        ({"train": MODELS["near"], "segments": {"a": {"by": "truth_item", "shares": [-0.5, 1.5]}}}, "segments.a: is"),
+        ({"train": MODELS["near"], "segments": {"a": {"by": "truth_item", "shares": [-0.5, 1.5]}}},
+         "segments.a: is"),
         ({"train": ""}, "train: is an empty path"),
         ({"users": {"u1": {"age": 1}}}, "users: is a dict"),
         ({"columns": {"recs": {"user": "u"}}}, "columns: 'recs': is not a table of this call"),
-        ({"adjustment": "bonferroni"}, "adjustment: is 'bonferroni'\n  fix: write 'holm' or 'max_t'"),
+        ({"adjustment": "bonferroni"},
+         "adjustment: is 'bonferroni'\n  fix: write 'holm' or 'max_t'"),
         ({"segments": {"a": {"by": "age"}}}, "segments.a: is {'by': 'age'}"),
-        ({"segments": {"a": {"by": "activity", "edges": [0]}}}, "segments.a: needs train, which was not given"),
-        ({"segments": {"a": {"by": "user", "column": "c"}}}, "fix: give it as `users`, or remove the entry"),
+        ({"segments": {"a": {"by": "activity", "edges": [0]}}},
+         "segments.a: needs train, which was not given"),
+        ({"segments": {"a": {"by": "user", "column": "c"}}},
+         "fix: give it as `users`, or remove the entry"),
         ({"columns": {"nobody": {}}}, "columns: 'nobody'"),
         ({"input": {"rank_base": 2}}, "input: rank_base: 2 is not a policy"),
-        ({"conventions": {"preset": "standard", "relevance_threshold": 9}}, "relevance_threshold: is 9, and the highest grade in truth is 2"),
+        ({"conventions": {"preset": "standard", "relevance_threshold": 9}},
+         "relevance_threshold: is 9, and the highest grade in truth is 2"),
     ],
 )  # fmt: skip
 def test_invalid_argument_is_refused_by_name(change: dict[str, Any], message: str) -> None:
@@ -230,7 +240,9 @@ def test_verdicts_follow_the_minimum_relevant_difference(min_effect: float, verd
 
 def test_labels_come_in_report_order_whatever_the_order_of_the_argument() -> None:
     labels = ("R@5", "nDCG@1", "nDCG@5", "RBP(p=0.8)@1", "RBP(p=0.8)@3", "RBP(p=0.5)@1")
-    comparison = cc.compare(MODELS, TRUTH, **{**ARGUMENTS, "metrics": [labels[n] for n in (0, 2, 1, 4, 5, 3)]})  # fmt: skip
+    comparison = cc.compare(
+        MODELS, TRUTH, **{**ARGUMENTS, "metrics": [labels[n] for n in (0, 2, 1, 4, 5, 3)]}
+    )
 
     assert comparison.labels == labels
 

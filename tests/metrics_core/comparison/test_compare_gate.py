@@ -1,4 +1,4 @@
-"""`cc.compare(…, gate=…)`: what is decided rests on the numbers of the comparison, and is refused in words."""
+"""`cc.compare(…, gate=…)`: the decision follows from the numbers, and invalid gates are refused."""
 
 from typing import Any
 
@@ -41,12 +41,19 @@ def test_the_decision_rests_on_the_numbers_of_the_comparison() -> None:
     for model in decision.models:
         ndcg, covered, *inside = model.guardrails
         pair = defined(comparison.difference(model.model, "far", "nDCG@5"))
-        assert (ndcg.difference, ndcg.ci_low, ndcg.ci_high) == (pair.difference, pair.ci_low, pair.ci_high)  # fmt: skip
+        assert (ndcg.difference, ndcg.ci_low, ndcg.ci_high) == (
+            pair.difference,
+            pair.ci_low,
+            pair.ci_high,
+        )
         reference = defined(comparison.score("far", "nDCG@5").mean)
         assert ndcg.margin == pytest.approx(0.02 * reference)
         assert covered.asked == "min_effect"
         assert covered.test == "jackknife"
-        assert [(g.segmentation, g.segment) for g in inside[:2]] == [("country", "dk"), ("country", "no")]  # fmt: skip
+        assert [(g.segmentation, g.segment) for g in inside[:2]] == [
+            ("country", "dk"),
+            ("country", "no"),
+        ]
         assert {g.segmentation for g in inside[2:]} == {"wanted"}
         assert [each.label for each in model.success] == ["R@5", "nDCG@5"]
 
@@ -79,10 +86,14 @@ def test_identical_models_pass_with_any_margin() -> None:
 
 @pytest.mark.parametrize("n_kept", [1, 20, 39])
 def test_a_model_that_leaves_users_out_neither_passes_nor_is_a_success(n_kept: int) -> None:
-    """Their users have no value with it, so that those who are left would decide alone: over all users and in segments."""
+    """Users without a list have no value, so that the others alone would decide."""
     pinned = cc.preset("standard", user_no_recs="nan")
     models = {"far": MODELS["far"], "near": dict(list(MODELS["near"].items())[:n_kept])}
-    gate = {"guardrails": {"nDCG@5": 0.9}, "segments": {"country": {"nDCG@5": 0.9}}, "success": ["nDCG@5"]}  # fmt: skip
+    gate = {
+        "guardrails": {"nDCG@5": 0.9},
+        "segments": {"country": {"nDCG@5": 0.9}},
+        "success": ["nDCG@5"],
+    }
     decision = defined(_compared(gate, models=models, conventions=pinned).gate)
 
     (model,) = decision.models
@@ -115,19 +126,26 @@ def test_a_gate_changes_nothing_else() -> None:
     ("gate", "words"),
     [
         ([], r"gate: is \[\]"),
-        ({"guardrail": {"nDCG@5": "2%"}}, "'guardrail' is not a key of a gate\n  fix: did you mean 'guardrails'"),
+        ({"guardrail": {"nDCG@5": "2%"}},
+         "'guardrail' is not a key of a gate\n  fix: did you mean 'guardrails'"),
         ({"guardrails": ["nDCG@5"]}, r"gate.guardrails: is \[.nDCG@5.\]"),
-        ({"guardrails": {"P@5": 0.0001, "P@05": 0.9}}, "gate.guardrails: names P@5 as 'P@5' and 'P@05'"),
-        ({"segments": {"country": {"P@5": 0.0001, "P @5": 0.9}}}, "gate.segments.country: names P@5 as"),
+        ({"guardrails": {"P@5": 0.0001, "P@05": 0.9}},
+         "gate.guardrails: names P@5 as 'P@5' and 'P@05'"),
+        ({"segments": {"country": {"P@5": 0.0001, "P @5": 0.9}}},
+         "gate.segments.country: names P@5 as"),
         ({"guardrails": {"nDCG@5": "2"}}, "gate.guardrails.nDCG@5: is '2'"),
         ({"guardrails": {"nDCG@5": -1}}, "gate.guardrails.nDCG@5: is -1"),
-        ({"guardrails": {"ndcg@5": "2%"}}, "gate.guardrails: 'ndcg@5' is not evaluated\n  fix: did you mean 'nDCG@5'"),
-        ({"segments": {"countri": {"nDCG@5": 0}}}, "'countri' is not a segmentation\n  fix: did you mean 'country'"),
-        ({"segments": {"shown": {"R@5": 0}}}, "groups recommended items, of which more or fewer is neither better nor worse"),
+        ({"guardrails": {"ndcg@5": "2%"}},
+         "gate.guardrails: 'ndcg@5' is not evaluated\n  fix: did you mean 'nDCG@5'"),
+        ({"segments": {"countri": {"nDCG@5": 0}}},
+         "'countri' is not a segmentation\n  fix: did you mean 'country'"),
+        ({"segments": {"shown": {"R@5": 0}}},
+         "groups recommended items, of which more or fewer is neither better nor worse"),
         ({"segments": ["country"]}, r"gate.segments: is \[.country.\]"),
         ({"success": "nDCG@5"}, "gate.success: is 'nDCG@5'\n  fix: write a list of names"),
         ({"success": ["nDCG@5"], "undecided": "ok"}, "gate.undecided: is 'ok'"),
-        ({"success": ["nDCG@5"], "models": ["neer"]}, "'neer' is not among the models\n  fix: did you mean 'near'"),
+        ({"success": ["nDCG@5"], "models": ["neer"]},
+         "'neer' is not among the models\n  fix: did you mean 'near'"),
         ({}, "names nothing that must not get worse"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`concord.compare` of models that were trained several times: names, refusals, and what does not change a number."""
+"""`concord.compare` of models with replicates: names, messages and invariances."""
 
 from itertools import pairwise
 from typing import Any
@@ -22,7 +22,7 @@ TRUTH = pl.DataFrame(
 
 
 def lists(seed: int, skill: float) -> pl.DataFrame:
-    """Ten items a user; wanted ones come the earlier, the more skilled the model."""
+    """Return ten items per user; relevant items rank higher with more `skill`."""
     rng = np.random.default_rng(seed)
     scores = rng.random((N_USERS, N_ITEMS))
     scores[TRUTH["user"].to_numpy(), TRUTH["item"].to_numpy()] += skill
@@ -59,11 +59,22 @@ def test_the_differences_carry_both_intervals(comparison: cc.Comparison) -> None
     names = ("trained_low", "ci_low", "difference", "ci_high", "trained_high")
     assert all(row[low] < row[high] for low, high in pairwise(names))
     assert comparison.models == ("als", "popularity", "ease")
-    assert list(comparison.lists) == ["als-1", "als-2", "als-3", "popularity", "ease-1", "ease-2", "ease-3"]  # fmt: skip
+    assert list(comparison.lists) == [
+        "als-1",
+        "als-2",
+        "als-3",
+        "popularity",
+        "ease-1",
+        "ease-2",
+        "ease-3",
+    ]
 
 
 def test_a_models_interval_over_users_is_that_of_its_mean_values(comparison: cc.Comparison) -> None:
-    each = [cc.evaluate(frame, TRUTH, metrics=["nDCG@10"], conventions="standard") for frame in ALS.values()]  # fmt: skip
+    each = [
+        cc.evaluate(frame, TRUTH, metrics=["nDCG@10"], conventions="standard")
+        for frame in ALS.values()
+    ]
     mean = np.mean([result.per_user["nDCG@10"].to_numpy() for result in each], axis=0)
     half = 2.000995378 * mean.std(ddof=1) / np.sqrt(N_USERS)  # t on 59 degrees of freedom
 
@@ -192,7 +203,7 @@ def test_where_nothing_can_be_tested_there_is_no_p_and_the_file_can_be_written()
 
 
 def _failed() -> dict[str, Any]:
-    """Five trainings of als, of which the third failed."""
+    """Five replicates of als, of which the third failed."""
     return {"replicates": {seed: lists(seed, 0.0 if seed == 3 else 3.0) for seed in range(1, 6)}}
 
 
@@ -229,4 +240,7 @@ def test_a_paired_training_is_held_against_the_baseline() -> None:
     comparison = compared(models, primary=["nDCG@10"], paired_replicates=True)
 
     (warning,) = [each for each in comparison.warnings if each.code == "outlying_training"]
-    assert "als-3 lies far from the other trainings of als by the difference to popularity on nDCG@10: " in warning.sentence  # fmt: skip
+    assert (
+        "als-3 lies far from the other trainings of als "
+        "by the difference to popularity on nDCG@10: " in warning.sentence
+    )

@@ -1,4 +1,4 @@
-"""`cc.compare_values`: users' values of any tool -> the Comparison that the lists would have given, or a refusal."""
+"""`cc.compare_values`: the same result as from the lists, and messages for invalid values."""
 
 import doctest
 import json
@@ -17,8 +17,9 @@ from concord.metrics_core.stats.adjustment import max_t
 from concord.reports.page import render_markdown
 from tests.metrics_core.defined import defined
 
-# Average precision of runs 125 and 126 of TREC-8 ad hoc on its 50 topics, anonymised. Source: Urbano, Lima & Hanjalic
-# (SIGIR 2019), repository julian-urbano/sigir2019-statistical, data under CC BY-SA 4.0.
+# Average precision of runs 125 and 126 of TREC-8 ad hoc on its 50 topics, anonymised.
+# Source: Urbano, Lima & Hanjalic (SIGIR 2019), repository julian-urbano/sigir2019-statistical,
+# data under CC BY-SA 4.0.
 RUN_125 = (
     *(0.0075, 0.0712, 0.7546, 0.1367, 0.0548, 0.1891, 0.2541, 0.1272, 0.1364, 0.7256),
     *(0.1438, 0.2678, 0.0526, 0.1636, 0.1801, 0.4195, 0.3127, 0.0962, 0.0537, 0.3798),
@@ -66,7 +67,7 @@ def test_the_worked_example_of_urbano_et_al_has_their_t_test() -> None:
 
 
 def _p_of_all_sign_flips(differences: np.ndarray) -> float:
-    """Two-sided p over all 2^n sign flips, by the distribution of the sum; scores have four decimals."""
+    """Return the two-sided p-value over all 2^n sign flips; scores have four decimals."""
     units = np.rint(np.abs(differences) * 10_000).astype(int)
     total, observed = int(units.sum()), abs(int(np.rint(differences.sum() * 10_000)))
     chances = np.zeros(2 * total + 1)
@@ -270,36 +271,60 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "path": ("values.csv", {}, "values['a']: is a text"),
     "number": (3, {}, "values['a']: int is not a frame, path or dict"),
     "empty_dict": ({"a": {}}, {}, "values['a']: is empty"),
-    "values_by_user": ({"a": {"u": 0.5}}, {}, "values['a']: is a dict whose values are not all dicts"),
-    "no_user": ({"a": _FRAME.rename({"user": "query"})}, {}, "values['a']: has no column 'user' (there are: query, AP)"),
+    "values_by_user": ({"a": {"u": 0.5}}, {},
+        "values['a']: is a dict whose values are not all dicts"),
+    "no_user": ({"a": _FRAME.rename({"user": "query"})}, {},
+        "values['a']: has no column 'user' (there are: query, AP)"),
     "no_metric": ({"a": _FRAME.select("user")}, {}, "values['a']: has no column besides 'user'"),
     "no_rows": ({"a": _FRAME.head(0)}, {}, "values['a']: has no users"),
-    "user_twice": ({"a": pl.concat([_FRAME, _FRAME.head(1)])}, {}, "values['a']: user 'u' occurs more than once; 1 row too many"),
-    "user_missing": ({"a": _FRAME.with_columns(user=pl.Series(["u", None]))}, {}, "column 'user': is empty in 1 row"),
-    "decimal_user": ({"a": _FRAME.with_columns(user=pl.Series([1.0, 2.0]))}, {}, "column 'user': is of type Float64"),
-    "ids_of_two_types": ({"a": {"AP": {"u": 1, 2: 1}}}, {}, "values['a']: column 'user': holds values that do not make one column"),
-    "text": ({"a": _FRAME.with_columns(AP=pl.lit("0.5"))}, {}, "values['a']: 'AP' does not hold numbers"),
+    "user_twice": ({"a": pl.concat([_FRAME, _FRAME.head(1)])}, {},
+        "values['a']: user 'u' occurs more than once; 1 row too many"),
+    "user_missing": ({"a": _FRAME.with_columns(user=pl.Series(["u", None]))}, {},
+        "column 'user': is empty in 1 row"),
+    "decimal_user": ({"a": _FRAME.with_columns(user=pl.Series([1.0, 2.0]))}, {},
+        "column 'user': is of type Float64"),
+    "ids_of_two_types": ({"a": {"AP": {"u": 1, 2: 1}}}, {},
+        "values['a']: column 'user': holds values that do not make one column"),
+    "text": ({"a": _FRAME.with_columns(AP=pl.lit("0.5"))}, {},
+        "values['a']: 'AP' does not hold numbers"),
     "text_in_a_dict": ({"a": {"AP": {"u": "0.5"}}}, {}, "values['a']: 'AP' does not hold numbers"),
-    "infinite": ({"a": _FRAME.with_columns(AP=pl.Series([1.0, math.inf]))}, {}, "AP of user 'v' is infinite; 1 value affected"),
-    "metric_lacks": ({"a": _FRAME, "b": _FRAME.rename({"AP": "P"})}, {}, "values['b']: has no metric 'AP'"),
-    "metric_alone": ({"a": _FRAME, "b": _FRAME.with_columns(P=0.5)}, {}, "values['b']: has a metric 'P'"),
-    "no_name": ({"a": _FRAME.rename({"AP": " "})}, {}, "values['a']: ' ' cannot be the name of a metric"),
-    "name_of_a_number": ({"a": {1: {"u": 0.5}}}, {}, "values['a']: 1 cannot be the name of a metric"),
-    "weights": ({"a": _FRAME.with_columns(pl.lit(1.0).alias("#counts"))}, {}, "propensity.normalised: over_all"),
-    "primary_missing": ({"a": _FRAME.with_columns(P=0.5)}, {}, "primary: is missing, and there are 2 metrics"),
-    "primary_unknown": ({"a": _FRAME}, {"primary": ["P"]}, "primary: 'P' is not evaluated\n  fix: did you mean 'AP'?"),
-    "primary_text": ({"a": _FRAME}, {"primary": "AP"}, "primary: is 'AP'\n  fix: write a list of labels"),
+    "infinite": ({"a": _FRAME.with_columns(AP=pl.Series([1.0, math.inf]))}, {},
+        "AP of user 'v' is infinite; 1 value affected"),
+    "metric_lacks": ({"a": _FRAME, "b": _FRAME.rename({"AP": "P"})}, {},
+        "values['b']: has no metric 'AP'"),
+    "metric_alone": ({"a": _FRAME, "b": _FRAME.with_columns(P=0.5)}, {},
+        "values['b']: has a metric 'P'"),
+    "no_name": ({"a": _FRAME.rename({"AP": " "})}, {},
+        "values['a']: ' ' cannot be the name of a metric"),
+    "name_of_a_number": ({"a": {1: {"u": 0.5}}}, {},
+        "values['a']: 1 cannot be the name of a metric"),
+    "weights": ({"a": _FRAME.with_columns(pl.lit(1.0).alias("#counts"))}, {},
+        "propensity.normalised: over_all"),
+    "primary_missing": ({"a": _FRAME.with_columns(P=0.5)}, {},
+        "primary: is missing, and there are 2 metrics"),
+    "primary_unknown": ({"a": _FRAME}, {"primary": ["P"]},
+        "primary: 'P' is not evaluated\n  fix: did you mean 'AP'?"),
+    "primary_text": ({"a": _FRAME}, {"primary": "AP"},
+        "primary: is 'AP'\n  fix: write a list of labels"),
     "primary_twice": ({"a": _FRAME}, {"primary": ["AP", "AP"]}, "primary: names AP more than once"),
-    "turned": ({"a": {"u": {"AP": 0.5}, "v": {"AP": 0.5}}}, {"primary": ["AP"]}, "values: 'AP' is a user, not a metric"),
-    "direction_unknown": ({"a": _FRAME}, {"higher_is_better": {"P": False}}, "higher_is_better: 'P' has no values"),
-    "direction_word": ({"a": _FRAME}, {"higher_is_better": {"AP": "no"}}, "higher_is_better['AP']: is 'no'"),
+    "turned": ({"a": {"u": {"AP": 0.5}, "v": {"AP": 0.5}}}, {"primary": ["AP"]},
+        "values: 'AP' is a user, not a metric"),
+    "direction_unknown": ({"a": _FRAME}, {"higher_is_better": {"P": False}},
+        "higher_is_better: 'P' has no values"),
+    "direction_word": ({"a": _FRAME}, {"higher_is_better": {"AP": "no"}},
+        "higher_is_better['AP']: is 'no'"),
     "direction_list": ({"a": _FRAME}, {"higher_is_better": ["AP"]}, "higher_is_better: is ['AP']"),
     "bounds_unknown": ({"a": _FRAME}, {"bounds": {"P": (0, 1)}}, "bounds: 'P' has no values"),
     "bounds_turned": ({"a": _FRAME}, {"bounds": {"AP": (1, 0)}}, "bounds['AP']: is (1, 0)"),
-    "outside": ({"a": _FRAME}, {"bounds": {"AP": (0, 0.4)}}, "values['a']: AP of user 'u' is 0.5, and its bounds are 0 to 0.4; 1 value affected"),
-    "effect_unknown": ({"a": _FRAME}, {"min_effect": {"P": 0.1, "default": 0}}, "min_effect: 'P' is not evaluated"),
-    "effect_missing": ({"a": _FRAME.with_columns(P=0.5)}, {"primary": ["AP"], "min_effect": {"AP": 0.1}}, "min_effect: has no value for P"),
-    "effect_too_wide": ({"a": _FRAME}, {"bounds": {"AP": (0, 1)}, "min_effect": 2}, "no two values of AP are further apart than 1"),
+    "outside": ({"a": _FRAME}, {"bounds": {"AP": (0, 0.4)}},
+        "values['a']: AP of user 'u' is 0.5, and its bounds are 0 to 0.4; 1 value affected"),
+    "effect_unknown": ({"a": _FRAME}, {"min_effect": {"P": 0.1, "default": 0}},
+        "min_effect: 'P' is not evaluated"),
+    "effect_missing": ({"a": _FRAME.with_columns(P=0.5)},
+        {"primary": ["AP"], "min_effect": {"AP": 0.1}},
+        "min_effect: has no value for P"),
+    "effect_too_wide": ({"a": _FRAME}, {"bounds": {"AP": (0, 1)}, "min_effect": 2},
+        "no two values of AP are further apart than 1"),
     "effect": ({"a": _FRAME}, {"min_effect": "much"}, "min_effect: is 'much'"),
     "confidence": ({"a": _FRAME}, {"confidence": 2}, "confidence: is 2"),
     "adjustment": ({"a": _FRAME}, {"adjustment": "none"}, "adjustment: is 'none'"),

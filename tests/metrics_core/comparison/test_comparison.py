@@ -1,4 +1,4 @@
-"""The look-ups of a comparison: who is best, which difference, which cutoff."""
+"""Look-ups of a comparison: best models, differences and cutoffs."""
 
 from dataclasses import fields, replace
 from typing import Any
@@ -142,8 +142,9 @@ def test_the_main_cutoff_is_that_of_the_first_primary_label_that_has_one(
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "part"), [("leaderboard", Score, "scores"), ("differences", Difference, "pairs")]
-)  # fmt: skip
+    ("name", "kind", "part"),
+    [("leaderboard", Score, "scores"), ("differences", Difference, "pairs")],
+)
 def test_types_of_a_frame_do_not_depend_on_what_is_null(
     five: Comparison, name: str, kind: type[Score | Difference], part: str
 ) -> None:
@@ -162,9 +163,12 @@ def test_types_of_a_frame_do_not_depend_on_what_is_null(
 def test_counts_are_whole_numbers_and_flags_are_flags(five: Comparison) -> None:
     scores, pairs = five.leaderboard.schema, five.differences.schema
 
-    assert [scores[c] for c in ("model", "mean", "n_users", "best", "indistinguishable_from_best")] == [
-        pl.String, pl.Float64, pl.Int64, pl.Boolean, pl.Boolean,
-    ]  # fmt: skip
-    assert [pairs[c] for c in ("label", "ci_low", "p_wilcoxon", "n_nonzero", "caution", "verdict")] == [
-        pl.String, pl.Float64, pl.Float64, pl.Int64, pl.Boolean, pl.String,
-    ]  # fmt: skip
+    assert (scores["model"], scores["mean"], scores["n_users"]) == (pl.String, pl.Float64, pl.Int64)
+    assert scores["best"] == scores["indistinguishable_from_best"] == pl.Boolean
+    assert (pairs["label"], pairs["verdict"], pairs["caution"]) == (
+        pl.String,
+        pl.String,
+        pl.Boolean,
+    )
+    assert (pairs["ci_low"], pairs["p_wilcoxon"]) == (pl.Float64, pl.Float64)
+    assert pairs["n_nonzero"] == pl.Int64

@@ -1,4 +1,4 @@
-"""Tables of everything that the report shows."""
+"""Tables of a comparison for CSV and parquet."""
 
 from typing import Any
 
@@ -45,7 +45,9 @@ def test_the_panel_has_a_row_for_every_definition_and_model() -> None:
             mine = presets.filter(label=entry["metric"], definition=each["name"])
             assert mine["preset"].to_list() == each["presets"]
             assert all(mine["stands_for"])
-        excluded = presets.filter(pl.col("label") == entry["metric"], pl.col("left_out").is_not_null())  # fmt: skip
+        excluded = presets.filter(
+            pl.col("label") == entry["metric"], pl.col("left_out").is_not_null()
+        )
         assert excluded["preset"].to_list() == [each["preset"] for each in entry["left_out"]]
         assert excluded["left_out"].to_list() == [each["why"] for each in entry["left_out"]]
         assert excluded["definition"].null_count() == len(excluded)

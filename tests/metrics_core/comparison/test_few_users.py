@@ -11,7 +11,9 @@ Lists = dict[int, list[str]]
 
 
 def frame(lists: Lists) -> pl.DataFrame:
-    rows = [(user, item, rank) for user, items in lists.items() for rank, item in enumerate(items, 1)]  # fmt: skip
+    rows = [
+        (user, item, rank) for user, items in lists.items() for rank, item in enumerate(items, 1)
+    ]
     return pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
 
 
@@ -45,7 +47,7 @@ def test_rounding_noise_is_no_difference() -> None:
 
 
 def test_rounding_noise_is_not_counted_among_the_users_who_differ() -> None:
-    """Three users really differ: too few, whatever the last bits of the others say."""
+    """Three users really differ, which is too few; the last bits of the others do not count."""
     expected = np.random.default_rng(2).random(200) * 0.9 + 0.05
     actual = expected * (1 + 4e-16)
     actual[:3] += 0.05
@@ -109,7 +111,7 @@ def test_a_gate_passes_what_differs_by_rounding_alone(margin: float) -> None:
 
 
 def test_twelve_users_who_all_gain_1_do_not_settle_its_size() -> None:
-    """p = 2 / 2^12; of 73.5 % of the users at least, who gain 1, the others may lose 1."""
+    """p = 2 / 2^12; at least 73.5 % of the users gain 1, the others may lose 1."""
     row = difference([1.0] * 12, [0.0] * 12)
     share = 0.025 ** (1 / 12)
 
@@ -152,12 +154,18 @@ def test_five_users_are_too_few_and_six_may_do(n: int, verdict: str) -> None:
 
 def test_the_report_says_how_many_users_would_be_needed() -> None:
     """Three comparisons by Holm: 3 × 2^(1 - n) <= 0.05 from 7 users on."""
-    models = {name: by_user([0.5 + i / 100 + shift for i in range(6)]) for name, shift in (("a", 0.2), ("b", 0.1), ("c", 0.0))}  # fmt: skip
+    models = {
+        name: by_user([0.5 + i / 100 + shift for i in range(6)])
+        for name, shift in (("a", 0.2), ("b", 0.1), ("c", 0.0))
+    }
 
     comparison = concord.compare_values(models, baseline="c", bounds={"m": (0, 1)})
 
     assert comparison.difference("a", "c", "m").verdict == "too_few_users"  # type: ignore[union-attr]
-    assert any("a significant result among 3 comparisons needs at least 7" in each for each in comparison.verdicts), comparison.verdicts  # fmt: skip
+    assert any(
+        "a significant result among 3 comparisons needs at least 7" in each
+        for each in comparison.verdicts
+    ), comparison.verdicts
 
 
 def test_a_gate_of_few_queries_rests_on_sign_flips_and_interval() -> None:

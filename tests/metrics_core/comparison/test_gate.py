@@ -1,4 +1,4 @@
-"""What a gate decides: by examples, and against plain Python whatever the numbers."""
+"""Decisions of a gate: examples, and random numbers against a reference implementation."""
 
 from dataclasses import replace
 from typing import Any
@@ -33,11 +33,13 @@ def measured(
     difference: float | None = None,
     **changes: Any,
 ) -> MeasuredDifference:
-    """The difference is the middle of its interval, the reference's mean 0.2."""
+    """Return a difference in the middle of its interval; the mean of the reference is 0.2."""
     middle = (low + high) / 2 if low is not None and high is not None else difference
     mean = None if middle is None else 0.2 + middle
-    usual = MeasuredDifference("nDCG@10", True, None, None, mean, 0.2, middle, low, high, 1000, 400, 0, "t", None)  # fmt: skip
-    return replace(usual, **changes)
+    default = MeasuredDifference(
+        "nDCG@10", True, None, None, mean, 0.2, middle, low, high, 1000, 400, 0, "t", None
+    )
+    return replace(default, **changes)
 
 
 Models = dict[str, tuple[list[Guardrail], list[MeasuredDifference]]]
@@ -56,7 +58,7 @@ def decided(
 
 
 EXAMPLES = [
-    # interval of the difference, margin, outcome where higher is better, outcome where lower is better
+    # Interval of the difference, margin, outcome if higher is better, outcome if lower is better.
     ((-0.003, 0.005), 0.004, "pass", "undecided"),  # -0.003 > -0.004; 0.005 > 0.004
     ((-0.004, 0.001), 0.004, "undecided", "pass"),  # -0.004 is not above -0.004
     ((-0.010, -0.005), 0.004, "worse", "pass"),  # -0.005 < -0.004
@@ -83,14 +85,22 @@ def test_a_guardrail_is_decided_by_the_ends_of_its_interval(
     ("measurement", "margin", "outcome", "why"),
     [
         (measured(difference=0.0, n_nonzero=0), 0.0, "pass", "every user has the same with both"),
-        (measured(difference=-0.1, n_nonzero=9), 0.001, "undecided", "only 9 users of 1,000 differ, too few for an interval"),
-        (measured(difference=0.1, n_nonzero=1), 0.001, "undecided", "only 1 user of 1,000 differ, too few for an interval"),
-        (measured(difference=-0.1, test="none"), 0.001, "undecided", "such a number has no interval"),
-        (measured(difference=None, n_nonzero=0, n_users=0), 0.001, "undecided", "no user has a value with both"),
-        (measured(0.1, 0.2, n_lost=1), 0.001, "undecided", "1 of the 1,001 users who have a value with the reference has none with the model"),
-        (measured(difference=0.0, n_nonzero=0, n_users=3, n_lost=37), 0.001, "undecided", "37 of the 40 users who have a value with the reference have none with the model"),
-        (measured(-0.2, -0.1, n_lost=37), 0.001, "worse", "the whole interval lies beyond what is allowed"),
-        (measured(0.1, 0.2), None, "undecided", "the margin is a share of a mean that does not exist"),
+        (measured(difference=-0.1, n_nonzero=9), 0.001, "undecided",
+         "only 9 users of 1,000 differ, too few for an interval"),
+        (measured(difference=0.1, n_nonzero=1), 0.001, "undecided",
+         "only 1 user of 1,000 differ, too few for an interval"),
+        (measured(difference=-0.1, test="none"), 0.001, "undecided",
+         "such a number has no interval"),
+        (measured(difference=None, n_nonzero=0, n_users=0), 0.001, "undecided",
+         "no user has a value with both"),
+        (measured(0.1, 0.2, n_lost=1), 0.001, "undecided",
+         "1 of the 1,001 users who have a value with the reference has none with the model"),
+        (measured(difference=0.0, n_nonzero=0, n_users=3, n_lost=37), 0.001, "undecided",
+         "37 of the 40 users who have a value with the reference have none with the model"),
+        (measured(-0.2, -0.1, n_lost=37), 0.001, "worse",
+         "the whole interval lies beyond what is allowed"),
+        (measured(0.1, 0.2), None, "undecided",
+         "the margin is a share of a mean that does not exist"),
     ],
 )  # fmt: skip
 def test_a_lack_of_evidence_is_no_pass(
@@ -127,7 +137,9 @@ def test_a_gain_of_the_users_who_are_left_is_no_success() -> None:
     lines = decided({"als": ([], [gained])}).lines
     assert "but 76 of the 200 users who have a value with the reference have none" in lines[1]
     lines = decided({"als": ([decide_guardrail(gained, 0.004, 0.004)], [])}).lines
-    assert lines[2].startswith("Give every user a list, or let those without one count as 0, `user_no_recs: zero`")  # fmt: skip
+    assert lines[2].startswith(
+        "Give every user a list, or let those without one count as 0, `user_no_recs: zero`"
+    )
 
 
 GOOD = decide_guardrail(measured(-0.001, 0.005), 0.004, 0.004)
@@ -201,12 +213,12 @@ def test_the_three_lines_say_what_decided_with_number_interval_and_margin() -> N
 
     assert len(lines) == 3
     assert lines[1].replace(PERCENT, " %") == (
-        "als on nDCG@10 of activity “0”: −0.0150 (95 % interval −0.0200 to −0.0100), −0.004 (2 %) allowed: "
-        "the whole interval lies beyond what is allowed."
+        "als on nDCG@10 of activity “0”: −0.0150 (95 % interval −0.0200 to −0.0100), "
+        "−0.004 (2 %) allowed: the whole interval lies beyond what is allowed."
     )
     assert lines[2] == (
-        "Also worse: ease on nDCG@10. Undecided: 1 guardrail. A loss that is wanted needs a wider margin in `gate:`. "
-        "Checked: 4 guardrails of 2 models."
+        "Also worse: ease on nDCG@10. Undecided: 1 guardrail. "
+        "A loss that is wanted needs a wider margin in `gate:`. Checked: 4 guardrails of 2 models."
     )
 
 
@@ -293,7 +305,7 @@ def test_without_a_model_to_decide_on_there_is_no_decision() -> None:
 @pytest.mark.parametrize(
     ("interval", "words"),
     [
-        # -0.002 ± 0.004, and -0.004 is allowed: half the width would reach it, which takes 4 times the users
+        # -0.002 ± 0.004, and -0.004 is allowed: half the width reaches it, with 4 times the users
         ((-0.006, 0.002), "With this difference, 4 times the users would decide it"),
         # -0.0039 ± 0.0011: 121 times the users; not 1.2e+02
         ((-0.0050, -0.0028), "With this difference, 121 times the users would decide it"),

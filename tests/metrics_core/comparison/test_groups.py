@@ -1,4 +1,4 @@
-"""How groups of users are named and described, and which metrics share a curve over k."""
+"""Names and sentences of groups of users, and metrics that share a curve over k."""
 
 from dataclasses import replace
 

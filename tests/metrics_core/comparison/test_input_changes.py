@@ -1,4 +1,4 @@
-"""What changed between two comparisons, in words."""
+"""Changes between the inputs of two comparisons, in words."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Warnings on lists and truth, through `concord.compare` and `concord.evaluate`."""
+"""Warnings about lists and truth from `concord.compare` and `concord.evaluate`."""
 
 from typing import Any
 
@@ -15,10 +15,12 @@ def _codes(actual: cc.Comparison | cc.Evaluation) -> set[str]:
 
 
 def _reranked(n_queries: int = 20) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return ten candidates a query from a first stage, in two orders, and the one relevant document of each."""
+    """Return ten candidates per query in two orders, and the relevant document of each query."""
     first = {f"q{n}": [f"d{n}-{i}" for i in range(10)] for n in range(n_queries)}
     turned = {query: docs[::-1] for query, docs in first.items()}
-    return {"first": first, "again": turned}, {query: [docs[n % 10]] for n, (query, docs) in enumerate(first.items())}  # fmt: skip
+    return {"first": first, "again": turned}, {
+        query: [docs[n % 10]] for n, (query, docs) in enumerate(first.items())
+    }
 
 
 def test_lists_that_are_ranked_again_do_not_look_sampled() -> None:
@@ -36,7 +38,7 @@ def test_lists_look_sampled_where_the_catalogue_is_known_to_be_larger() -> None:
 
 
 def _lists_and_truth(n_users: int = 20) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Return ten items a user, and of these one to three that are relevant."""
+    """Return ten items per user, and the one to three of them that are relevant."""
     lists = {f"u{n}": [f"i{(7 * n + i) % 50}" for i in range(10)] for n in range(n_users)}
     return lists, {user: items[: 1 + n % 3] for n, (user, items) in enumerate(lists.items())}
 
@@ -72,11 +74,17 @@ def test_compare_warns_of_swapped_lists_and_truth() -> None:
 def test_short_lists_and_long_truths_may_be_meant(
     lists: dict[str, Any], truth: dict[str, Any]
 ) -> None:
-    short = {f"u{n}": [f"i{i}" for i in range(lists.get("length", 1 + n % 3))] for n in range(lists.get("n_users", 20))}  # fmt: skip
+    short = {
+        f"u{n}": [f"i{i}" for i in range(lists.get("length", 1 + n % 3))]
+        for n in range(lists.get("n_users", 20))
+    }
     recs: dict[str, Any] = short
     if "scored" in lists:
         recs = {u: {item: -n for n, item in enumerate(items)} for u, items in short.items()}
-    judged = {user: {f"i{i}": truth.get("grade", 1) for i in range(truth.get("length", 10))} for user in short}  # fmt: skip
+    judged = {
+        user: {f"i{i}": truth.get("grade", 1) for i in range(truth.get("length", 10))}
+        for user in short
+    }
     assert "swapped_tables" not in _codes(cc.evaluate(recs, judged, **OPTIONS))
 
 
@@ -141,7 +149,9 @@ def test_few_users_with_most_requests_are_a_warning(counts: list[int], words: st
     }
     result = cc.evaluate(lists, lists.drop("rank"), **options)
     warnings = [each for each in result.warnings if each.code == "heavy_users"]
-    assert [each.sentence.replace("\N{NO-BREAK SPACE}", " ").startswith(words) for each in warnings] == [True] * bool(words)  # fmt: skip
+    assert [
+        each.sentence.replace("\N{NO-BREAK SPACE}", " ").startswith(words) for each in warnings
+    ] == [True] * bool(words)
 
     compared = cc.compare({"a": lists, "b": lists}, lists.drop("rank"), baseline="a", **options)
     assert [each for each in compared.warnings if each.code == "heavy_users"] == warnings

@@ -1,4 +1,4 @@
-"""A model without lists for most users is not compared: neither worse nor better, whatever the policies say."""
+"""A model without lists for most users is not compared, under any policy."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ TRUTH = pl.DataFrame({"user": USERS, "item": ["a"] * len(USERS)})
 
 
 def lists(users: int, *, hits: int) -> pl.DataFrame:
-    """One item a user, for the first users alone."""
+    """Return one item per user, for the first users only."""
     rows = [(user, "a" if user < hits else "b", 1) for user in range(users)]
     return pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
 
@@ -39,7 +39,10 @@ def verdict(comparison: concord.Comparison, model: str, label: str = "P@1") -> s
 def test_a_model_with_lists_for_1_of_30_users_is_not_comparable(policy: str) -> None:
     conventions = {"preset": "standard", "user_no_recs": policy}
 
-    comparison = compared({"new": lists(1, hits=1), "old": lists(30, hits=20), "other": lists(30, hits=10)}, conventions=conventions)  # fmt: skip
+    comparison = compared(
+        {"new": lists(1, hits=1), "old": lists(30, hits=20), "other": lists(30, hits=10)},
+        conventions=conventions,
+    )
 
     assert (
         verdict(comparison, "new") == verdict(comparison, "new", "Coverage@1") == "not_comparable"
@@ -52,7 +55,15 @@ def test_a_model_with_lists_for_1_of_30_users_is_not_comparable(policy: str) -> 
     assert VERDICTS["not_comparable"].word == "not comparable"
 
 
-@pytest.mark.parametrize(("users", "share", "expected"), [(15, 0.5, "worse"), (14, 0.5, "not_comparable"), (14, 0.6, "worse"), (29, 0.0, "not_comparable")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("users", "share", "expected"),
+    [
+        (15, 0.5, "worse"),
+        (14, 0.5, "not_comparable"),
+        (14, 0.6, "worse"),
+        (29, 0.0, "not_comparable"),
+    ],
+)
 def test_the_share_of_users_without_a_list_is_a_setting(
     users: int, share: float, expected: str
 ) -> None:
@@ -73,7 +84,9 @@ def test_a_baseline_that_did_not_run_is_compared_with_nobody() -> None:
 def test_a_gate_stays_undecided(waived: dict[str, str], requested: str) -> None:
     gate = {"guardrails": {"P@1": 0.9}} if requested == "guardrails" else {"success": ["P@1"]}
 
-    comparison = compared({"new": lists(1, hits=1), "old": lists(30, hits=20)}, gate={**gate, **waived})  # fmt: skip
+    comparison = compared(
+        {"new": lists(1, hits=1), "old": lists(30, hits=20)}, gate={**gate, **waived}
+    )
 
     assert comparison.gate is not None
     assert comparison.gate.outcome == "undecided"
@@ -89,18 +102,30 @@ def test_panel_and_segments_say_the_same() -> None:
         segments={"channel": {"by": "user", "column": "channel"}},
     )
 
-    assert {cell.verdict for result in comparison.segments for cell in result.cells if cell.model == "new"} == {"not_comparable"}  # fmt: skip
-    assert {d.verdicts["new"] for entry in comparison.panel for d in entry.definitions} == {"not_comparable"}  # fmt: skip
+    assert {
+        cell.verdict
+        for result in comparison.segments
+        for cell in result.cells
+        if cell.model == "new"
+    } == {"not_comparable"}
+    assert {d.verdicts["new"] for entry in comparison.panel for d in entry.definitions} == {
+        "not_comparable"
+    }
 
 
 def test_trainings_that_cover_the_users_together_are_compared() -> None:
-    """Three folds with ten users each: every user has a list of one of them."""
+    """Three folds with ten users each: every user has a list in one of them."""
     every = lists(30, hits=20)
     folds = {n: every.filter(pl.col("user") % 3 == n - 1) for n in (1, 2, 3)}
     conventions = {"preset": "standard", "user_no_recs": "drop"}
 
-    comparison = compared({"new": {"replicates": folds}, "old": lists(30, hits=20)}, conventions=conventions)  # fmt: skip
-    none = compared({"new": {"replicates": dict.fromkeys((1, 2, 3), folds[1])}, "old": lists(30, hits=20)}, conventions=conventions)  # fmt: skip
+    comparison = compared(
+        {"new": {"replicates": folds}, "old": lists(30, hits=20)}, conventions=conventions
+    )
+    none = compared(
+        {"new": {"replicates": dict.fromkeys((1, 2, 3), folds[1])}, "old": lists(30, hits=20)},
+        conventions=conventions,
+    )
 
     assert verdict(comparison, "new") == "identical"
     assert verdict(none, "new") == "not_comparable"
@@ -116,7 +141,7 @@ def test_values_of_other_tools_are_held_to_the_same() -> None:
 
 
 def test_the_chance_of_being_best_is_that_of_the_models_that_have_lists() -> None:
-    """Over the users whom all models have these would be chances on one user."""
+    """The users with lists from all models are one user."""
     conventions = {"preset": "standard", "user_no_recs": "drop"}
     models = {"new": lists(1, hits=1), "old": lists(30, hits=20), "other": lists(30, hits=10)}
 
@@ -129,7 +154,7 @@ def test_the_chance_of_being_best_is_that_of_the_models_that_have_lists() -> Non
 
 
 def test_a_model_that_is_not_compared_changes_no_verdict_under_other_definitions() -> None:
-    """Its differences are members of no family: the others are judged under each definition as in the report."""
+    """Its differences belong to no family of tests, so adjusted p-values of the others stay."""
     models = {"new": lists(1, hits=1), "old": lists(30, hits=20), "other": lists(30, hits=10)}
 
     (entry,) = compared(models).panel

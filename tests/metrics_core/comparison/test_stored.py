@@ -1,4 +1,4 @@
-"""comparison.json: the same comparison once it is read back, and what is refused in words."""
+"""comparison.json: round trips, older schemas and messages for invalid files."""
 
 import json
 import math
@@ -101,15 +101,30 @@ def test_a_file_from_before_replicates_is_read_without_its_example_users() -> No
     assert from_content(content).replicates is None
 
 
+NOT_OBJECTS = (b"[]", b'["schema"]', b"3", b'"schema"', b"null")
+NOT_JSON = (
+    b"",
+    b"{",
+    b'{"schema": 3,}',
+    b'{"schema": 3} {}',
+    b"schema: 3",
+    b'{"schema": 3, "title": "\xff"}',
+    b'{"schema": 1e999}',
+    b'{"schema": NaN}',
+    b'{"a": ' + b"1" * 5000 + b"}",
+    b'{"a":' * 99_999,
+)
+
+
 @pytest.mark.parametrize(
     ("file", "problem"),
     [
-        *((text, "is damaged: it is not a JSON object") for text in (b"[]", b'["schema"]', b"3", b'"schema"', b"null")),
-        *((text, "is damaged: it is not valid JSON") for text in (b"", b"{", b'{"schema": 3,}', b'{"schema": 3} {}', b"schema: 3", b'{"schema": 3, "title": "\xff"}', b'{"schema": 1e999}', b'{"schema": NaN}', b'{"a": ' + b"1" * 5000 + b"}", b'{"a":' * 99_999)),
+        *((text, "is damaged: it is not a JSON object") for text in NOT_OBJECTS),
+        *((text, "is damaged: it is not valid JSON") for text in NOT_JSON),
         (b"{}", f"has schema None, and this version reads {SCHEMA}"),
         (None, "there is no such file"),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_holds_no_comparison_is_refused(
     tmp_path: Path, file: bytes | None, problem: str
 ) -> None:
@@ -125,8 +140,9 @@ def test_a_file_that_holds_no_comparison_is_refused(
 
 
 REMOVED: list[tuple[str | int, ...]] = [
-    ("title",), ("baseline",), ("primary",), ("confidence",), ("models",), ("metrics",), ("ks",), ("leaderboard",),
-    ("differences",), ("metrics", 0, "min_effect"), ("leaderboard", 1, "n_users"), ("differences", 2, "verdict"),
+    ("title",), ("baseline",), ("primary",), ("confidence",), ("models",), ("metrics",), ("ks",),
+    ("leaderboard",), ("differences",), ("metrics", 0, "min_effect"),
+    ("leaderboard", 1, "n_users"), ("differences", 2, "verdict"),
     ("panel", 0, "definitions", 1, "ranks"), ("panel", 0, "definitions", 1, "changed"),
     ("segments", 0, "cells", 3, "turns"),
     ("conventions", "values", 0, "value"),
@@ -135,7 +151,8 @@ REMOVED: list[tuple[str | int, ...]] = [
 UNKNOWN: list[tuple[str | int, ...]] = [
     ("colour",), ("scores",), ("pairs",), ("metrics", 0, "colour"), ("leaderboard", 0, "colour"),
     ("differences", 0, "colour"), ("segments", 0, "cells", 0, "colour"),
-    ("panel", 0, "definitions", 0, "colour"), ("conventions", "colour"), ("provenance", "inputs", 0, "colour"),
+    ("panel", 0, "definitions", 0, "colour"), ("conventions", "colour"),
+    ("provenance", "inputs", 0, "colour"),
 ]  # fmt: skip
 INVALID: list[tuple[tuple[str | int, ...], object]] = [
     (("panel",), None), (("segments",), None), (("tradeoffs",), None), (("distributions",), None),
@@ -255,7 +272,13 @@ def test_conventions_of_an_older_schema_are_read() -> None:
 
 @pytest.mark.parametrize("schema", [4, 5, 6])
 def test_warnings_of_an_older_schema_keep_their_text(schema: int) -> None:
-    old = {"kind": "short_lists", "severity": "notice", "who": ["als"], "sentence": "Lists end.", "fix": "leave longer"}  # fmt: skip
+    old = {
+        "kind": "short_lists",
+        "severity": "notice",
+        "who": ["als"],
+        "sentence": "Lists end.",
+        "fix": "leave longer",
+    }
 
     (warning,) = from_content(sample.gated() | {"schema": schema, "warnings": [old]}).warnings
 
@@ -315,7 +338,7 @@ def test_requests_are_stored_where_they_are_the_unit() -> None:
 def _assert_described(
     content: Any, schema: Content, parts: Mapping[str, Content], visited: set[str]
 ) -> None:
-    """Every object of the content has exactly the properties that its schema names, and all that it requires."""
+    """Assert that every object has only properties of its schema, and all required ones."""
     if name := schema.get("$ref"):
         part = name.removeprefix("#/$defs/")
         visited.add(part)

@@ -8,11 +8,11 @@ from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.pipeline.dvc.changes import changes
 from concord.pipeline.dvc.lock import DvcLock
 from concord.pipeline.dvc.revision import RevisionResults
-from tests.metrics_core.comparison.tables import config_for, evaluated_of
+from tests.metrics_core.comparison.tables import config_for, model_result
 
 CONFIG = config_for(["nDCG@10"], "als")
-NOW = evaluated_of(CONFIG, {"nDCG@10": [0.0] * 60 + [0.5] * 40})
-THEN = evaluated_of(CONFIG, {"nDCG@10": [0.4, 0.5] * 50})
+NOW = model_result(CONFIG, {"nDCG@10": [0.0] * 60 + [0.5] * 40})
+THEN = model_result(CONFIG, {"nDCG@10": [0.4, 0.5] * 50})
 
 
 def _without_lists(evaluated: ModelResult, n: int) -> ModelResult:

@@ -150,7 +150,7 @@ def test_users_by_a_column(
     [
         ({"column": "plan"}, ["a"], "users have no column 'plan'"),
         ({"column": "x"}, [f"v{n}" for n in range(90)], "90 different values"),
-        ({"column": "x", "edges": [1]}, ["a"], "'a' is no number"),
+        ({"column": "x", "edges": [1]}, ["a"], "'a' is not a number"),
     ],
 )
 def test_a_column_that_makes_no_groups_is_refused(
