@@ -198,11 +198,7 @@ def _replicate_notes(config: ComparisonConfig, decision: Decision) -> Iterator[s
 def _checks_against_revision(
     inputs: ComparisonInput, gate: Gate, sides: Models, mismatch: RevisionMismatch
 ) -> GateMetrics:
-<<<<<<< HEAD
     """Return guardrails and success metrics of a model; undecided if they are not comparable."""
-=======
-    """Return the guardrails and success metrics of one model; labels that are not comparable stay undecided."""
->>>>>>> 979322de (Comparison: segments, replicates, values of other tools and warnings in plain names and short lines)
     evaluated = sides[THEN].summary["metrics"]
     missing = {label for label in gate.labels if label in mismatch.labels or label not in evaluated}
     config = replace(inputs.config, baseline=THEN)

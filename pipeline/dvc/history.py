@@ -5,7 +5,11 @@ from contextlib import suppress
 from typing import cast
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.input_changes import former_names, input_changes, model_changes
+from concord.metrics_core.comparison.input_changes import (
+    comparison_changes,
+    former_names,
+    model_changes,
+)
 from concord.metrics_core.comparison.min_effect import PERCENT
 from concord.metrics_core.comparison.replicate_config import ReplicateNames, model_names
 from concord.metrics_core.conventions.conventions import Conventions
@@ -185,7 +189,7 @@ def input_changes(former: State, current: State) -> tuple[InputChange, ...]:
     former_entries, entries = former.lock.model_entries, current.lock.model_entries
     renamed = renamed_lists(entries, former_entries)
     if former.comparison is not None and current.comparison is not None:
-        return (*input_changes(former.comparison, current.comparison, renamed), *background)
+        return (*comparison_changes(former.comparison, current.comparison, renamed), *background)
     changed = [*model_changes(former_entries, entries, renamed)]
     continued = former_names(former_entries, entries, renamed)
     models = [
