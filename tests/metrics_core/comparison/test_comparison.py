@@ -163,12 +163,13 @@ def test_types_of_a_frame_do_not_depend_on_what_is_null(
 def test_counts_are_whole_numbers_and_flags_are_flags(five: Comparison) -> None:
     scores, pairs = five.leaderboard.schema, five.differences.schema
 
-    assert (scores["model"], scores["mean"], scores["n_users"]) == (pl.String, pl.Float64, pl.Int64)
-    assert scores["best"] == scores["indistinguishable_from_best"] == pl.Boolean
-    assert (pairs["label"], pairs["verdict"], pairs["caution"]) == (
+    flags = ("best", "indistinguishable_from_best")
+    assert [scores[name] for name in ("model", "mean", "n_users")] == [
         pl.String,
-        pl.String,
-        pl.Boolean,
-    )
-    assert (pairs["ci_low"], pairs["p_wilcoxon"]) == (pl.Float64, pl.Float64)
-    assert pairs["n_nonzero"] == pl.Int64
+        pl.Float64,
+        pl.Int64,
+    ]
+    assert [scores[name] for name in flags] == [pl.Boolean] * 2
+    assert [pairs[name] for name in ("label", "verdict")] == [pl.String] * 2
+    assert [pairs[name] for name in ("ci_low", "p_wilcoxon")] == [pl.Float64] * 2
+    assert [pairs[name] for name in ("n_nonzero", "caution")] == [pl.Int64, pl.Boolean]
