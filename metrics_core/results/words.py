@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 MINUS = "\N{MINUS SIGN}"
 PERCENT = "\N{NO-BREAK SPACE}%"
-MAX_NAMES = 6  # names in one list
+MAX_NAMES = 6  # in one list
 _MIN_DECIMALS, _MAX_DECIMALS = 3, 4
 _MAX_EFFECT_DECIMALS = 6
 _ROUNDING_ERROR = 1e-9  # 0.005 / 5 is 0.001
