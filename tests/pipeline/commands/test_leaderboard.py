@@ -15,6 +15,7 @@ from concord.pipeline.commands import plan
 from concord.pipeline.commands.cli import build_parser
 from concord.pipeline.running import messages
 from concord.reports.charts.power import render_plan
+from tests.faults.small import run_in_process
 from tests.metrics_core.analyses import plan_data
 from tests.pipeline.dvc.revisions import commit, git
 from tests.pipeline.refusals import refusal_of
@@ -144,16 +145,15 @@ def print_after_repro() -> None:
 
 
 def test_leaderboard_is_shown_after_repro_unless_quiet(
-    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(project)
-    print_after_repro()
-    output = capsys.readouterr().out
+    ended = run_in_process(print_after_repro, "concord")
     monkeypatch.setenv("CONCORD_LOG", "quiet")
-    print_after_repro()
+    quiet = run_in_process(print_after_repro, "concord")
 
-    assert output.splitlines()[0].startswith("R@2 ")
-    assert capsys.readouterr().out == ""
+    assert ended.out.splitlines()[0].startswith("R@2 ")
+    assert (ended.code, quiet.code, quiet.out) == (0, 0, "")
 
 
 @pytest.mark.parametrize("to", ["| true", "> /dev/full", ">&-"])
