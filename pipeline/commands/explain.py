@@ -103,13 +103,15 @@ def _replicate_texts(
     for name, derivation in derivations.items():
         title = f"### {name}\n" if markdown else f"=== {name}"
         yield f"{title}\n{_text(derivation, markdown=markdown)}\n"
-    own = [
+    replicates = [
         derivation.ours if isinstance(derivation, ExplanationDiff) else derivation
         for derivation in derivations.values()
     ]
-    values = [each.value for each in own if each.value is not None and math.isfinite(each.value)]
-    line = f"{model}: the value of {own[0].label} is the mean over its {len(own)} replicates"
-    if len(values) == len(own):
+    values = [
+        each.value for each in replicates if each.value is not None and math.isfinite(each.value)
+    ]
+    line = f"{model}: the value of {replicates[0].label} is the mean over its {len(replicates)} replicates"
+    if len(values) == len(replicates):
         terms = " + ".join(f"{value:.6g}" for value in values)
-        line += f": ({terms}) / {len(own)} = {math.fsum(values) / len(own):.6g}"
+        line += f": ({terms}) / {len(replicates)} = {math.fsum(values) / len(replicates):.6g}"
     yield line

@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--column",
         action="append",
         default=[],
-        metavar="OURS=THEIRS",
+        metavar="COLUMN=NAME",
         help="name of the table's user, item, time or grade column; `grade=` for none; may repeat",
     )
     add("--force", action="store_true", help="overwrite an existing split")

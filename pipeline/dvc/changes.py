@@ -64,16 +64,16 @@ def diff(
     evaluations = with_replicates(lists, config)
     labels = requested or config.primary
     compared = list(models) or list(evaluations)
-    with load_revision(revision, params, config, compared) as former:
-        mismatch = find_mismatch(config, evaluations, former)
+    with load_revision(revision, params, config, compared) as previous:
+        mismatch = find_mismatch(config, evaluations, previous)
         if not anyway:
             raise_problems(mismatch.refusals(labels))
         notes = [problem.message for problem in mismatch.truth]
         notes += mismatch.differences() if anyway else mismatch.notes()
-        notes += version_warnings(evaluations, former)
-        notes += one_sided_notes(config, compared, former, include_models=not models)
+        notes += version_warnings(evaluations, previous)
+        notes += one_sided_notes(config, compared, previous, include_models=not models)
         comparable = config if anyway else config.without(mismatch.labels)
-        all_changes = changes(comparable, evaluations, former)
+        all_changes = changes(comparable, evaluations, previous)
     compared_labels = {change.label for change in all_changes}
     if others := [x for x in labels if x not in compared_labels and parse(x).metric.is_aggregate]:
         note = "no value per user, only one number over all users; `concord gate` compares it"
@@ -115,28 +115,28 @@ class RevisionMismatch:
 
 
 def find_mismatch(
-    config: ComparisonConfig, models: Mapping[str, ModelResult], former: RevisionResults
+    config: ComparisonConfig, models: Mapping[str, ModelResult], previous: RevisionResults
 ) -> RevisionMismatch:
     """Return models with another ground truth, and labels with other conventions or code."""
     truths: dict[str, list[str]] = {}
     labels: dict[str, str] = {}
     conventions = as_plain_data(config.conventions)
-    for model, former_result in former.evaluations.items():
+    for model, previous_result in previous.evaluations.items():
         for label in config.labels:
-            reason = describe_changes(label, former_result.summary["conventions"], conventions)
-            if reason and str(label) in former_result.summary["metrics"]:
+            reason = describe_changes(label, previous_result.summary["conventions"], conventions)
+            if reason and str(label) in previous_result.summary["metrics"]:
                 labels[str(label)] = reason
-        former_ids, current_ids = _truth_ids(former_result), _truth_ids(models[model])
-        if former_ids.keys() != current_ids.keys():
-            former_id = _first_difference(former_ids, current_ids)
-            current_id = _first_difference(current_ids, former_ids)
-            problem = f"another truth: its {former_id} is {current_id} now"
+        previous_ids, current_ids = _truth_ids(previous_result), _truth_ids(models[model])
+        if previous_ids.keys() != current_ids.keys():
+            previous_id = _first_difference(previous_ids, current_ids)
+            current_id = _first_difference(current_ids, previous_ids)
+            problem = f"another truth: its {previous_id} is {current_id} now"
             truths.setdefault(problem, []).append(model)
     problems = [
-        Problem(f"{PARAMS} at {former.name}", f"{', '.join(names)} had {problem}", _FIX)
+        Problem(f"{PARAMS} at {previous.name}", f"{', '.join(names)} had {problem}", _FIX)
         for problem, names in truths.items()
     ]
-    return RevisionMismatch(former.name, problems, labels)
+    return RevisionMismatch(previous.name, problems, labels)
 
 
 def _truth_ids(result: ModelResult) -> dict[str | None, str]:
@@ -150,18 +150,18 @@ def _first_difference(ids: Mapping[str | None, str], others: Mapping[str | None,
     return ids[[*({*ids} - {*others}), *ids][0]]
 
 
-def version_warnings(models: Mapping[str, ModelResult], former: RevisionResults) -> Iterator[str]:
+def version_warnings(models: Mapping[str, ModelResult], previous: RevisionResults) -> Iterator[str]:
     """Yield a warning for models that another version of Concord evaluated at the revision."""
     names_by_versions: dict[tuple[str, str], list[str]] = {}
-    for model, former_result in former.evaluations.items():
-        versions = (_version(former_result), _version(models[model]))
+    for model, previous_result in previous.evaluations.items():
+        versions = (_version(previous_result), _version(models[model]))
         names_by_versions.setdefault(versions, []).append(model)
-    for (former_version, version), names in names_by_versions.items():
-        if former_version != version:
+    for (previous_version, version), names in names_by_versions.items():
+        if previous_version != version:
             verb = "was" if len(names) == 1 else "were"
             yield (
-                f"{', '.join(names)} {verb} evaluated by Concord {former_version} at {former.name} "
-                f"and by Concord {version} now: a difference may come from Concord itself"
+                f"{', '.join(names)} {verb} evaluated by Concord {previous_version} at "
+                f"{previous.name} and by Concord {version} now: a difference may come from Concord itself"
             )
 
 
@@ -172,46 +172,46 @@ def _version(result: ModelResult) -> str:
 def one_sided_notes(
     config: ComparisonConfig,
     models: Sequence[str],
-    former: RevisionResults,
+    previous: RevisionResults,
     *,
     include_models: bool,
 ) -> Iterator[str]:
     """Yield notes on labels, and on models if asked for, that only one side has."""
     labels = {str(label) for label in config.labels}
-    former_labels = {
-        label for result in former.evaluations.values() for label in result.summary["metrics"]
+    previous_labels = {
+        label for result in previous.evaluations.values() for label in result.summary["metrics"]
     }
-    yield from renaming_notes(former)
+    yield from renaming_notes(previous)
     yield from _name_lists(
-        (f"not in {former.name}", [m for m in models if m not in former.evaluations]),
-        ("removed", former.vanished_models(models) if include_models else []),
+        (f"not in {previous.name}", [m for m in models if m not in previous.evaluations]),
+        ("removed", previous.vanished_models(models) if include_models else []),
     )
-    yield from one_sided_replicates(config, former)
+    yield from one_sided_replicates(config, previous)
     yield from _name_lists(
-        (f"not evaluated at {former.name}", sorted(labels - former_labels)),
-        ("no longer evaluated", sorted(former_labels - labels)),
+        (f"not evaluated at {previous.name}", sorted(labels - previous_labels)),
+        ("no longer evaluated", sorted(previous_labels - labels)),
     )
 
 
-def renaming_notes(former: RevisionResults) -> Iterator[str]:
+def renaming_notes(previous: RevisionResults) -> Iterator[str]:
     """Yield a note on models that had another name at the revision."""
-    renamed = [f"{model} was {name}" for model, name in former.former_names.items()]
-    yield from _name_lists((f"renamed since {former.name}", renamed))
+    renamed = [f"{model} was {name}" for model, name in previous.former_names.items()]
+    yield from _name_lists((f"renamed since {previous.name}", renamed))
 
 
-def one_sided_replicates(config: ComparisonConfig, former: RevisionResults) -> Iterator[str]:
+def one_sided_replicates(config: ComparisonConfig, previous: RevisionResults) -> Iterator[str]:
     """Yield notes on replicates that only one side has, of models that both have."""
     current = {
         model: list(config.replicates.get(model, {model: model}).values())
-        for model in former.evaluations
+        for model in previous.evaluations
     }
     names = [name for lists in current.values() for name in lists]
-    if len(names) > len(current) or len(former.lists) > len(current):
-        added = [name for name in names if name not in former.lists]
-        removed = [name for name in former.lists if name not in names]
+    if len(names) > len(current) or len(previous.lists) > len(current):
+        added = [name for name in names if name not in previous.lists]
+        removed = [name for name in previous.lists if name not in names]
         yield from _name_lists(
-            (f"replicates that are not in {former.name}", added),
-            (f"replicates only in {former.name}", removed),
+            (f"replicates that are not in {previous.name}", added),
+            (f"replicates only in {previous.name}", removed),
         )
 
 
@@ -227,7 +227,7 @@ class _ModelTest(NamedTuple):
 
 
 def changes(
-    config: ComparisonConfig, models: Mapping[str, ModelResult], former: RevisionResults
+    config: ComparisonConfig, models: Mapping[str, ModelResult], previous: RevisionResults
 ) -> list[Change]:
     """Return the change of each label and model, now minus then, over users with both values.
 
@@ -237,8 +237,8 @@ def changes(
     tests = sorted(
         (
             test
-            for model, former_result in former.evaluations.items()
-            for test in _model_tests(config, models[model], former_result, model)
+            for model, previous_result in previous.evaluations.items()
+            for test in _model_tests(config, models[model], previous_result, model)
         ),
         key=lambda test: order.index(str(test.label)),
     )
@@ -251,18 +251,18 @@ def changes(
 
 
 def _model_tests(
-    config: ComparisonConfig, current: ModelResult, former: ModelResult, model: str
+    config: ComparisonConfig, current: ModelResult, previous: ModelResult, model: str
 ) -> Iterator[_ModelTest]:
-    sides = {NOW: current, THEN: former}
+    sides = {NOW: current, THEN: previous}
     aligned = align(
         {side: [part.values for part in result.each] for side, result in sides.items()},
         unit_mean=config.conventions.unit_mean,
     )
-    columns = schema_of(former.values)
+    columns = schema_of(previous.values)
     unlisted = unlisted_models(sides, config.max_missing_lists)
     for label in config.labels:
         text = str(label)
-        if text not in columns or text not in former.summary["metrics"]:
+        if text not in columns or text not in previous.summary["metrics"]:
             continue
         values = aligned.values(text, label.conventions(config.conventions).undefined)
         comparable = aligned.has_common_weights(label, config.conventions)
@@ -277,7 +277,7 @@ def _model_tests(
             bounds=label.bounds(config.conventions),
             unlisted=unlisted,
         )
-        means = [or_nan(result.mean(text)) for result in (current, former)]
+        means = [or_nan(result.mean(text)) for result in (current, previous)]
         if is_pooled(label, config.conventions) or not comparable:
             paired = paired.with_means(*means)
         yield _ModelTest(label, model, paired, absolute(config.min_effects[text], means[1]))

@@ -95,29 +95,31 @@ def changes_since(params: Params, revision: str) -> RevisionChanges:
     lists, config = read_evaluations(params, config, config.primary)
     models = with_replicates(lists, config)
     with_lists = any(isinstance(segment, ByPopularity) for segment in config.segments.values())
-    with load_revision(revision, params, config, list(models), with_lists=with_lists) as former:
-        mismatch = find_mismatch(config, models, former)
+    with load_revision(revision, params, config, list(models), with_lists=with_lists) as previous:
+        mismatch = find_mismatch(config, models, previous)
         refusals = tuple(problem.message for problem in mismatch.refusals(config.primary))
         comparable = config.without(mismatch.labels)
         worse: list[Change] = []
         if not refusals:
-            worse = list(_worse_segments(comparable, models, evaluation_data(params), former))
+            worse = list(_worse_segments(comparable, models, evaluation_data(params), previous))
         return RevisionChanges(
-            revision=former.name,
+            revision=previous.name,
             mismatches=refusals,
             notes=(
-                *version_warnings(models, former),
-                *one_sided_notes(config, list(models), former, include_models=True),
+                *version_warnings(models, previous),
+                *one_sided_notes(config, list(models), previous, include_models=True),
                 *(() if refusals else mismatch.notes()),
             ),
-            changes=() if refusals else changes(comparable, models, former),
+            changes=() if refusals else changes(comparable, models, previous),
             worse=worse,
             segmented=bool(config.segments) and not refusals,
-            conventions=_changed_settings(former, lists, _conventions),
-            data=_changed_settings(former, lists, _data),
+            conventions=_changed_settings(previous, lists, _conventions),
+            data=_changed_settings(previous, lists, _data),
             rules=tuple(
                 Setting(*change, ())
-                for change in _differences(_rules(former.params), _rules(read_yaml(PARAMS).content))
+                for change in _differences(
+                    _rules(previous.params), _rules(read_yaml(PARAMS).content)
+                )
             ),
         )
 
@@ -126,12 +128,12 @@ def _worse_segments(
     config: ComparisonConfig,
     models: Mapping[str, ModelResult],
     data: EvaluationData,
-    former: RevisionResults,
+    previous: RevisionResults,
 ) -> Iterator[Change]:
     """Yield the segments in which a model is significantly worse than at the revision."""
     for name in config.segments:
-        for model, former_result in former.evaluations.items():
-            sides = {NOW: models[model], THEN: former_result}
+        for model, previous_result in previous.evaluations.items():
+            sides = {NOW: models[model], THEN: previous_result}
             inputs = ComparisonInput(replace(config, baseline=THEN), sides, data)
             cells = segment_cells(inputs, name)
             means = {(c.label, c.segment): c.mean for c in cells if c.model == THEN}
@@ -159,16 +161,16 @@ def _worse_segments(
 
 
 def _changed_settings(
-    former: RevisionResults,
+    previous: RevisionResults,
     models: Mapping[str, ModelResult],
     read_settings: Callable[[str, Mapping[str, Any]], Mapping[str, str]],
 ) -> tuple[Setting, ...]:
     """Return the settings that changed, each once with its models."""
     models_by_change: dict[tuple[str, str, str], list[str]] = {}
-    for model, former_result in former.lists.items():
+    for model, previous_result in previous.lists.items():
         if model in models:
             settings = (
-                read_settings(model, result.summary) for result in (former_result, models[model])
+                read_settings(model, result.summary) for result in (previous_result, models[model])
             )
             for change in _differences(*settings):
                 models_by_change.setdefault(change, []).append(model)
@@ -176,12 +178,12 @@ def _changed_settings(
 
 
 def _differences(
-    former: Mapping[str, str], current: Mapping[str, str]
+    previous: Mapping[str, str], current: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the name and both values of settings that changed."""
-    for name in dict.fromkeys([*former, *current]):
-        if former.get(name) != current.get(name):
-            yield name, former.get(name, "none"), current.get(name, "none")
+    for name in dict.fromkeys([*previous, *current]):
+        if previous.get(name) != current.get(name):
+            yield name, previous.get(name, "none"), current.get(name, "none")
 
 
 def _rules(params: Mapping[str, Any]) -> dict[str, str]:

@@ -90,9 +90,9 @@ def decide_gate(
         return GateResult(decision, tuple(_replicate_notes(config, decision)))
     models = gate.models or tuple(inputs.models)
     with_lists = _reads_lists(config, gate)
-    with load_revision(revision, params, config, models, with_lists=with_lists) as former:
+    with load_revision(revision, params, config, models, with_lists=with_lists) as previous:
         new_models = params.gate.new_models if params.gate else None
-        return _against_revision(inputs, gate, models, former, new_models)
+        return _against_revision(inputs, gate, models, previous, new_models)
 
 
 def _example(config: ComparisonConfig) -> str:
@@ -115,19 +115,19 @@ def _against_revision(
     inputs: ComparisonInput,
     gate: Gate,
     models: Sequence[str],
-    former: RevisionResults,
+    previous: RevisionResults,
     new_models: str | None,
 ) -> GateResult:
     """Decide on `models` against a revision; `new_models` is the rule for models that it lacks."""
     config = inputs.config
-    mismatch = find_mismatch(config, inputs.models, former)
-    raise_problems(_mismatch_problems(gate, mismatch, inputs.models, former))
-    new = [model for model in models if model not in former.evaluations]
-    vanished = former.vanished_models(inputs.models)
-    known = {*former.models, *former.former_names, *former.evaluations}
+    mismatch = find_mismatch(config, inputs.models, previous)
+    raise_problems(_mismatch_problems(gate, mismatch, inputs.models, previous))
+    new = [model for model in models if model not in previous.evaluations]
+    vanished = previous.vanished_models(inputs.models)
+    known = {*previous.models, *previous.former_names, *previous.evaluations}
     rules = [
         *(["baseline"] if config.baseline in known else []),
-        *(["ignore"] if former.evaluations else []),
+        *(["ignore"] if previous.evaluations else []),
     ]
     is_unmatched = bool(new and vanished) and new_models not in rules
     added: list[str] = []
@@ -138,9 +138,9 @@ def _against_revision(
             "remove them from `gate.models`, set `gate.new_models` to `baseline` (compare them "
             "with the baseline) or `ignore`, or compare all with the baseline: `concord gate`"
         )
-        raise refuse(COMMAND_LINE, f"{former.name} has no results of {', '.join(new)}", fix)
-    if not (former.evaluations or added or is_unmatched):
-        problem = f"{former.name} has none of the models {', '.join(models)}"
+        raise refuse(COMMAND_LINE, f"{previous.name} has no results of {', '.join(new)}", fix)
+    if not (previous.evaluations or added or is_unmatched):
+        problem = f"{previous.name} has none of the models {', '.join(models)}"
         fix = (
             "name a revision that has one of them, set `gate.new_models: baseline`, or compare "
             "with the baseline: `concord gate`"
@@ -148,14 +148,14 @@ def _against_revision(
         raise refuse(COMMAND_LINE, problem, fix)
     checks = {
         model: _checks_against_revision(
-            inputs, gate, {NOW: inputs.models[model], THEN: former_result}, mismatch
+            inputs, gate, {NOW: inputs.models[model], THEN: previous_result}, mismatch
         )
-        for model, former_result in former.evaluations.items()
+        for model, previous_result in previous.evaluations.items()
     }
     decision = decide(
         checks,
         against="revision",
-        reference=former.name,
+        reference=previous.name,
         confidence=config.confidence,
         undecided_passes=gate.undecided_passes,
     )
@@ -163,16 +163,16 @@ def _against_revision(
         decision = join_decisions(decision, _decide_new_models(inputs, gate, added))
     if is_unmatched:
         entry = _first_entry(new[0], config.replicates)
-        former_entry = _first_entry(vanished[0], former.replicates)
-        example = f"models.{entry}.was: {former_entry}"
+        previous_entry = _first_entry(vanished[0], previous.replicates)
+        example = f"models.{entry}.was: {previous_entry}"
         unmatched = UnmatchedModels(tuple(vanished), tuple(new), example, tuple(rules))
         decision = with_unmatched(decision, unmatched)
-    notes = [*version_warnings(inputs.models, former), *renaming_notes(former)]
+    notes = [*version_warnings(inputs.models, previous), *renaming_notes(previous)]
     if ignored := [model for model in new if model not in added]:
-        notes.append(f"not in {former.name}, so not decided on: {', '.join(ignored)}")
+        notes.append(f"not in {previous.name}, so not decided on: {', '.join(ignored)}")
     if vanished:
         notes.append(f"removed: {', '.join(vanished)}")
-    notes += [*mismatch.notes(), *one_sided_replicates(config, former)]
+    notes += [*mismatch.notes(), *one_sided_replicates(config, previous)]
     return GateResult(decision, (*notes, *_replicate_notes(config, decision)))
 
 
@@ -258,24 +258,24 @@ def _mismatch_problems(
     gate: Gate,
     mismatch: RevisionMismatch,
     models: Mapping[str, ModelResult],
-    former: RevisionResults,
+    previous: RevisionResults,
 ) -> Iterator[Problem]:
     """Yield reasons why the results of both sides are not comparable."""
-    for problem in mismatch.refusals(gate.labels):
-        yield replace(problem, fix="evaluate both in the same way: a gate needs comparable results")
+    for refusal in mismatch.refusals(gate.labels):
+        yield replace(refusal, fix="evaluate both in the same way: a gate needs comparable results")
     beyond_accuracy = [label for label in gate.labels if parse(label).metric.family == "beyond"]
     for role in _SIDE_DATA if beyond_accuracy else ():
         names = [
             model
-            for model, former_result in former.evaluations.items()
-            if _input_id(former_result, role) != _input_id(models[model], role)
+            for model, previous_result in previous.evaluations.items()
+            if _input_id(previous_result, role) != _input_id(models[model], role)
         ]
         if names:
-            what = (
+            problem = (
                 f"{', '.join(names)} had another {role}, which {beyond_accuracy[0]} may depend on"
             )
             fix = "evaluate both in the same way, or remove metrics beyond accuracy from the gate"
-            yield Problem(f"{PARAMS} at {former.name}", what, fix)
+            yield Problem(f"{PARAMS} at {previous.name}", problem, fix)
 
 
 def _input_id(result: ModelResult, role: str) -> str | None:

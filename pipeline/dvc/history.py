@@ -70,8 +70,8 @@ def history(revision: str | None = None) -> History:
         problem = "no commit of this branch has results of `dvc repro`"
         raise refuse(LOCK, problem, "run `dvc repro`, and commit dvc.lock")
     steps = [
-        (former, current)
-        for former, current in _steps(states)
+        (previous, current)
+        for previous, current in _steps(states)
         if commits is None or current.commit.name in commits
     ]
     if not steps:
@@ -82,7 +82,7 @@ def history(revision: str | None = None) -> History:
     return History(
         title=readable[-1].title if readable else "",
         confidence=confidence,
-        revisions=tuple(_revision(former, current, find) for former, current in steps),
+        revisions=tuple(_revision(previous, current, find) for previous, current in steps),
         reuse=count_reuse([state for state in states if state.content_id], confidence),
         notes=tuple(_notes([current for _, current in steps])),
     )
@@ -90,10 +90,10 @@ def history(revision: str | None = None) -> History:
 
 def _steps(states: Sequence[State]) -> Iterator[tuple[State | None, State]]:
     """Yield each state with the last earlier one whose dvc.lock can be read."""
-    former: State | None = None
+    previous: State | None = None
     for current in states:
-        yield former, current
-        former = current if current.content_id else former
+        yield previous, current
+        previous = current if current.content_id else previous
 
 
 def _notes(states: Sequence[State]) -> Iterator[str]:
@@ -114,9 +114,9 @@ def _notes(states: Sequence[State]) -> Iterator[str]:
         )
 
 
-def _revision(former: State | None, current: State, find: FindFile) -> Revision:
+def _revision(previous: State | None, current: State, find: FindFile) -> Revision:
     compared: StateChanges = (
-        ("", (), ()) if former is None else compare_states(former, current, find)
+        ("", (), ()) if previous is None else compare_states(previous, current, find)
     )
     not_compared, same, changed_values = compared
     comparison = current.comparison
@@ -131,7 +131,9 @@ def _revision(former: State | None, current: State, find: FindFile) -> Revision:
         standings=tuple(
             _standings_in_git(current.primary) if comparison is None else _standings(comparison)
         ),
-        changed=input_changes(former, current) if former is not None and current.content_id else (),
+        changed=input_changes(previous, current)
+        if previous is not None and current.content_id
+        else (),
         unpaired=not_compared,
         same=same,
         changes=changed_values,
@@ -180,48 +182,48 @@ def _known_labels(labels: Sequence[str]) -> Iterator[Label]:
             yield parse(text)
 
 
-def input_changes(former: State, current: State) -> tuple[InputChange, ...]:
+def input_changes(previous: State, current: State) -> tuple[InputChange, ...]:
     """Return the changed inputs by both comparisons, or by dvc.lock if one is missing."""
-    former_hashes, hashes = former.lock.background, current.lock.background
-    names = {**former_hashes, **hashes}
-    tables = [name for name in names if former_hashes.get(name) != hashes.get(name)]
+    previous_hashes, hashes = previous.lock.background, current.lock.background
+    names = {**previous_hashes, **hashes}
+    tables = [name for name in names if previous_hashes.get(name) != hashes.get(name)]
     background = [InputChange("background", f"other {listed(tables)}")] if tables else []
-    former_entries, entries = former.lock.model_entries, current.lock.model_entries
-    renamed = renamed_lists(entries, former_entries)
-    if former.comparison is not None and current.comparison is not None:
-        return (*comparison_changes(former.comparison, current.comparison, renamed), *background)
-    changed = [*model_changes(former_entries, entries, renamed)]
-    continued = former_names(former_entries, entries, renamed)
+    previous_entries, entries = previous.lock.model_entries, current.lock.model_entries
+    renamed = renamed_lists(entries, previous_entries)
+    if previous.comparison is not None and current.comparison is not None:
+        return (*comparison_changes(previous.comparison, current.comparison, renamed), *background)
+    changed = [*model_changes(previous_entries, entries, renamed)]
+    continued = former_names(previous_entries, entries, renamed)
     models = [
         model
         for model, name in continued.items()
-        if former.lock.lists(name) != current.lock.lists(model)
+        if previous.lock.lists(name) != current.lock.lists(model)
     ]
     if models:
         changed.append(InputChange("lists", f"other lists: {listed(models)}"))
-    if former.lock.truth != current.lock.truth:
+    if previous.lock.truth != current.lock.truth:
         changed.append(InputChange("truth", "another truth"))
     return (*changed, *background)
 
 
-def compare_states(former: State, current: State, find: FindFile) -> StateChanges:
+def compare_states(previous: State, current: State, find: FindFile) -> StateChanges:
     """Compare the models of two states on the primary labels; equal files are not read."""
-    if former.comparison is None or current.comparison is None:
+    if previous.comparison is None or current.comparison is None:
         return current.read_error or "the revision before cannot be read", (), ()
-    renamed = _renamed_models(former, current)
-    names = former_names(former.comparison.models, current.comparison.models, renamed)
+    renamed = _renamed_models(previous, current)
+    names = former_names(previous.comparison.models, current.comparison.models, renamed)
     same = tuple(
         model
         for model, name in names.items()
-        if all(hashes := _value_hashes(current, model)) and hashes == _value_hashes(former, name)
+        if all(hashes := _value_hashes(current, model)) and hashes == _value_hashes(previous, name)
     )
     others = {model: name for model, name in names.items() if model not in same}
     if not others:
         return "", same, ()
     try:
         results = _readable_results(current, {model: model for model in others}, find)
-        former_results = _readable_results(former, others, find)
-        missing = [m for m in others if m not in results or m not in former_results]
+        previous_results = _readable_results(previous, others, find)
+        missing = [m for m in others if m not in results or m not in previous_results]
         config = None if missing else _primary_config(current, results[next(iter(others))])
     except InputError as error:
         problem = error.problems[0]
@@ -231,7 +233,7 @@ def compare_states(former: State, current: State, find: FindFile) -> StateChange
         return "its conventions are those of another version of Concord", same, ()
     if config is None:
         return f"users' values of {', '.join(missing)} are not in DVC's cache", same, ()
-    revision = RevisionResults(former.commit.short, {}, list(others.values()), former_results)
+    revision = RevisionResults(previous.commit.short, {}, list(others.values()), previous_results)
     mismatch = find_mismatch(config, results, revision)
     all_models = f"{', '.join(others)} had "  # removed, as it concerns all of them
     reasons = [
@@ -245,17 +247,19 @@ def compare_states(former: State, current: State, find: FindFile) -> StateChange
     return "; ".join(reasons), same, tuple(compared)
 
 
-def _renamed_models(former: State, current: State) -> dict[str, str]:
+def _renamed_models(previous: State, current: State) -> dict[str, str]:
     """Return new model -> vanished model that its lists continue, as in `renamed_lists`."""
-    former_params, params = former.lock.comparison_params, current.lock.comparison_params
-    renamed = renamed_lists(current.lock.model_entries, former.lock.model_entries)
-    former_models = model_names(former_params.models, former_params.replicates)
+    previous_params, params = previous.lock.comparison_params, current.lock.comparison_params
+    renamed = renamed_lists(current.lock.model_entries, previous.lock.model_entries)
+    previous_models = model_names(previous_params.models, previous_params.replicates)
     models = model_names(params.models, params.replicates)
     renamed_models: dict[str, str] = {}
     for model in models:
         lists = params.replicates.get(model, {"": model}).values()
-        owners = list_owners([renamed[n] for n in lists if n in renamed], former_params.replicates)
-        if model not in former_models and len(owners) == 1 and owners[0] not in models:
+        owners = list_owners(
+            [renamed[n] for n in lists if n in renamed], previous_params.replicates
+        )
+        if model not in previous_models and len(owners) == 1 and owners[0] not in models:
             renamed_models[model] = owners[0]
     return renamed_models
 

@@ -31,19 +31,19 @@ COMPARISON = "comparison.json"
 Entries = Mapping[str, Any]  # of `models` in params.yaml
 
 
-def renamed_lists(current: Entries, former: Entries) -> dict[str, str]:
+def renamed_lists(current: Entries, previous: Entries) -> dict[str, str]:
     """Return new entry of `models` -> former entry that it continues.
 
     An entry continues the one that its `was` names, or the only vanished one with the same path.
     """
-    new = [name for name in current if name not in former]
-    vanished = [name for name in former if name not in current]
+    new = [name for name in current if name not in previous]
+    vanished = [name for name in previous if name not in current]
     renamed = {name: was for name in new if (was := _text(current[name], "was")) in vanished}
     new = [name for name in new if name not in renamed]
     vanished = [name for name in vanished if name not in renamed.values()]
     for name in new:
         path = _path(current[name])
-        candidates = [other for other in vanished if _path(former[other]) == path]
+        candidates = [other for other in vanished if _path(previous[other]) == path]
         is_unique = [_path(current[other]) for other in new].count(path) == 1
         if path is not None and len(candidates) == 1 and is_unique:
             renamed[name] = candidates[0]

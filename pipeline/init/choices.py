@@ -116,12 +116,12 @@ def training_runs(
     stores = [*_stores(folders, project), RunStore(_DEFAULT_STORES[0], project / "mlflow.db")]
     by_store = [(store.uri, _match_store(locations, store)) for store in stores]
     uri, matched = max(by_store, key=lambda pair: sum(len(runs) == 1 for runs in pair[1].values()))
-    runs = {name: found[0] for name, found in matched.items() if len(found) == 1}
+    runs = {name: matches[0] for name, matches in matched.items() if len(matches) == 1}
     unknown = {
         name: candidates[0]
-        for name, found in locations.items()
+        for name, possible in locations.items()
         if not matched[name]
-        and (candidates := [location for location in found if location.names_run])
+        and (candidates := [location for location in possible if location.names_run])
     }
     return TrainingRuns(uri, runs, unknown)
 

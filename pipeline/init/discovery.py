@@ -265,8 +265,9 @@ def discover(folder: Path, excluded: Path, named_files: Collection[Path] = ()) -
     folders = _with_parents((folder, *sorted(run_folders)), root)
     result = Discovery(outs=outs, folders=folders, missing=missing, has_more=has_more)
     tables: dict[Role, list[Table]] = {}
-    named = {*named_files}
-    unnamed = {path: stage for path, stage in files.items() if not {path, *path.parents} & named}
+    unnamed = {
+        path: stage for path, stage in files.items() if not {path, *path.parents} & {*named_files}
+    }
     for table, role in _tables(unnamed, folder):
         is_inside = table.path.resolve().is_relative_to(root)
         if is_inside or stage_of(table.path, outs) is not None:

@@ -67,10 +67,10 @@ def comparison_note(comparison: Comparison) -> str:
             if pair.a == model
         ]
     ends = accumulate(len(line) + 1 for line in lines)
-    shown = [line for line, end in zip(lines, ends, strict=True) if end < MAX_NOTE]
-    more = ["\n…"] if len(shown) < len(lines) else []
+    first_lines = [line for line, end in zip(lines, ends, strict=True) if end < MAX_NOTE]
+    more = ["\n…"] if len(first_lines) < len(lines) else []
     report = "\nThe comparison of all models: `report.html` under Artifacts."
-    return "\n".join([f"**{baseline}** is the baseline.", *shown, *more, report])
+    return "\n".join([f"**{baseline}** is the baseline.", *first_lines, *more, report])
 
 
 def _numbers(pair: Difference, confidence: float) -> str:

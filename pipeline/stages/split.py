@@ -46,12 +46,12 @@ class _OptionNames(ArgumentNames):
     def path(self) -> str:
         return "name the file of interactions"
 
-    def columns(self, ours: str, theirs: str = "…") -> str:
-        return f"`--column {ours}={'' if theirs == 'null' else theirs}`"
+    def columns(self, column: str, source_name: str = "…") -> str:
+        return f"`--column {column}={'' if source_name == 'null' else source_name}`"
 
     @property
     def all_columns(self) -> str:
-        return "`--column OURS=THEIRS`"
+        return "`--column COLUMN=NAME`"
 
 
 def split(arguments: Namespace) -> None:

@@ -39,23 +39,25 @@ def print_leaderboard(
         shown.
     """
     share = f"{100 * comparison.confidence:.12g} %"
-    shown = labels if max_lines is None else labels[: max(max_lines // MIN_LINES, 1)]
-    blocks = [_models(comparison, label) for label in shown]
+    shown_labels = labels if max_lines is None else labels[: max(max_lines // MIN_LINES, 1)]
+    blocks = [_models(comparison, label) for label in shown_labels]
     head = (f"mean, {share} interval", f"difference, {share} interval", "verdict")
-    widths = _widths([[*map(Text, (label, *head))] for label in shown], blocks, terminal.width)
+    widths = _widths(
+        [[*map(Text, (label, *head))] for label in shown_labels], blocks, terminal.width
+    )
     n_models = len(comparison.models)
     if max_lines is not None:
-        lines = max_lines // len(shown) - 1
+        lines = max_lines // len(shown_labels) - 1
         lines_per_model = (1 if widths else NARROW_LINES) * (2 if comparison.replicates else 1)
         n_models = min(n_models, max(lines // lines_per_model, MIN_LINES - 1))
-    for number, (label, models) in enumerate(zip(shown, blocks, strict=True)):
+    for number, (label, models) in enumerate(zip(shown_labels, blocks, strict=True)):
         if number and max_lines is None:
             terminal.print()
         _print_head(terminal, (label, *head), widths)
         for model_rows in _first(models, comparison.baseline, n_models):
             for row in model_rows:
                 _print_row(terminal, row, widths)
-    _print_counts(terminal, len(comparison.models) - n_models, len(labels) - len(shown))
+    _print_counts(terminal, len(comparison.models) - n_models, len(labels) - len(shown_labels))
 
 
 def _models(comparison: Comparison, label: str) -> list[list[Row]]:
