@@ -1,4 +1,4 @@
-"""Ids of lists, truth and catalogue that do not match are refused or counted."""
+"""Matches of the ids in lists, truth and catalogue: counts, warnings and errors."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from tests.pipeline.stages.load_project import params_of
 DECOMPOSED, COMPOSED = "cafe\u0301", "caf\u00e9"
 
 
-def _matched(
+def match_ids(
     folder: Path,
     lists: list[tuple[Any, Any]],
     truth: list[tuple[Any, Any]],
@@ -46,9 +46,11 @@ def _with_items(params: Params) -> Params:
 
 
 def test_matched_ids_are_counted(tmp_path: Path) -> None:
-    fit = _matched(tmp_path, [("u", "a"), ("v", "b")], [("u", "a"), ("w", "c")], ["a", "b", "c"])
+    counts = match_ids(
+        tmp_path, [("u", "a"), ("v", "b")], [("u", "a"), ("w", "c")], ["a", "b", "c"]
+    )
 
-    assert fit == {
+    assert counts == {
         "users": {"listed": 2, "known": 1, "alike": 0},
         "items": {"listed": 2, "known": 1, "alike": 0},
         "unknown_items": 0,
@@ -57,9 +59,9 @@ def test_matched_ids_are_counted(tmp_path: Path) -> None:
 
 @pytest.mark.bad_input(28, "compared by their decimal text; refused where no user is left")
 def test_integers_and_text_are_compared_by_their_decimal_text(tmp_path: Path) -> None:
-    assert _matched(tmp_path, [(1, 7)], [("1", "7")])["users"]["known"] == 1
+    assert match_ids(tmp_path, [(1, 7)], [("1", "7")])["users"]["known"] == 1
 
-    assert refusal_of(lambda: _matched(tmp_path, [(1, 7)], [("u1", "7")])) == (
+    assert refusal_of(lambda: match_ids(tmp_path, [(1, 7)], [("u1", "7")])) == (
         "lists.csv: column 'user': no user id occurs in the ground truth: '1' here, 'u1' there\n"
         "  fix: write user ids the same way in both"
     )
@@ -73,61 +75,61 @@ def test_two_unicode_forms_of_one_id_are_refused(tmp_path: Path, position: int) 
     )
 
     column = ("user", "item")[position]
-    assert refusal_of(lambda: _matched(tmp_path, [listed], [known])) == (
+    assert refusal_of(lambda: match_ids(tmp_path, [listed], [known])) == (
         f"lists.csv: column '{column}': 1 id would match the ground truth in one Unicode form: "
         "'cafe\\u0301' here, 'caf\\xe9' there\n"
         "  fix: normalise all ids the same way (NFC)"
     )
 
 
-def test_both_forms_side_by_side_are_two_ids(tmp_path: Path) -> None:
+def test_two_unicode_forms_in_one_file_are_two_ids(tmp_path: Path) -> None:
     both = [("u", DECOMPOSED), ("u", COMPOSED)]
 
-    assert _matched(tmp_path, both, both)["items"] == {"listed": 2, "known": 2, "alike": 0}
+    assert match_ids(tmp_path, both, both)["items"] == {"listed": 2, "known": 2, "alike": 0}
 
 
 @pytest.mark.bad_input(38, "refused with an example; `input.unknown_items: keep` counts them")
-def test_items_that_the_catalogue_lacks(tmp_path: Path) -> None:
+def test_items_missing_from_the_catalogue_are_refused(tmp_path: Path) -> None:
     lists, truth = [("u", "a"), ("u", "z"), ("v", "z")], [("u", "a")]
 
-    assert refusal_of(lambda: _matched(tmp_path, lists, truth, ["a", "b"])) == (
+    assert refusal_of(lambda: match_ids(tmp_path, lists, truth, ["a", "b"])) == (
         "lists.csv: column 'item': 1 item in 2 rows of 2 users not in items.csv, such as 'z' "
         "(user 'u')\n"
         "  fix: add them to the catalogue, leave them out of the lists, or set "
         "`input.unknown_items: keep`"
     )
-    assert _matched(tmp_path, lists, truth, ["a", "b"], unknown_items="keep")["unknown_items"] == 2
-    assert _matched(tmp_path, lists, truth)["unknown_items"] is None
+    assert match_ids(tmp_path, lists, truth, ["a", "b"], unknown_items="keep")["unknown_items"] == 2
+    assert match_ids(tmp_path, lists, truth)["unknown_items"] is None
 
 
 def test_items_missing_from_the_catalogue_are_a_warning_if_kept(tmp_path: Path) -> None:
     lists, truth = [("u", "a"), ("u", "z"), ("v", "z")], [("u", "a")]
-    fit = _matched(tmp_path, lists, truth, ["a", "b"], unknown_items="keep")
+    counts = match_ids(tmp_path, lists, truth, ["a", "b"], unknown_items="keep")
 
-    warnings = _warnings(pop={"fit": fit}, als={"fit": fit | {"unknown_items": 0}})
+    warnings = _warnings(pop={"fit": counts}, als={"fit": counts | {"unknown_items": 0}})
 
     assert warnings["not_in_catalogue"].models == ("pop",)
     assert "2 rows" in warnings["not_in_catalogue"].sentence.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def _warnings(**models: dict[str, Any]) -> dict[str, DataWarning]:
-    nowhere = Path("-")
+    no_path = Path("-")
     evaluations = {
         name: ModelResult(
-            nowhere, nowhere, nowhere, {"fit": matched.get("fit", {})}, matched.get("quality", {})
+            no_path, no_path, no_path, {"fit": content.get("fit", {})}, content.get("quality", {})
         )
-        for name, matched in models.items()
+        for name, content in models.items()
     }
     return {row.code: row for row in id_warnings(evaluations, ParamsKeys("comparison"))}
 
 
 @pytest.mark.bad_input(33, "warning with the number of ids")
 def test_ids_in_another_case_or_with_zeros_are_a_warning(tmp_path: Path) -> None:
-    fit = _matched(tmp_path, [("u", "A1"), ("u", "007"), ("u", "b")], [("u", "a1"), ("u", "7")])
-    assert fit["items"] == {"listed": 3, "known": 0, "alike": 2}
+    counts = match_ids(tmp_path, [("u", "A1"), ("u", "007"), ("u", "b")], [("u", "a1"), ("u", "7")])
+    assert counts["items"] == {"listed": 3, "known": 0, "alike": 2}
 
     warnings = _warnings(
-        pop={"fit": _matched(tmp_path, [("u", "b")], [("u", "b")])}, als={"fit": fit}
+        pop={"fit": match_ids(tmp_path, [("u", "b")], [("u", "b")])}, als={"fit": counts}
     )
 
     assert warnings["spelled_otherwise"].models == ("als",)
