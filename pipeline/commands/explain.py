@@ -110,8 +110,9 @@ def _replicate_texts(
     values = [
         each.value for each in replicates if each.value is not None and math.isfinite(each.value)
     ]
-    line = f"{model}: the value of {replicates[0].label} is the mean over its {len(replicates)} replicates"
-    if len(values) == len(replicates):
+    n, label = len(replicates), replicates[0].label
+    line = f"{model}: the value of {label} is the mean over its {n} replicates"
+    if len(values) == n:
         terms = " + ".join(f"{value:.6g}" for value in values)
-        line += f": ({terms}) / {len(replicates)} = {math.fsum(values) / len(replicates):.6g}"
+        line += f": ({terms}) / {n} = {math.fsum(values) / n:.6g}"
     yield line

@@ -161,7 +161,8 @@ def version_warnings(models: Mapping[str, ModelResult], previous: RevisionResult
             verb = "was" if len(names) == 1 else "were"
             yield (
                 f"{', '.join(names)} {verb} evaluated by Concord {previous_version} at "
-                f"{previous.name} and by Concord {version} now: a difference may come from Concord itself"
+                f"{previous.name} and by Concord {version} now: a difference may come from "
+                "Concord itself"
             )
 
 
