@@ -1,1 +1,1 @@
-"""Input tables: opened, read, validated, ids matched, lists ranked; and what identifies their content."""
+"""Input tables: open, read, validate and rank them, match their ids, compute content hashes."""

@@ -12,15 +12,21 @@ from concord.metrics_core.data.input_table import duplicate_names
 from concord.metrics_core.errors import InputError, refuse
 
 _FIX = "give every column values of one type; ids as text or as 64-bit integers"
-Data = Any  # polars, pandas or pyarrow frame, whatever speaks Arrow, a path, or a dict
+Data = Any  # a polars, pandas, pyarrow or other frame with an Arrow interface, a path, or a dict
 
 
 def table_from_frame(data: Data, name: str) -> pa.Table:
     """Return a frame as an Arrow table.
 
+    Parameters
+    ----------
+    name : str
+        Name of the table in messages.
+
     Raises
     ------
-    InputError : the data is no frame, or one that Arrow cannot hold; `name` is what the message calls it
+    InputError
+        If the data is not a frame, or Arrow cannot represent it.
     """
     try:
         if isinstance(data, pl.LazyFrame):
@@ -28,7 +34,8 @@ def table_from_frame(data: Data, name: str) -> pa.Table:
         if type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns"):
             return pa.Table.from_pandas(data, preserve_index=False)
         if isinstance(data, pl.DataFrame):
-            return _without_objects(data, name).to_arrow()
+            _refuse_objects(data, name)
+            return data.to_arrow()
         if isinstance(data, pa.RecordBatch):
             return pa.Table.from_batches([data])
         if isinstance(data, pa.Table):
@@ -44,16 +51,15 @@ def table_from_frame(data: Data, name: str) -> pa.Table:
         ValueError,
         OverflowError,
     ) as error:
-        if "non-struct" not in str(error):  # a column alone is no frame
-            raise _unreadable(data, name, error) from None
-    what = f"{type(data).__name__} is not a frame, path or dict"
-    raise refuse(
-        name, what, "give a polars, pandas or pyarrow frame, the path of a file, or a dict"
-    )
+        if "non-struct" not in str(error):  # of a series, which is not a frame
+            raise _frame_error(data, name, error) from None
+    message = f"{type(data).__name__} is not a frame, path or dict"
+    fix = "give a polars, pandas or pyarrow frame, the path of a file, or a dict"
+    raise refuse(name, message, fix)
 
 
-def _unreadable(data: Data, name: str, error: Exception) -> InputError:
-    """Return what is wrong with a frame: its column, if pandas tells it, else the message of Arrow."""
+def _frame_error(data: Data, name: str, error: Exception) -> InputError:
+    """Return the error for an invalid column of a pandas frame, else the message of Arrow."""
     columns = list(data.columns) if type(data).__module__.startswith("pandas") else []
     if problems := duplicate_names(name, [str(column) for column in columns]):
         return InputError(problems)
@@ -62,138 +68,142 @@ def _unreadable(data: Data, name: str, error: Exception) -> InputError:
             pa.array(data[column], from_pandas=True)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             return column_error(name, str(column), data[column].tolist())
-    said = " ".join(str(error).split())[:200]
-    return refuse(name, f"cannot be read as a table ({type(error).__name__}: {said})", _FIX)
+    detail = " ".join(str(error).split())[:200]
+    return refuse(name, f"cannot be read as a table ({type(error).__name__}: {detail})", _FIX)
 
 
 def column_error(name: str, column: str, values: Sequence[Any], fix: str = _FIX) -> InputError:
-    """Return the error for values that do not make one column."""
-    where = f"{name}: column {column!r}"
-    kinds = sorted({type(value).__name__ for value in values})
-    if kinds == ["int"]:
-        return refuse(where, "holds integers beyond 64 bits", _FIX)
-    return refuse(where, f"holds values that do not make one column: {', '.join(kinds)}", fix)
+    """Return the error for values that do not fit in one column."""
+    location = f"{name}: column {column!r}"
+    types = sorted({type(value).__name__ for value in values})
+    if types == ["int"]:
+        return refuse(location, "has integers beyond 64 bits", _FIX)
+    return refuse(location, f"has values that do not fit in one column: {', '.join(types)}", fix)
 
 
-def _without_objects(frame: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return the frame; refuse columns of Python objects."""
+def _refuse_objects(frame: pl.DataFrame, name: str) -> None:
     for column in frame:
         if column.dtype == pl.Object:
             raise column_error(name, column.name, column.to_list())
-    return frame
 
 
-_LIST = "give a list, best first, or {item: score}"
-_FIXES = dict.fromkeys(("user", "item"), "write all of them as text, or all as 64-bit integers")
+_LIST_FIX = "give a list, best first, or {item: score}"
+_ID_FIX = "write all of them as text, or all as 64-bit integers"
+_ID_COLUMNS = ("user", "item")
 
 
 def lists_table(recs: Mapping[Any, Any], name: str) -> pa.Table:
-    """Convert {user: [item, …]}, best first, to user, item, rank; {user: {item: score}} to user, item, score."""
-    scored = [isinstance(held, Mapping) for held in recs.values()]
-    if any(scored) and not all(scored):
-        what = "some users have a list and some have {item: score}"
-        raise refuse(name, what, "give all users the same form")
-    if any(scored):
-        values = [score for held in recs.values() for score in held.values()]
-        return _long(recs, [list(held) for held in recs.values()], name, score=values)
-    items = [_listed(held, f"{name}[{user!r}]") for user, held in recs.items()]
-    ranks = [np.arange(1, len(held) + 1, dtype=np.int64) for held in items]
-    return _long(recs, items, name, rank=np.concatenate([np.empty(0, np.int64), *ranks]))
+    """Convert {user: [item, …]}, best first, to user, item, rank.
+
+    Convert {user: {item: score}} to user, item, score.
+    """
+    has_scores = [isinstance(values, Mapping) for values in recs.values()]
+    if any(has_scores) and not all(has_scores):
+        message = "some users have a list and some have {item: score}"
+        raise refuse(name, message, "give all users the same form")
+    if any(has_scores):
+        scores = [score for values in recs.values() for score in values.values()]
+        return _long_table(recs, [list(values) for values in recs.values()], name, score=scores)
+    lists = [_ordered_values(values, f"{name}[{user!r}]") for user, values in recs.items()]
+    ranks = [np.arange(1, len(items) + 1, dtype=np.int64) for items in lists]
+    return _long_table(recs, lists, name, rank=np.concatenate([np.empty(0, np.int64), *ranks]))
 
 
 def truth_table(truth: Mapping[Any, Any], name: str) -> pa.Table:
     """Convert {user: {item: grade}}, or {user: [item, …]} with grade 1, to user, item, grade."""
-    items: list[Sequence[Any]] = []
+    lists: list[Sequence[Any]] = []
     grades: list[Any] = []
-    for user, held in truth.items():
-        if isinstance(held, Mapping):
-            items.append(list(held))
-            grades += list(held.values())
+    for user, values in truth.items():
+        if isinstance(values, Mapping):
+            lists.append(list(values))
+            grades += list(values.values())
         else:
-            items.append(_members(held, f"{name}[{user!r}]"))
-            grades += [1] * len(items[-1])
-    return _long(truth, items, name, grade=grades)
+            lists.append(_values(values, f"{name}[{user!r}]"))
+            grades += [1] * len(lists[-1])
+    return _long_table(truth, lists, name, grade=grades)
 
 
 def train_table(train: Mapping[Any, Any], name: str) -> pa.Table:
     """Convert {user: [item, …]} to user, item."""
-    items = [_members(held, f"{name}[{user!r}]") for user, held in train.items()]
-    return _long(train, items, name)
+    lists = [_values(values, f"{name}[{user!r}]") for user, values in train.items()]
+    return _long_table(train, lists, name)
 
 
 def items_table(items: Mapping[Any, Any], name: str) -> pa.Table:
-    """Convert {item: [category, …]}, {item: "category|category"} or {item: [number, …]} to item, categories or vector."""
+    """Convert {item: [category, …]} or {item: "category|category"} to item, categories.
+
+    Convert {item: [number, …]} to item, vector.
+    """
     features: list[Any] = list(items.values())
-    if not all(held is None or isinstance(held, str) for held in features):
+    if not all(values is None or isinstance(values, str) for values in features):
         features = [
-            None if held is None else _members(held, f"{name}[{item!r}]")
-            for item, held in items.items()
+            None if values is None else _values(values, f"{name}[{item!r}]")
+            for item, values in items.items()
         ]
-    words = any(isinstance(value, str) for held in features for value in held or ())
-    column = "categories" if words else "vector"
+    has_text = any(isinstance(value, str) for values in features for value in values or ())
+    column = "categories" if has_text else "vector"
     return pa.table({"item": _column(items, name, "item"), column: _column(features, name, column)})
 
 
 def ids_table(ids: Iterable[Any], name: str, column: str) -> pa.Table:
     """Convert ids to a table of one column."""
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
-        raise _no_collection(ids, name)
+        raise _not_a_list_error(ids, name)
     return pa.table({column: _column(ids, name, column)})
 
 
-def _long(
-    by_user: Mapping[Any, Any], items: Sequence[Sequence[Any]], name: str, **values: Any
+def _long_table(
+    users: Iterable[Any], lists: Sequence[Sequence[Any]], name: str, **values: Any
 ) -> pa.Table:
-    """Return one row for each item of each user."""
-    users = _column(by_user, name, "user")
-    rows = np.repeat(np.arange(len(items)), [len(held) for held in items])
+    """Return a table with one row for each item of each user, and columns of `values`."""
+    rows = np.repeat(np.arange(len(lists)), [len(items) for items in lists])
     columns = {
-        "user": users.take(pa.array(rows)),
-        "item": _column((item for held in items for item in held), name, "item"),
+        "user": _column(users, name, "user").take(pa.array(rows)),
+        "item": _column((item for items in lists for item in items), name, "item"),
     }
-    return pa.table(
-        columns | {column: _column(held, name, column) for column, held in values.items()}
-    )
+    columns |= {column: _column(cells, name, column) for column, cells in values.items()}
+    return pa.table(columns)
 
 
 def _column(values: Iterable[Any], name: str, column: str) -> pa.Array:
     """Return an Arrow column of one type; text if there are no values."""
-    held = values if isinstance(values, np.ndarray) else list(values)
+    cells = values if isinstance(values, np.ndarray) else list(values)
+    is_id = column in _ID_COLUMNS
     try:
-        found = pa.array(held)
+        array = pa.array(cells)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        pairs = any(isinstance(value, tuple) for value in held)
-        fix = _LIST if pairs else _FIXES.get(column, "write all of them as numbers")
-        raise column_error(name, column, list(held), fix) from None
-    if column in _FIXES and pa.types.is_nested(found.type):
-        what = f"holds {reprlib.repr(held[0])}, which is not an id"
-        raise refuse(
-            f"{name}: column {column!r}", what, _LIST if name == "recs" else _FIXES[column]
-        )
-    return found.cast(pa.string()) if len(found) == 0 else found
+        fix = _ID_FIX if is_id else "write all of them as numbers"
+        if any(isinstance(value, tuple) for value in cells):
+            fix = _LIST_FIX
+        raise column_error(name, column, list(cells), fix) from None
+    if is_id and pa.types.is_nested(array.type):
+        message = f"has {reprlib.repr(cells[0])}, which is not an id"
+        fix = _LIST_FIX if name == "recs" else _ID_FIX
+        raise refuse(f"{name}: column {column!r}", message, fix)
+    return array.cast(pa.string()) if len(array) == 0 else array
 
 
-def _listed(held: Any, where: str) -> Sequence[Any]:
-    """Return the items of an ordered collection."""
-    if isinstance(held, set | frozenset):
-        raise refuse(where, "is a set, which has no order", _LIST)
-    return _members(held, where)
+def _ordered_values(collection: Any, location: str) -> Sequence[Any]:
+    """Return the values of an ordered collection."""
+    if isinstance(collection, set | frozenset):
+        raise refuse(location, "is a set, which has no order", _LIST_FIX)
+    return _values(collection, location)
 
 
-def _members(held: Any, where: str) -> Sequence[Any]:
+def _values(collection: Any, location: str) -> Sequence[Any]:
     """Return the values of a collection; a set is sorted by its text."""
-    if isinstance(held, set | frozenset):
-        return sorted(held, key=str)
-    if isinstance(held, list | tuple):
-        return held
+    if isinstance(collection, set | frozenset):
+        return sorted(collection, key=str)
+    if isinstance(collection, list | tuple):
+        return collection
     for name in ("tolist", "to_list", "to_pylist"):  # NumPy, pandas, polars, Arrow
-        if method := getattr(held, name, None):
-            found = method()
-            if isinstance(found, list):
-                return found
-    raise _no_collection(held, where)
+        if method := getattr(collection, name, None):
+            values = method()
+            if isinstance(values, list):
+                return values
+    raise _not_a_list_error(collection, location)
 
 
-def _no_collection(held: Any, where: str) -> InputError:
-    what = f"is {reprlib.repr(held)}, which is not a list"
-    return refuse(where, what, _LIST if where.startswith("recs") else "give a list")
+def _not_a_list_error(value: Any, location: str) -> InputError:
+    message = f"is {reprlib.repr(value)}, which is not a list"
+    return refuse(location, message, _LIST_FIX if location.startswith("recs") else "give a list")

@@ -1,4 +1,4 @@
-"""Match the ids of recommendations with ground truth and catalogue, before anything is computed."""
+"""Match the ids of recommendations with those of ground truth and catalogue."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from concord.metrics_core.errors import (
     refuse,
 )
 
-_IDS = """
+_MATCHED_IDS = """
 CREATE OR REPLACE TEMP TABLE {id}s_matched AS
 SELECT id, bool_or(listed) AS listed, bool_or(known) AS known
 FROM (SELECT {id} AS id, TRUE AS listed, FALSE AS known FROM lists WHERE {id} IS NOT NULL
@@ -27,30 +27,31 @@ FROM (SELECT {id} AS id, TRUE AS listed, FALSE AS known FROM lists WHERE {id} IS
 GROUP BY id
 """
 _COUNTS = "SELECT count(*) FILTER (listed), count(*) FILTER (listed AND known) FROM {id}s_matched"
-# Ids that are missing on the other side and occur there in another spelling.
-_ALIKE = """
-WITH unmatched AS (SELECT CAST(id AS VARCHAR) AS id, listed FROM {id}s_matched WHERE listed <> known)
+# Ids without a match that have one in another spelling.
+_SIMILAR = """
+WITH unmatched AS (
+    SELECT CAST(id AS VARCHAR) AS id, listed FROM {id}s_matched WHERE listed <> known)
 SELECT count(DISTINCT lists.id), min((lists.id, truth.id))
-FROM unmatched AS lists JOIN unmatched AS truth ON {lists} = {truth} WHERE lists.listed AND NOT truth.listed
+FROM unmatched AS lists JOIN unmatched AS truth ON {lists} = {truth}
+WHERE lists.listed AND NOT truth.listed
 """
-_FORM = (
-    r"regexp_replace(nfc_normalize({x}), '^(-?[0-9]+)[.]0$', '\1')"  # a table of floats leaves `.0`
-)
-_WRITTEN = "ltrim(lower({x}), '0')"
-_UNKNOWN = """
+# Normal forms: text that a table of floats wrote with `.0`; ids in another case or zero-padded.
+_UNICODE_FORM = r"regexp_replace(nfc_normalize({x}), '^(-?[0-9]+)[.]0$', '\1')"
+_LOOSE_FORM = "ltrim(lower({x}), '0')"
+_UNKNOWN_ITEMS = """
 SELECT count(*), count(DISTINCT user), count(DISTINCT item), min((user, item))
 FROM lists ANTI JOIN (SELECT CAST(item AS VARCHAR) AS item FROM items) AS items
 ON CAST(lists.item AS VARCHAR) = items.item WHERE lists.item IS NOT NULL
 """
-
-
-# Where no two users share what comes after the user in the id of a request, it tells requests apart alone.
-_OF_OTHERS = """
-WITH listed AS (SELECT DISTINCT {owner} AS owner, {rest} AS rest FROM lists WHERE user IS NOT NULL),
-     known AS (SELECT DISTINCT {owner} AS owner, {rest} AS rest FROM truth)
-SELECT count(*), min((rest, listed.owner, known.owner)) FROM listed JOIN known USING (rest)
-WHERE listed.owner <> known.owner AND (SELECT count(*) = count(DISTINCT rest) FROM listed)
-      AND (SELECT count(*) = count(DISTINCT rest) FROM known)
+# Sessions with different users, if session ids are unique without the user in both tables.
+_OTHER_USERS = """
+WITH listed AS (
+        SELECT DISTINCT {owner} AS owner, {session} AS session FROM lists WHERE user IS NOT NULL),
+     known AS (SELECT DISTINCT {owner} AS owner, {session} AS session FROM truth)
+SELECT count(*), min((session, listed.owner, known.owner)) FROM listed JOIN known USING (session)
+WHERE listed.owner <> known.owner
+      AND (SELECT count(*) = count(DISTINCT session) FROM listed)
+      AND (SELECT count(*) = count(DISTINCT session) FROM known)
 """
 
 
@@ -58,9 +59,16 @@ WHERE listed.owner <> known.owner AND (SELECT count(*) = count(DISTINCT rest) FR
 class IdMatchContext:
     """Names of the tables whose ids are matched, for messages.
 
-    lists         : the lists; `columns`: our names -> theirs
-    items         : the catalogue; None: there is none
-    unknown_items : the policy for items that the catalogue lacks
+    Attributes
+    ----------
+    lists : str
+        Name of the table of recommendations.
+    columns : mapping of str to str
+        Our name -> original name of its columns, where they differ.
+    items : str, optional
+        Name of the catalogue; None if there is none.
+    unknown_items : {"error", "keep"}
+        Policy for items that are missing from the catalogue.
     """
 
     lists: str
@@ -69,7 +77,7 @@ class IdMatchContext:
     unknown_items: str
     settings: SettingNames
 
-    def where(self, column: str) -> str:
+    def location(self, column: str) -> str:
         """Return the location of a problem of a column."""
         return f"{self.lists}: column {self.columns.get(column, column)!r}"
 
@@ -77,20 +85,20 @@ class IdMatchContext:
 class IdSource(Protocol):
     """Queries about the ids of recommendations and ground truth."""
 
-    def kind(self, column: str) -> str:
-        """Return DuckDB's name of the type of the ids of a column."""
+    def is_text(self, column: str) -> bool:
+        """Return True if the ids of a column are text."""
 
-    def counted(self, column: str) -> tuple[int, int]:
+    def count(self, column: str) -> tuple[int, int]:
         """Return the number of recommended ids, and how many of them occur in the ground truth."""
 
-    def lowest(self, column: str) -> tuple[Any, Any]:
+    def first_ids(self, column: str) -> tuple[Any, Any]:
         """Return the first recommended id, and the first of the ground truth."""
 
-    def alike(self, column: str, spelling: str) -> tuple[int, Any]:
-        """Return how many ids occur in the ground truth only in another spelling (SQL of `{x}`), and an example pair."""
+    def similar_ids(self, column: str, form: str) -> tuple[int, Any]:
+        """Return how many ids match only in a normal form (SQL of `{x}`), and an example pair."""
 
-    def unknown(self) -> tuple[Any, ...]:
-        """Return rows, users, items and the first (user, item) of items that are missing in the catalogue."""
+    def unknown_items(self) -> tuple[Any, ...]:
+        """Return rows, users, items and first (user, item) of items not in the catalogue."""
 
 
 @dataclass(frozen=True)
@@ -99,58 +107,57 @@ class DuckDBIds:
 
     connection: DuckDBPyConnection
 
-    def kind(self, column: str) -> str:
+    def is_text(self, column: str) -> bool:
         """See `IdSource`."""
         (kind,) = self.connection.sql(f"SELECT {column} FROM lists").types
-        return str(kind)
+        return str(kind) == "VARCHAR"
 
-    def counted(self, column: str) -> tuple[int, int]:
+    def count(self, column: str) -> tuple[int, int]:
         """See `IdSource`."""
-        self.connection.execute(_IDS.format(id=column))
+        self.connection.execute(_MATCHED_IDS.format(id=column))
         listed, known = only_row(self.connection, _COUNTS.format(id=column))
         return listed, known
 
-    def lowest(self, column: str) -> tuple[Any, Any]:
+    def first_ids(self, column: str) -> tuple[Any, Any]:
         """See `IdSource`."""
-        lowest = "min(id) FILTER (listed), min(id) FILTER (known)"
-        listed, known = only_row(self.connection, f"SELECT {lowest} FROM {column}s_matched")
+        first = "min(id) FILTER (listed), min(id) FILTER (known)"
+        listed, known = only_row(self.connection, f"SELECT {first} FROM {column}s_matched")
         return listed, known
 
-    def alike(self, column: str, spelling: str) -> tuple[int, Any]:
+    def similar_ids(self, column: str, form: str) -> tuple[int, Any]:
         """See `IdSource`."""
-        lists, truth = (spelling.format(x=f"{side}.id") for side in ("lists", "truth"))
-        query = _ALIKE.format(id=column, lists=lists, truth=truth)
+        lists, truth = (form.format(x=f"{side}.id") for side in ("lists", "truth"))
+        query = _SIMILAR.format(id=column, lists=lists, truth=truth)
         count, example = only_row(self.connection, query)
         return count, example
 
-    def unknown(self) -> tuple[Any, ...]:
+    def unknown_items(self) -> tuple[Any, ...]:
         """See `IdSource`."""
-        return only_row(self.connection, _UNKNOWN)
+        return only_row(self.connection, _UNKNOWN_ITEMS)
 
 
 @dataclass(frozen=True)
 class FrameIds(DuckDBIds):
-    """Ids in frames, without a catalogue: a statement of DuckDB takes longer than polars for few rows."""
+    """Ids in frames, without a catalogue; for few rows polars is faster than DuckDB."""
 
     lists: pl.DataFrame
     truth: pl.DataFrame
 
-    def kind(self, column: str) -> str:
+    def is_text(self, column: str) -> bool:
         """See `IdSource`."""
-        types = (self.lists.schema[column], self.truth.schema[column])
-        return "VARCHAR" if pl.String in types else "BIGINT"
+        return pl.String in (self.lists.schema[column], self.truth.schema[column])
 
-    def counted(self, column: str) -> tuple[int, int]:
+    def count(self, column: str) -> tuple[int, int]:
         """See `IdSource`."""
         listed, known = self._distinct(column)
         return len(listed), int(listed.is_in(known.implode()).sum())
 
-    def lowest(self, column: str) -> tuple[Any, Any]:
+    def first_ids(self, column: str) -> tuple[Any, Any]:
         """See `IdSource`."""
         listed, known = self._distinct(column)
         return listed.min(), known.min()
 
-    def alike(self, column: str, spelling: str) -> tuple[int, Any]:
+    def similar_ids(self, column: str, form: str) -> tuple[int, Any]:
         """See `IdSource`."""
         listed, known = (ids.to_frame("id") for ids in self._distinct(column))
         unmatched = (
@@ -158,7 +165,7 @@ class FrameIds(DuckDBIds):
             known.join(listed, on="id", how="anti").with_columns(listed=False, known=True),
         )
         self.connection.register(f"{column}s_matched", pl.concat(unmatched).to_arrow())
-        return super().alike(column, spelling)
+        return super().similar_ids(column, form)
 
     def _distinct(self, column: str) -> tuple[pl.Series, pl.Series]:
         """Return the ids of the lists and of the ground truth, as text if their types differ."""
@@ -169,94 +176,107 @@ class FrameIds(DuckDBIds):
 
 
 def match_ids(
-    connection: DuckDBPyConnection, met: IdMatchContext, *, of_requests: bool = False
+    connection: DuckDBPyConnection, context: IdMatchContext, *, of_requests: bool = False
 ) -> dict[str, Any]:
     """Return `match_id_sets` of the views `lists`, `truth` and `items`.
 
     Raises
     ------
     InputError
-        As `match_id_sets`; or, if ids are those of requests, a request has another user in the ground truth.
+        As `match_id_sets`; for ids of sessions also if a session has different users in the
+        recommendations and the ground truth.
     """
     if of_requests:
-        query = _OF_OTHERS.format(owner=user_sql("user"), rest=session_sql("user"))
+        query = _OTHER_USERS.format(owner=user_sql("user"), session=session_sql("user"))
         count, first = only_row(connection, query)
         if count:
-            rest, here, there = first
-            what = f"{format_count(count, 'request')}, such as {rest!r}, belongs to user {here!r} here and to user {there!r} in the ground truth"  # fmt: skip
-            raise refuse(met.where("user"), what, "name the same user in both, or correct the ids of requests")  # fmt: skip
-    return match_id_sets(DuckDBIds(connection), met)
+            session, list_user, truth_user = first
+            message = (
+                f"{format_count(count, 'request')}, such as {session!r}, belongs to user "
+                f"{list_user!r} here and to user {truth_user!r} in the ground truth"
+            )
+            fix = "name the same user in both, or correct the ids of requests"
+            raise refuse(context.location("user"), message, fix)
+    return match_id_sets(DuckDBIds(connection), context)
 
 
-def match_id_sets(ids: IdSource, met: IdMatchContext) -> dict[str, Any]:
+def match_id_sets(ids: IdSource, context: IdMatchContext) -> dict[str, Any]:
     """Return how many ids the recommendations have in common with the ground truth.
 
-    users, items  : -> `listed`, `known` to the truth, `alike`: known to it in another case or with other leading zeros
-    unknown_items : rows of items that the catalogue lacks; None without a catalogue
+    Returns
+    -------
+    dict
+        `users` and `items`: numbers of recommended ids (`listed`), of those in the ground truth
+        (`known`), and of those in it only in another case or with other leading zeros (`alike`).
+        `unknown_items`: number of rows with items not in the catalogue; None without a catalogue.
 
     Raises
     ------
-    InputError : no user of the lists stands in the truth; ids that differ by their Unicode form alone; items that the
-        catalogue lacks, where the policy is `error`
+    InputError
+        If no user occurs in the ground truth, if ids differ only by their Unicode form or `.0`, or
+        if items are missing from the catalogue and the policy is `error`.
     """
-    met_ids = {column: ids.counted(column) for column in ("user", "item")}
-    strange = [column for column, (listed, known) in met_ids.items() if listed > known]
-    texts = [column for column in strange if ids.kind(column) == "VARCHAR"]
-    problems = [
-        problem
-        for column in strange
-        for problem in _column_problems(ids, met, column, *met_ids[column], is_text=column in texts)
-    ]
-    unknown = None if met.items is None else ids.unknown()
-    if unknown and unknown[0] and met.unknown_items == "error":
-        problems.append(_not_in_catalogue(met, unknown))
+    counts = {column: ids.count(column) for column in ("user", "item")}
+    unmatched = [column for column, (listed, known) in counts.items() if listed > known]
+    # Integers have only one spelling.
+    has_spellings = [column for column in unmatched if ids.is_text(column)]
+    problems = []
+    for column in unmatched:
+        if column in has_spellings and (problem := _spelling_problem(ids, context, column)):
+            problems.append(problem)
+        elif column == "user" and not counts["user"][1]:
+            problems += _no_common_user_problems(ids, context)
+    unknown = None if context.items is None else ids.unknown_items()
+    if unknown and unknown[0] and context.unknown_items == "error":
+        problems.append(_unknown_items_problem(context, unknown))
     raise_problems(problems)
-    found: dict[str, Any] = {
+    match: dict[str, Any] = {
         f"{column}s": {
             "listed": listed,
             "known": known,
-            # An integer has one spelling.
-            "alike": int(ids.alike(column, _WRITTEN)[0]) if column in texts else 0,
+            "alike": int(ids.similar_ids(column, _LOOSE_FORM)[0]) if column in has_spellings else 0,
         }
-        for column, (listed, known) in met_ids.items()
+        for column, (listed, known) in counts.items()
     }
-    return found | {"unknown_items": None if unknown is None else int(unknown[0])}
+    return match | {"unknown_items": None if unknown is None else int(unknown[0])}
 
 
 def unknown_users_error() -> InputError:
     """Return the error for requested users none of whom occurs in the data."""
-    what = "none of them occurs in the recommendations or the ground truth"
-    return refuse("users", what, "name users of the data, as they are written there")
+    message = "none of them occurs in the recommendations or the ground truth"
+    return refuse("users", message, "name users of the data, with the same spelling")
 
 
-def _column_problems(
-    ids: IdSource, met: IdMatchContext, column: str, listed: int, known: int, *, is_text: bool
-) -> Iterator[Problem]:
-    number, twins = ids.alike(column, _FORM) if is_text else (0, None)
-    if twins:
-        here, there = twins
-        if here.removesuffix(".0") == there.removesuffix(".0"):
-            form, fix = (
-                "without `.0`",
-                "write ids the same way in both, as whole numbers or as other text",
-            )
-        else:
-            form, fix = "in one Unicode form", "normalise all ids the same way (NFC)"
-        what = f"{format_count(number, 'id')} would match the ground truth {form}: {here!a} here, {there!a} there"
-        yield Problem(met.where(column), what, fix)
-    elif column == "user":
-        here, there = ids.lowest(column)
-        if listed and not known and there is not None:
-            what = f"no user id occurs in the ground truth: {here!r} here, {there!r} there"
-            yield Problem(met.where(column), what, "write user ids the same way in both")
-
-
-def _not_in_catalogue(met: IdMatchContext, found: tuple[Any, ...]) -> Problem:
-    rows, users, items, (user, item) = found
-    what = (
-        f"{format_count(items, 'item')} in {format_count(rows, 'row')} of {format_count(users, 'user')} not in "
-        f"{met.items}, such as {item!r} (user {user!r})"
+def _spelling_problem(ids: IdSource, context: IdMatchContext, column: str) -> Problem | None:
+    count, pair = ids.similar_ids(column, _UNICODE_FORM)
+    if not pair:
+        return None
+    listed, known = pair
+    if listed.removesuffix(".0") == known.removesuffix(".0"):
+        form = "without `.0`"
+        fix = "write ids the same way in both, as integers or as other text"
+    else:
+        form, fix = "in one Unicode form", "normalise all ids the same way (NFC)"
+    message = (
+        f"{format_count(count, 'id')} would match the ground truth {form}: "
+        f"{listed!a} here, {known!a} there"
     )
-    setting = met.settings.input("unknown_items", "keep")
+    return Problem(context.location(column), message, fix)
+
+
+def _no_common_user_problems(ids: IdSource, context: IdMatchContext) -> Iterator[Problem]:
+    listed, known = ids.first_ids("user")
+    if known is not None:
+        message = f"no user id occurs in the ground truth: {listed!r} here, {known!r} there"
+        yield Problem(context.location("user"), message, "write user ids the same way in both")
+
+
+def _unknown_items_problem(context: IdMatchContext, unknown: tuple[Any, ...]) -> Problem:
+    rows, users, items, (user, item) = unknown
+    message = (
+        f"{format_count(items, 'item')} in {format_count(rows, 'row')} of "
+        f"{format_count(users, 'user')} not in {context.items}, such as {item!r} (user {user!r})"
+    )
+    setting = context.settings.input("unknown_items", "keep")
     fix = f"add them to the catalogue, leave them out of the lists, or set {setting}"
-    return Problem(met.where("item"), what, fix)
+    return Problem(context.location("item"), message, fix)

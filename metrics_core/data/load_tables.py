@@ -190,7 +190,7 @@ def _load_sorted(
     rank_base: int = 1,
     progress: Progress,
 ) -> tuple[Source, ListStatistics] | None:
-    """Pass the rows of a table to the sink as they are read; return None if the fast path does not apply."""
+    """Pass the rows of a table to the sink in one pass; return None if this is not possible."""
     if table.unit:  # ids of sessions must be combined first
         return None
     for read in (read_sorted, read_grouped):

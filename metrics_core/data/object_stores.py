@@ -1,4 +1,4 @@
-"""Object stores: file systems, their failures, and redirects."""
+"""Object stores: file systems, their errors and redirects."""
 
 import os
 import re
@@ -17,8 +17,9 @@ from pyarrow import fs
 from concord.metrics_core.errors import Problem, refuse
 from concord.metrics_core.files import STORES, Address
 
-_SAID = re.compile(
-    r"AWS Error ([A-Z_]+)|google::cloud::Status\(([A-Z_]+)|Azure Error: \[(\w*)\]|(AuthenticationException)"
+_ERROR_CODE = re.compile(
+    r"AWS Error ([A-Z_]+)|google::cloud::Status\(([A-Z_]+)"
+    r"|Azure Error: \[(\w*)\]|(AuthenticationException)"
 )
 _STATUS = re.compile(r"HTTP status (\d{3})")
 _CREDENTIALS = {
@@ -26,115 +27,120 @@ _CREDENTIALS = {
     "gs": "GOOGLE_APPLICATION_CREDENTIALS",
     "az": "AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, or log in to Azure,",
 }
-_WHERE = {
+_SERVER_SETTINGS = {
     "s3": "AWS_ENDPOINT_URL, AWS_REGION",
     "gs": "GOOGLE_APPLICATION_CREDENTIALS, STORAGE_EMULATOR_HOST",
     "az": "AZURE_STORAGE_ACCOUNT",
 }
-# As AWS, Google and Azure call it, in small letters and without what stands between words.
+# Error codes of AWS, Google and Azure in lower case, without separators.
 _NO_BUCKET = {"nosuchbucket", "containernotfound"}
-_NOT_THERE = {"nosuchkey", "resourcenotfound", "notfound", "blobnotfound", "404"}
-_NO_TOKEN = "Could not create a OAuth2 access token"  # as Google's client begins, where it has no credentials
-_ELSEWHERE = {"permanentredirect", "301", "authorizationheadermalformed"}
+_NOT_FOUND = {"nosuchkey", "resourcenotfound", "notfound", "blobnotfound", "404"}
+_NO_TOKEN = "Could not create a OAuth2 access token"  # of Google's client without credentials
+_OTHER_REGION = {"permanentredirect", "301", "authorizationheadermalformed"}
 _DENIED = {
-    "accessdenied", "invalidaccesskeyid", "invalidsignature", "signaturedoesnotmatch",
-    "missingauthenticationtoken", "invalidclienttokenid", "unrecognizedclient", "expiredtoken",
-    "permissiondenied", "unauthenticated", "authenticationexception", "authenticationfailed",
-    "authorizationfailure", "authorizationpermissionmismatch", "invalidauthenticationinfo", "401", "403",
-}  # fmt: skip
+    *("accessdenied", "permissiondenied", "unauthenticated", "unrecognizedclient"),
+    *("invalidaccesskeyid", "invalidclienttokenid", "missingauthenticationtoken", "expiredtoken"),
+    *("invalidsignature", "signaturedoesnotmatch", "invalidauthenticationinfo", "401", "403"),
+    *("authenticationexception", "authenticationfailed", "authorizationfailure"),
+    "authorizationpermissionmismatch",
+}
+_INCOMPLETE = "could not be read completely"  # also finds the problem again
 
 
-def is_store_failure(where: str, error: Exception) -> bool:
-    """True if the store failed, rather than the content of an object."""
-    return _scheme(where) in STORES and _code(error) is not None
+def is_store_failure(location: str, error: Exception) -> bool:
+    """True if the store failed; False if the content of an object is invalid."""
+    return _scheme(location) in STORES and _code(error) is not None
 
 
 def has_store_failure(problems: Collection[Problem]) -> bool:
-    """True if a problem is that of a store: reading on would wait for it again."""
-    return any(each.message.startswith(_UNREAD) for each in problems)
+    """True if a store failed: another attempt would only wait again."""
+    return any(problem.message.startswith(_INCOMPLETE) for problem in problems)
 
 
-_UNREAD = "could not be read to its end"
-
-
-def store_problem(where: str, error: Exception) -> Problem:
+def store_problem(location: str, error: Exception) -> Problem:
     """Return the problem: no such bucket, access denied, or no connection."""
-    store, code = STORES[_scheme(where)], _code(error) or ""
+    store, code = STORES[_scheme(location)], _code(error) or ""
+    settings, credentials = _SERVER_SETTINGS[store], _CREDENTIALS[store]
     if code in _NO_BUCKET:
-        return missing_bucket(where)
-    if code in _NOT_THERE or isinstance(error, FileNotFoundError):
-        return Problem(where, "is not there", f"check the address, and {_WHERE[store]}")
+        return missing_bucket(location)
+    if code in _NOT_FOUND or isinstance(error, FileNotFoundError):
+        return Problem(location, "does not exist", f"check the address, and {settings}")
     if _NO_TOKEN in str(error):
-        what = "access denied: no valid credentials were found"
-        return Problem(
-            where, what, f"set {_CREDENTIALS[store]} to those of an account that may read it"
-        )
+        message = "access denied: no valid credentials were found"
+        return Problem(location, message, f"set {credentials} of an account that may read it")
     if code in _DENIED:
-        what = f"access denied ({code}): the store rejects the credentials, or there are none"
-        return Problem(where, what, f"set {_CREDENTIALS[store]} of an account that may read it")
-    if code in _ELSEWHERE:
-        what = "is in another region than the configured one"
-        return Problem(where, what, f"check {_WHERE[store]}")
-    lost = code in {"", "networkconnection", "requesttimeout", "unavailable"}
-    why = "there was no connection, or it was cut" if lost else f"the store answered {code}"
-    fix = f"run again; if it goes on, check {_WHERE[store]} and the network"
-    return Problem(where, f"{_UNREAD}: {why}", fix)
+        message = f"access denied ({code}): the credentials are missing or invalid"
+        return Problem(location, message, f"set {credentials} of an account that may read it")
+    if code in _OTHER_REGION:
+        message = "is in another region than the configured one"
+        return Problem(location, message, f"check {settings}")
+    is_network = code in {"", "networkconnection", "requesttimeout", "unavailable"}
+    cause = "the network connection failed" if is_network else f"the store answered {code}"
+    fix = f"run again; if it fails again, check {settings} and the network"
+    return Problem(location, f"{_INCOMPLETE}: {cause}", fix)
 
 
-def missing_bucket(where: str) -> Problem:
+def missing_bucket(location: str) -> Problem:
     """Return the problem of a missing bucket or container."""
-    store, rest = STORES[_scheme(where)], where.partition(":")[2]
+    store, path = STORES[_scheme(location)], location.partition(":")[2]
     noun = "container" if store == "az" else "bucket"
-    what = f"the {noun} {rest.lstrip('/').partition('/')[0]!r} does not exist"
-    fix = f"check its name and {_WHERE[store]}, which say where the {noun} is looked for"
-    return Problem(where, what, fix)
+    message = f"the {noun} {path.lstrip('/').partition('/')[0]!r} does not exist"
+    fix = f"check its name and {_SERVER_SETTINGS[store]}, which select the server"
+    return Problem(location, message, fix)
 
 
-def _scheme(where: str) -> str:
-    return where.partition(":")[0].lower()
+def _scheme(location: str) -> str:
+    return location.partition(":")[0].lower()
 
 
 def _code(error: Exception) -> str | None:
-    """Return a code such as `accessdenied` or `403`; empty if there is none, None if the error is not that of a store."""
-    found = _SAID.search(str(error))
-    if found is None:
+    """Return a code such as `accessdenied` or `403`.
+
+    It is empty if the error has no code, None if the error is not that of a store.
+    """
+    match = _ERROR_CODE.search(str(error))
+    if match is None:
         return None
-    code = next(filter(None, found.groups()), "").lower().replace("_", "")
+    code = next(filter(None, match.groups()), "").lower().replace("_", "")
     status = _STATUS.search(str(error))
     return status[1] if code == "unknown" and status else code
 
 
-_SHOWN = 80  # characters of a location
+_MAX_URL = 80  # characters in a message
 
 
-class _Unfollowed(HTTPRedirectHandler):
+class _NoRedirect(HTTPRedirectHandler):
     def redirect_request(self, *_: object) -> None:
-        """Leave the redirect to be raised as an HTTPError."""
+        """Return None, so that a redirect raises an HTTPError."""
 
 
 def refuse_redirect(address: Address, server: str, timeout: float) -> None:
-    """Refuse a named object whose server redirects an unsigned request for it to another server.
+    """Raise if the server redirects an unsigned request for an object to another server.
 
-    pyarrow cannot be told to follow no redirects, so two cases remain: a server that redirects signed requests only, and
-    objects that are found by listing a folder.
+    pyarrow always follows redirects, so two cases remain: a server that redirects only signed
+    requests, and objects that are found by listing a folder.
 
     Raises
     ------
-    InputError : the server answers with a redirect to another server
+    InputError
+        If the server answers with a redirect to another server.
     """
-    location = _location(f"{server}/{address.bucket}/{quote(address.key)}", timeout)
-    is_own = location.startswith(f"{server}/") or (location[:1] == "/" and location[1:2] != "/")
-    if location and not is_own:
-        shown = location.partition("?")[0].rpartition("@")[2][:_SHOWN]  # no secrets
-        what = f"is redirected to another server: {shown}"
+    target = _redirect_target(f"{server}/{address.bucket}/{quote(address.key)}", timeout)
+    is_own = target.startswith(f"{server}/") or (target[:1] == "/" and target[1:2] != "/")
+    if target and not is_own:
+        without_secrets = target.partition("?")[0].rpartition("@")[2][:_MAX_URL]
+        message = f"is redirected to another server: {without_secrets}"
         fix = "set AWS_ENDPOINT_URL to the server that has the data"
-        raise refuse(str(address), what, fix)
+        raise refuse(str(address), message, fix)
 
 
-def _location(url: str, timeout: float) -> str:
-    """Return where the server says the object is; empty if it has it, refuses or does not answer, which pyarrow tells."""
+def _redirect_target(url: str, timeout: float) -> str:
+    """Return the URL that the server redirects to; empty if there is no redirect.
+
+    Other answers are ignored: pyarrow will report them.
+    """
     try:
-        build_opener(_Unfollowed).open(Request(url, method="HEAD"), timeout=timeout).close()
+        build_opener(_NoRedirect).open(Request(url, method="HEAD"), timeout=timeout).close()
     except HTTPError as answer:
         return answer.headers.get("Location", "")
     except (OSError, HTTPException):
@@ -142,14 +148,14 @@ def _location(url: str, timeout: float) -> str:
     return ""
 
 
-CONNECT, STALLED = 5.0, 10.0  # seconds until a connection, or a byte, has to come
+CONNECT_TIMEOUT, READ_TIMEOUT = 5.0, 10.0  # seconds
 ATTEMPTS = 3
-_AZURE = {  # argument of pyarrow -> variables, of which the first that is set counts
+_AZURE_VARIABLES = {  # argument of pyarrow -> variables; the first that is set counts
     "account_name": ("AZURE_STORAGE_ACCOUNT", "AZURE_STORAGE_ACCOUNT_NAME"),
     "account_key": ("AZURE_STORAGE_KEY", "AZURE_STORAGE_ACCOUNT_KEY"),
     "sas_token": ("AZURE_STORAGE_SAS_TOKEN",),
 }
-_LOOKED_AT = {  # store -> how the variables begin that its clients look at
+_VARIABLE_PREFIXES = {  # store -> prefixes of the variables that its clients read
     "s3": ("AWS_", "HOME"),
     "gs": ("GOOGLE_", "CLOUDSDK_", "STORAGE_EMULATOR_HOST", "HOME"),
     "az": ("AZURE_", "HOME"),
@@ -157,18 +163,22 @@ _LOOKED_AT = {  # store -> how the variables begin that its clients look at
 
 
 def open_filesystem(address: Address) -> fs.FileSystem:
-    """Return the file system of an address; one for all addresses of an account in one environment.
+    """Return the file system of an address; it is shared by all addresses of an account.
 
     Raises
     ------
-    InputError : pyarrow was built without it, or the account of Azure is not named or has two secrets
+    InputError
+        If pyarrow was built without the store, or if the account of Azure is missing or has two
+        secrets.
     """
-    known = _of_azure(address) if address.store == "az" else {}
+    account = _azure_account(address) if address.store == "az" else {}
     try:
-        return _opened(address.store, tuple(known.items()), _environment(address.store))
+        return _cached_filesystem(
+            address.store, tuple(account.items()), _environment(address.store)
+        )
     except (ImportError, AttributeError):
-        what = f"is read by a pyarrow that was built with `{address.store}`, which this one is not"
-        raise refuse(str(address), what, "`pip install pyarrow`, whose wheels have it") from None
+        message = f"needs pyarrow with support of `{address.store}`, and this one was built without"
+        raise refuse(str(address), message, "`pip install pyarrow`, whose wheels have it") from None
 
 
 def endpoint() -> str | None:
@@ -177,87 +187,96 @@ def endpoint() -> str | None:
 
 
 def refuse_other_servers(address: Address) -> None:
-    """Refuse an object of S3 that its server, if it is not Amazon's, redirects to another one.
+    """Raise for an object of S3 whose server, if it is not Amazon's, redirects to another one.
 
     Raises
     ------
-    InputError : the object is redirected
+    InputError
+        If the object is redirected.
     """
-    if address.store == "s3" and (where := endpoint()):
-        server = _server(where, "https")
-        refuse_redirect(address, f"{server['scheme']}://{server['endpoint_override']}", CONNECT)
+    if address.store == "s3" and (url := endpoint()):
+        server = _server(url, "https")
+        server_url = f"{server['scheme']}://{server['endpoint_override']}"
+        refuse_redirect(address, server_url, CONNECT_TIMEOUT)
 
 
 def _environment(store: str) -> tuple[tuple[str, str], ...]:
-    """Return all variables that clients of the store read: another environment needs another client."""
-    names = _LOOKED_AT[store]
-    return tuple(sorted(each for each in os.environ.items() if each[0].startswith(names)))
+    """Return all variables that clients of the store read; they are part of the cache key."""
+    prefixes = _VARIABLE_PREFIXES[store]
+    variables = os.environ.items()
+    return tuple(sorted((name, value) for name, value in variables if name.startswith(prefixes)))
 
 
 @cache
-def _opened(
+def _cached_filesystem(
     store: str, account: tuple[tuple[str, str], ...], _environment: object
 ) -> fs.FileSystem:
     if store == "az":
         return fs.AzureFileSystem(**dict(account))
-    return _s3() if store == "s3" else _gs()
+    return _s3_filesystem() if store == "s3" else _gs_filesystem()
 
 
-def _s3() -> fs.FileSystem:
-    how: dict[str, Any] = {"connect_timeout": CONNECT, "request_timeout": STALLED}
-    how["region"] = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-    if where := endpoint():
-        how |= _server(where, "https")
-    again = ATTEMPTS - 1  # what pyarrow calls attempts come after the first
-    how["retry_strategy"] = fs.AwsStandardS3RetryStrategy(max_attempts=again)
+def _s3_filesystem() -> fs.FileSystem:
+    retries = ATTEMPTS - 1  # pyarrow's `max_attempts` does not count the first
+    options: dict[str, Any] = {
+        "connect_timeout": CONNECT_TIMEOUT,
+        "request_timeout": READ_TIMEOUT,
+        "region": os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"),
+        "retry_strategy": fs.AwsStandardS3RetryStrategy(max_attempts=retries),
+    }
+    if url := endpoint():
+        options |= _server(url, "https")
     if bundle := os.environ.get("AWS_CA_BUNDLE"):
-        with suppress(TypeError):  # an older pyarrow takes it for all stores at once only
-            return fs.S3FileSystem(tls_ca_file_path=bundle, **how)
-    return fs.S3FileSystem(**how)
+        with suppress(TypeError):  # an older pyarrow has no such option for one file system
+            return fs.S3FileSystem(tls_ca_file_path=bundle, **options)
+    return fs.S3FileSystem(**options)
 
 
-def _gs() -> fs.FileSystem:
-    how: dict[str, Any] = {"retry_time_limit": timedelta(seconds=STALLED)}
-    if emulator := os.environ.get("STORAGE_EMULATOR_HOST"):  # which asks for no credentials
-        how |= {**_server(emulator, "http"), "anonymous": True}
-    return fs.GcsFileSystem(**how)
+def _gs_filesystem() -> fs.FileSystem:
+    options: dict[str, Any] = {"retry_time_limit": timedelta(seconds=READ_TIMEOUT)}
+    if emulator := os.environ.get("STORAGE_EMULATOR_HOST"):  # it needs no credentials
+        options |= {**_server(emulator, "http"), "anonymous": True}
+    return fs.GcsFileSystem(**options)
 
 
-def _server(where: str, usual: str) -> dict[str, str]:
-    """Return pyarrow's arguments for a server; `usual`: its scheme if none is written."""
-    scheme, _, host = where.rpartition("://")
-    return {"scheme": scheme or usual, "endpoint_override": host.rstrip("/")}
+def _server(url: str, default_scheme: str) -> dict[str, str]:
+    """Return pyarrow's arguments for a server."""
+    scheme, _, host = url.rpartition("://")
+    return {"scheme": scheme or default_scheme, "endpoint_override": host.rstrip("/")}
 
 
-def _of_azure(address: Address) -> dict[str, str]:
-    given = {
+def _azure_account(address: Address) -> dict[str, str]:
+    account = {
         name: next((os.environ[v] for v in variables if os.environ.get(v)), None)
-        for name, variables in _AZURE.items()
+        for name, variables in _AZURE_VARIABLES.items()
     }
     if address.account:
-        given["account_name"] = address.account
-    if not given["account_name"]:
+        account["account_name"] = address.account
+    if not account["account_name"]:
         fix = "set AZURE_STORAGE_ACCOUNT, or write abfs://container@account.dfs.core.windows.net/…"
         raise refuse(str(address), "names no account of Azure", fix)
-    if given["account_key"] and given["sas_token"]:
-        what = "would be read with a key or a SAS token, and the environment has both"
-        raise refuse(str(address), what, "unset AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN")
-    return {name: value for name, value in given.items() if value}
+    if account["account_key"] and account["sas_token"]:
+        message = "can be read with a key or a SAS token, and the environment has both"
+        raise refuse(str(address), message, "unset AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN")
+    return {name: value for name, value in account.items() if value}
 
 
 def delta_options(address: Address) -> tuple[str, None, dict[str, str]]:
-    """Return deltalake's arguments: address, no version, and options that it does not read from the environment."""
-    how = {
-        "connect_timeout": f"{CONNECT:.0f}s",
-        "timeout": f"{ATTEMPTS * STALLED:.0f}s",
+    """Return deltalake's arguments: address, no version, and options.
+
+    The options are those that deltalake does not read from the environment.
+    """
+    options = {
+        "connect_timeout": f"{CONNECT_TIMEOUT:.0f}s",
+        "timeout": f"{ATTEMPTS * READ_TIMEOUT:.0f}s",
         "max_retries": str(ATTEMPTS - 1),
-        "retry_timeout": f"{ATTEMPTS * STALLED:.0f}s",
+        "retry_timeout": f"{ATTEMPTS * READ_TIMEOUT:.0f}s",
     }
     if address.store == "az":
-        given = _of_azure(address)
-        how |= {f"azure_storage_{name}": value for name, value in given.items()}
-    elif address.store == "s3" and (where := endpoint()):
-        how |= {"AWS_ENDPOINT_URL": where}
-        if where.startswith("http://"):
-            how["AWS_ALLOW_HTTP"] = "true"
-    return f"{address.store}://{address.bucket}/{address.key}", None, how
+        account = _azure_account(address)
+        options |= {f"azure_storage_{name}": value for name, value in account.items()}
+    elif address.store == "s3" and (url := endpoint()):
+        options |= {"AWS_ENDPOINT_URL": url}
+        if url.startswith("http://"):
+            options["AWS_ALLOW_HTTP"] = "true"
+    return f"{address.store}://{address.bucket}/{address.key}", None, options

@@ -1,10 +1,11 @@
-"""Paths of tables: local files, and objects in a store, with one interface."""
+"""Paths of tables: local files and objects in a store, with one interface."""
 
 import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple, TypeAlias, TypeVar
@@ -21,12 +22,12 @@ from concord.metrics_core.data.object_stores import (
 from concord.metrics_core.errors import InputError, refuse
 from concord.metrics_core.files import Address, is_remote, parse_address
 
-BUFFER = 1 << 22  # bytes that are requested at a time when lines are read
+BUFFER_BYTES = 1 << 22  # requested at a time when lines are read
 MAX_REQUESTS = 16  # objects that are requested at the same time
 
 
 class ObjectState(NamedTuple):
-    """Identity of an object: the store changes the etag with the content."""
+    """Identity of an object: the etag changes with the content."""
 
     etag: str
     size: int
@@ -45,7 +46,8 @@ class RemotePath:
     Raises
     ------
     InputError
-        If the address holds secrets; from methods that ask the store: if it does not answer or refuses.
+        If the address contains secrets. Methods that send requests raise it if the store does not
+        answer or denies access.
     """
 
     def __init__(self, address: str | Address, listing: _Listing | None = None):
@@ -100,7 +102,7 @@ class RemotePath:
         return self._info.type != fs.FileType.NotFound
 
     def bucket_exists(self) -> bool:
-        """True if its bucket exists or the store does not tell: who may read objects need not see buckets."""
+        """True unless the store says that the bucket is missing; it may not allow the question."""
         try:
             info = open_filesystem(self.address).get_file_info(self.address.bucket)
         except (OSError, pa.ArrowException):
@@ -132,7 +134,7 @@ class RemotePath:
         return (path for path in paths if path._pure.match(pattern))
 
     def open(self, _: str = "rb") -> IO[bytes]:
-        return io.BufferedReader(self.open_random_access(), BUFFER)
+        return io.BufferedReader(self.open_random_access(), BUFFER_BYTES)
 
     def open_random_access(self) -> pa.NativeFile:
         with self.store_errors():
@@ -140,7 +142,8 @@ class RemotePath:
 
     def open_sequential(self, compression: str | None) -> pa.NativeFile:
         with self.store_errors():
-            return open_filesystem(self.address).open_input_stream(self.key, compression, BUFFER)
+            filesystem = open_filesystem(self.address)
+            return filesystem.open_input_stream(self.key, compression, BUFFER_BYTES)
 
     def state(self) -> ObjectState:
         """Return the current identity of the object.
@@ -151,16 +154,16 @@ class RemotePath:
             If the object does not exist any more.
         """
         if (state := self.state_if_exists()) is None:
-            fix = "let what writes there finish, and run again"
+            fix = "wait until all files are written, and run again"
             raise refuse(str(self), "was removed while it was read", fix)
         return state
 
     def state_if_exists(self) -> ObjectState | None:
         """Return the current identity; None if the object does not exist any more."""
         try:
-            with open_filesystem(self.address).open_input_file(self.key) as opened:
-                metadata = {name.lower(): value for name, value in opened.metadata().items()}
-                return ObjectState(metadata.get("etag", b"").decode().strip('"'), opened.size())
+            with open_filesystem(self.address).open_input_file(self.key) as file:
+                metadata = {name.lower(): value for name, value in file.metadata().items()}
+                return ObjectState(metadata.get("etag", b"").decode().strip('"'), file.size())
         except FileNotFoundError:
             return None
         except (OSError, pa.ArrowException) as error:
@@ -178,24 +181,24 @@ class RemotePath:
     def _tree(self) -> _Listing:
         """Everything below the folder.
 
-        Folders between this one and its objects are added: not every store lists them, as stores hold keys only.
+        Folders between this one and its objects are added, as not every store lists them.
         """
         if self._listing is not None:
             return self._listing
         with self.store_errors():
             selector = fs.FileSelector(self.key, recursive=True)
-            listed = open_filesystem(self.address).get_file_info(selector)
-        entries: dict[str, fs.FileInfo] = {}
-        top = PurePosixPath(self.key)
-        for info in listed:
+            infos = open_filesystem(self.address).get_file_info(selector)
+        folders: dict[str, fs.FileInfo] = {}
+        root = PurePosixPath(self.key)
+        for info in infos:
             if "//" in info.path:
-                problem = "has a key with `//`, which pyarrow does not read"
-                fix = "copy it to a key without an empty name, or take it out"
-                raise refuse(str(self._at(info.path)), problem, fix)
+                message = "has a key with `//`, which pyarrow does not read"
+                fix = "copy it to a key without an empty name, or move it out of the folder"
+                raise refuse(str(self._at(info.path)), message, fix)
             for folder in PurePosixPath(info.path).parents:
-                if top in folder.parents:
-                    entries[str(folder)] = fs.FileInfo(str(folder), fs.FileType.Directory)
-        entries = dict(sorted(entries.items())) | {info.path: info for info in listed}
+                if root in folder.parents:
+                    folders[str(folder)] = fs.FileInfo(str(folder), fs.FileType.Directory)
+        entries = dict(sorted(folders.items())) | {info.path: info for info in infos}
         children: dict[str, list[str]] = {}
         for key in entries:
             children.setdefault(key.rpartition("/")[0], []).append(key)
@@ -203,12 +206,11 @@ class RemotePath:
 
     def _at(self, key: str, listing: _Listing | None = None) -> "RemotePath":
         """Return the path of a key with its bucket."""
-        at = self.address
-        return RemotePath(Address(at.scheme, at.bucket, key.partition("/")[2], at.account), listing)
+        return RemotePath(replace(self.address, key=key.partition("/")[2]), listing)
 
     @contextmanager
     def store_errors(self) -> Iterator[None]:
-        """Raise errors of the store inside the block as InputError."""
+        """Raise errors of the store as InputError."""
         try:
             yield
         except (OSError, pa.ArrowException) as error:
@@ -226,7 +228,7 @@ def parse_path(text: str | os.PathLike[str]) -> AnyPath:
     Raises
     ------
     InputError
-        If it is an address that holds secrets.
+        If it is an address that contains secrets.
     """
     return RemotePath(str(text)) if is_remote(str(text)) else Path(text)
 
@@ -246,14 +248,14 @@ def open_sequential(path: AnyPath, compression: str | None) -> pa.NativeFile:
 def first_bytes(path: AnyPath, size: int) -> bytes:
     """Return the first bytes, as many as there are."""
     if isinstance(path, RemotePath):
-        with path.store_errors(), path.open_random_access() as opened:
-            return opened.read_at(size, 0)
+        with path.store_errors(), path.open_random_access() as remote_file:
+            return remote_file.read_at(size, 0)
     with path.open("rb") as file:
         return file.read(size)
 
 
 def open_parquet(path: AnyPath, **options: Any) -> pq.ParquetFile:
-    """Open a parquet file; of an object one row group is read ahead."""
+    """Open a parquet file; the row groups of an object are requested as a whole."""
     if isinstance(path, RemotePath):
         return pq.ParquetFile(path.open_random_access(), pre_buffer=True, **options)
     return pq.ParquetFile(path, **options)
@@ -267,7 +269,7 @@ def existing_object_states(paths: Sequence[AnyPath]) -> dict[RemotePath, ObjectS
 
 
 def map_paths(function: Callable[[PathType], Result], paths: Sequence[PathType]) -> list[Result]:
-    """Return `function` of each path in order; many objects are requested at once."""
+    """Return the results of `function` in the order of the paths; objects are read in parallel."""
     if len(paths) < 2 or not isinstance(paths[0], RemotePath):  # noqa: PLR2004
         return [function(path) for path in paths]
     with ThreadPoolExecutor(MAX_REQUESTS) as pool:

@@ -103,7 +103,7 @@ class ListTable:
 
     @property
     def neighbours(self) -> str:
-        """SQL of each ranked row with rank and score of the rows above and below it in the same list."""
+        """SQL of each ranked row with rank and key of its neighbours in the same list."""
         key = self.key if self.has_score else "NULL"
         if self.nan_last:  # NaN ties with nothing and disagrees with no rank
             key = f"CASE WHEN NOT isnan(score) THEN {key} END"

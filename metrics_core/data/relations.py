@@ -1,4 +1,4 @@
-"""Tables in DuckDB: locked connections, ids of different types, and tables read alike from parquet or memory."""
+"""Tables in DuckDB: locked connections, and tables that are files or frames."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,13 +21,13 @@ def only_row(
     return tuple(row)
 
 
-_CLOSED: Mapping[str, Any] = {
+_LOCKED_SETTINGS: Mapping[str, Any] = {
     "allow_community_extensions": False,
     "allow_persistent_secrets": False,
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
 }
-_SPILL = "max_temp_directory_size"
+_MAX_SPILL = "max_temp_directory_size"
 
 
 def connect(
@@ -36,19 +36,22 @@ def connect(
     setup: Iterable[str] = (),
     config: Mapping[str, Any] | None = None,
 ) -> DuckDBPyConnection:
-    """Connect to a database in memory; it can read only the given files.
+    """Connect to a database in memory that can read only some files.
 
     Parameters
     ----------
-    reads  : the files that queries may read, by exactly these names
-    setup  : statements to run before the lock
-    config : DuckDB's settings beside those of the lock
+    reads : iterable of Path
+        Files that queries may read, by exactly these names.
+    setup : iterable of str
+        Statements to run before the connection is locked.
+    config : mapping, optional
+        Other settings of DuckDB.
     """
-    settings = {**(config or {}), **_CLOSED}
-    spill = settings.pop(_SPILL, None)
+    settings = {**(config or {}), **_LOCKED_SETTINGS}
+    max_spill = settings.pop(_MAX_SPILL, None)
     connection = duckdb.connect(":memory:", config=settings)
-    if spill is not None:  # not heeded where it is given before the folder is known
-        connection.execute(f"SET {_SPILL} = ?", [spill])
+    if max_spill is not None:  # DuckDB ignores it until the temporary folder is known
+        connection.execute(f"SET {_MAX_SPILL} = ?", [max_spill])
     for statement in setup:
         connection.execute(statement)
     if paths := [str(path) for path in reads]:
@@ -58,7 +61,7 @@ def connect(
     return connection
 
 
-_numbers = count()
+_schema_numbers = count()
 
 
 @contextmanager
@@ -73,7 +76,7 @@ def in_memory() -> Iterator[DuckDBPyConnection]:
 
 @contextmanager
 def registered_only() -> Iterator[DuckDBPyConnection]:
-    """Open a connection that reads no file; what is registered or temporary is gone with the block.
+    """Open a connection without files; registered and temporary tables end with the block.
 
     A table or view that is not temporary would stay: `in_memory` has a schema for these.
     """
@@ -90,71 +93,69 @@ def separate_schema(connection: DuckDBPyConnection) -> Iterator[DuckDBPyConnecti
 
 @contextmanager
 def _schema(
-    connection: DuckDBPyConnection, catalog: str, home: str
+    connection: DuckDBPyConnection, catalog: str, parent: str
 ) -> Iterator[DuckDBPyConnection]:
-    schema = f"use_{next(_numbers)}"
-    with connection.cursor() as other:
-        other.execute(f"CREATE SCHEMA {catalog}.{schema}; USE {catalog}.{schema}")
+    schema = f"use_{next(_schema_numbers)}"
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE SCHEMA {catalog}.{schema}; USE {catalog}.{schema}")
         try:
-            yield other
+            yield cursor
         finally:
-            other.execute(f"USE {catalog}.{home}; DROP SCHEMA {schema} CASCADE")
+            cursor.execute(f"USE {catalog}.{parent}; DROP SCHEMA {schema} CASCADE")
 
 
 @contextmanager
 def second_cursor(connection: DuckDBPyConnection) -> Iterator[DuckDBPyConnection]:
-    """Connect again to the same tables, so that its result may be open while `connection` runs other queries."""
-    with connection.cursor() as other:
-        other.execute("USE {}.{}".format(*_catalog_and_schema(connection)))
-        yield other
+    """Connect again to the same tables: its result stays open while `connection` runs queries."""
+    with connection.cursor() as cursor:
+        cursor.execute("USE {}.{}".format(*_catalog_and_schema(connection)))
+        yield cursor
 
 
 def _catalog_and_schema(connection: DuckDBPyConnection) -> tuple[str, str]:
-    """Return the catalogue and the schema that a connection uses."""
-    ((catalog, schema),) = connection.execute(
-        "SELECT current_catalog(), current_schema()"
-    ).fetchall()
+    """Return the catalog and the schema that a connection uses."""
+    catalog, schema = only_row(connection, "SELECT current_catalog(), current_schema()")
     return catalog, schema
 
 
 @cache
 def _database(_process: int) -> DuckDBPyConnection:
-    """Return the database of a process: its threads do not survive a fork, nor may it be closed there."""
+    """Return the database of a process: after a fork it can be neither used nor closed."""
     return connect()
 
 
-_IDS = ("user", "item")
+_ID_COLUMNS = ("user", "item")
 
 
 def share_id_types(connection: DuckDBPyConnection, relations: Mapping[str, str]) -> None:
     """Create {view: relation}; an id column is text in all of them if the types differ."""
-    kinds = {
-        relation: {
-            name: kind for name, kind, *_ in connection.execute(f"DESCRIBE {relation}").fetchall()
-        }
-        for relation in relations.values()
-    }
-    columns = _columns_of_one_type(kinds)
+    schemas = {}
+    for relation in relations.values():
+        rows = connection.execute(f"DESCRIBE {relation}").fetchall()
+        schemas[relation] = {name: kind for name, kind, *_ in rows}
+    columns = _columns_with_shared_id_types(schemas)
     for view, relation in relations.items():
         query = f"SELECT {columns[relation]} FROM {relation}"
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {query}")
 
 
-def _columns_of_one_type(kinds: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return {relation: SQL of its columns}; kinds : relation -> {column: type}."""
+def _columns_with_shared_id_types(schemas: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return {relation: SQL of its columns} from {relation: {column: type}}."""
     mixed = [
-        name for name in _IDS if len({kind[name] for kind in kinds.values() if name in kind}) > 1
+        name
+        for name in _ID_COLUMNS
+        if len({schema[name] for schema in schemas.values() if name in schema}) > 1
     ]
     columns = {}
-    for relation, kind in kinds.items():
-        casts = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in mixed if name in kind)
+    for relation, schema in schemas.items():
+        casts = ", ".join(f"CAST({name} AS VARCHAR) AS {name}" for name in mixed if name in schema)
         columns[relation] = f"* REPLACE ({casts})" if casts else "*"
     return columns
 
 
 Table = Path | pl.DataFrame
+# Opens a connection that can read only these files.
 OpenConnection = Callable[[Iterable[Path]], AbstractContextManager[DuckDBPyConnection]]
-# opens a connection that reads these files and no other
 
 
 def scan(table: Table) -> pl.LazyFrame:
@@ -195,14 +196,15 @@ def create_view(connection: DuckDBPyConnection, name: str, table: Table) -> None
 def create_id_views(connection: DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
     """Create a view of each table; ids are text in all of them if their types differ.
 
-    `lists` has a score, null where the table has none, and of several rankings the first.
+    The view `lists` has a score, which may be null, and the rows of the first ranking.
     """
     schemas = {name: schema_of(table) for name, table in tables.items()}
-    columns = _columns_of_one_type(schemas)
+    columns = _columns_with_shared_id_types(schemas)
     for name, table in tables.items():
         create_view(connection, f"{name}_table", table)
-        of_lists = schemas[name] if name == "lists" else {"score": None}
-        score = "" if "score" in of_lists else ", NULL::DOUBLE AS score"
-        first = " WHERE ranking = 0" if "ranking" in of_lists else ""
-        query = f"SELECT {columns[name]}{score} FROM {name}_table{first}"
+        selected, condition = columns[name], ""
+        if name == "lists":
+            selected += "" if "score" in schemas[name] else ", NULL::DOUBLE AS score"
+            condition = " WHERE ranking = 0" if "ranking" in schemas[name] else ""
+        query = f"SELECT {selected} FROM {name}_table{condition}"
         connection.execute(f"CREATE TEMP VIEW {name} AS {query}")

@@ -100,7 +100,7 @@ def read_truth(
     is_part: bool = False,
     progress: Progress = no_progress,
 ) -> tuple[Source, PolicyChanges]:
-    """Read and check judgements into the table `source`; return what the policies of `input` changed.
+    """Read and check ground truth into the table `source`; return the changes of policies.
 
     Parameters
     ----------

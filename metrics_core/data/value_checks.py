@@ -1,4 +1,4 @@
-"""Checks of the values of recommendations and ground truth, in SQL; one pass over the rows for all."""
+"""Checks of the values of recommendations and ground truth, in one pass of SQL for all."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -232,7 +232,7 @@ def duplicate_judgements(
 def duplicate_rows(
     connection: DuckDBPyConnection, source: Source, rows: str, columns: tuple[str, ...]
 ) -> tuple[int, tuple[Any, ...], tuple[str, ...]]:
-    """Return the number of later rows with the same ids, and the first ids and names of two rows."""
+    """Return the number of later rows with the same ids, the first ids and names of two rows."""
     ids = ", ".join(columns)
     query = f"""
         SELECT coalesce(sum(n_later), 0)::BIGINT, arg_min(({ids}, positions), positions) FROM (

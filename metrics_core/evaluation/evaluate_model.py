@@ -91,8 +91,8 @@ class ValueStore(ValueSink, Protocol):
         """Return the table that has `user` and this column."""
 
 
-def check_ids(data: ModelData, met: IdMatchContext, *, of_requests: bool) -> Content:
-    """Return what the ids of the lists have in common with those of ground truth and catalogue; see `match_id_sets`."""
+def check_ids(data: ModelData, context: IdMatchContext, *, of_requests: bool) -> Content:
+    """Return `match_id_sets` of the recommendations, ground truth and catalogue."""
     lists, truth = data.lists, data.truth
     tables = {"lists": lists, "truth": truth}
     if data.items is not None:
@@ -100,9 +100,9 @@ def check_ids(data: ModelData, met: IdMatchContext, *, of_requests: bool) -> Con
     needs_views = data.items is not None or of_requests or "ranking" in schema_of(lists)
     with data.connect(file_paths(tables.values())) as connection:
         if isinstance(lists, pl.DataFrame) and isinstance(truth, pl.DataFrame) and not needs_views:
-            return match_id_sets(FrameIds(connection, lists, truth), met)
+            return match_id_sets(FrameIds(connection, lists, truth), context)
         create_id_views(connection, tables)
-        return match_ids(connection, met, of_requests=of_requests)
+        return match_ids(connection, context, of_requests=of_requests)
 
 
 @dataclass(frozen=True)

@@ -47,8 +47,8 @@ def test_half_line_is_reported_and_leaves_no_file(
 
         assert line.was_cut
         assert message.startswith(address)
-        assert "could not be read to its end: there was no connection, or it was cut" in message
-        assert "fix: run again; if it goes on, check AWS_ENDPOINT_URL" in message
+        assert "could not be read completely: the network connection failed" in message
+        assert "fix: run again; if it fails again, check AWS_ENDPOINT_URL" in message
         assert took < 60
         assert not [each for each in Path().rglob("*") if "results" in each.parts]
 
@@ -96,7 +96,7 @@ def test_file_cut_at_any_byte_is_refused(
     s3: Store, monkeypatch: pytest.MonkeyPatch, form: str, lets: int
 ) -> None:
     monkeypatch.setattr(filesystems, "ATTEMPTS", 1)
-    filesystems._opened.cache_clear()
+    filesystems._cached_filesystem.cache_clear()
     rows = pl.DataFrame({"user": range(50_000), "item": range(50_000), "rank": 1})
     local = written(form, rows)
     address = s3.put(local, f"anywhere/{local.name}")
@@ -105,10 +105,10 @@ def test_file_cut_at_any_byte_is_refused(
         _through(line, monkeypatch)
         message = refusal(address, allow_outside=True)
 
-    filesystems._opened.cache_clear()
+    filesystems._cached_filesystem.cache_clear()
     assert line.was_cut
     assert message.startswith(address)
-    assert "there was no connection, or it was cut" in message
+    assert "the network connection failed" in message
 
 
 def test_a_line_that_is_cut_once_is_taken_up_again(
@@ -130,9 +130,9 @@ def test_a_line_that_is_cut_once_is_taken_up_again(
 def test_a_store_that_falls_silent_is_not_waited_for_for_ever(
     s3: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(filesystems, "STALLED", 1.0)
+    monkeypatch.setattr(filesystems, "READ_TIMEOUT", 1.0)
     monkeypatch.setattr(filesystems, "ATTEMPTS", 1)
-    filesystems._opened.cache_clear()
+    filesystems._cached_filesystem.cache_clear()
     address = s3.put(written("csv", MANY), "silent/lists.csv")
 
     with Line(s3.port, lets=HALF, silent=True) as line:
@@ -141,8 +141,8 @@ def test_a_store_that_falls_silent_is_not_waited_for_for_ever(
         message = refusal(address, allow_outside=True)
         took = time.monotonic() - begun
 
-    filesystems._opened.cache_clear()
-    assert "could not be read to its end" in message
+    filesystems._cached_filesystem.cache_clear()
+    assert "could not be read completely" in message
     assert took < 60
 
 

@@ -205,11 +205,11 @@ class SparkIds:
     evaluated: BucketResults
     text: dict[str, bool]
 
-    def kind(self, column: str) -> str:
+    def is_text(self, column: str) -> bool:
         """See `IdSource`."""
-        return "VARCHAR" if self.text[column] else "BIGINT"
+        return self.text[column]
 
-    def counted(self, column: str) -> tuple[int, int]:
+    def count(self, column: str) -> tuple[int, int]:
         """See `IdSource`."""
         if column == "user":
             counts = added(self.evaluated.facts)
@@ -220,16 +220,16 @@ class SparkIds:
         ((listed, known),) = sides.collect()
         return listed, known
 
-    def lowest(self, _: str) -> tuple[Any, Any]:
+    def first_ids(self, _: str) -> tuple[Any, Any]:
         """See `IdSource`; for users only."""
         return lowest(self.evaluated.facts, 0), lowest(self.evaluated.facts, 1)
 
-    def alike(self, column: str, spelling: str) -> tuple[int, Any]:
+    def similar_ids(self, column: str, form: str) -> tuple[int, Any]:
         """See `IdSource`; whole numbers have one spelling."""
         if not self.text[column]:
             return 0, None
         unmatched = self._sides(column).where("listed <> known")
-        query = f"SELECT id, listed, {spelling.format(x='id')} AS form FROM ids"
+        query = f"SELECT id, listed, {form.format(x='id')} AS form FROM ids"
 
         def spelled(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             with closing(connect(config={"threads": 1})) as connection:
@@ -248,7 +248,7 @@ class SparkIds:
         ((number, pair),) = twins.selectExpr("sum(n)", "min(struct(here, there))").collect()
         return number or 0, None if pair is None else tuple(pair)
 
-    def unknown(self) -> tuple[Any, ...]:
+    def unknown_items(self) -> tuple[Any, ...]:
         """See `IdSource`."""
         facts = self.evaluated.facts
         counts = added(facts)

@@ -284,7 +284,7 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "decimal_user": ({"a": _FRAME.with_columns(user=pl.Series([1.0, 2.0]))}, {},
         "column 'user': is of type Float64"),
     "ids_of_two_types": ({"a": {"AP": {"u": 1, 2: 1}}}, {},
-        "values['a']: column 'user': holds values that do not make one column"),
+        "values['a']: column 'user': has values that do not fit in one column"),
     "text": ({"a": _FRAME.with_columns(AP=pl.lit("0.5"))}, {},
         "values['a']: 'AP' does not hold numbers"),
     "text_in_a_dict": ({"a": {"AP": {"u": "0.5"}}}, {}, "values['a']: 'AP' does not hold numbers"),
