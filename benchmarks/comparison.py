@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as pa
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.differences import differences
+from concord.metrics_core.comparison.differences import compute_differences
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.errors import ArgumentNames
@@ -75,7 +75,7 @@ def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
         settings=ArgumentNames(""),
     )
     data = EvaluationData(nowhere, None, None, None, {}, read_only_connection)
-    return len(differences(ComparisonInput(config, models, data)))
+    return len(compute_differences(ComparisonInput(config, models, data)))
 
 
 def _scipy(paths: dict[str, Path], labels: list[Any]) -> int:

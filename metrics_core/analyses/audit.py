@@ -34,7 +34,7 @@ from concord.metrics_core.comparison import provenance
 from concord.metrics_core.comparison.arguments import parse_list_arguments
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.model_tables import evaluate_models
+from concord.metrics_core.comparison.model_evaluation import evaluate_models
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike

@@ -21,9 +21,9 @@ from concord.metrics_core.analyses.error_analysis_tables import (
 from concord.metrics_core.comparison.arguments import parse_list_arguments
 from concord.metrics_core.comparison.config import ComparisonConfig, baseline_problems
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.model_tables import evaluate_models
+from concord.metrics_core.comparison.model_evaluation import evaluate_models
 from concord.metrics_core.comparison.replicate_config import ReplicateNames
-from concord.metrics_core.comparison.segment_groups import UserGroups, user_groups
+from concord.metrics_core.comparison.segment_groups import UserGroups, group_users
 from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.arguments import Columns
@@ -307,7 +307,7 @@ def _pair_values(inputs: ComparisonInput) -> PairValues:
 
 def _segments(inputs: ComparisonInput) -> dict[str, UserGroups]:
     return {
-        name: user_groups(inputs, name, segmentation)
+        name: group_users(inputs, name, segmentation)
         for name, segmentation in inputs.config.segments.items()
         if not isinstance(segmentation, ByPopularity)
     }

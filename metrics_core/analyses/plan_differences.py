@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from concord.metrics_core.comparison.aligned import AlignedValues, align
-from concord.metrics_core.comparison.min_effect import Effect, absolute
+from concord.metrics_core.comparison.min_effect import Effect, to_absolute
 from concord.metrics_core.conventions.conventions import UnitMean
 from concord.metrics_core.data.frames import table_from_frame
 from concord.metrics_core.errors import Problem, raise_problems, refuse
@@ -221,7 +221,7 @@ def from_comparison(
             PowerTarget(
                 power,
                 alpha=1 - comparison.confidence,
-                effect=absolute(effect or min_effect, difference.mean_b or 0.0) or None,
+                effect=to_absolute(effect or min_effect, difference.mean_b or 0.0) or None,
                 min_effect=min_effect,
                 tests=max(sum(each.p is not None for each in family), 1),
             ),
@@ -276,8 +276,8 @@ def _from_segmentation(
             continue
         baseline = reference[cell.label, cell.segment]
         n_users, mean = min(cell.n_users, baseline.n_users), baseline.mean or 0.0
-        min_effect = absolute(min_effect_of(comparison, cell.label), mean)
-        target_effect = min_effect if effect is None else absolute(effect, mean)
+        min_effect = to_absolute(min_effect_of(comparison, cell.label), mean)
+        target_effect = min_effect if effect is None else to_absolute(effect, mean)
         confidence = comparison.confidence
         yield plan_difference(
             PowerTarget(power, 1 - confidence, target_effect or None, min_effect, tests),
@@ -358,7 +358,7 @@ def from_values(
     for label in labels:
         for (model, reference), test in zip(pairs, tests[label], strict=True):
             if reference == baseline:
-                target = None if effect is None else absolute(effect, test.mean_b) or None
+                target = None if effect is None else to_absolute(effect, test.mean_b) or None
                 yield plan_difference(
                     PowerTarget(power, 1 - confidence, target, tests=max(n_tests, 1)),
                     variance_from_interval(test.ci_low, test.ci_high, test.n_users, confidence),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from concord.metrics_core.analyses.plan_differences import min_users, variance_from_interval
-from concord.metrics_core.comparison.min_effect import Effect, absolute
+from concord.metrics_core.comparison.min_effect import Effect, to_absolute
 from concord.metrics_core.results.gate import Decision, Guardrail, Success
 from concord.metrics_core.results.plan import (
     Outlook,
@@ -106,7 +106,7 @@ def plan_success(
         claim = difference_claim(alpha / tests)
         for success in model.success:
             n_users = success.n_users
-            effect = absolute(effects[success.label], success.reference or 0.0)
+            effect = to_absolute(effects[success.label], success.reference or 0.0)
             variance, smallest, needed = _variance(success, decision.confidence), None, None
             if variance is not None:
                 smallest = smallest_effect(claim, variance, power=power, users=n_users)

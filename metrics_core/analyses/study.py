@@ -14,7 +14,7 @@ from concord.metrics_core.analyses.study_statistics import (
     models_ahead,
     pool_pairs,
 )
-from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, absolute, is_effect
+from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, is_effect, to_absolute
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.errors import Problem, raise_problems, refuse
@@ -330,7 +330,7 @@ def _absolute_effect(effect: Effect, label: str, comparisons: Comparisons, basel
     """
     scores = [comparison.score(baseline, label) for comparison in comparisons.values()]
     means = [score.mean for score in scores if score.mean is not None]
-    return absolute(effect, math.fsum(means) / len(means) if means else 0.0)
+    return to_absolute(effect, math.fsum(means) / len(means) if means else 0.0)
 
 
 def _dataset(name: str, comparison: Comparison, source: str) -> StudyDataset:

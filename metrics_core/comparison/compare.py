@@ -10,10 +10,10 @@ from concord.metrics_core.comparison.config import (
     Adjustment,
     ComparisonConfig,
 )
-from concord.metrics_core.comparison.gate_inputs import compared_models
+from concord.metrics_core.comparison.gate_inputs import gate_models
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.min_effect import Effects
-from concord.metrics_core.comparison.model_tables import evaluate_models
+from concord.metrics_core.comparison.model_evaluation import evaluate_models
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.arguments import Columns
@@ -172,7 +172,7 @@ def compare(
         tables=parsed.given_tables,
         problems=parsed.problems,
     )
-    if config.gate is not None and not compared_models(config, models):
+    if config.gate is not None and not gate_models(config, models):
         problem = f"there is no model beside the baseline, {baseline}, to decide on"
         raise refuse("gate", problem, "name another model, or leave out `gate`")
     panels = panels_of(config.labels, config.primary if panel else (), config.conventions)

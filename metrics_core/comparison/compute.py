@@ -4,25 +4,25 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.differences import differences
-from concord.metrics_core.comparison.gate_inputs import gate_decision
+from concord.metrics_core.comparison.differences import compute_differences
+from concord.metrics_core.comparison.gate_inputs import decide_against_baseline
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.leaderboard import (
-    best_chances,
-    distributions,
-    metrics_of,
-    scores,
-    tradeoffs,
+    compute_best_chances,
+    compute_distributions,
+    compute_scores,
+    compute_tradeoffs,
+    describe_metrics,
 )
-from concord.metrics_core.comparison.panel import panels
+from concord.metrics_core.comparison.panel import compute_panels
 from concord.metrics_core.comparison.provenance import (
-    conventions,
-    provenance,
-    quality,
-    value_provenance,
+    collect_conventions,
+    collect_provenance,
+    collect_quality,
+    collect_value_provenance,
 )
-from concord.metrics_core.comparison.replicates import replicates
-from concord.metrics_core.comparison.segments import segments
+from concord.metrics_core.comparison.replicates import compute_replicates
+from concord.metrics_core.comparison.segments import compute_segments
 from concord.metrics_core.comparison.warnings.sampling import sampling_warnings
 from concord.metrics_core.comparison.warnings.values import value_warnings
 from concord.metrics_core.conventions.conventions import Conventions
@@ -85,8 +85,10 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
     """
     config, models, data = inputs.config, inputs.models, inputs.data
     _refuse_different_users(inputs)
-    comparison, lists = compare_values_of(inputs), lists_of(models)
-    over_replicates, replicate_warnings = replicates(inputs, comparison.scores, comparison.pairs)
+    comparison, lists = compare_user_values(inputs), lists_of(models)
+    over_replicates, replicate_warnings = compute_replicates(
+        inputs, comparison.scores, comparison.pairs
+    )
     all_warnings = [
         *sampling_warnings(config, models, data),
         *evaluation_warnings(config, lists, data),
@@ -94,35 +96,37 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
     ]
     return replace(
         comparison,
-        panel=tuple(panels(config, models, comparison.pairs, inputs.aligned, inputs.unlisted)),
-        tradeoffs=tuple(tradeoffs(config, models)),
-        segments=tuple(segments(inputs, comparison.pairs)),
+        panel=tuple(
+            compute_panels(config, models, comparison.pairs, inputs.aligned, inputs.unlisted)
+        ),
+        tradeoffs=tuple(compute_tradeoffs(config, models)),
+        segments=tuple(compute_segments(inputs, comparison.pairs)),
         warnings=tuple(most_serious_first(all_warnings)),
         checked=tuple(checked_codes(config, lists, data)),
-        quality=quality(lists, data),
-        gate=gate_decision(inputs, comparison.pairs),
-        conventions=conventions(config),
-        provenance=provenance(config, lists),
+        quality=collect_quality(lists, data),
+        gate=decide_against_baseline(inputs, comparison.pairs),
+        conventions=collect_conventions(config),
+        provenance=collect_provenance(config, lists),
         replicates=over_replicates,
         unit=_unit(config, data),
     )
 
 
-def compare_values_of(inputs: ComparisonInput) -> Comparison:
+def compare_user_values(inputs: ComparisonInput) -> Comparison:
     """Return the parts of a comparison that need only values per user."""
-    config, pairs = inputs.config, differences(inputs)
+    config, pairs = inputs.config, compute_differences(inputs)
     return Comparison(
         title=config.title,
         baseline=config.baseline,
         primary=tuple(config.primary),
         confidence=config.confidence,
         models=tuple(inputs.models),
-        metrics=tuple(metrics_of(config)),
+        metrics=tuple(describe_metrics(config)),
         ks=tuple(config.ks),
-        scores=tuple(scores(inputs, pairs)),
+        scores=tuple(compute_scores(inputs, pairs)),
         pairs=tuple(pairs),
-        distributions=tuple(distributions(config, inputs.aligned)),
-        best=tuple(best_chances(inputs)),
+        distributions=tuple(compute_distributions(config, inputs.aligned)),
+        best=tuple(compute_best_chances(inputs)),
     )
 
 
@@ -147,9 +151,9 @@ def build_value_comparison(
     """
     models = inputs.models
     return replace(
-        compare_values_of(inputs),
+        compare_user_values(inputs),
         warnings=tuple(value_warnings(inputs.config, models, directed_metrics)),
         checked=("user_sets_differ",) if len(models) > 1 else (),
         quality={model: {"users": each.summary["users"]} for model, each in models.items()},
-        provenance=value_provenance(models),
+        provenance=collect_value_provenance(models),
     )

@@ -13,8 +13,8 @@ from concord.metrics_core.comparison.min_effect import (
     Effects,
     effect_by_label,
     effect_problems,
-    not_evaluated,
-    spelled_as,
+    to_result_spelling,
+    unevaluated_label_problem,
 )
 from concord.metrics_core.comparison.replicate_config import (
     ReplicateNames,
@@ -125,7 +125,7 @@ class ComparisonConfig(EvaluationConfig):
             for each in self.problems(models, lists=lists, folds=folds, tables=tables)
         ]
         raise_problems(dict.fromkeys([*problems, *config_problems]))
-        return replace(self, primary=[spelled_as(p, self._by_name) for p in self.primary])
+        return replace(self, primary=[to_result_spelling(p, self._by_name) for p in self.primary])
 
     def problems(
         self,
@@ -143,7 +143,7 @@ class ComparisonConfig(EvaluationConfig):
         yield from value_problems({k: v for k, v in vars(self).items() if k not in skipped})
         primary: list[str] = []
         if self.labels and is_list_of_text(self.primary):
-            primary = [spelled_as(text, self._by_name) for text in self.primary]
+            primary = [to_result_spelling(text, self._by_name) for text in self.primary]
             yield from self._primary_problems(primary)
         yield from effect_problems(self.min_effect, self._by_name, primary, self.settings)
         yield from baseline_problems(self.baseline, models)
@@ -156,7 +156,7 @@ class ComparisonConfig(EvaluationConfig):
     def _primary_problems(self, primary: Sequence[str]) -> Iterator[Problem]:
         for label in dict.fromkeys(primary):
             if label not in self._by_name:
-                yield not_evaluated("primary", label, self._by_name, self.settings)
+                yield unevaluated_label_problem("primary", label, self._by_name, self.settings)
             elif self._by_name[label].metric.is_aggregate:
                 problem = f"{label} is one number over all users, so there is nothing to test"
                 yield Problem("primary", problem, "name a metric that has a value for each user")

@@ -13,7 +13,7 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.comparison.aligned import AlignedValues, paired_scores
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.min_effect import absolute
+from concord.metrics_core.comparison.min_effect import to_absolute
 from concord.metrics_core.comparison.segment_groups import with_positions
 from concord.metrics_core.data.relations import create_view, file_paths, read_frame, schema_of
 from concord.metrics_core.evaluation.judge import fetch
@@ -50,7 +50,7 @@ WHERE position <= {k} ORDER BY ALL
 _WHOLE_LIST = 1 << 40  # longer than any list
 
 
-def swap_results(inputs: ComparisonInput) -> dict[tuple[str, str], SwapTest]:
+def compute_swap_tests(inputs: ComparisonInput) -> dict[tuple[str, str], SwapTest]:
     """Return (label, model) -> swap test against the baseline, for models without replicates."""
     config = inputs.config
     return {
@@ -68,7 +68,7 @@ def swap_results(inputs: ComparisonInput) -> dict[tuple[str, str], SwapTest]:
     }
 
 
-def swap_intervals(
+def compute_swap_intervals(
     inputs: ComparisonInput, labels: Sequence[Label], models: Sequence[str]
 ) -> dict[tuple[str, str], tuple[float | None, float | None]]:
     """Return (label, model) -> jackknife interval of model minus baseline.
@@ -180,7 +180,7 @@ class _PairTest:
     p_wilcoxon: float = math.nan
 
 
-def differences(inputs: ComparisonInput) -> list[Difference]:
+def compute_differences(inputs: ComparisonInput) -> list[Difference]:
     """Return one difference per label and pair of models.
 
     With many models, labels that are not primary have differences to the baseline only.
@@ -218,7 +218,7 @@ def _test_users(inputs: ComparisonInput) -> Iterator[_PairTest]:
         is_complete = text in config.primary or len(models) < MANY_MODELS
         pairs = all_pairs if is_complete else all_pairs[: len(models) - 1]
         means = {model: or_nan(result.mean(text)) for model, result in models.items()}
-        effect = absolute(config.min_effects[text], means[config.baseline])
+        effect = to_absolute(config.min_effects[text], means[config.baseline])
         values = aligned.values(text, label.conventions(conventions).undefined)
         clusters = aligned.clusters_for(label, conventions)
         results = paired_tests(
@@ -267,7 +267,7 @@ def _test_lists(inputs: ComparisonInput) -> Iterator[_PairTest]:
     Lists of models with replicates are not swapped: their difference is tested over replicates.
     """
     config, models = inputs.config, inputs.models
-    tests = swap_results(inputs)
+    tests = compute_swap_tests(inputs)
     for label in config.labels:
         for model in models if label.metric.is_aggregate else ():
             if model == config.baseline:
@@ -284,7 +284,7 @@ def _test_lists(inputs: ComparisonInput) -> Iterator[_PairTest]:
                 paired = PairedTest(a, b, difference(a, b), n_users, n_users, test="none")
             if {model, config.baseline} & inputs.unlisted.keys():
                 paired = paired.as_not_comparable()
-            effect = absolute(config.min_effects[text], b)
+            effect = to_absolute(config.min_effects[text], b)
             yield _PairTest(label, model, config.baseline, paired, effect)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from concord.metrics_core.comparison.min_effect import (
     EFFECT_FIX,
     is_effect,
-    not_evaluated,
+    unevaluated_label_problem,
 )
 from concord.metrics_core.comparison.segmentation import ByPopularity, Segmentation
 from concord.metrics_core.conventions.convention import format_value
@@ -153,7 +153,7 @@ def gate_problems(
     ]
     for location, text, segmentation in entries if labels else ():
         if text not in labels:
-            yield not_evaluated(location, text, labels, config.settings)
+            yield unevaluated_label_problem(location, text, labels, config.settings)
         elif is_pooled(labels[text], config.conventions):
             problem = (
                 f"{text} is pooled over users under these conventions, so that it has no interval"

@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.differences import differences, swap_intervals
+from concord.metrics_core.comparison.differences import compute_differences, compute_swap_intervals
 from concord.metrics_core.comparison.gate import decide, decide_guardrail
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.min_effect import absolute
+from concord.metrics_core.comparison.min_effect import to_absolute
 from concord.metrics_core.comparison.segment_groups import (
     GroupValues,
-    item_group_values,
-    user_groups,
+    group_items,
+    group_users,
 )
 from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.metrics.label import parse
@@ -49,14 +49,16 @@ class _MarginInput:
 GateMetrics = tuple[list[Guardrail], list[MeasuredDifference]]  # guardrails, and success metrics
 
 
-def gate_decision(inputs: ComparisonInput, pairs: Sequence[Difference]) -> Decision | None:
+def decide_against_baseline(
+    inputs: ComparisonInput, pairs: Sequence[Difference]
+) -> Decision | None:
     """Return the decision on each model against the baseline; None without a gate."""
     config = inputs.config
     if config.gate is None:
         return None
-    models = compared_models(config, inputs.models)
+    models = gate_models(config, inputs.models)
     return decide(
-        gate_metrics(inputs, config.gate, models, pairs) if models else {},
+        measure_gate_metrics(inputs, config.gate, models, pairs) if models else {},
         against="baseline",
         reference=config.baseline,
         confidence=config.confidence,
@@ -64,20 +66,22 @@ def gate_decision(inputs: ComparisonInput, pairs: Sequence[Difference]) -> Decis
     )
 
 
-def compared_models(config: ComparisonConfig, models: Iterable[str]) -> list[str]:
+def gate_models(config: ComparisonConfig, models: Iterable[str]) -> list[str]:
     """Return the models that a gate decides on against the baseline; may be empty."""
     names = (config.gate.models if config.gate else ()) or models
     return [model for model in names if model != config.baseline]
 
 
-def gate_differences(inputs: ComparisonInput, gate: Gate) -> list[Difference]:
+def compute_gate_differences(inputs: ComparisonInput, gate: Gate) -> list[Difference]:
     """Return the differences that a gate needs, if no comparison has computed them."""
     config = inputs.config
     labels = [label for label in config.labels if str(label) in gate.labels]
-    return differences(replace(inputs, config=replace(config, labels=labels, adjustment="holm")))
+    return compute_differences(
+        replace(inputs, config=replace(config, labels=labels, adjustment="holm"))
+    )
 
 
-def gate_metrics(
+def measure_gate_metrics(
     inputs: ComparisonInput, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
 ) -> dict[str, GateMetrics]:
     """Return model -> its guardrails, of all users and then of segments, and success metrics."""
@@ -107,7 +111,7 @@ def _guardrail(
 ) -> Guardrail:
     measured = margin_input.measured
     effect = config.min_effects[measured.label] if setting == MIN_EFFECT else setting
-    margin = or_none(absolute(effect, reference))
+    margin = or_none(to_absolute(effect, reference))
     return decide_guardrail(measured, setting, margin, margin_input.margin_test)
 
 
@@ -121,7 +125,7 @@ def _over_all_users(
     config, aligned = inputs.config, inputs.aligned
     labels = [parse(text) for text in {*gate.guardrails, *gate.success}]
     differences_of = {(pair.a, pair.label): pair for pair in pairs if pair.b == config.baseline}
-    intervals = swap_intervals(inputs, labels, models)
+    intervals = compute_swap_intervals(inputs, labels, models)
     margin_inputs: dict[tuple[str, str], _MarginInput] = {}
     for label in labels:
         text, upwards = str(label), label.metric.higher_is_better
@@ -195,9 +199,9 @@ def _in_segments(inputs: ComparisonInput, gate: Gate) -> Iterator[tuple[str, Gro
         segmentation = inputs.config.segments[name]
         if isinstance(segmentation, ByPopularity):
             for text in margins:
-                yield name, item_group_values(inputs, segmentation, parse(text).k or 0)
+                yield name, group_items(inputs, segmentation, parse(text).k or 0)
             continue
-        groups = user_groups(inputs, name, segmentation)
+        groups = group_users(inputs, name, segmentation)
         for text in margins:
             yield name, groups.values(inputs, parse(text))
 

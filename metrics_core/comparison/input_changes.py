@@ -12,7 +12,7 @@ from concord.metrics_core.results.words import listed
 CONCORD = "concord-eval"
 
 
-def comparison_changes(
+def find_comparison_changes(
     then: Comparison, now: Comparison, renamed: Mapping[str, str] | None = None
 ) -> Iterator[InputChange]:
     """Yield the changes of models, lists, ground truth, conventions, rules and Concord's version.

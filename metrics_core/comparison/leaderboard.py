@@ -27,7 +27,7 @@ from concord.metrics_core.stats.tolerance import difference
 _NOT_TESTED = {"no_interval", "not_comparable"}
 
 
-def metrics_of(config: ComparisonConfig) -> Iterator[Metric]:
+def describe_metrics(config: ComparisonConfig) -> Iterator[Metric]:
     """Yield the metric of every label, in report order."""
     for label in config.labels:
         yield Metric(
@@ -44,7 +44,7 @@ def metrics_of(config: ComparisonConfig) -> Iterator[Metric]:
         )
 
 
-def scores(inputs: ComparisonInput, differences: Sequence[Difference]) -> Iterator[Score]:
+def compute_scores(inputs: ComparisonInput, differences: Sequence[Difference]) -> Iterator[Score]:
     """Yield one score per label and model, from the summaries.
 
     `best` is set for all models with the best mean; a model that is not compared cannot be best.
@@ -99,7 +99,7 @@ def _is_ahead(label: Label, model: str, pair: Difference) -> bool:
     return gain is not None and (gain > 0 if label.metric.higher_is_better else gain < 0)
 
 
-def best_chances(inputs: ComparisonInput) -> Iterator[BestChance]:
+def compute_best_chances(inputs: ComparisonInput) -> Iterator[BestChance]:
     """Yield one probability per primary label and model, over the users whom all models have.
 
     Models of equal mean share a resample; models that are not compared have no probability.
@@ -130,7 +130,7 @@ def _columns(aligned: AlignedValues, models: Sequence[str], label: Label, undefi
     return columns
 
 
-def tradeoffs(config: ComparisonConfig, models: Models) -> list[Tradeoff]:
+def compute_tradeoffs(config: ComparisonConfig, models: Models) -> list[Tradeoff]:
     """Return one trade-off per beyond-accuracy label at the main cutoff or without a cutoff."""
     y = config.primary_labels[0]
     return [
@@ -171,7 +171,9 @@ def _is_dominated(
 PERCENTILES = np.arange(101)
 
 
-def distributions(config: ComparisonConfig, aligned: AlignedValues) -> Iterator[Distribution]:
+def compute_distributions(
+    config: ComparisonConfig, aligned: AlignedValues
+) -> Iterator[Distribution]:
     """Yield the distribution of differences per primary label and model other than the baseline."""
     for label in config.primary_labels:
         values = aligned.values(str(label), label.conventions(config.conventions).undefined)

@@ -31,19 +31,19 @@ def effect_by_label(effects: Effects, labels: Collection[str]) -> dict[str, Effe
     """Return label -> its minimum relevant difference."""
     if not isinstance(effects, Mapping):
         effects = {DEFAULT: effects}
-    effect_of = {spelled_as(text, labels): effect for text, effect in effects.items()}
+    effect_of = {to_result_spelling(text, labels): effect for text, effect in effects.items()}
     by_label = {
         label: effect_of[label] if label in effect_of else effect_of[DEFAULT] for label in labels
     }
     return {label: e if isinstance(e, str) else float(e) for label, e in by_label.items()}
 
 
-def spelled_as(text: str, labels: Collection[str]) -> str:
+def to_result_spelling(text: str, labels: Collection[str]) -> str:
     """Return a label as results spell it; metrics of another tool keep their names."""
     return text if text in labels else canonical_label(text)
 
 
-def absolute(effect: Effect, baseline_mean: float) -> float:
+def to_absolute(effect: Effect, baseline_mean: float) -> float:
     """Return a minimum relevant difference as a number."""
     if isinstance(effect, str):
         return float(effect.removesuffix("%")) / 100 * abs(baseline_mean)
@@ -67,13 +67,13 @@ def effect_problems(
             fix = "write a label such as 'nDCG@10'"
             yield Problem("min_effect", f"has the key {format_value(text)}", fix)
             continue
-        effect_of[spelled_as(text, labels)] = effect
+        effect_of[to_result_spelling(text, labels)] = effect
         if not is_effect(effect):
             yield Problem(location, f"is {format_value(effect)}", EFFECT_FIX)
     if not labels:
         return
     for label in sorted(effect_of.keys() - labels.keys() - {DEFAULT}):
-        yield not_evaluated("min_effect", label, labels, settings)
+        yield unevaluated_label_problem("min_effect", label, labels, settings)
     missing = [label for label in labels if label not in effect_of]
     if missing and DEFAULT not in effect_of:
         more = f" and {len(missing) - 1} more labels" if len(missing) > 1 else ""
@@ -96,7 +96,7 @@ def unreachable_problems(
             return
 
 
-def not_evaluated(
+def unevaluated_label_problem(
     location: Location, label: str, labels: Collection[str], settings: SettingNames
 ) -> Problem:
     """Return the problem of a label that is not evaluated, with a similar label."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from concord.metrics_core.comparison.aligned import AlignedValues, align
 from concord.metrics_core.comparison.config import ComparisonConfig
-from concord.metrics_core.comparison.min_effect import absolute
+from concord.metrics_core.comparison.min_effect import to_absolute
 from concord.metrics_core.evaluation.model_result import Models
 from concord.metrics_core.evaluation.panel import Definition, differing, panel
 from concord.metrics_core.metrics.judged import Floats
@@ -38,7 +38,7 @@ class _PanelInput:
     unlisted: Collection[str]
 
 
-def panels(
+def compute_panels(
     config: ComparisonConfig,
     models: Models,
     differences: Sequence[Difference],
@@ -112,7 +112,7 @@ def _verdicts(
     others = [d.p for d in inputs.differences if d.primary and d.label != str(label)]
     family = np.array([*(r.p for r in results), *map(or_nan, others)], dtype=np.float64)
     adjusted = adjust(family, np.ones(len(family), dtype=bool))
-    effect = absolute(config.min_effects[str(label)], or_nan(means[config.baseline]))
+    effect = to_absolute(config.min_effects[str(label)], or_nan(means[config.baseline]))
     return {
         a: verdict(
             result,

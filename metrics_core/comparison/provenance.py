@@ -17,7 +17,7 @@ from concord.metrics_core.results.comparison_parts import (
 )
 
 
-def quality(models: Models, data: EvaluationData) -> dict[str, Any]:
+def collect_quality(models: Models, data: EvaluationData) -> dict[str, Any]:
     """Return the counts of every table, and the counts of evaluated users of every model."""
     by_model = {
         model: {
@@ -30,7 +30,7 @@ def quality(models: Models, data: EvaluationData) -> dict[str, Any]:
     return {**by_model, "truth": data.truth_quality}
 
 
-def conventions(config: ComparisonConfig) -> PinnedConventions:
+def collect_conventions(config: ComparisonConfig) -> PinnedConventions:
     """Return every convention with its value and the evaluated metrics that it can change."""
     pinned, evaluated = config.conventions, {label.name for label in config.labels}
     values = tuple(
@@ -46,7 +46,7 @@ def conventions(config: ComparisonConfig) -> PinnedConventions:
     return PinnedConventions(pinned.preset, pinned.fingerprint, values, overrides)
 
 
-def provenance(config: ComparisonConfig, models: Models) -> Provenance:
+def collect_provenance(config: ComparisonConfig, models: Models) -> Provenance:
     """Return the input tables, the versions of programs and the fingerprint of the conventions."""
     summaries = {model: result.summary for model, result in models.items()}
     truths = {_truth_role(each): each.summary["inputs"]["truth"] for each in models.values()}
@@ -60,7 +60,7 @@ def provenance(config: ComparisonConfig, models: Models) -> Provenance:
     )
 
 
-def value_provenance(models: Models) -> Provenance:
+def collect_value_provenance(models: Models) -> Provenance:
     """Return the models as inputs without files, and the versions of programs."""
     return Provenance(
         tuple(InputFile(model, model, None) for model in models),

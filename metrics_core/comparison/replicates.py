@@ -38,7 +38,7 @@ from concord.metrics_core.stats.verdict import difference_standard_error, interv
 _FIXED_USERS = VarianceEstimate(0.0, 2)
 
 
-def replicates(
+def compute_replicates(
     inputs: ComparisonInput, scores: Sequence[Score], pairs: Sequence[Difference]
 ) -> tuple[Replicates | None, list[DataWarning]]:
     """Return the results over replicates and their warnings; None if no model has replicates."""

@@ -117,7 +117,7 @@ class UserGroups:
         )
 
 
-def user_groups(
+def group_users(
     inputs: ComparisonInput, name: str, segmentation: ByActivity | ByColumn
 ) -> UserGroups:
     """Return the groups of the evaluated users; every user is in one group.
@@ -236,7 +236,7 @@ WHERE recommended.position <= $k GROUP BY ALL
 """
 
 
-def item_group_values(inputs: ComparisonInput, segmentation: ByPopularity, k: int) -> GroupValues:
+def group_items(inputs: ComparisonInput, segmentation: ByPopularity, k: int) -> GroupValues:
     """Return R@k of the relevant items of each group, or each group's share of the top k."""
     single = lists_of(inputs.models)
     with _open_tables(inputs, single, segmentation) as connection:

@@ -8,12 +8,12 @@ import numpy as np
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.min_effect import absolute
+from concord.metrics_core.comparison.min_effect import to_absolute
 from concord.metrics_core.comparison.segment_groups import (
     QUESTIONS,
     GroupValues,
-    item_group_values,
-    user_groups,
+    group_items,
+    group_users,
 )
 from concord.metrics_core.comparison.segmentation import ByPopularity, Segmentation
 from concord.metrics_core.metrics.judged import Bools, Floats
@@ -138,7 +138,7 @@ def _min_effect(config: ComparisonConfig, test: _CellTest) -> float:
     """Return the minimum relevant difference of the label, or else of the first primary label."""
     text = test.group_values.text
     effect = config.min_effects.get(text, config.min_effects[config.primary[0]])
-    return absolute(effect, test.group_values.column(test.segment, config.baseline).mean)
+    return to_absolute(effect, test.group_values.column(test.segment, config.baseline).mean)
 
 
 # Users of a group of which a gap may be computed. Tiny groups tend to have the extreme means.
@@ -234,7 +234,7 @@ def _count_differing_users(group_values: GroupValues, a: str, b: str) -> int:
     return 0 if differs is None else int(np.count_nonzero(differs))
 
 
-def segments(
+def compute_segments(
     inputs: ComparisonInput, differences: Sequence[Difference]
 ) -> Iterator[parts.Segmentation]:
     """Yield the segmentations in the order of the configuration."""
@@ -258,7 +258,7 @@ def segments(
         )
 
 
-def segment_cells(inputs: ComparisonInput, name: str) -> list[parts.SegmentCell]:
+def compute_segment_cells(inputs: ComparisonInput, name: str) -> list[parts.SegmentCell]:
     """Return the cells of one segmentation, without those over all users."""
     labels, _ = _label_values(inputs, name, inputs.config.segments[name])
     return _segment_cells(inputs.config, labels, {}, inputs.unlisted)
@@ -275,9 +275,9 @@ def _label_values(
     config = inputs.config
     if isinstance(segmentation, ByPopularity):
         k = config.main_cutoff
-        labels = [] if k is None else [item_group_values(inputs, segmentation, k)]
+        labels = [] if k is None else [group_items(inputs, segmentation, k)]
         return labels, QUESTIONS[segmentation.by]
-    groups = user_groups(inputs, name, segmentation)
+    groups = group_users(inputs, name, segmentation)
     primary = [x for x in config.primary_labels if not is_pooled(x, config.conventions)]
     return [groups.values(inputs, label) for label in primary], groups.question
 

@@ -9,7 +9,7 @@ import numpy as np
 from concord.metrics_core.comparison.aligned import align
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import unlisted_models
-from concord.metrics_core.comparison.min_effect import absolute
+from concord.metrics_core.comparison.min_effect import to_absolute
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.data.relations import schema_of
 from concord.metrics_core.errors import Problem, raise_problems
@@ -281,7 +281,7 @@ def _model_tests(
         means = [or_nan(result.mean(text)) for result in (current, previous)]
         if is_pooled(label, config.conventions) or not comparable:
             paired = paired.with_means(*means)
-        yield _ModelTest(label, model, paired, absolute(config.min_effects[text], means[1]))
+        yield _ModelTest(label, model, paired, to_absolute(config.min_effects[text], means[1]))
 
 
 def _change(

@@ -10,7 +10,7 @@ from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.comparison.segmentation import ByPopularity
-from concord.metrics_core.comparison.segments import segment_cells
+from concord.metrics_core.comparison.segments import compute_segment_cells
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.files import content_id_text
@@ -135,7 +135,7 @@ def _worse_segments(
         for model, previous_result in previous.evaluations.items():
             sides = {NOW: models[model], THEN: previous_result}
             inputs = ComparisonInput(replace(config, baseline=THEN), sides, data)
-            cells = segment_cells(inputs, name)
+            cells = compute_segment_cells(inputs, name)
             means = {(c.label, c.segment): c.mean for c in cells if c.model == THEN}
             for cell in cells:
                 if cell.verdict in _WORSE:

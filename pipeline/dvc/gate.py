@@ -12,9 +12,9 @@ from concord.metrics_core.comparison.gate import (
 )
 from concord.metrics_core.comparison.gate_inputs import (
     GateMetrics,
-    gate_decision,
-    gate_differences,
-    gate_metrics,
+    compute_gate_differences,
+    decide_against_baseline,
+    measure_gate_metrics,
 )
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicate_config import ReplicateNames
@@ -102,7 +102,7 @@ def _example(config: ComparisonConfig) -> str:
 
 
 def _against_baseline(inputs: ComparisonInput, gate: Gate) -> Decision:
-    decision = gate_decision(inputs, gate_differences(inputs, gate))
+    decision = decide_against_baseline(inputs, compute_gate_differences(inputs, gate))
     if decision is None or not decision.models:
         baseline = inputs.config.baseline
         problem = f"there is no model beside the baseline, {baseline}, to decide on"
@@ -209,8 +209,8 @@ def _checks_against_revision(
         segments={name: _without(margins, missing) for name, margins in gate.segments.items()},
         success=tuple(label for label in gate.success if label not in missing),
     )
-    differences = gate_differences(inputs, comparable)
-    guardrails, success = gate_metrics(inputs, comparable, [NOW], differences)[NOW]
+    differences = compute_gate_differences(inputs, comparable)
+    guardrails, success = measure_gate_metrics(inputs, comparable, [NOW], differences)[NOW]
     for name, margins in ((None, gate.guardrails), *gate.segments.items()):
         for label in filter(missing.__contains__, margins):
             guardrail = decide_guardrail(_not_measured(label, name, mismatch), margins[label], None)

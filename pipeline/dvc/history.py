@@ -6,7 +6,7 @@ from typing import cast
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.input_changes import (
-    comparison_changes,
+    find_comparison_changes,
     former_names,
     model_changes,
 )
@@ -191,7 +191,10 @@ def input_changes(previous: State, current: State) -> tuple[InputChange, ...]:
     previous_entries, entries = previous.lock.model_entries, current.lock.model_entries
     renamed = renamed_lists(entries, previous_entries)
     if previous.comparison is not None and current.comparison is not None:
-        return (*comparison_changes(previous.comparison, current.comparison, renamed), *background)
+        return (
+            *find_comparison_changes(previous.comparison, current.comparison, renamed),
+            *background,
+        )
     changed = [*model_changes(previous_entries, entries, renamed)]
     continued = former_names(previous_entries, entries, renamed)
     models = [

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.segment_groups import user_groups
+from concord.metrics_core.comparison.segment_groups import group_users
 from concord.metrics_core.comparison.segmentation import ByColumn
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.pipeline.params.model import BackgroundFile
@@ -119,7 +119,7 @@ def test_users_are_grouped_by_a_column_of_any_name(form: str, column: str) -> No
     users = Path(params_of("-").results.data) / "users.parquet"
     model = ModelResult(pl.DataFrame({"user": ["v", "u"]}), EMPTY_TABLE, EMPTY_TABLE, {}, {})
     inputs = ComparisonInput(config_for(["P@1"], "m"), {"m": model}, evaluation_data(users=users))
-    groups = user_groups(inputs, "any", segment)
+    groups = group_users(inputs, "any", segment)
     assert groups.names == ["x", "y"]
     assert groups.group_numbers.tolist() == [1, 0]
 

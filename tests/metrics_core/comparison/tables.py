@@ -11,10 +11,10 @@ import duckdb
 import numpy as np
 import polars as pl
 
-from concord.metrics_core.comparison.compute import compare_values_of
+from concord.metrics_core.comparison.compute import compare_user_values
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
-from concord.metrics_core.comparison.provenance import conventions
+from concord.metrics_core.comparison.provenance import collect_conventions
 from concord.metrics_core.conventions.presets import preset
 from concord.metrics_core.errors import ArgumentNames
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
@@ -108,7 +108,7 @@ def inputs_of(values: Mapping[str, Values], **settings: Any) -> ComparisonInput:
 def comparison_of(values: Mapping[str, Values], **settings: Any) -> Comparison:
     """Return the comparison of models with values by label; the first is the baseline."""
     inputs = inputs_of(values, **settings)
-    return replace(compare_values_of(inputs), conventions=conventions(inputs.config))
+    return replace(compare_user_values(inputs), conventions=collect_conventions(inputs.config))
 
 
 def cell_of(model: str, segment: str, verdict: Verdict, *, turns: bool, label: str) -> SegmentCell:

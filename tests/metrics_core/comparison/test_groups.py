@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from concord.metrics_core.comparison.leaderboard import metrics_of
+from concord.metrics_core.comparison.leaderboard import describe_metrics
 from concord.metrics_core.comparison.segment_groups import activity_group_names
 from concord.metrics_core.metrics.label import expand
 from concord.metrics_core.results.comparison_parts import Segmentation
@@ -49,6 +49,6 @@ def test_models_with_the_same_statement_share_a_sentence() -> None:
 def test_metrics_of_one_stem_share_a_curve_over_k() -> None:
     labels = [str(label) for label in expand(["nDCG", "nDCG(rel=3)", "RBP(p=0.8)"], [5, 10])]
 
-    stems = [metric.stem for metric in metrics_of(config_for(labels, "pop"))]
+    stems = [metric.stem for metric in describe_metrics(config_for(labels, "pop"))]
 
     assert stems == ["nDCG"] * 2 + ["nDCG(rel=3)"] * 2 + ["RBP(p=0.8)"] * 2

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from concord.metrics_core.comparison.input_changes import comparison_changes
+from concord.metrics_core.comparison.input_changes import find_comparison_changes
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.history import InputChange
 from tests.metrics_core.analyses.study_data import comparison_of
@@ -36,7 +36,7 @@ def _folds(*markers: str) -> Mapping[str, Any]:
 def test_another_truth_is_reported_also_that_of_a_fold(
     then: Mapping[str, Any], now: Mapping[str, Any], other: bool
 ) -> None:
-    results = [*comparison_changes(_on(then), _on(now))]
+    results = [*find_comparison_changes(_on(then), _on(now))]
 
     assert results == ([InputChange("truth", "another truth")] if other else [])
 
@@ -46,7 +46,7 @@ def test_rules_and_conventions_are_reported_with_what_they_were() -> None:
     now = comparison_of({"base": 0.1, "a": 0.2}, gain="exp2", overrides={"RR": {"gain": "binary"}})
     now = replace(now, baseline="a")
 
-    assert [*comparison_changes(then, now)] == [
+    assert [*find_comparison_changes(then, now)] == [
         InputChange("conventions", "gain: linear → exp2"),
         InputChange("conventions", "gain of RR: none → binary"),
         InputChange("rules", "baseline: base → a"),

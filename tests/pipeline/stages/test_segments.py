@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import false_discovery_control, ttest_rel
 
 import concord as cc
-from concord.metrics_core.comparison.differences import differences
-from concord.metrics_core.comparison.segments import segments
+from concord.metrics_core.comparison.differences import compute_differences
+from concord.metrics_core.comparison.segments import compute_segments
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.comparison_parts import Segment, Segmentation
 from concord.pipeline.params.model import BackgroundFile, Params
@@ -34,7 +34,7 @@ def _segments(params: Params, values: dict[str, list[float]]) -> list[Segmentati
     for model, column in values.items():
         write_evaluation(params, model, {"nDCG@2": column, "R@2": column}, users=USERS)
     inputs = comparison_input(params)
-    return list(segments(inputs, differences(inputs)))
+    return list(compute_segments(inputs, compute_differences(inputs)))
 
 
 def _store(params: Params, name: str, frame: pl.DataFrame) -> None:
@@ -184,7 +184,7 @@ def test_items_by_popularity_on_both_sides(tmp_path: Path, key: str) -> None:
     _lists(params, "pop", ["hit", "mid"])
     _lists(params, "als", ["new", "rare"])
 
-    (entry,) = segments(comparison_input(params), [])
+    (entry,) = compute_segments(comparison_input(params), [])
 
     results = {(c.segment, c.model): c.mean for c in entry.cells}
     shares = {"truth_item": 1.0, "recommended_item": 0.5}[key]
@@ -209,7 +209,7 @@ def test_ranks_skip_null_duplicates(tmp_path: Path) -> None:
         frame = pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
         frame.write_parquet(Path(params.results.lists) / f"{model}.parquet")
 
-    (entry,) = segments(comparison_input(params), [])
+    (entry,) = compute_segments(comparison_input(params), [])
 
     # the top 2 are `hit` and `new`
     assert {(c.segment, c.mean) for c in entry.cells} == {("head", 0.5), ("cold", 0.5)}
@@ -235,7 +235,7 @@ def test_recall_of_a_group_equals_the_library_on_its_items(tmp_path: Path) -> No
     for model in ("pop", "als"):
         frame.write_parquet(Path(params.results.lists) / f"{model}.parquet")
 
-    (entry,) = segments(comparison_input(params), [])
+    (entry,) = compute_segments(comparison_input(params), [])
 
     # 78 interactions: the head ends where those before an item reach 31.2, the middle at 54.6
     before = {item: sum(range(12 - n + 1, 13)) for n, item in enumerate(items)}
