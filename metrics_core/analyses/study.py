@@ -30,7 +30,7 @@ from concord.metrics_core.results.study import (
     Study,
     StudyDataset,
 )
-from concord.metrics_core.results.words import listed
+from concord.metrics_core.results.text_format import join_names
 
 MIN_COUNT = 2  # data sets, and models
 _GRADE_CONVENTIONS = {each.name for each in PRESET_CONVENTIONS if each.sets_scale}
@@ -250,7 +250,7 @@ def _choose_labels(comparisons: Comparisons, primary: Sequence[str] | None) -> t
     """Return the requested labels, or those that are primary in all data sets."""
     first, *others = comparisons.values()
     common = [label for label in first.labels if all(label in c.labels for c in others)]
-    fix = f"name one of {listed(common)}" if common else "evaluate one label in all of them"
+    fix = f"name one of {join_names(common)}" if common else "evaluate one label in all of them"
     if primary is None:
         labels = [label for label in first.primary if all(label in c.primary for c in others)]
         if not labels:
@@ -263,7 +263,7 @@ def _choose_labels(comparisons: Comparisons, primary: Sequence[str] | None) -> t
     problems = []
     for label in labels:
         if missing := [name for name, c in comparisons.items() if label not in c.labels]:
-            problem = f"was not evaluated in {listed(missing)}"
+            problem = f"was not evaluated in {join_names(missing)}"
             problems.append(Problem(f"primary: {label}", problem, suggest_label(label, common)))
     raise_problems(problems)
     return tuple(labels)
@@ -300,19 +300,19 @@ def _choose_models(
     requested = tuple(dict.fromkeys(models))
     fix = "leave it out, or evaluate it there"
     raise_problems(
-        Problem(f"models: {model}", f"is missing in {listed(missing_from[model])}", fix)
+        Problem(f"models: {model}", f"is missing in {join_names(missing_from[model])}", fix)
         for model in requested
         if missing_from[model]
     )
     if len(requested) < MIN_COUNT:
         problem = f"a study needs {MIN_COUNT} models or more, got {len(requested)}"
-        raise refuse("models", problem, f"name {MIN_COUNT} or more of {listed(common)}")
+        raise refuse("models", problem, f"name {MIN_COUNT} or more of {join_names(common)}")
     return requested, ()
 
 
 def _choose_baseline(comparisons: Comparisons, models: Sequence[str], baseline: str | None) -> str:
     """Return the requested baseline, or the common baseline of all data sets."""
-    fix = f"name one of {listed(models)}"
+    fix = f"name one of {join_names(models)}"
     baselines = dict.fromkeys(comparison.baseline for comparison in comparisons.values())
     if baseline is None and len(baselines) > 1:
         each = ", ".join(f"{name} has {c.baseline}" for name, c in comparisons.items())

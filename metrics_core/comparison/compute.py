@@ -38,7 +38,7 @@ from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Unit, most_serious_first
-from concord.metrics_core.results.words import listed
+from concord.metrics_core.results.text_format import join_names
 
 
 def _refuse_different_users(inputs: ComparisonInput) -> None:
@@ -61,7 +61,7 @@ def _refuse_different_users(inputs: ComparisonInput) -> None:
             unit = unit_word(conventions)
             problem = (
                 f"{one} and {other} have lists for different {unit}s of whom nothing was observed, "
-                f"and under a propensity these count 0 in means of {listed(labels)}"
+                f"and under a propensity these count 0 in means of {join_names(labels)}"
             )
             fix = f"give both models lists for the same {unit}s"
             if names_users(conventions):

@@ -7,7 +7,7 @@ from typing import Any
 from concord.metrics_core.files import NO_FOLD, content_id
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.history import InputChange
-from concord.metrics_core.results.words import listed
+from concord.metrics_core.results.text_format import join_names
 
 CONCORD = "concord-eval"
 
@@ -30,7 +30,7 @@ def find_comparison_changes(
         model for model, name in names.items() if _content_id(then, name) != _content_id(now, model)
     ]
     if changed:
-        yield InputChange("lists", f"other lists: {listed(changed)}")
+        yield InputChange("lists", f"other lists: {join_names(changed)}")
     if _truths(then) != _truths(now):
         yield InputChange("truth", "another truth")
     for name, old, new in _changed_conventions(then, now):
@@ -56,11 +56,11 @@ def model_changes(
     """Yield new, removed and renamed models."""
     names = former_names(then, now, renamed)
     if new := [model for model in now if model not in names]:
-        yield InputChange("models", f"new: {listed(new)}")
+        yield InputChange("models", f"new: {join_names(new)}")
     if removed := [model for model in then if model not in names.values()]:
-        yield InputChange("models", f"removed: {listed(removed)}")
+        yield InputChange("models", f"removed: {join_names(removed)}")
     if others := [f"{model} was {name}" for model, name in names.items() if model != name]:
-        yield InputChange("models", f"renamed: {listed(others)}")
+        yield InputChange("models", f"renamed: {join_names(others)}")
 
 
 def _content_id(comparison: Comparison, table: str) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.errors import Problem, format_count, raise_problems, refuse
 from concord.metrics_core.files import NO_FOLD
-from concord.metrics_core.results.words import listed
+from concord.metrics_core.results.text_format import join_names
 
 T = TypeVar("T")
 REPLICATES = "replicates"
@@ -61,12 +61,11 @@ def replicate_problems(
     for model, numbered in replicates.items():
         location, names = (REPLICATES, model), list(numbered.values())
         if missing := [name for name in names if name not in lists]:
-            problem = f"names {listed(missing)}, and there are no such lists"
+            problem = f"names {join_names(missing)}, and there are no such lists"
             yield Problem(location, problem, "name lists of `models`")
         if len(names) < MIN_REPLICATES:
-            problem = (
-                f"has {format_count(len(names), 'replicate')}: {listed(names) if names else 'none'}"
-            )
+            count = format_count(len(names), "replicate")
+            problem = f"has {count}: {join_names(names or ['none'])}"
             fix = "name two at least, or leave the model out of `replicates`"
             yield Problem(location, problem, fix)
         if model in lists:
@@ -86,8 +85,8 @@ def _pairing_problems(replicates: ReplicateNames) -> Iterator[Problem]:
         numbers, first_numbers = list(replicates[model]), list(replicates[first])
         if numbers != first_numbers:
             problem = (
-                f"has the replicates {listed(numbers or ['none'])}, and {first} has "
-                f"{listed(first_numbers or ['none'])}: they cannot be paired"
+                f"has the replicates {join_names(numbers or ['none'])}, and {first} has "
+                f"{join_names(first_numbers or ['none'])}: they cannot be paired"
             )
             fix = "number the same seeds or folds alike, or do not pair them"
             yield Problem((REPLICATES, model), problem, fix)
@@ -125,10 +124,10 @@ def split_replicates(models: Mapping[Any, Any]) -> tuple[dict[str, Any], Replica
             replicates[model] = sort_by_number({str(n): f"{model}-{n}" for n in numbered})
             by_name = {f"{model}-{n}": data for n, data in numbered.items()}
             if len(by_name) < len(numbered):
-                problem = f"has a number twice: {listed(list(map(repr, numbered)))}"
+                problem = f"has a number twice: {join_names(list(map(repr, numbered)))}"
                 problems.append(Problem((REPLICATES, model), problem, "give each its own number"))
         if duplicates := sorted(by_name.keys() & lists.keys(), key=str):
-            problem = f"{listed(duplicates)} is the name of other lists, too"
+            problem = f"{join_names(duplicates)} is the name of other lists, too"
             problems.append(Problem(str(model), problem, "give one of them another name"))
         lists |= by_name
     raise_problems(problems)
@@ -149,7 +148,7 @@ def parse_truths(truth: Any) -> dict[str, Any]:
         return {NO_FOLD: truth}
     folds = {str(number): each for number, each in truth[REPLICATES].items()}
     if len(folds) < len(truth[REPLICATES]):
-        problem = f"has a number twice: {listed(list(map(repr, truth[REPLICATES])))}"
+        problem = f"has a number twice: {join_names(list(map(repr, truth[REPLICATES])))}"
         raise refuse(("truth", REPLICATES), problem, "give each fold its own number")
     return sort_by_number(folds)
 
@@ -172,8 +171,8 @@ def fold_problems(
     for model in models:
         numbers = list(replicates.get(model, ()))
         if numbers != expected:
-            has = f"the replicates {listed(numbers)}" if numbers else "one replicate"
-            problem = f"has {has}, and the truth has the folds {listed(expected)}"
+            has = f"the replicates {join_names(numbers)}" if numbers else "one replicate"
+            problem = f"has {has}, and the truth has the folds {join_names(expected)}"
             fix = "give it one replicate a fold, numbered as the folds are"
             yield Problem((REPLICATES, model), problem, fix)
     if not paired:

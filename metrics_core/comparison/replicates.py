@@ -22,7 +22,7 @@ from concord.metrics_core.results.replicates import (
     ReplicatedScore,
     Replicates,
 )
-from concord.metrics_core.results.words import metric_decimals
+from concord.metrics_core.results.text_format import metric_decimals
 from concord.metrics_core.stats.adjustment import adjust
 from concord.metrics_core.stats.replicates import (
     ReplicateEstimate,

@@ -29,7 +29,7 @@ from concord.metrics_core.results.frames import frame_of
 from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.rendering import render_document, render_sentences
 from concord.metrics_core.results.replicates import ReplicatedDifference, Replicates
-from concord.metrics_core.results.words import metric_decimals
+from concord.metrics_core.results.text_format import metric_decimals
 
 if TYPE_CHECKING:
     import polars as pl

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def print_lines(sentences: "Iterable[str]") -> None:
     """Print each sentence on one line, even if a name in it has line breaks."""
-    from concord.metrics_core.results.words import one_line
+    from concord.metrics_core.results.text_format import to_one_line
 
     for sentence in sentences:
-        print(one_line(sentence))
+        print(to_one_line(sentence))

@@ -27,7 +27,7 @@ from concord.metrics_core.results.history import (
     Revision,
     Standing,
 )
-from concord.metrics_core.results.words import listed, percent
+from concord.metrics_core.results.text_format import join_names, percent
 from concord.metrics_core.stats.adjustment import chance_of_false_winner, reuse_severity
 from concord.pipeline.dvc.cache import DvcCache, FindFile
 from concord.pipeline.dvc.changes import changes, find_mismatch
@@ -110,7 +110,7 @@ def _notes(states: Sequence[State]) -> Iterator[str]:
     if models:
         yield (
             "intervals and verdicts are over users: "
-            f"other replicates of {listed([*models])} are not in them"
+            f"other replicates of {join_names([*models])} are not in them"
         )
 
 
@@ -187,7 +187,7 @@ def input_changes(previous: State, current: State) -> tuple[InputChange, ...]:
     previous_hashes, hashes = previous.lock.background, current.lock.background
     names = {**previous_hashes, **hashes}
     tables = [name for name in names if previous_hashes.get(name) != hashes.get(name)]
-    background = [InputChange("background", f"other {listed(tables)}")] if tables else []
+    background = [InputChange("background", f"other {join_names(tables)}")] if tables else []
     previous_entries, entries = previous.lock.model_entries, current.lock.model_entries
     renamed = renamed_lists(entries, previous_entries)
     if previous.comparison is not None and current.comparison is not None:
@@ -203,7 +203,7 @@ def input_changes(previous: State, current: State) -> tuple[InputChange, ...]:
         if previous.lock.lists(name) != current.lock.lists(model)
     ]
     if models:
-        changed.append(InputChange("lists", f"other lists: {listed(models)}"))
+        changed.append(InputChange("lists", f"other lists: {join_names(models)}"))
     if previous.lock.truth != current.lock.truth:
         changed.append(InputChange("truth", "another truth"))
     return (*changed, *background)

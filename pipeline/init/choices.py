@@ -20,7 +20,7 @@ from concord.metrics_core.data.unit_detection import are_session_names, possible
 from concord.metrics_core.errors import ParamsKeys
 from concord.metrics_core.evaluation.warnings.data import HIGHEST_STARS, least_liked
 from concord.metrics_core.results.replicates import MIN_INTERVAL_REPLICATES
-from concord.metrics_core.results.words import listed
+from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.init.discovery import Discovery
 from concord.pipeline.init.tables import (
     Table,
@@ -372,7 +372,7 @@ def _assumptions(content: Content, truth: Table) -> Iterator[str]:
     )
     if content["unit"]:
         yield (
-            f"{listed(content['unit'])} identify a session with a separate list, "
+            f"{join_names(content['unit'])} identify a session with a separate list, "
             "and means are over sessions (data.unit, conventions.unit_mean)"
         )
     grade = truth.columns.get("grade")

@@ -10,7 +10,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
-from concord.metrics_core.results.words import listed
+from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.init.choices import choose, with_user_column
 from concord.pipeline.init.discovery import Discovery, discover, stage_of
 from concord.pipeline.init.messages import (
@@ -180,7 +180,7 @@ def _missing_tables(discovery: Discovery, current: Path) -> list[Problem]:
     if "truth" not in discovery.tables and discovery.truth_candidates:
         candidates = [relative(path) for path in discovery.truth_candidates]
         fix = f"name the one that no model was trained on: `--truth {shlex.quote(candidates[0])}`"
-        problems.append(Problem("ground truth", f"may be {listed(candidates, 'or')}", fix))
+        problems.append(Problem("ground truth", f"may be {join_names(candidates, 'or')}", fix))
     elif "truth" not in discovery.tables:
         problem = (
             "no table with columns of users and items (`user_id`, `item_id` …) "

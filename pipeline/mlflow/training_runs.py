@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.files import open_file
-from concord.metrics_core.results.words import listed
+from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.mlflow.client import Tracking
 from concord.pipeline.mlflow.run_content import RunContent
 from concord.pipeline.mlflow.runs import (
@@ -169,7 +169,7 @@ def find_training_runs(
             "MLflow (mlflow.tracking_uri), or restore deleted runs (`mlflow runs restore`); "
             "then `%s`",
             tracking.safe_uri,
-            listed(missing),
+            join_names(missing),
             TRAINING_RUN,
             tracking.retry_command,
         )

@@ -32,7 +32,7 @@ from concord.metrics_core.files import TABLES
 from concord.metrics_core.metrics.custom_metric import split_file_label
 from concord.metrics_core.metrics.label import Label, expand, parse, similar_label
 from concord.metrics_core.metrics.scope import idle_overrides
-from concord.metrics_core.results.words import listed
+from concord.metrics_core.results.text_format import join_names
 from concord.pipeline.params.model import MODEL_NAME, Evaluation, Params
 
 MAX_LABELS = 1_000  # metrics x cutoffs
@@ -178,7 +178,7 @@ def _uncomputable_problems(params: Params) -> Iterator[Problem]:
                 "remove them, or change what is named; a convention that differs from the preset "
                 "needs `conventions.preset: custom`"
             )
-            yield Problem(_METRICS, f"{listed(names)}: {reason}", fix)
+            yield Problem(_METRICS, f"{join_names(names)}: {reason}", fix)
 
 
 def _unit_problems(params: Params) -> Iterator[Problem]:
@@ -274,7 +274,7 @@ def _pattern_problems(params: Params) -> Iterator[Problem]:
             problem = f"{params.comparison.replicates[model]!r} matches no entry of `models`"
             fix = (
                 f"`*` stands for the number, as in `{model}-*` for `{model}-1`, `{model}-2`; "
-                f"there is {listed(similar or [*params.models])}"
+                f"there is {join_names(similar or [*params.models])}"
             )
             yield Problem(("comparison", REPLICATES, model), problem, fix)
 

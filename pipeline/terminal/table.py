@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from concord.metrics_core.results.base import BaseResult
-from concord.metrics_core.results.words import one_line
+from concord.metrics_core.results.text_format import to_one_line
 from concord.pipeline.running.messages import printable, raw_stream
 from concord.reports.text.blocks import Block, Heading, TextTable, blocks_of
 
@@ -52,7 +52,7 @@ def print_blocks(blocks: Iterable[Block]) -> None:
         else:
             style = "bold" if isinstance(block, Heading) else None
             is_indented = block.startswith(" ")  # such lines must not be wrapped
-            terminal.print(one_line(block), style=style, soft_wrap=is_indented)
+            terminal.print(to_one_line(block), style=style, soft_wrap=is_indented)
 
 
 def column_widths(rows: Sequence[Sequence[str]], width: int) -> list[int] | None:

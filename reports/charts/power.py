@@ -8,7 +8,7 @@ import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.plan import Plan, PowerCurve
-from concord.metrics_core.results.words import exact, one_line, percent
+from concord.metrics_core.results.text_format import exact, percent, to_one_line
 from concord.reports.charts.primitives import (
     HOVER,
     STROKE,
@@ -38,7 +38,7 @@ def render_plan(plan: Plan, label: str | None, curves: Sequence[PowerCurve]) -> 
     """
     curves = curves[:MAX_MODELS]
     pair = next(each for each in plan.differences if each.label == label)
-    title = f"{one_line(label or '')} against {one_line(pair.baseline or '')}"
+    title = f"{to_one_line(label or '')} against {to_one_line(pair.baseline or '')}"
     if label is None:
         title = f"Users' differences with standard deviation {exact(pair.sd or 0.0)}"
     panels: list[tuple[str, Markup]] = []
@@ -103,7 +103,7 @@ def _rows(
             if kind == "alone" and list(uncorrected) == list(corrected):
                 continue
             for users, value in zip(curve.users, line, strict=True):
-                name = one_line(curve.model or "")
+                name = to_one_line(curve.model or "")
                 hover = f"{name}, {users:,} users: {value:.3g}".removeprefix(", ")
                 rows.append(
                     {"model": name, "kind": kind, "users": users, "value": value}

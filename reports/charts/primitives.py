@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 import altair as alt
 
-from concord.metrics_core.results.words import WithInterval
+from concord.metrics_core.results.text_format import WithInterval
 from concord.reports.charts.svg import SEPARATOR, light
 from concord.reports.text.verdict_styles import VERDICTS
 

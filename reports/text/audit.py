@@ -14,7 +14,7 @@ from concord.metrics_core.results.audit import (
     LeaveOutEffect,
     Reversal,
 )
-from concord.metrics_core.results.words import listed, number, one_line, percent
+from concord.metrics_core.results.text_format import join_names, number, percent, to_one_line
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import MISSING, signed, signed_interval
 
@@ -100,7 +100,7 @@ def describe(audit: Audit) -> Iterator[Block]:
         yield from _finding_lines(audit, check)
     if audit.not_made:
         yield ""
-        names = listed([check.name for check in audit.not_made])
+        names = join_names([check.name for check in audit.not_made])
         yield f"Not checked, as {_NO_TIMES}: {names}. {_capitalised(audit.times_fix)}."
     yield ""
     yield from (f"Note: {note}" for note in _notes(audit))
@@ -172,7 +172,7 @@ def _change(check: AuditCheck, label: str) -> str:
     reversals = [each for each in check.reversals if each.label == label]
     is_sure = any(each.sure for each in reversals)
     reversal = ", reversal" if is_sure else ", reversal?" if reversals else ""
-    return f"{signed(shift, _DIGITS)} ({one_line(model)}){reversal}"
+    return f"{signed(shift, _DIGITS)} ({to_one_line(model)}){reversal}"
 
 
 def _finding_lines(audit: Audit, check: AuditCheck) -> Iterator[str]:

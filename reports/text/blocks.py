@@ -7,7 +7,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from concord.metrics_core.results.words import one_line
+from concord.metrics_core.results.text_format import to_one_line
 
 _GAP = "  "  # between two columns
 _TABLE = 'style="border-collapse: collapse; color: inherit"'
@@ -63,12 +63,12 @@ def to_text(blocks: Iterable[Block]) -> str:
     """Return the blocks as lines of plain text."""
     lines: list[str] = []
     for block in blocks:
-        lines += _table_lines(block) if isinstance(block, TextTable) else [one_line(block)]
+        lines += _table_lines(block) if isinstance(block, TextTable) else [to_one_line(block)]
     return "\n".join(lines)
 
 
 def _table_lines(table: TextTable) -> list[str]:
-    rows = [[one_line(cell) for cell in row] for row in (table.header, *table.rows)]
+    rows = [[to_one_line(cell) for cell in row] for row in (table.header, *table.rows)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         _GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -84,13 +84,13 @@ def to_html(blocks: Iterable[Block]) -> str:
 def _block_html(block: Block) -> str:
     if isinstance(block, TextTable):
         return _table_html(block)
-    line = escape(one_line(block))
+    line = escape(to_one_line(block))
     return f"<p><strong>{line}</strong></p>" if isinstance(block, Heading) else f"<p>{line}</p>"
 
 
 def _table_html(table: TextTable) -> str:
     def row(cells: Sequence[str], tag: str) -> str:
-        return "".join(f"<{tag} {_CELL}>{escape(one_line(cell))}</{tag}>" for cell in cells)
+        return "".join(f"<{tag} {_CELL}>{escape(to_one_line(cell))}</{tag}>" for cell in cells)
 
     body = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in table.rows)
     return f"<table {_TABLE}><tr>{row(table.header, 'th')}</tr>{body}</table>"

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 
 from concord.metrics_core.results.error_analysis import Cases, ExampleUser, JudgedItem, RankedItem
-from concord.metrics_core.results.words import listed
+from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, Heading, TextTable
 
@@ -130,7 +130,7 @@ def thresholds(cases: Cases) -> str:
         if threshold is not None:
             labels.setdefault(threshold, []).append(label)
     return "; ".join(
-        f"grade {numbers.exact(threshold)} or higher for {listed(names)}"
+        f"grade {numbers.exact(threshold)} or higher for {join_names(names)}"
         for threshold, names in labels.items()
     )
 
@@ -164,7 +164,7 @@ def grade(cases: Cases, item: JudgedItem) -> str:
     if not item.below:
         return text
     smallest = sorted({cases.thresholds[label] or 0.0 for label in item.below})
-    labels = f" of {listed(item.below)}" if len(item.below) < len(cases.labels) else ""
+    labels = f" of {join_names(item.below)}" if len(item.below) < len(cases.labels) else ""
     return f"{text}, below the threshold{labels} ({', '.join(map(numbers.exact, smallest))})"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.evaluation import Evaluation, MetricSummary
-from concord.metrics_core.results.words import number
+from concord.metrics_core.results.text_format import number
 from concord.reports.text.blocks import Block, TextTable
 
 _DIGITS = 4

@@ -16,7 +16,14 @@ from concord.metrics_core.results.gate import (
     UnmatchedModels,
 )
 from concord.metrics_core.results.limits import MIN_DIFFERING_USERS
-from concord.metrics_core.results.words import MINUS, PERCENT, are, exact, listed, one_line
+from concord.metrics_core.results.text_format import (
+    MINUS,
+    PERCENT,
+    exact,
+    is_or_are,
+    join_names,
+    to_one_line,
+)
 from concord.reports.text import numbers
 
 GLYPHS: Mapping[Outcome, str] = {"pass": "better", "worse": "worse", "undecided": "undecided"}
@@ -119,7 +126,10 @@ _RULE_EFFECTS = {"baseline": "holds them against the baseline", "ignore": "leave
 def _unmatched_lines(decision: Decision, unmatched: UnmatchedModels) -> Iterator[str]:
     """Yield the lines of a decision where models have vanished while others are new."""
     vanished, new, example = unmatched.vanished, unmatched.new, unmatched.example
-    gone = f"{listed(vanished)} {are(vanished)} gone while {listed(new)} {are(new)} new"
+    gone = (
+        f"{join_names(vanished)} {is_or_are(vanished)} gone "
+        f"while {join_names(new)} {is_or_are(new)} new"
+    )
     effects = [f"`gate.new_models: {rule}` {_RULE_EFFECTS[rule]}" for rule in unmatched.rules]
     other = ", and ".join(effects) or "compare with the baseline: `concord gate`"
     fix = (
@@ -169,7 +179,7 @@ def _groups(models: Sequence[ModelDecision]) -> str:
         ]
         if names:
             verb = (words if len(names) == 1 else words_of_several)[outcome]
-            groups.append(f"{listed(names)} {verb}")
+            groups.append(f"{join_names(names)} {verb}")
     return "; ".join(groups)
 
 
@@ -230,7 +240,7 @@ def _models_by_metric(checks: Sequence[tuple[str, Guardrail]]) -> str:
     models: dict[str, list[str]] = {}
     for model, each in checks:
         models.setdefault(metric_text(each), []).append(model)
-    parts = [f"{listed(names)} on {metric}" for metric, names in models.items()]
+    parts = [f"{join_names(names)} on {metric}" for metric, names in models.items()]
     more = sum(len(names) for names in list(models.values())[_MAX_GUARDRAILS:])
     return "; ".join([*parts[:_MAX_GUARDRAILS], *([f"{more} more"] if more else [])])
 
@@ -337,7 +347,7 @@ def metric_text(measured: MeasuredDifference) -> str:
     """Return `nDCG@10`, or `nDCG@10 of activity “0”`."""
     segment = measured.segment
     suffix = "" if segment is None else f" of {measured.segmentation} “{segment}”"
-    return one_line(measured.label + suffix)
+    return to_one_line(measured.label + suffix)
 
 
 def allowed(guardrail: Guardrail) -> str:

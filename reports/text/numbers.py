@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from concord.metrics_core.results.words import MINUS as MINUS
-from concord.metrics_core.results.words import PERCENT as PERCENT
-from concord.metrics_core.results.words import WithInterval
-from concord.metrics_core.results.words import interval_decimals as interval_decimals
+from concord.metrics_core.results.text_format import MINUS as MINUS
+from concord.metrics_core.results.text_format import PERCENT as PERCENT
+from concord.metrics_core.results.text_format import WithInterval
+from concord.metrics_core.results.text_format import interval_decimals as interval_decimals
 
 MISSING = "\N{EN DASH}"
 SMALLEST_P = 0.0001

@@ -10,7 +10,7 @@ from concord.metrics_core.results.plan import (
     PlannedGuardrail,
     PlannedSuccess,
 )
-from concord.metrics_core.results.words import exact, listed, one_line, percent
+from concord.metrics_core.results.text_format import exact, join_names, percent, to_one_line
 from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.numbers import MISSING, count
 
@@ -56,7 +56,7 @@ def _title(differences: Sequence[PlannedDifference]) -> str:
         return ""
     segmentation = "" if first.segmentation is None else f" by {first.segmentation}"
     users = "" if _users_differ(differences) else f", {format_count(first.n_users, 'user')}"
-    return one_line(f"{first.label} against {first.baseline}{segmentation}{users}")
+    return to_one_line(f"{first.label} against {first.baseline}{segmentation}{users}")
 
 
 def _users_differ(differences: Sequence[PlannedDifference]) -> bool:
@@ -177,12 +177,12 @@ def gate_sentences(plan: Plan) -> Iterator[str]:
     if gains := list(_gains(plan.success)):
         yield (
             f"Success is found with {percent(plan.power)} power from these gains on: "
-            f"{listed(gains)}."
+            f"{join_names(gains)}."
         )
 
 
 def _hardest_sentence(plan: Plan) -> str:
-    equally_good = f"a model that is just as good as {one_line(plan.reference or '')}"
+    equally_good = f"a model that is just as good as {to_one_line(plan.reference or '')}"
     cannot = [each for each in plan.guardrails if each.outlook == "cannot"]
     seldom = [each for each in plan.guardrails if each.outlook == "seldom"]
     if cannot:
@@ -207,7 +207,7 @@ def _reason(guardrail: PlannedGuardrail) -> str:
     margin, setting = exact(guardrail.margin or 0.0), guardrail.margin_setting
     if setting != f"{guardrail.margin:g}":
         margin += f" ({setting})"
-    reason = f"{one_line(guardrail.model)} on {_guardrail_name(guardrail)} within {margin}"
+    reason = f"{to_one_line(guardrail.model)} on {_guardrail_name(guardrail)} within {margin}"
     if guardrail.users_needed is not None:
         reason += f": {guardrail.users_needed:,} users needed, {guardrail.n_users:,} at hand"
     elif guardrail.chance is not None:
@@ -223,7 +223,7 @@ def _guardrail_name(guardrail: PlannedGuardrail) -> str:
     """Return `nDCG@10`, or `nDCG@10 of activity “0”`."""
     segment = guardrail.segment
     suffix = "" if segment is None else f" of {guardrail.segmentation} “{segment}”"
-    return one_line(guardrail.label + suffix)
+    return to_one_line(guardrail.label + suffix)
 
 
 def hardest_first(guardrails: Sequence[PlannedGuardrail]) -> list[PlannedGuardrail]:
@@ -244,7 +244,7 @@ def _gains(success: Sequence[PlannedSuccess]) -> Iterator[str]:
         if not known:
             continue
         easiest = min(known, key=lambda each: each.smallest or 0.0)
-        gain = f"{exact(easiest.smallest or 0.0)} of {one_line(label)}"
+        gain = f"{exact(easiest.smallest or 0.0)} of {to_one_line(label)}"
         if easiest.effect is not None and easiest.users_needed is not None:
             users = format_count(easiest.users_needed, "user")
             gain += f" ({exact(easiest.effect)} takes {users})"

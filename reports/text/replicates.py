@@ -11,7 +11,7 @@ from concord.metrics_core.results.replicates import (
     ReplicatedDifference,
     Replicates,
 )
-from concord.metrics_core.results.words import listed, percent
+from concord.metrics_core.results.text_format import join_names, percent
 from concord.reports.text import numbers
 from concord.reports.text.tables import MANY_MODELS
 from concord.reports.text.verdicts import absolute_difference
@@ -35,7 +35,7 @@ def replicate_answers(comparison: Comparison) -> Iterator[str]:
     if once:
         was, them = ("was", "it") if len(once) == 1 else ("were", "them")
         yield (
-            f"{listed(once)} {was} trained once: no interval covers what another training of "
+            f"{join_names(once)} {was} trained once: no interval covers what another training of "
             f"{them} would change."
         )
     if replicates.nested:
@@ -282,7 +282,7 @@ def interval_note(comparison: Comparison) -> str:
     ]
     if few:
         sentences.append(
-            f"{listed(few)} {'was' if len(few) == 1 else 'were'} trained twice: too few for an "
+            f"{join_names(few)} {'was' if len(few) == 1 else 'were'} trained twice: too few for an "
             f"interval over new trainings, which takes {MIN_INTERVAL_REPLICATES}."
         )
     return " ".join(sentences)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.study import Answer, Cell, FriedmanTest, Pair, Study, Way
-from concord.metrics_core.results.words import listed
+from concord.metrics_core.results.text_format import join_names
 from concord.metrics_core.stats import data_sets as rank_tests
 from concord.metrics_core.stats.data_sets import MIN_DATASETS
 from concord.reports.text import numbers
@@ -52,7 +52,7 @@ def headline(answer: Answer) -> str:
     is_under_all = answer.ways == answer.of_ways
     ways = f"all {answer.of_ways}" if is_under_all else f"{answer.ways} of {answer.of_ways}"
     verb = "wins" if len(answer.winners) == 1 else "each win"
-    return f"{listed(answer.winners)} {verb} under {ways} ways of aggregating {answer.label}"
+    return f"{join_names(answer.winners)} {verb} under {ways} ways of aggregating {answer.label}"
 
 
 def winner_sentence(study: Study, answer: Answer) -> str:
@@ -62,7 +62,7 @@ def winner_sentence(study: Study, answer: Answer) -> str:
         if winners != answer.winners or len(winners) > 1:
             others.setdefault(winners, []).append(WAY_NAMES[way])
     details = [
-        f"by {listed(ways)}: {listed(models)}{' tie' if len(models) > 1 else ''}"
+        f"by {join_names(ways)}: {join_names(models)}{' tie' if len(models) > 1 else ''}"
         for models, ways in others.items()
     ]
     return "; ".join([headline(answer), *details]) + "."
@@ -70,7 +70,7 @@ def winner_sentence(study: Study, answer: Answer) -> str:
 
 def certainty_sentence(study: Study, answer: Answer) -> str:
     """Return whether the winner would lead on other such data sets; empty without a winner."""
-    count, winner = len(study.datasets), listed(answer.winners or ("",))
+    count, winner = len(study.datasets), join_names(answer.winners or ("",))
     others = [m for m in study.models if m not in (*answer.winners, *answer.behind)]
     match answer.certainty:
         case "no_values":
@@ -78,8 +78,8 @@ def certainty_sentence(study: Study, answer: Answer) -> str:
         case "same_truth":
             names = study.same_truth[0]
             return (
-                f"Unknown: {listed(names)} have the same ground truth, so they are one data set, "
-                f"not {len(names)}."
+                f"Unknown: {join_names(names)} have the same ground truth, so they are one data "
+                f"set, not {len(names)}."
             )
         case "tie":
             return f"Not sure: {winner} tie."
@@ -94,7 +94,7 @@ def certainty_sentence(study: Study, answer: Answer) -> str:
                 "model."
             )
     different = (
-        f"{listed(answer.behind)}, but not from {listed(others)}"
+        f"{join_names(answer.behind)}, but not from {join_names(others)}"
         if answer.behind
         else "no other model"
     )
@@ -107,20 +107,20 @@ def certainty_sentence(study: Study, answer: Answer) -> str:
 def notes(study: Study) -> Iterator[str]:
     """Yield notes on models, ground truths, replicates and grades."""
     for each in study.left_out:
-        yield f"{each.model} is left out: it is missing in {listed(each.missing_in)}."
+        yield f"{each.model} is left out: it is missing in {join_names(each.missing_in)}."
     for names in study.same_truth:
         yield (
-            f"{listed(names)} have the same ground truth: intervals, tests and wins over data sets "
-            f"count it {len(names)} times."
+            f"{join_names(names)} have the same ground truth: intervals, tests and wins over data "
+            f"sets count it {len(names)} times."
         )
     if study.replicated:
-        models = listed(study.replicated)
+        models = join_names(study.replicated)
         yield (
             f"Intervals and tests are over users and data sets, not over replicates of {models}: "
             "those are in the report of each data set."
         )
     for convention in study.grade_conventions:
-        values = "; ".join(f"{v} on {listed(names)}" for v, names in convention.values.items())
+        values = "; ".join(f"{v} on {join_names(names)}" for v, names in convention.values.items())
         yield f"`{convention.convention}` belongs to the grades of a data set: {values}."
 
 

@@ -12,13 +12,13 @@ from concord.metrics_core.results.comparison_parts import (
 )
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS, min_differing_for
 from concord.metrics_core.results.replicates import ReplicatedDifference
-from concord.metrics_core.results.words import (
+from concord.metrics_core.results.text_format import (
     MAX_NAMES,
     MINUS,
     PERCENT,
-    are,
     exact,
-    listed,
+    is_or_are,
+    join_names,
     number,
     percent,
 )
@@ -46,14 +46,14 @@ def segment_sentences(
     for (label, groups, is_above), models in _group_models(reversed_segments, above).items():
         sides = ("above", "below") if is_above else ("below", "above")
         sentences.append(
-            f"On {label}, {listed(models)} {are(models)} {sides[0]} {baseline} over all users, "
-            f"but {sides[1]} it for {name} {groups}."
+            f"On {label}, {join_names(models)} {is_or_are(models)} {sides[0]} {baseline} over all "
+            f"users, but {sides[1]} it for {name} {groups}."
         )
     for word, segments in worse.items():
         for (label, groups, _), models in _group_models(segments, {}).items():
             sentences.append(
-                f"On {label}, {listed(models)} {are(models)} {word} than {baseline} for {name} "
-                f"{groups}."
+                f"On {label}, {join_names(models)} {is_or_are(models)} {word} than {baseline} for "
+                f"{name} {groups}."
             )
     return sentences
 
@@ -64,7 +64,7 @@ def _group_models(
     """Return the models with the same label, segments and side."""
     models: dict[tuple[str, str, bool], list[str]] = {}
     for (label, model), names in segments.items():
-        groups = listed([f"“{name}”" for name in names])
+        groups = join_names([f"“{name}”" for name in names])
         models.setdefault((label, groups, above.get((label, model), False)), []).append(model)
     return models
 
@@ -111,7 +111,7 @@ def _headline(label: str, comparison: Comparison) -> str:
     mean = number(comparison.score(best, label).mean, comparison.decimals[label])
     name = f"{best}, the baseline," if best == baseline else best
     if len(leaders) > 1:
-        head = f"{listed(leaders)} share the {highest} {label}: {mean}"
+        head = f"{join_names(leaders)} share the {highest} {label}: {mean}"
     elif is_apart:
         head = f"{name} is best on {label}{_training_caveat(best, label, comparison)}: {mean}"
     else:
@@ -155,8 +155,8 @@ def _separation(best: str, others: list[str], label: str, comparison: Comparison
     ahead = [model for model, pair in pairs.items() if pair.verdict.startswith("better")]
     if ahead:
         yield (
-            f"On {label}, {listed(ahead)} {are(ahead)} nevertheless better than {best} on the "
-            "users whom both have values for."
+            f"On {label}, {join_names(ahead)} {is_or_are(ahead)} nevertheless better than {best} "
+            "on the users whom both have values for."
         )
     close = [m for m in others if _is_close(m, label, comparison) and m not in ahead]
     if close == others:
@@ -164,7 +164,7 @@ def _separation(best: str, others: list[str], label: str, comparison: Comparison
     elif len(ahead) + len(close) == len(others):
         yield f"On {label}, {best} is not significantly better than any other model."
     else:
-        but = f" except {listed(close)}" if close else ""
+        but = f" except {join_names(close)}" if close else ""
         yield f"On {label}, {best} differs significantly from every other model{but}."
 
 
@@ -176,7 +176,7 @@ def _against_baseline(label: str, comparison: Comparison) -> str:
     effect = pairs[0].min_effect or 0.0
     threshold = _threshold(label, effect, comparison) if effect else ""
     clauses = [
-        f"{listed(models[verdict])} {are(models[verdict])} {words}"
+        f"{join_names(models[verdict])} {is_or_are(models[verdict])} {words}"
         for verdict, words in _verdict_words(threshold).items()
         if verdict in models
     ]
@@ -243,9 +243,9 @@ def _agreement(comparison: Comparison) -> Iterator[str]:
         return
     common = [m for m in leaders[labels[0]] if all(m in leaders[label] for label in labels)]
     if common:
-        yield f"The primary metrics agree on who leads: {common[0]} ({listed(labels)})."
+        yield f"The primary metrics agree on who leads: {common[0]} ({join_names(labels)})."
     else:
-        by_label = [f"{listed(leaders[label])} on {label}" for label in labels]
+        by_label = [f"{join_names(leaders[label])} on {label}" for label in labels]
         yield f"The primary metrics disagree on who leads: {', '.join(by_label)}."
     for model in comparison.models:
         if model == baseline:
@@ -255,8 +255,8 @@ def _agreement(comparison: Comparison) -> Iterator[str]:
         worse = [label for label, verdict in verdicts.items() if verdict.startswith("worse")]
         if better and worse:
             yield (
-                f"{model} is better than {baseline} on {listed(better)}, but worse on "
-                f"{listed(worse)}."
+                f"{model} is better than {baseline} on {join_names(better)}, but worse on "
+                f"{join_names(worse)}."
             )
 
 
@@ -273,11 +273,11 @@ def _cautions(comparison: Comparison) -> Iterator[str]:
     if few:
         yield (
             f"Take with caution, as fewer than {MIN_T_TEST_USERS} users have different values: "
-            f"{listed(few)}."
+            f"{join_names(few)}."
         )
     untested = [_with_count(pair) for pair in pairs if pair.verdict == "too_few_users"]
     if untested:
-        yield f"Not tested, as too few users have different values: {listed(untested)}."
+        yield f"Not tested, as too few users have different values: {join_names(untested)}."
 
 
 def _with_count(pair: Difference) -> str:
@@ -292,9 +292,9 @@ def _different_users(comparison: Comparison) -> Iterator[str]:
         partial = [pair.a for pair in pairs if _has_different_users(pair, comparison)]
         if partial:
             yield (
-                f"On {label}, {listed(partial)} and {comparison.baseline} do not have values for "
-                f"the same {units}: they are compared on the {units} {pronoun} both have values "
-                "for."
+                f"On {label}, {join_names(partial)} and {comparison.baseline} do not have values "
+                f"for the same {units}: they are compared on the {units} {pronoun} both have "
+                "values for."
             )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison_parts import DataWarning
-from concord.metrics_core.results.words import are, listed, number, percent
+from concord.metrics_core.results.text_format import is_or_are, join_names, number, percent
 
 Details = Mapping[str, Any]
 Texts = tuple[str, str]  # what is wrong, and what to do
@@ -33,7 +33,10 @@ def warning_texts(warning: DataWarning) -> Texts:
             pass  # somebody edited the file
     if not details:
         return warning.code, ""
-    return f"{warning.code}: {listed([f'{name} {value}' for name, value in details.items()])}", ""
+    return (
+        f"{warning.code}: {join_names([f'{name} {value}' for name, value in details.items()])}",
+        "",
+    )
 
 
 def _all_relevant(details: Details) -> Texts:
@@ -140,7 +143,7 @@ def _ids_rewritten(details: Details) -> Texts:
         column_texts.append(format_count(len(columns) - _MAX_COLUMNS, "more column"))
     return (
         f"Ids that end in `.0` are read as whole numbers, such as {example!r} as "
-        f"{example[:-2]!r}: {listed(column_texts)}.",
+        f"{example[:-2]!r}: {join_names(column_texts)}.",
         "write these ids as whole numbers in all tables",
     )
 
@@ -153,7 +156,7 @@ def _table(column: Details) -> str:
 
 def _same_file(details: Details) -> Texts:
     return (
-        f"{listed(details['models'])} are the same file, byte for byte.",
+        f"{join_names(details['models'])} are the same file, byte for byte.",
         "name the file that each model left, or remove the copies",
     )
 
@@ -207,8 +210,8 @@ def _sampled_candidates(details: Details) -> Texts:
 def _sampled_unfit(details: Details) -> Texts:
     return (
         f"No ranking of {details['catalogue']:,} items gives the sampled ranks of "
-        f"{listed(details['models'])} if {details['negatives']:,} negatives are drawn uniformly: "
-        f"corrected values of {details['label']} mean nothing there.",
+        f"{join_names(details['models'])} if {details['negatives']:,} negatives are drawn "
+        f"uniformly: corrected values of {details['label']} mean nothing there.",
         "see whether negatives were drawn by popularity, and whether conventions.candidates says "
         "what was done",
     )
@@ -223,14 +226,14 @@ def _order_not_identifiable(details: Details) -> Texts:
         f"The order of {models} at {details['label']} is not identifiable from "
         f"{details['negatives']:,} sampled negatives: full rankings that fit these lists, at "
         f"{percent(details['confidence'])} confidence for all models at once, have means of "
-        f"{listed(means)}.",
+        f"{join_names(means)}.",
         "rank all items, or draw far more negatives; a verdict here compares corrected values, "
         "bias included",
     )
 
 
 def _pairs(pairs: Sequence[Sequence[str]]) -> str:
-    return listed([f"{a} and {b}" for a, b in pairs])
+    return join_names([f"{a} and {b}" for a, b in pairs])
 
 
 def _train_items_recommended(details: Details) -> Texts:
@@ -294,7 +297,8 @@ def _values_missing(details: Details) -> Texts:
     ]
     share = f" ({percent(max(missing.values()) / n_users)})" if len(missing) == 1 else ""
     return (
-        f"Not all models have values of the same users: of {n_users:,}, {listed(lacking)}{share}. "
+        f"Not all models have values of the same users: of {n_users:,}, "
+        f"{join_names(lacking)}{share}. "
         "A mean is over the users whom its model has, a difference over the users whom both "
         "models have.",
         "give every model a row for every user; write the value that a failed user shall count",
@@ -306,7 +310,7 @@ def _lists_missing(details: Details) -> Texts:
     most = max(missing, key=missing.__getitem__)
     n = format_count(missing[most], unit)
     if len(set(missing.values())) == 1:
-        lacking = f"{listed(models)} {'has' if len(models) == 1 else 'have'} none for {n}"
+        lacking = f"{join_names(models)} {'has' if len(models) == 1 else 'have'} none for {n}"
     else:
         n_models = format_count(len(models), "model")
         lacking = f"{n_models}, most of all {most}, have none for up to {n}"
@@ -356,8 +360,8 @@ def _unobserved_users(details: Details) -> Texts:
     name = "name all users in the table `users`, or " if details["can_name_users"] else ""
     return (
         f"Every {unit} with a list has an observed relevant item. If lists were made only for "
-        f"{unit}s of whom something was observed, means of {listed(details['labels'])} may be too "
-        "high: each counts more, and the others, who count 0, are missing.",
+        f"{unit}s of whom something was observed, means of {join_names(details['labels'])} may be "
+        "too high: each counts more, and the others, who count 0, are missing.",
         f"{name}give lists for all {unit}s whom the models serve",
     )
 
@@ -374,8 +378,8 @@ def _dcg_disagrees(details: Details) -> Texts:
 def _direction_unclear(details: Details) -> Texts:
     metrics = details["metrics"]
     return (
-        f"{listed(metrics)} {are(metrics)} taken as higher is better, and of most metrics of such "
-        "a name the lowest value is the best.",
+        f"{join_names(metrics)} {is_or_are(metrics)} taken as higher is better, and of most "
+        "metrics of such a name the lowest value is the best.",
         f"say which it is, as in higher_is_better={dict.fromkeys(metrics, False)}; verdicts "
         "depend on it",
     )
@@ -389,9 +393,9 @@ def _outlying_training(details: Details) -> Texts:
     basis = "" if baseline is None else f" by the difference to {baseline}"
     return (
         f"{details['lists']} lies far from the other trainings of "
-        f"{listed(details['models'])}{basis} on {listed(labels)}: {value} on {labels[0]}, the "
-        f"others {low if low == high else f'{low} to {high}'}. Where trainings fail now and then, "
-        "intervals over new trainings are too short.",
+        f"{join_names(details['models'])}{basis} on {join_names(labels)}: {value} on {labels[0]}, "
+        f"the others {low if low == high else f'{low} to {high}'}. Where trainings fail now and "
+        "then, intervals over new trainings are too short.",
         "look at what happened in this training, and train more often",
     )
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from concord.metrics_core.results.words import metric_decimals
+from concord.metrics_core.results.text_format import metric_decimals
 from concord.reports.text.numbers import (
     MINUS,
     MISSING,

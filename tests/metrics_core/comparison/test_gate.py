@@ -21,7 +21,7 @@ from concord.metrics_core.results.gate import (
     MeasuredDifference,
     UnmatchedModels,
 )
-from concord.metrics_core.results.words import PERCENT
+from concord.metrics_core.results.text_format import PERCENT
 from concord.reports.text import gate
 from tests.metrics_core.comparison import gate_reference
 

@@ -79,7 +79,7 @@ def number(value: float | None, digits: int) -> str:
     return f"{MINUS}{text}" if value < 0 and text.strip("0.") else text
 
 
-def one_line(text: str) -> str:
+def to_one_line(text: str) -> str:
     """Return the text on one line of printable characters.
 
     A CI log would execute lines that begin with `::`.
@@ -98,7 +98,7 @@ def exact(value: float) -> str:
     return f"{value:.3g}"
 
 
-def listed(names: Sequence[str], last: str = "and") -> str:
+def join_names(names: Sequence[str], last: str = "and") -> str:
     """Return `a`, `a and b`, `a, b and c`, or `a, b, c, d, e, f and 3 more`.
 
     Parameters
@@ -112,7 +112,7 @@ def listed(names: Sequence[str], last: str = "and") -> str:
     return entries[0] if len(entries) == 1 else f"{', '.join(entries[:-1])} {last} {entries[-1]}"
 
 
-def are(names: Sequence[str]) -> str:
+def is_or_are(names: Sequence[str]) -> str:
     """Return `is` for one name, `are` for several."""
     return "is" if len(names) == 1 else "are"
 
