@@ -55,7 +55,7 @@ def compute_swap_tests(inputs: ComparisonInput) -> dict[tuple[str, str], SwapTes
     config = inputs.config
     return {
         (label, lists.model): test
-        for lists in _lists_of(inputs, config.labels, list(inputs.models))
+        for lists in _read_list_pairs(inputs, config.labels, list(inputs.models))
         for label, test in swap_tests(
             lists.recommended,
             lists.baseline,
@@ -77,7 +77,7 @@ def compute_swap_intervals(
     """
     return {
         (label, lists.model): (or_none(low), or_none(high))
-        for lists in _lists_of(inputs, labels, models)
+        for lists in _read_list_pairs(inputs, labels, models)
         for label, (low, high) in jackknife_intervals(
             lists.recommended,
             lists.baseline,
@@ -90,7 +90,7 @@ def compute_swap_intervals(
 
 
 @dataclass(frozen=True)
-class _Lists:
+class _ListPair:
     """The lists of a model and the baseline up to a cutoff, and the metrics of these lists."""
 
     model: str
@@ -101,31 +101,31 @@ class _Lists:
     k: int | None
 
 
-def _lists_of(
+def _read_list_pairs(
     inputs: ComparisonInput, labels: Sequence[Label], models: Sequence[str]
-) -> Iterator[_Lists]:
+) -> Iterator[_ListPair]:
     """Yield the lists of each model and the baseline, per cutoff and ranking.
 
     Only for labels that have one value over all users.
     """
     config, conventions = inputs.config, inputs.config.conventions
-    once = {model: result for model, result in inputs.models.items() if not result.trainings}
-    others = [model for model in models if model != config.baseline and model in once]
+    single = {model: result for model, result in inputs.models.items() if not result.trainings}
+    others = [model for model in models if model != config.baseline and model in single]
     groups: dict[tuple[int | None, int], dict[str, Measure]] = {}
     for label in labels:
         if label.metric.is_aggregate:
             arguments = label.metric.arguments(label.conventions(conventions))
             key = label.k, label.ranking_number(conventions)
             groups.setdefault(key, {})[str(label)] = partial(label.metric.function, **arguments)
-    if not groups or not others or config.baseline not in once:
+    if not groups or not others or config.baseline not in single:
         return
-    with _open_lists(once, inputs.data) as connection:
+    with _open_lists(single, inputs.data) as connection:
         items = number_items(connection, None)
         unit_users = None
         if conventions.unit_mean is not None:
             units = connection.sql("SELECT user FROM user_numbers ORDER BY user_number").pl()
             unit_users = Clusters.from_ids(units["user"], conventions.unit_mean).user
-        views = {model: f"lists_of_{number}" for number, model in enumerate(once)}
+        views = {model: f"lists_of_{number}" for number, model in enumerate(single)}
         for (k, ranking), measures in groups.items():
 
             def read(model: str, k: int | None = k, ranking: int = ranking) -> RecommendedItems:
@@ -136,7 +136,7 @@ def _lists_of(
 
             baseline = read(config.baseline)
             for model in others:
-                yield _Lists(model, read(model), baseline, measures, items, k)
+                yield _ListPair(model, read(model), baseline, measures, items, k)
 
 
 @contextmanager

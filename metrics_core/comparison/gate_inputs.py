@@ -87,8 +87,8 @@ def measure_gate_metrics(
     """Return model -> its guardrails, of all users and then of segments, and success metrics."""
     config = inputs.config
     reference = inputs.models[config.baseline]
-    over_all = _over_all_users(inputs, gate, models, pairs)
-    segmented = list(_in_segments(inputs, gate))
+    over_all = _overall_differences(inputs, gate, models, pairs)
+    segmented = list(_segment_values(inputs, gate))
     results: dict[str, GateMetrics] = {}
     for model in models:
         guardrails = [
@@ -98,7 +98,7 @@ def measure_gate_metrics(
         for name, group_values in segmented:
             margin = gate.segments[name][group_values.text]
             for segment in group_values.values:
-                margin_input = _in_segment(inputs, name, group_values, segment, model)
+                margin_input = _segment_difference(inputs, name, group_values, segment, model)
                 if margin_input is not None:
                     mean = or_nan(margin_input.measured.reference)
                     guardrails.append(_guardrail(config, margin_input, margin, mean))
@@ -115,7 +115,7 @@ def _guardrail(
     return decide_guardrail(measured, setting, margin, margin_input.margin_test)
 
 
-def _over_all_users(
+def _overall_differences(
     inputs: ComparisonInput, gate: Gate, models: Sequence[str], pairs: Sequence[Difference]
 ) -> dict[tuple[str, str], _MarginInput]:
     """Return (model, label) -> the difference over all users.
@@ -164,13 +164,13 @@ def _over_all_users(
                 test=_TEST[pair.test],
                 p=pair.p,
                 n_requests=_shared_requests(*both) if both else None,
-                n_unlisted=_unlisted(inputs, model),
+                n_unlisted=_count_unlisted(inputs, model),
             )
             margin_inputs[model, text] = _MarginInput(measured, margin_test)
     return margin_inputs
 
 
-def _unlisted(inputs: ComparisonInput, model: str) -> int | None:
+def _count_unlisted(inputs: ComparisonInput, model: str) -> int | None:
     """Return how many users lack a list of the model or baseline; None if both are compared."""
     counts = [inputs.unlisted.get(each, 0) for each in (model, inputs.config.baseline)]
     return max(counts) or None
@@ -193,7 +193,7 @@ def _shared_requests(model: UserValues, reference: UserValues) -> int | None:
     return int((model.defined & reference.defined).sum())
 
 
-def _in_segments(inputs: ComparisonInput, gate: Gate) -> Iterator[tuple[str, GroupValues]]:
+def _segment_values(inputs: ComparisonInput, gate: Gate) -> Iterator[tuple[str, GroupValues]]:
     """Yield the name of each segmentation of the gate, with each of its labels by group."""
     for name, margins in gate.segments.items():
         segmentation = inputs.config.segments[name]
@@ -206,7 +206,7 @@ def _in_segments(inputs: ComparisonInput, gate: Gate) -> Iterator[tuple[str, Gro
             yield name, groups.values(inputs, parse(text))
 
 
-def _in_segment(
+def _segment_difference(
     inputs: ComparisonInput, name: str, group_values: GroupValues, segment: str, model: str
 ) -> _MarginInput | None:
     """Return the difference of a model in a group; None if no user in it has a value."""
@@ -232,7 +232,7 @@ def _in_segment(
         test=_TEST[pair.test],
         p=or_none(pair.p),
         n_requests=_shared_requests(values, reference),
-        n_unlisted=_unlisted(inputs, model),
+        n_unlisted=_count_unlisted(inputs, model),
     )
     margin_test = pair.margin_test(higher_is_better=upwards, alpha=config.alpha)
     return _MarginInput(measured, margin_test)

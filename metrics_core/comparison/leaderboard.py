@@ -53,7 +53,7 @@ def compute_scores(inputs: ComparisonInput, differences: Sequence[Difference]) -
     tests = {(pair.label, frozenset((pair.a, pair.b))): pair for pair in differences}
     for label in config.labels:
         text = str(label)
-        best = _best(label, {model: models[model].mean(text) for model in inputs.compared})
+        best = _best_models(label, {model: models[model].mean(text) for model in inputs.compared})
         is_primary = text in config.primary  # every pair was compared
         for model, result in models.items():
             others = [other for other in best if other != model] if is_primary else []
@@ -68,7 +68,7 @@ def compute_scores(inputs: ComparisonInput, differences: Sequence[Difference]) -
             )
 
 
-def _best(label: Label, means: Mapping[str, float | None]) -> list[str]:
+def _best_models(label: Label, means: Mapping[str, float | None]) -> list[str]:
     known = {model: mean for model, mean in means.items() if mean is not None}
     if not known:
         return []

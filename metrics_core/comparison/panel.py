@@ -52,29 +52,29 @@ def compute_panels(
     aligned = align(tables, pinned.on_label_read, pinned.unit_mean)
     inputs = _PanelInput(config, models, differences, pinned, aligned, unlisted)
     labels = {str(label): label for label in config.labels}
-    return [_entry(inputs, labels[text]) for text in config.primary]
+    return [_panel_entry(inputs, labels[text]) for text in config.primary]
 
 
-def _entry(inputs: _PanelInput, label: Label) -> PanelEntry:
+def _panel_entry(inputs: _PanelInput, label: Label) -> PanelEntry:
     config, text = inputs.config, str(label)
     definitions = panel(label, config.conventions)
     first, *others = definitions.definitions
     means = {model: result.mean(text) for model, result in inputs.models.items()}
     values = inputs.pinned.values(text, label.conventions(config.conventions).undefined)
     verdicts = _verdicts(inputs, first, values, means, inputs.pinned)
-    pinned = _definition(config, first, means, verdicts, None)
+    pinned = _panel_definition(config, first, means, verdicts, None)
     rows = [pinned]
     for definition in others:
-        means = _means(inputs, definition)
+        means = _definition_means(inputs, definition)
         undefined = label.conventions(definition.conventions).undefined
         values = inputs.aligned.values(definition.column, undefined)
         verdicts = _verdicts(inputs, definition, values, means, inputs.aligned)
-        rows.append(_definition(config, definition, means, verdicts, pinned))
+        rows.append(_panel_definition(config, definition, means, verdicts, pinned))
     left_out = tuple(LeftOut(name, why) for name, why in definitions.left_out.items())
     return PanelEntry(text, tuple(_merge(rows)), left_out)
 
 
-def _means(inputs: _PanelInput, definition: Definition) -> dict[str, float | None]:
+def _definition_means(inputs: _PanelInput, definition: Definition) -> dict[str, float | None]:
     text, column = str(definition.label), definition.column
     return {
         model: next(
@@ -127,7 +127,7 @@ def _verdicts(
     }
 
 
-def _definition(
+def _panel_definition(
     config: ComparisonConfig,
     definition: Definition,
     values: Mapping[str, float | None],

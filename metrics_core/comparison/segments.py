@@ -65,7 +65,9 @@ def _segment_cells(
     tests = [test for each in labels for test in _cell_tests(config, each, unlisted)]
     p = np.array([t.paired.p if t.paired else math.nan for t in tests], dtype=np.float64)
     return [
-        _cell(config, test, float(p_adjusted), overall.get((test.group_values.text, test.model)))
+        _build_cell(
+            config, test, float(p_adjusted), overall.get((test.group_values.text, test.model))
+        )
         for test, p_adjusted in zip(tests, benjamini_hochberg(p), strict=True)
     ]
 
@@ -89,7 +91,7 @@ def _cell_tests(
             yield _CellTest(group_values, segment, model, column, paired.get(model))
 
 
-def _cell(
+def _build_cell(
     config: ComparisonConfig, test: _CellTest, p_adjusted: float, overall: Difference | None
 ) -> SegmentCell:
     low, high = test.column.interval(config.confidence)
@@ -147,7 +149,9 @@ def _min_effect(config: ComparisonConfig, test: _CellTest) -> float:
 MIN_GAP_USERS = 30
 
 
-def _gaps(config: ComparisonConfig, labels: Sequence[GroupValues], *, compare: bool) -> list[Gap]:
+def _compute_gaps(
+    config: ComparisonConfig, labels: Sequence[GroupValues], *, compare: bool
+) -> list[Gap]:
     """Return the gap of each label and model with two groups of enough users.
 
     Parameters
@@ -254,7 +258,7 @@ def compute_segments(
             ),
             cells=tuple(_segment_cells(config, labels, overall, inputs.unlisted)),
             fewest_in_gap=MIN_GAP_USERS,
-            gaps=tuple(_gaps(config, labels, compare=segmentation.compare_gaps)),
+            gaps=tuple(_compute_gaps(config, labels, compare=segmentation.compare_gaps)),
         )
 
 

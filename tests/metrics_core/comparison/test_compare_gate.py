@@ -27,13 +27,13 @@ DATA: dict[str, Any] = {
 }
 
 
-def _compared(gate: Any, **other: Any) -> cc.Comparison:
-    requested = {**ARGUMENTS, "metrics": ["nDCG@5", "R@5", "P@5", "Coverage@5"], "models": MODELS}
-    return cc.compare(truth=TRUTH, gate=gate, **{**requested, **DATA, **other})
+def _compare(gate: Any, **other: Any) -> cc.Comparison:
+    arguments = {**ARGUMENTS, "metrics": ["nDCG@5", "R@5", "P@5", "Coverage@5"], "models": MODELS}
+    return cc.compare(truth=TRUTH, gate=gate, **{**arguments, **DATA, **other})
 
 
 def test_the_decision_rests_on_the_numbers_of_the_comparison() -> None:
-    comparison = _compared(GATE)
+    comparison = _compare(GATE)
     decision = defined(comparison.gate)
 
     assert (decision.reference, decision.against) == ("far", "baseline")
@@ -60,7 +60,7 @@ def test_the_decision_rests_on_the_numbers_of_the_comparison() -> None:
 
 @pytest.mark.parametrize(("segmentation", "label"), [("country", "nDCG@5"), ("wanted", "R@5")])
 def test_a_segment_has_the_numbers_of_the_comparison(segmentation: str, label: str) -> None:
-    comparison = _compared({"segments": {segmentation: {label: "5%"}}})
+    comparison = _compare({"segments": {segmentation: {label: "5%"}}})
     (segments,) = [each for each in comparison.segments if each.name == segmentation]
     cells = {(c.model, c.segment): c for c in segments.cells if c.label == label}
 
@@ -77,7 +77,7 @@ def test_a_segment_has_the_numbers_of_the_comparison(segmentation: str, label: s
 
 def test_identical_models_pass_with_any_margin() -> None:
     gate = {"guardrails": {"nDCG@5": 0, "Coverage@5": 0}, "models": ["twin"]}
-    decision = defined(_compared(gate, baseline="near").gate)
+    decision = defined(_compare(gate, baseline="near").gate)
 
     assert decision.outcome == "pass"
     reasons = {each.why for each in decision.models[0].guardrails}
@@ -94,7 +94,7 @@ def test_a_model_that_leaves_users_out_neither_passes_nor_is_a_success(n_kept: i
         "segments": {"country": {"nDCG@5": 0.9}},
         "success": ["nDCG@5"],
     }
-    decision = defined(_compared(gate, models=models, conventions=pinned).gate)
+    decision = defined(_compare(gate, models=models, conventions=pinned).gate)
 
     (model,) = decision.models
     assert decision.outcome == "undecided"
@@ -110,13 +110,13 @@ def test_a_model_that_leaves_users_out_neither_passes_nor_is_a_success(n_kept: i
 def test_gate_without_a_model_to_decide_on_is_refused() -> None:
     gate = {"guardrails": {"nDCG@5": 0}}
     with pytest.raises(cc.InputError, match="no model beside the baseline, far, to decide on"):
-        _compared({**gate, "models": ["far"]})
+        _compare({**gate, "models": ["far"]})
     with pytest.raises(cc.InputError, match="no model beside the baseline, far, to decide on"):
         cc.compare({"far": MODELS["far"]}, TRUTH, **ARGUMENTS, gate=gate)
 
 
 def test_a_gate_changes_nothing_else() -> None:
-    with_gate, without = to_content(_compared(GATE)), to_content(_compared(None))
+    with_gate, without = to_content(_compare(GATE)), to_content(_compare(None))
 
     assert without["gate"] is None
     assert {key for key in with_gate if with_gate[key] != without[key]} == {"gate"}
@@ -151,11 +151,11 @@ def test_a_gate_changes_nothing_else() -> None:
 )  # fmt: skip
 def test_invalid_gate_is_refused(gate: Any, words: str) -> None:
     with pytest.raises(cc.InputError, match=words):
-        _compared(gate)
+        _compare(gate)
 
 
 def test_a_pooled_metric_is_refused() -> None:
     pooled = cc.preset("standard", precision_aggregate="micro")
 
     with pytest.raises(cc.InputError, match="P@5 is pooled over users under these conventions"):
-        _compared({"guardrails": {"P@5": 0.1}}, conventions=pooled)
+        _compare({"guardrails": {"P@5": 0.1}}, conventions=pooled)

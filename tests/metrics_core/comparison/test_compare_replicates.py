@@ -41,14 +41,20 @@ EASE = {seed: lists(10 + seed, 0.1 * seed) for seed in (1, 2, 3)}
 POPULARITY = lists(99, 0.0)
 
 
-def compared(models: dict[str, Any], **settings: Any) -> cc.Comparison:
-    how: dict[str, Any] = {"metrics": ["nDCG@10", "R@5"], "baseline": "popularity", "panel": False}
-    return cc.compare(models, TRUTH, conventions="standard", resamples=99, **{**how, **settings})
+def compare(models: dict[str, Any], **settings: Any) -> cc.Comparison:
+    defaults: dict[str, Any] = {
+        "metrics": ["nDCG@10", "R@5"],
+        "baseline": "popularity",
+        "panel": False,
+    }
+    return cc.compare(
+        models, TRUTH, conventions="standard", resamples=99, **{**defaults, **settings}
+    )
 
 
 @pytest.fixture(scope="module")
 def comparison() -> cc.Comparison:
-    return compared(
+    return compare(
         {"als": {"replicates": ALS}, "popularity": POPULARITY, "ease": {"replicates": EASE}}
     )
 
@@ -87,7 +93,7 @@ def test_a_models_interval_over_users_is_that_of_its_mean_values(comparison: cc.
 def test_neither_the_order_of_models_nor_of_trainings_changes_a_number(
     comparison: cc.Comparison,
 ) -> None:
-    again = compared(
+    again = compare(
         {
             "popularity": POPULARITY,
             "ease": {"replicates": dict(reversed(EASE.items()))},
@@ -100,7 +106,7 @@ def test_neither_the_order_of_models_nor_of_trainings_changes_a_number(
 
 
 def test_without_replicates_nothing_of_them_is_there() -> None:
-    plain = compared({"als": ALS[1], "popularity": POPULARITY}, paired_replicates=True)
+    plain = compare({"als": ALS[1], "popularity": POPULARITY}, paired_replicates=True)
 
     assert plain.replicates is None
     assert "trained_low" not in plain.differences.columns
@@ -118,14 +124,14 @@ def test_the_other_way_round_is_the_mirror_image(comparison: cc.Comparison) -> N
 def test_paired_trainings_are_compared_one_by_one() -> None:
     popularity = {"replicates": {seed: lists(50 + seed, 0.0) for seed in ALS}}
     models = {"als": {"replicates": ALS}, "popularity": popularity}
-    comparison = compared(models, paired_replicates=True)
+    comparison = compare(models, paired_replicates=True)
     pair = defined(comparison.retrained("als", "popularity", "nDCG@10"))
 
     assert (pair.of, pair.trainings_df) == (3, 2)
 
 
 def test_two_trainings_are_too_few_for_an_interval() -> None:
-    two = compared({"als": {"replicates": {1: ALS[1], 2: ALS[2]}}, "popularity": POPULARITY})
+    two = compare({"als": {"replicates": {1: ALS[1], 2: ALS[2]}}, "popularity": POPULARITY})
     pair = defined(two.retrained("als", "popularity", "nDCG@10"))
 
     assert (pair.ci_low, pair.p, pair.verdict, pair.of) == (None, None, "no_interval", 2)
@@ -155,13 +161,13 @@ def test_invalid_replicates_are_refused(
     models: dict[str, Any], settings: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(cc.InputError) as refused:
-        compared({**models, "popularity": POPULARITY}, **settings)
+        compare({**models, "popularity": POPULARITY}, **settings)
 
     assert message in str(refused.value)
 
 
 def test_best_replicated_model_is_described_if_the_leaders_are_not_replicated() -> None:
-    comparison = compared(
+    comparison = compare(
         {
             "knn": lists(5, 0.9),
             "als": lists(6, 0.8),
@@ -185,10 +191,10 @@ def test_where_nothing_can_be_tested_there_is_no_p_and_the_file_can_be_written()
     other = POPULARITY.with_columns(item=pl.when(is_hit).then(unknown).otherwise("item"))
     single = POPULARITY.filter(pl.col("rank") == 1)
     items = pl.DataFrame({"item": range(N_ITEMS), "categories": ["a"] * N_ITEMS})
-    few = compared(
+    few = compare(
         {"als": {"replicates": {1: POPULARITY, 2: POPULARITY, 3: other}}, "popularity": POPULARITY}
     )
-    undefined = compared(
+    undefined = compare(
         {"als": {"replicates": {1: single, 2: single, 3: single}}, "popularity": single},
         metrics=["nDCG@10", "ILD@10"],
         items=items,
@@ -208,7 +214,7 @@ def _failed() -> dict[str, Any]:
 
 
 def test_a_training_far_from_the_others_is_a_warning() -> None:
-    comparison = compared({"als": _failed(), "popularity": POPULARITY}, primary=["nDCG@10"])
+    comparison = compare({"als": _failed(), "popularity": POPULARITY}, primary=["nDCG@10"])
 
     (warning,) = [each for each in comparison.warnings if each.code == "outlying_training"]
     assert (warning.severity, warning.models) == ("notice", ("als",))
@@ -227,7 +233,7 @@ def test_a_fold_that_is_hard_for_all_models_is_no_warning_where_they_are_paired(
     models = {"als": _failed(), "popularity": _failed()}
 
     def kinds(**settings: Any) -> set[str]:
-        comparison = compared(models, primary=["nDCG@10"], **settings)
+        comparison = compare(models, primary=["nDCG@10"], **settings)
         return {each.code for each in comparison.warnings if each.code == "outlying_training"}
 
     assert kinds() == {"outlying_training"}
@@ -237,7 +243,7 @@ def test_a_fold_that_is_hard_for_all_models_is_no_warning_where_they_are_paired(
 def test_a_paired_training_is_held_against_the_baseline() -> None:
     as_ever = {"replicates": {seed: lists(seed + 20, 0.5) for seed in range(1, 6)}}
     models = {"als": _failed(), "popularity": as_ever}
-    comparison = compared(models, primary=["nDCG@10"], paired_replicates=True)
+    comparison = compare(models, primary=["nDCG@10"], paired_replicates=True)
 
     (warning,) = [each for each in comparison.warnings if each.code == "outlying_training"]
     assert (

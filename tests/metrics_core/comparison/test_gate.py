@@ -26,7 +26,7 @@ from concord.reports.text import gate
 from tests.metrics_core.comparison import gate_reference
 
 
-def measured(
+def make_difference(
     low: float | None = None,
     high: float | None = None,
     *,
@@ -45,7 +45,7 @@ def measured(
 Models = dict[str, tuple[list[Guardrail], list[MeasuredDifference]]]
 
 
-def decided(
+def decide_models(
     models: Models, *, undecided_passes: bool = False, against: Kind = "baseline"
 ) -> Decision:
     return decide(
@@ -74,9 +74,9 @@ EXAMPLES = [
 def test_a_guardrail_is_decided_by_the_ends_of_its_interval(
     interval: tuple[float, float], margin: float, upwards: str, downwards: str
 ) -> None:
-    assert decide_guardrail(measured(*interval), margin, margin).outcome == upwards
+    assert decide_guardrail(make_difference(*interval), margin, margin).outcome == upwards
     assert (
-        decide_guardrail(measured(*interval, higher_is_better=False), margin, margin).outcome
+        decide_guardrail(make_difference(*interval, higher_is_better=False), margin, margin).outcome
         == downwards
     )
 
@@ -84,22 +84,23 @@ def test_a_guardrail_is_decided_by_the_ends_of_its_interval(
 @pytest.mark.parametrize(
     ("measurement", "margin", "outcome", "why"),
     [
-        (measured(difference=0.0, n_nonzero=0), 0.0, "pass", "every user has the same with both"),
-        (measured(difference=-0.1, n_nonzero=9), 0.001, "undecided",
+        (make_difference(difference=0.0, n_nonzero=0), 0.0, "pass",
+         "every user has the same with both"),
+        (make_difference(difference=-0.1, n_nonzero=9), 0.001, "undecided",
          "only 9 users of 1,000 differ, too few for an interval"),
-        (measured(difference=0.1, n_nonzero=1), 0.001, "undecided",
+        (make_difference(difference=0.1, n_nonzero=1), 0.001, "undecided",
          "only 1 user of 1,000 differ, too few for an interval"),
-        (measured(difference=-0.1, test="none"), 0.001, "undecided",
+        (make_difference(difference=-0.1, test="none"), 0.001, "undecided",
          "such a number has no interval"),
-        (measured(difference=None, n_nonzero=0, n_users=0), 0.001, "undecided",
+        (make_difference(difference=None, n_nonzero=0, n_users=0), 0.001, "undecided",
          "no user has a value with both"),
-        (measured(0.1, 0.2, n_lost=1), 0.001, "undecided",
+        (make_difference(0.1, 0.2, n_lost=1), 0.001, "undecided",
          "1 of the 1,001 users who have a value with the reference has none with the model"),
-        (measured(difference=0.0, n_nonzero=0, n_users=3, n_lost=37), 0.001, "undecided",
+        (make_difference(difference=0.0, n_nonzero=0, n_users=3, n_lost=37), 0.001, "undecided",
          "37 of the 40 users who have a value with the reference have none with the model"),
-        (measured(-0.2, -0.1, n_lost=37), 0.001, "worse",
+        (make_difference(-0.2, -0.1, n_lost=37), 0.001, "worse",
          "the whole interval lies beyond what is allowed"),
-        (measured(0.1, 0.2), None, "undecided",
+        (make_difference(0.1, 0.2), None, "undecided",
          "the margin is a share of a mean that does not exist"),
     ],
 )  # fmt: skip
@@ -112,7 +113,10 @@ def test_a_lack_of_evidence_is_no_pass(
 
 
 def test_success_is_adjusted_by_holm_over_the_success_metrics() -> None:
-    one, other = measured(0.001, 0.01, p=0.03), measured(-0.001, 0.01, label="R@20", p=0.04)
+    one, other = (
+        make_difference(0.001, 0.01, p=0.03),
+        make_difference(-0.001, 0.01, label="R@20", p=0.04),
+    )
 
     alone = decide_success([one], confidence=0.95)
     together = decide_success([one, other], confidence=0.95)
@@ -123,7 +127,7 @@ def test_success_is_adjusted_by_holm_over_the_success_metrics() -> None:
 
 
 def test_significant_fall_is_not_a_success() -> None:
-    fell = measured(-0.02, -0.01, p=0.001)
+    fell = make_difference(-0.02, -0.01, p=0.001)
 
     assert not decide_success([fell], confidence=0.95)[0].better
     assert decide_success([replace(fell, higher_is_better=False)], confidence=0.95)[0].better
@@ -131,22 +135,22 @@ def test_significant_fall_is_not_a_success() -> None:
 
 
 def test_a_gain_of_the_users_who_are_left_is_no_success() -> None:
-    gained = measured(0.01, 0.02, p=0.001, n_lost=76, n_users=124)
+    gained = make_difference(0.01, 0.02, p=0.001, n_lost=76, n_users=124)
     assert not decide_success([gained], confidence=0.95)[0].better
 
-    lines = decided({"als": ([], [gained])}).lines
+    lines = decide_models({"als": ([], [gained])}).lines
     assert "but 76 of the 200 users who have a value with the reference have none" in lines[1]
-    lines = decided({"als": ([decide_guardrail(gained, 0.004, 0.004)], [])}).lines
+    lines = decide_models({"als": ([decide_guardrail(gained, 0.004, 0.004)], [])}).lines
     assert lines[2].startswith(
         "Give every user a list, or let those without one count as 0, `user_no_recs: zero`"
     )
 
 
-GOOD = decide_guardrail(measured(-0.001, 0.005), 0.004, 0.004)
-OPEN = decide_guardrail(measured(-0.010, 0.005), 0.004, 0.004)
-BAD = decide_guardrail(measured(-0.020, -0.010), 0.004, 0.004)
-GAIN = [measured(0.01, 0.02, p=0.001)]
-NO_GAIN = [measured(-0.01, 0.02, p=0.5)]
+GOOD = decide_guardrail(make_difference(-0.001, 0.005), 0.004, 0.004)
+OPEN = decide_guardrail(make_difference(-0.010, 0.005), 0.004, 0.004)
+BAD = decide_guardrail(make_difference(-0.020, -0.010), 0.004, 0.004)
+GAIN = [make_difference(0.01, 0.02, p=0.001)]
+NO_GAIN = [make_difference(-0.01, 0.02, p=0.5)]
 
 
 @pytest.mark.parametrize(
@@ -172,44 +176,47 @@ def test_the_worst_guardrail_decides_and_one_success_metric_has_to_be_better(
 ) -> None:
     models = {"als": (guardrails, success)}
 
-    assert decided(models).outcome == outcome
-    assert decided(models, undecided_passes=True).outcome == where_undecided_passes
+    assert decide_models(models).outcome == outcome
+    assert decide_models(models, undecided_passes=True).outcome == where_undecided_passes
 
 
 def test_a_model_that_is_as_it_was_has_nothing_to_be_better_at() -> None:
-    same = measured(difference=0.0, n_nonzero=0, p=None)
+    same = make_difference(difference=0.0, n_nonzero=0, p=None)
     models: Models = {"als": ([decide_guardrail(same, "2%", 0.004)], [same])}
 
-    assert decided(models, against="revision").outcome == "pass"
-    assert decided(models).outcome == "undecided"
-    assert decided({"als": ([GOOD], [same, *NO_GAIN])}, against="revision").outcome == "undecided"
+    assert decide_models(models, against="revision").outcome == "pass"
+    assert decide_models(models).outcome == "undecided"
+    assert (
+        decide_models({"als": ([GOOD], [same, *NO_GAIN])}, against="revision").outcome
+        == "undecided"
+    )
 
 
 def test_waived_rule_is_not_recommended() -> None:
-    lines = decided({"als": ([OPEN], NO_GAIN)}, undecided_passes=True).lines
+    lines = decide_models({"als": ([OPEN], NO_GAIN)}, undecided_passes=True).lines
 
     assert lines[1].startswith("No success metric of als is shown to be better: ")
     assert "`undecided: pass`" not in "".join(lines)
-    assert "`undecided: pass`" in decided({"als": ([OPEN], NO_GAIN)}).lines[2]
+    assert "`undecided: pass`" in decide_models({"als": ([OPEN], NO_GAIN)}).lines[2]
 
 
 def test_every_model_has_to_pass() -> None:
     models: Models = {"als": ([GOOD], []), "ease": ([OPEN], []), "knn": ([BAD], [])}
-    actual = decided(models)
+    actual = decide_models(models)
 
     assert actual.outcome == "worse"
     assert [each.model for each in actual.models if each.outcome == "pass"] == ["als"]
     decision = "worse, against popularity: knn is worse; ease is undecided; als passes."
     assert actual.lines[0] == decision
-    assert decided({name: models[name] for name in ("als", "ease")}).outcome == "undecided"
-    assert decided({"als": models["als"]}).outcome == "pass"
+    assert decide_models({name: models[name] for name in ("als", "ease")}).outcome == "undecided"
+    assert decide_models({"als": models["als"]}).outcome == "pass"
 
 
 def test_the_three_lines_say_what_decided_with_number_interval_and_margin() -> None:
     inside = decide_guardrail(
-        measured(-0.020, -0.010, segmentation="activity", segment="0"), "2%", 0.004
+        make_difference(-0.020, -0.010, segmentation="activity", segment="0"), "2%", 0.004
     )
-    lines = decided({"als": ([GOOD, inside], []), "ease": ([BAD, OPEN], [])}).lines
+    lines = decide_models({"als": ([GOOD, inside], []), "ease": ([BAD, OPEN], [])}).lines
 
     assert len(lines) == 3
     assert lines[1].replace(PERCENT, " %") == (
@@ -225,11 +232,11 @@ def test_the_three_lines_say_what_decided_with_number_interval_and_margin() -> N
 def test_a_name_from_a_file_breaks_out_of_no_line() -> None:
     segment = "x\n::warning title=pwn::hi\r\n# y\x1b[2J\u2028z"
     inside = [
-        decide_guardrail(measured(*ends, segmentation="age", segment=segment), "2%", 0.004)
+        decide_guardrail(make_difference(*ends, segmentation="age", segment=segment), "2%", 0.004)
         for ends in ((-0.020, -0.010), (-0.020, -0.010), (-0.001, 0.001))
     ]
     for guardrails in (inside, inside[2:]):
-        for line in decided({"als": (guardrails, [])}).lines:
+        for line in decide_models({"als": (guardrails, [])}).lines:
             assert line.splitlines() == [line]
             assert "\x1b" not in line
 
@@ -245,8 +252,8 @@ def test_a_name_from_a_file_breaks_out_of_no_line() -> None:
 def test_a_model_that_may_be_a_vanished_one_leaves_the_gate_undecided_unless_another_is_worse(
     interval: tuple[float, float], undecided_passes: bool, outcome: str
 ) -> None:
-    models: Models = {"als": ([decide_guardrail(measured(*interval), 0.004, 0.004)], [])}
-    decision = decided(models, undecided_passes=undecided_passes)
+    models: Models = {"als": ([decide_guardrail(make_difference(*interval), 0.004, 0.004)], [])}
+    decision = decide_models(models, undecided_passes=undecided_passes)
     rules = ("baseline", "ignore")
     unmatched = with_unmatched(
         decision, UnmatchedModels(("bpr",), ("slim", "ease"), "models.slim.was: bpr", rules)
@@ -265,23 +272,23 @@ def test_a_model_that_may_be_a_vanished_one_leaves_the_gate_undecided_unless_ano
 def test_a_guardrail_of_another_metric_than_at_the_revision_is_never_waived(
     other: tuple[float, float], outcome: str
 ) -> None:
-    departed = measured(difference=None, n_users=0, n_nonzero=0, departed=True)
+    departed = make_difference(difference=None, n_users=0, n_nonzero=0, departed=True)
     guardrails = [
         decide_guardrail(departed, 0.004, None),
-        decide_guardrail(measured(*other), 0.004, 0.004),
+        decide_guardrail(make_difference(*other), 0.004, 0.004),
     ]
 
-    decision = decided({"als": (guardrails, [])}, undecided_passes=True, against="revision")
+    decision = decide_models({"als": (guardrails, [])}, undecided_passes=True, against="revision")
 
     assert decision.outcome == outcome
 
 
 def test_models_that_are_new_to_a_revision_keep_their_reference() -> None:
     worse, fine = (
-        decide_guardrail(measured(*x), 0.004, 0.004) for x in ((-0.01, -0.005), (0.0, 0.001))
+        decide_guardrail(make_difference(*x), 0.004, 0.004) for x in ((-0.01, -0.005), (0.0, 0.001))
     )
-    decision = decided({"als": ([fine], [])}, against="revision")
-    new = replace(decided({"slim": ([worse], [])}), reference="knn")
+    decision = decide_models({"als": ([fine], [])}, against="revision")
+    new = replace(decide_models({"slim": ([worse], [])}), reference="knn")
     both = join_decisions(decision, new)
 
     assert both.outcome == "worse"
@@ -290,13 +297,13 @@ def test_models_that_are_new_to_a_revision_keep_their_reference() -> None:
         both.lines[0] == "worse, against popularity: slim (new, against knn) is worse; als passes."
     )
     assert (
-        join_decisions(decided({}), new).lines[0]
+        join_decisions(decide_models({}), new).lines[0]
         == "worse, against popularity: slim (new, against knn) is worse."
     )
 
 
 def test_without_a_model_to_decide_on_there_is_no_decision() -> None:
-    decision = decided({})
+    decision = decide_models({})
 
     assert (decision.outcome, gate.head(decision)) == ("undecided", "no decision")
     assert "there is no model beside it" in gate.first_line(decision)
@@ -315,8 +322,8 @@ def test_without_a_model_to_decide_on_there_is_no_decision() -> None:
 def test_undecided_guardrail_states_how_many_users_would_decide_it(
     interval: tuple[float, float], words: str
 ) -> None:
-    lines = decided(
-        {"als": ([decide_guardrail(measured(*interval), "min_effect", 0.004)], [])}
+    lines = decide_models(
+        {"als": ([decide_guardrail(make_difference(*interval), "min_effect", 0.004)], [])}
     ).lines
 
     assert "−0.004 (min_effect) allowed" in lines[1]
@@ -324,18 +331,18 @@ def test_undecided_guardrail_states_how_many_users_would_decide_it(
 
 
 def test_a_pass_that_was_let_through_says_so() -> None:
-    decision = decided({"als": ([OPEN], GAIN)}, undecided_passes=True)
+    decision = decide_models({"als": ([OPEN], GAIN)}, undecided_passes=True)
 
     assert decision.waived
     assert decision.lines[1].startswith("Let pass though undecided: als on nDCG@10: −0.002")
     assert "Better: als on nDCG@10: +0.015" in decision.lines[1]
-    assert not decided({"als": ([GOOD], [])}, undecided_passes=True).waived
+    assert not decide_models({"als": ([GOOD], [])}, undecided_passes=True).waived
 
 
 def test_a_pass_names_the_guardrail_that_was_closest_to_its_margin() -> None:
-    near = decide_guardrail(measured(-0.0039, 0.001, label="R@20"), 0.004, 0.004)
+    near = decide_guardrail(make_difference(-0.0039, 0.001, label="R@20"), 0.004, 0.004)
 
-    assert decided({"als": ([GOOD, near], [])}).lines[1].startswith("Closest: als on R@20: ")
+    assert decide_models({"als": ([GOOD, near], [])}).lines[1].startswith("Closest: als on R@20: ")
 
 
 ENDS = st.tuples(st.floats(-1, 1), st.floats(-1, 1)).map(lambda ends: tuple(sorted(ends)))
@@ -352,9 +359,9 @@ ROWS = st.fixed_dictionaries(
 
 def _measured_row(row: dict[str, Any]) -> MeasuredDifference:
     if row["identical"]:
-        return measured(difference=0.0, n_nonzero=0, higher_is_better=row["up"])
+        return make_difference(difference=0.0, n_nonzero=0, higher_is_better=row["up"])
     low, high = row["ends"]
-    return measured(low, high, higher_is_better=row["up"], p=row["p"])
+    return make_difference(low, high, higher_is_better=row["up"], p=row["p"])
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
@@ -371,7 +378,7 @@ def test_it_is_what_plain_python_says(
         decide_guardrail(_measured_row(row), row["margin"], row["margin"]) for row in guardrails
     ]
     models = {"als": (checked, [_measured_row(row) for row in success])}
-    decision = decided(models, undecided_passes=waive)
+    decision = decide_models(models, undecided_passes=waive)
 
     assert decision.outcome == gate_reference.decision(
         [_plain(row) for row in guardrails],

@@ -95,12 +95,12 @@ RATINGS = {"u": {"a": 0.5, "b": 4.0}, "v": {"a": 1.0, "b": 2.5, "c": 5.0}}
 def test_ratings_without_a_threshold_are_a_warning(threshold: float | None) -> None:
     options = OPTIONS | {"conventions": cc.preset("standard", relevance_threshold=threshold)}
     lists = {"u": ["a"], "v": ["b"]}
-    evaluated = cc.evaluate(lists, RATINGS, **options)
-    (warning,) = (each for each in evaluated.warnings if each.code == "low_threshold")
+    evaluation = cc.evaluate(lists, RATINGS, **options)
+    (warning,) = (each for each in evaluation.warnings if each.code == "low_threshold")
     assert "from 0.5 to 5, look like ratings" in warning.sentence
     assert warning.fix.startswith("set the threshold to 4, ")
-    compared = cc.compare({"pop": lists, "als": lists}, RATINGS, baseline="pop", **options)
-    assert warning in compared.warnings
+    comparison = cc.compare({"pop": lists, "als": lists}, RATINGS, baseline="pop", **options)
+    assert warning in comparison.warnings
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ def test_few_users_with_most_requests_are_a_warning(counts: list[int], words: st
         each.sentence.replace("\N{NO-BREAK SPACE}", " ").startswith(words) for each in warnings
     ] == [True] * bool(words)
 
-    compared = cc.compare({"a": lists, "b": lists}, lists.drop("rank"), baseline="a", **options)
-    assert [each for each in compared.warnings if each.code == "heavy_users"] == warnings
+    comparison = cc.compare({"a": lists, "b": lists}, lists.drop("rank"), baseline="a", **options)
+    assert [each for each in comparison.warnings if each.code == "heavy_users"] == warnings
 
     by_user = options | {"conventions": cc.preset("standard", unit_mean="users")}
     assert "heavy_users" not in _codes(cc.evaluate(lists, lists.drop("rank"), **by_user))

@@ -19,14 +19,14 @@ def lists(users: int, *, hits: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["user", "item", "rank"], orient="row")
 
 
-def compared(models: Mapping[str, object], **settings: object) -> concord.Comparison:
-    how: dict[str, object] = {
+def compare(models: Mapping[str, object], **settings: object) -> concord.Comparison:
+    arguments: dict[str, object] = {
         "conventions": "standard",
         "metrics": ["P@1", "Coverage@1"],
         **settings,
     }
     items = pl.DataFrame({"item": ["a", "b", "c"]})
-    return concord.compare(models, TRUTH, baseline="old", primary=["P@1"], items=items, **how)  # type: ignore[arg-type]
+    return concord.compare(models, TRUTH, baseline="old", primary=["P@1"], items=items, **arguments)  # type: ignore[arg-type]
 
 
 def verdict(comparison: concord.Comparison, model: str, label: str = "P@1") -> str:
@@ -39,7 +39,7 @@ def verdict(comparison: concord.Comparison, model: str, label: str = "P@1") -> s
 def test_a_model_with_lists_for_1_of_30_users_is_not_comparable(policy: str) -> None:
     conventions = {"preset": "standard", "user_no_recs": policy}
 
-    comparison = compared(
+    comparison = compare(
         {"new": lists(1, hits=1), "old": lists(30, hits=20), "other": lists(30, hits=10)},
         conventions=conventions,
     )
@@ -69,11 +69,11 @@ def test_the_share_of_users_without_a_list_is_a_setting(
 ) -> None:
     models = {"new": lists(users, hits=0), "old": lists(30, hits=30)}
 
-    assert verdict(compared(models, max_missing_lists=share), "new") == expected
+    assert verdict(compare(models, max_missing_lists=share), "new") == expected
 
 
 def test_a_baseline_that_did_not_run_is_compared_with_nobody() -> None:
-    comparison = compared({"new": lists(30, hits=20), "old": lists(1, hits=1)})
+    comparison = compare({"new": lists(30, hits=20), "old": lists(1, hits=1)})
 
     assert verdict(comparison, "new") == "not_comparable"
     assert comparison.leaders("P@1") == ["new"]
@@ -84,7 +84,7 @@ def test_a_baseline_that_did_not_run_is_compared_with_nobody() -> None:
 def test_a_gate_stays_undecided(waived: dict[str, str], requested: str) -> None:
     gate = {"guardrails": {"P@1": 0.9}} if requested == "guardrails" else {"success": ["P@1"]}
 
-    comparison = compared(
+    comparison = compare(
         {"new": lists(1, hits=1), "old": lists(30, hits=20)}, gate={**gate, **waived}
     )
 
@@ -96,7 +96,7 @@ def test_a_gate_stays_undecided(waived: dict[str, str], requested: str) -> None:
 def test_panel_and_segments_say_the_same() -> None:
     users = pl.DataFrame({"user": USERS, "channel": ["web", "app"] * 15})
 
-    comparison = compared(
+    comparison = compare(
         {"new": lists(1, hits=1), "old": lists(30, hits=20)},
         users=users,
         segments={"channel": {"by": "user", "column": "channel"}},
@@ -119,10 +119,10 @@ def test_trainings_that_cover_the_users_together_are_compared() -> None:
     folds = {n: every.filter(pl.col("user") % 3 == n - 1) for n in (1, 2, 3)}
     conventions = {"preset": "standard", "user_no_recs": "drop"}
 
-    comparison = compared(
+    comparison = compare(
         {"new": {"replicates": folds}, "old": lists(30, hits=20)}, conventions=conventions
     )
-    none = compared(
+    none = compare(
         {"new": {"replicates": dict.fromkeys((1, 2, 3), folds[1])}, "old": lists(30, hits=20)},
         conventions=conventions,
     )
@@ -146,7 +146,7 @@ def test_the_chance_of_being_best_is_that_of_the_models_that_have_lists() -> Non
     models = {"new": lists(1, hits=1), "old": lists(30, hits=20), "other": lists(30, hits=10)}
 
     chances = {
-        each.model: each.probability for each in compared(models, conventions=conventions).best
+        each.model: each.probability for each in compare(models, conventions=conventions).best
     }
 
     assert chances["new"] is None
@@ -157,7 +157,7 @@ def test_a_model_that_is_not_compared_changes_no_verdict_under_other_definitions
     """Its differences belong to no family of tests, so adjusted p-values of the others stay."""
     models = {"new": lists(1, hits=1), "old": lists(30, hits=20), "other": lists(30, hits=10)}
 
-    (entry,) = compared(models).panel
+    (entry,) = compare(models).panel
 
     assert entry.definitions[0].verdicts == {"new": "not_comparable", "other": "worse"}
 
@@ -165,4 +165,4 @@ def test_a_model_that_is_not_compared_changes_no_verdict_under_other_definitions
 @pytest.mark.parametrize("share", [-0.1, 1.5, "half"])
 def test_invalid_share_is_refused(share: object) -> None:
     with pytest.raises(ValueError, match=r"max_missing_lists: is .*\n.*write a share from 0 to 1"):
-        compared({"new": lists(30, hits=1), "old": lists(30, hits=2)}, max_missing_lists=share)
+        compare({"new": lists(30, hits=1), "old": lists(30, hits=2)}, max_missing_lists=share)
