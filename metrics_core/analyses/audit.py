@@ -30,11 +30,11 @@ from concord.metrics_core.analyses.audit_effects import (
     leave_out_effects,
     measure_drift,
 )
-from concord.metrics_core.comparison import provenance
 from concord.metrics_core.comparison.arguments import parse_list_arguments
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.model_evaluation import evaluate_models
+from concord.metrics_core.comparison.provenance import collect_conventions
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike
@@ -205,7 +205,7 @@ def audit_evaluations(inputs: ComparisonInput, *, times_fix: str) -> Audit:
         n_users=len(users),
         checks=tuple(checks),
         times_fix=times_fix,
-        conventions=provenance.conventions(config),
+        conventions=collect_conventions(config),
     )
 
 
