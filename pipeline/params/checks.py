@@ -167,7 +167,7 @@ def convention_problems(conventions: dict[str, Any]) -> list[Problem]:
 
 
 def _uncomputable_problems(params: Params) -> Iterator[Problem]:
-    """Yield metrics that have no value under the conventions, whatever the data."""
+    """Yield metrics that have no value under the conventions for any data."""
     labels: dict[str, list[str]] = {}
     for label in params.labels:
         reason = uncomputable(label, params.parsed_conventions)

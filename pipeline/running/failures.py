@@ -119,7 +119,7 @@ def report_damaged_results(search: Callable[[Exception], list[Problem]]) -> Iter
 
 
 def _is_expected(error: Exception) -> bool:
-    """True if the error is about input, the machine or a server, whatever the results are."""
+    """True if the error is about input, the machine or a server, independent of results."""
     expected = (InputError, DiskError, ConnectionError, ImportError, MemoryError)
     return (
         isinstance(error, expected)

@@ -345,7 +345,10 @@ def test_the_picture_is_one_file_with_the_same_bytes_in_every_process(
         (["--tests", "3"], "--sd is missing"),
         (["--sd", "0.2", "--users", "9", "--seeds", "3"], "--sd-seeds is missing"),
         (["--sd", "0.2", "--users", "1"], "command line: --users: is 1"),
-        (["--sd", "0.2", "--users", "9", "--effect", "2%"], "'2%' is a share of a mean"),
+        (
+            ["--sd", "0.2", "--users", "9", "--effect", "2%"],
+            "'2%' is a share of the baseline's mean",
+        ),
         (["--effect", "much"], "--effect: 'much' is not a difference"),
         (["--power", "80"], "command line: --power: is 80.0"),
         (["--metric", "nDCG@6"], "'nDCG@6' is not evaluated"),

@@ -429,7 +429,7 @@ def unusual_history(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.fault(40, "`history`: subjects and tags are read as they are, whatever the settings")
+@pytest.mark.fault(40, "`history`: subjects and tags are read unchanged under any settings")
 def test_characters_that_break_lines_stay_in_subjects_and_tags(unusual_history: Path) -> None:
     with chdir(unusual_history):
         result = list_commits()
@@ -438,7 +438,7 @@ def test_characters_that_break_lines_stay_in_subjects_and_tags(unusual_history: 
     assert [each.tags for each in result] == [(), ("annotated", "nested", "v\u2028\u00a0\x85v"), ()]
 
 
-@pytest.mark.fault(40, "`history`: subjects and tags are read as they are, whatever the settings")
+@pytest.mark.fault(40, "`history`: subjects and tags are read unchanged under any settings")
 def test_settings_of_git_do_not_change_the_history(unusual_history: Path) -> None:
     with chdir(unusual_history):
         expected = list_commits()
@@ -462,7 +462,7 @@ def test_settings_of_git_do_not_change_the_history(unusual_history: Path) -> Non
     ]
 
 
-@pytest.mark.fault(40, "`history`: subjects and tags are read as they are, whatever the settings")
+@pytest.mark.fault(40, "`history`: subjects and tags are read unchanged under any settings")
 def test_signatures_do_not_change_the_history(unusual_history: Path) -> None:
     signed = git(unusual_history, "cat-file", "commit", "HEAD").replace(
         "\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n", 1

@@ -520,7 +520,7 @@ def test_lists_without_rank_and_score_have_the_order_of_the_file(
     assert as_table(TableFile(Path("a"), "csv", columns, lists), "lists").order == order
 
 
-def test_a_row_with_many_items_is_a_list_whatever_its_file_is_called() -> None:
+def test_a_row_with_many_items_is_a_list_in_a_file_of_any_name() -> None:
     observed = TableFile(
         Path("out/ease.jsonl"), "jsonl", ("customer_id", "products"), ("products",)
     )

@@ -212,7 +212,7 @@ def test_inline_mapping_without_a_key_is_refused(root: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "line"), [("1.0", 'concord: "1.0" #'), ("0.1.0", "concord: 0.1.0 #")]
 )
-def test_the_version_is_a_text_whatever_it_is(root: Path, number: str, line: str) -> None:
+def test_every_version_is_written_as_text(root: Path, number: str, line: str) -> None:
     project = root / "evaluation"
     for _ in range(2):  # the second time it replaces what the first time wrote
         text = upgraded_texts(project, number, mlflow=True)[Path("evaluation/params.yaml")]

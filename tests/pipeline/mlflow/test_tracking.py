@@ -126,7 +126,7 @@ def test_one_thread_at_a_time_locks_a_database_and_no_lock_is_left(tmp_path: Pat
 NAME = """a%20b is it? 100 % #1 it's "quoted": yes\\b;c&d=e"""
 
 
-def test_runs_are_in_the_checkout_whatever_its_name(tmp_path: Path, empty_store: Path) -> None:
+def test_runs_are_in_a_checkout_of_any_name(tmp_path: Path, empty_store: Path) -> None:
     project = write_project(tmp_path / NAME)
     shutil.copy(empty_store, project / "mlflow.db")
     for message in ("logged as run", "already there, run"):

@@ -215,7 +215,7 @@ def test_definitions_with_equal_values_change_no_verdict(tmp_path: Path, adjustm
 
 
 @pytest.mark.parametrize("first", ["a", "z"])
-def test_a_tie_changes_no_order_whatever_the_names(tmp_path: Path, first: str) -> None:
+def test_a_tie_changes_no_order_for_any_names(tmp_path: Path, first: str) -> None:
     means = {first: 0.5, "m": 0.4, "pop": 0.1}
 
     def values_of(model: str, definition: Definition) -> list[float]:

@@ -297,7 +297,7 @@ def test_lists_of_two_rankings_are_written_by_user_ranking_and_rank() -> None:
 
 
 @pytest.mark.usefixtures("ranked_files")
-def test_lists_without_ties_are_kept_once_whatever_the_rankings() -> None:
+def test_lists_without_ties_are_kept_once_for_any_rankings() -> None:
     scores = (
         pl.read_csv("lists.csv")
         .with_row_index()

@@ -119,12 +119,12 @@ def test_recall_of_groups_of_relevant_items_uses_the_truth_of_the_fold() -> None
     comparison = compare_folds(train=everything, segments=segments)
     groups = comparison.segments[0]
     of_head = {each.model: each.mean for each in groups.cells if each.segment == "head"}
-    judged = {each.code: each.sentence for each in comparison.warnings}
+    sentences = {each.code: each.sentence for each in comparison.warnings}
 
     for model in SKILLS:
         assert of_head[model] == pytest.approx(fmean(map(fmean, recalls(model))), abs=1e-12)
     total = sum(len(truth(fold)) for fold in FOLDS)
-    assert f"{total} rows of the truth" in judged["truth_in_train"]
+    assert f"{total} rows of the truth" in sentences["truth_in_train"]
 
 
 @pytest.mark.parametrize(
