@@ -1,4 +1,4 @@
-"""Sound files in every form, and what chance does to their bytes."""
+"""Valid files in every format, and random damage of their bytes."""
 
 import gzip
 import io
@@ -25,10 +25,15 @@ ITEMS = pl.DataFrame(
 )
 USERS = pl.DataFrame({"user": ["u1", "u2"], "plan": ["free", "paid"], "age": [20, 30]})
 TOKENS = (
-    b",", b";", b'"', b"\n", b"\r\n", b"\x00", b"\xff", b"\xc3", b"\xef\xbb\xbf", b"nan", b"inf", b"-1", b"1e400", b"1e3",
-    b"007", b" ", b"\t", b"{", b"}", b"[", b"]", b":", b"null", b"true", b"\\u0000", b"\\ud800", b"9223372036854775808",
-    b"0x10", b"1_000", b"1.0", b"'", b"--", b"\xe2\x80\xa8", b"#", b"u1", b"item", b"rank",
+    b",", b";", b'"', b"\n", b"\r\n", b"\x00", b"\xff", b"\xc3", b"\xef\xbb\xbf", b"nan", b"inf",
+    b"-1", b"1e400", b"1e3", b"007", b" ", b"\t", b"{", b"}", b"[", b"]", b":", b"null", b"true",
+    b"\\u0000", b"\\ud800", b"9223372036854775808", b"0x10", b"1_000", b"1.0", b"'", b"--",
+    b"\xe2\x80\xa8", b"#", b"u1", b"item", b"rank",
 )  # fmt: skip
+NESTED_TRUTH = (
+    b'{"user": "u1", "items": ["a", "b"], "grades": [1, 2]}\n'
+    b'{"user": "u2", "items": ["c"], "grades": [0]}\n'
+)
 
 
 def _csv(table: pl.DataFrame) -> bytes:
@@ -36,18 +41,18 @@ def _csv(table: pl.DataFrame) -> bytes:
 
 
 def _parquet(table: pl.DataFrame) -> bytes:
-    table.write_parquet(into := io.BytesIO())
-    return into.getvalue()
+    table.write_parquet(file := io.BytesIO())
+    return file.getvalue()
 
 
 def _ipc(table: pl.DataFrame) -> bytes:
-    table.write_ipc(into := io.BytesIO())
-    return into.getvalue()
+    table.write_ipc(file := io.BytesIO())
+    return file.getvalue()
 
 
 @cache
-def sound() -> dict[tuple[str, str], bytes]:
-    """(what it is, name of the file) -> content."""
+def valid_files() -> dict[tuple[str, str], bytes]:
+    """Return the content of each file by table and name."""
     joined = ITEMS.with_columns(pl.col("categories").list.join("|"))
     files = {("lists", name): form(ROWS).encode() for name, form in TEXT_FORMS.items()}
     files |= {
@@ -58,7 +63,7 @@ def sound() -> dict[tuple[str, str], bytes]:
         ("truth", "truth.csv"): _csv(JUDGED),
         ("truth", "truth.qrels"): b"u1 0 a 1\nu1 0 b 0\nu2 0 a 2\n",
         ("truth", "truth.jsonl"): JUDGED.write_ndjson().encode(),
-        ("truth", "nested.jsonl"): b'{"user": "u1", "items": ["a", "b"], "grades": [1, 2]}\n{"user": "u2", "items": ["c"], "grades": [0]}\n',
+        ("truth", "nested.jsonl"): NESTED_TRUTH,
         ("truth", "truth.parquet"): _parquet(JUDGED),
         ("train", "train.csv"): _csv(JUDGED.drop("grade")),
         ("train", "train.parquet"): _parquet(JUDGED.drop("grade")),
@@ -69,44 +74,45 @@ def sound() -> dict[tuple[str, str], bytes]:
         ("users", "users.jsonl"): USERS.write_ndjson().encode(),
         ("users", "users.parquet"): _parquet(USERS),
     }  # fmt: skip
-    packed = {
-        (what, f"{name}.gz"): gzip.compress(content, mtime=0)
-        for (what, name), content in files.items()
-        if name.rpartition(".")[2] in {"csv", "jsonl", "run"} and what in {"lists", "truth"}
+    compressed = {
+        (table, f"{name}.gz"): gzip.compress(content, mtime=0)
+        for (table, name), content in files.items()
+        if name.rpartition(".")[2] in {"csv", "jsonl", "run"} and table in {"lists", "truth"}
     }
-    return files | packed
+    return files | compressed
 
 
-FILES = tuple(sound())
+FILES = tuple(valid_files())
 
 
-def broken(chance: random.Random, what: str, name: str) -> bytes:
-    """The content of a file after one to four strokes; of a packed one mostly the text inside."""
-    content = sound()[what, name]
-    packed = name.endswith(".gz") and chance.randrange(10) < 7  # noqa: PLR2004
-    text = bytearray(gzip.decompress(content) if packed else content)
-    for _ in range(chance.choice((0, 1, 1, 1, 2, 4))):
-        stroke(chance, text)
-    return gzip.compress(bytes(text), mtime=0) if packed else bytes(text)
+def damaged(rng: random.Random, table: str, name: str) -> bytes:
+    """Return a file's content after up to four mutations; of a compressed file mostly its text."""
+    content = valid_files()[table, name]
+    is_compressed = name.endswith(".gz") and rng.randrange(10) < 7  # noqa: PLR2004
+    text = bytearray(gzip.decompress(content) if is_compressed else content)
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 4))):
+        mutate(rng, text)
+    return gzip.compress(bytes(text), mtime=0) if is_compressed else bytes(text)
 
 
-def stroke(chance: random.Random, text: bytearray) -> None:
-    at = chance.randrange(len(text) + 1)
-    to = min(len(text), at + chance.choice((1, 1, 2, 5, 20)))
-    match chance.randrange(7):
+def mutate(rng: random.Random, text: bytearray) -> None:
+    """Change the text at a random position."""
+    start = rng.randrange(len(text) + 1)
+    end = min(len(text), start + rng.choice((1, 1, 2, 5, 20)))
+    match rng.randrange(7):
         case 0:
-            text[at:at] = chance.choice(TOKENS)
+            text[start:start] = rng.choice(TOKENS)
         case 1:
-            text[at:to] = chance.choice(TOKENS)
+            text[start:end] = rng.choice(TOKENS)
         case 2:
-            del text[at:to]
+            del text[start:end]
         case 3:
-            text[at:at] = text[at:to]
-        case 4 if at < len(text):
-            text[at] ^= 1 << chance.randrange(8)
+            text[start:start] = text[start:end]
+        case 4 if start < len(text):
+            text[start] ^= 1 << rng.randrange(8)
         case 5:
-            del text[at:]
+            del text[start:]
         case _:
             lines = text.split(b"\n")
-            chance.shuffle(lines)
+            rng.shuffle(lines)
             text[:] = b"\n".join(lines)

@@ -1,4 +1,4 @@
-"""What the fuzzer tries, by kind: each writes a file at random and says what reading it should give."""
+"""Cases of the fuzzer, by kind: each writes a random file and states the expected result."""
 
 import random
 from collections.abc import Callable
@@ -6,44 +6,49 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from benchmarks.broken_files import FILES, broken
+from benchmarks.broken_files import FILES, damaged
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A file and what it holds.
+    """A file, and the expected result of reading it.
 
-    what : lists, truth, train, items, users, held or damaged
-    path : the file or folder
-    rows : what is to be read, in plain values; None: what a plain reading of the file says, where there is one
-    may  : what else may come of it: `refused`, `only refused`, or nothing
-    read : how it is read, where no stage does it; raises, or returns the rows that were read
+    Attributes
+    ----------
+    table : str
+        lists, truth, train, items, users, held, history or damaged.
+    path : str
+        The file or folder.
+    rows : list of dict or None
+        Expected rows; None: the rows of `plain_reading`, if it reads this format.
+    allowed : {"refused", "only refused", ""}
+        Whether the file may, must or must not be refused.
+    read : callable or None
+        Function that reads the case; None: a stage does. It raises, or returns the rows.
     """
 
-    what: str
+    table: str
     path: str
     rows: list[Row] | None = None
-    may: Literal["refused", "only refused", ""] = "refused"
+    allowed: Literal["refused", "only refused", ""] = "refused"
     read: Callable[[], list[Row]] | None = None
 
 
 Kind = Callable[[random.Random], Case]
-KINDS: dict[
-    str, Kind
-] = {}  # name on the command line -> how a case is made; `fuzz_readers` runs them
+KINDS: dict[str, Kind] = {}  # by name on the command line of `fuzz_readers`
 
 
 def kind(make: Kind) -> Kind:
-    """A kind of cases, under the name of the function that makes them."""
+    """Register a kind of cases under the name of the function that makes them."""
     KINDS[make.__name__.strip("_")] = make
     return make
 
 
 @kind
-def _bytes(chance: random.Random) -> Case:
-    """A sound file whose bytes chance has changed."""
-    what, name = chance.choice(FILES)
-    Path(name).write_bytes(broken(chance, what, name))
-    return Case(what, name)
+def _bytes(rng: random.Random) -> Case:
+    """Return a valid file with randomly changed bytes."""
+    table, name = rng.choice(FILES)
+    Path(name).write_bytes(damaged(rng, table, name))
+    return Case(table, name)

@@ -1,4 +1,4 @@
-"""Tables as people hold them, sound or spoilt, through the library's front door."""
+"""Cases with Python objects as tables, valid or damaged, through `concord.evaluate`."""
 
 import math
 import random
@@ -20,7 +20,7 @@ from benchmarks.fuzz_cases import Case, Row, kind
 Lists = dict[Any, list[Any]]
 Truth = dict[Any, dict[Any, float]]
 
-ODD: tuple[Any, ...] = (
+ODD_VALUES: tuple[Any, ...] = (
     None,
     math.nan,
     math.inf,
@@ -67,54 +67,58 @@ ODD: tuple[Any, ...] = (
 
 
 @kind
-def _held(chance: random.Random) -> Case:
-    """Sound data in any form, or data that chance has spoilt; the mean reciprocal rank tells what was read."""
-    lists, truth = _data(chance)
-    spoilt = chance.choice([True, True, False])
-    more: dict[str, Any] = {}
+def _held(rng: random.Random) -> Case:
+    """Return valid or damaged data in any form; the mean reciprocal rank shows what was read."""
+    lists, truth = _data(rng)
+    is_damaged = rng.choice([True, True, False])
+    tables: dict[str, Any] = {}
     try:
-        recs, judged = _given(chance, lists, truth, spoilt=spoilt)
+        recs, judged = _random_input(rng, lists, truth, is_damaged=is_damaged)
     except (TypeError, ValueError, OverflowError, pa.ArrowException, pl.exceptions.PolarsError):
-        lists, truth = _data(chance)  # the frame itself cannot be made
-        recs, judged, spoilt = lists, truth, False
-    if spoilt and _half(chance):
-        more["users"] = chance.choice([*ODD, [chance.choice(ODD)], {chance.choice("ab")}])
-    if spoilt and _half(chance):
-        more["items"] = {f"i{n}": chance.choice(ODD) for n in range(3)}
+        lists, truth = _data(rng)  # the frame itself cannot be made
+        recs, judged, is_damaged = lists, truth, False
+    if is_damaged and _coin(rng):
+        tables["users"] = rng.choice([*ODD_VALUES, [rng.choice(ODD_VALUES)], {rng.choice("ab")}])
+    if is_damaged and _coin(rng):
+        tables["items"] = {f"i{n}": rng.choice(ODD_VALUES) for n in range(3)}
 
     def read() -> list[Row]:
-        how: dict[str, Any] = {"metrics": ["RR"], "conventions": "standard"}
-        mean = cc.evaluate(recs, judged, **how, **more)["RR"]
-        likely = 0 <= mean <= 1 or math.isnan(mean)
-        return [{"RR": "likely" if spoilt and likely else mean}]
+        arguments: dict[str, Any] = {"metrics": ["RR"], "conventions": "standard"}
+        mean = cc.evaluate(recs, judged, **arguments, **tables)["RR"]
+        is_plausible = 0 <= mean <= 1 or math.isnan(mean)
+        return [{"RR": "plausible" if is_damaged and is_plausible else mean}]
 
-    expected = [{"RR": "likely" if spoilt else _expected(lists, truth)}]
-    return Case("held", "-", expected, "refused" if spoilt else "", read)
+    expected = [{"RR": "plausible" if is_damaged else _expected(lists, truth)}]
+    return Case("held", "-", expected, "refused" if is_damaged else "", read)
 
 
-def _given(chance: random.Random, lists: Lists, truth: Truth, *, spoilt: bool) -> tuple[Any, Any]:
-    if spoilt and _half(chance):
-        _spoil_dict(chance, chance.choice([lists, truth]))
+def _random_input(
+    rng: random.Random, lists: Lists, truth: Truth, *, is_damaged: bool
+) -> tuple[Any, Any]:
+    if is_damaged and _coin(rng):
+        _damage_dict(rng, rng.choice([lists, truth]))
         return lists, truth
-    recs, judged = _form(chance, _rows(lists)), _form(chance, _judged_rows(truth))
-    return (_spoilt(chance, recs), _spoilt(chance, judged)) if spoilt else (recs, judged)
+    recs, judged = _form(rng, _rows(lists)), _form(rng, _judged_rows(truth))
+    return (
+        (_damaged_frame(rng, recs), _damaged_frame(rng, judged)) if is_damaged else (recs, judged)
+    )
 
 
-def _half(chance: random.Random) -> bool:
-    return chance.choice([True, False])
+def _coin(rng: random.Random) -> bool:
+    return rng.choice([True, False])
 
 
-def _data(chance: random.Random) -> tuple[Lists, Truth]:
-    whole = _half(chance)
-    users = [n if whole else f"u{n}" for n in range(chance.randint(1, 5))]
-    items = [n if whole else f"i{n}" for n in range(9)]
-    lists = {user: chance.sample(items, chance.randint(1, 6)) for user in users}
-    truth = {user: dict.fromkeys(chance.sample(items, chance.randint(1, 4)), 1.0) for user in users}
+def _data(rng: random.Random) -> tuple[Lists, Truth]:
+    is_numeric = _coin(rng)
+    users = [n if is_numeric else f"u{n}" for n in range(rng.randint(1, 5))]
+    items = [n if is_numeric else f"i{n}" for n in range(9)]
+    lists = {user: rng.sample(items, rng.randint(1, 6)) for user in users}
+    truth = {user: dict.fromkeys(rng.sample(items, rng.randint(1, 4)), 1.0) for user in users}
     return lists, truth
 
 
 def _expected(lists: Lists, truth: Truth) -> float:
-    """The mean reciprocal rank."""
+    """Return the mean reciprocal rank."""
     ranks = [
         next((1 / rank for rank, item in enumerate(items, 1) if item in truth[user]), 0.0)
         for user, items in lists.items()
@@ -123,11 +127,11 @@ def _expected(lists: Lists, truth: Truth) -> float:
 
 
 def _rows(lists: Lists) -> dict[str, list[Any]]:
-    places = [(u, i, r) for u, items in lists.items() for r, i in enumerate(items, 1)]
+    rows = [(u, i, r) for u, items in lists.items() for r, i in enumerate(items, 1)]
     return {
-        "user": [p[0] for p in places],
-        "item": [p[1] for p in places],
-        "rank": [p[2] for p in places],
+        "user": [p[0] for p in rows],
+        "item": [p[1] for p in rows],
+        "rank": [p[2] for p in rows],
     }
 
 
@@ -141,13 +145,13 @@ def _judged_rows(truth: Truth) -> dict[str, list[Any]]:
 
 
 def _by_user(rows: dict[str, list[Any]]) -> Any:
-    held: dict[Any, Any] = {}
+    nested: dict[Any, Any] = {}
     for user, item, value in zip(*rows.values(), strict=True):
         if "grade" in rows:
-            held.setdefault(user, {})[item] = value
+            nested.setdefault(user, {})[item] = value
         else:
-            held.setdefault(user, []).append(item)
-    return held
+            nested.setdefault(user, []).append(item)
+    return nested
 
 
 def _file(ending: str, write: Callable[[pl.DataFrame, str], object]) -> Callable[[Any], Any]:
@@ -179,44 +183,42 @@ _FORMS: tuple[Callable[[Any], Any], ...] = (
 )
 
 
-def _form(chance: random.Random, rows: dict[str, list[Any]]) -> Any:
-    order = chance.sample(range(len(rows["user"])), len(rows["user"]))
-    form = chance.choice(_FORMS)
+def _form(rng: random.Random, rows: dict[str, list[Any]]) -> Any:
+    order = rng.sample(range(len(rows["user"])), len(rows["user"]))
+    form = rng.choice(_FORMS)
     if form is not _by_user:
         rows = {name: [values[n] for n in order] for name, values in rows.items()}
     return form(rows)
 
 
-def _spoil_dict(chance: random.Random, held: dict[Any, Any]) -> None:
-    """One odd thing: as an id of a user, as what a user has, or in it."""
-    user, odd = chance.choice(list(held)), chance.choice(ODD)
-    match chance.randrange(3):
+def _damage_dict(rng: random.Random, nested: dict[Any, Any]) -> None:
+    """Insert an odd value as a user's id, as a user's list, or as an item of it."""
+    user, value = rng.choice(list(nested)), rng.choice(ODD_VALUES)
+    match rng.randrange(3):
         case 0:
-            held[odd] = held.pop(user)
+            nested[value] = nested.pop(user)
         case 1:
-            held[user] = odd
-        case _ if isinstance(held[user], dict):
-            held[user][chance.choice(list(held[user]))] = odd
+            nested[user] = value
+        case _ if isinstance(nested[user], dict):
+            nested[user][rng.choice(list(nested[user]))] = value
         case _:
-            held[user][0] = odd
+            nested[user][0] = value
 
 
-def _spoilt(chance: random.Random, data: Any) -> Any:
-    """The frame with an odd value, a column of odd values, or a column less; others as they are."""
+def _damaged_frame(rng: random.Random, data: Any) -> Any:
+    """Return a frame with an odd value, an odd, missing or renamed column; others unchanged."""
     if not isinstance(data, pl.DataFrame | pd.DataFrame):
         return data
     frame = data if isinstance(data, pd.DataFrame) else data.to_pandas()
-    name, odd = chance.choice(list(frame.columns)), chance.choice(ODD)
-    match chance.randrange(4):
+    name, value = rng.choice(list(frame.columns)), rng.choice(ODD_VALUES)
+    match rng.randrange(4):
         case 0:
             frame = frame.astype({name: object})
-            frame.at[frame.index[0], name] = odd
+            frame.at[frame.index[0], name] = value
         case 1:
-            frame[name] = [odd] * len(frame)
+            frame[name] = [value] * len(frame)
         case 2:
             frame = frame.drop(columns=[name])
         case _:
-            frame = frame.rename(
-                columns={name: chance.choice([*frame.columns, "", "User", "rating"])}
-            )
-    return frame if _half(chance) else pl.from_pandas(frame)
+            frame = frame.rename(columns={name: rng.choice([*frame.columns, "", "User", "rating"])})
+    return frame if _coin(rng) else pl.from_pandas(frame)

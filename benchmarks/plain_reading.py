@@ -1,4 +1,4 @@
-"""What a file says, read by nothing but Python's own modules: slow, and independent of the pipeline's readers."""
+"""Reference reader of files: slow, and independent of the pipeline's readers."""
 
 import csv
 import gzip
@@ -23,30 +23,43 @@ RESULT = {
 }
 
 
-def differs(case: Case, found: list[Row] | None = None) -> tuple[str, str]:
-    """`right`, `wrong` with both sides, `accepted` what plain reading refuses, or `unchecked`: not read again.
+def compare(case: Case, rows: list[Row] | None = None) -> tuple[str, str]:
+    """Compare the rows that were read with the expected ones.
 
-    found : what was read, where no stage wrote it
+    Parameters
+    ----------
+    case : Case
+        The case with its expected rows, or a file to read.
+    rows : list of dict, optional
+        Rows that were read. Default: those that a stage wrote.
+
+    Returns
+    -------
+    (str, str)
+        Outcome and message: `right`, `wrong`, `accepted` if plain reading refuses the file, or
+        `unchecked` if it does not read this format.
     """
-    what, path = case.what, Path(case.path)
+    table, path = case.table, Path(case.path)
     name = path.name.removesuffix(".gz")
     if case.rows is None and name.endswith((".parquet", ".arrow")):
         return "unchecked", ""
-    if found is None:
-        found = pl.read_parquet(f"results/{RESULT[what]}.parquet").to_dicts()
+    if rows is None:
+        rows = pl.read_parquet(f"results/{RESULT[table]}.parquet").to_dicts()
     try:
-        expected = MEANING[what](list(_rows(path, name, what)) if case.rows is None else case.rows)
+        expected = NORMALISE[table](
+            list(_rows(path, name, table)) if case.rows is None else case.rows
+        )
     except (ValueError, KeyError, csv.Error) as error:
-        return "accepted", f"{what} {path}: plain reading says {error!r}: {found}"[:400]
-    got = MEANING[what](found)
+        return "accepted", f"{table} {path}: plain reading says {error!r}: {rows}"[:400]
+    actual = NORMALISE[table](rows)
     return (
         ("right", "")
-        if got == expected
-        else ("wrong", f"{what} {path}: {got} is not {expected}"[:600])
+        if actual == expected
+        else ("wrong", f"{table} {path}: {actual} is not {expected}"[:600])
     )
 
 
-def _rows(path: Path, name: str, what: str) -> Iterator[Row]:
+def _rows(path: Path, name: str, table: str) -> Iterator[Row]:
     content = path.read_bytes()
     text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode(
         "utf-8-sig", errors="surrogateescape"
@@ -62,7 +75,7 @@ def _rows(path: Path, name: str, what: str) -> Iterator[Row]:
     else:
         names = (
             ("user", "_", "item", "grade")
-            if what == "truth"
+            if table == "truth"
             else ("user", "_", "item", "rank", "score", "_")
         )
         for line in text.split("\n"):
@@ -77,27 +90,27 @@ def _json_rows(text: str) -> Iterator[Row]:
             if not any(isinstance(row.get(key), list) for key in PLURALS):
                 yield row
                 continue
-            held = {one: row[many] for many, one in PLURALS.items() if many in row}
-            for place, values in enumerate(zip(*held.values(), strict=True), start=1):
-                yield {"user": row["user"], "rank": place} | dict(zip(held, values, strict=True))
+            columns = {name: row[plural] for plural, name in PLURALS.items() if plural in row}
+            for rank, values in enumerate(zip(*columns.values(), strict=True), start=1):
+                yield {"user": row["user"], "rank": rank} | dict(zip(columns, values, strict=True))
 
 
 def _json(line: str) -> Row:
     try:
         return dict(json.loads(line))
-    except ValueError:  # a comma before a bracket loses nothing, and DuckDB takes it
+    except ValueError:  # DuckDB accepts a comma before a bracket
         return dict(json.loads(re.sub(r",(\s*[}\]])", r"\1", line)))
 
 
 def _id(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int):
-        msg = f"{value!r} is no id"
+        msg = f"{value!r} is not an id"
         raise ValueError(msg)  # noqa: TRY004 - a wrong value of the file
     return str(value)
 
 
 def _lists(rows: list[Row]) -> dict[str, list[str]]:
-    """The items of each user, by rank if there is one, else by score."""
+    """Return the items of each user, by rank if there is one, else by score."""
     lists: dict[str, list[tuple[float, str]]] = {}
     for row in rows:
         order = float(row["rank"]) if row.get("rank") is not None else -float(row["score"])
@@ -109,7 +122,7 @@ def _truth(rows: list[Row]) -> dict[tuple[str, str], float]:
     return {(_id(row["user"]), _id(row["item"])): float(row.get("grade", 1)) for row in rows}
 
 
-MEANING: dict[str, Callable[[list[Row]], Any]] = {
+NORMALISE: dict[str, Callable[[list[Row]], Any]] = {
     "lists": _lists,
     "truth": _truth,
     "train": lambda rows: {(_id(row["user"]), _id(row["item"])) for row in rows},

@@ -9,7 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 import concord as cc
-from benchmarks.fuzz_readers import FINE, outcomes
+from benchmarks.fuzz_readers import EXPECTED_OUTCOMES, outcomes
 from concord.metrics_core.metrics import custom_metric
 from tests.pipeline.params.params_content import params_content
 from tests.project import attempt, run_stages
@@ -242,5 +242,5 @@ def test_whatever_own_metrics_do_other_metrics_keep_their_values() -> None:
     """`benchmarks/fuzz_readers.py --kind own_metrics` tries more of them."""
     result = list(outcomes(1_000_000, 60, "own_metrics"))
 
-    assert [each for each in result if each[0] not in FINE] == []
+    assert [each for each in result if each[0] not in EXPECTED_OUTCOMES] == []
     assert {"refused", "right"} <= {outcome for outcome, _, _ in result}

@@ -20,8 +20,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.fuzz_readers import FINE, outcomes
-from benchmarks.odd_types import ALL
+from benchmarks.fuzz_readers import EXPECTED_OUTCOMES, outcomes
+from benchmarks.odd_types import ENCODERS
 from concord.metrics_core.data import quality as quality_file
 from concord.metrics_core.data.hashes import ContentHashes, hash_content
 from concord.metrics_core.errors import InputError
@@ -174,7 +174,7 @@ def test_bytes_do_not_depend_on_threads_or_row_order() -> None:
 @pytest.mark.bad_input(68, "not looked at where nobody reads the column")
 def test_unused_columns_may_be_of_any_type(table: str) -> None:
     columns = {"user": ["u", "v"], "item": ["a", "b"], "score": [1.0, 1.0]}
-    unusual = {f"odd_{name}": values([1, 2]) for name, values in ALL.items()}
+    unusual = {f"odd_{name}": values([1, 2]) for name, values in ENCODERS.items()}
     write_table(pa.table(columns | unusual), Path("a.arrow"))
     rows, _ = loaded("a.arrow") if table == "lists" else loaded_background(table, "a.arrow")
     assert len(rows) == 2
@@ -248,7 +248,7 @@ def test_damaged_and_unusual_files_are_refused_or_read_correctly(kind: str, case
     """`benchmarks/fuzz_readers.py` tests more of them."""
     result = list(outcomes(1_000_000, cases, kind))
     counts = Counter(outcome for outcome, _, _ in result)
-    assert [each for each in result if each[0] not in FINE] == []
+    assert [each for each in result if each[0] not in EXPECTED_OUTCOMES] == []
     assert counts.total() == cases
     assert counts["right"] >= 5
 
