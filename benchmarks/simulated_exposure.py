@@ -14,6 +14,7 @@ import polars as pl
 import concord as cc
 from benchmarks.simulated import Floats
 from benchmarks.tabulated import Row, rate, rng_of, table_of
+from concord.metrics_core.conventions.option_types import PropensityOptions
 from concord.metrics_core.metrics.judged import Bools
 from concord.metrics_core.results.evaluation import MetricSummary
 from concord.metrics_core.stats.clusters import RatioEstimate
@@ -82,7 +83,11 @@ def _evaluated(
         "columns": {"items": {"propensity": "p"}},
     }
     truth = pl.DataFrame({"user": user, "item": item})
-    known = {"column": "items", "clip": 1.0 if clip is None else clip, "fewest": 1}
+    known: PropensityOptions = {
+        "column": "items",
+        "clip": 1.0 if clip is None else clip,
+        "fewest": 1,
+    }
     over_all = cc.preset("standard", propensity={**known, "normalised": "over_all"})
     ratio = cc.evaluate(lists, truth, metrics=[f"R@{K}"], conventions=over_all, **how)
     values = ratio.per_user.drop_nulls(f"R@{K}").sort("user")

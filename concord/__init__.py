@@ -100,6 +100,8 @@ else:
         value = getattr(import_module(f"concord.metrics_core.{_MODULES[name]}"), name)
         if isinstance(value, FunctionType):
             value = _with_short_traceback(value)
+        else:
+            value.__module__ = __name__  # what help() and error messages show
         globals()[name] = value
         return value
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import concord as cc
+from concord.typing import PresetName
 
 BELLEI_LISTS = {"U1": [1, 6, 8], "U2": [1, 2, 3, 4, 5], "U3": [], "U4": [1, 2, 3, 4], "U5": []}
 BELLEI_TRUTH = {"U1": [1, 2, 3, 4, 5, 6], "U2": [2, 4, 6], "U3": [2, 4, 6], "U4": [], "U5": []}
@@ -31,7 +32,7 @@ def _said(text: str) -> Callable[[], str]:
     return lambda: text
 
 
-def _mean(lists: Any, truth: Any, label: str, preset: str) -> Callable[[], float]:
+def _mean(lists: Any, truth: Any, label: str, preset: PresetName) -> Callable[[], float]:
     def value() -> float:
         return cc.evaluate(lists, truth, metrics=[label], conventions=cc.preset(preset))[label]
 
@@ -42,7 +43,7 @@ def _bellei(label: str) -> Callable[[], float]:
     return _mean(BELLEI_LISTS, BELLEI_TRUTH, label, "bellei")
 
 
-def _graded(label: str, preset: str, grades: list[int]) -> Callable[[], float]:
+def _graded(label: str, preset: PresetName, grades: list[int]) -> Callable[[], float]:
     return _mean(LIST, {"u": dict(zip("abcdef", grades, strict=False))}, label, preset)
 
 

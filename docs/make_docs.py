@@ -17,6 +17,7 @@ import concord as cc
 from concord.metrics_core.conventions.convention import Convention
 from concord.metrics_core.conventions.preset import Preset
 from concord.metrics_core.conventions.preset_table import PRESETS
+from concord.metrics_core.conventions.presets import preset as conventions_of_preset
 from concord.metrics_core.conventions.registry import CONVENTIONS
 from concord.metrics_core.evaluation.panel import differing, panel
 from concord.metrics_core.metrics.catalogue import CATALOGUE
@@ -248,11 +249,11 @@ def _preset(name: str, preset: Preset) -> Iterator[str]:
     if preset.package:
         yield f"- checked against {preset.package}"
     yield f"- defines {', '.join(preset.metrics.split()) or 'every metric'}"
-    ours, own = STANDARD.preset_values(), cc.preset(name).preset_values()
+    ours, own = STANDARD.preset_values(), conventions_of_preset(name).preset_values()
     changed = [f"`{name}: {_plain(own[name])}`" for name in own if own[name] != ours[name]]
     if changed:
         yield f"- differs from `standard` in {', '.join(changed)}"
-    for metric, values in cc.preset(name).overrides.items():
+    for metric, values in conventions_of_preset(name).overrides.items():
         changes = ", ".join(f"`{key}: {_plain(value)}`" for key, value in values.items())
         yield f"- for {metric}: {changes}"
     for row in residue(name):

@@ -80,6 +80,7 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         ("concord.metrics_core.comparison.compare", {"mlflow", "altair"}),
         ("concord.pipeline.commands.cli", {"numpy", "polars", "duckdb"}),
         ("concord", {"numpy", "polars", "duckdb"}),
+        ("concord.typing", {"numpy", "polars", "pyarrow", "duckdb"}),
     ],
 )
 def test_nothing_heavy_is_imported_where_it_is_not_needed(imported: str, heavy: set[str]) -> None:

@@ -1,8 +1,9 @@
 """`audit`: leakage of a split, cold users and items, and the effect of the affected users."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import polars as pl
 
@@ -38,8 +39,7 @@ from concord.metrics_core.comparison.provenance import collect_conventions
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike
-from concord.metrics_core.data.arguments import Columns
-from concord.metrics_core.data.frames import Data
+from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.model_result import lists_of
@@ -72,15 +72,15 @@ _CheckOutcome = tuple[AuditCheck, pl.Series]  # a check, and the ids of the affe
 
 
 def audit(
-    models: Mapping[str, Data | Mapping[str, Mapping[Any, Data]]],
-    truth: Data | Mapping[str, Mapping[Any, Data]],
+    models: Mapping[str, Data],
+    truth: Data,
     *,
     train: Data,
     metrics: Sequence[str],
     conventions: ConventionsLike,
     items: Data | None = None,
-    columns: Columns | None = None,
-    input: Mapping[str, Any] | None = None,
+    columns: ModelColumns | None = None,
+    input: PolicyOptions | None = None,
     confidence: float = 0.95,
 ) -> Audit:
     """Check a split for leakage, cold users and cold items, and their effect on the means.

@@ -1,5 +1,7 @@
 """`calibrate`: agreement of offline metrics and their definitions with past A/B experiments."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -19,7 +21,7 @@ from concord.metrics_core.analyses.calibrate_statistics import (
     tau_b,
     tau_interval,
 )
-from concord.metrics_core.data.frames import Data
+from concord.metrics_core.data.argument_types import Data
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.results.calibration import (

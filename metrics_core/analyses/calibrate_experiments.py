@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from concord.metrics_core.data.frames import Data, table_from_frame
+from concord.metrics_core.data.argument_types import Data
+from concord.metrics_core.data.frames import table_from_frame
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.files import open_file
 from concord.metrics_core.metrics.judged import Floats

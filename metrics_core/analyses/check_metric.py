@@ -1,5 +1,7 @@
 """`check_metric`: check a custom metric for the properties of all metrics of the catalogue."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping, Sequence
 

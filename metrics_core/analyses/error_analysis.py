@@ -1,5 +1,7 @@
 """`cases`: error analysis of two models, by the users and items with the largest differences."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,8 +28,7 @@ from concord.metrics_core.comparison.replicate_config import ReplicateNames
 from concord.metrics_core.comparison.segment_groups import UserGroups, group_users
 from concord.metrics_core.comparison.segmentation import ByPopularity
 from concord.metrics_core.conventions.presets import ConventionsLike
-from concord.metrics_core.data.arguments import Columns
-from concord.metrics_core.data.frames import Data
+from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.side_data import Background
 from concord.metrics_core.metrics.judged import Bools, Floats
@@ -70,8 +71,8 @@ class ExampleSelection:
 
 
 def cases(
-    models: Mapping[str, Data | Mapping[str, Mapping[Any, Data]]],
-    truth: Data | Mapping[str, Mapping[Any, Data]],
+    models: Mapping[str, Data],
+    truth: Data,
     *,
     model: str,
     versus: str,
@@ -84,8 +85,8 @@ def cases(
     items: Data | None = None,
     users: Data | None = None,
     segments: Mapping[str, Mapping[str, Any]] | None = None,
-    columns: Columns | None = None,
-    input: Mapping[str, Any] | None = None,
+    columns: ModelColumns | None = None,
+    input: PolicyOptions | None = None,
     unit: Sequence[str] = (),
     title: str = "Comparison",
 ) -> Cases:

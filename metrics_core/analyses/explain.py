@@ -1,7 +1,9 @@
 """`explain`: derivation of one user's value, step by step, under one definition or two."""
 
+from __future__ import annotations
+
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, overload
@@ -16,8 +18,7 @@ from concord.metrics_core.conventions.presets import (
     resolve_conventions,
     with_data_conventions,
 )
-from concord.metrics_core.data.arguments import Columns
-from concord.metrics_core.data.frames import Data
+from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns
 from concord.metrics_core.data.relations import create_view, in_memory, share_id_types
 from concord.metrics_core.data.units import unit_id
 from concord.metrics_core.evaluation.inputs import LoadedInputs, load_inputs, unknown_user_error
@@ -50,8 +51,8 @@ def explain(
     conventions: ConventionsLike,
     train: Data | None = None,
     items: Data | None = None,
-    columns: Columns | None = None,
-    input: Mapping[str, Any] | None = None,
+    columns: TableColumns | None = None,
+    input: PolicyOptions | None = None,
     unit: Sequence[str] = (),
 ) -> Derivation: ...
 
@@ -67,8 +68,8 @@ def explain(
     versus: ConventionsLike,
     train: Data | None = None,
     items: Data | None = None,
-    columns: Columns | None = None,
-    input: Mapping[str, Any] | None = None,
+    columns: TableColumns | None = None,
+    input: PolicyOptions | None = None,
     unit: Sequence[str] = (),
 ) -> ExplanationDiff: ...
 
@@ -83,8 +84,8 @@ def explain(
     versus: ConventionsLike | None = None,
     train: Data | None = None,
     items: Data | None = None,
-    columns: Columns | None = None,
-    input: Mapping[str, Any] | None = None,
+    columns: TableColumns | None = None,
+    input: PolicyOptions | None = None,
     unit: Sequence[str] = (),
 ) -> Derivation | ExplanationDiff:
     """Print and return the derivation of one user's value.

@@ -1,5 +1,7 @@
 """`plan`: power analysis: users and seeds that a comparison needs, and its smallest effects."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from concord.metrics_core.comparison.aligned import AlignedValues, align
 from concord.metrics_core.comparison.min_effect import Effect, to_absolute
-from concord.metrics_core.conventions.conventions import UnitMean
+from concord.metrics_core.conventions.option_types import UnitMean
 from concord.metrics_core.data.frames import table_from_frame
 from concord.metrics_core.errors import Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.score import MEAN_WEIGHT

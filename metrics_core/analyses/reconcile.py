@@ -3,6 +3,8 @@
 Presets are tried first, then the given conventions with one of them changed, then with two.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,8 +15,7 @@ from typing import Any
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
-from concord.metrics_core.data.arguments import Columns
-from concord.metrics_core.data.frames import Data
+from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import definition_mean
@@ -50,7 +51,7 @@ class PrintedNumber:
     last_digit: float
 
     @classmethod
-    def parse(cls, text: str) -> "PrintedNumber":
+    def parse(cls, text: str) -> PrintedNumber:
         """Parse a string such as `0.330` or `33.0%`.
 
         Raises
@@ -86,8 +87,8 @@ def reconcile(
     value: str,
     metric: str,
     conventions: ConventionsLike,
-    columns: Columns | None = None,
-    input: Mapping[str, Any] | None = None,
+    columns: TableColumns | None = None,
+    input: PolicyOptions | None = None,
     unit: Sequence[str] = (),
 ) -> Reconciliation:
     """Search the definitions of a metric that reproduce a published number on these lists.

@@ -1,5 +1,7 @@
 """`split`: split interactions into train and truth."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -15,13 +17,15 @@ from concord.metrics_core.analyses.split_methods import (
     REPEATS,
     TRAIN,
     TRUTH,
+    Repeats,
+    SplitMethodName,
     SplitOptions,
     options_of,
 )
 from concord.metrics_core.analyses.split_rows import split_rows
 from concord.metrics_core.conventions.validation import suggest
-from concord.metrics_core.data.arguments import INTERACTIONS, Columns, check_columns, open_table
-from concord.metrics_core.data.frames import Data
+from concord.metrics_core.data.argument_types import Data, SplitColumns
+from concord.metrics_core.data.arguments import INTERACTIONS, check_columns, open_table
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.results.split import Split
@@ -33,7 +37,7 @@ _SHARE_FIX = "write a number between 0 and 1, such as 0.1"
 
 def split(
     interactions: Data,
-    method: str,
+    method: SplitMethodName,
     *,
     last: int | None = None,
     at: float | str | date | None = None,
@@ -41,8 +45,8 @@ def split(
     gap: float | str | timedelta | None = None,
     newest: bool | None = None,
     seed: int | None = None,
-    repeats: str = "keep",
-    columns: Columns | None = None,
+    repeats: Repeats = "keep",
+    columns: SplitColumns | None = None,
 ) -> Split:
     """Split interactions into train and truth.
 
@@ -57,8 +61,8 @@ def split(
     interactions : data frame or path
         Columns user, item, time and, optionally, grade.
     method : {'leave-last-out', 'global-time', 'users', 'cold-items'}
-        See `LeaveLastOut`, `GlobalTime`, `HeldOutUsers` and `ColdItems` in
-        `metrics_core/analyses/split_methods.py`.
+        Whether the truth holds the last interactions of every user, all interactions from a
+        time on, the last ones of some users, or those of some items. See docs/how-to/split.md.
     last : int, optional
         For leave-last-out and users: number of each user's last interactions in the truth.
         Default: 1.

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.errors import Problem, raise_problems
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 TRAIN, TRUTH, HISTORY = "train", "truth", "history"
 GAP = "gap"
-REPEATS = ("keep", "first")
+SplitMethodName = Literal["leave-last-out", "global-time", "users", "cold-items"]
+Repeats = Literal["keep", "first"]
+REPEATS: tuple[Repeats, ...] = get_args(Repeats)
 _HASH_DIGITS = 13  # hexadecimal: 52 bits
 
 

@@ -1,5 +1,7 @@
 """`study`: comparison of the same models over several data sets."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -9,7 +9,8 @@ from itertools import chain
 import numpy as np
 import polars as pl
 
-from concord.metrics_core.conventions.conventions import Conventions, UnitMean
+from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.option_types import UnitMean
 from concord.metrics_core.data.relations import Table, read_column, schema_of
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.errors import refuse

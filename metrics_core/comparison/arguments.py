@@ -15,8 +15,7 @@ from concord.metrics_core.comparison.segmentation import Segmentation, parse_seg
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike, preset
 from concord.metrics_core.conventions.validation import ConventionError
-from concord.metrics_core.data.arguments import Columns
-from concord.metrics_core.data.frames import Data
+from concord.metrics_core.data.argument_types import Data, ModelColumns
 from concord.metrics_core.errors import InputError, Problem
 from concord.metrics_core.evaluation.evaluate import (
     parse_conventions,
@@ -111,7 +110,7 @@ def parse_list_arguments(
     metrics: Sequence[str],
     conventions: ConventionsLike,
     tables: Mapping[str, Data | None],
-    columns: Columns | None,
+    columns: ModelColumns | None,
     segments: Mapping[str, Mapping[str, Any]] | None = None,
     gate: Mapping[str, Any] | None = None,
     unit: Sequence[str] | None = (),

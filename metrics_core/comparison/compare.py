@@ -1,5 +1,7 @@
 """Compare the recommendations of several models."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,16 +18,15 @@ from concord.metrics_core.comparison.min_effect import Effects
 from concord.metrics_core.comparison.model_evaluation import evaluate_models
 from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.conventions.presets import ConventionsLike
-from concord.metrics_core.data.arguments import Columns
-from concord.metrics_core.data.frames import Data
+from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import panels_of
 from concord.metrics_core.results.comparison import Comparison
 
 
 def compare(
-    models: Mapping[str, Data | Mapping[str, Mapping[Any, Data]]],
-    truth: Data | Mapping[str, Mapping[Any, Data]],
+    models: Mapping[str, Data],
+    truth: Data,
     *,
     metrics: Sequence[str],
     baseline: str,
@@ -37,8 +38,8 @@ def compare(
     users: Data | None = None,
     segments: Mapping[str, Mapping[str, Any]] | None = None,
     gate: Mapping[str, Any] | None = None,
-    columns: Columns | None = None,
-    input: Mapping[str, Any] | None = None,
+    columns: ModelColumns | None = None,
+    input: PolicyOptions | None = None,
     title: str = "Comparison",
     confidence: float = 0.95,
     adjustment: Adjustment = "holm",

@@ -1,5 +1,7 @@
 """Compare models by values per user that another tool computed."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager

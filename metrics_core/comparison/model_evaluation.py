@@ -5,8 +5,8 @@ from typing import Any
 
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.replicate_config import settings_by_list
-from concord.metrics_core.data.arguments import Columns, check_columns
-from concord.metrics_core.data.frames import Data
+from concord.metrics_core.data.argument_types import Data, ModelColumns
+from concord.metrics_core.data.arguments import check_columns
 from concord.metrics_core.data.policies import parse_policies
 from concord.metrics_core.evaluation.dataset import NO_PANELS, TableLoader, load_dataset
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
@@ -20,7 +20,7 @@ def evaluate_models(
     truths: Mapping[str, Data],
     side_data: Mapping[str, Data | None],
     *,
-    columns: Columns | None,
+    columns: ModelColumns | None,
     input: Mapping[str, Any] | None,
     panels: Mapping[str, Panel] = NO_PANELS,
     unit: Sequence[str] = (),

@@ -4,10 +4,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Literal, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from concord.metrics_core.conventions.convention import Value
 from concord.metrics_core.conventions.data_conventions import DATA_CONVENTIONS
+from concord.metrics_core.conventions.option_types import FairnessTarget, UnitMean, UserPolicy
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.conventions.validation import (
     ConventionError,
@@ -15,9 +16,6 @@ from concord.metrics_core.conventions.validation import (
     value_problems,
 )
 
-UserPolicy = Literal["zero", "one", "drop", "nan", "error"]
-UnitMean = Literal["requests", "users"]
-FairnessTarget = Literal["catalogue", "relevant", "uniform"]
 ANY_CUTOFF = "@k"  # ends the key of an override of labels with a cutoff
 # Conventions that files omit unless they are set.
 OPTIONAL: Mapping[str, Value] = {
@@ -49,7 +47,7 @@ class Candidates(NamedTuple):
     catalogue: int
 
     @classmethod
-    def from_mapping(cls, value: Mapping[str, Any]) -> Self:
+    def from_mapping(cls, value: Mapping[str, Value]) -> Self:
         """Return the candidates from the convention's mapping."""
         return cls(value["negatives"], value["catalogue"])
 

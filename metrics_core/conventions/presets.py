@@ -7,13 +7,14 @@ from typing import Any
 from concord.metrics_core.conventions.convention import Problem, is_number
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.data_conventions import DATA_CONVENTIONS
+from concord.metrics_core.conventions.option_types import PresetName, PresetOptions
 from concord.metrics_core.conventions.preset_table import PRESETS, STANDARD
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.conventions.validation import ConventionError, suggest
 
 UNWEIGHED = "unweighed"  # definition of a panel: as pinned, but without the propensity
 CUSTOM = "custom"  # the name of conventions without a preset
-ConventionsLike = Conventions | str | Mapping[str, Any]
+ConventionsLike = Conventions | PresetName | PresetOptions
 
 
 def presets() -> list[str]:
@@ -56,7 +57,7 @@ def preset(name: str, **overrides: Any) -> Conventions:
     return conventions
 
 
-def resolve_conventions(conventions: ConventionsLike) -> Conventions:
+def resolve_conventions(conventions: ConventionsLike | Mapping[str, Any]) -> Conventions:
     """Return conventions from a preset's name, or from a dict of a preset's name and changes.
 
     A dict with the preset "custom" must have all conventions.

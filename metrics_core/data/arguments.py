@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from concord.metrics_core.data import frames
 from concord.metrics_core.data.formats import check_path, detect_format
-from concord.metrics_core.data.frames import Data, table_from_frame
+from concord.metrics_core.data.frames import table_from_frame
 from concord.metrics_core.data.input_table import (
     INTERACTIONS_COLUMNS,
     ITEMS_COLUMNS,
@@ -45,7 +45,7 @@ _COLUMNS = {
 ROLES = {name: name for name in _COLUMNS if name != INTERACTIONS}  # arguments of `evaluate`
 
 
-def open_table(name: str, data: Data, columns: Columns, *, role: str | None = None) -> InputTable:
+def open_table(name: str, data: Any, columns: Columns, *, role: str | None = None) -> InputTable:
     """Return the table of an argument.
 
     Parameters
@@ -83,7 +83,7 @@ def open_table(name: str, data: Data, columns: Columns, *, role: str | None = No
     return InputTable(name, "held", *resolved, settings, rows=rows)
 
 
-def _is_frame(data: Data) -> bool:
+def _is_frame(data: Any) -> bool:
     return isinstance(data, pl.LazyFrame) or hasattr(type(data), "columns")
 
 

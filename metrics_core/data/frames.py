@@ -12,10 +12,9 @@ from concord.metrics_core.data.input_table import duplicate_names
 from concord.metrics_core.errors import InputError, refuse
 
 _FIX = "give every column values of one type; ids as text or as 64-bit integers"
-Data = Any  # a polars, pandas, pyarrow or other frame with an Arrow interface, a path, or a dict
 
 
-def table_from_frame(data: Data, name: str) -> pa.Table:
+def table_from_frame(data: Any, name: str) -> pa.Table:
     """Return a frame as an Arrow table.
 
     Parameters
@@ -58,7 +57,7 @@ def table_from_frame(data: Data, name: str) -> pa.Table:
     raise refuse(name, message, fix)
 
 
-def _frame_error(data: Data, name: str, error: Exception) -> InputError:
+def _frame_error(data: Any, name: str, error: Exception) -> InputError:
     """Return the error for an invalid column of a pandas frame, else the message of Arrow."""
     columns = list(data.columns) if type(data).__module__.startswith("pandas") else []
     if problems := duplicate_names(name, [str(column) for column in columns]):

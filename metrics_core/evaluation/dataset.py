@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.data.argument_types import Data
 from concord.metrics_core.data.arguments import Columns, open_table
-from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.id_matching import IdMatchContext, unknown_users_error
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.load_tables import (
@@ -210,9 +210,9 @@ def load_dataset(
     requested_users = None if users is None else loader.users(users)
     tables: dict[str, tuple[InputTable, Mapping[str, Any]]] = {}
     frames: dict[str, pl.DataFrame | None] = dict.fromkeys(side_data)
-    for role, data in side_data.items():
-        if data is not None:
-            frames[role], tables[role] = loader.side_data(role, data)
+    for role, side_table in side_data.items():
+        if side_table is not None:
+            frames[role], tables[role] = loader.side_data(role, side_table)
     judgements = {fold: truth.judgements for fold, truth in loaded.items()}
     qualities = {fold: truth.quality for fold, truth in loaded.items()}
     folds = {fold: each for fold, each in judgements.items() if fold != NO_FOLD}

@@ -1,6 +1,8 @@
 """`evaluate`: the metrics of one model, with warnings."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,8 +12,8 @@ import polars as pl
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import ConventionsLike, resolve_conventions
 from concord.metrics_core.conventions.validation import ConventionError
-from concord.metrics_core.data.arguments import Columns, check_columns
-from concord.metrics_core.data.frames import Data
+from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableColumns
+from concord.metrics_core.data.arguments import check_columns
 from concord.metrics_core.data.input_table import ITEMS_COLUMNS
 from concord.metrics_core.data.load_tables import InMemorySink
 from concord.metrics_core.data.policies import parse_policies
@@ -79,11 +81,11 @@ def evaluate(
     *,
     metrics: Sequence[str],
     conventions: ConventionsLike,
-    users: Any = None,
+    users: Data | Iterable[Any] | None = None,
     train: Data | None = None,
     items: Data | None = None,
-    columns: Columns | None = None,
-    input: Mapping[str, Any] | None = None,
+    columns: TableColumns | None = None,
+    input: PolicyOptions | None = None,
     unit: Sequence[str] = (),
 ) -> Evaluation:
     """Compute every metric for every user under the given conventions.
@@ -181,9 +183,7 @@ def evaluate(
     return Evaluation(pinned, tuple(warnings), values)
 
 
-def refuse_unread_columns(
-    columns: Columns | None, labels: Sequence[Label], pinned: Conventions
-) -> None:
+def refuse_unread_columns(columns: Any, labels: Sequence[Label], pinned: Conventions) -> None:
     """Raise if no metric and no convention reads a named column of numbers: the name may be misspelled."""
     item_columns = columns.get("items") if isinstance(columns, Mapping) else None
     read = {name for label in labels for name in label.metric.columns}

@@ -8,8 +8,8 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.conventions.conventions import Conventions, Ranking
+from concord.metrics_core.data.argument_types import Data, TableColumns
 from concord.metrics_core.data.arguments import Columns, check_columns, open_table
-from concord.metrics_core.data.frames import Data
 from concord.metrics_core.data.id_matching import IdMatchContext, match_ids
 from concord.metrics_core.data.load_tables import InMemorySink, load_ground_truth
 from concord.metrics_core.data.policies import Policies, parse_policies
@@ -85,7 +85,7 @@ def load_inputs(
     *,
     train: Data | None = None,
     items: Data | None = None,
-    columns: Columns | None = None,
+    columns: TableColumns | None = None,
     policies: Mapping[str, Any] | None = None,
     unit: Sequence[str] = (),
 ) -> LoadedInputs:

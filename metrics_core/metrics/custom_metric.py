@@ -4,6 +4,8 @@ They come from a Python file, from the notebook or module that decorates them, o
 points `concord.metrics` of an installed package.
 """
 
+from __future__ import annotations
+
 import hashlib
 import inspect
 import re

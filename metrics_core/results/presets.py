@@ -1,10 +1,13 @@
 """The results of `preset` and `presets`: conventions by name."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.option_types import ConventionOptions, PresetName
 from concord.metrics_core.conventions.preset_table import PRESETS
 from concord.metrics_core.conventions.presets import preset as conventions_of_preset
 from concord.metrics_core.conventions.registry import CONVENTION
@@ -61,7 +64,7 @@ class PresetConventions(BaseResult, Conventions):
         """Return the conventions as params.yaml holds them."""
         return self.as_dict()
 
-    def to_frame(self) -> "pl.DataFrame":
+    def to_frame(self) -> pl.DataFrame:
         """Return metric (null for all), convention, value as text and meaning."""
         import polars as pl
 
@@ -83,37 +86,37 @@ class PresetDescription:
         Library and version that it is checked against; empty if there is none.
     """
 
-    name: str
+    name: PresetName
     sentence: str
     metrics: str
     package: str
 
 
 @dataclass(frozen=True, repr=False)
-class PresetList(BaseResult, Sequence[str]):
+class PresetList(BaseResult, Sequence[PresetName]):
     """The names of all presets, with their descriptions."""
 
     descriptions: tuple[PresetDescription, ...]
 
     @overload
-    def __getitem__(self, index: int) -> str: ...
+    def __getitem__(self, index: int) -> PresetName: ...
     @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
+    def __getitem__(self, index: slice) -> list[PresetName]: ...
+    def __getitem__(self, index: int | slice) -> PresetName | list[PresetName]:
         return [each.name for each in self.descriptions][index]
 
     def __len__(self) -> int:
         return len(self.descriptions)
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[PresetName]:
         return (each.name for each in self.descriptions)
 
-    def to_frame(self) -> "pl.DataFrame":
+    def to_frame(self) -> pl.DataFrame:
         """Return name, sentence, metrics and package; one row per preset."""
         return frame_of(PresetDescription, self.descriptions)
 
 
-def preset(name: str, **overrides: Any) -> PresetConventions:
+def preset(name: PresetName, **overrides: Unpack[ConventionOptions]) -> PresetConventions:
     """Return the conventions of a preset, some of them with other values.
 
     Parameters
@@ -154,7 +157,7 @@ def presets() -> PresetList:
     """
     return PresetList(
         tuple(
-            PresetDescription(name, each.sentence, each.metrics, each.package)
+            PresetDescription(cast(PresetName, name), each.sentence, each.metrics, each.package)
             for name, each in PRESETS.items()
         )
     )

@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 import polars as pl
 
-from concord.metrics_core.conventions.conventions import UnitMean
+from concord.metrics_core.conventions.option_types import UnitMean
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints

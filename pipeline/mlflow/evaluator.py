@@ -28,6 +28,7 @@ from mlflow.models.evaluation.artifacts import (
 from concord.metrics_core.comparison.compare import compare
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import resolve_conventions
+from concord.metrics_core.data.argument_types import PolicyOptions
 from concord.metrics_core.errors import MAX_PROBLEMS, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.evaluate import evaluate
 from concord.metrics_core.metrics.label import parse
@@ -229,7 +230,7 @@ def _plain(value: Any) -> Any:
 
 
 MODEL_TYPES = ("ranker", "recommender")
-_INPUT = {"empty_lists": "keep"}  # a user may have an empty list
+_INPUT: PolicyOptions = {"empty_lists": "keep"}  # a user may have an empty list
 _LISTS = "recs"  # name of the lists in messages and in the report
 
 

@@ -15,6 +15,7 @@ from concord.metrics_core.conventions.presets import defines
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import expand
 from concord.metrics_core.results.stored import to_content
+from concord.typing import PresetName, TableColumns
 
 DEMO = Path(sys.argv[1])
 MODELS = {
@@ -26,13 +27,13 @@ MODELS = {
 }
 TRUTH = DEMO / "truth.parquet"
 TRAIN, ITEMS = DEMO / "train.parquet", DEMO / "items.parquet"
-COLUMNS = {
+COLUMNS: dict[str, Any] = {
     "popularity": {"user": "customer", "item": "product", "rank": "position"},
     "items": {"categories": "category", "title": "title", "group": "maker"},
 }
 PARAMETERS = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}
 KS = (1, 5, 20)
-PRESETS = ("bellei", "wikipedia_exp", "ir_measures", "rectools", "replay", "lenskit", "elliot", "cornac", "torchmetrics")  # fmt: skip
+PRESETS: tuple[PresetName, ...] = ("bellei", "wikipedia_exp", "ir_measures", "rectools", "replay", "lenskit", "elliot", "cornac", "torchmetrics")  # fmt: skip
 BY_T = {"ci_low", "ci_high", "diff_low", "diff_high", "p", "p_adjusted"}
 SEGMENTS: dict[str, dict[str, Any]] = {
     "activity": {"by": "activity", "edges": [0, 20, 50]},
@@ -53,11 +54,11 @@ def main() -> None:
     print(json.dumps(reported, indent=1))
 
 
-def _evaluated(model: str, preset: str) -> Any:
+def _evaluated(model: str, preset: PresetName) -> Any:
     """The values of all users, means and intervals; the words, where a preset refuses these lists."""
     names = [each.name for each in CATALOGUE if defines(preset, each.name)]
     labels = expand([f"{name}{PARAMETERS.get(name, '')}" for name in names], KS)
-    columns = {"recs": COLUMNS.get(model, {}), "items": COLUMNS["items"]}
+    columns: TableColumns = {"recs": COLUMNS.get(model, {}), "items": COLUMNS["items"]}
     try:
         result = cc.evaluate(
             MODELS[model],

@@ -13,6 +13,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.conventions.preset_table import PRESETS
+from concord.metrics_core.conventions.presets import preset as conventions_of_preset
 from concord.metrics_core.evaluation.accumulator import summarise_column
 from concord.metrics_core.evaluation.evaluate import FrameValues
 from tests.parity import measure
@@ -133,7 +134,7 @@ def _evaluate(names: Sequence[str], preset: str, labels: Sequence[str]) -> cc.Ev
         pl.concat([_lists(name) for name in names]),
         {user: grades for name in names for user, grades in _truth(name).items()},
         metrics=labels,
-        conventions=cc.preset(preset),
+        conventions=conventions_of_preset(preset),
         train=case.get("train"),
         items=case.get("categories"),
     )
@@ -168,7 +169,7 @@ def _weighted(case: Case, metrics: list[str], **options: str) -> cc.Evaluation:
         for name in ("lists", "truth")
     )
     p = case["propensities"]
-    propensity = {"column": "items", "clip": 0.01, "fewest": 1, **options}
+    propensity: Any = {"column": "items", "clip": 0.01, "fewest": 1, **options}
     return cc.evaluate(
         lists,
         truth,

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import concord as cc
+from concord.metrics_core.conventions.option_types import PropensityOptions
 from concord.metrics_core.evaluation.accumulator import panels_of, task_of
 from concord.metrics_core.evaluation.evaluate import parse_labels
 from concord.metrics_core.evaluation.evaluate_model import ModelData
@@ -103,7 +104,12 @@ def test_requests_use_the_train_of_their_user(
 
 def test_weights_of_items_and_users_on_spark(spark: "SparkSession", tmp_path: Path) -> None:
     files = _files(tmp_path, text=False)
-    known = {"popularity": 0.5, "clip": 0.1, "fewest": 1, "normalised": "over_all"}
+    known: PropensityOptions = {
+        "popularity": 0.5,
+        "clip": 0.1,
+        "fewest": 1,
+        "normalised": "over_all",
+    }
     labels, pinned = parse_labels(["R@10", "DCG@5"]), cc.preset("standard", propensity=known)
     task = task_of(labels, pinned, panels_of(labels, ["R@10"], pinned))
     background = Background(tmp_path / "train.parquet")
@@ -119,7 +125,7 @@ def test_users_of_whom_nothing_was_observed(
     files, users = _files(tmp_path, text=False), tmp_path / "users.parquet"
     pl.read_parquet(files[1]).filter(pl.col("user") < 60).write_parquet(files[1])
     pl.DataFrame({"tier": ["a"] * 130, "user": range(10, 140)}).write_parquet(users)
-    known = {"popularity": 0.5, "clip": 0.1, "fewest": 1}
+    known: PropensityOptions = {"popularity": 0.5, "clip": 0.1, "fewest": 1}
     labels, pinned = (
         parse_labels(["P@10", "R@10", "nDCG@5"]),
         cc.preset("standard", propensity=known),

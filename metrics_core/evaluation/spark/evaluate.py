@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pyarrow as pa
 
+from concord.metrics_core.data.argument_types import TableColumns
 from concord.metrics_core.data.arguments import Columns, check_columns, open_table
 from concord.metrics_core.data.id_matching import IdMatchContext, match_id_sets, unknown_users_error
 from concord.metrics_core.data.input_table import InputTable
@@ -76,7 +77,7 @@ def evaluate_frames(
     users: Any = None,
     train: Any = None,
     items: Any = None,
-    columns: Columns | None = None,
+    columns: TableColumns | None = None,
     policies: Mapping[str, Any] | None = None,
     buckets: int | None = None,
 ) -> Evaluation:

@@ -8,6 +8,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import concord as cc
+from concord.typing import TableColumns
 from tests.metrics_core.defined import defined
 from tests.project import ROOT, movielens
 
@@ -16,7 +17,10 @@ from recommenders import item_knn, popularity
 
 Floats = NDArray[np.float64]
 LENGTH, MIN_INTERACTIONS = 10, 10
-COLUMNS = {"truth": {"grade": "rating", "time": "timestamp"}, "train": {"time": "timestamp"}}
+COLUMNS: TableColumns = {
+    "truth": {"grade": "rating", "time": "timestamp"},
+    "train": {"time": "timestamp"},
+}
 
 
 def repeat(weights: Floats) -> Floats:

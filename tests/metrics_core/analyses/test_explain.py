@@ -11,6 +11,7 @@ import pytest
 import concord as cc
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.reports.text.explain import path_sentences
+from concord.typing import ConventionOptions, PresetName
 from tests.metrics_core.metrics.strategies import label_of
 
 LISTS = {"U1": [1, 6, 8], "U2": [1, 2, 3, 4, 5], "U3": [], "U4": [1, 2, 3, 4], "U5": []}
@@ -128,7 +129,7 @@ PUBLISHED = [
 
 @pytest.mark.parametrize(("preset", "label", "data", "line", "value"), PUBLISHED)
 def test_published_examples_are_derived_as_printed(
-    preset: str, label: str, data: tuple[Any, Any], line: str, value: float
+    preset: PresetName, label: str, data: tuple[Any, Any], line: str, value: float
 ) -> None:
     ranked, truth = data
     derivation = cc.explain(
@@ -139,7 +140,7 @@ def test_published_examples_are_derived_as_printed(
     assert derivation.value == pytest.approx(value, abs=1e-6)
 
 
-def _versus(label: str, versus: str) -> cc.ExplanationDiff:
+def _versus(label: str, versus: PresetName) -> cc.ExplanationDiff:
     bellei = cc.preset("bellei")
     return cc.explain(LISTS, TRUTH, user="U2", metric=label, conventions=bellei, versus=versus)
 
@@ -166,7 +167,7 @@ def test_versus_of_equal_values_names_no_convention() -> None:
     )
 
 
-P_OVERRIDE = {"P": {"relevance_threshold": 4}}
+P_OVERRIDE: dict[str, ConventionOptions] = {"P": {"relevance_threshold": 4}}
 STANDARD = cc.preset("standard")
 FROM_4 = cc.preset("standard", relevance_threshold=4, err_max_grade=5)
 

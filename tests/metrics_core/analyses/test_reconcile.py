@@ -8,6 +8,7 @@ import concord as cc
 from concord.metrics_core.analyses.reconcile import PrintedNumber
 from concord.metrics_core.conventions.preset_table import PRESETS
 from concord.metrics_core.conventions.presets import defines
+from concord.typing import ConventionOptions, PresetName
 
 STANDARD = cc.preset("standard")
 
@@ -36,7 +37,7 @@ CASES = [  # test_parity.py covers the presets of packages
 
 
 @pytest.mark.parametrize(("preset", "metric"), CASES)
-def test_every_preset_matches_its_number(preset: str, metric: str) -> None:
+def test_every_preset_matches_its_number(preset: PresetName, metric: str) -> None:
     label = f"{metric}@5"
     conventions = cc.preset(preset)
     mean = cc.evaluate(LISTS, TRUTH, metrics=[label], conventions=conventions)[label]
@@ -50,7 +51,7 @@ def test_every_preset_matches_its_number(preset: str, metric: str) -> None:
 
 
 def test_two_changed_conventions_match() -> None:
-    changes = {"ap_denominator": "k", "relevance_threshold": 2}
+    changes: ConventionOptions = {"ap_denominator": "k", "relevance_threshold": 2}
     conventions = cc.preset("standard", **changes)
     mean = cc.evaluate(LISTS, TRUTH, metrics=["AP@5"], conventions=conventions)["AP@5"]
 

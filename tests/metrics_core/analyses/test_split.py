@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import concord as cc
+from concord.metrics_core.analyses.split_methods import Repeats, SplitMethodName
 from concord.metrics_core.errors import InputError
 from tests.metrics_core.analyses import split_reference as reference
 from tests.metrics_core.analyses.split_reference import Row
@@ -84,7 +85,7 @@ def test_held_out_users_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("method", "kind"), [("users", "user"), ("cold-items", "item")])
-def test_a_share_by_hash_is_described_as_a_probability(method: str, kind: str) -> None:
+def test_a_share_by_hash_is_described_as_a_probability(method: SplitMethodName, kind: str) -> None:
     """80 users or items, of which about a quarter is held out."""
     rows = [(n, n, t, 1.0) for n in range(80) for t in range(3)]
     split = cc.split(frame(rows), method, share=0.25)
@@ -204,7 +205,7 @@ METHODS = st.one_of(
 
 @given(ROWS, METHODS, st.sampled_from(["keep", "first"]), st.booleans(), st.randoms())
 def test_split_equals_the_reference(
-    rows: list[Row], arguments: dict[str, Any], repeats: str, text: bool, rng: random.Random
+    rows: list[Row], arguments: dict[str, Any], repeats: Repeats, text: bool, rng: random.Random
 ) -> None:
     if text:
         rows = [(f"u{user}", str(item), time, grade) for user, item, time, grade in rows]
@@ -356,7 +357,9 @@ def test_dates_and_durations_are_in_seconds_since_1970() -> None:
         ),
     ],
 )
-def test_invalid_arguments_are_refused(method: str, options: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_refused(
+    method: SplitMethodName, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(InputError) as refused:
         cc.split(frame(SHOP), method, **options)
 

@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import t as student
 
 import concord as cc
+from concord.metrics_core.conventions.option_types import UnitMean
 from concord.metrics_core.data.units import split_unit_id, unit_id, users_of_units
 from concord.metrics_core.results.stored import read_comparison
 from tests.library import (
@@ -25,7 +26,7 @@ UNIT = ["user", "session"]
 N_USERS, N_ITEMS, K = 60, 40, 10
 LABEL = f"R@{K}"
 SKILLS = {"popularity": 0.0, "als": 0.2}
-MEANS = ("requests", "users")
+MEANS: tuple[UnitMean, ...] = ("requests", "users")
 
 
 def sessions() -> list[tuple[int, int]]:
@@ -76,11 +77,11 @@ def recalls(model: str) -> dict[int, list[float]]:
     return results
 
 
-def pinned(mean: str) -> cc.Conventions:
+def pinned(mean: UnitMean) -> cc.Conventions:
     return cc.preset("standard", unit_mean=mean)
 
 
-def compared(mean: str, **settings: Any) -> cc.Comparison:
+def compared(mean: UnitMean, **settings: Any) -> cc.Comparison:
     how: dict[str, Any] = {"metrics": [LABEL], "baseline": "popularity", "resamples": 99}
     models = {model: lists(model) for model in SKILLS}
     return cc.compare(models, truth(), conventions=pinned(mean), unit=UNIT, **how | settings)
@@ -99,7 +100,7 @@ def jackknife(values: dict[int, list[float]], mean: str) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("mean", MEANS)
-def test_a_mean_has_the_error_of_a_jackknife_over_users(mean: str) -> None:
+def test_a_mean_has_the_error_of_a_jackknife_over_users(mean: UnitMean) -> None:
     result = cc.evaluate(lists("als"), truth(), metrics=[LABEL], conventions=pinned(mean), unit=UNIT)  # fmt: skip
     row = result.to_frame().row(0, named=True)
     whole, error = jackknife(recalls("als"), mean)
@@ -114,7 +115,7 @@ def test_a_mean_has_the_error_of_a_jackknife_over_users(mean: str) -> None:
 
 
 @pytest.mark.parametrize("mean", MEANS)
-def test_a_difference_is_clustered_by_user(mean: str) -> None:
+def test_a_difference_is_clustered_by_user(mean: UnitMean) -> None:
     actual, expected = recalls("als"), recalls("popularity")
     gaps = {u: [a - b for a, b in zip(actual[u], expected[u], strict=True)] for u in actual}
     whole, error = jackknife(gaps, mean)
@@ -147,7 +148,7 @@ def one_session() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mean", MEANS)
-def test_one_request_a_user_gives_the_bits_of_users(mean: str) -> None:
+def test_one_request_a_user_gives_the_bits_of_users(mean: UnitMean) -> None:
     inputs = one_session()
     names = pl.col("user").cast(pl.String).str.zfill(3)  # users in the order of requests
     models = {model: frame.with_columns(names) for model, frame in inputs["models"].items()}
@@ -192,7 +193,7 @@ def test_lists_of_a_user_are_swapped_together() -> None:
 
 
 @pytest.mark.parametrize("mean", MEANS)
-def test_a_segment_has_the_means_of_its_own_requests(mean: str) -> None:
+def test_a_segment_has_the_means_of_its_own_requests(mean: UnitMean) -> None:
     """Users with and without twelve more sessions, as a column knows them."""
     known = pl.DataFrame({"user": range(N_USERS), "kind": ["many" if u % 10 == 9 else "few" for u in range(N_USERS)]})  # fmt: skip
     comparison = compared(mean, users=known, segments={"kind": {"by": "user", "column": "kind"}})
@@ -250,7 +251,7 @@ def test_a_gate_sees_requests_that_a_model_lost() -> None:
 
 
 @pytest.mark.parametrize("mean", MEANS)
-def test_results_are_planned_by_user(mean: str) -> None:
+def test_results_are_planned_by_user(mean: UnitMean) -> None:
     results = {
         model: cc.evaluate(lists(model), truth(), metrics=[LABEL], conventions=pinned(mean), unit=UNIT)
         for model in SKILLS

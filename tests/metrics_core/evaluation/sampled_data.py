@@ -1,9 +1,12 @@
 """Small lists of sampled candidates."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
 import concord as cc
+from concord.metrics_core.conventions.option_types import CandidateOptions
 
 NEGATIVES, CATALOGUE = 4, 30
 RELEVANT_ITEM = 0  # the item that everybody wants
@@ -27,10 +30,14 @@ def truth(users: int, grades: tuple[float, ...] = (1.0,)) -> pl.DataFrame:
 
 
 def conventions(
-    negatives: int = NEGATIVES, catalogue: int = CATALOGUE, **knobs: object
+    negatives: int = NEGATIVES, catalogue: int = CATALOGUE, **knobs: Any
 ) -> cc.Conventions:
     """Standard, with candidates."""
-    declaration = {"negatives": negatives, "catalogue": catalogue, "sampling": "uniform"}
+    declaration: CandidateOptions = {
+        "negatives": negatives,
+        "catalogue": catalogue,
+        "sampling": "uniform",
+    }
     return cc.preset("standard", candidates=declaration, **knobs)
 
 

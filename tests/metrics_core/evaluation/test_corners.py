@@ -1,7 +1,7 @@
 """Who is evaluated, what is divided by without a cutoff, and how ids are compared where scores tie."""
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 import pytest
@@ -9,6 +9,7 @@ import pytest
 import concord as cc
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.metrics.label import parse
+from concord.typing import ConventionOptions, PresetName
 
 
 def _scored(items: list[int], user: str = "u") -> pl.DataFrame:
@@ -21,7 +22,7 @@ LISTS = {"A": ["x", "y"], "B": ["z"]}
 
 @pytest.mark.parametrize("preset", ["standard", "ir_measures", "pytrec_eval", "ranx", "lenskit"])
 def test_evaluated_users_are_chosen_before_unjudged_items_are_removed(
-    preset: str,
+    preset: PresetName,
 ) -> None:
     """A's list is [y] when x is gone; B stands in the lists only, with or without items."""
     truth = {"A": {"y": 1}}
@@ -88,7 +89,7 @@ FOUR = {"u": ["a", "b", "c", "d"]}  # four relevant items
     ],
 )
 def test_without_a_cutoff_no_length_takes_its_place_among_the_relevant_items(
-    label: str, changed: dict[str, str], value: float
+    label: str, changed: ConventionOptions, value: float
 ) -> None:
     conventions = cc.preset("standard", **changed)
 
@@ -101,7 +102,9 @@ def test_without_a_cutoff_no_length_takes_its_place_among_the_relevant_items(
 
 
 @pytest.mark.parametrize(("ties", "rank"), [("item_asc", 2), ("item_text_asc", 1)])
-def test_lists_are_ranked_by_their_own_ids_whatever_the_truth_has(ties: str, rank: int) -> None:
+def test_lists_are_ranked_by_their_own_ids_whatever_the_truth_has(
+    ties: Literal["item_asc", "item_text_asc"], rank: int
+) -> None:
     """2 and 10, equal; the pipeline ranks a file before it reads the truth."""
     conventions = cc.preset("standard", ties=ties)
 

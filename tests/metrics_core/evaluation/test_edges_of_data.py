@@ -1,15 +1,19 @@
 """Lists that go on after k, users with nothing to find, grades that are none."""
 
 import math
+from typing import Unpack
 
 import pytest
 
 import concord as cc
+from concord.typing import ConventionOptions
 
 TRUTH = {"u": {"a": 1, "b": 2}, "v": {"a": 0}}
 
 
-def _evaluate(lists: dict[str, list[str]], *metrics: str, **changed: object) -> cc.Evaluation:
+def _evaluate(
+    lists: dict[str, list[str]], *metrics: str, **changed: Unpack[ConventionOptions]
+) -> cc.Evaluation:
     conventions = cc.preset("standard", **changed)
     return cc.evaluate(lists, TRUTH, metrics=list(metrics), conventions=conventions)
 

@@ -21,6 +21,7 @@ from pyarrow import feather
 import concord as cc
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.errors import InputError
+from concord.typing import ConventionsLike, TableColumns
 from tests.inputs.bad_arguments import LISTS, TRUTH
 from tests.project import ROOT
 
@@ -93,11 +94,12 @@ def test_path_may_begin_with_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_conventions_by_name_as_dict_or_whole() -> None:
     standard = cc.preset("standard")
-    of_knobs = {"preset": "standard", **standard.preset_values()}
-    for conventions in (standard, of_knobs, {"preset": "standard"}):
+    of_knobs: Any = {"preset": "standard", **standard.preset_values()}
+    forms: tuple[ConventionsLike, ...] = (standard, of_knobs, {"preset": "standard"})
+    for conventions in forms:
         assert cc.evaluate(LISTS, TRUTH, metrics=["RR"], conventions=conventions)["RR"] == RR
     with pytest.raises(ConventionError, match="is not a convention"):
-        cc.evaluate(LISTS, TRUTH, metrics=["RR"], conventions={"preset": "standard", 1: 2})  # type: ignore[dict-item]
+        cc.evaluate(LISTS, TRUTH, metrics=["RR"], conventions={"preset": "standard", 1: 2})  # type: ignore[arg-type]
 
 
 def test_columns_are_named() -> None:
@@ -139,7 +141,7 @@ def test_reconcile_takes_a_value_as_printed() -> None:
 def test_explain_reads_as_evaluate(tmp_path: Path) -> None:
     LISTS.rename({"user": "who"}).write_csv(tmp_path / "recs.csv")
     options: dict[str, Any] = {"metric": "RR", "conventions": "standard"}
-    columns = {"recs": {"user": "who"}}
+    columns: TableColumns = {"recs": {"user": "who"}}
 
     of_file = cc.explain(tmp_path / "recs.csv", TRUTH, user="u", columns=columns, **options)
     assert of_file.value == 0.5
@@ -286,7 +288,7 @@ UNTYPED: Any = cc
 REFUSED: dict[str, Callable[[], object]] = {
     "input": lambda: _rr({"u": [1.5]}, TRUTH),
     "metric": lambda: cc.evaluate(LISTS, TRUTH, metrics=["nDGC@10"], conventions="standard"),
-    "preset": lambda: cc.preset("standrd"),
+    "preset": lambda: UNTYPED.preset("standrd"),
     "comparison": lambda: cc.compare({}, TRUTH, metrics=["RR"], baseline="a", conventions="standard"),
     "signature": lambda: UNTYPED.evaluate(LISTS),
     "argument": lambda: UNTYPED.plan(sdd=1),
@@ -318,7 +320,7 @@ def test_an_error_of_a_library_below_keeps_its_traceback(monkeypatch: pytest.Mon
 def test_a_refusal_keeps_its_traceback_for_debugging(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONCORD_DEBUG", "1")
     with pytest.raises(ValueError, match="preset") as raised:
-        cc.preset("standrd")
+        UNTYPED.preset("standrd")
 
     assert extract_tb(raised.value.__traceback__)[-1].filename.endswith("presets.py")
 
@@ -337,7 +339,7 @@ def test_a_public_function_is_found_by_pickle() -> None:
 
 def test_missing_column_with_two_meanings_is_one_problem() -> None:
     items = pl.DataFrame({"item": ["a"]})
-    names = {"items": {"title": "absent", "categories": "absent"}}
+    names: TableColumns = {"items": {"title": "absent", "categories": "absent"}}
 
     with pytest.raises(InputError) as error:
         cc.evaluate({"u": ["a"]}, {"u": ["a"]}, metrics=["ILD@1"], conventions="standard", items=items, columns=names)  # fmt: skip

@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 import concord as cc
-from concord.metrics_core.conventions.presets import defines
+from concord.metrics_core.conventions.presets import defines, preset
 from concord.metrics_core.evaluation.accumulator import definition_mean
 from concord.metrics_core.evaluation.inputs import load_inputs
 from concord.metrics_core.evaluation.panel import differing, panel
@@ -38,7 +38,7 @@ def test_each_definition_gives_the_values_of_its_presets(label: str) -> None:
     assert others
     for definition in others:
         for name in definition.presets:
-            conventions = cc.preset(name)
+            conventions = preset(name)
             result = cc.evaluate(LISTS, TRUTH, metrics=[label], conventions=conventions)
             assert definition_mean([part.values], definition) == result[label], name
 

@@ -78,8 +78,9 @@ def test_it_makes_no_difference_how_many_go_by_at_a_time(
         shown_as(user): {shown_as(item): grade for item, grade in actual.items()}
         for user, actual in truth.items()
     }
+    changed: dict[str, Any] = {case: policy, "gain": gain}
     how = {
-        "conventions": cc.preset("standard", **{case: policy, "gain": gain}),
+        "conventions": cc.preset("standard", **changed),
         "users": None if selected is None else [shown_as(user) for user in selected],
         "input": {"empty_lists": "keep"},
     }

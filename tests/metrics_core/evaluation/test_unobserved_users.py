@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import concord as cc
+from concord.metrics_core.conventions.option_types import PropensityOptions
 from tests.library import assert_library_gives_the_same, assert_same_bits, evaluated_project
 
 N = 200
@@ -17,14 +18,14 @@ ALL_USERS = [f"u{n:03d}" for n in range(N)]
 RECOMMENDED = {user: ["a", "b"] for user in ALL_USERS}
 OBSERVED = {user: ["a"] for user in ALL_USERS[::2]}  # with probability 1/2
 ITEMS = pl.DataFrame({"item": ["a", "b", "c"], "seen": [0.5, 0.5, 0.5]})
-HALF = {"column": "items", "clip": 0.01, "fewest": 1}
+HALF: PropensityOptions = {"column": "items", "clip": 0.01, "fewest": 1}
 COLUMNS = {"items": {"propensity": "seen"}}
 SUMS = ["P@1", "CG@1", "DCG@1", "RBP(p=0.5)@1", "Hit@1"]
 RATIOS = ["R@1", "nDCG@1"]
 
 
 def pinned(normalised: str | None = None, **knobs: Any) -> cc.Conventions:
-    propensity = HALF if normalised is None else {**HALF, "normalised": normalised}
+    propensity: Any = HALF if normalised is None else {**HALF, "normalised": normalised}
     return cc.preset("standard", propensity=propensity, hit_kind="count", **knobs)
 
 

@@ -212,7 +212,7 @@ _CONCERNING = {name for name in VALUES if set(reference.METRICS) & set(affected_
 
 
 @st.composite
-def _overrides(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
+def _overrides(draw: st.DrawFn) -> dict[str, Any]:
     """Nothing, or one knob that one metric has otherwise."""
     names = sorted(_CONCERNING - set(POOLED) - {"gain", "ideal", "relevance_threshold"})
     name = draw(st.none() | st.sampled_from(names))

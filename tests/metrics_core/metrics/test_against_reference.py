@@ -10,6 +10,7 @@ import concord as cc
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import defines
 from concord.metrics_core.metrics.scope import affected_metrics
+from concord.typing import PresetName
 from tests.metrics_core.metrics import reference
 from tests.metrics_core.metrics.strategies import (
     LABELS,
@@ -93,7 +94,7 @@ def test_lists_without_ties_and_copies_pass_where_both_are_refused(case: Case) -
 
 
 @pytest.mark.parametrize("preset", cc.presets())
-def test_every_preset_equals_the_definitions(preset: str) -> None:
+def test_every_preset_equals_the_definitions(preset: PresetName) -> None:
     copies = cc.preset(preset).duplicates != "error"
 
     labels = {label: parts for label, parts in LABELS.items() if defines(preset, parts[0])}

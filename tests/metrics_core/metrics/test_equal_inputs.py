@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import concord as cc
+from concord.typing import ConventionOptions, Data
 
 USERS, ITEMS, K = 60, 80, 10
 RNG = np.random.default_rng(27)
@@ -62,8 +63,8 @@ OF_SETS = [
     "Personalization",
 ]
 OF_ORDER = ["nDCG", "AP", "RR", "RBP(p=0.8)"]
-BY_HISTORY = {"serendipity_kind": "history"}
-JACCARD = {"ild_distance": "jaccard", **BY_HISTORY}
+BY_HISTORY: ConventionOptions = {"serendipity_kind": "history"}
+JACCARD: ConventionOptions = {"ild_distance": "jaccard", **BY_HISTORY}
 WEIGHTS = {"popularity": 0.7, "clip": 0.01, "fewest": 1}
 
 
@@ -83,7 +84,7 @@ WEIGHTS = {"popularity": 0.7, "clip": 0.01, "fewest": 1}
     ],
 )
 def test_the_same_items_in_another_order_have_the_same_bits(
-    names: list[str], conventions: dict[str, Any], items: pl.DataFrame | None
+    names: list[str], conventions: ConventionOptions, items: pl.DataFrame | None
 ) -> None:
     labels = [f"{name}@{K}" for name in names]
     how: dict[str, Any] = {"metrics": labels, "train": TRAIN, "items": items}
@@ -102,7 +103,10 @@ def test_the_same_items_in_another_order_have_the_same_bits(
 @pytest.mark.parametrize("replicates", [3, 7])
 def test_one_model_as_several_replicates_has_the_same_bits(replicates: int) -> None:
     """A sum of three is rounded, and its third is not always the number again."""
-    models = {"once": LISTS, "often": {"replicates": dict.fromkeys(range(replicates), LISTS)}}
+    models: dict[str, Data] = {
+        "once": LISTS,
+        "often": {"replicates": dict.fromkeys(range(replicates), LISTS)},
+    }
     metrics = [f"{name}@{K}" for name in [*OF_SETS, *OF_ORDER]]
 
     comparison = cc.compare(

@@ -18,22 +18,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import concord as cc
+from concord.metrics_core.conventions.option_types import FairnessTarget
 from concord.metrics_core.results.exported_tables import export_tables
 from concord.metrics_core.results.stored import to_json
+from concord.typing import Data, TableColumns
 from tests.library import assert_library_gives_the_same, assert_same_bits, evaluated_project
 from tests.parity.cases import groups
 from tests.parity.measure import stored
 from tests.project import run
 
 ITEMS = pl.DataFrame({"item": list("abcdef"), "maker": ["x", "x", "x", "y", "y", None]})
-COLUMNS = {"items": {"group": "maker"}}
+COLUMNS: TableColumns = {"items": {"group": "maker"}}
 RECS = {"u": ["a", "b", "d"], "v": ["e", "f"]}
 TRUTH = {"u": ["a", "d"], "v": ["e"], "w": ["b"]}
 SECOND = 1 / math.log2(3)
 OVERALL = ["EED@2", "EER@2", "EEL@2"]
 
 
-def pinned(target: str | None = "catalogue", **knobs: Any) -> cc.Conventions:
+def pinned(target: FairnessTarget | None = "catalogue", **knobs: Any) -> cc.Conventions:
     return cc.preset("standard", fairness_target=target, **knobs)
 
 
@@ -52,7 +54,9 @@ def evaluated(metrics: Sequence[str], conventions: cc.Conventions, **others: Any
         ("uniform", (1 / 2, 1 / 2, 0), (1 / 2, 1 / 2, 0)),
     ],
 )
-def test_attention_by_hand(target: str, of_u: tuple[float, ...], of_v: tuple[float, ...]) -> None:
+def test_attention_by_hand(
+    target: FairnessTarget, of_u: tuple[float, ...], of_v: tuple[float, ...]
+) -> None:
     result = evaluated(["AWRF@2"], pinned(target)).per_user
     shares = [(1.0, 0.0, 0.0), (0.0, 1 / (1 + SECOND), SECOND / (1 + SECOND))]
     expected = [
@@ -168,7 +172,12 @@ def reference(
     target=st.sampled_from(["catalogue", "relevant", "uniform"]),
 )
 def test_against_plain_python(  # noqa: PLR0917
-    lists: list[str], relevant: list[set[str]], makers: list[str], length: int, k: int, target: str
+    lists: list[str],
+    relevant: list[set[str]],
+    makers: list[str],
+    length: int,
+    k: int,
+    target: FairnessTarget,
 ) -> None:
     maker = dict(zip(CATALOGUE, makers, strict=True))
     recommended = {f"u{n}": each[:length] for n, each in enumerate(lists)}
@@ -277,7 +286,7 @@ def test_unset_convention_changes_no_fingerprint() -> None:
     assert pinned().as_dict()["fairness_target"] == "catalogue"
     assert pinned().fingerprint != standard.fingerprint
     with pytest.raises(ValueError, match=r"fairness_target: is 'even'"):
-        pinned("even")
+        pinned("even")  # type: ignore[arg-type]
 
 
 def test_a_derivation_shows_the_arithmetic() -> None:
@@ -379,7 +388,7 @@ def test_a_model_with_replicates_has_the_mean_of_its_trainings() -> None:
     """u gets x, y and y at rank 1, and x is relevant: EEL is the mean of 0, 2 and 2."""
     items, relevant = ITEMS.filter(pl.col("item").is_in(["a", "d"])), {"u": ["a"]}
     trainings = {1: {"u": ["a"]}, 2: {"u": ["d"]}, 3: {"u": ["d"]}}
-    models = {"drawn": {"replicates": trainings}, "right": relevant}
+    models: dict[str, Data] = {"drawn": {"replicates": trainings}, "right": relevant}
 
     comparison = cc.compare(
         models,

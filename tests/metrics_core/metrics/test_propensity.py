@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ from scipy.stats import t
 
 import concord as cc
 from concord.metrics_core.comparison.aligned import align
+from concord.metrics_core.conventions.option_types import PropensityOptions
 from concord.metrics_core.metrics.label import expand
 from concord.metrics_core.results.comparison_parts import or_nan
 from tests.library import assert_library_gives_the_same, assert_same_bits, evaluated_project
@@ -27,12 +28,13 @@ from tests.project import change_params, copied_from, run, run_all_stages
 TRUTH = {"u": {"a": 1, "c": 1, "b": 0}, "v": {"b": 2, "a": 1}}
 TRAIN = {"w1": ["a", "b"], "w2": ["a", "b"], "w3": ["a"], "w4": ["a", "c"]}
 RECS = {"u": ["c", "x", "a"], "v": ["a", "y", "b"]}
-HALF = {"popularity": 0.5, "clip": 0.01, "fewest": 1}
+HALF: PropensityOptions = {"popularity": 0.5, "clip": 0.01, "fewest": 1}
 LABELS = ["P@2", "R@2", "CG@2", "DCG@2", "nDCG@2", "RBP(p=0.5)@2"]
 
 
 def pinned(**propensity: Any) -> cc.Conventions:
-    return cc.preset("standard", propensity={**HALF, **propensity})
+    changed: Any = {**HALF, **propensity}
+    return cc.preset("standard", propensity=changed)
 
 
 def test_by_hand() -> None:
@@ -60,7 +62,7 @@ def test_a_clip_bounds_the_weights_and_unknown_items_have_it() -> None:
 
 
 @pytest.mark.parametrize("table", ["items", "truth"])
-def test_propensities_may_be_a_column_of_items_or_truth(table: str) -> None:
+def test_propensities_may_be_a_column_of_items_or_truth(table: Literal["items", "truth"]) -> None:
     inputs = pl.DataFrame({"item": ["a", "b", "c"], "seen": [1.0, math.sqrt(0.5), 0.5]})
     rows = [(user, item, grade) for user, grades in TRUTH.items() for item, grade in grades.items()]
     truth = pl.DataFrame(rows, ["user", "item", "grade"], orient="row").join(inputs, on="item")
@@ -186,7 +188,7 @@ def test_equal_propensities_change_no_bit() -> None:
     ],
 )
 def test_metric_that_cannot_be_weighted_is_refused(
-    metric: str, propensity: dict[str, Any], settings: dict[str, Any], message: str
+    metric: str, propensity: Any, settings: dict[str, Any], message: str
 ) -> None:
     conventions = cc.preset("standard", propensity={**HALF, **propensity}, **settings)
 
@@ -237,7 +239,7 @@ def test_unset_convention_changes_no_fingerprint() -> None:
     assert pinned().as_dict()["propensity"] == HALF
     assert RATIO.fingerprint != pinned(popularity=1).fingerprint
     with pytest.raises(ValueError, match="unit_mean: users gives all users the same weight"):
-        cc.preset("standard", propensity=RATIO.propensity, unit_mean="users")
+        cc.preset("standard", propensity=RATIO.as_dict()["propensity"], unit_mean="users")
     with pytest.raises(ValueError, match="propensity: popularity needs train"):
         cc.evaluate(RECS, TRUTH, metrics=["P@2"], conventions=pinned())
 
@@ -361,7 +363,12 @@ def test_a_patient_reader_as_lenskit_has_it() -> None:
     """
     known = {"a": 0.25, "b": 0.5, "c": 1.0, "d": 0.125}
     items = pl.DataFrame({"item": list(known), "p": list(known.values())})
-    by_items = {"column": "items", "clip": 0.01, "fewest": 1, "normalised": "per_user"}
+    by_items: PropensityOptions = {
+        "column": "items",
+        "clip": 0.01,
+        "fewest": 1,
+        "normalised": "per_user",
+    }
     result = cc.evaluate(
         {"u": ["c", "b", "a", "d"]},
         {"u": ["a", "b", "d"]},
@@ -483,7 +490,9 @@ def test_requests_of_a_user_are_one_in_the_interval() -> None:
         for items in (lists["one"], truth)
     )
     recs = recs.with_columns(rank=pl.int_range(1, pl.len() + 1).over("session"))
-    conventions = cc.preset("standard", propensity=RATIO.propensity, unit_mean="requests")
+    conventions = cc.preset(
+        "standard", propensity=RATIO.as_dict()["propensity"], unit_mean="requests"
+    )
     result = cc.evaluate(
         recs,
         relevant,
@@ -651,7 +660,12 @@ def test_engines_give_the_same_bits(project: Path, tmp_path: Path, engine: str) 
 @pytest.mark.whole
 def test_the_truth_may_hold_them_and_all_be_one_ratio(project: Path, tmp_path: Path) -> None:
     copy = copied_from(project, tmp_path)
-    inputs = {"column": "truth", "clip": 0.05, "fewest": 30, "normalised": "over_all"}
+    inputs: PropensityOptions = {
+        "column": "truth",
+        "clip": 0.05,
+        "fewest": 30,
+        "normalised": "over_all",
+    }
     changes = {
         "data.truth.columns": {"propensity": "seen"},
         "conventions.propensity": inputs,

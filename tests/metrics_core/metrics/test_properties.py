@@ -16,6 +16,7 @@ from concord.metrics_core.conventions.registry import CONVENTION, PRESET_CONVENT
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.metric import Metric
 from concord.metrics_core.metrics.scope import affected_metrics
+from concord.typing import ConventionOptions
 from tests.metrics_core.metrics.strategies import (
     GRADES,
     TEXT_ITEMS,
@@ -188,7 +189,7 @@ def test_every_keyword_only_argument_is_a_known_knob_or_parameter(metric: Metric
 
 POPULATION = population(seed=22, size=300)
 # equal denominators would make micro and macro precision equal
-EXPOSED = {"duplicates": "keep", "precision_denominator": "min_k_relevant"}
+EXPOSED: ConventionOptions = {"duplicates": "keep", "precision_denominator": "min_k_relevant"}
 
 
 def _columns(pinned: Conventions) -> dict[str, list[Any]]:
@@ -223,7 +224,8 @@ def test_a_knob_changes_those_metrics_that_the_catalogue_says_it_changes(
 ) -> None:
     changed = set()
     for value in VALUES[knob]:
-        pinned = cc.preset("standard", **{**EXPOSED, knob: value})
+        values: dict[str, Any] = {**EXPOSED, knob: value}
+        pinned = cc.preset("standard", **values)
         if value != "error" and possible(pinned) == pinned:
             after = _columns(pinned)
             changed |= {name for name in before if before[name] != after[name]}
@@ -236,6 +238,8 @@ def test_knobs_of_other_families_change_none_of_these_metrics(
 ) -> None:
     values = {knob: VALUES[knob] for knob, names in CHANGES.items() if not names}
     for n in range(max(map(len, values.values()))):
-        pinned = {knob: several[n % len(several)] for knob, several in values.items()}
+        changed: dict[str, Any] = {
+            knob: several[n % len(several)] for knob, several in values.items()
+        }
 
-        assert _columns(cc.preset("standard", **{**EXPOSED, **pinned})) == before
+        assert _columns(cc.preset("standard", **EXPOSED, **changed)) == before

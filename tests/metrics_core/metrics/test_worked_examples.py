@@ -2,7 +2,7 @@
 
 import math
 from math import log2
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 import pytest
@@ -260,7 +260,8 @@ POLICIES: list[tuple[str, float | None, float, int]] = [  # the user's value, me
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("policy", "value", "mean", "n_undefined"), POLICIES)
 def test_policy(kind: str, policy: str, value: float | None, mean: float, n_undefined: int) -> None:
-    conventions = cc.preset("standard", **{kind: policy})
+    changed: dict[str, Any] = {kind: policy}
+    conventions = cc.preset("standard", **changed)
     result = cc.evaluate(*KINDS[kind], metrics=["P@2"], conventions=conventions)
 
     users = dict(result.per_user.iter_rows())
@@ -277,7 +278,9 @@ UNDEFINED = [("skip", (1 / 2) / 1, 1), ("zero", (1 / 2 + 0) / 2, 2), ("propagate
 
 
 @pytest.mark.parametrize(("undefined", "mean", "n_users"), UNDEFINED)
-def test_undefined_users_in_the_mean(undefined: str, mean: float, n_users: int) -> None:
+def test_undefined_users_in_the_mean(
+    undefined: Literal["skip", "zero", "propagate"], mean: float, n_users: int
+) -> None:
     conventions = cc.preset("standard", undefined=undefined)
     result = cc.evaluate(*KINDS["user_empty_truth"], metrics=["P@2"], conventions=conventions)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
-from concord.metrics_core.conventions.conventions import UnitMean
+from concord.metrics_core.conventions.option_types import UnitMean
 from concord.metrics_core.stats.clusters import Clusters, RatioEstimate
 from concord.metrics_core.stats.paired_test import UserValues, paired_test
 

@@ -11,6 +11,7 @@ from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError
 from concord.pipeline.init.pin import pin
 from concord.pipeline.params.read import check_params, read_params
+from concord.typing import PresetName
 from tests.pipeline.refusals import refusal_of
 from tests.project import ROOT
 
@@ -47,7 +48,7 @@ def text_around_value(line: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize("name", cc.presets())
 def test_pin_changes_only_values_and_pinning_back_restores_all_bytes(
-    start: Start, name: str, capsys: pytest.CaptureFixture[str]
+    start: Start, name: PresetName, capsys: pytest.CaptureFixture[str]
 ) -> None:
     start(REAL)
 

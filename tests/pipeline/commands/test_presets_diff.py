@@ -9,6 +9,7 @@ import concord as cc
 from concord.metrics_core.conventions.preset_table import STANDARD
 from concord.metrics_core.errors import InputError
 from concord.pipeline.terminal.presets import diff_presets
+from concord.typing import PresetName
 from tests.project import ROOT, change_params
 
 WIDE = "400"  # columns: no cell is wrapped
@@ -55,7 +56,7 @@ def test_each_side_has_its_value_and_meaning_and_the_metrics_that_change(
 
 @pytest.mark.parametrize("other", [name for name in cc.presets() if name != "standard"])
 def test_exactly_the_differing_conventions_are_named(
-    other: str, capsys: pytest.CaptureFixture[str]
+    other: PresetName, capsys: pytest.CaptureFixture[str]
 ) -> None:
     conventions, actual = cc.preset("standard").preset_values(), cc.preset(other).preset_values()
 

@@ -11,6 +11,7 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.analyses.explain import explain_ranked
+from concord.metrics_core.conventions.option_types import ConventionOptions, UserPolicy
 from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT, ListSigns
 from concord.metrics_core.evaluation.evaluate_model import ModelData, execute_in_memory
 from concord.metrics_core.evaluation.partition import (
@@ -70,7 +71,9 @@ def model_data(lists: Path, truth: Path, background: Background = NONE) -> Model
 
 
 @pytest.mark.parametrize("policy", ["drop", "zero"])
-def test_partitions_and_engines_give_the_same_bits(files: tuple[Path, Path], policy: str) -> None:
+def test_partitions_and_engines_give_the_same_bits(
+    files: tuple[Path, Path], policy: UserPolicy
+) -> None:
     task = Task(LABELS, cc.preset("standard", user_recs_only=policy))
 
     def whole(partitions: Iterator[Part]) -> tuple[pl.DataFrame, int]:
@@ -335,7 +338,7 @@ def test_ranked_lists_are_explained_as_they_are_evaluated(changed: dict[str, Any
 @pytest.mark.usefixtures("ranked_files")
 def test_later_copies_are_explained_as_misses() -> None:
     pl.DataFrame({"user": "u", "item": ["a", "a", "b"], "rank": [1, 2, 3]}).write_csv("lists.csv")
-    changed = {"duplicates": "first"}
+    changed: ConventionOptions = {"duplicates": "first"}
     with isolated_connection() as connection:
         load(connection, params_of("lists.csv", conventions=changed), "m")
     lists = pl.read_parquet("results/lists/m.parquet")

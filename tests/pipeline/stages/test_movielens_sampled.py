@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import concord as cc
+from concord.metrics_core.conventions.option_types import CandidateOptions
 from tests.library import assert_library_gives_the_same, evaluated_project
 from tests.project import ROOT, attempt, change_params, movielens, run
 
@@ -76,11 +77,11 @@ def _sampled(ranked: Frames, truth: pl.DataFrame, seed: int) -> Frames:
 
 
 def _conventions(catalogue: int | None) -> cc.Conventions:
-    declaration = {} if catalogue is None else {"candidates": _candidates(catalogue)}
-    return cc.preset("standard", relevance_threshold=4, err_max_grade=5, **declaration)
+    candidates = None if catalogue is None else _candidates(catalogue)
+    return cc.preset("standard", relevance_threshold=4, err_max_grade=5, candidates=candidates)
 
 
-def _candidates(catalogue: int) -> dict[str, object]:
+def _candidates(catalogue: int) -> CandidateOptions:
     return {"negatives": NEGATIVES, "catalogue": catalogue, "sampling": "uniform"}
 
 

@@ -1,0 +1,219 @@
+"""mypy finds mistakes of users of the library; the types agree with what is accepted."""
+
+import os
+import pickle
+import pydoc
+import subprocess
+import sys
+from collections.abc import Mapping
+from inspect import isfunction
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+import polars as pl
+import pytest
+
+import concord as cc
+from concord.metrics_core.analyses.split_methods import METHODS, SplitMethodName
+from concord.metrics_core.conventions.convention import Convention
+from concord.metrics_core.conventions.option_types import CandidateOptions, PropensityOptions
+from concord.metrics_core.conventions.preset_table import PRESETS
+from concord.metrics_core.conventions.registry import CONVENTION, CONVENTIONS
+from concord.metrics_core.data.argument_types import SplitColumns
+from concord.metrics_core.data.input_table import (
+    INTERACTIONS_COLUMNS,
+    LIST_COLUMNS,
+    TRAIN_COLUMNS,
+    TRUTH_COLUMNS,
+    USERS_COLUMNS,
+)
+from concord.metrics_core.data.policies import Policies
+from concord.typing import ConventionOptions, PolicyOptions, PresetName, TableColumns
+from tests.project import ROOT
+
+SCRIPT = """
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+
+import concord as cc
+from concord.typing import ConventionOptions, Data, PolicyOptions, PresetName, TableColumns
+
+RECS, TRUTH, RR = {"u": ["a", "b"]}, {"u": {"b": 1}}, ["RR"]
+STANDARD: Final = "standard"
+SCORES = {"als": {"score": "prediction"}}
+frame = pl.DataFrame({"user": ["u"], "item": ["a"], "rank": [1]})
+name: PresetName = "rectools"
+gain: ConventionOptions = {"gain": {"map": {1: 0, 2: 5.5}}, "discount": {"jk": 2}}
+policies: PolicyOptions = {"negative_grade": "zero"}
+columns: TableColumns = {"recs": {"user": "userId"}, "truth": {"grade": None}}
+relation: Data = duckdb.connect().table("lists")
+
+cc.evaluate(frame, TRUTH, metrics=RR, conventions=STANDARD)
+cc.evaluate(frame.lazy(), TRUTH, metrics=("RR",), conventions=cc.preset(name, **gain))
+cc.evaluate(pd.DataFrame(), TRUTH, metrics=RR, conventions={"preset": "ranx", "ties": "given"})
+cc.evaluate(pa.table({}), TRUTH, metrics=RR, conventions=STANDARD, input=policies)
+cc.evaluate(relation, "truth.csv", metrics=RR, conventions=STANDARD, columns=columns)
+cc.evaluate(RECS, Path("truth.csv"), metrics=RR, conventions=STANDARD, users=["u"])
+for preset in cc.presets():
+    cc.preset(preset)
+models: dict[str, Data] = {"als": frame, "ease": {"replicates": {1: RECS, 2: "lists.csv"}}}
+comparison = cc.compare(
+    models, TRUTH, metrics=RR, baseline="als", conventions=STANDARD, columns=SCORES
+)
+
+cc.preset("rectool")  # error
+cc.preset("standard", tie="average")  # error
+cc.preset("standard", ties="averge")  # error
+cc.preset("standard", discount={"ln": 2})  # error
+cc.preset("standard", candidates={"negatives": 100, "catalogue": 2000})  # error
+cc.preset("standard", overrides={"RR": {"tie": "given"}})  # error
+cc.evalute(RECS, TRUTH)  # error
+cc.evaluate(42, TRUTH, metrics=RR, conventions=STANDARD)  # error
+cc.evaluate(["a"], TRUTH, metrics=RR, conventions=STANDARD)  # error
+cc.evaluate(RECS, TRUTH, metrics=RR)  # error
+cc.evaluate(RECS, TRUTH, metrics=RR, conventions="standrd")  # error
+cc.evaluate(RECS, TRUTH, metrics=RR, conventions={"preset": "standrd"})  # error
+cc.evaluate(RECS, TRUTH, metrics=RR, conventions={"preset": "ranx", "tie": "given"})  # error
+cc.evaluate(RECS, TRUTH, metrics=RR, conventions=STANDARD, item=RECS)  # error
+cc.evaluate(RECS, TRUTH, metrics=RR, conventions=STANDARD, columns={"rec": {"user": "u"}})  # error
+cc.evaluate(RECS, TRUTH, metrics=RR, conventions=STANDARD, columns={"recs": {"usr": "u"}})  # error
+cc.evaluate(RECS, TRUTH, metrics=RR, conventions=STANDARD, input={"nan_scores": "last"})  # error
+cc.evaluate(RECS, TRUTH, metrics=RR, conventions=STANDARD, input={"nan_score": "zero"})  # error
+cc.evaluate(RECS, TRUTH, metrics=RR, conventions=STANDARD).means  # error
+cc.compare(models, TRUTH, metrics=RR, conventions=STANDARD)  # error
+cc.compare(models, TRUTH, metrics=RR, baseline="als", conventions=STANDARD, panels=False)  # error
+cc.split(frame, "leave-one-out")  # error
+comparison.winner  # error
+"""
+FUNCTIONS = [name for name in cc.__all__ if isfunction(getattr(cc, name))]
+
+
+@pytest.mark.whole
+def test_mypy_finds_the_mistakes_of_a_user_and_nothing_else(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    arguments = [
+        "--strict",
+        "--follow-imports=silent",
+        "--no-error-summary",
+        "--hide-error-context",
+    ]
+    config = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(tmp_path / "cache")]
+
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", *arguments, *config, script.name],
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    messages = [line for line in run.stdout.splitlines() if ": error: " in line]
+    lines = SCRIPT.splitlines()
+    marked = [number for number, line in enumerate(lines, 1) if line.endswith("# error")]
+    assert sorted({int(message.split(":")[1]) for message in messages}) == marked, run.stdout
+    assert not run.stderr
+
+
+def test_preset_names_are_those_of_the_presets() -> None:
+    assert get_args(PresetName) == tuple(PRESETS)
+
+
+def test_convention_options_are_those_of_the_registry() -> None:
+    names = {each.name for each in CONVENTIONS}
+
+    assert set(get_type_hints(ConventionOptions)) == names | {"overrides"}
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS, ids=lambda each: each.name)
+def test_values_of_a_convention_are_those_of_the_registry(convention: Convention) -> None:
+    hint = get_type_hints(ConventionOptions)[convention.name]
+    members = _members(hint)
+    mapping_keys = (get_args(each)[0] for each in members if get_origin(each) is Mapping)
+
+    assert _words(hint) == set(convention.values)
+    assert set().union(*map(_words, mapping_keys)) == set(convention.forms)
+    assert (NoneType in members) == (convention.describes_data or convention.accepts(None))
+    assert (float in members) == convention.accepts(0.5)
+    assert any(is_typeddict(each) for each in members) == bool(convention.keys)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("candidates", CandidateOptions), ("propensity", PropensityOptions)]
+)
+def test_keys_of_a_convention_are_those_of_the_registry(name: str, options: Any) -> None:
+    keys, hints = CONVENTION[name].keys, get_type_hints(options)
+
+    assert options in _members(get_type_hints(ConventionOptions)[name])
+    assert {key: _words(hint) for key, hint in hints.items()} == {
+        key: set(value.words) for key, value in keys.items()
+    }
+    assert options.__required_keys__ == {key for key, value in keys.items() if value.is_required}
+
+
+def test_policies_and_their_values_are_those_that_are_accepted() -> None:
+    assert get_type_hints(PolicyOptions) == get_type_hints(Policies)
+
+
+def test_names_of_columns_are_those_that_are_read() -> None:
+    hints = get_type_hints(TableColumns) | get_type_hints(SplitColumns)
+    read = {
+        "recs": LIST_COLUMNS,
+        "truth": TRUTH_COLUMNS,
+        "train": TRAIN_COLUMNS,
+        "users": USERS_COLUMNS,
+        "interactions": INTERACTIONS_COLUMNS,
+    }
+
+    assert {name: _words(get_args(hint)[0]) for name, hint in hints.items() if name != "items"} == {
+        name: {*required, *optional} for name, (required, optional) in read.items()
+    }  # fmt: skip
+
+
+def test_split_methods_are_those_that_are_accepted() -> None:
+    assert get_args(SplitMethodName) == tuple(METHODS)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_help_shows_public_names_only(name: str) -> None:
+    text = pydoc.render_doc(getattr(cc, name), renderer=pydoc.plaintext)  # type: ignore[attr-defined]
+
+    assert "metrics_core" not in text
+
+
+def test_public_results_are_found_by_pickle() -> None:
+    recs, truth = {"u": ["a", "b"], "v": ["b"]}, {"u": ["b"], "v": ["b"]}
+    settings: dict[str, Any] = {"metrics": ["RR@2"], "conventions": "standard"}
+    times = pl.DataFrame({"user": ["u", "u"], "item": ["a", "b"], "time": [1, 2]})
+    results = [
+        cc.preset("rectools"),
+        cc.presets(),
+        cc.compare({"a": recs, "b": truth}, truth, baseline="a", panel=False, **settings),
+        cc.explain(recs, truth, user="u", metric="RR@2", conventions="standard"),
+        cc.reconcile(recs, truth, value="0.75", metric="RR@2", conventions="standard"),
+        cc.plan(sd=0.2, users=1_000),
+        cc.VarianceComponents(0.1, 0.2, 0.3),
+    ]
+
+    for result in results:
+        assert type(result).__module__ == "concord"
+        assert pickle.loads(pickle.dumps(result)) == result
+    assert pickle.loads(pickle.dumps(cc.split(times, "leave-last-out"))).train.height == 1
+
+
+def _members(hint: Any) -> tuple[Any, ...]:
+    """Return the members of a union; a type of its own is its only member."""
+    return get_args(hint) if get_origin(hint) in {Union, UnionType} else (hint,)
+
+
+def _words(hint: Any) -> set[str]:
+    """Return the texts that a type of Literals allows."""
+    literals = (each for each in _members(hint) if get_origin(each) is Literal)
+    return {word for each in literals for word in get_args(each) if isinstance(word, str)}
