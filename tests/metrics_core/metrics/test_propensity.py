@@ -474,7 +474,7 @@ def test_the_interval_is_that_of_a_ratio() -> None:
     assert p == pytest.approx(2 * t.sf(abs(gap / error), 21), rel=0.02)
     assert adjusted >= p
     assert cc.plan(results, baseline="other").differences == cc.plan(compared).differences
-    with pytest.raises(ValueError, match="give the result of `evaluate` itself"):
+    with pytest.raises(ValueError, match="pass the result of `evaluate` itself"):
         cc.plan({m: each.per_user for m, each in results.items()}, baseline="other")
 
 
