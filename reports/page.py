@@ -112,9 +112,9 @@ def render_markdown(comparison: Comparison) -> str:
 
 
 def _render_markdown(comparison: Comparison, max_rows: int) -> str:
-    # The filter `words` escapes names, for Markdown and HTML both.
+    # The filter `md_escape` escapes names, for Markdown and HTML both.
     template = _environment(autoescape=False).get_template("report.md.j2")
-    return re.sub(r"\n{3,}", "\n\n", template.render(comparison=comparison, most=max_rows))
+    return re.sub(r"\n{3,}", "\n\n", template.render(comparison=comparison, max_rows=max_rows))
 
 
 def render_page(
@@ -151,7 +151,7 @@ def _environment(*, autoescape: bool) -> Environment:
         keep_trailing_newline=True,
     )
     jinja.globals.update(_GLOBALS)
-    jinja.filters |= {"setting": _setting, "prose": prose, "words": escape_markdown}
+    jinja.filters |= {"setting": _setting, "prose": prose, "md_escape": escape_markdown}
     return jinja
 
 

@@ -49,7 +49,7 @@ CHARTS: dict[str, Callable[[Comparison], str]] = {
     "definitions, wide": lambda five: bump_chart(five, entries(five)[0], narrow=False),
     "trainings": lambda _: replicate_chart(replicate_sample(), "nDCG@3", narrow=False),
     "history": lambda _: history_chart(HISTORY, "R@1", narrow=False),
-    "plan": lambda _: drawn(cc.plan(plan_data.shop_comparison()), "nDCG@5"),
+    "plan": lambda _: plan_chart(cc.plan(plan_data.shop_comparison()), "nDCG@5"),
 }
 
 
@@ -75,14 +75,14 @@ def test_a_model_keeps_its_colour_when_the_order_of_merit_changes(five: Comparis
 def test_no_two_named_lines_share_colour_or_shape() -> None:
     many = from_content(sample.many_models())
     eight = replace(many, models=many.models[:8])
-    selected = [line for line in all_series(eight) if line.is_named]
-    assert len({line.colour for line in selected}) == len({line.shape for line in selected}) == 8
+    named = [line for line in all_series(eight) if line.is_named]
+    assert len({line.colour for line in named}) == len({line.shape for line in named}) == 8
 
 
 def test_a_crowd_is_grey_but_for_the_best_and_the_baseline() -> None:
     comparison = from_content(sample.many_models())
-    selected = [line.model for line in all_series(comparison) if line.is_named]
-    assert set(selected) == {comparison.baseline, *comparison.compared_models[:3]}
+    named = [line.model for line in all_series(comparison) if line.is_named]
+    assert set(named) == {comparison.baseline, *comparison.compared_models[:3]}
 
 
 def test_metrics_without_cutoffs_or_values_have_no_curve(five: Comparison) -> None:
@@ -136,7 +136,7 @@ def plan() -> cc.Plan:
     return cc.plan(plan_data.shop_comparison())
 
 
-def drawn(plan: cc.Plan, label: str | None) -> str:
+def plan_chart(plan: cc.Plan, label: str | None) -> str:
     return render_plan(plan, label, power_curves(plan, label))
 
 
@@ -145,22 +145,21 @@ def texts(svg: str) -> list[str]:
     return [text for text in every if text.strip()]
 
 
-def test_it_tells_each_model_and_how_it_is_to_be_read(plan: cc.Plan) -> None:
-    reported = texts(drawn(plan, "R@5"))
+def test_plan_chart_names_models_and_explains_lines(plan: cc.Plan) -> None:
+    chart_texts = texts(plan_chart(plan, "R@5"))
 
-    assert reported[0] == "R@5 against popularity"
-    assert reported[1].startswith("Solid: corrected for 6 tests, dashed: not corrected.")
-    assert {"als", "ease"} <= set(reported)
-    assert (
-        sum(text.startswith("Power to find") for text in reported) == 2
-    )  # a head, and for those who listen
+    assert chart_texts[0] == "R@5 against popularity"
+    assert chart_texts[1].startswith("Solid: corrected for 6 tests, dashed: not corrected.")
+    assert {"als", "ease"} <= set(chart_texts)
+    headings = [text for text in chart_texts if text.startswith("Power to find")]
+    assert len(headings) == 2  # one is for screen readers
 
 
 def test_without_an_effect_there_is_no_power_to_show() -> None:
-    reported = texts(drawn(cc.plan(sd=0.2, users=100), None))
+    chart_texts = texts(plan_chart(cc.plan(sd=0.2, users=100), None))
 
-    assert reported[0] == "Users' differences with standard deviation 0.2"
-    assert not any(text.startswith("Power to find") for text in reported)
+    assert chart_texts[0] == "Users' differences with standard deviation 0.2"
+    assert not any(text.startswith("Power to find") for text in chart_texts)
 
 
 def test_names_are_text_and_too_many_models_are_left_out() -> None:
@@ -169,19 +168,17 @@ def test_names_are_text_and_too_many_models_are_left_out() -> None:
     names = ['<script>"', *(f"model {n}" for n in range(MAX_MODELS + 3))]
     plan = cc.plan({"a&b": other, **dict.fromkeys(names, frame)}, baseline="a&b", effect=0.01)
 
-    reported = texts(drawn(plan, "nDCG@5"))
+    chart_texts = texts(plan_chart(plan, "nDCG@5"))
 
-    assert reported[0] == "nDCG@5 against a&b"
-    assert '<script>"' in reported
-    assert (
-        len({text for text in reported if text.startswith("model ") and "," not in text})
-        == MAX_MODELS - 1
-    )
+    assert chart_texts[0] == "nDCG@5 against a&b"
+    assert '<script>"' in chart_texts
+    models = {text for text in chart_texts if text.startswith("model ") and "," not in text}
+    assert len(models) == MAX_MODELS - 1
 
 
-def test_where_nothing_is_known_nothing_is_drawn() -> None:
+def test_plan_chart_of_equal_models_has_no_values() -> None:
     frame = plan_data.per_user()["als"].per_user
     plan = cc.plan({"a": frame, "b": frame}, baseline="a", effect=0.01)
 
     assert plan.differences[0].sd is None
-    assert texts(drawn(plan, "nDCG@5"))[0] == "nDCG@5 against a"
+    assert texts(plan_chart(plan, "nDCG@5"))[0] == "nDCG@5 against a"

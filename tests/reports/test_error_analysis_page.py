@@ -56,8 +56,8 @@ def test_words_and_segments_filter_users(
     assert browser.run(VISIBLE_CASES) == expected
     assert browser.run("document.querySelectorAll('.more[open]').length") == (text == "t39")
     assert browser.run(ROWS.format("#users")) == len(expected)
-    reported = browser.run("document.querySelector('output').textContent")
-    assert reported.startswith(f"{len(expected)} of 5 users")
+    output = browser.run("document.querySelector('output').textContent")
+    assert output.startswith(f"{len(expected)} of 5 users")
     assert browser.errors == []
 
 

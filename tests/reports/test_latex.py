@@ -1,4 +1,4 @@
-"""The LaTeX table: what is bold, which letters stand where, and that no name becomes a command."""
+"""The LaTeX table: well-formed, with hostile names escaped."""
 
 import re
 import shutil

@@ -41,7 +41,7 @@ def test_many_models_with_long_names_fit_in_a_comment_with_a_note() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "recommended"),
+    ("text", "escaped"),
     [
         ("a|b", r"a\|b"),
         ("<b>`x`</b>", r"&lt;b&gt;\`x\`&lt;/b&gt;"),
@@ -58,6 +58,6 @@ def test_many_models_with_long_names_fit_in_a_comment_with_a_note() -> None:
         ("2% of 3 < 4 & 5", "2% of 3 &lt; 4 &amp; 5"),
     ],
 )
-def test_names_become_no_markup_notify_nobody_and_link_nowhere(text: str, recommended: str) -> None:
+def test_names_become_no_markup_notify_nobody_and_link_nowhere(text: str, escaped: str) -> None:
     """GitHub and GitLab find mentions in the rendered text, so that only a break prevents them."""
-    assert escape_markdown(text) == recommended
+    assert escape_markdown(text) == escaped

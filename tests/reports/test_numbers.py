@@ -1,4 +1,4 @@
-"""How numbers are written: decimals, signs, units, and what is missing."""
+"""Format of numbers: decimals, signs, units, missing values."""
 
 from types import SimpleNamespace
 

@@ -69,16 +69,16 @@ def test_of_many_models_the_first_five_are_shown(many: Comparison) -> None:
     entry = _first(many)
     assert [entry.pinned.ranks[model] for model in entry.models] == [1, 2, 3, 4, 5]
     chart = bump_chart(many, entry, narrow=False)
-    models = {about.split(",")[0] for about in re.findall(r"<title>([^<]+, [^<]+: rank)", chart)}
+    models = {title.split(",")[0] for title in re.findall(r"<title>([^<]+, [^<]+: rank)", chart)}
     assert models == set(entry.models)
 
 
 def test_long_lists_of_flips_are_cut_with_those_of_shown_models_first(many: Comparison) -> None:
     entry = _first(many)
-    recommended = lines(many, entry)
+    definition_lines = lines(many, entry)
     flipped = {d.name: len(d.flips) for d in entry.definitions}
-    assert any(line.more_flips for line in recommended)
-    for line in recommended:
+    assert any(line.more_flips for line in definition_lines)
+    for line in definition_lines:
         assert len(line.flips) + line.more_flips == flipped[line.names[0]]
         first = [set(flip) <= set(entry.models) for flip in line.flips]
         assert first == sorted(first, reverse=True)

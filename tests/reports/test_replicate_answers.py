@@ -156,8 +156,8 @@ def test_the_headline_is_no_surer_than_the_answer() -> None:
             replace(pair, verdict=of_best if pair.a == best else of_other)
             for pair in replicates.pairs
         )
-        reported = replace(comparison, scores=separate, replicates=replace(replicates, pairs=pairs))
-        return verdict_sentences(reported)[0]
+        changed = replace(comparison, scores=separate, replicates=replace(replicates, pairs=pairs))
+        return verdict_sentences(changed)[0]
 
     restricted = f"{best} is best on {FIRST}, as the models are trained now: "
     assert headline("undecided", "undecided").startswith(restricted)

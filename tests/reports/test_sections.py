@@ -49,9 +49,9 @@ def test_many_models_show_the_best_and_those_that_turn() -> None:
 
     grid = grids(comparison, replace(entry, cells=tuple(cells)))[0]
 
-    recommended = [line.model for line in grid.lines]
-    assert recommended == [comparison.baseline, *comparison.compared_models[:3], last]
-    assert len(recommended) + len(grid.more) == 14
+    visible = [line.model for line in grid.lines]
+    assert visible == [comparison.baseline, *comparison.compared_models[:3], last]
+    assert len(visible) + len(grid.more) == 14
 
 
 def test_gaps_are_between_groups_of_enough_users() -> None:

@@ -64,9 +64,9 @@ def test_paired_trainings_are_compared_with_their_own_seed() -> None:
     assert als is not None
     assert pop is not None
 
-    recommended = trainings.single_differences(comparison, "als", LABEL)
+    differences = trainings.single_differences(comparison, "als", LABEL)
 
-    assert recommended == [a - b for a, b in zip(als.means, pop.means, strict=True) if a and b]
+    assert differences == [a - b for a, b in zip(als.means, pop.means, strict=True) if a and b]
 
 
 def test_a_model_of_one_training_is_compared_with_each_of_the_baseline() -> None:
