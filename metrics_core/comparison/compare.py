@@ -174,7 +174,7 @@ def compare(
         problems=parsed.problems,
     )
     if config.gate is not None and not gate_models(config, models):
-        problem = f"there is no model beside the baseline, {baseline}, to decide on"
+        problem = f"there is no model besides the baseline, {baseline}, to decide on"
         raise refuse("gate", problem, "name another model, or leave out `gate`")
     panels = panels_of(config.labels, config.primary if panel else (), config.conventions)
     results, data = evaluate_models(

@@ -69,7 +69,7 @@ def replicate_problems(
             fix = "name two at least, or leave the model out of `replicates`"
             yield Problem(location, problem, fix)
         if model in lists:
-            problem = "is the name of lists, too"
+            problem = "is also the name of lists"
             yield Problem(location, problem, "give the model a name of its own")
         for name in names:
             if owner.setdefault(name, model) != model or names.count(name) > 1:
@@ -88,7 +88,7 @@ def _pairing_problems(replicates: ReplicateNames) -> Iterator[Problem]:
                 f"has the replicates {join_names(numbers or ['none'])}, and {first} has "
                 f"{join_names(first_numbers or ['none'])}: they cannot be paired"
             )
-            fix = "number the same seeds or folds alike, or do not pair them"
+            fix = "give the same seed or fold the same number, or do not pair them"
             yield Problem((REPLICATES, model), problem, fix)
 
 
@@ -124,10 +124,10 @@ def split_replicates(models: Mapping[Any, Any]) -> tuple[dict[str, Any], Replica
             replicates[model] = sort_by_number({str(n): f"{model}-{n}" for n in numbered})
             by_name = {f"{model}-{n}": data for n, data in numbered.items()}
             if len(by_name) < len(numbered):
-                problem = f"has a number twice: {join_names(list(map(repr, numbered)))}"
+                problem = f"has a duplicate number: {join_names(list(map(repr, numbered)))}"
                 problems.append(Problem((REPLICATES, model), problem, "give each its own number"))
         if duplicates := sorted(by_name.keys() & lists.keys(), key=str):
-            problem = f"{join_names(duplicates)} is the name of other lists, too"
+            problem = f"{join_names(duplicates)} is also the name of other lists"
             problems.append(Problem(str(model), problem, "give one of them another name"))
         lists |= by_name
     raise_problems(problems)
@@ -148,7 +148,7 @@ def parse_truths(truth: Any) -> dict[str, Any]:
         return {NO_FOLD: truth}
     folds = {str(number): each for number, each in truth[REPLICATES].items()}
     if len(folds) < len(truth[REPLICATES]):
-        problem = f"has a number twice: {join_names(list(map(repr, truth[REPLICATES])))}"
+        problem = f"has a duplicate number: {join_names(list(map(repr, truth[REPLICATES])))}"
         raise refuse(("truth", REPLICATES), problem, "give each fold its own number")
     return sort_by_number(folds)
 
@@ -173,9 +173,9 @@ def fold_problems(
         if numbers != expected:
             has = f"the replicates {join_names(numbers)}" if numbers else "one replicate"
             problem = f"has {has}, and the truth has the folds {join_names(expected)}"
-            fix = "give it one replicate a fold, numbered as the folds are"
+            fix = "give it one replicate per fold, with the numbers of the folds"
             yield Problem((REPLICATES, model), problem, fix)
     if not paired:
-        problem = "is false, and each fold has a truth of its own"
+        problem = "is false, and each fold has its own ground truth"
         fix = "set it to true: models are compared fold by fold"
         yield Problem("paired_replicates", problem, fix)

@@ -22,7 +22,7 @@ class BaseResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as plain Python values that `json.dumps` accepts; NaN becomes None."""
-        return dict(plain(self))
+        return dict(to_plain(self))
 
     def to_frame(self) -> "pl.DataFrame":
         """Return the main table as a polars frame; `.to_pandas()` converts it."""
@@ -50,7 +50,7 @@ class BaseResult:
         return render(self, "html")
 
 
-def plain(value: Any, *, keep_nan: bool = False) -> Any:
+def to_plain(value: Any, *, keep_nan: bool = False) -> Any:
     """Return dataclasses, mappings and frames as dicts and lists; NaN becomes None unless kept.
 
     Unlike `dataclasses.asdict`, it does not copy every value, and it omits fields that are None and
@@ -59,14 +59,14 @@ def plain(value: Any, *, keep_nan: bool = False) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         items = ((field, getattr(value, field.name)) for field in fields(value))
         return {
-            field.name: plain(item, keep_nan=keep_nan)
+            field.name: to_plain(item, keep_nan=keep_nan)
             for field, item in items
             if item is not None or not field.metadata
         }
     if isinstance(value, Mapping):
-        return {str(key): plain(item, keep_nan=keep_nan) for key, item in value.items()}
+        return {str(key): to_plain(item, keep_nan=keep_nan) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
-        return [plain(item, keep_nan=keep_nan) for item in value]
+        return [to_plain(item, keep_nan=keep_nan) for item in value]
     if isinstance(value, float) and math.isnan(value) and not keep_nan:
         return None
     return value.to_dicts() if hasattr(value, "to_dicts") else value

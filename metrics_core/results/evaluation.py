@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from concord.metrics_core.conventions.conventions import Conventions
-from concord.metrics_core.results.base import BaseResult, plain
+from concord.metrics_core.results.base import BaseResult, to_plain
 from concord.metrics_core.results.comparison_parts import DataWarning
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Evaluation(BaseResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Return conventions, summaries and warnings as plain Python values; NaN becomes None."""
-        content: dict[str, Any] = plain(
+        content: dict[str, Any] = to_plain(
             {
                 "conventions": self.conventions.as_dict(),
                 "fingerprint": self.conventions.fingerprint,

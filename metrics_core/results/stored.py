@@ -8,7 +8,7 @@ from typing import Any
 
 from concord.metrics_core.errors import refuse, report_missing_extra
 from concord.metrics_core.files import load_json
-from concord.metrics_core.results.base import plain
+from concord.metrics_core.results.base import to_plain
 from concord.metrics_core.results.comparison import FILE_KEYS, Comparison
 from concord.metrics_core.results.error_analysis import Cases
 
@@ -23,7 +23,7 @@ _IGNORED_KEYS = {"schema", "examples"}  # older files have `examples`
 
 def to_content(comparison: Comparison) -> dict[str, Any]:
     """Return the content of comparison.json."""
-    content = plain(comparison, keep_nan=True)  # a NaN is a bug, which `_text` refuses
+    content = to_plain(comparison, keep_nan=True)  # a NaN is a bug, which `_text` refuses
     return {"schema": SCHEMA} | {FILE_KEYS.get(name, name): part for name, part in content.items()}
 
 
@@ -34,7 +34,7 @@ def to_json(comparison: Comparison) -> str:
 
 def cases_to_json(cases: Cases) -> str:
     """Return the text of cases.json."""
-    return _text({"schema": SCHEMA, **plain(cases, keep_nan=True)})
+    return _text({"schema": SCHEMA, **to_plain(cases, keep_nan=True)})
 
 
 def _text(content: dict[str, Any]) -> str:

@@ -105,7 +105,7 @@ def _against_baseline(inputs: ComparisonInput, gate: Gate) -> Decision:
     decision = decide_against_baseline(inputs, compute_gate_differences(inputs, gate))
     if decision is None or not decision.models:
         baseline = inputs.config.baseline
-        problem = f"there is no model beside the baseline, {baseline}, to decide on"
+        problem = f"there is no model besides the baseline, {baseline}, to decide on"
         fix = f"name a second model in {PARAMS}, or compare with a revision: `concord gate HEAD`"
         raise refuse(COMMAND_LINE, problem, fix)
     return decision

@@ -109,9 +109,9 @@ def test_a_model_that_leaves_users_out_neither_passes_nor_is_a_success(n_kept: i
 
 def test_gate_without_a_model_to_decide_on_is_refused() -> None:
     gate = {"guardrails": {"nDCG@5": 0}}
-    with pytest.raises(cc.InputError, match="no model beside the baseline, far, to decide on"):
+    with pytest.raises(cc.InputError, match="no model besides the baseline, far, to decide on"):
         _compare({**gate, "models": ["far"]})
-    with pytest.raises(cc.InputError, match="no model beside the baseline, far, to decide on"):
+    with pytest.raises(cc.InputError, match="no model besides the baseline, far, to decide on"):
         cc.compare({"far": MODELS["far"]}, TRUTH, **ARGUMENTS, gate=gate)
 
 

@@ -142,7 +142,7 @@ def test_two_trainings_are_too_few_for_an_interval() -> None:
     [
         ({"als": {"replicates": {1: ALS[1]}}}, {}, "replicates.als: has 1 replicate: als-1"),
         ({"als": {"replicates": [ALS[1], ALS[2]]}}, {}, "write {1: lists, 2: lists}"),
-        ({"als": {"replicates": ALS}, "als-1": ALS[1]}, {}, "is the name of other lists, too"),
+        ({"als": {"replicates": ALS}, "als-1": ALS[1]}, {}, "is also the name of other lists"),
         (
             {"als": {"replicates": ALS}, "ease": {"replicates": {1: EASE[1], 4: EASE[2]}}},
             {"paired_replicates": True},
@@ -151,7 +151,7 @@ def test_two_trainings_are_too_few_for_an_interval() -> None:
         (
             {"als": {"replicates": {1: ALS[1], "1": ALS[2]}}},
             {},
-            "has a number twice",
+            "has a duplicate number",
         ),
         ({"als": {"replicates": ALS}}, {"paired_replicates": "yes"}, "paired_replicates"),
         ({"als": {"replicates": ALS}}, {"baseline": "als-1"}, "'als-1' is not among the models"),

@@ -236,7 +236,7 @@ def test_a_label_not_evaluated_at_the_revision_is_undecided(gated: Path) -> None
         (
             {"success": ["nDCG@10"], "models": ["knn"]},
             (),
-            "there is no model beside the baseline, knn, to decide on",
+            "there is no model besides the baseline, knn, to decide on",
         ),
         ({"success": ["nDCG@10"], "models": ["recent"]}, ("v1",), "v1 has no results of recent"),
         ({"success": ["nDCG@10"]}, ("v0",), "'v0' is not a revision of a git repository here"),

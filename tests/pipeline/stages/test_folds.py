@@ -132,11 +132,11 @@ def test_recall_of_groups_of_relevant_items_uses_the_truth_of_the_fold() -> None
     [
         (
             {"paired_replicates": False},
-            "paired_replicates: is false, and each fold has a truth of its own",
+            "paired_replicates: is false, and each fold has its own ground truth",
         ),
         (
             {"truth": {"replicates": {1: truth(1), "1": truth(2)}}},
-            "truth.replicates: has a number twice: 1 and '1'",
+            "truth.replicates: has a duplicate number: 1 and '1'",
         ),
         (
             {"truth": {"replicates": {1: truth(1), 2: truth(2)}}},

@@ -163,7 +163,7 @@ def test_a_failed_training_is_a_warning_of_stage_and_library(project: Path, tmp_
 @pytest.mark.parametrize(
     ("replicates", "message"),
     [
-        ({"als": "als-*", "popularity": "bpr-*"}, "popularity: is the name of lists, too"),
+        ({"als": "als-*", "popularity": "bpr-*"}, "popularity: is also the name of lists"),
         (
             {"als": "als_*"},
             "als: 'als_*' matches no entry of `models`\n  fix: `*` stands for the number, as "
