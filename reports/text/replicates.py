@@ -185,9 +185,9 @@ def _no_interval(n: int) -> str:
 
 def rows(comparison: Comparison, label: str) -> list[Row]:
     """Return the pairs with a replicated model; with many models those with the baseline only."""
-    few = len(comparison.ranked) < MANY_MODELS
-    pairs = [pair for pair in comparison.pairs_of(label) if few or pair.vs_baseline]
-    return [row for pair in pairs if (row := row_of(comparison, pair)) is not None]
+    has_all_pairs = len(comparison.ranked) < MANY_MODELS
+    pairs = [pair for pair in comparison.pairs_of(label) if has_all_pairs or pair.vs_baseline]
+    return [row for pair in pairs if (row := pair_row(comparison, pair)) is not None]
 
 
 def other_rows(comparison: Comparison) -> list[Row]:
@@ -196,21 +196,21 @@ def other_rows(comparison: Comparison) -> list[Row]:
     return [row for label in others for row in rows(comparison, label)]
 
 
-def row_of(comparison: Comparison, users: Difference) -> Row | None:
+def pair_row(comparison: Comparison, users: Difference) -> Row | None:
     """Return a difference over users and over new trainings; None if no model has replicates."""
     pair = comparison.retrained(users.a, users.b, users.label)
     if pair is None:
         return None
     digits = comparison.decimals[pair.label]
-    few = min(n for n in (pair.trainings_a, pair.trainings_b) if n > 1)
+    n_trainings = min(n for n in (pair.trainings_a, pair.trainings_b) if n > 1)
     df = pair.trainings_df
+    over_trainings = numbers.signed_interval(pair.ci_low, pair.ci_high, digits)
     return Row(
         users=users,
         pair=pair,
         difference=numbers.signed(pair.difference, digits),
         over_users=numbers.signed_interval(users.ci_low, users.ci_high, digits) or numbers.MISSING,
-        over_trainings=numbers.signed_interval(pair.ci_low, pair.ci_high, digits)
-        or _no_interval(few),
+        over_trainings=over_trainings or _no_interval(n_trainings),
         degrees=numbers.MISSING if df is None else f"{df:.1f}".removesuffix(".0"),
         remedy=_short_remedy(pair),
     )
@@ -227,7 +227,7 @@ def _short_remedy(pair: ReplicatedDifference) -> str:
 
 
 def covers(row: Row) -> str:
-    """Return the chance that the interval over new trainings covers."""
+    """Return what the interval over new trainings covers."""
     return "users and new trainings" if row.pair.over_users else "new trainings"
 
 
