@@ -1,6 +1,6 @@
-"""Six models x 138,000 users x 12 metrics, all pairs: the differences of the stage `compare`, from files to verdicts.
+"""Time of the differences of all pairs of six models: 138,000 users x 12 metrics, from files.
 
-A process of its own; imports do not count. With an argument other tests of the same pairs by scipy. Prints JSON.
+Imports do not count. With the argument `scipy`, the same pairs are tested by SciPy. Prints JSON.
 """
 
 import json
@@ -28,39 +28,39 @@ USERS = 138_000
 MODELS = tuple(f"model-{n}" for n in range(6))
 METRICS = ("nDCG", "R", "P", "AP", "RR", "Hit")
 KS = (10, 20)
-SHARED = 0.7  # of the luck of all models
+SHARED = 0.7  # share of the draws that all models have in common
 DATA = Path(__file__).parent / "data" / "comparison"
 
 
 def main() -> None:
     labels = expand(METRICS, KS)
     paths = {model: DATA / f"{model}.parquet" for model in MODELS}
-    _make(paths, [str(label) for label in labels])
-    started = time.perf_counter()
+    _make_files(paths, [str(label) for label in labels])
+    start = time.perf_counter()
     count = _scipy(paths, labels) if sys.argv[1:] == ["scipy"] else _concord(paths, labels)
-    print(json.dumps({"seconds": time.perf_counter() - started, "comparisons": count}))
+    print(json.dumps({"seconds": time.perf_counter() - start, "comparisons": count}))
 
 
-def _make(paths: dict[str, Path], labels: list[str]) -> None:
-    """Values as ranking metrics have them: zeros for most users, models that hang together."""
+def _make_files(paths: dict[str, Path], labels: list[str]) -> None:
+    """Write values like those of ranking metrics: mostly zeros, correlated between models."""
     if all(path.exists() for path in paths.values()):
         return
     rng = np.random.default_rng(138)
     luck = rng.random(USERS)
     for skill, path in enumerate(paths.values()):
-        own = np.where(rng.random(USERS) < SHARED, luck, rng.random(USERS))
-        hit = own < 0.25 + 0.01 * skill
+        draws = np.where(rng.random(USERS) < SHARED, luck, rng.random(USERS))
+        hit = draws < 0.25 + 0.01 * skill
         columns = {label: np.where(hit, rng.integers(1, 40, USERS) / 40, 0.0) for label in labels}
-        carried = {"model": path.stem, "conventions": {}, "fingerprint": ""}
-        with per_user_writer(path, pa.int64(), labels, carried) as writer:
+        metadata = {"model": path.stem, "conventions": {}, "fingerprint": ""}
+        with per_user_writer(path, pa.int64(), labels, metadata) as writer:
             writer.write(pl.DataFrame({"user": np.arange(USERS), **columns}))
 
 
 def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
     summaries = {str(label): {"mean": 0.1} for label in labels}
-    nowhere = Path("-")
+    no_file = Path("-")
     models = {
-        model: ModelResult(path, nowhere, nowhere, {"metrics": summaries}, {})
+        model: ModelResult(path, no_file, no_file, {"metrics": summaries}, {})
         for model, path in paths.items()
     }
     config = ComparisonConfig(
@@ -74,20 +74,20 @@ def _concord(paths: dict[str, Path], labels: list[Any]) -> int:
         resamples=999,
         settings=ArgumentNames(""),
     )
-    data = EvaluationData(nowhere, None, None, None, {}, read_only_connection)
+    data = EvaluationData(no_file, None, None, None, {}, read_only_connection)
     return len(compute_differences(ComparisonInput(config, models, data)))
 
 
 def _scipy(paths: dict[str, Path], labels: list[Any]) -> int:
-    """ttest_rel with its interval, all metrics of a pair at once."""
+    """Run `ttest_rel` with its interval, all metrics of a pair at once."""
     from scipy.stats import ttest_rel
 
     columns = [str(label) for label in labels]
     values = {m: pl.read_parquet(p, columns=columns).to_numpy() for m, p in paths.items()}
     count = 0
     for a, b in combinations(MODELS, 2):
-        found = ttest_rel(values[a], values[b], axis=0)
-        count += len(found.confidence_interval(0.95).low)
+        result = ttest_rel(values[a], values[b], axis=0)
+        count += len(result.confidence_interval(0.95).low)
     return count
 
 

@@ -1,6 +1,6 @@
-"""One contestant on one workload, in a process of its own; prints seconds, CPU, peak memory in MB and nDCG@10 as JSON.
+"""Run one contestant on one workload; print seconds, CPU, peak memory in MB and nDCG@10 as JSON.
 
-Imports do not count. Everything else does, from the parquet files to the means: loading, converting, computing.
+The cost includes all work from the parquet files to the means, without imports.
 """
 
 import json
@@ -22,7 +22,7 @@ Files = tuple[str, str]
 def concord(
     files: Files, engine: str = "duckdb", panel_of: tuple[str, ...] = ()
 ) -> Callable[[], float]:
-    """`evaluate`: users' values of all labels, the panels asked for, and the summaries."""
+    """Return the stage `evaluate`: users' values of all labels, panels and summaries."""
     import polars as pl
 
     from concord.metrics_core.conventions.presets import preset
@@ -44,10 +44,10 @@ def concord(
         execute = partial(execute_by_ranges, rows_per_partition=5_000_000)
     lists, truth = map(Path, files)
     data = ModelData("model", lists, truth, read_only_connection)
-    pinned = preset("standard")
-    panels = [panel(parse(label), pinned) for label in panel_of]
+    conventions = preset("standard")
+    panels = [panel(parse(label), conventions) for label in panel_of]
     definitions = [d for each in panels for d in each.definitions if d.number]
-    task = Task(expand(METRICS, KS), pinned, definitions=definitions)
+    task = Task(expand(METRICS, KS), conventions, definitions=definitions)
 
     def work() -> float:
         parts = [part.values for part in execute(data, task)]
@@ -66,17 +66,17 @@ def concord(
 
 
 def concord_panel(files: Files) -> Callable[[], float]:
-    """The same with the convention panel of two primary metrics."""
+    """Return `concord` with the panel of two primary metrics."""
     return concord(files, panel_of=("nDCG@10", "R@20"))
 
 
 def concord_polars(files: Files) -> Callable[[], float]:
-    """The same by the in-memory engine."""
+    """Return `concord` with the in-memory engine."""
     return concord(files, "polars")
 
 
 def library(files: Files) -> Callable[[], float]:
-    """`concord.evaluate` from the files as they are."""
+    """Return `concord.evaluate` of the files."""
     from concord import evaluate
 
     labels = [f"{name}@{k}" for name in METRICS for k in KS]
@@ -84,29 +84,33 @@ def library(files: Files) -> Callable[[], float]:
 
 
 def small(files: Files) -> Callable[[], float]:
-    """`concord.evaluate` of frames of the first 1,000 users x 20, after the first call."""
+    """Return the second call of `concord.evaluate` on frames of 1,000 users x 20."""
     import polars as pl
 
     from concord import evaluate
 
     lists, truth = (pl.scan_parquet(path) for path in files)
-    known = truth.select(pl.col("user").unique().sort().head(1000)).collect()["user"]
-    mine = pl.col("user").is_in(known.to_list())
-    recs = lists.filter(mine, pl.col("rank") <= 20).collect()  # noqa: PLR2004
-    judged = truth.filter(mine).collect()
+    first_users = truth.select(pl.col("user").unique().sort().head(1000)).collect()["user"]
+    of_first_users = pl.col("user").is_in(first_users.to_list())
+    recs = lists.filter(of_first_users, pl.col("rank") <= 20).collect()  # noqa: PLR2004
+    judged = truth.filter(of_first_users).collect()
 
     def work() -> float:
-        return evaluate(recs, judged, metrics=["nDCG@10", "R@20"], conventions="standard")["nDCG@10"]  # fmt: skip
+        metrics = ["nDCG@10", "R@20"]
+        return evaluate(recs, judged, metrics=metrics, conventions="standard")["nDCG@10"]
 
     work()
     return work
 
 
 def join(files: Files) -> Callable[[], float]:
-    """The bare join of the two files by DuckDB: what cannot be avoided."""
+    """Return the join of the two files by DuckDB, a lower bound of the cost."""
     import duckdb
 
-    query = "SELECT l.user, l.item, rank, grade FROM read_parquet(?) l JOIN read_parquet(?) t USING (user, item)"
+    query = (
+        "SELECT l.user, l.item, rank, grade "
+        "FROM read_parquet(?) l JOIN read_parquet(?) t USING (user, item)"
+    )
 
     def work() -> float:
         with duckdb.connect() as connection:
@@ -116,7 +120,7 @@ def join(files: Files) -> Callable[[], float]:
 
 
 def load(files: Files) -> Callable[[], float]:
-    """The stage `load`: read, checked, ranked, written."""
+    """Return the stage `load`: read, validate, rank and write."""
     from concord.pipeline.running.connections import isolated_connection
     from concord.pipeline.stages.load import load as stage
     from tests.pipeline.stages.load_project import params_of
@@ -124,16 +128,16 @@ def load(files: Files) -> Callable[[], float]:
     def work() -> float:
         with TemporaryDirectory() as folder, isolated_connection() as connection:
             params = params_of(files[0], allow_outside=True)
-            places = {name: f"{folder}/{name}" for name in vars(params.results)}
-            results = params.results.model_copy(update=places)
+            folders = {name: f"{folder}/{name}" for name in vars(params.results)}
+            results = params.results.model_copy(update=folders)
             stage(connection, params.model_copy(update={"results": results}), "m")
-            return _rows(Path(places["lists"], "m.parquet"))
+            return _rows(Path(folders["lists"], "m.parquet"))
 
     return work
 
 
 def bare_load(files: Files) -> Callable[[], float]:
-    """The same file read by the same reader, sorted and written: no check, no hash."""
+    """Return the read, sort and write of the same file, without checks and hashes."""
     from concord.metrics_core.data.input_table import InputTable
     from concord.metrics_core.data.read_source import read_source
     from concord.metrics_core.errors import ArgumentNames
@@ -159,7 +163,7 @@ def _rows(path: Path) -> float:
 
 
 def rectools(files: Files) -> Callable[[], float]:
-    """RecTools' `calc_metrics`, all metrics at once, loading included."""
+    """Return RecTools' `calc_metrics` of all metrics, including loading."""
     import pandas as pd
     from rectools.metrics import MAP, MRR, NDCG, Precision, Recall, calc_metrics
 
@@ -187,7 +191,7 @@ def _by_user(path: str, value: Callable[[Any], Any]) -> dict[str, dict[str, Any]
 
 
 def pytrec_eval(files: Files) -> Callable[[], float]:
-    """pytrec_eval, the dictionaries that it wants made from parquet."""
+    """Return pytrec_eval, including its dictionaries from parquet."""
     import pytrec_eval as library
 
     def work() -> float:
@@ -199,7 +203,7 @@ def pytrec_eval(files: Files) -> Callable[[], float]:
 
 
 def pytrec_eval_files(files: Files) -> Callable[[], float]:
-    """pytrec_eval by its own readers, from the same lists and truth as TREC files."""
+    """Return pytrec_eval with its readers, on the same lists and truth as TREC files."""
     import pytrec_eval as library
 
     run_file, qrels_file = (Path(path).with_suffix(".trec") for path in files)
@@ -222,7 +226,7 @@ def _trec_mean(library: Any, run: Any, qrels: Any) -> float:
 
 
 def ranx(files: Files) -> Callable[[], float]:
-    """ranx, the dictionaries that it wants included; compilation happens before the clock starts."""
+    """Return ranx, including its dictionaries; compilation does not count."""
     from ranx import Qrels, Run, evaluate
 
     kinds = ("precision", "recall", "map", "ndcg", "mrr")
@@ -254,13 +258,13 @@ CONTESTANTS = {
 
 
 def main() -> None:
-    """`python -m benchmarks.contestant NAME LISTS TRUTH`."""
+    """Run `python -m benchmarks.contestant NAME LISTS TRUTH`."""
     name, lists, truth = sys.argv[1:]
     work = CONTESTANTS[name]((lists, truth))
     start, cpu = time.perf_counter(), time.process_time()
     value = work()
-    found = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
-    print(json.dumps({**found, "peak": peak_memory() / 1e6, "value": value}))
+    cost = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
+    print(json.dumps({**cost, "peak": peak_memory() / 1e6, "value": value}))
 
 
 if __name__ == "__main__":

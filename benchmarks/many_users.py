@@ -19,9 +19,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.measured import HERE, replaced
+from benchmarks.measured import FOLDER, replace_section
 from benchmarks.scale import GIB_4, RESULTS, timed
-from benchmarks.tabulated import table_of
+from benchmarks.tabulated import markdown_table
 from concord.metrics_core.evaluation.accumulator import panels_of
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json
@@ -150,10 +150,10 @@ def _cut(users: int) -> Iterator[tuple[int, int]]:
 
 def measure(users: int) -> dict[str, float]:
     """What `compare` costs."""
-    folder = HERE / "data" / f"many-users-{users}"
+    folder = FOLDER / "data" / f"many-users-{users}"
     make(folder, users)
     command = [sys.executable, "-m", "benchmarks.many_users", "--step", str(folder)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent)
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     rmtree(folder)
     print(f"{users:>11,} users{found['seconds']:>9.1f} s{found['cpu']:>9.1f} s of CPU{found['peak']:>8.0f} MB", flush=True)  # fmt: skip
@@ -167,7 +167,7 @@ def section(found: dict[int, dict[str, float]]) -> list[str]:
         f"Made by `python -m benchmarks.many_users`: the stage `compare` of {len(SIX.lists)} models, {len(SIX.metrics) * len(SIX.ks)} labels, all pairs, the panel of",
         f"{' and '.join(PRIMARY)}, 999 resamples.",
         "",
-        *table_of(
+        *markdown_table(
             words,
             (
                 (f"{users:,}", f"{c['seconds']:.1f}", f"{c['cpu']:.1f}", f"{c['peak']:.0f}", "met" if c["peak"] <= GIB_4 else "**missed**")
@@ -184,7 +184,9 @@ def main() -> None:
         return
     found = {users: measure(users) for users in map(int, sys.argv[1:] or map(str, USERS))}
     page = RESULTS.read_text(encoding="utf-8")
-    RESULTS.write_text(replaced(page, HEADING, section(found)), encoding="utf-8", newline="\n")
+    RESULTS.write_text(
+        replace_section(page, HEADING, section(found)), encoding="utf-8", newline="\n"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a command costs: wall and CPU seconds, peak memory. Each is a process of its own, the best of several counts."""
+"""Cost of a command in a separate process: wall and CPU seconds, peak memory."""
 
 import json
 import os
@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).parent
-PEERS = HERE / ".peers" / "venv"
+FOLDER = Path(__file__).parent
+PEERS = FOLDER / ".peers" / "venv"
 QUIET = {"DVC_NO_ANALYTICS": "1", "MLFLOW_DISABLE_TELEMETRY": "true"}
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Of the process and of those that it waited for; `peak` in MB, of the largest of them."""
+    """Cost of a process with its children; `peak` is that of the largest one, in MB."""
 
     seconds: float
     cpu: float
@@ -26,20 +26,20 @@ class Measured:
 
 
 def command(cwd: Path, *words: str, **environment: str) -> Measured:
-    """A whole command, its start and its imports included."""
+    """Return the cost of a command, including its start and imports."""
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**os.environ, **QUIET, "PATH": programs, **environment}
-    # Started by a process that is small: a program counts as its own peak what the one that started it had.
-    between = [sys.executable, __file__, *words]
-    done = subprocess.run(between, check=True, stdout=subprocess.PIPE, text=True, cwd=cwd, env=env)
+    # A small wrapper: the peak of a process includes that of the process that started it.
+    wrapper = [sys.executable, __file__, *words]
+    done = subprocess.run(wrapper, check=True, stdout=subprocess.PIPE, text=True, cwd=cwd, env=env)
     return Measured(**json.loads(done.stdout.splitlines()[-1]))
 
 
-def _between(words: Sequence[str]) -> dict[str, float]:
-    """Runs a command; what it says is shown where it fails."""
-    began = time.perf_counter()
+def _measure(words: Sequence[str]) -> dict[str, float]:
+    """Run a command and return its cost; print its messages if it fails."""
+    start = time.perf_counter()
     done = subprocess.run(words, check=False, capture_output=True)
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     if done.returncode:
         print(done.stderr.decode(errors="replace"), file=sys.stderr)
         sys.exit(done.returncode)
@@ -53,28 +53,28 @@ def _between(words: Sequence[str]) -> dict[str, float]:
 
 
 def contestant(name: str, *paths: Path, python: Path = Path(sys.executable)) -> Measured:
-    """A contestant's own figures: its imports do not count."""
+    """Return the cost that a contestant prints, without its imports."""
     words = [str(python), "-m", "benchmarks.contestant", name, *map(str, paths)]
     print(f"  {name} …", file=sys.stderr, flush=True)
-    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent)
+    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent)
     return Measured(**json.loads(done.stdout.splitlines()[-1]))
 
 
 def best(times: int, measure: Callable[[], Measured]) -> Measured:
-    """The quickest of several; what else a machine does only makes them slower."""
+    """Return the fastest of several runs: other processes only slow them down."""
     return min((measure() for _ in range(times)), key=lambda each: each.seconds)
 
 
-def in_turn(times: int, contestants: dict[str, Callable[[], Measured]]) -> dict[str, Measured]:
-    """The best of each, taken in turn, A B C A B C …, so that a machine that drifts is fair to all."""
+def interleaved(times: int, contestants: dict[str, Callable[[], Measured]]) -> dict[str, Measured]:
+    """Return the fastest run of each, in the order A B C A B C …, so that drift affects all."""
     runs: dict[str, list[Measured]] = {name: [] for name in contestants}
     for _ in range(times):
         for name, measure in contestants.items():
             runs[name].append(measure())
-    return {name: min(of, key=lambda each: each.seconds) for name, of in runs.items()}
+    return {name: min(costs, key=lambda each: each.seconds) for name, costs in runs.items()}
 
 
-SECTIONS = (  # of RESULTS.md, in their order
+SECTIONS = (  # headings of RESULTS.md, in order
     "From file to verdict",
     "A billion rows on one machine",
     "Comparing many users",
@@ -85,14 +85,15 @@ SECTIONS = (  # of RESULTS.md, in their order
 )
 
 
-def replaced(page: str, heading: str, lines: Sequence[str]) -> str:
-    """The page with this text below one of its headings, of which those that are there keep their order."""
+def replace_section(page: str, heading: str, lines: Sequence[str]) -> str:
+    """Return the page with a new text below one of its headings."""
     intro, *parts = page.split("\n## ")
     texts = dict(part.partition("\n")[::2] for part in parts)
     texts[heading] = "\n" + "\n".join(lines)
     ordered = [name for name in SECTIONS if name in texts]
-    return "\n\n".join([intro.rstrip(), *(f"## {name}\n{texts[name].rstrip()}" for name in ordered)]) + "\n"  # fmt: skip
+    sections = [f"## {name}\n{texts[name].rstrip()}" for name in ordered]
+    return "\n\n".join([intro.rstrip(), *sections]) + "\n"
 
 
 if __name__ == "__main__":
-    print(json.dumps(_between(sys.argv[1:])))
+    print(json.dumps(_measure(sys.argv[1:])))

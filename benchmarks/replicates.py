@@ -1,7 +1,6 @@
-"""`python -m benchmarks.replicates`: the stage `compare` of 20 models, each trained five times, on 138,000 users.
+"""`python -m benchmarks.replicates`: the stage `compare` of 20 models x 5 replicates.
 
-Users' values as `benchmarks.many_users` draws them; the stage is a process of its own, its files are removed. Writes
-its section of benchmarks/RESULTS.md.
+138,000 users, with values of `benchmarks.many_users`. Writes its section of benchmarks/RESULTS.md.
 """
 
 import json
@@ -11,9 +10,9 @@ from pathlib import Path
 from shutil import rmtree
 
 from benchmarks.many_users import Shape, make, project
-from benchmarks.measured import HERE, replaced
+from benchmarks.measured import FOLDER, replace_section
 from benchmarks.scale import GIB_4, RESULTS, timed
-from benchmarks.tabulated import table_of
+from benchmarks.tabulated import markdown_table
 from concord.pipeline.stages.compare import compare
 
 USERS, MODELS, TRAININGS = 138_000, 20, 5
@@ -33,27 +32,31 @@ def main() -> None:
         params = project(Path(sys.argv[2]), SHAPE)
         print(json.dumps(timed(lambda: compare(params))))
         return
-    folder = HERE / "data" / "replicates"
+    folder = FOLDER / "data" / "replicates"
     make(folder, USERS, SHAPE)
     command = [sys.executable, "-m", "benchmarks.replicates", "--step", str(folder)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent)
-    found = json.loads(done.stdout.splitlines()[-1])
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent)
+    cost = json.loads(done.stdout.splitlines()[-1])
     rmtree(folder)
-    met = found["seconds"] <= SECONDS and found["peak"] <= GIB_4
+    is_met = cost["seconds"] <= SECONDS and cost["peak"] <= GIB_4
     row = (
-        f"{found['seconds']:.1f}",
-        f"{found['cpu']:.1f}",
-        f"{found['peak']:.0f}",
-        "met" if met else "**missed**",
+        f"{cost['seconds']:.1f}",
+        f"{cost['cpu']:.1f}",
+        f"{cost['peak']:.0f}",
+        "met" if is_met else "**missed**",
     )
     lines = [
-        f"Made by `python -m benchmarks.replicates`: the stage `compare` of {MODELS} models x {TRAININGS} trainings x",
-        f"{USERS:,} users x {len(SHAPE.metrics)} metrics, with the panel of two primary ones and 999 resamples.",
+        f"Made by `python -m benchmarks.replicates`: the stage `compare` of {MODELS} models x "
+        f"{TRAININGS} trainings x",
+        f"{USERS:,} users x {len(SHAPE.metrics)} metrics, with the panel of two primary ones and "
+        "999 resamples.",
         "",
-        *table_of(("wall, s", "CPU, s", "peak, MB", f"at most {SECONDS} s and 4,295 MB"), [row]),
+        *markdown_table(
+            ("wall, s", "CPU, s", "peak, MB", f"at most {SECONDS} s and 4,295 MB"), [row]
+        ),
     ]
     page = RESULTS.read_text(encoding="utf-8")
-    RESULTS.write_text(replaced(page, HEADING, lines), encoding="utf-8", newline="\n")
+    RESULTS.write_text(replace_section(page, HEADING, lines), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -13,11 +13,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks import footprint, projects
-from benchmarks.measured import HERE, PEERS, Measured, best, command, contestant, in_turn, replaced
-from benchmarks.tabulated import table_of
+from benchmarks.measured import (
+    FOLDER,
+    PEERS,
+    Measured,
+    best,
+    command,
+    contestant,
+    interleaved,
+    replace_section,
+)
+from benchmarks.tabulated import markdown_table
 from benchmarks.workload import FULL, TENTH, Files, make, write_trec
 
-RESULTS = HERE / "RESULTS.md"
+RESULTS = FOLDER / "RESULTS.md"
 VERDICT, KERNEL = "From file to verdict", "The kernel and its peers"
 IMPORT = "import time; t, c = time.perf_counter(), time.process_time(); import concord; concord.evaluate; print(time.perf_counter() - t, time.process_time() - c)"
 Row = tuple[str, Measured, float, str, bool]  # what, cost, figure, bound, is it kept?
@@ -43,14 +52,14 @@ class Workloads:
 
 def main() -> None:
     _install_peers()
-    data = HERE / "data"
+    data = FOLDER / "data"
     files = Workloads(
         make(data, FULL, "integer"), make(data, FULL, "text"), make(data, TENTH, "integer")
     )
     write_trec(files.integer)
     page = RESULTS.read_text(encoding="utf-8")
-    page = replaced(page, VERDICT, _verdict(files))
-    page = replaced(page, KERNEL, _kernel(files))
+    page = replace_section(page, VERDICT, _verdict(files))
+    page = replace_section(page, KERNEL, _kernel(files))
     RESULTS.write_text(page, encoding="utf-8", newline="\n")
     footprint.main()
 
@@ -60,7 +69,7 @@ def _install_peers() -> None:
     if (PEERS / "installed").exists():
         return
     subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
-    lock = HERE / "peers.lock"
+    lock = FOLDER / "peers.lock"
     pip = [str(PEERS / "bin" / "pip"), "install", "--quiet", "--require-hashes", "-r", str(lock)]
     subprocess.run(pip, check=True)
     (PEERS / "installed").touch()
@@ -84,14 +93,14 @@ def _verdict(files: Workloads) -> list[str]:
         "start and imports included; calls of the library and of peers count from the files to the means. The quickest of several.",
         *_machine(),
         "",
-        *table_of(
+        *markdown_table(
             words,
             (
                 (what, f"{m.seconds:.2f}", f"{m.cpu:.2f}", f"{m.peak:.0f}", f"{m.seconds / join.seconds:.1f}")
                 + (("", "", "") if not bound else (f"{figure:.3g}", bound, "met" if kept else "**missed**"))
                 for what, m, figure, bound, kept in rows
             ),
-            left=1,
+            text_columns=1,
         ),
         *_why([what for what, _, _, _, kept in rows if not kept]),
     ]  # fmt: skip
@@ -106,7 +115,7 @@ def _why(missed: list[str]) -> list[str]:
 
 def _promises(files: Workloads) -> Iterator[Row]:
     call = best(3, partial(_contestant, "library", files.integer))
-    with TemporaryDirectory(dir=HERE / "data") as folder:
+    with TemporaryDirectory(dir=FOLDER / "data") as folder:
         yield from _files_to_means(files, Path(folder), call)
         yield from _whole_project(files, Path(folder))
     yield _row("evaluate() from raw parquet, integer ids: s", call, call.seconds, 1.5)
@@ -145,7 +154,7 @@ def _whole_project(files: Workloads, folder: Path) -> Iterator[Row]:
     projects.with_models(project, files.integer, 5)
     projects.repro(project)
     bare = projects.bare_dvc(project, folder / "bare")
-    nothing = in_turn(
+    nothing = interleaved(
         5, {"ours": lambda: projects.repro(project), "bare": lambda: projects.repro(bare)}
     )
     yield "dvc repro of as many empty stages, nothing to do", nothing["bare"], 0.0, "", True
@@ -159,9 +168,9 @@ def _whole_project(files: Workloads, folder: Path) -> Iterator[Row]:
 
 
 def _imported() -> Measured:
-    done = subprocess.run([sys.executable, "-c", IMPORT], check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent)  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", IMPORT], check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent)  # fmt: skip
     seconds, cpu = map(float, done.stdout.split())
-    return Measured(seconds, cpu, command(HERE.parent, sys.executable, "-c", IMPORT).peak)
+    return Measured(seconds, cpu, command(FOLDER.parent, sys.executable, "-c", IMPORT).peak)
 
 
 def _row(what: str, cost: Measured, figure: float, bound: float, *, least: bool = False) -> Row:
@@ -179,7 +188,7 @@ def _kernel(files: Workloads) -> list[str]:
         ("a tenth", files.tenth, ("concord", "ranx"), 3),
     )
     found = {
-        workload: in_turn(times, {name: partial(_contestant, name, of) for name in names})
+        workload: interleaved(times, {name: partial(_contestant, name, of) for name in names})
         for workload, of, names, times in groups
     }
     integer, text, load = (found[name] for name in ("integer ids", "text ids", "loading text ids"))
@@ -196,23 +205,23 @@ def _kernel(files: Workloads) -> list[str]:
     return [
         "Made by `make bench`: from sorted parquet to means; imports do not count. The quickest of several, taken in turn.",
         "",
-        *table_of(
+        *markdown_table(
             ("workload", "contestant", "wall, s", "CPU, s", "peak, MB", "nDCG@10 (join: hits)"),
             (
                 (workload, name, f"{m.seconds:.2f}", f"{m.cpu:.2f}", f"{m.peak:.0f}", f"{m.value:.6g}")
                 for workload, of in found.items()
                 for name, m in of.items()
             ),
-            left=2,
+            text_columns=2,
         ),
         "",
-        *table_of(
+        *markdown_table(
             ("promise", "figure", "bound", ""),
             (
                 (what, f"{figure:.2f}", bound, "met" if is_kept else "**missed**")
                 for what, figure, bound, is_kept in kept
             ),
-            left=1,
+            text_columns=1,
         ),
     ]  # fmt: skip
 
@@ -223,7 +232,7 @@ def _comparison() -> list[tuple[str, float, str, bool]]:
     for _ in range(3):
         for name, of in seconds.items():
             words = [sys.executable, "-m", "benchmarks.comparison", name]
-            done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent)  # fmt: skip
+            done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent)  # fmt: skip
             of.append(json.loads(done.stdout.splitlines()[-1])["seconds"])
     ours, theirs = (min(of) for of in seconds.values())
     what = "comparison of 6 models x 12 metrics, all 180 pairs"

@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.measured import HERE, replaced
-from benchmarks.tabulated import Row, table_of
+from benchmarks.measured import FOLDER, replace_section
+from benchmarks.tabulated import Row, markdown_table
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.messages import peak_memory
 
@@ -29,9 +29,9 @@ USERS = (10_000, 100_000, 1_000_000, 10_000_000)
 AT_ONCE = 50_000  # users
 LINEAR_FROM = 100_000  # users
 GIB_4 = 4 * 1024**3 / 1e6  # MB
-DATA = HERE / "data"
+DATA = FOLDER / "data"
 KNOWN = DATA / "scale.json"
-RESULTS = HERE / "RESULTS.md"
+RESULTS = FOLDER / "RESULTS.md"
 HEADING = "A billion rows on one machine"
 STEPS = ("scan", "join", "load-truth", "load", "evaluate")
 
@@ -121,7 +121,7 @@ def measure(users: int) -> None:
         if f"{users} {name}" in found:
             continue
         command = [sys.executable, "-m", "benchmarks.scale", "--step", name, str(folder)]
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=HERE.parent)  # fmt: skip
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent)  # fmt: skip
         cost = found[f"{users} {name}"] = json.loads(done.stdout.splitlines()[-1])
         KNOWN.write_text(json.dumps(found, indent=1))
         print(f"{users * DEPTH:>13,} rows  {name:<11}{cost['seconds']:>8.1f} s{cost['cpu']:>8.1f} s of CPU{cost['peak']:>8.0f} MB", flush=True)  # fmt: skip
@@ -144,9 +144,11 @@ def section(found: dict[str, dict[str, float]]) -> list[str]:
         "",
         "![Time and memory against rows](scale.svg)",
         "",
-        *table_of(words, _rows(found, known), left=0),
+        *markdown_table(words, _rows(found, known), text_columns=0),
         "",
-        *table_of(("promise", "figure", "bound", ""), _promises(found, known), left=1),
+        *markdown_table(
+            ("promise", "figure", "bound", ""), _promises(found, known), text_columns=1
+        ),
     ]
 
 
@@ -213,8 +215,10 @@ def main() -> None:
         measure(users)
     found = measured()
     page = RESULTS.read_text(encoding="utf-8")
-    RESULTS.write_text(replaced(page, HEADING, section(found)), encoding="utf-8", newline="\n")
-    (HERE / "scale.svg").write_text(plot(found), encoding="utf-8", newline="\n")
+    RESULTS.write_text(
+        replace_section(page, HEADING, section(found)), encoding="utf-8", newline="\n"
+    )
+    (FOLDER / "scale.svg").write_text(plot(found), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from benchmarks.simulated import Floats
-from benchmarks.tabulated import rate, rng_of, table_of
+from benchmarks.tabulated import generator, markdown_table, rate
 from concord.metrics_core.analyses.calibrate_statistics import (
     permutation_p_values,
     sign_test_p,
@@ -28,7 +28,7 @@ def signs() -> list[str]:
     for share in (0.5, 0.7, 0.9):
         for n in SIZES:
             runs = 4_000
-            drawn = rng_of(n, round(100 * share)).binomial(n, share, runs).tolist()
+            drawn = generator(n, round(100 * share)).binomial(n, share, runs).tolist()
             ends = [clopper_pearson(agree, n, CONFIDENCE) for agree in drawn]
             walds = [_wald(agree, n) for agree in drawn]
             inside = [sum(low <= share <= high for low, high in each) for each in (ends, walds)]
@@ -40,7 +40,7 @@ def signs() -> list[str]:
         "share; 4,000 runs a row. Clopper and Pearson's is never too short. The one from the normal distribution,",
         "share ± 1.96 sqrt(share (1 - share) / n), is empty of doubt where all agree: from 5 experiments 100% to 100%.",
         "",
-        *table_of(("true share", "experiments", "Clopper-Pearson", "normal"), rows),
+        *markdown_table(("true share", "experiments", "Clopper-Pearson", "normal"), rows),
     ]
 
 
@@ -59,10 +59,10 @@ def order() -> list[str]:
         "freedom that share their spread, so that extremes come together. The spread of tau where nothing",
         "hangs together, sqrt(2 (2n + 5) / (9n (n - 1))), is that of the test, and is too long where something does.",
         "",
-        *table_of(
+        *markdown_table(
             ("lifts", "true tau", "experiments", "interval", "its length", "spread of the test", "its length"),
             rows,
-            left=1,
+            text_columns=1,
         ),
     ]  # fmt: skip
 
@@ -77,7 +77,7 @@ def best_of_many() -> list[str]:
     ):
         for n in FEW:
             runs = 200
-            found = np.array([_best(rng_of(n, run), n, shared, positive) for run in range(runs)])
+            found = np.array([_best(generator(n, run), n, shared, positive) for run in range(runs)])
             rows.append((name, f"{n}", *(rate(int(count), runs) for count in found.sum(axis=0))))
     return [
         "## The best of 60 offline labels",
@@ -87,10 +87,10 @@ def best_of_many() -> list[str]:
         "best of all. Only the last may be believed of a label that was chosen for agreeing; discrete as it is, it errs in less",
         "than 5%. A coin is wrong even of a single label where most lifts are positive. 200 runs a row.",
         "",
-        *table_of(
+        *markdown_table(
             ("", "experiments", "coin, any label", "coin, a label named before", "own signs", "own tau", "signs, best of all", "tau, best of all"),
             rows,
-            left=1,
+            text_columns=1,
         ),
     ]  # fmt: skip
 
@@ -119,7 +119,7 @@ def _order(spread: object, true: float, n: int) -> tuple[str, ...]:
     half = float(ndtri((1 + CONFIDENCE) / 2)) * math.sqrt(2 * (2 * n + 5) / (9 * n * (n - 1)))
     inside, test_inside, lengths, test_lengths = 0, 0, [], []
     for run in range(runs):
-        rng = rng_of(n, run)
+        rng = generator(n, run)
         x = rng.normal(size=n)
         y = rho * x + math.sqrt(1 - rho**2) * rng.normal(size=n)
         scale = spread(rng, n)  # type: ignore[operator]

@@ -9,7 +9,7 @@ from scipy.special import stdtrit
 
 import concord
 from benchmarks.simulated import Floats, pair
-from benchmarks.tabulated import Row, rate, rng_of, table_of
+from benchmarks.tabulated import Row, generator, markdown_table, rate
 from concord.metrics_core.metrics.judged import Bools
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.stats.clusters import Clusters, RatioEstimate
@@ -36,7 +36,7 @@ def means() -> list[str]:
     rows: list[Row] = []
     for place, (name, draw) in enumerate(REQUESTS.items()):
         for n in USERS:
-            found = np.array([_held(rng_of(15, place, n, run), draw, n) for run in range(RUNS)])
+            found = np.array([_held(generator(15, place, n, run), draw, n) for run in range(RUNS)])
             cells = [rate(int(column.sum()), RUNS) for column in found.T]
             rows.append((name, f"{n}", *cells))
     head = ("requests of a user", "users", "requests as if independent", "CR0, normal", "CR1, t of U − 1", "CR2, Satterthwaite", "CR3, t of U − 1", "CR3, Satterthwaite: as here", "over users, as here")  # fmt: skip
@@ -49,7 +49,7 @@ def means() -> list[str]:
         "short where few users have most of the requests. The last column: the interval of the mean over users. Few users whose",
         "values are as skewed as hits are fall short of the nominal by two or three points under any of them.",
         "",
-        *table_of(head, rows, left=1),
+        *markdown_table(head, rows, text_columns=1),
     ]
 
 
@@ -96,7 +96,9 @@ def differences() -> list[str]:
     for place, (name, draw) in enumerate(REQUESTS.items()):
         for n in (30, 100, 300):
             runs = RUNS // 2
-            found = np.array([_called(rng_of(16, place, n, run), draw, n) for run in range(runs)])
+            found = np.array(
+                [_called(generator(16, place, n, run), draw, n) for run in range(runs)]
+            )
             alone, clustered, over_users = found.T
             rows.append((name, f"{n}", *(rate(int(each.sum()), runs) for each in (alone, clustered, over_users))))  # fmt: skip
     head = ("requests of a user", "users", "requests as if independent", "over requests, as here", "over users, as here")  # fmt: skip
@@ -106,7 +108,7 @@ def differences() -> list[str]:
         f"Two models that are alike find each item with probability 0.4; on {OWN:.0%} of a user's requests the same happens. How often",
         "the paired test calls them different at 5%.",
         "",
-        *table_of(head, rows, left=1),
+        *markdown_table(head, rows, text_columns=1),
     ]
 
 
@@ -135,7 +137,7 @@ def heavy_users() -> list[str]:
         for n in (10, 20, 50):
             runs = 300
             found = [
-                _visits(rng_of(17, int(10 * spread), n, run), n, spread) for run in range(runs)
+                _visits(generator(17, int(10 * spread), n, run), n, spread) for run in range(runs)
             ]
             pairs = [pair for pair in found if pair.ci_low is not None and pair.ci_high is not None]
             covered = sum((p.ci_low or 0) <= 0 <= (p.ci_high or 0) for p in pairs)
@@ -148,7 +150,7 @@ def heavy_users() -> list[str]:
         "served better by one of two models, by 0.5 either way, so that the true difference is 0. Coverage of the intervals that",
         "are given, and how often one model is called better or worse; nominal are 95% and 5%.",
         "",
-        *table_of(
+        *markdown_table(
             ("spread of requests", "users", "tested", "coverage", "called better or worse"), rows
         ),
     ]

@@ -13,7 +13,7 @@ import polars as pl
 
 import concord as cc
 from benchmarks.simulated import Floats
-from benchmarks.tabulated import Row, rate, rng_of, table_of
+from benchmarks.tabulated import Row, generator, markdown_table, rate
 from concord.metrics_core.conventions.option_types import PropensityOptions
 from concord.metrics_core.metrics.judged import Bools
 from concord.metrics_core.results.evaluation import MetricSummary
@@ -112,7 +112,7 @@ def _true(model: str) -> dict[str, float]:
     """The values of endlessly many users of whom everything was observed."""
     found: dict[str, list[float]] = {}
     for run in range(OF_TRUTH):
-        users = Users.drawn(rng_of(31, run), 1_000)
+        users = Users.drawn(generator(31, run), 1_000)
         values = _evaluated(users.lists[model], users.liked, np.ones(ITEMS), NO_CLIP)
         for label, summary in values.summaries.items():
             found.setdefault(label, []).append(summary.mean)
@@ -133,7 +133,7 @@ def _found(n: int) -> dict[tuple[float, str], Found]:
     """Exponent and what items count -> all runs; in each the same users, and for an exponent the same observations."""
     found = {(exponent, name): Found() for exponent, of_each in CLIPS.items() for name in of_each}
     for run in range(RUNS):
-        rng = rng_of(32, run, n)
+        rng = generator(32, run, n)
         users = Users.drawn(rng, n)
         for exponent, of_each in CLIPS.items():
             p = POPULARITY**exponent
@@ -172,7 +172,7 @@ def estimates() -> list[str]:
         f"in weighed sums and are left out of ratios; P is CG / {K}, and so is its error. Of the ratios only R over all users' rows",
         "(`over_all`) comes right with more users. The effective number of rows is (sum of weights)² / sum of squares.",
         "",
-        *table_of(("exponent", "users", "each counts", "rows", "effective", *labels), rows, left=3),
+        *markdown_table(("exponent", "users", "each counts", "rows", "effective", *labels), rows, text_columns=3),
     ]  # fmt: skip
 
 
@@ -203,7 +203,7 @@ def orders() -> list[str]:
         f"one {true[WORSE]:.4f}. How often it is ahead (`over_all`), and how often it is significantly worse by the interval of the",
         "difference of the values of `concord.evaluate`.",
         "",
-        *table_of(("exponent", "users", "each counts", "the better is ahead", "the better is significantly worse"), rows, left=3),
+        *markdown_table(("exponent", "users", "each counts", "the better is ahead", "the better is significantly worse"), rows, text_columns=3),
     ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 import concord as cc
 from benchmarks.simulated import Floats
-from benchmarks.tabulated import Row, rate, rng_of, table_of
+from benchmarks.tabulated import Row, generator, markdown_table, rate
 from concord.metrics_core.stats.replicates import OUTLIER_ALPHA, find_outlier
 
 USERS, MODELS, COUNTS = 1_000, 10, (3, 5, 10)
@@ -41,7 +41,7 @@ def one_model_alone() -> list[str]:
             found = [
                 each
                 for run in range(RUNS[trainings])
-                for each in _compared(rng_of(51, failing, trainings, run), trainings, failing)
+                for each in _compared(generator(51, failing, trainings, run), trainings, failing)
             ]
             rows.append(("fail now and then" if failing else "normal", f"{trainings}", *_cells(found)))  # fmt: skip
     head = ("trainings", "number", "interval holds the truth", "interval above 0", "warned", "no failure among them", "held without a failure", "warned of one failure")  # fmt: skip
@@ -55,7 +55,7 @@ def one_model_alone() -> list[str]:
         "failure that none of the trainings had. The warning names a training that lies far from the others. The last column: where",
         "one training failed and no other.",
         "",
-        *table_of(head, rows, left=1),
+        *markdown_table(head, rows, text_columns=1),
     ]
 
 
@@ -119,13 +119,13 @@ def outlying() -> list[str]:
         for failures, depth in ((0, 0.0), (1, 5.0), (1, 10.0), (1, 20.0), (2, 20.0)):
             found = 0
             for run in range(runs):
-                values = rng_of(52, trainings, run).normal(size=trainings)
+                values = generator(52, trainings, run).normal(size=trainings)
                 values[:failures] -= depth
                 place = find_outlier(values.tolist(), (1,))
                 found += place is not None and (place < failures or not failures)
             cells.append(rate(found, runs))
         skewed = sum(
-            find_outlier((-rng_of(53, trainings, run).exponential(size=trainings)).tolist(), (1,)) is not None
+            find_outlier((-generator(53, trainings, run).exponential(size=trainings)).tolist(), (1,)) is not None
             for run in range(runs)
         )  # fmt: skip
         rows.append((*cells, rate(skewed, runs)))
@@ -138,7 +138,7 @@ def outlying() -> list[str]:
         "others that happen to be close together. Two failures hide each other in few trainings. The last column: trainings whose",
         "effects are exponential towards the worse side.",
         "",
-        *table_of(head, rows),
+        *markdown_table(head, rows),
     ]
 
 

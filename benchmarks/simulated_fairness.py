@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.simulated import Floats, mean_of_pair, pair
-from benchmarks.tabulated import rate, rng_of, table_of
+from benchmarks.tabulated import generator, markdown_table, rate
 from concord.metrics_core.metrics import fairness
 from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.metrics.judged import Ints
@@ -35,7 +35,7 @@ def exposures() -> list[str]:
         found = dict.fromkeys(MEASURES, 0)
         held = dict.fromkeys(MEASURES, 0)
         for run in range(runs):
-            rng = rng_of(users, run)
+            rng = generator(users, run)
             wanted = _wanted(rng, users)
             same, other, base = (_values(rng, wanted, users, lean) for lean in (0.0, 1.0, 0.0))
             for name in MEASURES:
@@ -64,7 +64,7 @@ def exposures() -> list[str]:
         f"alike, too, the other weighs items of the larger group {math.e:.1f} times. True differences: {told}; paired t tests of",
         "users' values.",
         "",
-        *table_of(head, rows, left=1),
+        *markdown_table(head, rows, text_columns=1),
     ]
 
 
@@ -80,7 +80,7 @@ def gaps() -> list[str]:
         for users, runs in ((100, 1_000), (1_000, 1_000)):
             found = held = 0
             for run in range(runs):
-                rng = rng_of(users, run)
+                rng = generator(users, run)
                 columns = [
                     _of_groups(rng, users, rates) for rates in zip(ours, theirs, strict=True)
                 ]
@@ -98,7 +98,7 @@ def gaps() -> list[str]:
         "has no gap, its groups are picked by chance and its gap comes out too large, the more so with few users: differences",
         "to it come out too small.",
         "",
-        *table_of(head, rows, left=1),
+        *markdown_table(head, rows, text_columns=1),
     ]
 
 
@@ -108,7 +108,7 @@ def picked() -> list[str]:
     for groups in (2, 3, 5, 12):
         beyond = 0
         for run in range(runs):
-            rng = rng_of(users, run, groups)
+            rng = generator(users, run, groups)
             values = np.stack([rng.binomial(10, 0.4, users) / 10 for _ in range(groups)])
             beyond += percentile_interval(_apart(values, run), 1 - ALPHA)[0] > 0
         rows.append((f"{groups}", rate(beyond, runs)))
@@ -118,7 +118,7 @@ def picked() -> list[str]:
         f"{users} users of each group, whose values have one distribution. The interval of a gap holds the two groups fixed that are",
         "furthest apart: with two groups it lies above 0 as often as it should, 2 × 2.5 %, with more it claims too much.",
         "",
-        *table_of(("groups", "interval lies above 0"), rows, left=1),
+        *markdown_table(("groups", "interval lies above 0"), rows, text_columns=1),
     ]
 
 
@@ -167,7 +167,7 @@ def _values(
 
 def _true(lean: float) -> dict[str, float]:
     """The metrics of endlessly many users: of 200,000, with an error below a thousandth."""
-    rng = rng_of(7, int(lean))
+    rng = generator(7, int(lean))
     drawn = [_values(rng, _wanted(rng, 20_000), 20_000, lean) for _ in range(10)]
     return {name: float(np.mean([values[name] for values in drawn])) for name in MEASURES}
 

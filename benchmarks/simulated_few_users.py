@@ -6,7 +6,7 @@ import numpy as np
 
 import concord
 from benchmarks.simulated import Floats
-from benchmarks.tabulated import rate, rng_of, table_of
+from benchmarks.tabulated import generator, markdown_table, rate
 from concord.metrics_core.results.comparison import Comparison
 
 RUNS = 1_000
@@ -57,7 +57,7 @@ def _means() -> list[str]:
         for n in SIZES:
             covered = 0
             for runs in _in_pairs(RUNS):  # two runs a call
-                comparison = _compared(*(draw(rng_of(n, run), n) for run in runs))
+                comparison = _compared(*(draw(generator(n, run), n) for run in runs))
                 scores = [comparison.score(model, "m") for model in ("a", "b")]
                 covered += sum(s.ci_low is not None and s.ci_high is not None and s.ci_low <= truth <= s.ci_high for s in scores)  # fmt: skip
             cells.append(rate(covered, RUNS))
@@ -68,7 +68,7 @@ def _means() -> list[str]:
         f"Coverage of the 95% interval of a mean, {RUNS:,} runs a cell. Values of 0 and 1 have Clopper and Pearson's interval at any number",
         "of users, others below 50 users that of the values and one value more at each bound, and from 50 on the t interval.",
         "",
-        *table_of(("values", *(f"{n} users" for n in SIZES)), rows, left=1),
+        *markdown_table(("values", *(f"{n} users" for n in SIZES)), rows, text_columns=1),
     ]
 
 
@@ -108,7 +108,7 @@ def _type_one() -> list[str]:
         for n in USERS:
             better = worse = tested = covered = 0
             for run in range(RUNS):
-                gaps = np.clip(draw(rng_of(n, run), n), -1, 1)
+                gaps = np.clip(draw(generator(n, run), n), -1, 1)
                 pair = _compared(np.maximum(gaps, 0), np.maximum(-gaps, 0)).difference("a", "b", "m")  # fmt: skip
                 assert pair is not None
                 better += pair.verdict.startswith("better")
@@ -123,7 +123,9 @@ def _type_one() -> list[str]:
         f"{RUNS:,} runs a row; nominal are 2.5% `better`, 2.5% `worse` and 95% coverage of those that are tested. Under 30 users who",
         "differ p is that of sign flips, which are exact for symmetric differences alone; users are too few for a test under 6.",
         "",
-        *table_of(("differences", "users", "tested", "better", "worse", "coverage"), rows, left=1),
+        *markdown_table(
+            ("differences", "users", "tested", "better", "worse", "coverage"), rows, text_columns=1
+        ),
     ]
 
 
@@ -149,7 +151,7 @@ def _at_the_margin() -> list[str]:
             said = []
             covered = 0
             for run in range(RUNS):
-                gaps = np.clip(draw(rng_of(n, run), n), -1, 1)
+                gaps = np.clip(draw(generator(n, run), n), -1, 1)
                 comparison = _compared(np.maximum(gaps, 0), np.maximum(-gaps, 0), min_effect=margin)
                 pair = comparison.difference("a", "b", "m")
                 assert pair is not None
@@ -163,7 +165,9 @@ def _at_the_margin() -> list[str]:
         f"The true mean difference is `min_effect`, so neither `better` nor `equivalent` is true; {RUNS:,} runs a row, nominal 2.5% each. Coverage",
         "is that of the pairs with an interval.",
         "",
-        *table_of(("differences", "users", "better", "equivalent", "coverage"), rows, left=1),
+        *markdown_table(
+            ("differences", "users", "better", "equivalent", "coverage"), rows, text_columns=1
+        ),
     ]
 
 

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.simulated import DEPTH, Floats, lists, mean_of_pair, pair, skewed
-from benchmarks.tabulated import Row, rate, rng_of, table_of
+from benchmarks.tabulated import Row, generator, markdown_table, rate
 from concord.metrics_core.comparison.gate import decide_guardrail
 from concord.metrics_core.metrics.exposure import coverage
 from concord.metrics_core.metrics.items import Items
@@ -47,7 +47,7 @@ def at_the_margin() -> list[str]:
         "and call it worse in 2.5% at most. That holds, but where few users lose much: too few of them are among some",
         "hundred users, the interval lies too high, and a gate passes too often; it needs thousands of users then.",
         "",
-        *table_of(("differences", "users", "differ, mean", *OUTCOMES), rows),
+        *markdown_table(("differences", "users", "differ, mean", *OUTCOMES), rows),
     ]
 
 
@@ -66,7 +66,9 @@ def as_good() -> list[str]:
         "Two models that are alike, half of the users hit, correlated as two good models are: how often the gate passes one",
         "against the other, by the margin as a share of the mean. The others are undecided, but for 2.5% at most.",
         "",
-        *table_of(("margin", "1,000 users", "5,000 users", "20,000 users", "100,000 users"), rows),
+        *markdown_table(
+            ("margin", "1,000 users", "5,000 users", "20,000 users", "100,000 users"), rows
+        ),
     ]
 
 
@@ -89,7 +91,7 @@ def is_aggregate() -> list[str]:
         "difference. The interval, which leaves out one of 100 groups of users after the other, is rather too long than too",
         "short; the last column is how often two models that are alike pass.",
         "",
-        *table_of(
+        *markdown_table(
             (
                 "users",
                 "true difference",
@@ -129,13 +131,13 @@ def _outcomes(draw: Draw, margin: float | str, n: int, runs: int) -> list[Outcom
 
 
 def _measured(draw: Draw, n: int, run: int) -> MeasuredDifference:
-    a, b = (UserValues(values) for values in draw(rng_of(7, n, run), n))
+    a, b = (UserValues(values) for values in draw(generator(7, n, run), n))
     found = paired_test(a, b, confidence=CONFIDENCE)
     return _of((a.mean, b.mean), (found.ci_low, found.ci_high), n, found.n_nonzero)
 
 
 def _coverages(n: int, run: int, steepness: tuple[float, float]) -> MeasuredDifference:
-    rng = rng_of(8, n, run)
+    rng = generator(8, n, run)
     one, other = (
         RecommendedItems(np.repeat(np.arange(n), DEPTH), lists(rng, n, ITEMS, each).ravel())
         for each in steepness

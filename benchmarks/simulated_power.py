@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.simulated import Floats, mean_of_pair, pair, skewed
-from benchmarks.tabulated import Row, rate, rng_of, table_of
+from benchmarks.tabulated import Row, generator, markdown_table, rate
 from concord.metrics_core.analyses.plan_differences import min_users, variance_from_interval
 from concord.metrics_core.results.plan import VarianceComponents
 from concord.metrics_core.stats.mean_interval import t_quantile
@@ -45,7 +45,7 @@ class Case:
 
     def spreads(self) -> tuple[float, float]:
         """Standard deviation of users' differences; and what it would be of two samples of other users."""
-        a, b = self.draw(rng_of(41), PILOT)
+        a, b = self.draw(generator(41), PILOT)
         return float((a - b).std()), math.sqrt(float(a.var() + b.var()))
 
 
@@ -87,7 +87,7 @@ def to_find() -> list[str]:
         "the plans of a one-sided test, which are too small, and of the spread of two samples of other users, which are",
         "too large; where few lose much, as many users as are planned miss some of those who do.",
         "",
-        *table_of(
+        *markdown_table(
             ("differences", "tests", "users", "found", "one-sided: users", "found", "unpaired: users", "found"),
             rows,
         ),
@@ -115,7 +115,7 @@ def to_call_better() -> list[str]:
         f"`min_effect` is half of the true difference. Planned for {POWER:.0%}, and how often `better` is said; beside it the plan",
         "that forgets the margin.",
         "",
-        *table_of(
+        *markdown_table(
             ("differences", "tests", "users", "better", "margin forgotten: users", "better"), rows
         ),
     ]  # fmt: skip
@@ -144,7 +144,7 @@ def to_keep_up() -> list[str]:
         f"Planned for {POWER:.0%}: that a guardrail passes, and that `equivalent` is said, with a margin of 10% of the mean. Beside",
         "them a guardrail planned with one-sided 5% (the gate has 2.5%), and equivalence planned with one side alone.",
         "",
-        *table_of(("models", "shown", "users", "shown", "wrong plan: users", "shown"), rows),
+        *markdown_table(("models", "shown", "users", "shown", "wrong plan: users", "shown"), rows),
     ]
 
 
@@ -157,7 +157,7 @@ def from_users() -> list[str]:
             made = [users for users in plans if users is not None]
             shown = 0
             for run, users in enumerate(made):
-                a, b = case.draw(rng_of(59, there, run), users)
+                a, b = case.draw(generator(59, there, run), users)
                 shown += _found(
                     paired_test(UserValues(a), UserValues(b), confidence=1 - ALPHA), ALPHA
                 )
@@ -172,7 +172,7 @@ def from_users() -> list[str]:
         f"planned, {POWER:.0%}. Under six users who differ there is no plan: of the pilots of 100 users of whom 5% are hit, those",
         "that have one vary more than others, so that they ask for too many.",
         "",
-        *table_of(
+        *markdown_table(
             ("differences", "users there", "planned", "users planned, 9 in 10", "median", "found"),
             rows,
         ),
@@ -180,7 +180,7 @@ def from_users() -> list[str]:
 
 
 def _from_users(case: Case, there: int, run: int) -> int | None:
-    a, b = case.draw(rng_of(53, there, run), there)
+    a, b = case.draw(generator(53, there, run), there)
     found = paired_test(UserValues(a), UserValues(b), confidence=1 - ALPHA)
     if math.isnan(found.ci_low):
         return None
@@ -210,7 +210,7 @@ def over_trainings() -> list[str]:
         f"{POWER:.0%} at least, the power that so many have, and how often the interval over new users and new trainings shows it",
         f"({SEED_RUNS:,} runs). Beside it the plan that takes 1.96 for t(R - 1), as if few trainings told how much they vary.",
         "",
-        *table_of(
+        *markdown_table(
             (
                 "sd of trainings",
                 "trainings",
@@ -242,7 +242,7 @@ def _measured(case: Case, users: int, shown: Shown) -> str:
     """How often so many users show it."""
     count = 0
     for run in range(RUNS):
-        a, b = case.draw(rng_of(43, users, run), users)
+        a, b = case.draw(generator(43, users, run), users)
         count += shown(paired_test(UserValues(a), UserValues(b), confidence=1 - ALPHA))
     return rate(count, RUNS)
 
@@ -272,7 +272,7 @@ def _over_trainings(variance: VarianceComponents, effect: float, users: int, see
     """Means of users and of trainings, drawn as what they are: normal, with nothing left over."""
     shown = 0
     for run in range(SEED_RUNS):
-        rng = rng_of(47, seeds, run)
+        rng = generator(47, seeds, run)
         of_users = rng.normal(0, variance.sd_users, users)
         of_trainings = rng.normal(0, variance.sd_seeds, seeds)
         difference = effect + of_users.mean() + of_trainings.mean()

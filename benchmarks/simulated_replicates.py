@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from benchmarks.simulated import Floats
-from benchmarks.tabulated import Row, rate, rng_of, table_of
+from benchmarks.tabulated import Row, generator, markdown_table, rate
 from concord.metrics_core.stats.mean_interval import t_quantile
 from concord.metrics_core.stats.paired_test import UserValues, paired_test
 from concord.metrics_core.stats.replicates import (
@@ -57,7 +57,9 @@ def coverage() -> list[str]:
         "With 2 trainings Concord gives none. `skewed`: effects of both models are exponential towards the worse side, so the skew",
         "of the difference cancels; one model that varies alone is below.",
         "",
-        *table_of(("trainings", "seeds paired", "ratio", *METHODS, "width"), rows, left=2),
+        *markdown_table(
+            ("trainings", "seeds paired", "ratio", *METHODS, "width"), rows, text_columns=2
+        ),
     ]
 
 
@@ -77,14 +79,14 @@ def folds() -> list[str]:
         "would have been drawn, by the share of the trainings' variance that is common. `t over means of folds` is what is",
         "mostly reported; Nadeau and Bengio (2003) widen it by the shared data, and forget users, too.",
         "",
-        *table_of(("folds", "ratio", "common", *FOLD_METHODS), rows, left=1),
+        *markdown_table(("folds", "ratio", "common", *FOLD_METHODS), rows, text_columns=1),
     ]
 
 
 def _fold_row(case: _Case) -> Row:
     held = dict.fromkeys(FOLD_METHODS, 0)
     for run in range(RUNS):
-        rng = rng_of(case.trainings, int(10 * case.ratio), int(100 * case.common), run)
+        rng = generator(case.trainings, int(10 * case.ratio), int(100 * case.common), run)
         a, b = _values(rng, case)
         difference, halves = _halves(case, a, b)
         over_means = halves["t over means of seeds"]
@@ -99,7 +101,7 @@ def _fold_row(case: _Case) -> Row:
 def _row(case: _Case) -> Row:
     held, wide = dict.fromkeys(METHODS, 0), 0.0
     for run in range(RUNS):
-        rng = rng_of(case.trainings, int(10 * case.ratio), case.paired, run)
+        rng = generator(case.trainings, int(10 * case.ratio), case.paired, run)
         difference, halves = _halves(case, *_values(rng, case))
         for method, half in halves.items():
             held[method] += abs(difference) <= half

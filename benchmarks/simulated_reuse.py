@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.simulated import Floats
-from benchmarks.tabulated import Row, rate, rng_of, table_of
+from benchmarks.tabulated import Row, generator, markdown_table, rate
 from concord.metrics_core.stats.adjustment import chance_of_false_winner, reuse_severity
 from concord.metrics_core.stats.paired_test import UserValues, paired_test
 
@@ -32,7 +32,7 @@ def useless_variants() -> list[str]:
         "and stay well below it. Who reads each verdict as if it were the only one (alpha / 2) is wrong 18-fold after 28 small",
         "changes. The lead of the best was made by choosing it: on other users it is gone.",
         "",
-        *table_of(head, rows, left=1),
+        *markdown_table(head, rows, text_columns=1),
     ]
 
 
@@ -42,7 +42,7 @@ def built_from_winners() -> list[str]:
     for count in COUNTS:
         won = confirmed = 0
         for run in range(RUNS):
-            (champion, baseline), fresh = _climbed(rng_of(15, count, run), count)
+            (champion, baseline), fresh = _climbed(generator(15, count, run), count)
             won += _better(champion, baseline)
             confirmed += _better(*fresh)
         limit = chance_of_false_winner(count, ALPHA)
@@ -55,7 +55,7 @@ def built_from_winners() -> list[str]:
         "test in the end, of the last list against the first. This truth chose every step, so the formula for lists that were",
         "made without it is no limit here: the warning says `and more`. (One change is tested where it was kept only.)",
         "",
-        *table_of(head, rows),
+        *markdown_table(head, rows),
     ]
 
 
@@ -66,7 +66,7 @@ def _tried(draw: Draw, count: int) -> Row:
     won = confirmed = 0
     lead, again = [], []
     for run in range(RUNS):
-        rng = rng_of(14, count, run)
+        rng = generator(14, count, run)
         values, fresh = draw(rng, count), draw(rng, count)
         best = int(np.argmax(values[1:].mean(axis=1))) + 1
         won += any(_better(each, values[0]) for each in values[1:])

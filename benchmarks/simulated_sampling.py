@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.simulated import Floats
-from benchmarks.tabulated import rate, rng_of, table_of
+from benchmarks.tabulated import generator, markdown_table, rate
 from concord.metrics_core.conventions.conventions import Candidates
 from concord.metrics_core.evaluation.sampled_candidates import (
     GAMMA,
@@ -106,7 +106,7 @@ def _sampled_estimates() -> list[str]:
             means: dict[float | None, list[float]] = {key: [] for key in values}
             held = 0
             for run in range(runs):
-                ranks = truth.draw(rng_of(candidates.negatives, run), candidates)
+                ranks = truth.draw(generator(candidates.negatives, run), candidates)
                 for key, each in values.items():
                     means[key].append(float(each[ranks - 1].mean()))
                 low, high = _interval(values[GAMMA][ranks - 1])
@@ -131,7 +131,7 @@ def _sampled_estimates() -> list[str]:
         f"variance. Pinned is {GAMMA:g}: of the four it errs least or nearly least. Its t interval is one of its own expectation; of the",
         "true mean it promises nothing.",
         "",
-        *table_of(head, rows, left=2),
+        *markdown_table(head, rows, text_columns=2),
     ]
 
 
@@ -160,7 +160,7 @@ def _sampled_orders() -> list[str]:
             right = dict.fromkeys(values, 0)
             wrong = dict.fromkeys(values, 0)
             for run in range(runs):
-                rng = rng_of(candidates.catalogue, run)
+                rng = generator(candidates.catalogue, run)
                 ranks = [truth.draw(rng, candidates) for truth in truths]
                 for key, each in values.items():
                     of_pair = {n: each[r - 1] for n, r in zip("ab", ranks, strict=True)}
@@ -182,7 +182,7 @@ def _sampled_orders() -> list[str]:
         "(95% interval). Uncorrected, with a hundred negatives of 10,000, the broad model beats the sharp one each time, significantly, though",
         "its nDCG@10 is a thirtieth; where variance weighs much, too.",
         "",
-        *table_of(head, rows, left=2),
+        *markdown_table(head, rows, text_columns=2),
     ]
 
 
@@ -198,7 +198,7 @@ def _sampled_bounds() -> list[str]:
         found: dict[str, list[tuple[float, float]]] = {}
         true = {shape: _truth(shape, candidates.catalogue) for shape in SHAPES}
         for shape, truth in true.items():
-            drawn = [truth.draw(rng_of(len(shape), run), candidates) for run in range(runs)]
+            drawn = [truth.draw(generator(len(shape), run), candidates) for run in range(runs)]
             counts = [np.bincount(each - 1, minlength=candidates.negatives + 1) for each in drawn]
             every = [bounds(aim, ranks, fit(n, USERS, candidates, ALPHA / 2)) for n in counts]
             found[shape] = [each or (math.nan, math.nan) for each in every]
@@ -227,7 +227,7 @@ def _sampled_bounds() -> list[str]:
         "in brackets. Two models are ordered where their bounds lie apart. With one item in a hundred sampled no order of these",
         "models is identifiable; nothing is promised, and nothing promised is wrong.",
         "",
-        *table_of(head, rows, left=1),
+        *markdown_table(head, rows, text_columns=1),
     ]
 
 

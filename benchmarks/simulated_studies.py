@@ -11,7 +11,7 @@ import polars as pl
 
 import concord as cc
 from benchmarks.simulated import Floats
-from benchmarks.tabulated import Row, rate, rng_of, table_of
+from benchmarks.tabulated import Row, generator, markdown_table, rate
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.stats.adjustment import holm
 from concord.metrics_core.stats.data_sets import (
@@ -37,7 +37,7 @@ def over_datasets() -> list[str]:
     rows: list[Row] = []
     for ratio in (0.0, 0.5, 1.0, 3.0):
         for n in (3, 5, 10):
-            held = np.array([_held(rng_of(n, round(10 * ratio), run), n, ratio) for run in range(RUNS)])  # fmt: skip
+            held = np.array([_held(generator(n, round(10 * ratio), run), n, ratio) for run in range(RUNS)])  # fmt: skip
             cells = [rate(int(column.sum()), RUNS) for column in held.T]
             rows.append((f"{ratio:g}", f"{n}", *cells))
     head = ("tau / error", "data sets", "as here, t of D − 1", "DerSimonian-Laird, normal", "fixed effect, normal", "on another data set")  # fmt: skip
@@ -49,7 +49,7 @@ def over_datasets() -> list[str]:
         "Knapp, Sidik and Jonkman, beside the usual normal interval about DerSimonian and Laird's mean, and beside one that takes all",
         "data sets for the same. The last column: how often the interval for another data set holds its true difference.",
         "",
-        *table_of(head, rows),
+        *markdown_table(head, rows),
     ]
 
 
@@ -77,7 +77,7 @@ def unequal_errors() -> list[str]:
         for tau in (0.0, 1.0, 3.0):
             for n in counts:
                 errors = errors_of(n)
-                runs = [_studied(rng_of(41, n, round(10 * tau), run), errors, tau) for run in range(RUNS)]  # fmt: skip
+                runs = [_studied(generator(41, n, round(10 * tau), run), errors, tau) for run in range(RUNS)]  # fmt: skip
                 held = np.array(runs).sum(axis=0).tolist()
                 rows.append((name, f"{tau:g}", f"{n}", *(rate(count, RUNS) for count in held)))
     head = ("errors", "tau", "data sets", "as here, max(1, q)", "without max(1, q)")
@@ -89,7 +89,7 @@ def unequal_errors() -> list[str]:
         "then max(1, q) keeps these errors. The interval falls short of 95% where tau is larger than the smaller errors and few",
         "data sets have these: then tau is hardly known.",
         "",
-        *table_of(head, rows, left=1),
+        *markdown_table(head, rows, text_columns=1),
     ]
 
 
@@ -161,7 +161,7 @@ def friedmans() -> list[str]:
     rows: list[Row] = []
     for k in (3, 5, 10):
         for n in (3, 4, 5, 7, 10, 20):
-            found = [_omnibus(rng_of(k, n, run), n, k) for run in range(RUNS)]
+            found = [_omnibus(generator(k, n, run), n, k) for run in range(RUNS)]
             chi2, f = np.array(found).T
             rows.append((f"{k}", f"{n}", rate(int(f.sum()), RUNS), rate(int(chi2.sum()), RUNS)))
     return [
@@ -170,7 +170,7 @@ def friedmans() -> list[str]:
         "Models that are alike, in random orders: how often they are called different at 5%. Chi-squared finds too little with few",
         "data sets; Iman and Davenport's F, which is shown, strays below 5 data sets, where no test is made.",
         "",
-        *table_of(("models", "data sets", "F, as here", "chi-squared"), rows),
+        *markdown_table(("models", "data sets", "F, as here", "chi-squared"), rows),
     ]
 
 
@@ -193,7 +193,7 @@ def post_hoc() -> list[str]:
     }
     for name, draw in kinds.items():
         for n in (8, 12, 20):
-            found = np.array([_any_pair(draw(rng_of(n, run), n)) for run in range(RUNS // 2)])
+            found = np.array([_any_pair(draw(generator(n, run), n)) for run in range(RUNS // 2)])
             rows.append((name, f"{n}", *(rate(int(c.sum()), RUNS // 2) for c in found.T)))
     return [
         "## Pairs over data sets",
@@ -204,7 +204,7 @@ def post_hoc() -> list[str]:
         "so with more data sets: it is no test of means. What the page calls sure is the last column, the mean over data sets, which",
         "such skew disturbs with few data sets.",
         "",
-        *table_of(("models", "data sets", "Wilcoxon, Holm", "Wilcoxon, no correction", "Nemenyi", "mean over data sets, Holm"), rows, left=1),
+        *markdown_table(("models", "data sets", "Wilcoxon, Holm", "Wilcoxon, no correction", "Nemenyi", "mean over data sets, Holm"), rows, text_columns=1),
     ]  # fmt: skip
 
 
@@ -242,7 +242,7 @@ def pools() -> list[str]:
     for name, place in others.items():
         found = []
         for run in range(runs):
-            rng = rng_of(n, run)
+            rng = generator(n, run)
             two = rng.normal(0, 1, (n, 2)) + np.array([1.0, 0.0])
             values = np.column_stack([two, rng.normal(place, 0.3, (n, 4))])
             p = signed_rank_p((two[:, 0] - two[:, 1]).tolist())
@@ -255,7 +255,7 @@ def pools() -> list[str]:
         "Two models on 20 data sets, one truly better, with four others beside them: how often the two are told apart. Wilcoxon's",
         "test (here without correction) is of the two alone; Nemenyi's mean ranks move with the others.",
         "",
-        *table_of(("the others are", "Wilcoxon", "Nemenyi"), rows, left=1),
+        *markdown_table(("the others are", "Wilcoxon", "Nemenyi"), rows, text_columns=1),
     ]
 
 
@@ -268,7 +268,7 @@ def ranks() -> list[str]:
         "a ladder": [0.0, 0.2, 0.4, 0.6, 0.8, 1.0],
     }
     for name, means in cases.items():
-        found = np.array([_ranked(rng_of(len(means), run), means) for run in range(RUNS)])
+        found = np.array([_ranked(generator(len(means), run), means) for run in range(RUNS)])
         held, plain, width = found.T
         rows.append(
             (name, rate(int(held.sum()), RUNS), rate(int(plain.sum()), RUNS), f"{width.mean():.1f}")
@@ -279,7 +279,7 @@ def ranks() -> list[str]:
         "Six models on 200 users: how often the intervals hold the true ranks of all models together, nominal 95%. From p values",
         "that are not adjusted they do not.",
         "",
-        *table_of(("true means", "as here, Holm", "not adjusted", "ranks in an interval"), rows, left=1),
+        *markdown_table(("true means", "as here, Holm", "not adjusted", "ranks in an interval"), rows, text_columns=1),
     ]  # fmt: skip
 
 

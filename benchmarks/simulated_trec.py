@@ -14,7 +14,7 @@ import polars as pl
 
 import concord
 from benchmarks.simulated import Floats
-from benchmarks.tabulated import rate, rng_of, table_of
+from benchmarks.tabulated import generator, markdown_table, rate
 from concord.metrics_core.metrics.judged import Ints
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.stats.adjustment import max_t
@@ -75,7 +75,7 @@ def _example(folder: Path) -> list[str]:
         f"`concord.compare_values`. {EXAMPLE_FLIPS:,} sign flips have a Monte-Carlo error of {error:.6f}, here as there. The adjusted",
         "p of a verdict is never below the p of its interval. Wilcoxon's p is exact here, and by the normal approximation there.",
         "",
-        *table_of(("test", "published", "here"), rows, left=1),
+        *markdown_table(("test", "published", "here"), rows, text_columns=1),
     ]
 
 
@@ -109,13 +109,13 @@ def _type_one(folder: Path) -> list[str]:
         f"{FLIPS} flips, never below the p of t). Where no test is made, nothing is found. The sign test and the bootstrap",
         "are no tests of Concord. Wilcoxon's test asks whether differences are symmetric, so it errs where they are skewed.",
         "",
-        *table_of(head, rows, left=1),
+        *markdown_table(head, rows, text_columns=1),
     ]
 
 
 def _rates(scores: Floats, n: int, null: Null, seed: int) -> dict[str, str]:
     """Test -> how often it calls two systems different that are alike in the mean."""
-    drawn = [_drawn(rng_of(seed, n, run), scores, n, null) for run in range(RUNS)]
+    drawn = [_drawn(generator(seed, n, run), scores, n, null) for run in range(RUNS)]
     tested: list[Difference] = []
     for start in range(0, RUNS, AT_ONCE):
         some = drawn[start : start + AT_ONCE]

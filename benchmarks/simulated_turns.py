@@ -10,7 +10,7 @@ import polars as pl
 
 import concord as cc
 from benchmarks.simulated import Floats
-from benchmarks.tabulated import Row, rng_of, table_of
+from benchmarks.tabulated import Row, generator, markdown_table
 from concord.metrics_core.results.comparison import Comparison
 
 USERS, MODELS, RUNS, AGAIN = 200, 10, 24, 400
@@ -62,12 +62,12 @@ def chance_of_a_turn() -> list[str]:
         "lead is mostly luck, and the prediction, which takes all true differences as equally likely, cannot know it. The last column",
         "takes the trainings' variance alone, without what chance of users adds, and the normal distribution.",
         "",
-        *table_of(head, rows, left=2),
+        *markdown_table(head, rows, text_columns=2),
     ]
 
 
 def _rows(number: int, world: _World) -> Iterator[Row]:
-    pairs = [pair for run in range(RUNS) for pair in _pairs(rng_of(31, number, run), world)]
+    pairs = [pair for run in range(RUNS) for pair in _pairs(generator(31, number, run), world)]
     for low, high in pairwise(BINS):
         found = [pair for pair in pairs if low < pair.told <= high]
         if found:

@@ -28,7 +28,7 @@ from benchmarks import simulated_studies as studies
 from benchmarks import simulated_trec as trec
 from benchmarks import simulated_turns as turns
 from benchmarks.simulated import Floats, lists, mean_of_pair, pair, skewed, table
-from benchmarks.tabulated import rate, rng_of, table_of
+from benchmarks.tabulated import generator, markdown_table, rate
 from concord.metrics_core.metrics.exposure import coverage, gini
 from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.results.comparison_parts import Verdict
@@ -87,7 +87,7 @@ def _type_one() -> list[str]:
     rows = []
     for hit_rate in HIT_RATES:
         for n in SIZES:
-            found = [_compared(pair(rng_of(n, run), n, hit_rate)) for run in range(2_000)]
+            found = [_compared(pair(generator(n, run), n, hit_rate)) for run in range(2_000)]
             tested = [each for each in found if not math.isnan(each.p)]
             sure = [each for each in tested if each.n_nonzero >= MIN_T_TEST_USERS]
             rows.append(
@@ -108,7 +108,7 @@ def _type_one() -> list[str]:
         "2,000 runs a row. Under six users who differ there is no test (column `tested`), under 30 that of sign flips; those that",
         "remain keep the nominal error within the error of the simulation; a row in which 1% was tested rests on few runs.",
         "",
-        *table_of(head, rows),
+        *markdown_table(head, rows),
     ]
 
 
@@ -117,7 +117,7 @@ def _others() -> list[str]:
     rows = []
     for n in (100, 1_000, 10_000):
         runs = 500
-        gaps = [skewed(rng_of(n, run), n) for run in range(runs)]
+        gaps = [skewed(generator(n, run), n) for run in range(runs)]
         zeros = np.zeros(n)
         t = sum(_compared((each, zeros)).p < ALPHA for each in gaps)
         ranks = sum(float(wilcoxon(each[each != 0]).pvalue) < ALPHA for each in gaps)
@@ -131,7 +131,7 @@ def _others() -> list[str]:
         "Many users gain a little, few lose much, and the means are the same. 500 runs a row: how often each test calls",
         "the models different. Wilcoxon and sign test ask about symmetry, so they are all but sure to be wrong about means.",
         "",
-        *table_of(("users", "paired t", "Wilcoxon", "sign test"), rows),
+        *markdown_table(("users", "paired t", "Wilcoxon", "sign test"), rows),
     ]
 
 
@@ -140,7 +140,7 @@ def _power() -> list[str]:
     for lift in (0.005, 0.01, 0.02, 0.05):
         cells = [f"{lift:.1%}"]
         for n, runs in ((1_000, 1_000), (10_000, 500), (100_000, 100)):
-            found = [_compared(pair(rng_of(n, run), n, 0.5, lift)) for run in range(runs)]
+            found = [_compared(pair(generator(n, run), n, 0.5, lift)) for run in range(runs)]
             cells.append(rate(sum(each.p < ALPHA for each in found), runs))
         rows.append(tuple(cells))
     return [
@@ -148,7 +148,7 @@ def _power() -> list[str]:
         "",
         "How often a true relative difference is found, by the number of users (half of whom are hit).",
         "",
-        *table_of(("true difference", "1,000 users", "10,000 users", "100,000 users"), rows),
+        *markdown_table(("true difference", "1,000 users", "10,000 users", "100,000 users"), rows),
     ]
 
 
@@ -160,7 +160,7 @@ def _families() -> list[str]:
         found_share: dict[str, list[float]] = {"holm": [], "max_t": []}
         false_shares = []
         for run in range(runs):
-            values = table(rng_of(6, run), 300, 6, 12, better)
+            values = table(generator(6, run), 300, 6, 12, better)
             p, compared, true = _all_pairs(values, better)
             adjusted = {
                 "none": p,
@@ -190,7 +190,7 @@ def _families() -> list[str]:
         "false difference is found in most runs; Holm and max-T bound the chance of any false finding, max-T finds more of",
         "what is there; Benjamini-Hochberg bounds the share of false ones among those found.",
         "",
-        *table_of(head, rows),
+        *markdown_table(head, rows),
     ]
 
 
@@ -215,7 +215,7 @@ def _verdicts() -> list[str]:
         effect = mean_of_pair(0.5, 0.1)
         told = [
             verdict(found, found.p, alpha=ALPHA, min_effect=effect, higher_is_better=True)
-            for found in (_compared(pair(rng_of(n, run), n, 0.5, 0.1)) for run in range(runs))
+            for found in (_compared(pair(generator(n, run), n, 0.5, 0.1)) for run in range(runs))
         ]
         names: tuple[Verdict, ...] = ("better", "equivalent", "better_below_threshold", "undecided")
         rows.append((f"{n:,}", *(rate(told.count(name), runs) for name in names)))
@@ -225,7 +225,9 @@ def _verdicts() -> list[str]:
         "The true difference is exactly `min_effect`: `better` and `equivalent` would both be wrong, and each may be said",
         f"in {ALPHA / 2:.1%} of the cases at most.",
         "",
-        *table_of(("users", "better", "equivalent", "better, perhaps by less", "undecided"), rows),
+        *markdown_table(
+            ("users", "better", "equivalent", "better, perhaps by less", "undecided"), rows
+        ),
     ]
 
 
@@ -234,7 +236,7 @@ def _gaps() -> list[str]:
     for n in (25, 150, 300, 1_000, 5_000):
         inside, runs = 0, 400
         for run in range(runs):
-            rng = rng_of(n, run)
+            rng = generator(n, run)
             a, b = pair(rng, n, 0.4)[0], pair(rng, n, 0.2)[0]
             first = np.arange(n) % 5 == 0
             both = np.column_stack([np.where(first, a, np.nan), np.where(first, np.nan, b)])
@@ -249,7 +251,7 @@ def _gaps() -> list[str]:
         "of the nominal by a point or two where a segment has but some hundred users. Segments of fewer than 30 users take",
         "no part in gaps.",
         "",
-        *table_of(("users", "in the smaller segment", "coverage"), rows),
+        *markdown_table(("users", "in the smaller segment", "coverage"), rows),
     ]
 
 
@@ -263,7 +265,7 @@ def _swaps() -> list[str]:
     runs = 400
     rejected = dict.fromkeys(measures, 0)
     for run in range(runs):
-        rng = rng_of(200, run)
+        rng = generator(200, run)
         found = swap_tests(
             _shown(rng), _shown(rng), measures, items=items, k=10, resamples=199, seed=run
         )
@@ -275,7 +277,9 @@ def _swaps() -> list[str]:
         f"Two models that draw their lists alike, 100 users x 10 of 200 items, {runs} runs of 199 swaps: how often a",
         "difference is found.",
         "",
-        *table_of(("metric", "type I error"), [(n, rate(c, runs)) for n, c in rejected.items()]),
+        *markdown_table(
+            ("metric", "type I error"), [(n, rate(c, runs)) for n, c in rejected.items()]
+        ),
     ]
 
 

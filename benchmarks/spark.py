@@ -115,8 +115,8 @@ def contest(name: str, lists: str, truth: str) -> dict[str, Any]:
 def main() -> None:
     """Every contestant, one after the other, on every size."""
     from benchmarks import scale
-    from benchmarks.measured import replaced
-    from benchmarks.tabulated import table_of
+    from benchmarks.measured import replace_section
+    from benchmarks.tabulated import markdown_table
 
     pythons = {"recommenders": sys.argv[1], "replay": sys.argv[2]}
     lines = []
@@ -142,10 +142,10 @@ def main() -> None:
         f"Made by `python -m benchmarks.spark`: one machine of {os.cpu_count()} cores, `{LOCAL}`, from parquet files to P, R, nDCG and MAP at {K}.",
         "Concord checks the rows, counts what tells whether lists can be trusted, and keeps users' values; the others do not.",
         "",
-        *table_of(("rows", "", "wall, s", "x Concord", "same means"), lines, left=2),
+        *markdown_table(("rows", "", "wall, s", "x Concord", "same means"), lines, text_columns=2),
     ]
     page = scale.RESULTS.read_text(encoding="utf-8")
-    scale.RESULTS.write_text(replaced(page, HEADING, text), encoding="utf-8", newline="\n")
+    scale.RESULTS.write_text(replace_section(page, HEADING, text), encoding="utf-8", newline="\n")
 
 
 def _run(name: str, folder: Path, python: str) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""How simulations are seeded and told: a generator a run, rates with their error, tables."""
+"""Seeds and tables of simulations: generators, rates with their errors, Markdown tables."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -8,22 +8,22 @@ import numpy as np
 Row = Sequence[str]
 
 
-def rng_of(*seed: int) -> np.random.Generator:
-    """The generator of one run."""
+def generator(*seed: int) -> np.random.Generator:
+    """Return the random generator of one run."""
     return np.random.default_rng(seed)
 
 
-def rate(count: int, of: int, *, error: bool = True) -> str:
-    """A share of the runs, with its standard error."""
-    if not of:
+def rate(count: int, n: int, *, error: bool = True) -> str:
+    """Return a share of n runs as text, with its standard error."""
+    if not n:
         return "–"
-    share = count / of
-    deviation = math.sqrt(share * (1 - share) / of)
+    share = count / n
+    deviation = math.sqrt(share * (1 - share) / n)
     return f"{share:.1%} ± {deviation:.1%}" if error else f"{share:.0%}"
 
 
-def table_of(head: Row, rows: Iterable[Row], *, left: int = 0) -> list[str]:
-    """The lines of a table in Markdown; `left`: so many columns hold words."""
-    sides = ["---"] * left + ["---:"] * (len(head) - left)
-    lines = [f"| {' | '.join(head)} |", f"|{'|'.join(sides)}|"]
+def markdown_table(header: Row, rows: Iterable[Row], *, text_columns: int = 0) -> list[str]:
+    """Return the lines of a Markdown table; the first `text_columns` are left-aligned."""
+    sides = ["---"] * text_columns + ["---:"] * (len(header) - text_columns)
+    lines = [f"| {' | '.join(header)} |", f"|{'|'.join(sides)}|"]
     return lines + [f"| {' | '.join(row)} |" for row in rows]

@@ -1,6 +1,6 @@
-"""The workload: 138,000 users with lists of 100, 2.1 million rows of truth, from a seed.
+"""The workload: 138,000 users with lists of 100 and 2.1 million rows of truth, from a seed.
 
-The files are sorted as the load stages write them: lists by user and rank, truth by user, best grade first.
+Files are sorted like those of the load stages: lists by user and rank, truth by user and grade.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ ROWS_PER_GROUP = 131_072
 
 @dataclass(frozen=True)
 class Size:
-    """How large a workload is, and in which folder it lies."""
+    """Name and size of a workload."""
 
     name: str
     users: int
@@ -40,7 +40,7 @@ class Files:
 
 
 def make(folder: Path, size: Size, ids: str) -> Files:
-    """The files of a workload with integer or text ids; made if they are not there."""
+    """Return the files of a workload with integer or text ids; write them if they are missing."""
     files = Files(
         folder / f"{size.name}-{ids}-lists.parquet", folder / f"{size.name}-{ids}-truth.parquet"
     )
@@ -53,7 +53,7 @@ def make(folder: Path, size: Size, ids: str) -> Files:
 
 
 def write_trec(files: Files) -> None:
-    """The same rows as TREC files beside the parquet files, for a library that reads nothing else."""
+    """Write the same rows as TREC files, for libraries that read nothing else."""
     zero, tag = pl.lit("0").alias("zero"), pl.lit("tag").alias("tag")
     score = (-pl.col("rank")).alias("score")
     for path, columns in (
@@ -77,7 +77,7 @@ def _write(frame: pl.DataFrame, path: Path, ids: str) -> None:
 
 
 def _popular(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Items drawn by popularity, with repetition."""
+    """Return n items drawn by popularity, with replacement."""
     share = np.arange(1, ITEMS + 1) ** -SKEW
     return np.searchsorted(np.cumsum(share / share.sum()), rng.random(n)).clip(max=ITEMS - 1)
 
