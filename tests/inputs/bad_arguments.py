@@ -1,6 +1,6 @@
-"""The table of arguments that `evaluate` refuses: frames, dicts and options as users pass them.
+"""Invalid arguments of `evaluate`: frames, dicts and options as users pass them.
 
-`test_refused.py` runs every row. Files that are refused stand in `bad_inputs.py`.
+`test_refused.py` tests each of them. Invalid files are in `bad_inputs.py`.
 """
 
 import math
@@ -18,7 +18,7 @@ RATED = TRUTH.rename({"grade": "rating"})
 
 @dataclass(frozen=True)
 class BadArgument:
-    """Arguments of `evaluate` that differ from sound ones, and a part of the message."""
+    """Arguments of `evaluate` that differ from valid ones, and a part of the message."""
 
     id: str
     changes: dict[str, Any]
@@ -84,8 +84,10 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "unknown_value_of_policy": ({"input": {"nan_score": "first"}}, "choose 'error' | 'last'"),
     "columns_as_text": ({"columns": "zero"}, "columns: is not a dict of dicts"),
     "column_as_text": ({"columns": {"recs": "user"}}, "columns: is not a dict of dicts"),
-    "columns_of_unknown_table": ({"columns": {"lists": {}}}, "columns: 'lists': is not a table of this call"),
-    "unknown_column": ({"columns": {"recs": {"usr": "x"}}}, "'usr': is not a column that Concord reads"),
+    "columns_of_unknown_table": ({"columns": {"lists": {}}},
+                                 "columns: 'lists': is not a table of this call"),
+    "unknown_column": ({"columns": {"recs": {"usr": "x"}}},
+                       "'usr': is not a column that Concord reads"),
     "column_named_none": ({"columns": {"recs": {"user": None}}}, "None is not a column name"),
     "user_and_item_in_one_column": ({"columns": {"recs": {"user": "item"}}},
                                     "recs: column 'item': is mapped to both 'user' and 'item'"),
@@ -93,8 +95,10 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
                                      "truth: column 'item': is mapped to both 'item' and 'grade'"),
     "rank_and_score_in_one_column": ({"recs": _columns(), "columns": {"recs": {"score": "rank"}}},
                                      "recs: column 'rank': is mapped to both 'rank' and 'score'"),
-    "unknown_users": ({"users": ["zz"]}, "users: none of them occurs in the recommendations or the ground truth"),
-    "no_users": ({"users": []}, "users: none of them occurs in the recommendations or the ground truth"),
+    "unknown_users": ({"users": ["zz"]},
+                      "users: none of them occurs in the recommendations or the ground truth"),
+    "no_users": ({"users": []},
+                 "users: none of them occurs in the recommendations or the ground truth"),
     "users_as_text": ({"users": "u"}, "users: is 'u', which is not a list"),
     "metrics_as_text": ({"metrics": "RR"}, "metrics: 'RR' is not a list"),
     "no_metrics": ({"metrics": []}, "metrics: there is none"),
@@ -108,7 +112,8 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "preset_none": ({"conventions": {"preset": None}}, "preset"),
     "preset_as_list": ({"conventions": {"preset": ["a"]}}, "preset"),
     "convention_as_number": ({"conventions": {1: 2}}, "preset"),
-    "pairs_in_train": ({"metrics": ["ARP@1"], "train": {"u": [(9, 8)]}}, "(9, 8), which is not an id"),
+    "pairs_in_train": ({"metrics": ["ARP@1"], "train": {"u": [(9, 8)]}},
+                       "(9, 8), which is not an id"),
     "items_not_in_catalogue": (
         {"recs": {"u": ["a", "x", "y"]}, "items": {"a": [], "b": []}, "metrics": ["Coverage@3"]},
         "2 items in 2 rows of 1 user not in items, such as 'x' (user 'u')"),

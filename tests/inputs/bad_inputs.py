@@ -115,8 +115,8 @@ FILES = [
       for policy in ("error", "keep")),
     BadJson("no_list_in_any_line", '{"user":"u","items":[]}\n', "has no rows", NO_ROWS, page=3),
     BadInput("file_missing", {"popularty.csv": ""},
-             "there is no such file; similar names: popularty.csv", "set `models.m.path` to the file",
-             file="popularity.csv", page=1),
+             "there is no such file; similar names: popularty.csv",
+             "set `models.m.path` to the file", file="popularity.csv", page=1),
     BadParquet("csv_named_parquet", f"{LISTS}u,a,1\n",
                "is not a valid parquet file; it starts with 'user,item,rank'",
                "name it by its format, or set `models.m.format`", page=5),
@@ -135,8 +135,8 @@ FILES = [
         "is a pipe, a socket or a", None, settings=OUTSIDE, page=69),
     Bad("address_of_no_store", {}, "is an address, not a local file",
         "download it, and set `models.m.path` to the file; only s3://, gs://, gcs://,"
-        " az://, abfs://, abfss://, azure:// are read without a download", file="https:/lists/als.csv",
-        settings=OUTSIDE),
+        " az://, abfs://, abfss://, azure:// are read without a download",
+        file="https:/lists/als.csv", settings=OUTSIDE),
     Bad("socket", _socket, "is a pipe, a socket or a", None, page=69),
     *(BadInput(f"two_{form}_files_in_one", _bytes(ROWS, form) * 2,
                "consists of several concatenated files, of which only one would be read",
@@ -232,7 +232,8 @@ JSON = [
              "line 4: `scores` is not as long as `items`", "line 5: is not a JSON object"), LINE),
     BadJson("json_key_twice", '{"user":"u","items":["a"]}\n{"user":"v","items":["a"],"user":"w"}\n',
             "line 2: has a duplicate key", LINE),
-    BadJson("json_key_twice_in_row", '{"user":"u","item":"a"}\n{"user":"v","item":"b","item":"c"}\n',
+    BadJson("json_key_twice_in_row",
+            '{"user":"u","item":"a"}\n{"user":"v","item":"b","item":"c"}\n',
             "line 2: has a duplicate key", LINE),
     BadJson("json_ids_of_other_kinds", '{"user":1.5,"items":["a",true,null]}\n',
             ("line 1, column 'user' (item 'a'): '1.5' is neither text nor a 64-bit integer;"
@@ -253,8 +254,8 @@ VALUES = [
              " numbers lose digits; 1 row affected", None, file="a.run",
              settings={"order": "score"}),
     Bad("score_has_decimal_comma", 'user,item,points\nu,a,1\nu,b,"1,5"\nv,a,abc\n',
-        "line 3, column 'points' (user 'u', item 'b'): '1,5' is not a number; 2 rows affected", PLAIN,
-        settings={"columns": {"score": "points"}}, page=10),
+        "line 3, column 'points' (user 'u', item 'b'): '1,5' is not a number; 2 rows affected",
+        PLAIN, settings={"columns": {"score": "points"}}, page=10),
     *(Bad(f"score_is_{text}", f"user,item,score\nu,a,{text}\nu,b,1\n",
           f"line 2, column 'score' (user 'u', item 'a'): '{text}' is not a number; 1 row affected",
           PLAIN, page=page)
@@ -311,8 +312,8 @@ VALUES = [
                 "row 2, column 'score' (item 'b'): is NaN; 1 row affected"),
                (MISSING_ID, MISSING_ID, MISSING_SCORE, NAN), page=25),
     *(BadParquet(f"id_is_{recommended}", pa.table({"user": users, "item": [1, 2], "rank": [1, 1]}),
-                 f"row 2, column 'user' (item 2): '{recommended}' is neither text nor a 64-bit integer",
-                 None, page=page)
+                 f"row 2, column 'user' (item 2): '{recommended}' is neither text nor a 64-bit"
+                 " integer", None, page=page)
       for users, recommended, page in (
           ([1.0, 2.5], "2.5", 30),
           ([1.0, 2.0**53], "9007199254740992.0", 30),
@@ -374,12 +375,15 @@ RANKS = [
         "line 2 and line 4, column 'rank' (user 'u'): rank 1 occurs twice in the list;"
         " 1 user affected", SESSIONS("ground truth", OWN_RANK), page=72),
     BadInput("item_twice_in_lists_of_sessions",
-        "".join(f'{{"user":"u","session_id":{n},"items":["a","b"],"scores":[2,1]}}\n' for n in (1, 2)),
+        "".join(f'{{"user":"u","session_id":{n},"items":["a","b"],"scores":[2,1]}}\n'
+                for n in (1, 2)),
         ("line 1 and line 2, column 'rank' (user 'u'): rank 1 occurs twice in the list;"
          " 1 user affected",
          "line 1 and line 2 (user 'u', item 'a'): the item occurs more than once in the list;"
          " 2 rows of 1 user affected"),
-        (SESSIONS("ground truth", OWN_RANK.replace("order: file", "order: score` or `order: file")), SESSIONS("ground truth", ONCE)),
+        (SESSIONS("ground truth",
+                  OWN_RANK.replace("order: file", "order: score` or `order: file")),
+         SESSIONS("ground truth", ONCE)),
         file="a.jsonl", page=72),
     Bad("item_twice_in_scored_lists_of_sessions",
         "user,session_id,item,score\nu,1,a,3\nu,1,b,2\nu,2,a,1\n",
@@ -510,7 +514,8 @@ TRUTH = [
              "line 2 and line 3 (user 'u', item 'a'): the item is judged more than once for the"
              " user; 1 row affected", SESSIONS("recommendations", ONE_ROW),
              settings={"columns": {"grade": None}}),
-    BadTruth("item_judged_twice_at_two_times", "user,timestamp,item,grade\nu,1,a,1\nu,2,a,2\nv,1,a,1\n",
+    BadTruth("item_judged_twice_at_two_times",
+             "user,timestamp,item,grade\nu,1,a,1\nu,2,a,2\nv,1,a,1\n",
              "line 2 and line 3 (user 'u', item 'a'): the item is judged more than once for the"
              " user; 1 row affected", ONE_ROW),
     BadTruth("policy_does_not_hide_wrong_rows",
@@ -585,7 +590,8 @@ BACKGROUND = [
     BadItems("mapped_categories_missing", "item,genre\na,x\n",
              "column 'genres': is missing; the columns are: item, genre",
              "change `background.items.columns`", settings={"columns": {"categories": "genres"}}),
-    BadItems("catalogue_as_trec_file", "u Q0 a 1 2 x\n", "is a TREC file, which has no such columns",
+    BadItems("catalogue_as_trec_file", "u Q0 a 1 2 x\n",
+             "is a TREC file, which has no such columns",
              "give it as parquet, arrow, csv, tsv or jsonl", file="i.run"),
     BadItems("ids_of_catalogue_are_lists", '{"item": ["1", "2"], "categories": ["a", "b"]}\n',
              "line 1, column 'item': '[\"1\",\"2\"]' is neither text nor a 64-bit integer", None,

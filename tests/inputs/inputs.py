@@ -1,4 +1,4 @@
-"""Tables as users leave them, read in this process by a stage and by the library."""
+"""Valid and invalid input tables, read in this process by a stage and by the library."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -14,9 +14,8 @@ import concord as cc
 from concord.metrics_core.errors import InputError
 from tests.pipeline.stages.load_project import loaded, loaded_background, loaded_truth
 
-File: TypeAlias = (
-    str | bytes | pa.Table | Callable[[Path], object]
-)  # a function writes the file itself
+# A function writes the file itself.
+File: TypeAlias = str | bytes | pa.Table | Callable[[Path], object]
 LISTS = {"u": ["a", "b"], "v": ["b"]}
 TRUTH = {"u": ["b"], "v": ["b"]}
 TABLES = {
@@ -30,15 +29,24 @@ TABLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class Input:
-    """A table as a user might leave it.
+    """A table of a user.
 
-    id       : what is special about it, in plain words
-    content  : of the file; or name -> content of several files
-    file     : name of the file that is read
-    table    : argument of the library that takes it
-    settings : of params.yaml: `columns`, `order`, `format` of the table; `shared`: `data.columns`
-    policies : keys of `input` in params.yaml
-    page     : row of docs/reference/robustness.md that it shows
+    Attributes
+    ----------
+    id : str
+        Name of the special case.
+    content : File or mapping of str to File
+        Content of the file; or name -> content of several files.
+    file : str
+        Name of the file that is read.
+    table : str
+        Argument of the library that takes the table.
+    settings : mapping
+        `columns`, `order` and `format` of the table in params.yaml; `shared`: `data.columns`.
+    policies : mapping
+        Keys of `input` in params.yaml.
+    page : int, optional
+        Row of docs/reference/robustness.md that this case proves.
     """
 
     id: str = field(kw_only=False)
@@ -51,7 +59,7 @@ class Input:
     page: int | None = None
 
     def write(self) -> None:
-        """Leave the files in the working directory."""
+        """Write the files to the working directory."""
         files = self.content if isinstance(self.content, Mapping) else {self.file: self.content}
         for name, content in files.items():
             path = Path(name)
@@ -76,11 +84,15 @@ class Input:
 
 @dataclass(frozen=True, kw_only=True)
 class BadInput(Input):
-    """One that is refused.
+    """A table that is refused.
 
-    problem : location and problem, without the file's name, which `/` continues; or several of them
-    fix     : as a stage words it; one for each problem, or one for all. None: `problem` is how the
-              message begins
+    Attributes
+    ----------
+    problem : str or tuple of str
+        Location and problem, without the file's name, which `/` continues; or several of them.
+    fix : str or tuple of str, optional
+        Fix in the words of a stage; one for each problem, or one for all. None: `problem` is the
+        start of the message.
     """
 
     problem: str | tuple[str, ...] = field(kw_only=False)
@@ -88,7 +100,7 @@ class BadInput(Input):
 
     @property
     def expected(self) -> str:
-        """The whole message of the stage, or its beginning."""
+        """The whole message of the stage, or its start."""
         problems = [f"{self.file}{'' if p.startswith('/') else ': '}{p}" for p in self.problems]
         if self.fix is None:
             return problems[0]
@@ -97,7 +109,7 @@ class BadInput(Input):
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Each with its location."""
+        """Problems with their locations."""
         return (self.problem,) if isinstance(self.problem, str) else self.problem
 
     def refused_by_stage(self) -> str:
@@ -107,7 +119,10 @@ class BadInput(Input):
     def refused_by_library(self, data: Any = None) -> str:
         """Return the message of `evaluate`, or of `compare` for a table of users.
 
-        data : the table, if not the path of the file
+        Parameters
+        ----------
+        data : Any, optional
+            The table; None passes the path of the file.
         """
         data = Path(self.file) if data is None else data
         tables = {"recs": LISTS, "truth": TRUTH, self.table: data}
@@ -125,10 +140,10 @@ class BadInput(Input):
         return message(lambda: cc.compare(models, **tables, **options))
 
 
-def message(refuse: Callable[[], object]) -> str:
-    """Return the message with which a call refuses its input."""
+def message(call: Callable[[], object]) -> str:
+    """Return the message of the InputError that a call raises."""
     try:
-        refuse()
+        call()
     except InputError as error:
         assert not Path("results").exists()
         return str(error)
@@ -137,7 +152,7 @@ def message(refuse: Callable[[], object]) -> str:
 
 
 def write_table(table: pa.Table, path: Path) -> None:
-    """Write a parquet or an Arrow file, by the ending of its name."""
+    """Write a parquet or an Arrow file, according to the suffix of its name."""
     if path.suffix == ".parquet":
         pq.write_table(table, path)
         return
@@ -146,7 +161,7 @@ def write_table(table: pa.Table, path: Path) -> None:
 
 
 def as_argument(message: str, table: str) -> str:
-    """Return a message of a stage as the library words it: with arguments, not with keys."""
+    """Return a message of a stage in the words of the library: arguments instead of keys."""
     key = re.escape(TABLES[table])
     for pattern, argument in (
         (rf"set `{key}\.path` to the file", f"give the path of the file as `{table}`"),

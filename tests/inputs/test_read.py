@@ -1,4 +1,4 @@
-"""Every good input is read as it is meant."""
+"""Every valid input is read correctly."""
 
 from pathlib import Path
 

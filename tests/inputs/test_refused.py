@@ -39,7 +39,7 @@ def test_bad_input_is_refused_alike_by_stage_and_library(bad: BadInput) -> None:
 
 @pytest.mark.parametrize("bad", BAD_ARGUMENTS, ids=lambda bad: bad.id)
 def test_bad_argument_is_refused(bad: BadArgument) -> None:
-    sound: dict[str, Any] = {
+    valid: dict[str, Any] = {
         "recs": LISTS,
         "truth": TRUTH,
         "metrics": ["RR"],
@@ -47,7 +47,7 @@ def test_bad_argument_is_refused(bad: BadArgument) -> None:
     }
 
     with pytest.raises(ValueError) as refused:
-        cc.evaluate(**sound | bad.changes)
+        cc.evaluate(**valid | bad.changes)
 
     message = str(refused.value)
     assert bad.message in message

@@ -27,6 +27,7 @@ N_USERS, N_ITEMS, K = 60, 40, 10
 LABEL = f"R@{K}"
 SKILLS = {"popularity": 0.0, "als": 0.2}
 MEANS: tuple[UnitMean, ...] = ("requests", "users")
+UNIQUE_SESSION = pl.format("s{}-{}", "user", "session")
 
 
 def sessions() -> list[tuple[int, int]]:
@@ -45,26 +46,27 @@ def truth() -> pl.DataFrame:
 
 
 def lists(model: str) -> pl.DataFrame:
-    """Ten items a session; what is wanted comes the earlier, the more skilled the model."""
+    """Return ten items a session; a model with more skill ranks relevant items higher."""
     rng = np.random.default_rng(len(model))
     relevant = {(u, s): items for u, s, items in truth().group_by(UNIT).agg("item").iter_rows()}
     rows = []
-    for request in sessions():
+    for session in sessions():
         scores = rng.random(N_ITEMS)
-        scores[relevant[request]] += SKILLS[model]
+        scores[relevant[session]] += SKILLS[model]
         rows += [
-            (*request, int(item), rank) for rank, item in enumerate(np.argsort(-scores)[:K], 1)
+            (*session, int(item), rank) for rank, item in enumerate(np.argsort(-scores)[:K], 1)
         ]
     return pl.DataFrame(rows, schema=[*UNIT, "item", "rank"], orient="row")
 
 
 def train() -> pl.DataFrame:
     users = np.repeat(np.arange(N_USERS), 4)
-    return pl.DataFrame({"user": users, "item": (users * users + np.tile([0, 1, 2, 17], N_USERS)) % N_ITEMS}).unique()  # fmt: skip
+    items = (users * users + np.tile([0, 1, 2, 17], N_USERS)) % N_ITEMS
+    return pl.DataFrame({"user": users, "item": items}).unique()
 
 
 def recalls(model: str) -> dict[int, list[float]]:
-    """R@10 of every session of each user, counted by hand."""
+    """Return R@10 of every session of each user, computed by hand."""
     recommended, relevant = (
         {(u, s): set(items) for u, s, items in frame.group_by(UNIT).agg("item").iter_rows()}
         for frame in (lists(model), truth())
@@ -81,27 +83,35 @@ def pinned(mean: UnitMean) -> cc.Conventions:
     return cc.preset("standard", unit_mean=mean)
 
 
-def compared(mean: UnitMean, **settings: Any) -> cc.Comparison:
-    how: dict[str, Any] = {"metrics": [LABEL], "baseline": "popularity", "resamples": 99}
+def evaluate(model: str, mean: UnitMean) -> cc.Evaluation:
+    conventions = pinned(mean)
+    return cc.evaluate(lists(model), truth(), metrics=[LABEL], conventions=conventions, unit=UNIT)
+
+
+def compare(mean: UnitMean, **settings: Any) -> cc.Comparison:
+    options: dict[str, Any] = {"metrics": [LABEL], "baseline": "popularity", "resamples": 99}
     models = {model: lists(model) for model in SKILLS}
-    return cc.compare(models, truth(), conventions=pinned(mean), unit=UNIT, **how | settings)
+    return cc.compare(models, truth(), conventions=pinned(mean), unit=UNIT, **options | settings)
 
 
 def jackknife(values: dict[int, list[float]], mean: str) -> tuple[float, float]:
-    """The mean, and its standard error by leaving out one user after the other."""
+    """Return the mean, and its standard error from the means without each user."""
 
     def mean_of(users: list[list[float]]) -> float:
-        return fmean(map(fmean, users)) if mean == "users" else fmean(v for each in users for v in each)  # fmt: skip
+        if mean == "users":
+            return fmean(map(fmean, users))
+        return fmean(value for sessions in users for value in sessions)
 
     users = list(values.values())
-    whole, n = mean_of(users), len(users)
-    without = [mean_of(users[:u] + users[u + 1 :]) for u in range(n)]
-    return whole, math.sqrt((n - 1) / n * math.fsum((each - whole) ** 2 for each in without))
+    total_mean, n = mean_of(users), len(users)
+    means = [mean_of(users[:u] + users[u + 1 :]) for u in range(n)]
+    error = math.sqrt((n - 1) / n * math.fsum((value - total_mean) ** 2 for value in means))
+    return total_mean, error
 
 
 @pytest.mark.parametrize("mean", MEANS)
 def test_a_mean_has_the_error_of_a_jackknife_over_users(mean: UnitMean) -> None:
-    result = cc.evaluate(lists("als"), truth(), metrics=[LABEL], conventions=pinned(mean), unit=UNIT)  # fmt: skip
+    result = evaluate("als", mean)
     row = result.to_frame().row(0, named=True)
     whole, error = jackknife(recalls("als"), mean)
 
@@ -121,7 +131,7 @@ def test_a_difference_is_clustered_by_user(mean: UnitMean) -> None:
     whole, error = jackknife(gaps, mean)
     sums = [math.fsum(each) for each in gaps.values()]
 
-    (row,) = compared(mean).differences.to_dicts()
+    (row,) = compare(mean).differences.to_dicts()
 
     assert row["difference"] == pytest.approx(whole, abs=1e-14)
     assert row["n_users"] == N_USERS
@@ -133,16 +143,19 @@ def test_a_difference_is_clustered_by_user(mean: UnitMean) -> None:
 
 
 def test_per_user_has_the_columns_of_the_unit() -> None:
-    result = cc.evaluate(lists("als"), truth(), metrics=[LABEL], conventions=pinned("users"), unit=UNIT)  # fmt: skip
+    result = evaluate("als", "users")
     results = {(int(u), int(s)): value for u, s, value in result.per_user.iter_rows()}
+    expected = {
+        (u, s): value for u, values in recalls("als").items() for s, value in enumerate(values)
+    }
 
     assert result.per_user.columns == [*UNIT, LABEL]
-    assert results == {(u, s): v for u, values in recalls("als").items() for s, v in enumerate(values)}  # fmt: skip
+    assert results == expected
     assert repr(result).startswith(f"{len(sessions())} requests of {N_USERS} users, conventions ")
 
 
 def one_session() -> dict[str, Any]:
-    """Everything, with one session a user."""
+    """Return the arguments of compare with one session a user."""
     models = {model: lists(model).filter(pl.col("session") == 0) for model in SKILLS}
     return {"models": models, "truth": truth().filter(pl.col("session") == 0)}
 
@@ -153,7 +166,7 @@ def test_one_request_a_user_gives_the_bits_of_users(mean: UnitMean) -> None:
     names = pl.col("user").cast(pl.String).str.zfill(3)  # users in the order of requests
     models = {model: frame.with_columns(names) for model, frame in inputs["models"].items()}
     relevant, known = inputs["truth"].with_columns(names), train().with_columns(names)
-    how: dict[str, Any] = {
+    options: dict[str, Any] = {
         "metrics": [LABEL, "nDCG@5", "P@5"],
         "baseline": "popularity",
         "resamples": 199,
@@ -163,8 +176,8 @@ def test_one_request_a_user_gives_the_bits_of_users(mean: UnitMean) -> None:
         "primary": [LABEL, "nDCG@5"],
         "wilcoxon": True,
     }
-    users = cc.compare(models, relevant, conventions="standard", **how)
-    requests = cc.compare(models, relevant, conventions=pinned(mean), unit=UNIT, **how)
+    users = cc.compare(models, relevant, conventions="standard", **options)
+    requests = cc.compare(models, relevant, conventions=pinned(mean), unit=UNIT, **options)
 
     assert requests.leaderboard.drop("n_requests").equals(users.leaderboard)
     assert requests.differences.equals(users.differences)
@@ -174,29 +187,38 @@ def test_one_request_a_user_gives_the_bits_of_users(mean: UnitMean) -> None:
 
 
 def test_lists_of_a_user_are_swapped_together() -> None:
-    """Had all sessions of a user the same lists, the test is that of users, however many sessions there are."""
+    """If all sessions of a user have the same lists, the test is that of users."""
     inputs, items = one_session(), {item: ["a"] for item in range(N_ITEMS)}
     five = pl.DataFrame({"session": range(5)})
-    how: dict[str, Any] = {"metrics": [LABEL, f"Gini@{K}"], "baseline": "popularity", "items": items, "resamples": 199}  # fmt: skip
+    options: dict[str, Any] = {
+        "metrics": [LABEL, f"Gini@{K}"],
+        "baseline": "popularity",
+        "items": items,
+        "resamples": 199,
+    }
     models = {model: frame.drop("session") for model, frame in inputs["models"].items()}
-    users = cc.compare(models, inputs["truth"].drop("session"), conventions="standard", **how)
+    users = cc.compare(models, inputs["truth"].drop("session"), conventions="standard", **options)
     requests = cc.compare(
         {model: frame.join(five, how="cross") for model, frame in models.items()},
         inputs["truth"].drop("session").join(five, how="cross"),
         conventions=pinned("requests"),
         unit=UNIT,
-        **how,
+        **options,
     )
-    one, other = (result.differences.filter(label=f"Gini@{K}").row(0, named=True) for result in (users, requests))  # fmt: skip
+    by_user, by_request = (
+        result.differences.filter(label=f"Gini@{K}").select("p", "n_users", "n_nonzero").row(0)
+        for result in (users, requests)
+    )
 
-    assert (other["p"], other["n_users"], other["n_nonzero"]) == (one["p"], one["n_users"], one["n_nonzero"])  # fmt: skip
+    assert by_request == by_user
 
 
 @pytest.mark.parametrize("mean", MEANS)
 def test_a_segment_has_the_means_of_its_own_requests(mean: UnitMean) -> None:
-    """Users with and without twelve more sessions, as a column knows them."""
-    known = pl.DataFrame({"user": range(N_USERS), "kind": ["many" if u % 10 == 9 else "few" for u in range(N_USERS)]})  # fmt: skip
-    comparison = compared(mean, users=known, segments={"kind": {"by": "user", "column": "kind"}})
+    """A column of users says who has twelve more sessions."""
+    kinds = ["many" if u % 10 == 9 else "few" for u in range(N_USERS)]
+    users = pl.DataFrame({"user": range(N_USERS), "kind": kinds})
+    comparison = compare(mean, users=users, segments={"kind": {"by": "user", "column": "kind"}})
     cells = {(cell.segment, cell.model): cell for cell in comparison.segments[0].cells}
 
     for kind, many in (("many", True), ("few", False)):
@@ -211,10 +233,10 @@ def test_a_segment_has_the_means_of_its_own_requests(mean: UnitMean) -> None:
 
 
 def test_the_train_knows_the_users_of_requests() -> None:
-    """Half of the lists are what the user has in the train."""
+    """Half of the items in the lists are in the user's train."""
     known = lists("als").filter(pl.col("rank") <= K / 2).select("user", "item").unique()
-    comparison = compared("requests", train=known)
-    sentences = {each.code: each.sentence for each in comparison.warnings}
+    comparison = compare("requests", train=known)
+    sentences = {warning.code: warning.sentence for warning in comparison.warnings}
     share = lists("als").join(known, on=["user", "item"], how="semi").height / lists("als").height
 
     assert f"up to {100 * share:.3g}" in sentences["train_items_recommended"]
@@ -222,7 +244,7 @@ def test_the_train_knows_the_users_of_requests() -> None:
 
 
 def test_a_gate_sees_requests_that_a_model_lost() -> None:
-    """Every user keeps a session."""
+    """Every user still has a session."""
     models = {
         "popularity": lists("popularity"),
         "als": lists("als").filter(pl.col("session") != 1),
@@ -243,7 +265,10 @@ def test_a_gate_sees_requests_that_a_model_lost() -> None:
 
     assert (guardrail.n_lost, guardrail.n_requests) == (lost, len(sessions()) - lost)
     assert guardrail.outcome == "undecided"
-    assert f"{lost} of the {len(sessions())} requests that have a value with the reference have none with the model" in guardrail.why  # fmt: skip
+    assert (
+        f"{lost} of the {len(sessions())} requests that have a value with the reference "
+        "have none with the model"
+    ) in guardrail.why
     assert comparison.differences["n_users"].item() == N_USERS
     assert any(
         "do not have values for the same requests" in sentence for sentence in comparison.verdicts
@@ -252,12 +277,9 @@ def test_a_gate_sees_requests_that_a_model_lost() -> None:
 
 @pytest.mark.parametrize("mean", MEANS)
 def test_results_are_planned_by_user(mean: UnitMean) -> None:
-    results = {
-        model: cc.evaluate(lists(model), truth(), metrics=[LABEL], conventions=pinned(mean), unit=UNIT)
-        for model in SKILLS
-    }  # fmt: skip
+    results = {model: evaluate(model, mean) for model in SKILLS}
     (of_values,) = cc.plan(results, baseline="popularity").differences
-    (of_comparison,) = cc.plan(compared(mean)).differences
+    (of_comparison,) = cc.plan(compare(mean)).differences
 
     assert of_values.n_users == N_USERS
     assert of_values.sd == pytest.approx(of_comparison.sd)
@@ -266,10 +288,12 @@ def test_results_are_planned_by_user(mean: UnitMean) -> None:
         cc.plan(results | {"als": users}, baseline="popularity")
 
 
-def test_a_request_is_explained_by_its_id_or_by_its_parts(capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
-    how: dict[str, Any] = {"metric": LABEL, "conventions": pinned("users"), "unit": UNIT}
+def test_a_request_is_explained_by_its_id_or_by_its_parts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options: dict[str, Any] = {"metric": LABEL, "conventions": pinned("users"), "unit": UNIT}
     selected, reported = (
-        cc.explain(lists("als"), truth(), user=user, **how) for user in ((9, 3), "9/3")
+        cc.explain(lists("als"), truth(), user=user, **options) for user in ((9, 3), "9/3")
     )
 
     assert selected.value == reported.value == recalls("als")[9][3]
@@ -279,24 +303,30 @@ def test_a_request_is_explained_by_its_id_or_by_its_parts(capsys: pytest.Capture
 def test_cases_are_of_requests_and_know_their_user() -> None:
     train = truth().select("user").unique().with_columns(item=pl.lit("old"))
     models = {model: lists(model) for model in SKILLS}
-    how: dict[str, Any] = {
+    options: dict[str, Any] = {
         "model": "popularity",
         "versus": "als",
         "metrics": [LABEL],
         "train": train,
     }
-    cases = cc.cases(models, truth(), conventions=pinned("requests"), unit=UNIT, **how)
+    cases = cc.cases(models, truth(), conventions=pinned("requests"), unit=UNIT, **options)
 
     assert (cases.who, cases.n_users) == ("requests", len(sessions()))
     assert [case.n_train for case in cases.cases] == [1] * len(cases.cases)
     assert all("/" in case.user for case in cases.cases)
     with pytest.raises(ValueError, match="unit_mean: is requests, and no unit is named"):
-        cc.cases(models, truth(), conventions=pinned("requests"), **how)
+        cc.cases(models, truth(), conventions=pinned("requests"), **options)
 
 
 def test_an_audit_of_requests_is_refused() -> None:
     with pytest.raises(ValueError, match="unit_mean: the unit is a session"):
-        cc.audit({"als": lists("als")}, truth(), train=truth(), metrics=[LABEL], conventions=pinned("users"))  # fmt: skip
+        cc.audit(
+            {"als": lists("als")},
+            truth(),
+            train=truth(),
+            metrics=[LABEL],
+            conventions=pinned("users"),
+        )
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
@@ -309,22 +339,23 @@ def test_lists_may_be_of_any_form(form: str, tmp_path: Path) -> None:
         folded.write_ndjson(path)
     else:
         folded.write_parquet(path)
-    how: dict[str, Any] = {"metrics": [LABEL], "conventions": pinned("requests"), "unit": UNIT}
+    options: dict[str, Any] = {"metrics": [LABEL], "conventions": pinned("requests"), "unit": UNIT}
     relevant = truth().with_columns(pl.col(UNIT).cast(pl.String)) if form != "parquet" else truth()
 
-    assert cc.evaluate(path, relevant, **how).to_frame().equals(cc.evaluate(rows, truth(), **how).to_frame())  # fmt: skip
+    from_file = cc.evaluate(path, relevant, **options).to_frame()
+    assert from_file.equals(cc.evaluate(rows, truth(), **options).to_frame())
 
 
 UNUSUAL_IDS = ["a", "a/b", "a\\", "/", "\\/", "a b", "1"]
 
 
 def test_request_ids_are_distinct_and_reversible() -> None:
-    every = [(u, s) for u in UNUSUAL_IDS for s in UNUSUAL_IDS]
-    ids = [unit_id(each) for each in every]
+    pairs = [(u, s) for u in UNUSUAL_IDS for s in UNUSUAL_IDS]
+    ids = [unit_id(pair) for pair in pairs]
 
-    assert len(set(ids)) == len(every)
-    assert [tuple(split_unit_id(each)) for each in ids] == every
-    assert users_of_units(pl.Series(ids)).to_list() == [u for u, _ in every]
+    assert len(set(ids)) == len(pairs)
+    assert [tuple(split_unit_id(unit)) for unit in ids] == pairs
+    assert users_of_units(pl.Series(ids)).to_list() == [u for u, _ in pairs]
     assert unit_id(("u1", "s7")) == "u1/s7"
 
 
@@ -348,10 +379,15 @@ STEPS = pl.DataFrame(
 def test_each_next_item_of_a_session_may_be_a_request_of_its_own() -> None:
     """Two predictions in the session of ann, one in that of bob: RR 1/2, 1 and 1."""
     recommended = pl.DataFrame(
-        [("ann", "s1", 1, "a", 1), ("ann", "s1", 1, "b", 2), ("ann", "s1", 2, "c", 1), ("bob", "s1", 1, "b", 1)],
+        [
+            ("ann", "s1", 1, "a", 1),
+            ("ann", "s1", 1, "b", 2),
+            ("ann", "s1", 2, "c", 1),
+            ("bob", "s1", 1, "b", 1),
+        ],
         schema=["user", "session", "step", "item", "rank"],
         orient="row",
-    )  # fmt: skip
+    )
     unit = ["user", "session", "step"]
     results = {
         mean: cc.evaluate(
@@ -368,7 +404,11 @@ def test_each_next_item_of_a_session_may_be_a_request_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"recs": lists("als").drop("session")}, "recs: column 'session': is missing; the columns are: user, item, rank\n  fix: add it where the table is made, or change `unit`"),
+        (
+            {"recs": lists("als").drop("session")},
+            "recs: column 'session': is missing; the columns are: user, item, rank\n"
+            "  fix: add it where the table is made, or change `unit`",
+        ),
         ({"truth": truth().drop("session")}, "truth: column 'session': is missing"),
         ({"recs": {"u": ["a"]}}, "recs: column 'session': is missing"),
         ({"truth": truth().with_columns(session=None)}, "truth: row 1, column 'session'"),
@@ -378,17 +418,32 @@ def test_each_next_item_of_a_session_may_be_a_request_of_its_own() -> None:
         ({"unit": ["user", "item"]}, "unit: names 'item', which has another meaning"),
         ({"unit": ["user", "session", "session"]}, "unit: names a column twice"),
         ({"unit": []}, "conventions: unit_mean: is requests, and no unit is named"),
-        ({"conventions": "standard"}, "conventions: unit_mean: is missing, and the unit is a request"),
-        ({"conventions": {"preset": "standard", "unit_mean": "sessions"}}, "unit_mean: is 'sessions'"),
-        ({"truth": truth().with_columns(user=pl.col("user") + 1, session=pl.format("s{}-{}", "user", "session")),
-          "recs": lists("als").with_columns(session=pl.format("s{}-{}", "user", "session"))},
-         "belongs to user '0' here and to user '1' in the ground truth"),
+        (
+            {"conventions": "standard"},
+            "conventions: unit_mean: is missing, and the unit is a request",
+        ),
+        (
+            {"conventions": {"preset": "standard", "unit_mean": "sessions"}},
+            "unit_mean: is 'sessions'",
+        ),
+        (
+            {
+                "truth": truth().with_columns(user=pl.col("user") + 1, session=UNIQUE_SESSION),
+                "recs": lists("als").with_columns(session=UNIQUE_SESSION),
+            },
+            "belongs to user '0' here and to user '1' in the ground truth",
+        ),
     ],
-)  # fmt: skip
+)
 def test_units_that_do_not_fit_are_refused(settings: dict[str, Any], message: str) -> None:
-    how: dict[str, Any] = {"recs": lists("als"), "truth": truth(), "unit": UNIT, "conventions": pinned("requests")}  # fmt: skip
+    options: dict[str, Any] = {
+        "recs": lists("als"),
+        "truth": truth(),
+        "unit": UNIT,
+        "conventions": pinned("requests"),
+    }
     with pytest.raises(ValueError, match=r"fix: ") as refused:
-        cc.evaluate(metrics=[LABEL], **how | settings)
+        cc.evaluate(metrics=[LABEL], **options | settings)
 
     assert message in str(refused.value)
 
