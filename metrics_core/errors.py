@@ -87,10 +87,10 @@ class InputError(ValueError):
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
-        shown = [str(problem) for problem in self.problems[:MAX_PROBLEMS]]
+        texts = [str(problem) for problem in self.problems[:MAX_PROBLEMS]]
         if len(self.problems) > MAX_PROBLEMS:
-            shown.append(f"… and {len(self.problems) - MAX_PROBLEMS} more problems")
-        super().__init__("\n".join(shown))
+            texts.append(f"… and {len(self.problems) - MAX_PROBLEMS} more problems")
+        super().__init__("\n".join(texts))
 
 
 def problem_with_counts(location: Location, fix: str, affected: AffectedRows) -> Problem:

@@ -73,16 +73,16 @@ def parse_address(text: str) -> Address:
         If the address names no object, has a scheme of Hadoop's, or contains a user, a password, a
         query or a fragment (which the message does not repeat).
     """
-    scheme, rest = text.split(":", 1)
+    scheme, location = text.split(":", 1)
     scheme = scheme.lower()
-    host, _, key = rest.lstrip("/").partition("/")
+    host, _, key = location.lstrip("/").partition("/")
     redacted = redact_address(text)
     account = None
     if STORES.get(scheme) == "az" and (match := _ACCOUNT.fullmatch(host)):
         host, account = match.groups()
     if "@" in host or ":" in host:
         raise refuse(redacted, "contains a user, a password or a port", _REMOVE)
-    if "?" in rest or "#" in rest:
+    if "?" in location or "#" in location:
         raise refuse(redacted, "contains a query (?…) or a fragment (#…)", _REMOVE)
     if scheme in _HADOOP_SCHEMES:
         message = f"starts with {scheme}://, which is Hadoop's name of S3"
@@ -99,10 +99,10 @@ def parse_address(text: str) -> Address:
 
 def redact_address(text: str) -> str:
     """Return an address without secrets, which may be before an `@`, in a query or after a `:`."""
-    scheme, rest = text.split(":", 1)
-    if not set("@?#:") & set(rest):
+    scheme, location = text.split(":", 1)
+    if not set("@?#:") & set(location):
         return text
-    host = "…" if "@" in rest else re.split("[/?#:]", rest.lstrip("/"))[0]
+    host = "…" if "@" in location else re.split("[/?#:]", location.lstrip("/"))[0]
     return f"{scheme.lower()}://{host}/…"
 
 

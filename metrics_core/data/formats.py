@@ -23,8 +23,8 @@ FORMATS = {
 _COMPRESSIBLE = ("csv", "tsv", "jsonl", "trec")  # formats that may be read from `.gz`
 
 
-def detect_format(path: AnyPath, declared: str | None, settings: SettingNames) -> str:
-    """Return the declared format, or else that of the file's name.
+def detect_format(path: AnyPath, setting: str | None, settings: SettingNames) -> str:
+    """Return the format that is set, or else that of the file's name.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def detect_format(path: AnyPath, declared: str | None, settings: SettingNames) -
     suffixes = path.suffixes
     is_gzip = suffixes[-1:] == [".gz"]
     suffix = suffixes[-2] if is_gzip and len(suffixes) > 1 else path.suffix
-    name = declared or ("parquet" if path.is_dir() else FORMATS.get(suffix.lower()))
+    name = setting or ("parquet" if path.is_dir() else FORMATS.get(suffix.lower()))
     if name is None or (is_gzip and name not in _COMPRESSIBLE):
         message = f"{name} cannot be read from .gz" if name else "the file name shows no format"
         endings = ", ".join(sorted(FORMATS))

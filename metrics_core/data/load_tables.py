@@ -110,13 +110,13 @@ def load_recommendations(
     base = policies.rank_base
     if loaded := _load_sorted(connection, table, checker, sink, rank_base=base, progress=progress):
         return LoadedTable(loaded[0], partial(describe_lists, *loaded, conventions, {}))
-    with separate_schema(connection) as tables:
+    with separate_schema(connection) as schema:
         source, ranked, changes = read_lists(
-            tables, table, policies, conventions.rankings, order=order, progress=progress
+            schema, table, policies, conventions.rankings, order=order, progress=progress
         )
-        _query_to_sink(tables, "SELECT * FROM ranked", sink)
-        statistics = count_rows(tables, source, ranked)
-        hint = unit_hint(tables, source) if statistics.duplicates.rows else ""
+        _query_to_sink(schema, "SELECT * FROM ranked", sink)
+        statistics = count_rows(schema, source, ranked)
+        hint = unit_hint(schema, source) if statistics.duplicates.rows else ""
 
     def describe_ranked() -> dict[str, Any]:
         quality = describe_lists(source, statistics, conventions, changes)
@@ -158,9 +158,9 @@ def load_ground_truth(
     ):
         changes = no_policy_changes(loaded[0], policies)
         return LoadedTable(loaded[0], partial(describe_truth, *loaded, changes))
-    with separate_schema(connection) as tables:
+    with separate_schema(connection) as schema:
         source, changes = read_truth(
-            tables, table, policies, may_be_empty=may_be_empty, progress=progress
+            schema, table, policies, may_be_empty=may_be_empty, progress=progress
         )
         columns = [
             "user, item",
@@ -170,8 +170,8 @@ def load_ground_truth(
             *(["propensity"] if has_propensity else []),
         ]
         query = f"SELECT {', '.join(columns)} FROM source ORDER BY user, grade DESC, item"
-        _query_to_sink(tables, query, sink)
-        statistics = count_rows(tables, source)
+        _query_to_sink(schema, query, sink)
+        statistics = count_rows(schema, source)
     return LoadedTable(source, partial(describe_truth, source, statistics, changes))
 
 

@@ -15,7 +15,7 @@ from concord.metrics_core.data.read_source import Source
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.errors import format_count
 
-MAX_GRADES = 20  # distinct grades whose rows are counted
+MAX_COUNTED_GRADES = 20  # distinct grades whose rows are counted
 
 
 def describe(connection: duckdb.DuckDBPyConnection, source: Source) -> dict[str, Any]:
@@ -113,12 +113,12 @@ def describe_truth(
         notes = [
             f"there is no column {source.file.original_name('grade')!r}: every row has grade 1"
         ]
-    if len(grades) > MAX_GRADES:
+    if len(grades) > MAX_COUNTED_GRADES:
         notes = [format_count(len(grades), "different grade")]
     counts = {repr(grade).removesuffix(".0"): count for grade, count in grades}
     return {
         **describe_ids(source, statistics.n_users, statistics.n_items),
-        "grades": counts if len(grades) <= MAX_GRADES else None,
+        "grades": counts if len(grades) <= MAX_COUNTED_GRADES else None,
         "notes": [*source.notes, *notes, *policy_notes(changes)],
         **changes,
     }

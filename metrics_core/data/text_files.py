@@ -197,7 +197,7 @@ def read_header(file: InputTable, delimiter: str) -> list[str]:
         message = f"the name of a column is longer than {csv.field_size_limit():,} characters"
         fix = "start the file with one line of column names"
         raise refuse(location, message, fix) from None
-    others = (mark for mark in _DELIMITER_NAMES if mark != delimiter and mark in line)
+    others = (char for char in _DELIMITER_NAMES if char != delimiter and char in line)
     if len(names) == 1 and (other := next(others, None)):
         actual, expected = _DELIMITER_NAMES[other], _DELIMITER_NAMES[delimiter]
         message = f"the columns are separated by {actual}, not by {expected}: {excerpt}"

@@ -1,6 +1,6 @@
-"""The table of bad inputs: files of lists, truth, train, catalogue and users that are refused.
+"""Invalid files of recommendations, ground truth, train, catalogue and users.
 
-`test_refused.py` runs every row by the stages of the pipeline and by the library.
+`test_refused.py` passes each of them to the stages of the pipeline and to the library.
 """
 
 import gzip

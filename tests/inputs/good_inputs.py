@@ -1,6 +1,6 @@
-"""The table of inputs that are read: each with the rows that a stage writes, and what it notes.
+"""Valid input files, with the rows and the quality that a stage writes.
 
-`test_read.py` runs every row by the stages of the pipeline.
+`test_read.py` reads each of them with the stages of the pipeline.
 """
 
 import gzip
@@ -23,11 +23,17 @@ Rows = list[tuple[Any, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class GoodInput(Input):
-    """One that is read.
+    """A table that is read.
 
-    rows      : that the stage writes: user, item, rank [, score]; grades of a truth. None: or NaN
-    quality   : of the quality file, as far as it matters
-    behaviour : for docs/reference/robustness.md
+    Attributes
+    ----------
+    rows : list of tuple
+        Rows that the stage writes: user, item, rank [, score], or grades of ground truth. NaN is
+        None.
+    quality : mapping
+        Keys and values that the quality file must have.
+    behaviour : str
+        Text for docs/reference/robustness.md.
     """
 
     rows: Rows = field(kw_only=False)

@@ -9,7 +9,7 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.load_tables import InMemorySink, load_recommendations
 from concord.metrics_core.data.policies import Policies
-from concord.metrics_core.data.quality import MAX_GRADES, rewritten_ids
+from concord.metrics_core.data.quality import MAX_COUNTED_GRADES, rewritten_ids
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.side_data import read_train, read_truth, read_users
 from concord.metrics_core.errors import InputError
@@ -112,7 +112,7 @@ class CheckedBucket(Bucket):
         )
         facts.counts["named"] = n_named
         (facts.highest,) = only_row(self.connection, "SELECT max(grade) FROM truth")
-        some = f"SELECT DISTINCT grade FROM truth ORDER BY grade LIMIT {MAX_GRADES + 1}"
+        some = f"SELECT DISTINCT grade FROM truth ORDER BY grade LIMIT {MAX_COUNTED_GRADES + 1}"
         facts.grades = [grade for (grade,) in self.connection.execute(some).fetchall()]
         for name, relation in (("recs", "lists"), ("truth", "truth")):
             lengths = f"SELECT n, count(*) FROM (SELECT count(*) AS n FROM {relation} GROUP BY user) GROUP BY n"

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from concord.metrics_core.data.quality import MAX_GRADES
+from concord.metrics_core.data.quality import MAX_COUNTED_GRADES
 from concord.metrics_core.data.relations import in_memory, read_frame
 from concord.metrics_core.evaluation.diagnostics import TrainOverlap
 from concord.metrics_core.evaluation.model_result import (
@@ -40,7 +40,7 @@ class SparkData(EvaluationData):
         counts = added(facts)
         grade_counts = (
             {repr(grade).removesuffix(".0"): 0 for grade in grades}
-            if len(grades) <= MAX_GRADES
+            if len(grades) <= MAX_COUNTED_GRADES
             else None
         )
         quality = {
