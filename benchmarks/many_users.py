@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from benchmarks.measured import FOLDER, replace_section
 from benchmarks.scale import GIB_4, RESULTS, timed
 from benchmarks.tabulated import markdown_table
-from concord.metrics_core.evaluation.accumulator import panels_of
+from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.pipeline.params.model import Params
 from concord.pipeline.running.outputs import write_json
 from concord.pipeline.running.tables import per_user_writer
@@ -79,7 +79,7 @@ def make(folder: Path, users: int, shape: Shape = SIX) -> None:
 def _make_model(params: Params, model: str, number: int, users: int) -> None:
     folders, config = params.results, params.comparison_config
     labels = [str(label) for label in config.labels]
-    panels = panels_of(config.labels, PRIMARY, params.parsed_conventions)
+    panels = build_panels(config.labels, PRIMARY, params.parsed_conventions)
     columns = {text: [d.column for d in panel.definitions[1:]] for text, panel in panels.items()}
     carried = {"model": model, "conventions": params.parsed_conventions.as_dict(), "fingerprint": params.parsed_conventions.fingerprint}  # fmt: skip
     others = [column for of_label in columns.values() for column in of_label]

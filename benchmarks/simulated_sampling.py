@@ -11,11 +11,11 @@ from benchmarks.tabulated import generator, markdown_table, rate
 from concord.metrics_core.conventions.conventions import Candidates
 from concord.metrics_core.evaluation.sampled_candidates import (
     GAMMA,
-    bounds,
     correction,
-    fit,
     grid,
+    mean_bounds,
     moments,
+    rank_bounds,
 )
 from concord.metrics_core.metrics.judged import Ints
 from concord.metrics_core.stats.paired_test import paired_tests
@@ -200,7 +200,10 @@ def _sampled_bounds() -> list[str]:
         for shape, truth in true.items():
             drawn = [truth.draw(generator(len(shape), run), candidates) for run in range(runs)]
             counts = [np.bincount(each - 1, minlength=candidates.negatives + 1) for each in drawn]
-            every = [bounds(aim, ranks, fit(n, USERS, candidates, ALPHA / 2)) for n in counts]
+            every = [
+                mean_bounds(aim, ranks, rank_bounds(n, USERS, candidates, ALPHA / 2))
+                for n in counts
+            ]
             found[shape] = [each or (math.nan, math.nan) for each in every]
         held = [low <= true[s].mean <= high for s in SHAPES for low, high in found[s]]
         told, right = 0, 0

@@ -19,7 +19,7 @@ from concord.metrics_core.conventions.preset import Preset
 from concord.metrics_core.conventions.preset_table import PRESETS
 from concord.metrics_core.conventions.presets import preset as conventions_of_preset
 from concord.metrics_core.conventions.registry import CONVENTIONS
-from concord.metrics_core.evaluation.panel import differing, panel
+from concord.metrics_core.evaluation.panel import changed_conventions, panel
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import parse
 from concord.metrics_core.metrics.metric import Metric
@@ -192,7 +192,7 @@ def _who_does_what(metric: Metric, label: str) -> list[str]:
 
 
 def _changes(label: str, own: Any) -> str:
-    changed = differing(parse(label), own, STANDARD)
+    changed = changed_conventions(parse(label), own, STANDARD)
     return ", ".join(f"`{name}: {_plain(value)}`" for name, value in changed.items()) or "nothing"
 
 

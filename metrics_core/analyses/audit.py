@@ -42,7 +42,7 @@ from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.errors import refuse
-from concord.metrics_core.evaluation.model_result import lists_of
+from concord.metrics_core.evaluation.model_result import results_by_list
 from concord.metrics_core.evaluation.score import mean_weight
 from concord.metrics_core.evaluation.warnings.data import (
     born_after_warning,
@@ -288,7 +288,7 @@ def _time_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[_Chec
 
 def _check_future_items(inputs: ComparisonInput, tables: AuditTables) -> _CheckOutcome:
     k = inputs.config.main_cutoff
-    at_k = {name: single.at_cutoff(k) for name, single in lists_of(inputs.models).items()}
+    at_k = {name: single.at_cutoff(k) for name, single in results_by_list(inputs.models).items()}
     if any(counts.get("future") is None for counts in at_k.values()):
         return _not_made("future_items")
     rows = find_future_items(tables, k)

@@ -18,7 +18,7 @@ from concord.metrics_core.data.relations import (
     schema_of,
     share_id_types,
 )
-from concord.metrics_core.evaluation.model_result import EvaluationData, Models, lists_of
+from concord.metrics_core.evaluation.model_result import EvaluationData, Models, results_by_list
 from concord.metrics_core.results.audit import MIN_SET_SIZE, Copies, Example
 
 MAX_EXAMPLES = 5
@@ -72,7 +72,7 @@ def open_tables(models: Models, data: EvaluationData) -> Iterator[AuditTables]:
     assert data.train is not None
     truths = dict(data.folds) or {"": data.truth}
     truth_views = {fold: f"truth_{n}" for n, fold in enumerate(truths)}
-    singles = lists_of(models)
+    singles = results_by_list(models)
     list_views = {name: f"lists_{n}" for n, name in enumerate(singles)}
     tables: dict[str, Table] = {"train": data.train}
     tables |= {truth_views[fold]: truth for fold, truth in truths.items()}

@@ -8,13 +8,13 @@ from concord.metrics_core.conventions.conventions import Candidates, Conventions
 from concord.metrics_core.evaluation.sampled_candidates import (
     GAMMA,
     UNBIASED,
-    by_rank,
     correction,
     moments,
-    of_full_ranks,
     sampled_ranks,
+    values_at_ranks,
+    values_by_rank,
 )
-from concord.metrics_core.evaluation.score import normalised, user_cases, user_policies
+from concord.metrics_core.evaluation.score import user_cases, user_policies, weight_normalisation
 from concord.metrics_core.metrics.agreement import judged_only
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.metrics.label import Label
@@ -80,7 +80,7 @@ def _weighted(one: DerivationInput, unweighted: Steps, label: Label) -> Steps:
     lines = unweighted.lines
     if weights:
         lines = (f"each counts 1 / propensity: {weights}", *lines)
-    if normalised(label, one.conventions) and label.name != "R":
+    if weight_normalisation(label, one.conventions) and label.name != "R":
         terms = format_sum([*map(format_number, truth_weights)])
         total = format_number(float(one.lists.relevant_weight[0]))
         lines = (*lines, f"divided by the weights of all relevant items: {terms} = {total}")
@@ -92,9 +92,9 @@ def _corrected(one: DerivationInput, label: Label, candidates: Candidates) -> St
     n_negatives, n_items = candidates.negatives, candidates.catalogue
     (rank,) = sampled_ranks(one.lists, label, candidates).tolist()
     grade = float(one.lists.truth_grade[0])
-    values = correction(by_rank(label, one.conventions, grade, candidates), candidates)
+    values = correction(values_by_rank(label, one.conventions, grade, candidates), candidates)
     full_ranks = np.unique(np.minimum([1, 10, 100, 1_000], n_items))
-    uncorrected, *true_values = of_full_ranks(
+    uncorrected, *true_values = values_at_ranks(
         label, one.conventions, grade, np.array([rank, *full_ranks]), candidates
     )
     means, _ = moments(values, full_ranks, candidates)

@@ -13,9 +13,9 @@ from concord.metrics_core.analyses.error_analysis_tables import SIDES, Row, Tabl
 from concord.metrics_core.comparison.segment_groups import UserGroups
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.relations import in_memory
-from concord.metrics_core.evaluation.judge import judge
+from concord.metrics_core.evaluation.join_truth import join_truth
 from concord.metrics_core.evaluation.partition import Task
-from concord.metrics_core.evaluation.side_data import Background
+from concord.metrics_core.evaluation.side_data import SideData
 from concord.metrics_core.metrics.judged import Bools, Floats, Ints
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.steps import DerivationInput
@@ -92,7 +92,7 @@ class ExampleBuilder:
         Values of both models.
     tables : Tables
         Lists, ground truth, train and items.
-    background : Background
+    background : SideData
         Side data of the evaluation.
     segments : mapping of str to UserGroups
         Segments of each segmentation.
@@ -102,7 +102,7 @@ class ExampleBuilder:
 
     values: PairValues
     tables: Tables
-    background: Background
+    background: SideData
     segments: Mapping[str, UserGroups]
     overlap: Mapping[str, Floats]
 
@@ -139,7 +139,7 @@ class ExampleBuilder:
         truth = self.tables.rows_of_examples("truth")
         rows = {side: self.tables.rows_of_examples(f"all_{side}") for side in SIDES}
         task = Task(self.values.labels, self.values.conventions)
-        item_columns = self.background.with_item_columns(task).shelf
+        item_columns = self.background.with_item_columns(task).item_columns
         return {
             (str(label), side): compute_reasons(
                 rows[side], truth, label, self.values.conventions, item_columns
@@ -224,11 +224,11 @@ def compute_reasons(
         connection.register("lists", lists.to_arrow())
         connection.register("truth", truth.to_arrow())
         connection.register("known", truth.select("user").to_arrow())
-        judged = judge(
+        judged = join_truth(
             connection,
             only_known=False,
             ranking=label_conventions.ranking,
-            shelf=item_columns,
+            item_columns=item_columns,
             propensity=label_conventions.propensity,
         )
     return {

@@ -22,10 +22,10 @@ from concord.metrics_core.data.argument_types import Data, PolicyOptions, TableC
 from concord.metrics_core.data.relations import create_view, in_memory, share_id_types
 from concord.metrics_core.data.units import unit_id
 from concord.metrics_core.evaluation.inputs import LoadedInputs, load_inputs, unknown_user_error
-from concord.metrics_core.evaluation.judge import judge
-from concord.metrics_core.evaluation.listing import listed, number_items
+from concord.metrics_core.evaluation.item_lists import number_items, read_ranked_lists
+from concord.metrics_core.evaluation.join_truth import join_truth
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
-from concord.metrics_core.evaluation.side_data import NONE, Background, refuse_missing
+from concord.metrics_core.evaluation.side_data import NO_SIDE_DATA, SideData, refuse_missing
 from concord.metrics_core.metrics.label import Label, parse_supported
 from concord.metrics_core.metrics.scope import affected_metrics
 from concord.metrics_core.metrics.steps import Steps
@@ -162,7 +162,7 @@ def explain_ranked(
     metric: str,
     conventions: Conventions,
     versus: Conventions | None = None,
-    background: Background = NONE,
+    background: SideData = NO_SIDE_DATA,
 ) -> Derivation | ExplanationDiff:
     """Return the derivation of one user's value from stored ranked lists; see `explain`.
 
@@ -206,7 +206,7 @@ class _UserData:
     connection: duckdb.DuckDBPyConnection
     rank: Callable[[Conventions], None]
     conventions: Conventions
-    background: Background | LoadedInputs
+    background: SideData | LoadedInputs
 
     def task(self, label: Label, label_conventions: Conventions) -> Task:
         """Return the task of a label with its item features; the lists must be ranked."""
@@ -245,11 +245,11 @@ def _derive(data: _UserData, label: Label, conventions: Conventions) -> Derivati
     label_conventions = label.conventions(conventions)
     value = data.value(label, label_conventions)
     task = data.task(label, label_conventions)
-    judged = judge(
+    judged = join_truth(
         data.connection,
         only_known=False,
         ranking=label_conventions.ranking,
-        shelf=task.shelf,
+        item_columns=task.item_columns,
         propensity=label_conventions.propensity,
     )
     rows = data.connection.execute(
@@ -258,7 +258,9 @@ def _derive(data: _UserData, label: Label, conventions: Conventions) -> Derivati
     threshold = label_conventions.relevance_threshold
     one = read_user(judged, label, label_conventions)
     if task.items is not None:
-        ranked_lists = listed(data.connection, judged, task.items, number=0, threshold=threshold)
+        ranked_lists = read_ranked_lists(
+            data.connection, judged, task.items, number=0, threshold=threshold
+        )
         one = replace(one, ranked_lists=ranked_lists)
     derived = steps(one, label)
     if label.judged_only:

@@ -20,9 +20,9 @@ from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import definition_mean
 from concord.metrics_core.evaluation.inputs import load_inputs
-from concord.metrics_core.evaluation.panel import Definition, differing, panel
+from concord.metrics_core.evaluation.panel import Definition, changed_conventions, panel
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
-from concord.metrics_core.evaluation.score import why_not
+from concord.metrics_core.evaluation.score import definition_problem
 from concord.metrics_core.metrics.label import Label, parse_supported
 from concord.metrics_core.metrics.scope import affected_metrics
 from concord.metrics_core.results.reconcile import ConventionMatch, Reconciliation
@@ -213,7 +213,7 @@ def _compute(
     for start in range(0, len(definitions), BATCH_SIZE):
         batch = definitions[start : start + BATCH_SIZE]
         for definition, mean in zip(batch, compute_means(batch), strict=True):
-            changes = differing(definition.label, definition.conventions, conventions)
+            changes = changed_conventions(definition.label, definition.conventions, conventions)
             matches = number.matches(mean)
             is_truncated = matches and number.is_truncated(mean)
             yield ConventionMatch(mean, definition.presets, changes, matches, is_truncated)
@@ -233,7 +233,7 @@ def _changed_conventions(
     for names in combinations(choices, n_changes):
         for values in product(*(choices[name] for name in names)):
             candidate = replace(label_conventions, **dict(zip(names, values, strict=True)))
-            if not why_not(label, candidate) and not _is_impossible(candidate):
+            if not definition_problem(label, candidate) and not _is_impossible(candidate):
                 yield candidate
 
 

@@ -20,7 +20,7 @@ from concord.metrics_core.comparison.replicated_models import with_replicates
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions
 from concord.metrics_core.errors import refuse
-from concord.metrics_core.evaluation.accumulator import panels_of
+from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.results.comparison import Comparison
 
 
@@ -176,7 +176,7 @@ def compare(
     if config.gate is not None and not gate_models(config, models):
         problem = f"there is no model besides the baseline, {baseline}, to decide on"
         raise refuse("gate", problem, "name another model, or leave out `gate`")
-    panels = panels_of(config.labels, config.primary if panel else (), config.conventions)
+    panels = build_panels(config.labels, config.primary if panel else (), config.conventions)
     results, data = evaluate_models(
         config,
         parsed.lists,

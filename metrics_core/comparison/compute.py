@@ -27,8 +27,8 @@ from concord.metrics_core.comparison.warnings.sampling import sampling_warnings
 from concord.metrics_core.comparison.warnings.values import value_warnings
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.errors import refuse
-from concord.metrics_core.evaluation.model_result import EvaluationData, lists_of
-from concord.metrics_core.evaluation.score import is_weighed_sum, names_users
+from concord.metrics_core.evaluation.model_result import EvaluationData, results_by_list
+from concord.metrics_core.evaluation.score import is_weighted_sum, uses_user_table
 from concord.metrics_core.evaluation.warnings.lists import (
     checked_codes,
     evaluation_warnings,
@@ -48,11 +48,11 @@ def _refuse_different_users(inputs: ComparisonInput) -> None:
     """
     config, conventions = inputs.config, inputs.config.conventions
     labels = [str(label) for label in config.labels if _counts_unobserved(label, conventions)]
-    has_users = inputs.data.users is not None and names_users(conventions)
+    has_users = inputs.data.users is not None and uses_user_table(conventions)
     if conventions.propensity is None or has_users or not labels:
         return
     models_by_fold: dict[str, dict[str, list[str]]] = {}  # fold -> fingerprint of added users
-    for name, result in lists_of(inputs.models).items():
+    for name, result in results_by_list(inputs.models).items():
         by_users = models_by_fold.setdefault(result.quality.get("fold", NO_FOLD), {})
         by_users.setdefault(result.summary["propensity"]["only_in_lists"], []).append(name)
     for by_users in models_by_fold.values():
@@ -64,7 +64,7 @@ def _refuse_different_users(inputs: ComparisonInput) -> None:
                 f"and under a propensity these count 0 in means of {join_names(labels)}"
             )
             fix = f"give both models lists for the same {unit}s"
-            if names_users(conventions):
+            if uses_user_table(conventions):
                 fix = f"{config.settings.missing_table('users')[1]}, or {fix}"
             raise refuse("conventions: propensity", problem, fix)
 
@@ -72,7 +72,7 @@ def _refuse_different_users(inputs: ComparisonInput) -> None:
 def _counts_unobserved(label: Label, conventions: Conventions) -> bool:
     """True if users without an observed item count in the mean, with or without a list."""
     label_conventions = label.conventions(conventions)
-    return is_weighed_sum(label, label_conventions) and label_conventions.user_no_recs != "drop"
+    return is_weighted_sum(label, label_conventions) and label_conventions.user_no_recs != "drop"
 
 
 def build_comparison(inputs: ComparisonInput) -> Comparison:
@@ -85,7 +85,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
     """
     config, models, data = inputs.config, inputs.models, inputs.data
     _refuse_different_users(inputs)
-    comparison, lists = compare_user_values(inputs), lists_of(models)
+    comparison, lists = compare_user_values(inputs), results_by_list(models)
     over_replicates, replicate_warnings = compute_replicates(
         inputs, comparison.scores, comparison.pairs
     )

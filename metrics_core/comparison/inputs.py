@@ -24,7 +24,7 @@ def _count_unlisted(model: ModelResult) -> tuple[int, int]:
     """
     n_users: dict[str, int] = {}  # by fold
     listed: dict[str, dict[tuple[object, int], int]] = {}
-    for replicate in model.each:
+    for replicate in model.replicate_results:
         counts = replicate.summary.get("users", {})
         fold = str(replicate.quality.get("fold", NO_FOLD))
         n_users[fold] = counts.get("in_truth", counts.get("evaluated", 0))
@@ -65,5 +65,8 @@ class ComparisonInput:
     @cached_property
     def aligned(self) -> AlignedValues:
         """The values per user of all models."""
-        values = {m: [each.values for each in result.each] for m, result in self.models.items()}
+        values = {
+            m: [each.values for each in result.replicate_results]
+            for m, result in self.models.items()
+        }
         return align(values, self.on_label_read, self.config.conventions.unit_mean)

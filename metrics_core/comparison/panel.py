@@ -9,7 +9,7 @@ from concord.metrics_core.comparison.aligned import AlignedValues, align
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.min_effect import to_absolute
 from concord.metrics_core.evaluation.model_result import Models
-from concord.metrics_core.evaluation.panel import Definition, differing, panel
+from concord.metrics_core.evaluation.panel import Definition, changed_conventions, panel
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results import comparison_parts as parts
@@ -48,7 +48,9 @@ def compute_panels(
     """Return one entry per primary label, with verdicts by Holm; empty without a panel."""
     if not config.panel:
         return []
-    tables = {model: [each.panel for each in result.each] for model, result in models.items()}
+    tables = {
+        model: [each.panel for each in result.replicate_results] for model, result in models.items()
+    }
     aligned = align(tables, pinned.on_label_read, pinned.unit_mean)
     inputs = _PanelInput(config, models, differences, pinned, aligned, unlisted)
     labels = {str(label): label for label in config.labels}
@@ -141,7 +143,7 @@ def _panel_definition(
     return parts.Definition(
         name=PINNED if pinned is None else definition.presets[0],
         presets=tuple(definition.presets),
-        changed=differing(definition.label, definition.conventions, config.conventions),
+        changed=changed_conventions(definition.label, definition.conventions, config.conventions),
         values=values,
         ranks=ranks,
         top_two_hold=_top_two_hold(pinned_ranks, ranks),

@@ -74,7 +74,10 @@ def _replicate_values(inputs: ComparisonInput, label: Label) -> dict[str, Replic
     """
     config, aligned = inputs.config, inputs.aligned
     if _is_over_all(label, config):
-        means = {m: [e.mean(str(label)) for e in each.each] for m, each in inputs.models.items()}
+        means = {
+            m: [e.mean(str(label)) for e in each.replicate_results]
+            for m, each in inputs.models.items()
+        }
         return {
             m: ReplicateValues(np.array([[or_nan(v)] for v in model_means]))
             for m, model_means in means.items()

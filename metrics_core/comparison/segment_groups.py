@@ -27,9 +27,9 @@ from concord.metrics_core.data.relations import (
     schema_of,
 )
 from concord.metrics_core.errors import SettingNames, refuse
-from concord.metrics_core.evaluation.model_result import Models, lists_of
+from concord.metrics_core.evaluation.model_result import Models, results_by_list
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
-from concord.metrics_core.evaluation.side_data import Background
+from concord.metrics_core.evaluation.side_data import SideData
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
@@ -238,7 +238,7 @@ WHERE recommended.position <= $k GROUP BY ALL
 
 def group_items(inputs: ComparisonInput, segmentation: ByPopularity, k: int) -> GroupValues:
     """Return R@k of the relevant items of each group, or each group's share of the top k."""
-    single = lists_of(inputs.models)
+    single = results_by_list(inputs.models)
     with _open_tables(inputs, single, segmentation) as connection:
         evaluator = _ItemGroupEvaluator(connection, inputs, segmentation.by, parse(f"R@{k}"), k)
         frames = {name: evaluator.evaluate_lists(number) for number, name in enumerate(single)}
@@ -331,7 +331,7 @@ class _ItemGroupEvaluator:
         propensity = {k: v for k, v in (conventions.propensity or {}).items() if k != "normalised"}
         conventions = replace(conventions, propensity=propensity or None)
         task = Task([self.recall], conventions, only_known=True)
-        return Background(data.train, data.items).with_item_columns(task)
+        return SideData(data.train, data.items).with_item_columns(task)
 
     def _shares(self) -> pl.DataFrame:
         """Return each group's share of each user's top k."""

@@ -1,1 +1,1 @@
-"""Evaluation of one model: per-user values and summaries, in memory, by ranges of users, or on Spark."""
+"""Evaluation of one model in memory, by ranges of users, or on Spark."""

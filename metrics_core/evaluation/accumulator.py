@@ -14,7 +14,12 @@ import polars as pl
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.relations import Table, read_column
 from concord.metrics_core.data.units import users_of_units
-from concord.metrics_core.evaluation.diagnostics import LISTED, ListCounts, ListSigns, WeightCounts
+from concord.metrics_core.evaluation.diagnostics import (
+    LISTED,
+    ListCounts,
+    ListIssues,
+    PropensityCounts,
+)
 from concord.metrics_core.evaluation.panel import Definition, Panel, panel
 from concord.metrics_core.evaluation.partition import (
     JUDGED_UNITS,
@@ -23,7 +28,7 @@ from concord.metrics_core.evaluation.partition import (
     count_users,
     part_names,
 )
-from concord.metrics_core.evaluation.score import MEAN_WEIGHT, mean_weight, names_users
+from concord.metrics_core.evaluation.score import MEAN_WEIGHT, mean_weight, uses_user_table
 from concord.metrics_core.evaluation.summary import (
     CONFIDENCE,
     Summary,
@@ -39,37 +44,60 @@ MADE_NUMBERS = ("concord-eval", "duckdb", "numpy", "polars", "pyarrow", "scipy")
 Content = dict[str, Any]
 
 
-def task_of(
+def build_task(
     labels: Sequence[Label],
     conventions: Conventions,
     panels: Mapping[str, Panel],
     *,
     has_users: bool = False,
 ) -> Task:
-    """Return what is computed for every user: the labels, and the other definitions of the panels.
+    """Return the task of a model: its labels, and the other definitions of the panels.
 
-    has_users : True if there is a table of users; under a propensity these are evaluated
+    Parameters
+    ----------
+    labels : sequence of Label
+        Labels to evaluate.
+    conventions : Conventions
+        Conventions of the labels.
+    panels : Mapping[str, Panel]
+        Convention panels of the primary labels.
+    has_users : bool
+        True if there is a table of users; with propensities, these users are evaluated.
     """
     definitions = [d for each in panels.values() for d in each.definitions if d.number]
-    only_known = has_users and names_users(conventions)
+    only_known = has_users and uses_user_table(conventions)
     return Task(labels, conventions, only_known=only_known, definitions=definitions)
 
 
-def panels_of(
+def build_panels(
     labels: Sequence[Label], primary: Sequence[str], conventions: Conventions
 ) -> dict[str, Panel]:
-    """Return the convention panel of each primary label that is evaluated."""
+    """Return the convention panel of each primary label."""
     return {str(label): panel(label, conventions) for label in labels if str(label) in primary}
 
 
 @dataclass
 class EvaluationAccumulator:
-    """Counts, pooled sums and exposures of all partitions; users' values are kept elsewhere.
+    """Counts, pooled sums and exposures of all partitions.
 
     Attributes
     ----------
+    task : Task
+        What is evaluated.
+    counts : Counter
+        Counts of users, by name.
+    pooled : dict of str to list of DataFrame
+        Addends of the pooled mean of each column.
+    exposures : dict of str to Exposure
+        Exposure of the items, by label.
+    lists : ListCounts
+        Counts of lists.
     owners : set of str
-        Users who have a list, where lists are those of requests.
+        Users who have a list, if the unit is a request.
+    weighing : PropensityCounts
+        Counts of inverse propensities.
+    issues : ListIssues or None
+        Counts of missing items and ties, if the executor counts them.
     """
 
     task: Task
@@ -78,25 +106,25 @@ class EvaluationAccumulator:
     exposures: dict[str, Exposure] = field(default_factory=dict)
     lists: ListCounts = field(default_factory=ListCounts)
     owners: set[str] = field(default_factory=set)
-    weighing: WeightCounts = field(default_factory=WeightCounts)
-    signs: ListSigns | None = None
+    weighing: PropensityCounts = field(default_factory=PropensityCounts)
+    issues: ListIssues | None = None
 
     @property
     def definitions(self) -> list[str]:
-        """The columns of the panel's other definitions."""
+        """Columns of the panel's other definitions."""
         return [definition.column for definition in self.task.definitions]
 
     def add(self, part: Part) -> None:
-        """Count another partition in."""
+        """Add the counts of a partition."""
         if part.counts is None:
             self.counts.update(count_users(part.values, self.task))
             self.lists.add(part.values)
         else:
             self.counts.update(part.counts.users)
             self.lists.kinds.update(part.counts.lists)
-        if part.signs is not None:
-            self.signs = self.signs or ListSigns()
-            self.signs.add(part.signs)
+        if part.issues is not None:
+            self.issues = self.issues or ListIssues()
+            self.issues.add(part.issues)
         if self.task.conventions.propensity is not None:
             self.weighing.add(part.values)
         if self.task.conventions.unit_mean is not None:
@@ -112,10 +140,15 @@ class EvaluationAccumulator:
     def summaries(
         self, table_of: Callable[[str], Table], confidence: float
     ) -> tuple[dict[str, Summary], dict[str, Summary]]:
-        """Return the summaries of labels, and those of the panel's other definitions by column.
+        """Return the summaries of labels, and of the panel's other definitions by column.
 
-        table_of : the table that has `user` and a column; one column is read at a time, so that memory does not grow
-                   with their number
+        Parameters
+        ----------
+        table_of : callable
+            Returns the table with `user` and a column. One column is read at a time, so that memory
+            does not grow with their number.
+        confidence : float
+            Confidence of the intervals.
         """
         pinned, mean = self.task.conventions, self.task.conventions.unit_mean
         n_users = None if mean is None else len(self.owners)
@@ -149,7 +182,7 @@ class EvaluationAccumulator:
         return labels, {name: summaries[name] for name in self.definitions}
 
     def _parts(self, name: str) -> tuple[Floats, ...]:
-        """What the pooled mean of a column is made of; nothing where it is not pooled."""
+        """Return the addends of the pooled mean of a column; empty if it is not pooled."""
         frames = self.pooled.get(name)
         if frames is None:
             return ()
@@ -169,7 +202,7 @@ def definition_mean(frames: Sequence[pl.DataFrame], definition: Definition) -> f
 def summarise_column(
     values: pl.DataFrame, name: str, label: Label, conventions: Conventions, *, confidence: float
 ) -> Summary:
-    """Return the summary of one column of users' values; users who are left out do not count."""
+    """Return the summary of a column of users' values, without users who are left out."""
     counted = values.filter(pl.col(name).is_not_null())
     parts = tuple(counted[part].to_numpy() for part in part_names(name) if part in counted.columns)
     mean = conventions.unit_mean
@@ -183,7 +216,7 @@ def summarise_column(
 
 
 def pinned_content(model: str, conventions: Conventions) -> Content:
-    """Return the entries that all files of a model's results share."""
+    """Return the entries that all result files of a model have."""
     return {
         "model": model,
         "conventions": conventions.as_dict(),
@@ -192,11 +225,18 @@ def pinned_content(model: str, conventions: Conventions) -> Content:
 
 
 def counts_content(
-    accumulator: EvaluationAccumulator, *, validity: Content, fit: Content
+    accumulator: EvaluationAccumulator, *, validity: Content, id_match: Content
 ) -> Content:
-    """Return the counts of a model's evaluation, as its summary has them.
+    """Return the counts of a model's evaluation, as in its summary.
 
-    validity : see `validity`; `fit` : see `match_id_sets`
+    Parameters
+    ----------
+    accumulator : EvaluationAccumulator
+        Counts of all partitions.
+    validity : dict
+        Result of `diagnostics.validity`.
+    id_match : dict
+        Result of `check_ids`.
     """
     task, counts = accumulator.task, accumulator.counts
     ks = task.cutoffs
@@ -211,19 +251,22 @@ def counts_content(
         },
         **({"propensity": accumulator.weighing.content} if task.conventions.propensity else {}),
         "validity": validity,
-        "fit": fit,
+        "fit": id_match,
     }
 
 
 @cache
 def program_versions() -> Mapping[str, str]:
-    """Return program -> version, looked up once for all models: each is a search of the installed packages."""
+    """Return the versions of the programs that affect values; cached, because look-ups are slow."""
     python = ".".join(platform.python_version_tuple()[:2])
     return {**{name: version(name) for name in MADE_NUMBERS}, "python": python}
 
 
 def panel_content(panel: Panel, summaries: Mapping[str, Summary]) -> Content:
-    """Return the definitions of a label with their numbers; those of the pinned definition are under `metrics`."""
+    """Return the definitions of a label with their numbers.
+
+    Those of the pinned definition are in the summary under `metrics`.
+    """
     return {
         "definitions": [
             {"column": d.column, "presets": d.presets, **summary_numbers(summaries[d.column])}
@@ -236,7 +279,7 @@ def panel_content(panel: Panel, summaries: Mapping[str, Summary]) -> Content:
 
 
 def summary_numbers(summary: Summary) -> dict[str, float | None]:
-    """Return the numbers of a summary as its file has them; None where one does not exist."""
+    """Return the numbers of a summary, as in its file; None if undefined."""
     return {name: _or_none(value) for name, value in summary.numbers.items()}
 
 

@@ -1,4 +1,4 @@
-"""What is evaluated: the part of a configuration that one model needs. It loads no data."""
+"""Configuration of the evaluation of a model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,16 +10,20 @@ from concord.metrics_core.metrics.label import Label
 
 @dataclass(frozen=True)
 class EvaluationConfig:
-    """What is evaluated, and which labels matter most.
+    """Labels to evaluate, and their conventions.
 
     Attributes
     ----------
+    conventions : Conventions
+        Conventions of all labels.
+    labels : list of Label
+        Labels to evaluate.
     ks : list of int
         Cutoffs of the labels, ascending.
     primary : list of str
         Labels that decide, the most important first.
     settings : SettingNames
-        How a fix names a setting: as an argument, or as a key of params.yaml.
+        Names of settings in messages: arguments, or keys of params.yaml.
     """
 
     conventions: Conventions
@@ -43,12 +47,12 @@ class EvaluationConfig:
 
     @property
     def main_cutoff(self) -> int | None:
-        """The cutoff of the first primary label that has one; else the greatest that is evaluated."""
-        known = [label.k for label in self.primary_labels if label.k is not None]
-        every = [label.k for label in self.labels if label.k is not None]
-        return known[0] if known else max(every, default=None)
+        """The cutoff of the first primary label that has one, else the largest cutoff."""
+        primary_ks = [label.k for label in self.primary_labels if label.k is not None]
+        all_ks = [label.k for label in self.labels if label.k is not None]
+        return primary_ks[0] if primary_ks else max(all_ks, default=None)
 
     @property
     def of_requests(self) -> bool:
-        """True if the unit of evaluation is a request, not a user."""
+        """True if the unit of evaluation is a request instead of a user."""
         return self.conventions.unit_mean is not None

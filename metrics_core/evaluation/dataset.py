@@ -27,7 +27,7 @@ from concord.metrics_core.data.quality import describe_folds
 from concord.metrics_core.data.relations import in_memory, read_column, read_frame, registered_only
 from concord.metrics_core.data.side_data import read_users
 from concord.metrics_core.errors import InputError, raise_problems, refuse
-from concord.metrics_core.evaluation.accumulator import task_of
+from concord.metrics_core.evaluation.accumulator import build_task
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.evaluate_model import (
     Executor,
@@ -44,7 +44,7 @@ from concord.metrics_core.evaluation.model_result import (
     ModelResult,
 )
 from concord.metrics_core.evaluation.panel import Panel
-from concord.metrics_core.evaluation.partition import Part, Task, evaluated
+from concord.metrics_core.evaluation.partition import Part, Task, select_evaluated
 from concord.metrics_core.evaluation.streaming import StreamingEvaluator
 from concord.metrics_core.files import NO_FOLD, content_ids
 
@@ -60,7 +60,7 @@ class GroundTruth:
     judgements : DataFrame
         user, item, grade [, time, place, propensity], sorted by user.
     quality : dict
-        What was found in the table.
+        Description of the table: counts and content ids.
     users : DataFrame or None
         The evaluated users, sorted, if some of them have no judged item.
     """
@@ -72,7 +72,21 @@ class GroundTruth:
 
 @dataclass(frozen=True)
 class EvaluatedModel:
-    """One evaluated model: its values in memory, what was found in its lists, and what it was evaluated on."""
+    """An evaluated model with its values in memory.
+
+    Attributes
+    ----------
+    evaluation : ModelEvaluation
+        Counts of users, lists and ids.
+    lists : DataFrame
+        Its recommendations, or only their ids.
+    store : ValueFrames
+        Values per user.
+    quality : dict
+        Description of its recommendations.
+    inputs : dict
+        Content ids of the tables that it was evaluated on.
+    """
 
     evaluation: ModelEvaluation
     lists: pl.DataFrame
@@ -81,7 +95,7 @@ class EvaluatedModel:
     inputs: Mapping[str, Mapping[str, Any]]
 
     def result(self, panels: Mapping[str, Panel], confidence: float) -> ModelResult:
-        """Return the results as a comparison reads them."""
+        """Return the results for a comparison."""
         summary = self.evaluation.content(
             self.store, panels, confidence=confidence, inputs=self.inputs
         )
@@ -89,21 +103,25 @@ class EvaluatedModel:
         return ModelResult(labels, definitions, self.lists, summary, self.quality)
 
     def counts(self) -> ModelResult:
-        """Return the counts of users, lists and ids, which warnings about one model read."""
+        """Return the counts of users, lists and ids, for warnings about one model."""
         empty = pl.DataFrame()
         return ModelResult(empty, empty, empty, self.evaluation.counts(), self.quality)
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """What models are evaluated on, in memory.
+    """Ground truth and side data in memory.
 
     Attributes
     ----------
+    loader : TableLoader
+        Loads recommendations.
+    data : EvaluationData
+        The data that all models are evaluated on.
     truths : dict
-        Fold -> its ground truth; NO_FOLD -> that of all models.
+        Ground truth by fold; that of all models under NO_FOLD.
     tables : dict
-        Role of the side data -> its table as it was given, and what was found in it.
+        Table and description of the side data, by role.
     users : DataFrame or None
         The requested users; no others are evaluated.
     """
@@ -133,10 +151,10 @@ class Dataset:
         Parameters
         ----------
         needs_lists : bool, default=True
-            False: the lists are not kept, so sorted ones are evaluated while they are read.
+            If False, lists are not kept; sorted lists are evaluated while they are read.
         """
         conventions, truth, data = self.config.conventions, self.truths[fold], self.data
-        task = task_of(self.config.labels, conventions, panels, has_users=data.users is not None)
+        task = build_task(self.config.labels, conventions, panels, has_users=data.users is not None)
         users = truth.users
         if task.only_known and data.users is not None:
             users = read_frame(data.users)
@@ -173,7 +191,7 @@ class Dataset:
         if self.users is not None:
             _refuse_unknown_users(model_data)
         store = ValueFrames(task)
-        evaluation = evaluate_model(model_data, task, execute, store, fit=id_match)
+        evaluation = evaluate_model(model_data, task, execute, store, id_match=id_match)
         qualities = {"truth": truth.quality, "lists": quality}
         qualities |= {role: of_table for role, (_, of_table) in self.tables.items()}
         return EvaluatedModel(
@@ -196,15 +214,19 @@ def load_dataset(
 
     Parameters
     ----------
+    loader : TableLoader
+        Loads the tables.
     truths : dict
-        Fold -> its ground truth; NO_FOLD -> that of all models.
+        Ground truth by fold; that of all models under NO_FOLD.
+    side_data : dict
+        Train, items and users, by role; None if not given.
     users : optional
         Ids of the users to evaluate.
 
     Raises
     ------
     InputError
-        A table is invalid, or grades do not go with the conventions.
+        If a table is invalid, or grades do not fit the conventions.
     """
     loaded = {fold: loader.ground_truth(fold, truth) for fold, truth in truths.items()}
     requested_users = None if users is None else loader.users(users)
@@ -230,14 +252,22 @@ def load_dataset(
 
 @dataclass(frozen=True)
 class TableLoader:
-    """Loads and validates tables as they are given.
+    """Loads and validates tables.
 
     Attributes
     ----------
+    config : EvaluationConfig
+        What is evaluated.
+    policies : Policies
+        Policies for unusual content.
+    columns : dict
+        Column names of the tables.
+    unit : sequence of str
+        Columns that identify a request; empty if the unit is a user.
     is_hashed : bool
-        True if files are known by their hashes.
+        True if the content of files is hashed.
     allows_none_relevant : bool
-        True: it is no error if no grade reaches the relevance threshold.
+        False if it is an error that no grade reaches the relevance threshold.
     """
 
     config: EvaluationConfig
@@ -250,10 +280,10 @@ class TableLoader:
     def recommendations(
         self, model: str, recs: Data, keep: Sink
     ) -> tuple[InputTable, dict[str, Any]]:
-        """Hand a model's lists to `keep`; return their table, and what was found in it."""
+        """Pass a model's lists to `keep`; return their table and its description."""
         table = self._table(model, recs, role="recs").with_unit(self.unit)
         policies = self.policies
-        if isinstance(recs, Mapping):  # its ranks are made, from 1 on
+        if isinstance(recs, Mapping):  # ranks are generated from 1
             policies = replace(policies, rank_base=1)
         conventions = self.config.conventions
         with registered_only() as connection:
@@ -272,16 +302,17 @@ class TableLoader:
             ) from None
 
     def _ground_truth(self, truth: Data) -> GroundTruth:
-        conventions, may_be_empty = self.config.conventions, isinstance(truth, Mapping) and bool(truth)  # fmt: skip
+        conventions = self.config.conventions
+        may_be_empty = isinstance(truth, Mapping) and bool(truth)
         table = self._table("truth", truth).with_unit(self.unit)
-        sink, with_place = InMemorySink(), needs_file_order(conventions)
+        sink, keeps_order = InMemorySink(), needs_file_order(conventions)
         with registered_only() as c:
             quality = load_ground_truth(
                 c,
                 table,
                 self.policies,
                 sink.collect,
-                with_place=with_place,
+                with_place=keeps_order,
                 may_be_empty=may_be_empty,
             ).describe()
         judgements = pl.DataFrame(sink.table)
@@ -302,9 +333,9 @@ class TableLoader:
     def side_data(
         self, role: str, data: Data
     ) -> tuple[pl.DataFrame, tuple[InputTable, Mapping[str, Any]]]:
-        """Load train, items or users; return their rows, table, and what was found in it."""
+        """Load train, items or users; return their rows, table and description."""
         if role == "users" and isinstance(data, Mapping):
-            raise refuse("users", "is a dict", "give a table: a column `user`, and others")
+            raise refuse("users", "is a dict", "give a table with the column `user`")
         path = parse_path(data) if isinstance(data, str) and data.strip() else data
         table = self._table(role, path)
         with in_memory() as connection:
@@ -327,21 +358,21 @@ class ValueFrames:
 
     @property
     def labels(self) -> pl.DataFrame:
-        """user, and the values of each label."""
-        return evaluated(self.values, self.task)
+        """User ids and the values of each label."""
+        return select_evaluated(self.values, self.task)
 
     @property
     def definitions(self) -> pl.DataFrame:
-        """user, and the values of the panel's other definitions."""
+        """User ids and the values of the panel's other definitions."""
         names = [definition.column for definition in self.task.definitions]
         return self.values.select("user", *names, *self.task.mean_weights)
 
     def write(self, part: Part) -> None:
-        """Sink the values of a partition."""
+        """Add the values of a partition."""
         self.parts.append(part.values)
 
     def close(self) -> None:
-        """Put the partitions together."""
+        """Concatenate the partitions."""
         self.values = pl.concat(self.parts, how="vertical_relaxed")  # a part may have no user
         self.parts.clear()
 
@@ -351,7 +382,7 @@ class ValueFrames:
 
 
 def _known_users(judgements: pl.DataFrame, truth: Data) -> pl.DataFrame | None:
-    """Return the users of the ground truth and those whom it names without an item; None if there are none of these."""
+    """Return all users that the ground truth names; None if each of them has an item."""
     if not isinstance(truth, Mapping):
         return None
     with in_memory() as connection:
@@ -365,11 +396,11 @@ def _known_users(judgements: pl.DataFrame, truth: Data) -> pl.DataFrame | None:
 
 
 def _refuse_unknown_users(data: ModelData) -> None:
-    """Raise an InputError if none of the requested users is in the lists or in the ground truth."""
+    """Raise an InputError if no requested user is in the lists or the ground truth."""
     assert data.users is not None
     users = read_column(data.users, "user").cast(pl.String)
-    tables = (data.lists, data.truth)
-    if not any(users.is_in(read_column(each, "user").cast(pl.String).implode()).any() for each in tables):  # fmt: skip
+    known = (read_column(table, "user").cast(pl.String) for table in (data.lists, data.truth))
+    if not any(users.is_in(ids.implode()).any() for ids in known):
         raise unknown_users_error()
 
 

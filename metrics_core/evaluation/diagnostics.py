@@ -1,4 +1,4 @@
-"""Counts that show whether an evaluation can be trusted: of lists, users and inverse propensities."""
+"""Counts of lists, users and propensities that show whether an evaluation can be trusted."""
 
 import math
 from collections import Counter
@@ -16,11 +16,11 @@ from concord.metrics_core.errors import format_count
 from concord.metrics_core.metrics.judged import Floats, Judged, sum_by_user
 from concord.metrics_core.stats.exact_sums import exact_parts
 
-KNOWN = "#known"  # is the user in the truth, or named?
+# Columns of a partition's values.
+KNOWN = "#known"  # is the user in the ground truth, or requested?
 LISTED = "#listed"  # length of the list
-RELEVANT = "#relevant"  # relevant items
-FOUND = "#found"  # those of them in the list
-
+RELEVANT = "#relevant"  # number of relevant items
+N_HITS = "#found"  # number of relevant items in the list
 
 _FINGERPRINT = (
     "SELECT coalesce(bit_xor(md5_number_lower(CAST(user AS VARCHAR))), 0) FROM fingerprinted"
@@ -28,7 +28,7 @@ _FINGERPRINT = (
 
 
 def users_fingerprint(users: pl.DataFrame) -> int:
-    """Return a number that tells sets of users apart; no order and no type of ids changes it."""
+    """Return a number that identifies a set of users, whatever their order and type."""
     with registered_only() as connection:
         create_view(connection, "fingerprinted", users)
         return int(only_row(connection, _FINGERPRINT)[0])
@@ -43,27 +43,32 @@ _KNOWN_ITEMS = """
 SELECT rank, count(*) FILTER (held), count(*) FILTER (began > ended)
 FROM (SELECT rank, train.user IS NOT NULL AS held, began, ended
       FROM lists JOIN ends USING (user)
-      LEFT JOIN train ON train.user = {owner} AND train.item = lists.item LEFT JOIN begins ON begins.item = lists.item
+      LEFT JOIN train ON train.user = {owner} AND train.item = lists.item
+      LEFT JOIN begins ON begins.item = lists.item
       WHERE rank <= $deepest AND lists.item IS NOT NULL)
 GROUP BY rank ORDER BY rank
 """
 _TIED = f"""
 SELECT k, count(*) FROM (
-    SELECT k, user FROM lists JOIN (SELECT unnest($ks) AS k) CROSS JOIN (SELECT unnest([0, 1]) AS below) ON rank = k + below
+    SELECT k, user FROM lists
+    JOIN (SELECT unnest($ks) AS k) CROSS JOIN (SELECT unnest([0, 1]) AS below) ON rank = k + below
     {_KNOWN} GROUP BY k, user HAVING count(score) = 2 AND min(score) = max(score))
 GROUP BY k
 """
-ListKind = tuple[
-    int, bool, bool
-]  # how long a list is; has its user relevant items; are all of them in it?
+# Length of a list; does its user have relevant items; are all of them in the list?
+ListKind = tuple[int, bool, bool]
 
 
 @dataclass
 class ListCounts:
-    """Counts of the lists of known users; those of partitions add up.
+    """Counts of the lists of known users; counts of partitions can be added.
 
-    kinds : kind -> number of lists
-    users : a fingerprint of their users that does not depend on their order
+    Attributes
+    ----------
+    kinds : Counter
+        Number of lists by kind.
+    users : int
+        Fingerprint of their users, whatever their order.
     """
 
     kinds: Counter[ListKind] = field(default_factory=Counter)
@@ -79,24 +84,27 @@ class ListCounts:
 def list_kinds(values: pl.DataFrame) -> dict[ListKind, int]:
     """Return the number of lists of known users by kind."""
     listed = values.filter(pl.col(KNOWN) & (pl.col(LISTED) > 0))
-    some, every = pl.col(RELEVANT) > 0, pl.col(FOUND) == pl.col(RELEVANT)
-    kinds = listed.group_by(pl.col(LISTED), some.alias("some"), every.alias("every")).len()
+    has_relevant = (pl.col(RELEVANT) > 0).alias("has_relevant")
+    holds_all = (pl.col(N_HITS) == pl.col(RELEVANT)).alias("holds_all")
+    kinds = listed.group_by(pl.col(LISTED), has_relevant, holds_all).len()
     return {(length, some, every): count for length, some, every, count in kinds.rows()}
 
 
 @dataclass
-class ListSigns:
-    """Counts of places and ties in the lists of known users; those of partitions add up.
+class ListIssues:
+    """Counts of issues in the lists of known users; counts of partitions can be added.
 
     Attributes
     ----------
     missing : Counter
-        Rank -> places without an item.
-    in_train, future : Counter or None
-        Rank -> items that the user had in train, and items that first appear in train after the user's last row of
-        the ground truth; None without a train, and without times.
+        Number of missing items, by rank.
+    in_train : Counter or None
+        Number of items that the user has in train, by rank; None without a train.
+    future : Counter or None
+        Number of items that first occur in train after the user's last row of the ground truth, by
+        rank; None without times.
     tied : Counter
-        k -> users whose scores at k and k + 1 are equal.
+        Number of users whose scores at k and k + 1 are equal, by k.
     """
 
     missing: Counter[int] = field(default_factory=Counter)
@@ -104,7 +112,7 @@ class ListSigns:
     future: Counter[int] | None = None
     tied: Counter[int] = field(default_factory=Counter)
 
-    def add(self, other: "ListSigns") -> None:
+    def add(self, other: "ListIssues") -> None:
         """Add the counts of another partition."""
         self.missing.update(other.missing)
         self.tied.update(other.tied)
@@ -116,7 +124,7 @@ def _sum_counts(a: Counter[int] | None, b: Counter[int] | None) -> Counter[int] 
     return b if a is None else a if b is None else a + b
 
 
-def count_list_signs(
+def count_list_issues(
     connection: DuckDBPyConnection,
     *,
     has_train: bool,
@@ -124,58 +132,72 @@ def count_list_signs(
     ks: Sequence[int],
     of_requests: bool = False,
     has_all_items: bool = False,
-) -> ListSigns:
-    """Return the counts of the views `lists`, `truth` and, if there is one, `train`, over the users of the ground truth.
+) -> ListIssues:
+    """Return the issues of the lists of users in the ground truth.
 
-    has_all_items : True if each place of a list is known to have an item
-    of_requests : True if lists and ground truth are those of requests; the train has their users
+    Parameters
+    ----------
+    connection : DuckDBPyConnection
+        With the views `lists`, `truth` and, if `has_train`, `train`.
+    has_train, has_scores : bool
+        True if there is a train, and if lists have scores.
+    ks : sequence of int
+        Cutoffs.
+    of_requests : bool
+        True if lists and ground truth have requests; train has users.
+    has_all_items : bool
+        True if no list has a rank without an item.
     """
     deepest = {"deepest": max(ks, default=0)}
-    signs = ListSigns()
+    issues = ListIssues()
     if not has_all_items and only_row(connection, _COUNT_MISSING)[0]:
-        signs.missing.update(dict(connection.execute(_MISSES, deepest).fetchall()))
+        issues.missing.update(dict(connection.execute(_MISSES, deepest).fetchall()))
     if has_train:
-        timed = _times(connection)
+        has_times = _create_time_views(connection)
         owner = user_sql("lists.user") if of_requests else "lists.user"
         ranks = connection.execute(_KNOWN_ITEMS.format(owner=owner), deepest).fetchall()
-        signs.in_train = Counter({rank: count for rank, count, _ in ranks})
-        signs.future = Counter({rank: late for rank, _, late in ranks}) if timed else None
+        issues.in_train = Counter({rank: count for rank, count, _ in ranks})
+        issues.future = Counter({rank: late for rank, _, late in ranks}) if has_times else None
     if has_scores and ks:
-        signs.tied.update(dict(connection.execute(_TIED, {"ks": list(ks)}).fetchall()))
-    return signs
+        issues.tied.update(dict(connection.execute(_TIED, {"ks": list(ks)}).fetchall()))
+    return issues
 
 
-def validity(lists: ListCounts, signs: ListSigns, ks: Sequence[int]) -> dict[str, Any]:
+def validity(lists: ListCounts, issues: ListIssues, ks: Sequence[int]) -> dict[str, Any]:
     """Return the counts of one model that show whether its evaluation can be trusted.
 
-    users       : a fingerprint of the users who have a list
-    full_lists  : users with a list; of them those whose list is as long as the longest, with relevant items,
-                  and with all of these in the list: sampled candidates look like that
-    by_cutoff   : k -> `shown` places; of them `in_train` and `future`; `tied`: see `ListSigns`
+    Returns
+    -------
+    dict
+        users: fingerprint of the users who have a list.
+        full_lists: number of users with a list; of these, users with the longest length, with
+        relevant items, and with all relevant items in the list, as with sampled candidates.
+        by_cutoff: by k, the number `shown` of recommendations, of these `in_train` and `future`;
+        `tied` as in `ListIssues`.
     """
     return {
         "users": f"{lists.users:016x}",
-        "full_lists": _full(lists.kinds),
+        "full_lists": _full_list_counts(lists.kinds),
         "by_cutoff": {
             str(k): {
-                "shown": _count_listed(lists.kinds, k) - _up_to(k, signs.missing),
-                "in_train": None if signs.in_train is None else _up_to(k, signs.in_train),
-                "future": None if signs.future is None else _up_to(k, signs.future),
-                "tied": signs.tied[k],
+                "shown": _count_listed(lists.kinds, k) - _up_to(k, issues.missing),
+                "in_train": None if issues.in_train is None else _up_to(k, issues.in_train),
+                "future": None if issues.future is None else _up_to(k, issues.future),
+                "tied": issues.tied[k],
             }
             for k in ks
         },
     }
 
 
-def _full(lists: Mapping[ListKind, int]) -> dict[str, int | None]:
+def _full_list_counts(lists: Mapping[ListKind, int]) -> dict[str, int | None]:
     longest = max((length for length, _, _ in lists), default=None)
     return {
         "users": sum(lists.values()),
         "longest": sum(count for (length, _, _), count in lists.items() if length == longest),
         "length": longest,
-        "with_relevant": sum(count for (_, some, _), count in lists.items() if some),
-        "holding_all": sum(count for (_, some, every), count in lists.items() if some and every),
+        "with_relevant": sum(n for (_, has_relevant, _), n in lists.items() if has_relevant),
+        "holding_all": sum(n for (_, *kind), n in lists.items() if all(kind)),
     }
 
 
@@ -183,17 +205,17 @@ def _count_listed(lists: Mapping[ListKind, int], k: int) -> int:
     return sum(min(length, k) * count for (length, _, _), count in lists.items())
 
 
-def _times(connection: DuckDBPyConnection) -> bool:
-    """Create the views `begins` (of items) and `ends` (of users); return True if there are times."""
-    timed = all("time" in connection.view(name).columns for name in ("truth", "train"))
-    last, first = ("max(time)", "min(time)") if timed else ("NULL::DOUBLE", "NULL::DOUBLE")
+def _create_time_views(connection: DuckDBPyConnection) -> bool:
+    """Create the views `begins` (of items) and `ends` (of users); True if there are times."""
+    has_times = all("time" in connection.view(name).columns for name in ("truth", "train"))
+    last, first = ("max(time)", "min(time)") if has_times else ("NULL::DOUBLE", "NULL::DOUBLE")
     connection.execute(
         f"CREATE TEMP VIEW ends AS SELECT user, {last} AS ended FROM truth GROUP BY user"
     )
     connection.execute(
         f"CREATE TEMP VIEW begins AS SELECT item, {first} AS began FROM train GROUP BY item"
     )
-    return timed
+    return has_times
 
 
 def _up_to(k: int, counts: Counter[int]) -> int:
@@ -207,7 +229,9 @@ SEMI JOIN train ON truth.owner = CAST(train.user AS VARCHAR)
                AND CAST(truth.item AS VARCHAR) = CAST(train.item AS VARCHAR)
 """
 _SHARED = """
-SELECT count(*) FROM (SELECT owner FROM owned_truth AS truth SEMI JOIN train ON truth.owner = CAST(train.user AS VARCHAR) LIMIT 1)
+SELECT count(*) FROM (
+    SELECT owner FROM owned_truth AS truth
+    SEMI JOIN train ON truth.owner = CAST(train.user AS VARCHAR) LIMIT 1)
 """
 _BEFORE_TRAIN = """
 SELECT count(*) FROM (SELECT owner AS user, min(time) AS began FROM owned_truth GROUP BY ALL)
@@ -215,7 +239,8 @@ JOIN (SELECT CAST(user AS VARCHAR) AS user, max(last) AS ended FROM train GROUP 
 WHERE began < ended
 """
 _BORN_AFTER = """
-SELECT count(*), count(DISTINCT owner), count(DISTINCT CAST(item AS VARCHAR)) FROM owned_truth AS truth
+SELECT count(*), count(DISTINCT owner), count(DISTINCT CAST(item AS VARCHAR))
+FROM owned_truth AS truth
 JOIN (SELECT CAST({column} AS VARCHAR) AS id, min(time) AS born FROM train GROUP BY ALL) AS first
 ON CAST({owned} AS VARCHAR) = first.id WHERE truth.time < born
 """
@@ -224,20 +249,21 @@ _OWNED = {"item": "truth.item", "user": "truth.owner"}
 
 @dataclass(frozen=True)
 class TrainOverlap:
-    """Rows of the ground truth that train has too, or that come before it.
+    """Rows of the ground truth that are also in train, or are earlier.
 
     Attributes
     ----------
     rows, users : int
-        Rows whose user has the item in train, and their users.
+        Number of rows whose user has the item in train, and of their users.
     truth_rows : int
-        All rows of the ground truth.
+        Number of rows of the ground truth.
     shares_users : bool
         True if train has any user of the ground truth.
     users_before_train : int
-        Users with a row before their last one in train.
+        Number of users with a row before their last row in train.
     born_after : dict
-        `item` or `user` -> rows before the item, or the user, first appears in train; their users and items.
+        Numbers of rows, users and items of rows before the `item`, or the `user`, first occurs in
+        train.
     """
 
     rows: int
@@ -248,7 +274,7 @@ class TrainOverlap:
     born_after: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
 
     def __add__(self, other: "TrainOverlap") -> "TrainOverlap":
-        """Return the overlap of both partitions of users, without times."""
+        """Return the overlap of two partitions of users; their times are ignored."""
         return TrainOverlap(
             self.rows + other.rows,
             self.users + other.users,
@@ -274,37 +300,51 @@ def count_train_overlap(connection: DuckDBPyConnection, *, of_requests: bool) ->
     return TrainOverlap(rows, users, truth_rows, bool(shared), before, born)
 
 
-# Columns of a partition's values: of a user's relevant rows the sum of their weights, that of the squares, the
-# largest, and how many count as the clip.
+# Columns of a partition's values: of the weights of a user's relevant rows the sum, the sum of
+# squares and the largest; and the number of clipped weights.
 COLUMNS = ("#weight", "#weight_squared", "#weight_largest", "#weight_clipped")
 
 
 def weight_columns(lists: Judged, clip: float) -> dict[str, Floats]:
-    """Return the columns of the weights of each user's relevant rows."""
+    """Return the columns of the weights of each user's relevant rows, by name."""
     assert lists.weights is not None
     weight = lists.weights[1]
     largest = np.zeros(lists.n_users)
     np.maximum.at(largest, lists.truth_user, weight)
 
-    def added(values: Floats) -> Floats:
+    def total(values: Floats) -> Floats:
         return sum_by_user(lists.truth_user, values, lists.n_users)
 
     clipped = np.where(weight >= 1.0 / clip, 1.0, 0.0)
-    columns = (added(weight), added(weight * weight), largest, added(clipped))
+    columns = (total(weight), total(weight * weight), largest, total(clipped))
     return dict(zip(COLUMNS, columns, strict=True))
 
 
 @dataclass
-class WeightCounts:
-    """The weights of all relevant rows; partitions add up to the same bits."""
+class PropensityCounts:
+    """Weights of all relevant rows; partitions add up to the same bits.
+
+    Attributes
+    ----------
+    rows, clipped : int
+        Number of relevant rows, and of those with a clipped weight.
+    heaviest : float
+        Largest weight.
+    weights, squares : list of float
+        Numbers that add up to the exact sums of the weights and of their squares.
+    unobserved : int
+        Number of users with a list and no relevant row.
+    only_in_lists : int
+        Fingerprint of the users with a list who are not in the ground truth.
+    """
 
     rows: int = 0
     clipped: int = 0
     heaviest: float = 0.0
-    weights: list[float] = field(default_factory=list)  # numbers that add up to the exact sum
+    weights: list[float] = field(default_factory=list)
     squares: list[float] = field(default_factory=list)
-    unobserved: int = 0  # users with a list, of whom no relevant row was observed
-    only_in_lists: int = 0  # a fingerprint of the users with a list whom the truth does not know
+    unobserved: int = 0
+    only_in_lists: int = 0
 
     def add(self, values: pl.DataFrame) -> None:
         """Add the users of a partition."""
@@ -320,16 +360,13 @@ class WeightCounts:
 
     @property
     def effective(self) -> float:
-        """The effective sample size (sum of weights)^2 / (sum of squared weights) (Kish 1965)."""
+        """Effective sample size (sum of weights)^2 / (sum of squared weights) (Kish 1965)."""
         squares = math.fsum(self.squares)
         return math.fsum(self.weights) ** 2 / squares if squares else 0.0
 
     @property
     def content(self) -> dict[str, Any]:
-        """The entries of a model's summary; `largest` is the share of the heaviest row in all weights.
-
-        unobserved : users with a list and no relevant row; `only_in_lists`: a fingerprint of those with no row at all
-        """
+        """Entries of a model's summary; `largest` is the share of the largest weight in all."""
         total = math.fsum(self.weights)
         return {
             "rows": self.rows,
@@ -341,17 +378,18 @@ class WeightCounts:
         }
 
     def refuse_few(self, propensity: Mapping[str, Any]) -> None:
-        """Raise if the effective sample size is too small.
+        """Check the effective sample size.
 
         Raises
         ------
         ValueError
-            It is below `fewest` of the convention.
+            If it is below `fewest` of the convention.
         """
         if self.effective < propensity["fewest"]:
             rows = format_count(self.rows, "relevant row")
             msg = (
-                f"propensity: {rows} with these weights are worth {self.effective:.1f} of equal weight, and `fewest` asks "
-                f"for {propensity['fewest']:g}; raise `clip`, lower the exponent, or give more data"
+                f"propensity: {rows} with these weights are worth {self.effective:.1f} of equal "
+                f"weight, and `fewest` asks for {propensity['fewest']:g}; raise `clip`, "
+                "lower the exponent, or give more data"
             )
             raise ValueError(msg)

@@ -24,7 +24,7 @@ from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.evaluation.dataset import TableLoader, ValueFrames, load_dataset
 from concord.metrics_core.evaluation.evaluate_model import evaluated_label
 from concord.metrics_core.evaluation.inputs import refuse_unit
-from concord.metrics_core.evaluation.judge import PROPENSITY
+from concord.metrics_core.evaluation.join_truth import PROPENSITY
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.spark.frames import is_spark
 from concord.metrics_core.evaluation.summary import CONFIDENCE, Summary
@@ -38,7 +38,7 @@ from concord.metrics_core.results.evaluation import Evaluation
 
 @dataclass(frozen=True)
 class FrameValues:
-    """Users' values in memory; see `EvaluationValues`."""
+    """Values per user in memory; see `EvaluationValues`."""
 
     accumulator: EvaluationAccumulator
     store: ValueFrames
@@ -88,42 +88,47 @@ def evaluate(
     input: PolicyOptions | None = None,
     unit: Sequence[str] = (),
 ) -> Evaluation:
-    """Compute every metric for every user under the given conventions.
+    """Evaluate the recommendations of one model.
 
-    Tables are polars, pandas or pyarrow frames, other Arrow tables, paths of files (parquet, arrow, csv, tsv, jsonl,
-    TREC) or dicts. With Spark DataFrames `per_user` of the result is one too, see docs/how-to/spark.md. The pipeline
-    reads and checks its files in the same way.
+    Tables are polars, pandas or pyarrow frames, other Arrow tables, paths of files (parquet, arrow,
+    csv, tsv, jsonl, TREC) or dicts. The pipeline reads and checks its files in the same way.
+    With Spark DataFrames, `per_user` of the result is one too, see docs/how-to/spark.md.
 
     Parameters
     ----------
     recs : DataFrame, path or dict
-        Recommendations: `user`, `item` and `rank` (1, 2, 3 …) and/or `score`; or {user: [item, …]}, best first; or
-        {user: {item: score}}.
+        Recommendations: columns `user`, `item` and `rank` (1, 2, 3 …) and/or `score`;
+        or {user: [item, …]}, best first; or {user: {item: score}}.
     truth : DataFrame, path or dict
-        Ground truth: `user`, `item` [, `grade`]; or {user: {item: grade}} or {user: [item, …]}.
+        Ground truth: columns `user`, `item` and optionally `grade`; or {user: {item: grade}} or
+        {user: [item, …]}.
     metrics : sequence of str
-        Labels such as "nDCG@10", "RBP(p=0.8)@20"; without @k the whole list counts. Own metrics by their names, see
-        `concord.metric`, or with their file: "./my_metrics.py:revenue@10".
+        Labels such as "nDCG@10" or "RBP(p=0.8)@20"; without @k the whole list counts.
+        User-defined metrics by their names, see `concord.metric`, or with their file:
+        "./my_metrics.py:revenue@10".
     conventions : str, Conventions or dict
-        The name of a preset, `concord.preset(name)`, or a dict of `preset` and the conventions that differ.
+        A preset's name, `concord.preset(name)`, or a dict of `preset` and conventions that differ.
     users : sequence, optional
-        Users to evaluate; by default those of the ground truth and, depending on the policies, those of the lists.
-        Under a propensity those of the lists always count, see docs/how-to/exposure-bias.md.
+        Users to evaluate; by default those of the ground truth and, depending on the policies,
+        those of the lists. With propensities those of the lists always count, see
+        docs/how-to/exposure-bias.md.
     train : DataFrame, path or dict, optional
-        Training data: `user`, `item`; or {user: [item, …]}.
+        Training data: columns `user`, `item`; or {user: [item, …]}.
     items : DataFrame, path or dict, optional
-        The catalogue: `item` [, `categories`: list of text, or text with `|` between them, or `vector`: list of
-        numbers]; or {item: [category, …]} or {item: [number, …]}. `columns` names the numbers that own metrics read,
-        such as {"items": {"price": "price"}}, and the group whose share of attention AWRF and EEL measure, such as
-        {"items": {"group": "provider"}}.
+        Catalogue: column `item` and optionally `categories` (list of text, or text with `|` between
+        them) or `vector` (list of numbers); or {item: [category, …]} or {item: [number, …]}.
+        `columns` names the numbers that user-defined metrics read, such as
+        {"items": {"price": "price"}}, and the group of items whose share of attention AWRF and EEL
+        measure, such as {"items": {"group": "provider"}}.
     columns : dict, optional
-        Column names of tables, such as {"recs": {"user": "userId"}}. With {"truth": {"grade": None}} all rows have the
-        same grade.
+        Column names of tables, such as {"recs": {"user": "userId"}}. With
+        {"truth": {"grade": None}} all rows have the same grade.
     input : dict, optional
-        Policies for unusual content, such as {"negative_grade": "zero"}, as `input` of params.yaml.
+        Policies for unusual content, such as {"negative_grade": "zero"}, as `input` in params.yaml.
     unit : sequence of str, optional
-        Columns of lists and ground truth that name a request, the user's first, such as ["user", "session"]; the
-        conventions then set `unit_mean`. For frames and files, see docs/how-to/sessions.md.
+        Columns of recommendations and ground truth that identify a request, the user's first, such
+        as ["user", "session"]; the conventions must then set `unit_mean`. For frames and files, see
+        docs/how-to/sessions.md.
 
     Returns
     -------
@@ -133,8 +138,8 @@ def evaluate(
     Raises
     ------
     ValueError
-        The data or arguments are invalid; the message says where, what, and what to do. Nothing is dropped or filled
-        silently.
+        If the data or arguments are invalid; the message names each problem and its fix.
+        No row is dropped or filled silently.
     """
     labels = parse_labels(metrics)
     pinned = with_own_metrics(parse_conventions(conventions), (label.name for label in labels))
@@ -172,7 +177,7 @@ def evaluate(
             loader, {NO_FOLD: truth}, {"train": train, "items": items}, users=users
         )
     except InputError:
-        loader.recommendations("recs", recs, InMemorySink().collect)  # their problems come first
+        loader.recommendations("recs", recs, InMemorySink().collect)  # problems of recs come first
         raise
     model = dataset.evaluate("recs", recs, needs_lists=False)
     warnings = [
@@ -184,7 +189,7 @@ def evaluate(
 
 
 def refuse_unread_columns(columns: Any, labels: Sequence[Label], pinned: Conventions) -> None:
-    """Raise if no metric and no convention reads a named column of numbers: the name may be misspelled."""
+    """Raise if no metric and no convention reads a named column; its name may be misspelled."""
     item_columns = columns.get("items") if isinstance(columns, Mapping) else None
     read = {name for label in labels for name in label.metric.columns}
     if (pinned.propensity or {}).get("column") == "items":
@@ -197,7 +202,7 @@ def refuse_unread_columns(columns: Any, labels: Sequence[Label], pinned: Convent
 
 
 def parse_conventions(conventions: ConventionsLike) -> Conventions:
-    """Return the conventions; raise if an override changes nothing."""
+    """Return the conventions; raise if an override has no effect."""
     pinned = resolve_conventions(conventions)
     if idle := idle_overrides(pinned):
         raise ConventionError(idle)
@@ -210,7 +215,7 @@ def parse_labels(metrics: Sequence[str]) -> list[Label]:
     Raises
     ------
     InputError
-        It is not a list, or labels are invalid; all of them at once.
+        If it is not a list, or labels are invalid; all problems at once.
     """
     if not isinstance(metrics, Sequence) or isinstance(metrics, str) or not metrics:
         problem = (
@@ -224,7 +229,7 @@ def parse_labels(metrics: Sequence[str]) -> list[Label]:
     for text in metrics:
         try:
             labels.append(parse(text))
-        except InputError as error:  # of an own metric: it says what to do
+        except InputError as error:  # from a user-defined metric, with its own fix
             problems += error.problems
         except ValueError as error:
             fix = "`concord metrics` lists the metrics"

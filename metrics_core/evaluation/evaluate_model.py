@@ -1,6 +1,6 @@
-"""Evaluate one model: from ranked lists and ground truth to users' values and a summary.
+"""Evaluate one model: from ranked lists and ground truth to values per user and a summary.
 
-Library and pipeline call `evaluate_model`; they differ in the executor and in where values are stored.
+Library and pipeline call `evaluate_model` with different executors and stores of the values.
 """
 
 from collections.abc import Callable, Collection, Generator, Mapping
@@ -36,10 +36,10 @@ from concord.metrics_core.evaluation.accumulator import (
     program_versions,
     summary_numbers,
 )
-from concord.metrics_core.evaluation.diagnostics import ListSigns, count_list_signs, validity
+from concord.metrics_core.evaluation.diagnostics import ListIssues, count_list_issues, validity
 from concord.metrics_core.evaluation.panel import Panel
 from concord.metrics_core.evaluation.partition import Part, Task, evaluate_partition
-from concord.metrics_core.evaluation.side_data import Background, with_items
+from concord.metrics_core.evaluation.side_data import SideData, with_items
 from concord.metrics_core.metrics.label import canonical_label
 
 Content = dict[str, Any]
@@ -51,10 +51,16 @@ class ModelData:
 
     Attributes
     ----------
-    users : path or frame, optional
-        The evaluated users; None: those of the ground truth.
+    model : str
+        Name of the model.
+    lists, truth : path or frame
+        Recommendations and ground truth.
     connect : callable
-        Opens a DuckDB connection that reads the given files and no others.
+        Opens a DuckDB connection that can read only the given files.
+    train, items : path or frame, optional
+        Side data.
+    users : path or frame, optional
+        The evaluated users; None for those of the ground truth.
     """
 
     model: str
@@ -66,29 +72,29 @@ class ModelData:
     users: Table | None = None
 
     @property
-    def background(self) -> Background:
-        """Train and catalogue, for metrics beyond accuracy."""
-        return Background(self.train, self.items, self.users)
+    def background(self) -> SideData:
+        """Side data, for metrics beyond accuracy."""
+        return SideData(self.train, self.items, self.users)
 
 
 Executor = Callable[[ModelData, Task], Generator[Part]]
 
 
 class ValueSink(Protocol):
-    """Where users' values go."""
+    """Receiver of the values per user."""
 
     def write(self, part: Part) -> None:
-        """Keep the values of a partition."""
+        """Write the values of a partition."""
 
     def close(self) -> None:
-        """Finish: all values are written."""
+        """Finish writing."""
 
 
 class ValueStore(ValueSink, Protocol):
-    """From where users' values are read, one column at a time."""
+    """Values per user, read one column at a time."""
 
     def table_of(self, column: str) -> Table:
-        """Return the table that has `user` and this column."""
+        """Return the table with `user` and this column."""
 
 
 def check_ids(data: ModelData, context: IdMatchContext, *, of_requests: bool) -> Content:
@@ -107,24 +113,28 @@ def check_ids(data: ModelData, context: IdMatchContext, *, of_requests: bool) ->
 
 @dataclass(frozen=True)
 class ModelEvaluation:
-    """One evaluated model, but for its values: counts of users, lists and ids.
+    """Counts of users, lists and ids of an evaluated model.
 
     Attributes
     ----------
-    fit : dict
-        What ids of lists, ground truth and catalogue have in common; see `check_ids`.
+    model : str
+        Name of the model.
+    accumulator : EvaluationAccumulator
+        Counts and sums of all partitions.
+    id_match : dict
+        Result of `check_ids`.
     validity : dict
-        Counts of lists; see `validity`.
+        Result of `diagnostics.validity`.
     """
 
     model: str
     accumulator: EvaluationAccumulator
-    fit: Content
+    id_match: Content
     validity: Content
 
     def counts(self) -> Content:
         """Return the counts of users, lists and ids."""
-        return counts_content(self.accumulator, validity=self.validity, fit=self.fit)
+        return counts_content(self.accumulator, validity=self.validity, id_match=self.id_match)
 
     def content(
         self,
@@ -134,47 +144,55 @@ class ModelEvaluation:
         confidence: float,
         inputs: Mapping[str, Mapping[str, Any]],
     ) -> Content:
-        """Return the summary, as its file has it.
+        """Return the summary, as in its file.
 
         Parameters
         ----------
         store : ValueStore
-            Where the values are.
+            Values per user.
         panels : dict
-            Primary label -> its definitions under all presets.
+            Convention panel of each primary label.
+        confidence : float
+            Confidence of the intervals.
         inputs : dict
-            Role -> content id of the table.
+            Content ids of the tables, by role.
         """
         labels, definitions = self.accumulator.summaries(store.table_of, confidence)
         counts = self.counts()
-        fit = counts.pop("fit")
+        id_match = counts.pop("fit")
         return {
             **pinned_content(self.model, self.accumulator.task.conventions),
             "metrics": {label: summary_numbers(summary) for label, summary in labels.items()},
             **counts,
             "inputs": inputs,
             "versions": dict(program_versions()),
-            "fit": fit,
+            "fit": id_match,
             "panel": {label: panel_content(each, definitions) for label, each in panels.items()},
         }
 
 
 def evaluate_model(
-    data: ModelData, task: Task, execute: Executor, sink: ValueSink, *, fit: Content
+    data: ModelData, task: Task, execute: Executor, sink: ValueSink, *, id_match: Content
 ) -> ModelEvaluation:
-    """Write users' values into `sink` and count.
+    """Write the values per user to `sink` and return the counts.
 
     Parameters
     ----------
+    data : ModelData
+        Recommendations and the data they are evaluated on.
+    task : Task
+        What is evaluated.
     execute : callable
         Yields the values of all users, partition by partition.
-    fit : dict
-        What `check_ids` returned.
+    sink : ValueSink
+        Receives the values.
+    id_match : dict
+        Result of `check_ids`.
 
     Raises
     ------
     ValueError
-        The conventions refuse users, or relevant items with propensities are too few.
+        If the conventions refuse users, or too few relevant items have propensities.
     """
     accumulator = EvaluationAccumulator(task)
     with closing(execute(data, task)) as parts:
@@ -184,18 +202,18 @@ def evaluate_model(
     if task.conventions.propensity is not None:
         accumulator.weighing.refuse_few(task.conventions.propensity)
     sink.close()
-    signs = accumulator.signs or _count_signs(data, task)
-    counts = validity(accumulator.lists, signs, task.cutoffs)
-    return ModelEvaluation(data.model, accumulator, fit, counts)
+    issues = accumulator.issues or _count_issues(data, task)
+    counts = validity(accumulator.lists, issues, task.cutoffs)
+    return ModelEvaluation(data.model, accumulator, id_match, counts)
 
 
-def _count_signs(data: ModelData, task: Task) -> ListSigns:
+def _count_issues(data: ModelData, task: Task) -> ListIssues:
     tables = {"lists": data.lists, "truth": data.truth}
     if data.train is not None:
         tables["train"] = data.train
     with data.connect(file_paths(tables.values())) as connection:
         create_id_views(connection, tables)
-        return count_list_signs(
+        return count_list_issues(
             connection,
             has_train=data.train is not None,
             has_scores="score" in schema_of(data.lists),
@@ -205,7 +223,7 @@ def _count_signs(data: ModelData, task: Task) -> ListSigns:
 
 
 def execute_in_memory(data: ModelData, task: Task) -> Generator[Part]:
-    """Evaluate all users at once."""
+    """Evaluate all users in one partition; an `Executor`."""
     truth = read_frame(data.truth)
     users = truth if data.users is None else scan(data.users)
     tables = {"ranked": read_frame(data.lists), "judgements": truth}
@@ -221,12 +239,12 @@ def execute_in_memory(data: ModelData, task: Task) -> Generator[Part]:
 
 
 def evaluated_label(label: str, labels: Collection[str]) -> str:
-    """Return a label as it was evaluated.
+    """Return the spelling of a label in the results.
 
     Raises
     ------
     InputError
-        It was not.
+        If the label was not evaluated.
     """
     known = canonical_label(label)
     if known not in labels:

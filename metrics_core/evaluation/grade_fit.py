@@ -19,9 +19,13 @@ def grade_problems(
     Parameters
     ----------
     highest : float or None
-        The highest grade of the ground truth; None if it has no rows.
+        Highest grade of the ground truth; None if it has no rows.
+    labels : sequence of Label
+        Labels to evaluate.
+    conventions : Conventions
+        Conventions of the labels.
     truth : str
-        The name of the ground truth in messages.
+        Name of the ground truth in messages.
     settings : SettingNames
         Names of the settings of the ground truth.
     """
@@ -35,7 +39,10 @@ def threshold_problems(
     """Yield a problem if no grade reaches the relevance threshold."""
     least = conventions.relevance_threshold
     if highest is not None and least is not None and highest < least:
-        problem = f"is {least:g}, and the highest grade in {truth} is {highest:g}: nobody has a relevant item"
+        problem = (
+            f"is {least:g}, and the highest grade in {truth} is {highest:g}: "
+            "nobody has a relevant item"
+        )
         column = settings.columns("grade", "rating")
         fix = f"lower it, or name the column of the grades: {column}"
         yield Problem(settings.location("conventions.relevance_threshold"), problem, fix)

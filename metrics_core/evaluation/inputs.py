@@ -1,4 +1,4 @@
-"""Load the inputs of `explain` and `reconcile`, whose lists can be ranked again under other conventions."""
+"""Load the inputs of `explain` and `reconcile`, which rank lists again under other conventions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,15 +20,25 @@ from concord.metrics_core.data.side_data import read_items, read_train, read_use
 from concord.metrics_core.data.units import unit_mean_problems, unit_problems
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
 from concord.metrics_core.evaluation.partition import Task
-from concord.metrics_core.evaluation.side_data import Catalogue, catalogue_of, with_item_columns
+from concord.metrics_core.evaluation.side_data import Catalogue, build_catalogue, with_item_columns
 
 
 @dataclass(frozen=True)
 class LoadedInputs:
-    """The relations `lists`, `truth`, `known`, `train` and `items` of a connection; the last two may be empty.
+    """Relations `lists`, `truth`, `known`, `train` and `items` of a connection.
 
-    lists     : as they were read, in the table `given`; ranked they are in `ranked`
-    catalogue : the items, and what is known of them; None: none was given
+    Attributes
+    ----------
+    connection : DuckDBPyConnection
+        Connection with the relations; `train` and `items` may be empty.
+    policies : Policies
+        Policies for unusual content.
+    lists : Source
+        Recommendations in their original order, table `given`; `ranked` has the ranked lists.
+    has_train : bool
+        True if a train was given.
+    catalogue : Catalogue or None
+        Items and their features; None if no catalogue was given.
     """
 
     connection: DuckDBPyConnection
@@ -39,27 +49,25 @@ class LoadedInputs:
 
     @property
     def train(self) -> pl.DataFrame | None:
-        """user, item of the train."""
+        """Columns user and item of the train; None without a train."""
         rows = self.connection.sql("SELECT user, item FROM train")
         return pl.DataFrame(rows.to_arrow_table()) if self.has_train else None
 
     def with_item_columns(self, task: Task) -> Task:
-        """Return the task with what it reads of catalogue or train; see `with_item_columns`."""
+        """Return the task with the item columns that it reads."""
         return with_item_columns(task, lambda: self.catalogue, lambda: self.train)
 
     def rank(self, rankings: Sequence[Ranking]) -> None:
-        """Rank the lists again, under other conventions."""
+        """Rank the lists again under other conventions."""
         self.connection.execute("DROP TABLE ranked")
         rank_source(self.connection, self.lists, self.policies, rankings, rows="given")
         _share_id_types(self.connection)
 
     def keep_user(self, user: Any) -> None:
-        """Remove all other users; an id is known by its text."""
+        """Remove all other users; ids are compared as text."""
         relations = ("given", "judgements", "knowns")
-        every = " UNION ALL ".join(
-            f"SELECT CAST(user AS VARCHAR) AS id FROM {r}" for r in relations
-        )
-        query = f"SELECT DISTINCT id FROM ({every})"
+        ids = " UNION ALL ".join(f"SELECT CAST(user AS VARCHAR) AS id FROM {r}" for r in relations)
+        query = f"SELECT DISTINCT id FROM ({ids})"
         known = {id_ for (id_,) in self.connection.execute(query).fetchall()}
         read_users(self.connection, open_table("users", [user], {}))
         (parsed,) = only_row(self.connection, "SELECT CAST(user AS VARCHAR) FROM source")
@@ -94,11 +102,11 @@ def load_inputs(
     Raises
     ------
     InputError
-        A table is invalid; problems of the lists come first.
+        If a table is invalid; problems of the recommendations come first.
     """
     refuse_unit(unit, conventions)
     allowed, column_names = parse_policies(policies or {}), check_columns(columns or {})
-    if isinstance(recs, Mapping):  # its ranks are made, from 1 on
+    if isinstance(recs, Mapping):  # ranks are generated from 1
         allowed = replace(allowed, rank_base=1)
     table = open_table("recs", recs, column_names).with_unit(unit)
     truth_error = None
@@ -118,7 +126,7 @@ def load_inputs(
     catalogue, catalogue_name = None, None
     if items is not None:
         catalogue_table = open_table("items", items, column_names)
-        catalogue = catalogue_of(read_items(connection, catalogue_table)[0])
+        catalogue = build_catalogue(read_items(connection, catalogue_table)[0])
         catalogue_name = catalogue_table.name
         connection.register("items", catalogue.items.to_arrow())
     else:
@@ -132,7 +140,7 @@ def load_inputs(
 
 
 def _share_id_types(connection: DuckDBPyConnection) -> None:
-    """Create views of lists and ground truth whose ids are of one type."""
+    """Create views of lists and ground truth whose ids have one type."""
     share_id_types(connection, {"lists": "ranked", "truth": "judgements", "known": "knowns"})
 
 
@@ -151,8 +159,8 @@ def _load_truth(
     column_names: Columns,
     unit: Sequence[str],
 ) -> None:
-    """Load the tables `judgements` and `knowns`: the users of the ground truth, also those without an item."""
-    may_be_empty = isinstance(truth, Mapping) and bool(truth)  # each user may be without an item
+    """Load the tables `judgements` and `knowns`: all users of the ground truth."""
+    may_be_empty = isinstance(truth, Mapping) and bool(truth)  # users without items
     table = open_table("truth", truth, column_names).with_unit(unit)
     sink = InMemorySink()
     load_ground_truth(
@@ -166,12 +174,17 @@ def _load_truth(
 
 
 def read_users_without_items(connection: DuckDBPyConnection, truth: Data) -> bool:
-    """Read the users whom a dict names without a judged item into the table `source`; return True if there are any.
+    """Read the users without a judged item of a dict into the table `source`.
+
+    Returns
+    -------
+    bool
+        True if there are such users.
 
     Raises
     ------
     InputError
-        An id is missing or cannot be read, or the dict names a user in two forms.
+        If an id is missing or invalid, or the dict has a user in two forms.
     """
     if not isinstance(truth, Mapping):
         return False

@@ -1,4 +1,4 @@
-"""The results of evaluated models and the data that they were evaluated on, in files or in memory."""
+"""Results of evaluated models and the data they were evaluated on, in files or in memory."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,15 +21,23 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ModelResult:
-    """One model's results.
+    """Results of one model.
 
-    values  : user, then a column a label: NaN where undefined, null where the user is left out
-    panel   : user, then a column a definition of the convention panel
-    lists   : user, item, rank [, score, ranking], sorted by user and rank
-    summary : means, counts of users and of signs of doubt, inputs and versions; as its file has it
-    quality : what was found in the lists, as its file has it
-    trainings : of a model with replicates, name -> the results of each; values, panel, lists and quality are then
-                those of the first, and so is `summary` but for the means of labels and of the panel
+    Attributes
+    ----------
+    values : path or frame
+        user, and a column for each label: NaN where undefined, null where the user is left out.
+    panel : path or frame
+        user, and a column for each definition of the convention panel.
+    lists : path or frame
+        user, item, rank [, score, ranking], sorted by user and rank.
+    summary : dict
+        Means, counts, inputs and versions, as in its file.
+    quality : dict
+        Description of the lists, as in its file.
+    trainings : dict
+        Results of each replicate, by name; empty for a model without replicates. The other fields
+        are then those of the first replicate, except the means in `summary`.
     """
 
     values: Table
@@ -40,38 +48,47 @@ class ModelResult:
     trainings: Mapping[str, "ModelResult"] = field(default_factory=dict)
 
     @property
-    def each(self) -> "Sequence[ModelResult]":
-        """The results of each training; of a model without replicates these alone."""
+    def replicate_results(self) -> "Sequence[ModelResult]":
+        """Results of each replicate; for a model without replicates only these results."""
         return tuple(self.trainings.values()) or (self,)
 
     def mean(self, label: str) -> float | None:
-        """The mean of a label; None where it does not exist."""
+        """Return the mean of a label; None if undefined."""
         mean: float | None = self.summary["metrics"][label]["mean"]
         return mean
 
     @property
     def full_lists(self) -> Json:
-        """The counts of `validity` over whole lists; empty where nothing was counted."""
-        found: Json = self.summary.get("validity", {}).get("full_lists", {})
-        return found
+        """Counts of `validity` over whole lists; empty if not counted."""
+        counts: Json = self.summary.get("validity", {}).get("full_lists", {})
+        return counts
 
     def at_cutoff(self, k: int | None) -> Json:
-        """The counts of `validity` at a cutoff; empty where nothing was counted."""
-        found: Json = self.summary.get("validity", {}).get("by_cutoff", {}).get(str(k), {})
-        return found
+        """Return the counts of `validity` at a cutoff; empty if not counted."""
+        counts: Json = self.summary.get("validity", {}).get("by_cutoff", {}).get(str(k), {})
+        return counts
 
 
 @dataclass(frozen=True)
 class EvaluationData:
     """The data that all models were evaluated on; None if not given.
 
-    truth         : user, item, grade [, time]; of folds that of the first
-    train         : user, item [, time, last], each pair once
-    items         : item [, categories | vector, title]
-    users         : user, and columns that segments may name
-    truth_quality : what was found in the truth, as its file has it
-    connecting    : opens a DuckDB connection that reads the given files and no others
-    folds         : fold -> its truth, where folds have truths of their own
+    Attributes
+    ----------
+    truth : path or frame
+        user, item, grade [, time]; the first fold's, if folds have different ground truths.
+    train : path or frame, optional
+        user, item [, time, last], each pair once.
+    items : path or frame, optional
+        item [, categories | vector, title].
+    users : path or frame, optional
+        user, and columns for segments.
+    truth_quality : dict
+        Description of the ground truth, as in its file.
+    connecting : callable
+        Opens a DuckDB connection that can read only the given files.
+    folds : dict
+        Ground truth of each fold, if folds have different ones.
     """
 
     truth: Table
@@ -88,16 +105,16 @@ class EvaluationData:
 
     @property
     def truth_qualities(self) -> Mapping[str, Json]:
-        """Fold -> what was found in its ground truth; NO_FOLD -> that of all models."""
+        """Description of each fold's ground truth; under NO_FOLD if all models share one."""
         return self.truth_quality.get("folds") or {NO_FOLD: self.truth_quality}
 
     def users_by_items(self, evaluated: ModelResult) -> Mapping[int, int]:
-        """Return number of items -> users who have so many in the ground truth of these lists."""
+        """Return the number of users by their number of items in the ground truth."""
         counts = read_column(self.truth_of(evaluated), "user").value_counts()["count"]
         return Counter(counts.to_list())
 
     def truths_differ(self) -> bool:
-        """True if the users of a ground truth do not all have the same items."""
+        """True if not all users of a ground truth have the same items."""
         truths = self.truth_qualities.values()
         return any(each["rows"] < each["users"] * each["items"] for each in truths)
 
@@ -107,7 +124,7 @@ class EvaluationData:
         return None if highest is None else float(highest)
 
     def n_known_items(self) -> int:
-        """Return how many items the catalogue has, or else the train; 0 if neither is given."""
+        """Return the number of items of the catalogue, else of the train; 0 without both."""
         table = self.train if self.items is None else self.items
         if table is None:
             return 0
@@ -116,7 +133,7 @@ class EvaluationData:
             return int(only_row(connection, "SELECT count(DISTINCT item) FROM known")[0])
 
     def train_overlap(self, *, of_requests: bool) -> TrainOverlap | None:
-        """Return what train and ground truth share; None without a train. Of folds it is that of all truths."""
+        """Return the overlap of train and all ground truths; None without a train."""
         if self.train is None:
             return None
         truths = tuple(self.folds.values()) or (self.truth,)
@@ -124,16 +141,16 @@ class EvaluationData:
             create_view(connection, "train", self.train)
             for number, truth in enumerate(truths):
                 create_view(connection, f"truth_{number}", truth)
-            every = " UNION ALL BY NAME ".join(f"FROM truth_{n}" for n in range(len(truths)))
-            connection.execute(f"CREATE VIEW truth AS {every}")
+            union = " UNION ALL BY NAME ".join(f"FROM truth_{n}" for n in range(len(truths)))
+            connection.execute(f"CREATE VIEW truth AS {union}")
             return count_train_overlap(connection, of_requests=of_requests)
 
 
 Models = Mapping[str, ModelResult]
 
 
-def lists_of(models: Models) -> dict[str, ModelResult]:
-    """Return name of lists -> their results: models, and each replicate of models with several."""
+def results_by_list(models: Models) -> dict[str, ModelResult]:
+    """Return the results of each model, and of each replicate of models with replicates."""
     return {
         name: single
         for model, evaluated in models.items()

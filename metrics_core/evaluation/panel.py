@@ -1,6 +1,7 @@
-"""The convention panel: the values of one metric on the same lists under the definition of every text and library.
+"""Convention panel: one metric on the same lists under the definitions of all presets.
 
-Lists are ranked once, as pinned, and grades keep the scale of the data; all other conventions are the preset's.
+Lists are ranked once, as pinned, and grades keep the scale of the data. All other conventions are
+those of the preset.
 """
 
 import json
@@ -17,7 +18,7 @@ from concord.metrics_core.conventions.presets import (
     with_data_conventions,
 )
 from concord.metrics_core.conventions.registry import CONVENTION, CONVENTIONS
-from concord.metrics_core.evaluation.score import why_not
+from concord.metrics_core.evaluation.score import definition_problem
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.scope import affected_metrics
 
@@ -26,10 +27,18 @@ GIVEN_ORDER = "truth_given_order_at_k"
 
 @dataclass(frozen=True)
 class Definition:
-    """One way of computing a label, and the presets that compute it so.
+    """A definition of a label, and the presets that have it.
 
-    number  : 0 is the definition that is pinned; it may be that of no preset
-    presets : or UNWEIGHED alone
+    Attributes
+    ----------
+    label : Label
+        The label.
+    number : int
+        0 for the pinned definition.
+    presets : tuple of str
+        Presets with this definition; (UNWEIGHED,) for the pinned one without propensities.
+    conventions : Conventions
+        Conventions of the definition.
     """
 
     label: Label
@@ -39,32 +48,40 @@ class Definition:
 
     @property
     def column(self) -> str:
-        """The name of its column of values."""
+        """Name of its column of values."""
         return f"{self.label}#{self.number}"
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A label's definitions, the pinned one first, and the presets that cannot be computed: {name: why}."""
+    """Definitions of a label.
+
+    Attributes
+    ----------
+    definitions : tuple of Definition
+        The pinned definition first.
+    left_out : Mapping[str, str]
+        Why a preset cannot be computed, by its name.
+    """
 
     definitions: tuple[Definition, ...]
     left_out: Mapping[str, str]
 
 
 def panel(label: Label, pinned: Conventions) -> Panel:
-    """Return every definition of a label in the presets; presets with equal definitions share one.
+    """Return all definitions of a label in the presets; presets with equal definitions share one.
 
-    If relevant items count by their propensities, the pinned definition without them is added.
+    With propensities, the pinned definition without them is added.
     """
     per_preset = {
-        name: _on_these_lists(label, preset(name), pinned)
+        name: _with_data(label, preset(name), pinned)
         for name in presets()
         if defines(name, label.name)
     }
     left_out = {
         name: why
         for name, conventions in per_preset.items()
-        if (why := _why_not(label, conventions, pinned))
+        if (why := _panel_problem(label, conventions, pinned))
     }
     groups: dict[str, list[str]] = {_content(label, pinned): []}
     for name in per_preset.keys() - left_out.keys():
@@ -77,40 +94,42 @@ def panel(label: Label, pinned: Conventions) -> Panel:
         for number, names in enumerate(preset_groups)
     ]
     if pinned.propensity is not None and not label.metric.describes_list:
-        plain = replace(pinned, propensity=None)
-        definitions.append(Definition(label, len(definitions), (UNWEIGHED,), plain))
+        unweighted = replace(pinned, propensity=None)
+        definitions.append(Definition(label, len(definitions), (UNWEIGHED,), unweighted))
     return Panel(tuple(definitions), left_out)
 
 
-def differing(label: Label, definition: Conventions, pinned: Conventions) -> dict[str, Any]:
-    """Return the conventions of a definition that change a label and differ from the pinned ones."""
-    pinned_here, defined_here = label.conventions(pinned), label.conventions(definition)
+def changed_conventions(
+    label: Label, definition: Conventions, pinned: Conventions
+) -> dict[str, Any]:
+    """Return a definition's conventions that change a label and differ from the pinned ones."""
+    old, new = label.conventions(pinned), label.conventions(definition)
     return {
-        each.name: getattr(defined_here, each.name)
+        each.name: getattr(new, each.name)
         for each in CONVENTIONS
-        if getattr(defined_here, each.name) != getattr(pinned_here, each.name)
+        if getattr(new, each.name) != getattr(old, each.name)
         and label.name in affected_metrics(each.name)
     }
 
 
-def _why_not(label: Label, conventions: Conventions, pinned: Conventions) -> str:
+def _panel_problem(label: Label, conventions: Conventions, pinned: Conventions) -> str:
     needs_order = (
         conventions.ideal == GIVEN_ORDER and label.conventions(pinned).ideal != GIVEN_ORDER
     )
-    return why_not(label, conventions) or (
+    return definition_problem(label, conventions) or (
         "the order of the truth's rows is kept only where it is pinned" if needs_order else ""
     )
 
 
-def _on_these_lists(label: Label, conventions: Conventions, pinned: Conventions) -> Conventions:
+def _with_data(label: Label, conventions: Conventions, pinned: Conventions) -> Conventions:
     """Return a preset's conventions for one label, with the ranking and the scale of the data."""
-    pinned_here = label.conventions(pinned)
-    defined_here = with_data_conventions(label.conventions(conventions), pinned_here)
-    return replace(defined_here, **pinned_here.ranking._asdict())
+    label_pinned = label.conventions(pinned)
+    label_conventions = with_data_conventions(label.conventions(conventions), label_pinned)
+    return replace(label_conventions, **label_pinned.ranking._asdict())
 
 
 def _content(label: Label, conventions: Conventions) -> str:
-    """Return what decides the values of a label, as text: equal texts are equal definitions."""
+    """Return the conventions that determine a label's values as text, to compare definitions."""
     values = label.conventions(conventions).preset_values()
     relevant = {
         name: value

@@ -1,4 +1,4 @@
-"""Evaluate one partition of users, from relations to values; every executor runs this."""
+"""Evaluate one partition of users, from relations to values; all executors call this."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,46 +15,52 @@ from duckdb import DuckDBPyConnection
 from concord.metrics_core.conventions.conventions import Conventions, Ranking
 from concord.metrics_core.errors import Refusal, ScoringError, escape_template
 from concord.metrics_core.evaluation.diagnostics import (
-    FOUND,
     KNOWN,
     LISTED,
+    N_HITS,
     RELEVANT,
+    ListIssues,
     ListKind,
-    ListSigns,
     weight_columns,
 )
-from concord.metrics_core.evaluation.judge import PROPENSITY, judge
-from concord.metrics_core.evaluation.listing import listed
+from concord.metrics_core.evaluation.item_lists import read_ranked_lists
+from concord.metrics_core.evaluation.join_truth import PROPENSITY, join_truth
 from concord.metrics_core.evaluation.panel import Definition
-from concord.metrics_core.evaluation.score import Column, mean_weight, score, uncomputable
+from concord.metrics_core.evaluation.score import Column, label_problem, mean_weight, score
 from concord.metrics_core.metrics.exposure import Exposure, count_exposure
 from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.metrics.judged import Judged
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.ranked_lists import RankedLists
 
-Some = TypeVar("Some")
+Item = TypeVar("Item")
 
 
-def put_range(connection: DuckDBPyConnection, names: Iterable[str], low: Any, high: Any) -> None:
-    """Create view `name`: the rows of `all_name` of the users from `low` on and before `high`; None is no bound.
+def create_range_views(
+    connection: DuckDBPyConnection, names: Iterable[str], low: Any, high: Any
+) -> None:
+    """Create for each name a view of the rows of `all_name` with low <= user < high.
 
-    A range is a table: a join is planned by its size, and a file is opened once for all that is asked of it.
+    None is no bound. A range is copied to a table: the planner then knows its size, and a file is
+    opened only once.
     """
     bounds = {"user >= $low": low, "user < $high": high}
-    within = {bound: user for bound, user in bounds.items() if user is not None}
-    parameters = {bound.rpartition("$")[2]: user for bound, user in within.items()}
+    conditions = {bound: user for bound, user in bounds.items() if user is not None}
+    parameters = {bound.rpartition("$")[2]: user for bound, user in conditions.items()}
     for name in names:
         source = f"all_{name}"
-        if within:
-            query = f"SELECT * FROM {source} WHERE {' AND '.join(within)}"
-            source = f"{name}_here"
+        if conditions:
+            query = f"SELECT * FROM {source} WHERE {' AND '.join(conditions)}"
+            source = f"{name}_range"
             connection.execute(f"CREATE OR REPLACE TEMP TABLE {source} AS {query}", parameters)
         connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM {source}")
 
 
-def one_ahead(parts: Iterator[Some]) -> Generator[Some]:
-    """Compute the next part while one is used; when closed, wait for the one that is computed, and close `parts`."""
+def prefetch(parts: Iterator[Item]) -> Generator[Item]:
+    """Yield the parts, each computed in a thread while the previous one is used.
+
+    When closed, wait for the part that is being computed, and close `parts`.
+    """
     try:
         with ThreadPoolExecutor(1) as pool:
             future = pool.submit(next, parts, None)
@@ -66,21 +72,35 @@ def one_ahead(parts: Iterator[Some]) -> Generator[Some]:
             parts.close()
 
 
-HIGHEST_EXPONENT = 30  # 2^30 is a thousand million: a higher grade is a rating or a count
+HIGHEST_EXPONENT = 30  # 2^30 is a billion: a higher grade is a rating or a count
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is computed for every partition."""
+    """What is computed for each partition.
+
+    Attributes
+    ----------
+    labels : sequence of Label
+        Labels to evaluate.
+    conventions : Conventions
+        Conventions of the labels.
+    only_known : bool
+        True to leave out all users who are not requested, whatever the policies.
+    definitions : sequence of Definition
+        Definitions of the convention panel, without the pinned ones.
+    items : Items or None
+        Items, for metrics beyond accuracy.
+    item_columns : Table or None
+        item (text), and the numeric columns that metrics read.
+    """
 
     labels: Sequence[Label]
     conventions: Conventions
-    only_known: bool = False  # users are named: leave out all others, whatever the policy
-    definitions: Sequence[Definition] = ()  # of the convention panel, without the pinned ones
-    items: Items | None = None  # what is known of the items, for metrics beyond accuracy
-    shelf: pa.Table | None = (
-        None  # item as text, and the numbers of the catalogue that metrics read
-    )
+    only_known: bool = False
+    definitions: Sequence[Definition] = ()
+    items: Items | None = None
+    item_columns: pa.Table | None = None
 
     @property
     def cutoffs(self) -> list[int]:
@@ -89,45 +109,46 @@ class Task:
 
     @property
     def per_user(self) -> list[Label]:
-        """The labels that have a value for each user."""
+        """Labels with a value per user."""
         return [label for label in self.labels if not label.metric.is_aggregate]
 
     @property
     def columns(self) -> dict[str, tuple[Label, Conventions]]:
-        """Column of users' values -> its label, and the conventions under which it is computed."""
+        """Label and conventions of each column of values."""
         labels = {str(label): (label, self.conventions) for label in self.per_user}
         return labels | {d.column: (d.label, d.conventions) for d in self.definitions}
 
     @property
     def mean_weights(self) -> dict[str, float | None]:
-        """Column of what users count in means -> the grade from which on items are relevant; nothing where all count alike."""
-        named = (
+        """Relevance threshold of each column of weights of users in means."""
+        weights = (
             (mean_weight(label, conventions), label.conventions(conventions).relevance_threshold)
             for label, conventions in self.columns.values()
         )
-        return {name: least for name, least in named if name is not None}
+        return {name: threshold for name, threshold in weights if name is not None}
 
     @property
     def needs_items(self) -> bool:
-        """True if any label reads whole lists and features of their items."""
+        """True if any label is beyond accuracy, and so reads whole lists and items."""
         labels = [*self.labels, *(definition.label for definition in self.definitions)]
         return any(label.metric.family == "beyond" for label in labels)
 
     @property
     def numbers(self) -> list[str]:
-        """The numbers of the catalogue that its metrics read."""
-        of_labels = [name for label in self.labels for name in label.metric.columns]
-        of_items = (self.conventions.propensity or {}).get("column") == "items"
-        return list(dict.fromkeys([*of_labels, *([PROPENSITY] if of_items else [])]))
+        """Numeric columns of the catalogue that its metrics read."""
+        columns = [name for label in self.labels for name in label.metric.columns]
+        if (self.conventions.propensity or {}).get("column") == "items":
+            columns.append(PROPENSITY)
+        return list(dict.fromkeys(columns))
 
     def ranking_of(self, label: Label) -> Ranking:
-        """How the lists are ranked for a label."""
+        """Return how the lists are ranked for a label."""
         return label.conventions(self.conventions).ranking
 
 
 @dataclass(frozen=True)
 class PartCounts:
-    """Counts of users by name, as `count_users` returns them, and of lists by kind."""
+    """Counts of users by name, as `count_users` returns, and of lists by kind."""
 
     users: Mapping[str, int]
     lists: Mapping[ListKind, int]
@@ -135,26 +156,33 @@ class PartCounts:
 
 @dataclass(frozen=True)
 class Part:
-    """What a partition gives: `values` of its users, and by label what its lists show of the items.
+    """Results of a partition.
 
-    signs  : counts of its lists, where an executor has to count them because it does not keep the lists
-    counts : of users and lists, where an executor has counted them
+    Attributes
+    ----------
+    values : DataFrame
+        Values of its users; see `score_partition`.
+    exposures : Mapping[str, Exposure]
+        Exposure of the items, by label of an aggregate metric.
+    issues : ListIssues or None
+        Issues of its lists, if the executor does not keep the lists.
+    counts : PartCounts or None
+        Counts of users and lists, if the executor counts them.
     """
 
     values: pl.DataFrame
     exposures: Mapping[str, Exposure]
-    signs: ListSigns | None = None
+    issues: ListIssues | None = None
     counts: PartCounts | None = None
 
 
-def joined(parts: Sequence[Part]) -> Part:
-    """What parts of other users each give together."""
-    values = pl.concat(
-        [part.values for part in parts], how="vertical_relaxed"
-    )  # a part may hold nobody
+def combine_parts(parts: Sequence[Part]) -> Part:
+    """Return the parts of different users as one."""
+    frames = [part.values for part in parts]
+    values = pl.concat(frames, how="vertical_relaxed")  # a part may have no user
     labels = parts[0].exposures
-    added = {label: reduce(add, (part.exposures[label] for part in parts)) for label in labels}
-    return Part(values, added)
+    exposures = {label: reduce(add, (part.exposures[label] for part in parts)) for label in labels}
+    return Part(values, exposures)
 
 
 def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> Part:
@@ -163,16 +191,16 @@ def evaluate_partition(connection: DuckDBPyConnection, task: Task) -> Part:
 
 
 def judge_partition(connection: DuckDBPyConnection, task: Task) -> dict[int, Judged]:
-    """Return number of a ranking -> its lists, for the first ranking and those that labels need."""
+    """Return the judged lists by index of the ranking: the first, and those that labels need."""
     labels = [*task.labels, *(definition.label for definition in task.definitions)]
     needed = {task.ranking_of(label) for label in labels}
     return {
-        number: judge(
+        number: join_truth(
             connection,
             only_known=task.only_known,
             ranking=ranking,
             number=number,
-            shelf=task.shelf,
+            item_columns=task.item_columns,
             propensity=task.conventions.propensity,
         )
         for number, ranking in enumerate(task.conventions.rankings)
@@ -183,17 +211,29 @@ def judge_partition(connection: DuckDBPyConnection, task: Task) -> dict[int, Jud
 def score_partition(
     ranked: Mapping[int, Judged], task: Task, connection: DuckDBPyConnection | None = None
 ) -> Part:
-    """The values have one row a user, by user: the labels (NaN undefined, null left out), then columns that start with `#`.
+    """Return the values and exposures of a partition.
 
-    `#known`, `#listed`, `#relevant`, `#found`: is the user in the truth, length of the list, number of relevant items,
-    those of them in the list; `#judged@k`: judged items in the top k; `#weight…`: see `weighing`; `#counts…`: see
-    `mean_weight`; `#name#0`, `#name#1`: the parts of a pooled mean. The task's definitions have columns of their own, by
-    their name.
+    `values` has one row per user, sorted by user, with these columns:
 
-    ranked     : see `judge_partition`
-    connection : the relations that it read, for a task that reads whole lists
+    - each label and each definition: NaN where undefined, null where the user is left out
+    - `#known`: True if the user is in the ground truth or requested
+    - `#listed`, `#relevant`, `#found`: length of the list, number of relevant items, and of those
+      in the list
+    - `#judged@k`: number of judged items in the top k
+    - `#weight…`: see `weight_columns`
+    - `#counts…`: see `mean_weight`
+    - `#name#0`, `#name#1`: addends of a pooled mean
+
+    Parameters
+    ----------
+    ranked : Mapping[int, Judged]
+        Result of `judge_partition`.
+    task : Task
+        What is computed.
+    connection : DuckDBPyConnection, optional
+        With the relations, for a task that reads whole lists.
     """
-    columns, exposures = _scored(ranked, task, connection)
+    columns, exposures = _score_rankings(ranked, task, connection)
     judged = ranked[0]
     relevant = judged.relevant(task.conventions.relevance_threshold, "all")
     series = [
@@ -202,7 +242,7 @@ def score_partition(
         pl.Series(KNOWN, judged.known),
         pl.Series(LISTED, judged.n_listed),
         pl.Series(RELEVANT, relevant.n_relevant),
-        pl.Series(FOUND, np.bincount(relevant.hit_user, minlength=judged.n_users)),
+        pl.Series(N_HITS, np.bincount(relevant.hit_user, minlength=judged.n_users)),
         *(pl.Series(judged_at(k), replace(judged, weights=None).count(k)) for k in task.cutoffs),
         *_weights(relevant, task.conventions),
         *(
@@ -220,47 +260,47 @@ def _weights(relevant: Judged, conventions: Conventions) -> Iterator[pl.Series]:
         yield from (pl.Series(name, values) for name, values in columns.items())
 
 
-def _scored(
+def _score_rankings(
     ranked: Mapping[int, Judged], task: Task, connection: DuckDBPyConnection | None
 ) -> tuple[dict[str, Column], dict[str, Exposure]]:
-    """Return all columns by name, labels first, and the exposures."""
+    """Return the columns by name, labels first, and the exposures by label."""
     columns: dict[str, Column] = {}
     exposures: dict[str, Exposure] = {}
     for number, judged in ranked.items():
         ranking = task.conventions.rankings[number]
         labels = [label for label in task.labels if task.ranking_of(label) == ranking]
         definitions = [d for d in task.definitions if task.ranking_of(d.label) == ranking]
-        whole = _whole(connection, task, judged, number)
+        read_lists = _list_reader(connection, task, judged, number)
         per_user = [label for label in labels if not label.metric.is_aggregate]
         _refuse_high_grades(judged, per_user, task.conventions, number)
         try:
-            for column in score(judged, per_user, task.conventions, whole):
+            for column in score(judged, per_user, task.conventions, read_lists):
                 columns[str(column.label)] = column
         except ScoringError as error:
             raise error.nested_in(number, 1) from error
         for position, definition in enumerate(definitions):
             try:
-                (column,) = score(judged, [definition.label], definition.conventions, whole)
+                (column,) = score(judged, [definition.label], definition.conventions, read_lists)
             except ScoringError as error:
                 raise error.nested_in(number, 2, position) from error
             columns[definition.column] = column
         for label in labels:
             if label.metric.is_aggregate:
                 _refuse_uncorrected(label, task.conventions, number)
-                exposures[str(label)] = count_exposure(whole(None), label.k)
+                exposures[str(label)] = count_exposure(read_lists(None), label.k)
     return {name: columns[name] for name in task.columns}, exposures
 
 
 def _refuse_uncorrected(label: Label, conventions: Conventions, number: int) -> None:
-    """Raise if a number over all users cannot be corrected for sampled candidates."""
-    if why := uncomputable(label, conventions):
+    """Raise if an aggregate metric cannot be corrected for sampled candidates."""
+    if why := label_problem(label, conventions):
         raise ScoringError(Refusal(escape_template(f"{label}: {why}"), (number, 3)))
 
 
 def _refuse_high_grades(
     judged: Judged, labels: Sequence[Label], conventions: Conventions, number: int
 ) -> None:
-    """Under an exponential gain one item of such a grade would drown all others, or give infinity."""
+    """Raise if a grade is too high for an exponential gain: its item would outweigh all others."""
     highest = judged.truth_grade.max(initial=0.0)
     for position, label in enumerate(labels):
         if "gain" not in label.metric.conventions:
@@ -268,21 +308,23 @@ def _refuse_high_grades(
         gain = label.conventions(conventions).gain
         if isinstance(gain, str) and gain.startswith("exp2") and highest > HIGHEST_EXPONENT:
             message = (
-                f"{label.name}: gain {gain}: grade {{highest:g}} lies above {HIGHEST_EXPONENT}; "
+                f"{label.name}: gain {gain}: grade {{highest:g}} is above {HIGHEST_EXPONENT}; "
                 "take the gain linear, or a map"
             )
             raise ScoringError(Refusal(message, (number, 0, position), highest=float(highest)))
 
 
-def _whole(
+def _list_reader(
     connection: DuckDBPyConnection | None, task: Task, judged: Judged, number: int
 ) -> Callable[[float | None], RankedLists]:
+    """Return a function that reads the whole lists, by relevance threshold."""
+
     @cache
-    def whole(threshold: float | None) -> RankedLists:
+    def read_lists(threshold: float | None) -> RankedLists:
         if task.items is None or connection is None:
             msg = "metrics beyond accuracy need `train` or `items`"
             raise ValueError(msg)
-        return listed(
+        return read_ranked_lists(
             connection,
             judged,
             task.items,
@@ -291,22 +333,22 @@ def _whole(
             of_requests=task.conventions.unit_mean is not None,
         )
 
-    return whole
+    return read_lists
 
 
 def judged_at(k: int) -> str:
-    """Return the column that counts the judged items of the top k."""
+    """Return the name of the column with the number of judged items in the top k."""
     return f"#judged@{k}"
 
 
 def part_names(name: str) -> tuple[str, str]:
-    """Return the columns that hold the addends of a pooled mean."""
+    """Return the names of the columns with the addends of a pooled mean."""
     return f"#{name}#0", f"#{name}#1"
 
 
 def _values(name: str, column: Column) -> pl.Series:
     values = pl.Series(name, column.values)
-    return values.set(pl.Series(column.left_out), None) if column.left_out.any() else values
+    return values.set(pl.Series(column.excluded), None) if column.excluded.any() else values
 
 
 def _parts(name: str, column: Column) -> list[pl.Series]:
@@ -316,13 +358,12 @@ def _parts(name: str, column: Column) -> list[pl.Series]:
     ]
 
 
-JUDGED_UNITS = (
-    2**20
-)  # per judged item: averaged ties give fractions of items, which add up exactly in these units
+# Units of a judged item: averaged ties give fractions of items, which add up exactly in them.
+JUDGED_UNITS = 2**20
 
 
 def count_users(values: pl.DataFrame, task: Task) -> dict[str, int]:
-    """Return counts of a partition's users and lists; those of partitions add up to those of the whole.
+    """Return the counts of a partition's users and lists; counts of partitions can be added.
 
     `judged@k` is in units of 1 / JUDGED_UNITS of an item.
     """
@@ -341,8 +382,8 @@ def count_users(values: pl.DataFrame, task: Task) -> dict[str, int]:
     return {name: int(count) for name, count in counts.items()}
 
 
-def evaluated(values: pl.DataFrame, task: Task) -> pl.DataFrame:
-    """Return user, labels and weights in means, without the users of whom the conventions keep no value."""
+def select_evaluated(values: pl.DataFrame, task: Task) -> pl.DataFrame:
+    """Return user, labels and mean weights of the known users and those with any value."""
     names = [str(label) for label in task.per_user]
     has_value = pl.col(KNOWN)
     if names:

@@ -9,18 +9,26 @@ import polars as pl
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.relations import Table, create_view, read_frame, scan
-from concord.metrics_core.evaluation.judge import PROPENSITY
-from concord.metrics_core.evaluation.listing import Features, Groups, number_items
+from concord.metrics_core.evaluation.item_lists import Features, Groups, number_items
+from concord.metrics_core.evaluation.join_truth import PROPENSITY
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.metrics.elementary import exp2, log2
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The items with their features: 0/1 for each category, or a vector; None if there are none.
+    """Items with their features.
 
-    numbers : item as text, and the columns of numbers that were named
-    groups  : item as text -> its group, of the items that have one; None: groups were not named
+    Attributes
+    ----------
+    items : DataFrame
+        item.
+    features : mapping or None
+        Categories (0 or 1) or vector of each item; None if no item has features.
+    numbers : DataFrame
+        item (text), and the named numeric columns.
+    groups : mapping or None
+        Group of each item that has one; None if there are no groups.
     """
 
     items: pl.DataFrame
@@ -29,12 +37,12 @@ class Catalogue:
     groups: Groups | None
 
 
-def catalogue_of(frame: pl.DataFrame) -> Catalogue:
-    """Return the catalogue of a checked frame with `item` [, `categories` | `vector`] [, numbers]."""
+def build_catalogue(frame: pl.DataFrame) -> Catalogue:
+    """Return the catalogue of a validated frame."""
     column = next((name for name in ("categories", "vector") if name in frame.columns), None)
-    others = [name for name in frame.columns if name not in OF_CATALOGUE]
+    others = [name for name in frame.columns if name not in CATALOGUE_COLUMNS]
     numbers = frame.select(pl.col("item").cast(pl.String), *others)
-    groups = groups_of(frame) if "group" in frame.columns else None
+    groups = item_groups(frame) if "group" in frame.columns else None
     if column is None:
         return Catalogue(frame.select("item"), None, numbers, groups)
     ids, values = frame["item"].to_list(), frame[column].to_list()
@@ -42,17 +50,22 @@ def catalogue_of(frame: pl.DataFrame) -> Catalogue:
     return Catalogue(frame.select("item"), _features(known), numbers, groups)
 
 
-def groups_of(frame: pl.DataFrame) -> Groups:
-    """Return item as text -> its group, for the items that have one."""
+def item_groups(frame: pl.DataFrame) -> Groups:
+    """Return the group of each item that has one, by the item's id as text."""
     known = frame.select(pl.col("item").cast(pl.String), "group").drop_nulls("group")
     return dict(known.iter_rows())
 
 
 @dataclass(frozen=True)
-class Background:
-    """Train and catalogue, checked; None if not given.
+class SideData:
+    """Validated train and catalogue; None if not given.
 
-    users : the evaluated users, if requested; None: the users of the ground truth
+    Attributes
+    ----------
+    train, items : path or frame, optional
+        Train and catalogue.
+    users : path or frame, optional
+        The requested users; None for those of the ground truth.
     """
 
     train: Table | None = None
@@ -61,20 +74,23 @@ class Background:
 
     @property
     def catalogue(self) -> Catalogue | None:
-        """The items with their features."""
-        return None if self.items is None else catalogue_of(read_frame(self.items))
+        """Items with their features; None without a catalogue."""
+        return None if self.items is None else build_catalogue(read_frame(self.items))
 
     def with_item_columns(self, task: Task) -> Task:
-        """Return the task with what it reads of catalogue or train; see `with_item_columns`."""
+        """Return the task with the item columns that it reads."""
         return with_item_columns(task, lambda: self.catalogue, lambda: self.train)
 
 
-NONE = Background()
-OF_CATALOGUE = ("item", "categories", "vector", "title", "group")
+NO_SIDE_DATA = SideData()
+CATALOGUE_COLUMNS = ("item", "categories", "vector", "title", "group")
 
 
-def with_items(connection: DuckDBPyConnection, task: Task, background: Background) -> Task:
-    """Return the task with all items of `lists`, train and catalogue numbered; registers `train` and `items`."""
+def with_items(connection: DuckDBPyConnection, task: Task, background: SideData) -> Task:
+    """Return the task with its items, from `lists`, train and catalogue.
+
+    Creates the views `train` and `items`.
+    """
     catalogue = background.catalogue
     refuse_missing(task, has_train=background.train is not None, catalogue=catalogue)
     no_rows = pl.DataFrame(schema={"user": pl.String, "item": pl.String})
@@ -91,11 +107,12 @@ def with_items(connection: DuckDBPyConnection, task: Task, background: Backgroun
 def with_item_columns(
     task: Task, items: Callable[[], Catalogue | None], train: Callable[[], Table | None]
 ) -> Task:
-    """Return the task with the numbers of the catalogue that its metrics read, or the propensities of the train.
+    """Return the task with the numeric columns that its metrics read, and with propensities.
 
     Raises
     ------
-    ValueError : the train, the catalogue, or a column of it, was not given
+    ValueError
+        If the train, the catalogue or a column is missing.
     """
     exponent = (task.conventions.propensity or {}).get("popularity")
     if exponent is not None:
@@ -103,7 +120,7 @@ def with_item_columns(
         if known is None:
             msg = "propensity: popularity needs train (user, item); give it, or name a column"
             raise ValueError(msg)
-        task = replace(task, shelf=by_popularity(known, exponent).to_arrow())
+        task = replace(task, item_columns=popularity_propensities(known, exponent).to_arrow())
     if not task.numbers:
         return task
     catalogue = items()
@@ -111,21 +128,27 @@ def with_item_columns(
     for label in task.labels:
         if missing := [name for name in label.metric.columns if name not in available]:
             columns = ", ".join(f"{name}: …" for name in missing)
-            msg = f"{label}: needs items with {' and '.join(missing)}; name them in the columns of items: {{{columns}}}"
+            msg = (
+                f"{label}: needs items with {' and '.join(missing)}; "
+                f"name them in the columns of items: {{{columns}}}"
+            )
             raise ValueError(msg)
     if PROPENSITY in task.numbers and PROPENSITY not in available:
-        msg = f"propensity: column: items needs items with {PROPENSITY}; name it in the columns of items"
+        msg = (
+            f"propensity: column: items needs items with {PROPENSITY}; "
+            "name it in the columns of items"
+        )
         raise ValueError(msg)
     assert catalogue is not None
     numbers = catalogue.numbers.select("item", *task.numbers)
-    if task.shelf is not None:
-        propensities = pl.DataFrame(task.shelf)
+    if task.item_columns is not None:
+        propensities = pl.DataFrame(task.item_columns)
         numbers = numbers.join(propensities, on="item", how="full", coalesce=True)
-    return replace(task, shelf=numbers.sort("item").to_arrow())
+    return replace(task, item_columns=numbers.sort("item").to_arrow())
 
 
-def by_popularity(train: Table, exponent: float) -> pl.DataFrame:
-    """Return item as text, and its propensity (n / max n)^exponent with n its users in train.
+def popularity_propensities(train: Table, exponent: float) -> pl.DataFrame:
+    """Return each item (text) with its propensity (n / max n)^exponent, for n train users.
 
     References
     ----------
@@ -139,7 +162,7 @@ def by_popularity(train: Table, exponent: float) -> pl.DataFrame:
 
 
 def refuse_missing(task: Task, *, has_train: bool, catalogue: Catalogue | None) -> None:
-    """Raise if a metric needs data that was not given."""
+    """Raise if a metric needs data that is missing."""
     for label in task.labels:
         conventions = label.conventions(task.conventions)
         needs = set(label.metric.needs)
@@ -165,7 +188,8 @@ def refuse_missing(task: Task, *, has_train: bool, catalogue: Catalogue | None) 
                 "features": "items with `categories` or `vector`",
                 "groups": "items with the column `group` named",
             }
-            msg = f"{label}: needs {' and '.join(descriptions[need] for need in missing)}; give it, or leave the metric out"
+            needed = " and ".join(descriptions[need] for need in missing)
+            msg = f"{label}: needs {needed}; give it, or leave the metric out"
             raise ValueError(msg)
 
 

@@ -12,7 +12,7 @@ from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.list_batches import ListBatch, list_batch
 from concord.metrics_core.data.relations import registered_only
-from concord.metrics_core.evaluation.diagnostics import ListSigns, count_list_signs, list_kinds
+from concord.metrics_core.evaluation.diagnostics import ListIssues, count_list_issues, list_kinds
 from concord.metrics_core.evaluation.evaluate_model import ModelData
 from concord.metrics_core.evaluation.partition import (
     Part,
@@ -20,7 +20,7 @@ from concord.metrics_core.evaluation.partition import (
     Task,
     count_users,
     judge_partition,
-    one_ahead,
+    prefetch,
     score_partition,
 )
 from concord.metrics_core.metrics.judged import Judged
@@ -28,23 +28,25 @@ from concord.metrics_core.metrics.judged import Judged
 
 @dataclass
 class StreamingEvaluator:
-    """Evaluates whole lists as they are read, without keeping them.
+    """Evaluator of sorted lists while they are read, without keeping them.
 
     Attributes
     ----------
+    task : Task
+        What is evaluated.
     truth : DataFrame
         user, item, grade, sorted by user.
     users : DataFrame or None
-        The evaluated users, sorted; None: those of the ground truth.
+        The evaluated users, sorted; None for those of the ground truth.
     parts : list of Part
-        Values, one for each range of users.
-    text_ids : list of str
-        The id columns that are compared as text, as the tables hold them in different types.
+        Results, one for each range of users.
     ids : DataFrame
         The distinct users of the lists, then the distinct items.
     is_refused : bool
-        True if the conventions refuse users of some range; then there are no parts. The message needs all users, so
-        the lists have to be read again.
+        True if the conventions refuse users of some range; then there are no parts. The message
+        needs all users, so that the lists must be read again.
+    text_ids : list of str
+        Id columns that are compared as text, because their types differ.
     """
 
     task: Task
@@ -59,14 +61,16 @@ class StreamingEvaluator:
         """Evaluate the lists of each table, and the users of the ground truth between them."""
         self.parts, self.is_refused = [], False
         self.text_ids = self._mixed_ids(schema)
-        # As text users have another order than as integers.
-        batches = _in_one(rows) if "user" in self.text_ids else iter(rows)
+        # Users have another order as text than as integers.
+        batches = _merged(rows) if "user" in self.text_ids else iter(rows)
         users: list[pa.Array] = []
         items = pc.unique(pa.chunked_array([], schema.field("item").type))
 
-        def judged(connection: DuckDBPyConnection) -> Iterator[tuple[dict[int, Judged], ListSigns]]:
+        def judged(
+            connection: DuckDBPyConnection,
+        ) -> Iterator[tuple[dict[int, Judged], ListIssues]]:
             nonlocal items
-            for batch, low, high in _ranges(one_ahead(batches)):
+            for batch, low, high in _ranges(prefetch(batches)):
                 users.append(batch.users)
                 batch_items = batch.column("item") if batch.items is None else batch.items
                 items = pc.unique(pa.chunked_array([items, batch_items]))
@@ -77,10 +81,10 @@ class StreamingEvaluator:
 
         with (
             registered_only() as connection,
-            closing(one_ahead(judged(connection))) as ahead,  # no query goes on after an error
+            closing(prefetch(judged(connection))) as ahead,  # stops queries after an error
         ):
-            for ranked, signs in ahead:
-                self._score(ranked, signs)
+            for ranked, issues in ahead:
+                self._score(ranked, issues)
         columns = (
             pa.table({"user": pa.chunked_array(users, schema.field("user").type)}),
             pa.table({"item": items}),
@@ -88,7 +92,7 @@ class StreamingEvaluator:
         self.ids = pl.DataFrame(pa.concat_tables(columns, promote_options="default"))
 
     def _mixed_ids(self, schema: pa.Schema) -> list[str]:
-        """Return the id columns that hold text in one table and integers in another."""
+        """Return the id columns that are text in one table and integers in another."""
         frames = [self.truth] if self.users is None else [self.truth, self.users]
         kinds = {
             name: {frame.schema[name].is_integer() for frame in frames if name in frame.columns}
@@ -112,18 +116,18 @@ class StreamingEvaluator:
 
     def _judge(
         self, connection: DuckDBPyConnection, lists: pa.Table, low: Any, high: Any
-    ) -> tuple[dict[int, Judged], ListSigns]:
+    ) -> tuple[dict[int, Judged], ListIssues]:
         self._register(connection, lists, low, high)
-        signs = count_list_signs(
+        issues = count_list_issues(
             connection,
             has_train=False,
             has_scores="score" in lists.schema.names,
             ks=self.task.cutoffs,
             has_all_items=not lists.column("item").null_count,
         )
-        return judge_partition(connection, self.task), signs
+        return judge_partition(connection, self.task), issues
 
-    def _score(self, ranked: dict[int, Judged], signs: ListSigns) -> None:
+    def _score(self, ranked: dict[int, Judged], issues: ListIssues) -> None:
         if self.is_refused:
             return
         try:
@@ -131,9 +135,9 @@ class StreamingEvaluator:
         except ValueError:
             self.parts, self.is_refused = [], True
             return
-        # No fingerprint of the users: only comparisons read it.
+        # Without a fingerprint of the users, which only comparisons read.
         counts = PartCounts(count_users(part.values, self.task), list_kinds(part.values))
-        self.parts.append(replace(part, signs=signs, counts=counts))
+        self.parts.append(replace(part, issues=issues, counts=counts))
 
 
 def _with_text_ids(table: pa.Table, columns: Sequence[str]) -> pa.Table:
@@ -144,14 +148,14 @@ def _with_text_ids(table: pa.Table, columns: Sequence[str]) -> pa.Table:
 
 
 def _between(frame: pl.DataFrame, low: Any, high: Any) -> pl.DataFrame:
-    """Return the rows of the users from `low` on and before `high`; None is no bound."""
+    """Return the rows with low <= user < high; None is no bound."""
     start = 0 if low is None else frame["user"].search_sorted(low)
     end = len(frame) if high is None else frame["user"].search_sorted(high)
     return frame[start:end]
 
 
 def _ranges(rows: Iterator[ListBatch]) -> Iterator[tuple[ListBatch, Any, Any]]:
-    """Yield each batch with its first user, and the first user of the next batch."""
+    """Yield each batch with the bounds of its range of users; None is no bound."""
     low, lists = None, next(rows, None)
     while lists is not None:
         after = next(rows, None)
@@ -160,6 +164,6 @@ def _ranges(rows: Iterator[ListBatch]) -> Iterator[tuple[ListBatch, Any, Any]]:
         low, lists = high, after
 
 
-def _in_one(rows: Iterable[ListBatch]) -> Iterator[ListBatch]:
+def _merged(rows: Iterable[ListBatch]) -> Iterator[ListBatch]:
     batches = [batch for lists in rows for batch in lists.table.to_batches()]
     return iter([list_batch(batches)] if batches else [])

@@ -1,4 +1,4 @@
-"""Mean, confidence interval and number of users of one column of per-user values."""
+"""Mean, confidence interval and number of users of a column of values per user."""
 
 import math
 from collections.abc import Sequence
@@ -26,16 +26,18 @@ CONFIDENCE = 0.95  # of the intervals
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean of one metric with its t interval; NaN where a number does not exist.
+    """Mean of a metric with its t interval; NaN where undefined.
 
     Attributes
     ----------
+    mean, ci_low, ci_high : float
+        Mean and confidence interval.
     n_users : int
-        Users behind the mean.
+        Number of users of the mean.
     n_undefined : int
-        Users, or requests, whose value is 0/0.
+        Number of users, or requests, whose value is 0/0.
     n_requests : int or None
-        Requests behind the mean; None if values are those of users.
+        Number of requests of the mean; None if the unit is a user.
     """
 
     mean: float
@@ -47,7 +49,7 @@ class Summary:
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """The fields; without the number of requests if values are those of users."""
+        """The fields by name, without the number of requests if the unit is a user."""
         return {
             field.name: getattr(self, field.name)
             for field in fields(self)
@@ -64,24 +66,32 @@ def summarise(
     parts: tuple[Floats, ...] = (),
     clusters: Clusters | None = None,
 ) -> Summary:
-    """Return the mean over the users that are not left out, with its confidence interval.
+    """Return the mean over the users who are not left out, with its confidence interval.
 
     Parameters
     ----------
-    values     : (users,) float64, NaN where undefined
-    confidence : of the interval, such as 0.95
-    parts      : (users,) each; hits and divisors of a micro mean, or precision and recall of an F1 of means.
-                 A pooled mean has no interval of this closed form.
-    clusters   : whose requests they are, where values are those of requests, or what users count, where not alike
+    label : Label
+        The label.
+    values : (n_users,) float64
+        NaN where undefined.
+    conventions : Conventions
+        The pinned conventions.
+    confidence : float
+        Confidence of the interval, such as 0.95.
+    parts : tuple of (n_users,) float64
+        Hits and divisors of a micro mean, or precision and recall of an F1 of means. A pooled mean
+        has no interval in closed form.
+    clusters : Clusters, optional
+        Users of the requests, if the unit is a request; weights of the users, if they differ.
     """
     label_conventions = label.conventions(conventions)
     bounds = label.bounds(conventions)
-    totals = totals_of(values, parts, label_conventions.undefined, bounds)
-    mean = mean_of(label, totals)
+    totals = compute_totals(values, parts, label_conventions.undefined, bounds)
+    mean = mean_from_totals(label, totals)
     if clusters is not None:
         ratio = clusters.ratio(_zeroed(values, label_conventions.undefined))
         low, high = ratio.interval(confidence, bounds)
-        if parts or math.isnan(mean):  # pooled, or undefined as soon as one is
+        if parts or math.isnan(mean):  # pooled, or `undefined: propagate`
             low = high = math.nan
         else:
             mean = ratio.value
@@ -93,15 +103,21 @@ def summarise(
         if not parts
         else []
     )
-    return summary_of(label, totals, squares, conventions, confidence=confidence)
+    return summary_from_totals(label, totals, squares, conventions, confidence=confidence)
 
 
 @dataclass(frozen=True)
 class Totals:
-    """Sums of a mean over some users or all; those of partitions add up to the same bits.
+    """Sums of a mean; totals of partitions add up to the same bits.
 
-    sums   : of the values, and of each of the parts of a pooled mean: numbers that add up to the exact sum
-    spread : of the values
+    Attributes
+    ----------
+    n_undefined : int
+        Number of undefined values.
+    sums : tuple of sequence of float
+        For the values, and each addend of a pooled mean, numbers with the exact sum.
+    spread : ValueSpread
+        Number and range of the values.
     """
 
     n_undefined: int
@@ -125,8 +141,10 @@ def counted_values(values: Floats, undefined: str) -> Floats:
     return values[~np.isnan(values)] if undefined == "skip" else _zeroed(values, undefined)
 
 
-def totals_of(values: Floats, parts: Sequence[Floats], undefined: str, bounds: Bounds) -> Totals:
-    """Return the totals of these users; see `summarise`. bounds : of the metric."""
+def compute_totals(
+    values: Floats, parts: Sequence[Floats], undefined: str, bounds: Bounds
+) -> Totals:
+    """Return the totals of some users; arguments as in `summarise`."""
     undefined_rows = np.isnan(values)
     n_undefined = int(np.count_nonzero(undefined_rows))
     counted = ~undefined_rows if n_undefined and undefined == "skip" else slice(None)
@@ -135,8 +153,8 @@ def totals_of(values: Floats, parts: Sequence[Floats], undefined: str, bounds: B
     return Totals(n_undefined, sums, ValueSpread.from_values(columns[0], bounds))
 
 
-def mean_of(label: Label, totals: Totals) -> float:
-    """Return the mean, or the pooled mean; NaN if it does not exist."""
+def mean_from_totals(label: Label, totals: Totals) -> float:
+    """Return the mean or pooled mean; NaN if undefined."""
     n, (total, *pooled) = totals.n_users, map(math.fsum, totals.sums)
     if not pooled:
         return total / n if n else math.nan
@@ -147,7 +165,7 @@ def mean_of(label: Label, totals: Totals) -> float:
     return 2 * p * r / (p + r) if p + r else 0.0
 
 
-def summary_of(
+def summary_from_totals(
     label: Label,
     totals: Totals,
     squares: Sequence[float],
@@ -155,8 +173,11 @@ def summary_of(
     *,
     confidence: float,
 ) -> Summary:
-    """Return the summary of all users. squares : see `squared_deviations`; a pooled mean has none."""
-    label_conventions, mean = label.conventions(conventions), mean_of(label, totals)
+    """Return the summary of all users.
+
+    `squares` are the `squared_deviations`; a pooled mean has none.
+    """
+    label_conventions, mean = label.conventions(conventions), mean_from_totals(label, totals)
     is_pooled = len(totals.sums) > 1
     low, high = (
         NO_INTERVAL
@@ -175,9 +196,9 @@ def _rounded(mean: float, conventions: Conventions) -> float:
 def summarise_catalogue(
     label: Label, exposure: Exposure, conventions: Conventions, n_users: int | None = None
 ) -> Summary:
-    """Return the one number of a metric over all users; it has no interval over users.
+    """Return the summary of an aggregate metric, which has no interval.
 
-    n_users : whose requests they are, where lists are those of requests
+    `n_users` is the number of users if the unit is a request.
     """
     label_conventions = label.conventions(conventions)
     value = label.metric.function(exposure, **label.metric.arguments(label_conventions))

@@ -156,7 +156,7 @@ def find_own_metric(name: str) -> Metric | None:
 
 def known_metrics() -> tuple[Metric, ...]:
     """Return the user-defined metrics of this process."""
-    return tuple(own.metric for own in _registry.metrics.values())
+    return tuple(entry.metric for entry in _registry.metrics.values())
 
 
 def split_file_label(text: str) -> tuple[Path, str] | None:
@@ -177,7 +177,9 @@ def load_metrics(file: Path) -> tuple[str, ...]:
     path, digest = file.resolve(), _digest(content)
     if _registry.loaded.get(path) != digest:
         before = dict(_registry.metrics)
-        _registry.metrics = {name: own for name, own in before.items() if own.origin != str(path)}
+        _registry.metrics = {
+            name: entry for name, entry in before.items() if entry.origin != str(path)
+        }
         others = set(_registry.metrics)
         try:
             _run(path, digest)
@@ -189,7 +191,7 @@ def load_metrics(file: Path) -> tuple[str, ...]:
                 code = code_digest(content, name)
                 _registry.metrics[name] = replace(entry, origin=str(path), digest=code)
         _registry.loaded[path] = digest
-    names = tuple(name for name, own in _registry.metrics.items() if own.origin == str(path))
+    names = tuple(name for name, entry in _registry.metrics.items() if entry.origin == str(path))
     if not names:
         fix = "decorate a function of lists and k with `@concord.metric()`"
         raise refuse(str(file), "defines no metric", fix)

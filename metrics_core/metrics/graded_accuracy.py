@@ -200,7 +200,7 @@ def expected_reciprocal_rank(lists: Judged, k: int | None, *, err_max_grade: flo
     highest = float(lists.truth_grade.max(initial=0.0))
     if highest > err_max_grade:
         msg = (
-            f"ERR: grade {highest:g} lies above err_max_grade {err_max_grade:g}; "
+            f"ERR: grade {highest:g} is above err_max_grade {err_max_grade:g}; "
             f"set err_max_grade to {highest:g}"
         )
         raise ValueError(msg)

@@ -113,7 +113,7 @@ class Metric:
         return {name: getattr(conventions, name) for name in self.conventions}
 
     def is_in_scope(self, scope: Scope) -> bool:
-        """True if a convention of this scope can change its values beside those it takes."""
+        """True if a convention of this scope can change its values, taken as a keyword or not."""
         return {
             "kernel": False,
             "every": True,

@@ -93,5 +93,5 @@ def format_number(value: float) -> str:
 
 def format_sum(terms: Sequence[str]) -> str:
     """Return a sum as text, with at most `MAX_TERMS` of its terms."""
-    rest = [f"… {len(terms) - MAX_TERMS} more"] if len(terms) > MAX_TERMS else []
-    return " + ".join([*terms[:MAX_TERMS], *rest]) or "0"
+    omitted = [f"… {len(terms) - MAX_TERMS} more"] if len(terms) > MAX_TERMS else []
+    return " + ".join([*terms[:MAX_TERMS], *omitted]) or "0"

@@ -66,7 +66,7 @@ def _derivation(
     import polars as pl
 
     from concord.metrics_core.analyses.explain import explain_ranked
-    from concord.metrics_core.evaluation.side_data import Background
+    from concord.metrics_core.evaluation.side_data import SideData
     from concord.pipeline.terminal.arguments import argument_error, model_files
 
     lists, truth = (pl.read_parquet(path, glob=False) for path in model_files(params, model))
@@ -82,7 +82,7 @@ def _derivation(
             metric=str(label),
             conventions=params.parsed_conventions,
             versus=versus,
-            background=Background(**tables),
+            background=SideData(**tables),
         )
     except ValueError as error:
         raise argument_error(

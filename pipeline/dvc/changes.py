@@ -141,7 +141,7 @@ def find_mismatch(
 
 def _truth_ids(result: ModelResult) -> dict[str | None, str]:
     """Return content id -> text of the ground truth, or of the ground truth of each fold."""
-    truths = [part.summary["inputs"]["truth"] for part in result.each]
+    truths = [part.summary["inputs"]["truth"] for part in result.replicate_results]
     return {content_id(truth): content_id_text(truth, 12) for truth in truths}
 
 
@@ -256,7 +256,10 @@ def _model_tests(
 ) -> Iterator[_ModelTest]:
     sides = {NOW: current, THEN: previous}
     aligned = align(
-        {side: [part.values for part in result.each] for side, result in sides.items()},
+        {
+            side: [part.values for part in result.replicate_results]
+            for side, result in sides.items()
+        },
         unit_mean=config.conventions.unit_mean,
     )
     columns = schema_of(previous.values)

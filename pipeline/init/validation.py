@@ -25,7 +25,7 @@ from concord.metrics_core.errors import (
 )
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import (
-    catalogue_of,
+    build_catalogue,
     refuse_missing,
     with_item_columns,
 )
@@ -199,7 +199,7 @@ def _load(params: Params, name: str, load_file: Load) -> Sequence[Problem]:
 def _missing_background(params: Params) -> Iterator[Problem]:
     """Yield a problem if a metric needs a table that `background` does not name."""
     items = side_data_file(params, "items")
-    catalogue = None if items is None else catalogue_of(pl.read_parquet(items, glob=False))
+    catalogue = None if items is None else build_catalogue(pl.read_parquet(items, glob=False))
     task = Task(params.labels, params.parsed_conventions)
     try:
         refuse_missing(task, has_train="train" in params.background, catalogue=catalogue)

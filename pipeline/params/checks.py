@@ -27,7 +27,7 @@ from concord.metrics_core.conventions.presets import (
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import unit_mean_problems
 from concord.metrics_core.errors import InputError, ParamsKeys, Problem, format_count
-from concord.metrics_core.evaluation.score import uncomputable
+from concord.metrics_core.evaluation.score import label_problem
 from concord.metrics_core.files import TABLES
 from concord.metrics_core.metrics.custom_metric import split_file_label
 from concord.metrics_core.metrics.label import Label, expand, parse, similar_label
@@ -170,7 +170,7 @@ def _uncomputable_problems(params: Params) -> Iterator[Problem]:
     """Yield metrics that have no value under the conventions for any data."""
     labels: dict[str, list[str]] = {}
     for label in params.labels:
-        reason = uncomputable(label, params.parsed_conventions)
+        reason = label_problem(label, params.parsed_conventions)
         labels.setdefault(reason, []).append(str(label))
     for reason, names in labels.items():
         if reason:

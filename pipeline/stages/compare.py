@@ -7,7 +7,7 @@ from concord.metrics_core.comparison.compute import build_comparison
 from concord.metrics_core.comparison.config import ComparisonConfig
 from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.replicated_models import with_replicates
-from concord.metrics_core.evaluation.accumulator import panels_of
+from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.results.exported_tables import export_tables
 from concord.metrics_core.results.stored import CASES, cases_to_json, to_json
 from concord.pipeline.params.model import Params
@@ -63,6 +63,6 @@ def compare(params: Params) -> str:
 def _labels_read(config: ComparisonConfig) -> int:
     """Return the approximate number of reads: all labels once, primary labels again."""
     per_user = [label for label in config.labels if not label.metric.is_aggregate]
-    panels = panels_of(config.labels, config.primary, config.conventions) if config.panel else {}
+    panels = build_panels(config.labels, config.primary, config.conventions) if config.panel else {}
     repeated = len(config.primary) * (1 + len(config.segments))
     return len(per_user) + repeated + sum(len(panel.definitions) for panel in panels.values())

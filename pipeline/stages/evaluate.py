@@ -21,7 +21,7 @@ from concord.metrics_core.data.relations import (
     share_id_types,
 )
 from concord.metrics_core.errors import InputError, ParamsKeys, raise_problems, refuse
-from concord.metrics_core.evaluation.accumulator import panels_of, pinned_content, task_of
+from concord.metrics_core.evaluation.accumulator import build_panels, build_task, pinned_content
 from concord.metrics_core.evaluation.evaluate_model import (
     Executor,
     ModelData,
@@ -33,13 +33,13 @@ from concord.metrics_core.evaluation.grade_fit import grade_problems
 from concord.metrics_core.evaluation.partition import (
     Part,
     Task,
-    evaluated,
+    create_range_views,
     judge_partition,
-    one_ahead,
-    put_range,
+    prefetch,
     score_partition,
+    select_evaluated,
 )
-from concord.metrics_core.evaluation.score import names_users
+from concord.metrics_core.evaluation.score import uses_user_table
 from concord.metrics_core.evaluation.side_data import with_items
 from concord.metrics_core.files import content_ids, load_json
 from concord.metrics_core.metrics.judged import Judged
@@ -98,13 +98,13 @@ def execute_by_ranges(data: ModelData, task: Task, rows_per_partition: int) -> G
             create_view(connection, f"{name}_file", table)
         share_id_types(connection, {f"all_{name}": f"{name}_file" for name in tables})
         if task.needs_items:
-            put_range(connection, ["lists"], None, None)
+            create_range_views(connection, ["lists"], None, None)
             task = with_items(connection, task, data.background)
         starts = _range_starts(connection, data.lists, rows_per_partition)
 
         def judged() -> Iterator[dict[int, Judged]]:
             for low, high in zip([None, *starts], [*starts, None], strict=True):
-                put_range(connection, [*tables], low, high)
+                create_range_views(connection, [*tables], low, high)
                 if data.users is None:
                     connection.execute(_KNOWN_USERS)
                 yield judge_partition(connection, task)
@@ -112,7 +112,7 @@ def execute_by_ranges(data: ModelData, task: Task, rows_per_partition: int) -> G
         if task.needs_items:  # whole lists of a range are read while it is scored
             yield from (score_partition(ranked, task, connection) for ranked in judged())
         else:
-            with closing(one_ahead(judged())) as partitions:  # an error stops the query that runs
+            with closing(prefetch(judged())) as partitions:  # an error stops the query that runs
                 yield from (score_partition(ranked, task) for ranked in partitions)
 
 
@@ -144,7 +144,9 @@ def model_data(params: Params, model: str) -> ModelData:
         truth=truth_file(params, params.models[model].fold),
         train=side_data_file(params, "train"),
         items=side_data_file(params, "items"),
-        users=side_data_file(params, "users") if names_users(params.parsed_conventions) else None,
+        users=side_data_file(params, "users")
+        if uses_user_table(params.parsed_conventions)
+        else None,
         connect=read_only_connection,
     )
 
@@ -196,15 +198,15 @@ def evaluate(params: Params, model: str) -> str:
     _check_unit(params, {"load-truth": truth_quality, f"load@{model}": lists_quality})
     primary = params.comparison.primary if params.evaluation.panel else []
     conventions = params.parsed_conventions
-    panels = panels_of(params.labels, [canonical_label(text) for text in primary], conventions)
-    task = task_of(params.labels, conventions, panels, has_users="users" in params.background)
+    panels = build_panels(params.labels, [canonical_label(text) for text in primary], conventions)
+    task = build_task(params.labels, conventions, panels, has_users="users" in params.background)
     with (
         Progress(f"evaluate {model}", "users", truth_quality.get("users")) as progress,
         ExitStack() as open_files,  # removes unfinished files after an error
     ):
         store = _ValueFiles(files, task, pinned_content(model, conventions), progress, open_files)
         execute = partial(execute_ahead, execute=choose_executor(params))
-        evaluation = evaluate_model(data, task, execute, store, fit=id_overlap)
+        evaluation = evaluate_model(data, task, execute, store, id_match=id_overlap)
         content = evaluation.content(
             store,
             panels,
@@ -238,7 +240,7 @@ def _check_unit(params: Params, qualities: Mapping[str, Mapping[str, Any]]) -> N
 def execute_ahead(data: ModelData, task: Task, execute: Executor) -> Generator[Part]:
     """Compute the next partition while one is written; locate errors of conventions."""
     try:
-        with closing(one_ahead(execute(data, task))) as parts:
+        with closing(prefetch(execute(data, task))) as parts:
             yield from parts
     except InputError:  # has a location
         raise
@@ -283,7 +285,7 @@ class _ValueFiles:
             ]
         labels, definitions = self.writers
         self.progress.advance(len(part.values))
-        labels.write(evaluated(part.values, self.task))
+        labels.write(select_evaluated(part.values, self.task))
         definitions.write(part.values.select("user", *self.definitions, *weights))
 
     def close(self) -> None:

@@ -8,11 +8,11 @@ import pytest
 
 import concord as cc
 from concord.metrics_core.conventions.option_types import PropensityOptions
-from concord.metrics_core.evaluation.accumulator import panels_of, task_of
+from concord.metrics_core.evaluation.accumulator import build_panels, build_task
 from concord.metrics_core.evaluation.evaluate import parse_labels
 from concord.metrics_core.evaluation.evaluate_model import ModelData
 from concord.metrics_core.evaluation.partition import Part, Task
-from concord.metrics_core.evaluation.side_data import NONE, Background
+from concord.metrics_core.evaluation.side_data import NO_SIDE_DATA, SideData
 from concord.metrics_core.evaluation.spark.buckets import partition_keys, spark_hash
 from concord.metrics_core.metrics import custom_metric
 from concord.metrics_core.metrics.exposure import Exposure
@@ -41,7 +41,7 @@ def _files(folder: Path, *, text: bool) -> tuple[Path, Path]:
     return folder / "lists.parquet", folder / "truth.parquet"
 
 
-def _data(files: tuple[Path, Path], background: Background) -> ModelData:
+def _data(files: tuple[Path, Path], background: SideData) -> ModelData:
     return ModelData(
         "m", *files, read_only_connection, background.train, background.items, background.users
     )
@@ -56,7 +56,7 @@ def _whole(parts: list[Part]) -> tuple[pl.DataFrame, dict[str, list[int]]]:
     return pl.concat([part.values for part in parts]), counts
 
 
-def _assert_as_duckdb(files: tuple[Path, Path], task: Task, background: Background) -> list[Part]:
+def _assert_as_duckdb(files: tuple[Path, Path], task: Task, background: SideData) -> list[Part]:
     """Return the parts that Spark gives, after they were compared with those of DuckDB."""
     parts = list(execute_on_spark(_data(files, background), task, 500))
     values, exposures = _whole(parts)
@@ -74,8 +74,8 @@ def test_the_values_of_labels_and_panel(
     monkeypatch.setattr(spark_engine, "USERS", 50)
     files = _files(tmp_path, text=text)
     labels, pinned = parse_labels([*ACCURACY, *BEYOND_ACCURACY]), cc.preset("standard")
-    task = task_of(labels, pinned, panels_of(labels, ["nDCG@10"], pinned))
-    background = Background(tmp_path / "train.parquet", tmp_path / "items.parquet")
+    task = build_task(labels, pinned, build_panels(labels, ["nDCG@10"], pinned))
+    background = SideData(tmp_path / "train.parquet", tmp_path / "items.parquet")
 
     assert len(_assert_as_duckdb(files, task, background)) > 2
 
@@ -97,7 +97,7 @@ def test_requests_use_the_train_of_their_user(
     task = Task(
         parse_labels([*ACCURACY, *BEYOND_ACCURACY]), cc.preset("standard", unit_mean="users")
     )
-    background = Background(tmp_path / "train.parquet", tmp_path / "items.parquet")
+    background = SideData(tmp_path / "train.parquet", tmp_path / "items.parquet")
 
     _assert_as_duckdb(files, task, background)
 
@@ -111,8 +111,8 @@ def test_weights_of_items_and_users_on_spark(spark: "SparkSession", tmp_path: Pa
         "normalised": "over_all",
     }
     labels, pinned = parse_labels(["R@10", "DCG@5"]), cc.preset("standard", propensity=known)
-    task = task_of(labels, pinned, panels_of(labels, ["R@10"], pinned))
-    background = Background(tmp_path / "train.parquet")
+    task = build_task(labels, pinned, build_panels(labels, ["R@10"], pinned))
+    background = SideData(tmp_path / "train.parquet")
 
     assert "#counts>=1" in _assert_as_duckdb(files, task, background)[0].values.columns
 
@@ -130,8 +130,8 @@ def test_users_of_whom_nothing_was_observed(
         parse_labels(["P@10", "R@10", "nDCG@5"]),
         cc.preset("standard", propensity=known),
     )
-    task = task_of(labels, pinned, {}, has_users=has_users)
-    background = Background(tmp_path / "train.parquet", None, users if has_users else None)
+    task = build_task(labels, pinned, {}, has_users=has_users)
+    background = SideData(tmp_path / "train.parquet", None, users if has_users else None)
 
     (result, *_) = _assert_as_duckdb(files, task, background)
 
@@ -143,13 +143,13 @@ def test_users_whom_the_conventions_refuse(spark: "SparkSession", tmp_path: Path
     files = _files(tmp_path, text=False)
     task = Task(parse_labels(ACCURACY), cc.preset("standard", user_no_recs="error"))
     with pytest.raises(ValueError) as expected:
-        list(execute_by_ranges(_data(files, NONE), task, 10_000_000))
+        list(execute_by_ranges(_data(files, NO_SIDE_DATA), task, 10_000_000))
 
     path = tmp_path / "a [1]* {b}"  # to Spark a pattern
     path.mkdir()
     files = _files(path, text=False)
     with pytest.raises(ValueError) as refused:
-        list(execute_on_spark(_data(files, NONE), task, 300))
+        list(execute_on_spark(_data(files, NO_SIDE_DATA), task, 300))
 
     assert str(refused.value) == str(expected.value)
 
@@ -164,7 +164,7 @@ def test_an_own_metric_that_raises_is_reported_once_with_its_file(
     task = Task(parse_labels([f"{code}:f@3"]), cc.preset("standard"))
 
     with pytest.raises(cc.InputError) as refused:
-        list(execute_on_spark(_data(files, NONE), task, 300))
+        list(execute_on_spark(_data(files, NO_SIDE_DATA), task, 300))
 
     (problem,) = refused.value.problems
     assert problem.where == str(code)
@@ -178,7 +178,7 @@ def test_groups_of_items(spark: "SparkSession", tmp_path: Path) -> None:
     labels, pinned = ["AWRF@10", "EED@10", "EEL@5"], cc.preset("standard", fairness_target="relevant")  # fmt: skip
     task, background = (
         Task(parse_labels(labels), pinned),
-        Background(None, tmp_path / "items.parquet"),
+        SideData(None, tmp_path / "items.parquet"),
     )
 
     lists, truth = (spark.read.parquet(path.as_posix()) for path in files)
@@ -202,7 +202,7 @@ def test_metrics_of_ones_own_reach_the_workers(spark: "SparkSession", tmp_path: 
 
     result, alone = cc.evaluate(lists.drop("score"), truth, **how), cc.evaluate(*files, **how)
     task = Task(parse_labels(["revenue@5"]), cc.preset("standard"))
-    background = Background(None, tmp_path / "items.parquet")
+    background = SideData(None, tmp_path / "items.parquet")
 
     assert alone["revenue@5"] > 0
     assert result["revenue@5"] == alone["revenue@5"]

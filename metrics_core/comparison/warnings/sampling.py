@@ -15,10 +15,10 @@ from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
 from concord.metrics_core.evaluation.sampled_candidates import (
     UNBIASED,
-    bounds,
-    fit,
     grid,
-    of_full_ranks,
+    mean_bounds,
+    rank_bounds,
+    values_at_ranks,
 )
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
@@ -92,7 +92,7 @@ def _ranks(
     The rank is null if the user has no list.
     """
     frames = []
-    for lists in result.each:
+    for lists in result.replicate_results:
         tables = {"lists": lists.lists, "truth": data.truth_of(lists)}
         with data.connecting(file_paths(tables.values())) as connection:
             for name, table in tables.items():
@@ -136,7 +136,7 @@ def _mean_bounds(
     full = grid(max(label.k or 0, MIN_EXACT_RANKS), candidates)
     grades = listed["grade"].unique().sort().to_list()
     grade_groups = _group_grades(
-        {grade: of_full_ranks(label, conventions, grade, full, candidates) for grade in grades}
+        {grade: values_at_ranks(label, conventions, grade, full, candidates) for grade in grades}
     )
     alpha = config.alpha / (n_models * max(len(grade_groups), 1))
     total = float(all_ranks["weight"].to_numpy().sum())
@@ -145,8 +145,8 @@ def _mean_bounds(
         rows = listed.filter(pl.col("grade").is_in(group))
         weights = rows["weight"].to_numpy()
         counts = np.bincount(rows["rank"].to_numpy() - 1, weights, candidates.negatives + 1)
-        fitting = fit(counts, _effective_users(rows), candidates, alpha)
-        ends = bounds(value_by_rank, full, fitting)
+        fitting = rank_bounds(counts, _effective_users(rows), candidates, alpha)
+        ends = mean_bounds(value_by_rank, full, fitting)
         if ends is None:
             return None
         share = float(weights.sum() / total)

@@ -1,4 +1,4 @@
-"""A bucket of users inside a worker: scored as a whole table is on one machine, with mergeable counts."""
+"""A bucket of users in a worker, scored like a whole table, with counts that can be merged."""
 
 import json
 import re
@@ -23,17 +23,17 @@ from concord.metrics_core.errors import (
     merge_refusals,
 )
 from concord.metrics_core.evaluation.diagnostics import COLUMNS as WEIGHTS
-from concord.metrics_core.evaluation.diagnostics import FOUND, KNOWN, LISTED, RELEVANT, list_kinds
+from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, N_HITS, RELEVANT, list_kinds
 from concord.metrics_core.evaluation.partition import (
     Part,
     Task,
     count_users,
     evaluate_partition,
-    evaluated,
     judged_at,
     part_names,
+    select_evaluated,
 )
-from concord.metrics_core.evaluation.summary import Totals, totals_of
+from concord.metrics_core.evaluation.summary import Totals, compute_totals
 from concord.metrics_core.metrics.judged import Ints
 from concord.metrics_core.metrics.label import is_pooled
 from concord.metrics_core.stats.mean_interval import ValueSpread
@@ -46,21 +46,41 @@ _ROW_MARK = re.compile("\x02([0-9]+)\x03")
 class Facts:
     """Counts, problems and sums of one bucket.
 
-    problems  : of the first table that has any, by its name; of own metrics under `OWN_METRICS`
-    rows      : table -> its rows; `left`: the rows of the truth that its policies leave
-    refusal   : why the users were not scored
-    counts    : whole numbers that add up
-    totals    : column -> what its mean is made of
-    highest   : grade of the truth; `grades`: different ones, as many as are shown and one more
-    lowest    : the first user of the lists, and of the truth
-    unknown   : the first (user, item) that the catalogue lacks
-    exposures : label -> users with a list
-    lists     : kinds of lists, each with their number: see `ListCounts`
-    signs     : name of a count of `ListSigns` -> [rank or k, number]; None: it was not counted
-    overlap   : rows, users, rows of the truth and whether users are shared: see `TrainOverlap`
-    lengths   : table -> [length, number of users with so many rows]
-    order     : what orders the lists
-    rewritten : table -> column -> ids that were read without `.0`
+    Attributes
+    ----------
+    problems : dict of str to list of Problem
+        Problems of the first table that has any, by its name; of user-defined metrics under
+        `OWN_METRICS`.
+    rows : dict of str to int
+        Number of rows of each table.
+    refusal : Refusal or None
+        Why the users were not scored.
+    counts : dict of str to int
+        Counts that can be added.
+    totals : dict of str to Totals
+        Totals of the mean of each column.
+    highest : float or None
+        Highest grade of the ground truth.
+    grades : list of float
+        Distinct grades, at most one more than are shown.
+    lowest : list
+        First user of the lists, and of the ground truth.
+    unknown : list or None
+        First user and item that the catalogue lacks.
+    exposures : dict of str to int
+        Number of users with a list, by label.
+    lists : list of tuple
+        Kinds of lists, each with its number; see `ListCounts`.
+    issues : dict
+        Pairs of rank (or k) and number, by field of `ListIssues`; None if not counted.
+    overlap : tuple or None
+        First four fields of `TrainOverlap`.
+    lengths : dict
+        Pairs of a number of rows and the number of users with so many, by table.
+    order : str
+        What orders the lists.
+    rewritten : dict
+        Ids that were read without `.0`, by table and column.
     """
 
     problems: dict[str, list[Problem]] = field(default_factory=dict)
@@ -74,18 +94,18 @@ class Facts:
     unknown: list[Any] | None = None
     exposures: dict[str, int] = field(default_factory=dict)
     lists: list[tuple[int, bool, bool, int]] = field(default_factory=list)
-    signs: dict[str, list[tuple[int, int]] | None] = field(default_factory=dict)
+    issues: dict[str, list[tuple[int, int]] | None] = field(default_factory=dict)
     overlap: tuple[int, int, int, bool] | None = None
     lengths: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     order: str = ""
     rewritten: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def as_json(self) -> str:
-        """Return the facts as JSON; numbers keep every bit."""
+        """Return the facts as JSON; numbers keep all bits."""
         return json.dumps(asdict(self), default=_plain)
 
     @classmethod
-    def of_json(cls, text: str) -> "Facts":
+    def from_json(cls, text: str) -> "Facts":
         """Return the facts that `as_json` wrote."""
         content = json.loads(text)
         problems = {
@@ -134,7 +154,7 @@ def row_mark(origin: int) -> str:
 
 
 def with_row_names(problem: Problem, words: Callable[[int], str]) -> Problem:
-    """Return the problem with its rows named for the user."""
+    """Return the problem with the names of its rows for the user."""
     return replace(
         problem, location=_ROW_MARK.sub(lambda match: words(int(match[1])), problem.where)
     )
@@ -145,8 +165,10 @@ def raise_refusals(facts: Sequence[Facts]) -> None:
 
     Raises
     ------
-    InputError   : an own metric is wrong
-    ScoringError : the conventions refuse users
+    InputError
+        If a user-defined metric fails.
+    ScoringError
+        If the conventions refuse users.
     """
     if problems := [p for each in facts for p in each.problems.get(OWN_METRICS, [])]:
         raise InputError(merged(problems))
@@ -159,7 +181,7 @@ def merged(problems: Iterable[Problem]) -> list[Problem]:
     every = list(problems)
     affecting = [(each.affected, each) for each in every if each.affected is not None]
     unread = [(a.first, each) for a, each in affecting if a.rule == (-1,)]
-    if unread:  # then nothing else of the table is judged
+    if unread:  # the rest of the table was not checked
         return [each for _, each in sorted(unread, key=lambda row: row[0])]
     of_rule: dict[tuple[int, ...], list[tuple[AffectedRows, Problem]]] = {}
     for affected, each in affecting:
@@ -209,19 +231,27 @@ def highest(facts: Sequence[Facts]) -> float | None:
 
 FACTS, IDS = "facts", "ids"  # columns beside the values; no value has such a name
 USER = "user"
-ORIGIN = "origin"  # of a row: where it came from
-SEQUENCE = "sequence"  # and which it is of those from there
+ORIGIN = "origin"  # where a row comes from
+SEQUENCE = "sequence"  # number of a row among those of its origin
 _ID = pa.struct([("of", pa.string()), ("id", pa.string()), ("n", pa.int64())])
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is done with every bucket; it is sent to the workers, so its size is limited.
+    """What workers do with each bucket; its size is limited, as it is sent to them.
 
-    columns : table -> its columns, in the order in which the tables are read
-    scores  : True if values are computed; else the tables are only checked
-    as_text : True if ids of users are text
-    numbers : item, item_number: of all items, for metrics beyond accuracy
+    Attributes
+    ----------
+    columns : Mapping[str, tuple of str]
+        Columns of each table, in the order in which tables are read.
+    task : Task
+        What is evaluated.
+    scores : bool
+        False if the tables are only checked.
+    as_text : bool
+        True if ids of users are text.
+    numbers : Table or None
+        item, item_number of all items, for metrics beyond accuracy.
     """
 
     columns: Mapping[str, tuple[str, ...]]
@@ -232,7 +262,7 @@ class Plan:
 
     @property
     def size(self) -> int:
-        """Bytes that every worker gets."""
+        """Number of bytes that each worker receives."""
         items = self.task.items
         arrays = (
             [] if items is None else [items.users, items.in_catalogue, items.features, items.group]
@@ -246,7 +276,7 @@ class Plan:
 
 
 def value_columns(task: Task) -> dict[str, pa.DataType]:
-    """Return the columns of the values of a partition, without that of the user."""
+    """Return the columns of a partition's values and their types, without the user."""
     columns = task.columns
     parts = [
         part
@@ -254,7 +284,7 @@ def value_columns(task: Task) -> dict[str, pa.DataType]:
         if is_pooled(label, label.conventions(conventions))
         for part in part_names(name)
     ]
-    counts = [LISTED, RELEVANT, FOUND, *map(judged_at, task.cutoffs)]
+    counts = [LISTED, RELEVANT, N_HITS, *map(judged_at, task.cutoffs)]
     averaged = {judged_at(k): pa.float64() for k in task.cutoffs}
     return {
         **dict.fromkeys(columns, pa.float64()),
@@ -267,7 +297,7 @@ def value_columns(task: Task) -> dict[str, pa.DataType]:
 
 
 def schema_of(plan: Plan) -> pa.Schema:
-    """Return the schema of a bucket's result: one row per user with values by number, then a row with its facts."""
+    """Return the schema of a bucket's result: a row of values per user, then a row of facts."""
     values = value_columns(plan.task) if plan.scores else {}
     return pa.schema(
         {
@@ -283,21 +313,19 @@ def evaluate_bucket(plan: Plan, lists: pa.Table, others: pa.Table) -> pa.Table:
     """Return the values and facts of the users of a bucket."""
     with closing(connect(config={"threads": 1})) as connection:
         bucket = plan.bucket(connection)
-        return bucket.table(bucket.evaluated(lists, others))
+        return bucket.table(bucket.evaluate(lists, others))
 
 
 @dataclass
 class Bucket:
-    """Tables that were read, checked and ranked before: `recs`, `truth`, `users` where they are named, and where items
-    count `train`.
-    """
+    """Validated and ranked tables: `recs`, `truth`, and optionally `users` and `train`."""
 
     connection: DuckDBPyConnection
     plan: Plan
     facts: Facts = field(default_factory=Facts)
     ids: list[pa.Table] = field(default_factory=list)
 
-    def evaluated(self, lists: pa.Table, others: pa.Table) -> Part | None:
+    def evaluate(self, lists: pa.Table, others: pa.Table) -> Part | None:
         """Return the values; None if nothing is scored."""
         for name, columns in self.plan.columns.items():
             self.read(name, *_rows_of(name, columns, lists, others))
@@ -324,7 +352,7 @@ class Bucket:
         self.connection.register(relations[name], rows)
 
     def count_tables(self) -> None:
-        """Count what warnings and messages need; nothing if the tables were checked before."""
+        """Count what warnings and messages need; does nothing for validated tables."""
 
     def keep(self, name: str, query: str) -> None:
         """Store the result of a query as a table."""
@@ -357,12 +385,12 @@ class Bucket:
         facts.counts |= count_users(part.values, task)
         facts.lists = [(*kind, number) for kind, number in list_kinds(part.values).items()]
         facts.counts["users"] = len(part.values)
-        facts.counts["kept"] = len(evaluated(part.values, task))
+        facts.counts["kept"] = len(select_evaluated(part.values, task))
         for name, (label, conventions) in task.columns.items():
             defined = part.values.filter(pl.col(name).is_not_null())
             parts = [defined[p].to_numpy() for p in part_names(name) if p in defined.columns]
             undefined, bounds = label.conventions(conventions).undefined, label.bounds(conventions)
-            facts.totals[name] = totals_of(defined[name].to_numpy(), parts, undefined, bounds)
+            facts.totals[name] = compute_totals(defined[name].to_numpy(), parts, undefined, bounds)
         for name, exposure in part.exposures.items():
             facts.exposures[name] = exposure.n_users
             nonzero = np.flatnonzero(exposure.counts)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from concord.metrics_core.data.relations import in_memory
 from concord.metrics_core.errors import refuse
-from concord.metrics_core.evaluation.listing import Features, Groups, counted_items
+from concord.metrics_core.evaluation.item_lists import Features, Groups, number_counted_items
 from concord.metrics_core.evaluation.spark.bucket import (
     FACTS,
     IDS,
@@ -39,7 +39,7 @@ _SEED = 42  # of Spark's `hash`
 
 
 def partition_keys(buckets: int) -> list[int]:
-    """Return 32-bit keys; key n is hashed into partition n of as many partitions as there are buckets.
+    """Return a 32-bit key for each bucket; Spark hashes key n into partition n.
 
     Plain numbers collide: Spark hashes both of two buckets into the second partition.
     """
@@ -79,11 +79,20 @@ def bucket_count(rows: int, of_a_bucket: int = ROWS) -> int:
 
 @dataclass(frozen=True)
 class BucketTable:
-    """One table of an evaluation.
+    """A table of an evaluation.
 
-    rows    : with `origin`, and `sequence` where several rows may have come from one; there are `n_rows`
-    user    : the id of the user as text, alike in all tables
-    columns : those that are read
+    Attributes
+    ----------
+    name : str
+        Name of the table.
+    rows : DataFrame
+        With `origin`, and `sequence` if several rows may have one origin.
+    n_rows : int
+        Number of rows.
+    user : Column
+        Id of the user as text, equal in all tables.
+    columns : sequence of Column
+        The columns that are read.
     """
 
     name: str
@@ -104,7 +113,7 @@ class BucketResults:
     def facts(self) -> list[Facts]:
         """The facts of each bucket."""
         rows = self.rows.where(f"{FACTS} IS NOT NULL").select(FACTS).collect()
-        return [Facts.of_json(text) for (text,) in rows]
+        return [Facts.from_json(text) for (text,) in rows]
 
     @property
     def counted_ids(self) -> "DataFrame":
@@ -134,11 +143,12 @@ class BucketResults:
 
 
 def evaluate_buckets(plan: Plan, sides: Sequence[BucketTable], buckets: int) -> BucketResults:
-    """Evaluate every bucket with `evaluate_bucket`.
+    """Evaluate each bucket with `evaluate_bucket`.
 
     Raises
     ------
-    InputError : what every worker needs is too large
+    InputError
+        If the data that each worker needs is too large.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -151,14 +161,14 @@ def evaluate_buckets(plan: Plan, sides: Sequence[BucketTable], buckets: int) -> 
     else:
         other_rows = list_rows.where("false").selectExpr(BUCKET, ORIGIN, "'' AS side")
 
-    def evaluated(lists: pa.Table, judged: pa.Table) -> pa.Table:
-        return evaluate_bucket(plan, lists, judged)
+    def evaluate(lists: pa.Table, others: pa.Table) -> pa.Table:
+        return evaluate_bucket(plan, lists, others)
 
     rows = (
         list_rows.repartition(buckets, BUCKET)
         .groupBy(BUCKET)
         .cogroup(other_rows.repartition(buckets, BUCKET).groupBy(BUCKET))
-        .applyInArrow(evaluated, from_arrow_schema(schema_of(plan)))
+        .applyInArrow(evaluate, from_arrow_schema(schema_of(plan)))
     )
     return BucketResults(plan, rows.persist())
 
@@ -180,7 +190,8 @@ def in_order(results: BucketResults, users_at_a_time: int) -> Iterator[pl.DataFr
 
     Raises
     ------
-    InputError, ScoringError : an own metric is wrong, or the conventions refuse users
+    InputError, ScoringError
+        If a user-defined metric fails, or the conventions refuse users.
     """
     from pyspark.sql import functions as sf
 
@@ -212,7 +223,8 @@ def _frame(table: pa.Table) -> pl.DataFrame:
 def _refuse_large(plan: Plan) -> None:
     if plan.size > MOST_SENT:
         problem = (
-            f"every worker would get {plan.size / 2**20:,.0f} MiB of item numbers, popularity and features, "
+            f"every worker would get {plan.size / 2**20:,.0f} MiB of item numbers, "
+            "popularity and features, "
             f"and {MOST_SENT >> 20} MiB is the most"
         )
         fix = "leave out the metrics beyond accuracy, or give fewer items or features"
@@ -239,13 +251,17 @@ def numbered(
 
     Raises
     ------
-    InputError : there are too many of them
+    InputError
+        If there are too many items.
     """
     ids = results.ids.where("of IN ('item listed', 'train')")
     items = ids.groupBy("id").pivot("of", ["item listed", "train"]).sum("n")
     counts = items.limit(MOST_ITEMS + 1).toArrow()
     if len(counts) > MOST_ITEMS:
-        problem = f"lists and train name more than {MOST_ITEMS:,} items, which the driver and every worker would hold"
+        problem = (
+            f"lists and train name more than {MOST_ITEMS:,} items, "
+            "which the driver and every worker would hold"
+        )
         raise refuse("items", problem, "leave out the metrics beyond accuracy")
     had = pa.table({"item": counts["id"].cast(pa.string()), "users": counts["train"]})
     items_table = pa.table({"item": pa.array([], pa.string())}) if catalogue is None else catalogue
@@ -253,7 +269,7 @@ def numbered(
         connection.register("had", had)
         connection.register("items", items_table)
         train_users = added(results.facts).get("train_users", 0)
-        return counted_items(connection, train_users, features, groups)
+        return number_counted_items(connection, train_users, features, groups)
 
 
 def exposures_of(results: BucketResults) -> Mapping[str, Exposure]:

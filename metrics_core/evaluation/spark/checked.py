@@ -1,4 +1,4 @@
-"""A bucket of raw tables: the worker reads, checks and ranks them as whole tables are on one machine."""
+"""A bucket of raw tables: the worker reads, validates and ranks them like whole tables."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from concord.metrics_core.data.quality import MAX_COUNTED_GRADES, rewritten_ids
 from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.side_data import read_train, read_truth, read_users
 from concord.metrics_core.errors import InputError
-from concord.metrics_core.evaluation.diagnostics import count_list_signs, count_train_overlap
+from concord.metrics_core.evaluation.diagnostics import count_list_issues, count_train_overlap
 from concord.metrics_core.evaluation.spark.bucket import Bucket, Plan, row_mark
 from concord.metrics_core.metrics.judged import Ints
 
@@ -22,8 +22,14 @@ from concord.metrics_core.metrics.judged import Ints
 class CheckedPlan(Plan):
     """A plan for raw tables.
 
-    tables    : the tables as readers take them, without rows
-    catalogue : the items; None: none was given
+    Attributes
+    ----------
+    tables : Mapping[str, InputTable]
+        The tables without rows.
+    policies : Policies
+        Policies for unusual content.
+    catalogue : Table or None
+        Items; None without a catalogue.
     """
 
     tables: Mapping[str, InputTable] = field(default_factory=dict)
@@ -37,14 +43,14 @@ class CheckedPlan(Plan):
 
     def bucket(self, connection: DuckDBPyConnection) -> Bucket:
         """Return the evaluator of one bucket."""
-        return CheckedBucket(connection, self, of=self)
+        return CheckedBucket(connection, self, checked_plan=self)
 
 
 @dataclass(kw_only=True)
 class CheckedBucket(Bucket):
-    """A bucket whose tables are checked first; it has the problems of the first table that has any."""
+    """A bucket whose tables are validated; it has the problems of the first invalid table."""
 
-    of: CheckedPlan
+    checked_plan: CheckedPlan
 
     def read(self, name: str, rows: pa.Table, origin: Ints) -> None:
         """Read and check a table as the library does."""
@@ -53,12 +59,12 @@ class CheckedBucket(Bucket):
             return row_mark(int(origin[row]))
 
         try:
-            self._read(name, replace(self.of.tables[name], rows=rows, row_name=row_name))
+            self._read(name, replace(self.checked_plan.tables[name], rows=rows, row_name=row_name))
         except InputError as error:
             self.facts.problems = {name: list(error.problems)}
 
     def _read(self, name: str, table: InputTable) -> None:
-        connection, plan = self.connection, self.of
+        connection, plan = self.connection, self.checked_plan
         if name == "recs":
             sink = InMemorySink()
             loaded = load_recommendations(
@@ -88,7 +94,7 @@ class CheckedBucket(Bucket):
 
     def count_tables(self) -> None:
         """Count ids, grades and unknown items."""
-        plan, facts = self.of, self.facts
+        plan, facts = self.checked_plan, self.facts
         if plan.catalogue is not None:
             self.connection.register("items", plan.catalogue)
         for side, relation in (("listed", "lists"), ("known", "truth")):
@@ -115,10 +121,11 @@ class CheckedBucket(Bucket):
         some = f"SELECT DISTINCT grade FROM truth ORDER BY grade LIMIT {MAX_COUNTED_GRADES + 1}"
         facts.grades = [grade for (grade,) in self.connection.execute(some).fetchall()]
         for name, relation in (("recs", "lists"), ("truth", "truth")):
-            lengths = f"SELECT n, count(*) FROM (SELECT count(*) AS n FROM {relation} GROUP BY user) GROUP BY n"
+            per_user = f"SELECT count(*) AS n FROM {relation} GROUP BY user"
+            lengths = f"SELECT n, count(*) FROM ({per_user}) GROUP BY n"
             facts.lengths[name] = self.connection.execute(lengths).fetchall()
         if plan.scores:
-            self._count_signs()
+            self._count_issues()
         if plan.catalogue is not None:
             self._count_unknown()
         if "train" in plan.tables:
@@ -128,17 +135,17 @@ class CheckedBucket(Bucket):
             (users,) = only_row(self.connection, "SELECT count(DISTINCT user) FROM train")
             facts.counts["train_users"] = users
 
-    def _count_signs(self) -> None:
-        has_train = "train" in self.of.tables
-        signs = count_list_signs(
+    def _count_issues(self) -> None:
+        has_train = "train" in self.checked_plan.tables
+        issues = count_list_issues(
             self.connection,
             has_train=has_train,
             has_scores="score" in self.connection.view("lists").columns,
-            ks=self.of.task.cutoffs,
+            ks=self.checked_plan.task.cutoffs,
         )
-        self.facts.signs = {
+        self.facts.issues = {
             name: None if counts is None else [*counts.items()]
-            for name, counts in vars(signs).items()
+            for name, counts in vars(issues).items()
         }
         if has_train:
             overlap = count_train_overlap(self.connection, of_requests=False)
@@ -152,13 +159,15 @@ class CheckedBucket(Bucket):
     def _count_unknown(self) -> None:
         """Count the items that are missing in the catalogue."""
         self.keep(
-            "strange",
-            """SELECT user, item FROM lists ANTI JOIN (SELECT CAST(item AS VARCHAR) AS item FROM items) AS items
+            "unknown_rows",
+            """SELECT user, item FROM lists
+               ANTI JOIN (SELECT CAST(item AS VARCHAR) AS item FROM items) AS items
                ON CAST(lists.item AS VARCHAR) = items.item WHERE lists.item IS NOT NULL""",
         )
         rows, users, first = only_row(
-            self.connection, "SELECT count(*), count(DISTINCT user), min((user, item)) FROM strange"
+            self.connection,
+            "SELECT count(*), count(DISTINCT user), min((user, item)) FROM unknown_rows",
         )
         self.facts.counts |= {"unknown_rows": rows, "unknown_users": users}
         self.facts.unknown = None if first is None else list(first)
-        self.add("item unknown", "SELECT DISTINCT item AS id, 1 AS n FROM strange")
+        self.add("item unknown", "SELECT DISTINCT item AS id, 1 AS n FROM unknown_rows")

@@ -1,4 +1,4 @@
-"""What lists in Spark were evaluated on, as counts of all buckets."""
+"""Data that lists in Spark are evaluated on, as counts of all buckets."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -28,12 +28,12 @@ from concord.metrics_core.evaluation.spark.buckets import (
 
 @dataclass(frozen=True)
 class SparkData(EvaluationData):
-    """What lists in Spark were evaluated on, as far as warnings read it: counts of all buckets."""
+    """Counts of all buckets, for warnings."""
 
     results: BucketResults | None = None
 
     @classmethod
-    def of(cls, results: BucketResults, items: pl.DataFrame | None) -> "SparkData":
+    def from_results(cls, results: BucketResults, items: pl.DataFrame | None) -> "SparkData":
         """Sum the counts of all buckets."""
         facts, no_rows = results.facts, pl.DataFrame()
         grades = sorted({grade for each in facts for grade in each.grades})
@@ -95,7 +95,7 @@ class SparkData(EvaluationData):
 
 
 def users_by_length(facts: Sequence[Facts], table: str) -> dict[int, int]:
-    """Return number of rows -> users who have so many in a table."""
+    """Return the number of users by their number of rows in a table."""
     lengths: Counter[int] = Counter()
     for each in facts:
         lengths.update(dict(each.lengths.get(table, ())))
@@ -103,7 +103,7 @@ def users_by_length(facts: Sequence[Facts], table: str) -> dict[int, int]:
 
 
 def rewritten_ids(facts: Sequence[Facts], table: str) -> dict[str, Any]:
-    """Return `ids_rewritten` as the quality of a table has it, if any were."""
+    """Return `ids_rewritten` as in the description of a table; empty if there are none."""
     columns: dict[str, dict[str, Any]] = {}
     for each in facts:
         for column_name, counts in each.rewritten.get(table, {}).items():

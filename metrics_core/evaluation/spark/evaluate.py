@@ -1,4 +1,4 @@
-"""`evaluate` for Spark DataFrames: values of users stay there, summaries are those of one machine."""
+"""`evaluate` for Spark DataFrames: values per user stay in Spark, summaries do not."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,7 +29,7 @@ from concord.metrics_core.evaluation.model_result import (
 from concord.metrics_core.evaluation.partition import Task
 from concord.metrics_core.evaluation.side_data import (
     Catalogue,
-    catalogue_of,
+    build_catalogue,
     refuse_missing,
     with_item_columns,
 )
@@ -53,8 +53,8 @@ from concord.metrics_core.evaluation.spark.frames import (
     SparkIds,
     SparkTable,
     arrow_schema,
-    given,
     is_spark,
+    spark_table,
 )
 from concord.metrics_core.evaluation.spark.values import SparkValues
 from concord.metrics_core.evaluation.warnings.data import Lengths, none_relevant_warnings
@@ -81,13 +81,21 @@ def evaluate_frames(
     policies: Mapping[str, Any] | None = None,
     buckets: int | None = None,
 ) -> Evaluation:
-    """See `metrics_core.evaluation.evaluate.evaluate`.
+    """Evaluate Spark DataFrames; see `metrics_core.evaluation.evaluate.evaluate`.
 
-    buckets : into how many the users are cut; None: as many as their rows need
+    Parameters
+    ----------
+    recs, truth, users, train, items, columns, policies
+        As in `evaluate`.
+    task : Task
+        What is evaluated.
+    buckets : int, optional
+        Number of buckets of users; by default as many as their rows need.
 
     Raises
     ------
-    ValueError : as there, in the same words; a row is named by its file or partition
+    ValueError
+        As `evaluate`; rows are named by their file or partition.
     """
     allowed, column_names = parse_policies(policies or {}), check_columns(columns or {})
     named_data = {"recs": recs, "truth": truth, "users": users, "train": train}
@@ -102,11 +110,11 @@ def evaluate_frames(
 
 @dataclass
 class SparkInputs:
-    """The given tables, added one after the other, and their evaluation."""
+    """Tables that are added one after the other, and their evaluation."""
 
     task: Task
     policies: Policies
-    named: Columns
+    columns: Columns
     buckets: int | None
     sides: list[SparkTable] = field(default_factory=list)
     catalogue: Catalogue | None = None
@@ -118,29 +126,29 @@ class SparkInputs:
         Raises
         ------
         InputError
-            The table, or one that was added before it, is invalid.
+            If the table, or one that was added before it, is invalid.
         """
         try:
             frame = data if is_spark(data) else self._frame(name, data)
-            table = table_of(name, frame, self.named)
-            self.sides.append(given(table, frame, self.policies.rank_base))
-            if name != "users" and not self.sides[-1].places.rows:
+            table = table_of(name, frame, self.columns)
+            self.sides.append(spark_table(table, frame, self.policies.rank_base))
+            if name != "users" and not self.sides[-1].origins.rows:
                 self._refuse_empty(self.sides[-1])
         except InputError:
             self._refuse_before(name)
             raise
 
     def _frame(self, name: str, data: Any) -> "DataFrame":
-        """Return ids of users that were not given in Spark as a Spark frame."""
+        """Return ids of users from other tables as a Spark frame."""
         if name != "users":
             problem = f"is {type(data).__name__}, and other tables are Spark DataFrames"
             raise refuse(
                 name, problem, "give all tables as Spark DataFrames; items and users may be others"
             )
         with in_memory() as connection:
-            read_users(connection, open_table(name, data, self.named))
+            read_users(connection, open_table(name, data, self.columns))
             ids = connection.sql("SELECT DISTINCT user FROM source").to_arrow_table()
-        user_column = self.named.get(name, {}).get("user") or "user"
+        user_column = self.columns.get(name, {}).get("user") or "user"
         return self._session.createDataFrame(ids.rename_columns([user_column]))
 
     @property
@@ -148,31 +156,34 @@ class SparkInputs:
         return self.sides[0].rows.sparkSession
 
     def _refuse_empty(self, side: SparkTable) -> None:
-        """Raise as the readers do if a table has no rows."""
+        """Raise the readers' error if a table has no rows."""
         may_be_empty = side.name == "recs" and self.policies.empty_lists == "keep"
         with in_memory() as connection:
             read_source(connection, side.table, may_be_empty=may_be_empty)
 
     def _refuse_before(self, name: str) -> None:
-        """Raise the problems of tables that are read before this one: they come first."""
+        """Raise the problems of the other tables, which come first."""
         before = [side for side in self.sides if side.name != name]
         if before:
-            self._checked(before)
+            self._validate(before)
 
     def add_items(self, items: Any) -> None:
         """Add the catalogue; raises as `add`."""
         try:
             if is_spark(items):
                 if items.limit(MOST_ITEMS + 1).count() > MOST_ITEMS:
-                    problem = f"holds more than {MOST_ITEMS:,} items, which the driver and every worker would hold"
+                    problem = (
+                        f"holds more than {MOST_ITEMS:,} items, "
+                        "which the driver and every worker would hold"
+                    )
                     raise refuse("items", problem, "give the items that lists and train may name")
                 items = items.toArrow()
-            table = open_table("items", items, self.named)
+            table = open_table("items", items, self.columns)
             with in_memory() as connection:
-                self.catalogue = catalogue_of(read_items(connection, table)[0])
+                self.catalogue = build_catalogue(read_items(connection, table)[0])
             self.catalogue_name = table.name
         except InputError:
-            self._checked(self.sides)
+            self._validate(self.sides)
             raise
 
     def _plan(self, sides: Sequence[SparkTable], task: Task, *, scores: bool) -> CheckedPlan:
@@ -191,23 +202,23 @@ class SparkInputs:
         )
 
     def _run(self, plan: CheckedPlan, sides: Sequence[SparkTable]) -> BucketResults:
-        rows = sum(side.places.rows for side in sides)
+        rows = sum(side.origins.rows for side in sides)
         return evaluate_buckets(plan, sides, self.buckets or bucket_count(rows))
 
-    def _checked(self, sides: Sequence[SparkTable]) -> None:
-        """Read and check the tables without evaluating them."""
+    def _validate(self, sides: Sequence[SparkTable]) -> None:
+        """Read and validate the tables without evaluating them."""
         results = self._run(self._plan(sides, self.task, scores=False), sides)
         try:
-            self._refuse_wrong(results, sides)
+            self._raise_problems(results, sides)
         finally:
             results.rows.unpersist()
 
-    def _refuse_wrong(self, results: BucketResults, sides: Sequence[SparkTable]) -> None:
+    def _raise_problems(self, results: BucketResults, sides: Sequence[SparkTable]) -> None:
         for side in sides:
             problems = [p for each in results.facts for p in each.problems.get(side.name, [])]
             if problems:
                 every = merged(problems)
-                raise InputError([with_row_names(each, side.places.words) for each in every])
+                raise InputError([with_row_names(each, side.origins.words) for each in every])
             rows = sum(each.rows.get(side.name, 0) for each in results.facts)
             if side.name != "users" and not rows:
                 self._refuse_empty(side)
@@ -215,29 +226,24 @@ class SparkInputs:
                 raise no_rows_left_error(side.table)
 
     def result(self) -> Evaluation:
-        """Evaluate."""
+        """Return the evaluation of the tables."""
         needs_items = self.task.needs_items
-        later = needs_items or bool(self.task.numbers)  # once the catalogue is known to fit
-        plan = self._plan(self.sides, self.task, scores=not later)
+        is_second_pass = needs_items or bool(self.task.numbers)  # after ids are matched
+        plan = self._plan(self.sides, self.task, scores=not is_second_pass)
         results = self._run(plan, self.sides)
         try:
-            self._refuse_wrong(results, self.sides)
+            self._raise_problems(results, self.sides)
             id_match = self._check_ids(results)
             names = {side.name for side in self.sides}
             refuse_missing(self.task, has_train="train" in names, catalogue=self.catalogue)
-            if later:
-                task, numbers = (
-                    with_item_columns(self.task, lambda: self.catalogue, lambda: None),
-                    None,
-                )
+            if is_second_pass:
+                task = with_item_columns(self.task, lambda: self.catalogue, lambda: None)
+                numbers = None
                 if needs_items:
                     catalogue = self.catalogue
-                    known = (
-                        (None, None)
-                        if catalogue is None
-                        else (catalogue.features, catalogue.groups)
-                    )
-                    items, numbers = numbered(results, plan.catalogue, *known)
+                    features = None if catalogue is None else catalogue.features
+                    groups = None if catalogue is None else catalogue.groups
+                    items, numbers = numbered(results, plan.catalogue, features, groups)
                     task = replace(task, items=items)
                 plan = replace(plan, task=task, scores=True, numbers=numbers)
                 results.rows.unpersist()
@@ -245,11 +251,11 @@ class SparkInputs:
             raise_refusals(results.facts)
             values = SparkValues(results, exposures_of(results))
             evaluation = evaluate_model(
-                self._no_data(), plan.task, values.execute, values, fit=id_match
+                self._no_data(), plan.task, values.execute, values, id_match=id_match
             )
             warnings = self._warnings(results, evaluation)
             return Evaluation(plan.task.conventions, warnings, values)
-        except BaseException:  # nobody gets what Spark keeps
+        except BaseException:  # releases the rows that Spark keeps
             results.rows.unpersist()
             raise
 
@@ -261,8 +267,10 @@ class SparkInputs:
     ) -> tuple[DataWarning, ...]:
         facts, conventions = results.facts, self.task.conventions
         config = EvaluationConfig.of_one_model(self.task.labels, conventions)
-        data = SparkData.of(results, None if self.catalogue is None else self.catalogue.items)
-        lengths = Lengths.of(users_by_length(facts, "recs"))
+        data = SparkData.from_results(
+            results, None if self.catalogue is None else self.catalogue.items
+        )
+        lengths = Lengths.from_counts(users_by_length(facts, "recs"))
         quality = {
             "order": facts[0].order,
             "has_scores": "score" in self.sides[0].kinds,
@@ -306,6 +314,6 @@ class SparkInputs:
         return id_match
 
 
-def table_of(name: str, frame: "DataFrame", named: Columns) -> InputTable:
+def table_of(name: str, frame: "DataFrame", columns: Columns) -> InputTable:
     """Return the columns of a frame as a table without rows."""
-    return open_table(name, pa.Table.from_batches([], arrow_schema(frame)), named)
+    return open_table(name, pa.Table.from_batches([], arrow_schema(frame)), columns)

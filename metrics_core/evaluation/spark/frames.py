@@ -1,4 +1,4 @@
-"""Spark DataFrames, classic and Connect: their rows and positions as Arrow sees them, and their ids."""
+"""Spark DataFrames, classic and Connect: their rows, the origins of rows, and their ids."""
 
 import logging
 import posixpath
@@ -24,7 +24,7 @@ IN_FILE, IN_PARTITION = 40, 33  # bits of an origin that number the row; Spark s
 
 
 def is_spark(data: Any) -> bool:
-    """Return True for a Spark DataFrame, without importing pyspark."""
+    """True for a Spark DataFrame; does not import pyspark."""
     return any(
         kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql")
         for kind in type(data).__mro__
@@ -48,9 +48,16 @@ def arrow_schema(frame: "DataFrame") -> pa.Schema:
 
 @dataclass(frozen=True)
 class RowOrigins:
-    """Names of the files or partitions of rows, by number.
+    """Names of the files or partitions of rows.
 
-    shift : bits of an origin below this number
+    Attributes
+    ----------
+    names : dict of int to str
+        Name of each file or partition, by its number.
+    rows : int
+        Number of rows.
+    shift : int
+        Number of bits of an origin below the number of the file or partition.
     """
 
     names: dict[int, str]
@@ -66,41 +73,54 @@ class RowOrigins:
 
 @dataclass(frozen=True)
 class SparkTable(BucketTable):
-    """A table as it was given.
+    """A table of a Spark DataFrame.
 
-    table  : as readers take it, without rows; `reads`: its columns that are read
-    kinds  : of our columns
-    places : where its rows came from
+    Attributes
+    ----------
+    table : InputTable
+        The table for readers, without rows.
+    kinds : dict of str to Kind
+        Kind of each column.
+    origins : RowOrigins
+        Files or partitions of its rows.
     """
 
     table: InputTable
     kinds: dict[str, Kind]
-    places: RowOrigins
+    origins: RowOrigins
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The names of the columns that are read."""
+        """Names of the columns that are read."""
         assert self.table.rows is not None
         return tuple(self.table.rows.schema.names)
 
     def is_text(self, column: str) -> bool:
-        """Return True if the ids of a column are text."""
+        """True if the ids of a column are text."""
         return self.kinds[column] == "text"
 
 
-def given(table: InputTable, frame: "DataFrame", rank_base: int) -> SparkTable:
-    """Return a frame with the columns that are read.
+def spark_table(table: InputTable, frame: "DataFrame", rank_base: int) -> SparkTable:
+    """Return a table of the columns of a frame that are read.
 
-    table : of the frame's columns, without a row
+    Parameters
+    ----------
+    table : InputTable
+        Table with the frame's columns, without rows.
+    frame : DataFrame
+        Rows of the table.
+    rank_base : int
+        First rank.
 
     Raises
     ------
-    InputError : columns are missing, or of a type that cannot be read
+    InputError
+        If columns are missing or have an invalid type.
     """
     assert table.rows is not None
     kinds = read_columnar(table, rank_base).kinds
     reads = list(dict.fromkeys(find_layout(table, table.rows.schema).read_columns))
-    rows, origins = _located(frame)
+    rows, origins = _with_origins(frame)
     void = {field.name for field in frame.schema.fields if field.dataType.typeName() == "void"}
     user = column(table.original_name("user"))
     columns = [
@@ -127,7 +147,7 @@ def user_text(user: "Column", kind: Kind) -> "Column":
     return user.try_cast("bigint").cast("string")
 
 
-def _located(frame: "DataFrame") -> tuple["DataFrame", RowOrigins]:
+def _with_origins(frame: "DataFrame") -> tuple["DataFrame", RowOrigins]:
     """Return rows with their origin: file and row if Spark knows them, else partition and row."""
     from pyspark.sql import functions as sf
 
@@ -159,15 +179,16 @@ def _located(frame: "DataFrame") -> tuple["DataFrame", RowOrigins]:
 
 
 def _in_few_tasks(frame: "DataFrame") -> "DataFrame":
-    """Return the rows in at most as many partitions as a shuffle has; thousands of empty tasks take minutes.
+    """Return the rows in at most as many partitions as a shuffle has.
 
-    Rows keep the numbers that they have by partition, which must be columns already.
+    Thousands of empty tasks take minutes. Rows keep their numbers within partitions, which must
+    already be columns.
     """
     return frame.coalesce(int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))
 
 
 def _knows_files(frame: "DataFrame") -> bool:
-    """Return True if Spark knows the file and the row number of each row, as for parquet."""
+    """True if Spark knows the file and the row number of each row, as for parquet."""
     from pyspark.errors import AnalysisException
 
     if not frame.inputFiles():

@@ -1,4 +1,4 @@
-"""Values of users that stay in Spark, and their summaries, which are those of one machine."""
+"""Values per user that stay in Spark, and their summaries."""
 
 import math
 from collections import Counter
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pyarrow as pa
 
-from concord.metrics_core.evaluation.diagnostics import KNOWN, ListKind, ListSigns
+from concord.metrics_core.evaluation.diagnostics import KNOWN, ListIssues, ListKind
 from concord.metrics_core.evaluation.evaluate_model import (
     ModelData,
     evaluated_label,
@@ -30,9 +30,9 @@ from concord.metrics_core.evaluation.summary import (
     CONFIDENCE,
     Summary,
     counted_values,
-    mean_of,
+    mean_from_totals,
     summarise_catalogue,
-    summary_of,
+    summary_from_totals,
 )
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.label import Label
@@ -44,14 +44,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SparkValues:
-    """Users' values, which stay in Spark; see `EvaluationValues`. An executor and a sink: buckets are evaluated already."""
+    """Values per user, which stay in Spark; see `EvaluationValues`.
+
+    They are also an executor and a sink, as the buckets are already evaluated.
+    """
 
     results: BucketResults
     exposures: Mapping[str, Exposure]
 
     @cached_property
     def per_user(self) -> "DataFrame":
-        """user, then one double column a label: NaN where undefined, null where the user is left out."""
+        """user, and a column for each label: NaN where undefined, null where left out."""
         from pyspark.sql import functions as sf
 
         names = self._names
@@ -79,11 +82,11 @@ class SparkValues:
 
     @cached_property
     def summaries(self) -> dict[str, Summary]:
-        """The summary of each label, at full precision."""
+        """Summary of each label, at full precision."""
         return self._summaries(self._squares())
 
     def mean(self, label: str) -> float:
-        """Known from the counts of the buckets; intervals alone take a second pass."""
+        """Return the mean of a label; only intervals need a second pass."""
         return self._means[evaluated_label(label, self._means)]
 
     @cached_property
@@ -95,13 +98,13 @@ class SparkValues:
         """Yield the counts of all buckets."""
         facts = self.results.facts
         kinds: Counter[ListKind] = Counter()
-        signs = ListSigns()
+        issues = ListIssues()
         for each in facts:
             for length, some, every, number in each.lists:
                 kinds[length, some, every] += number
-            counts = {name: Counter(dict(n)) for name, n in each.signs.items() if n is not None}
-            signs.add(
-                ListSigns(
+            counts = {name: Counter(dict(n)) for name, n in each.issues.items() if n is not None}
+            issues.add(
+                ListIssues(
                     counts.get("missing", Counter()),
                     counts.get("in_train"),
                     counts.get("future"),
@@ -109,7 +112,7 @@ class SparkValues:
                 )
             )
         no_values = pl.DataFrame(schema=dict.fromkeys(value_columns(task), pl.Null))
-        yield Part(no_values, self.exposures, signs, PartCounts(added(facts), kinds))
+        yield Part(no_values, self.exposures, issues, PartCounts(added(facts), kinds))
 
     def write(self, part: Part) -> None:
         """Do nothing: values stay in Spark."""
@@ -133,20 +136,20 @@ class SparkValues:
     def _summary(self, label: Label, squares: list[float]) -> Summary:
         totals = totals_added(self.results.facts, str(label))
         conventions = self._task.conventions
-        return summary_of(label, totals, squares, conventions, confidence=CONFIDENCE)
+        return summary_from_totals(label, totals, squares, conventions, confidence=CONFIDENCE)
 
     @property
     def _names(self) -> dict[str, str]:
-        """Column of the values -> as it is called in the buckets' rows."""
+        """Name in the buckets' rows of each column of values."""
         return {name: f"v{n}" for n, name in enumerate(value_columns(self._task))}
 
     def _squares(self) -> dict[str, list[float]]:
-        """Numbers that add up to the squared deviations of each label: a second pass over what Spark keeps."""
+        """Return the squared deviations of each label, in a second pass over the values."""
         task, names = self._task, self._names
         needed = []
         for label in task.per_user:
             totals = totals_added(self.results.facts, str(label))
-            mean = mean_of(label, totals)
+            mean = mean_from_totals(label, totals)
             if len(totals.sums) == 1 and not math.isnan(mean):
                 undefined = label.conventions(task.conventions).undefined
                 needed.append((names[str(label)], mean, undefined))
@@ -155,18 +158,18 @@ class SparkValues:
             for batch in batches:
                 for name, mean, undefined in needed:
                     values = batch.column(name).drop_null().to_numpy(zero_copy_only=False)
-                    found = squared_deviations(counted_values(values, undefined), mean)
+                    parts = squared_deviations(counted_values(values, undefined), mean)
                     yield pa.record_batch(
-                        {"name": [name] * len(found), "part": found}, schema=_PARTS
+                        {"name": [name] * len(parts), "part": parts}, schema=_PARTS
                     )
 
-        found: dict[str, list[float]] = {str(label): [] for label in task.per_user}
+        deviations: dict[str, list[float]] = {str(label): [] for label in task.per_user}
         if needed:
             label_of = {column_name: label_name for label_name, column_name in names.items()}
             values = self.results.values.select(*(column(name) for name, _, _ in needed))
             for name, part in values.mapInArrow(squares, "name string, part double").collect():
-                found[label_of[name]].append(part)
-        return found
+                deviations[label_of[name]].append(part)
+        return deviations
 
 
 _PARTS = pa.schema({"name": pa.string(), "part": pa.float64()})

@@ -14,18 +14,18 @@ from concord.metrics_core.evaluation.model_result import (
     EvaluationData,
     ModelResult,
     Models,
-    lists_of,
+    results_by_list,
 )
 from concord.metrics_core.files import NO_FOLD
 from concord.metrics_core.results.comparison_parts import DataWarning, Severity
 
-SERIOUS_SHARE = 0.01  # of rows or users, from which on a reader must know
-MIN_USERS = 10  # before a pattern in their lists says anything
-_MIN_GRADES = 4  # so many different grades look like stars, whose lowest say that a user did not like the item
+SERIOUS_SHARE = 0.01  # of rows or users, from which a warning is serious
+MIN_USERS = 10  # for a pattern in their lists
+_MIN_GRADES = 4  # distinct grades of a rating scale, whose low ratings are dislikes
 HIGHEST_STARS = (4, 10)  # of scales of ratings
-_LIKED = 0.8  # of the highest rating: from there on a user liked the item
-_LOWEST = 0.2  # of the highest rating: such a threshold leaves out next to nothing
-_MIN_LENGTH = 5  # items of each user, before a truth looks like ranked lists
+_LIKED = 0.8  # of the highest rating: lowest rating of an item that a user liked
+_LOWEST = 0.2  # of the highest rating: a threshold that excludes almost nothing
+_MIN_LENGTH = 5  # items of each user in a truth that looks like ranked lists
 
 
 def severity_of_rows(rows: int, of_rows: int) -> Severity:
@@ -89,7 +89,7 @@ class Lengths:
     longest: float
 
     @classmethod
-    def of(cls, counts: Mapping[int, int]) -> "Lengths":
+    def from_counts(cls, counts: Mapping[int, int]) -> "Lengths":
         """Summarise how many users have each number of items."""
         users = sum(counts.values())
         if not users:
@@ -102,30 +102,30 @@ class Lengths:
         return self.users >= MIN_USERS and self.shortest == self.longest >= _MIN_LENGTH
 
     def is_like_truth(self, length: float) -> bool:
-        """True if most lists have at most half of so many items, and either all have one or lengths differ."""
+        """True if most lists have at most half of `length` items, and lengths differ or are 1."""
         varies = self.longest == 1 or self.shortest < self.longest
         return varies and 2 * self.median <= length
 
 
 def _median(counts: Mapping[int, int]) -> float:
-    """Return the median of values, each of which occurs so many times."""
+    """Return the median of values that occur `counts[value]` times."""
     values = sorted(counts)
     ends = list(accumulate(counts[value] for value in values))
     middle = (ends[-1] - 1) // 2, ends[-1] // 2
-    low, high = (values[bisect_right(ends, place)] for place in middle)
+    low, high = (values[bisect_right(ends, index)] for index in middle)
     return (low + high) / 2
 
 
 def swapped_tables_warnings(models: Models, data: EvaluationData) -> Iterator[DataWarning]:
-    """Yield a warning on the first model whose lists look like a ground truth that looks like lists."""
+    """Yield a warning if a model's lists look like ground truth, and ground truth like lists."""
     truth_of_fold: dict[str, Lengths] = {}
     for model, result in models.items():
-        for lists in result.each:
+        for lists in result.replicate_results:
             if lists.quality["has_scores"] or not _is_ungraded(lists, data):
                 continue
             fold = lists.quality.get("fold", NO_FOLD)
             if fold not in truth_of_fold:
-                truth_of_fold[fold] = Lengths.of(data.users_by_items(lists))
+                truth_of_fold[fold] = Lengths.from_counts(data.users_by_items(lists))
             truth = truth_of_fold[fold]
             shortest, median, longest = (
                 lists.quality["list_length"][name] for name in ("min", "median", "max")
@@ -177,7 +177,7 @@ def truth_in_train_warning(rows: int, of_rows: int, users: int) -> DataWarning:
 def born_after_warning(
     kind: str, rows: int, of_rows: int, *, users: int, items: int
 ) -> DataWarning:
-    """Return the warning on rows of the ground truth whose item, or user, occurs in the train only later.
+    """Return the warning on rows of the truth whose item or user first occurs in train later.
 
     Parameters
     ----------
@@ -201,18 +201,20 @@ def truth_before_train_warning(users: int) -> DataWarning:
 def id_warnings(models: Models, settings: SettingNames) -> Iterator[DataWarning]:
     """Yield warnings on files that are the same, and on ids that do not match."""
     yield from _same_files(models)
-    fits = {model: result.summary.get("fit", {}) for model, result in models.items()}
+    matches = {model: result.summary.get("fit", {}) for model, result in models.items()}
     for column, kind in (("users", "user"), ("items", "item")):
-        similar = _positive({m: fit.get(column, {}).get("alike", 0) for m, fit in fits.items()})
+        similar = _positive(
+            {m: each.get(column, {}).get("alike", 0) for m, each in matches.items()}
+        )
         if similar:
             most = max(similar, key=similar.__getitem__)
             details = {"kind": kind, "ids": similar[most], "model": most}
             yield DataWarning("spelled_otherwise", "serious", tuple(similar), details)
-    items = {model: fit.get("items", {}) for model, fit in fits.items()}
+    items = {model: match.get("items", {}) for model, match in matches.items()}
     unmatched = tuple(m for m, each in items.items() if each.get("listed") and not each["known"])
     if unmatched:
         yield DataWarning("no_common_item", "serious", unmatched, {})
-    rows = _positive({model: fit.get("unknown_items") or 0 for model, fit in fits.items()})
+    rows = _positive({m: each.get("unknown_items") or 0 for m, each in matches.items()})
     if rows:
         most = max(rows, key=rows.__getitem__)
         setting = settings.input("unknown_items", "keep")
@@ -238,7 +240,7 @@ def rewritten_id_warnings(models: Models, data: EvaluationData) -> Iterator[Data
     """Yield a warning if ids that end in `.0` were read as whole numbers."""
     tables = [
         *((None, fold, quality) for fold, quality in data.truth_qualities.items()),
-        *((name, "", lists.quality) for name, lists in lists_of(models).items()),
+        *((name, "", lists.quality) for name, lists in results_by_list(models).items()),
     ]
     columns = [
         {"lists": lists, "fold": fold, "column": column, "rows": rewritten["rows"]}
@@ -251,7 +253,7 @@ def rewritten_id_warnings(models: Models, data: EvaluationData) -> Iterator[Data
         names = tuple(
             model
             for model, result in models.items()
-            if any("ids_rewritten" in lists.quality for lists in result.each)
+            if any("ids_rewritten" in lists.quality for lists in result.replicate_results)
         )
         details = {"example": example, "columns": columns}
         yield DataWarning("ids_rewritten", "notice", names, details)

@@ -14,7 +14,7 @@ from concord.metrics_core.evaluation.model_result import (
     Models,
 )
 from concord.metrics_core.evaluation.sampled_candidates import GAMMA, UNBIASED
-from concord.metrics_core.evaluation.score import is_weighed_sum, names_users
+from concord.metrics_core.evaluation.score import is_weighted_sum, uses_user_table
 from concord.metrics_core.evaluation.warnings.data import (
     MIN_USERS,
     SERIOUS_SHARE,
@@ -27,15 +27,11 @@ from concord.metrics_core.evaluation.warnings.data import (
 )
 from concord.metrics_core.results.comparison_parts import DataWarning, Severity, most_serious_first
 
-_MANY_MISSING = 0.5  # of the users without a list: then a mean says more about `user_no_recs` than about the lists
+_MANY_MISSING = 0.5  # of the users without a list: `user_no_recs` dominates the mean
 _FEW_JUDGED = 0.5  # of the top k
-_HEAVY_SHARE, _MAX_HEAVY = 10, 10  # a tenth of the users, and at most ten, may be called heavy
-_WEIGHTS = (
-    "rows",
-    "effective",
-    "largest",
-    "clipped",
-)  # of inverse propensities, in a model's summary
+_HEAVY_SHARE, _MAX_HEAVY = 10, 10  # heavy users: a tenth of all, at most ten
+# Keys of the inverse propensities in a model's summary.
+_WEIGHTS = ("rows", "effective", "largest", "clipped")
 
 
 def unit_word(conventions: Conventions) -> str:
@@ -48,7 +44,7 @@ def evaluation_warnings(
 ) -> list[DataWarning]:
     """Return all warnings on recommendations, ground truth and train, the most serious first."""
     conventions = config.conventions
-    found = [
+    warnings = [
         *_sampled_candidates(config, models, data),
         *_train_items(config, models),
         *_future_items(config, models),
@@ -66,11 +62,14 @@ def evaluation_warnings(
         *_ties(config, models),
         *_short_lists(config, models),
     ]
-    return most_serious_first(found)
+    return most_serious_first(warnings)
 
 
 def checked_codes(config: EvaluationConfig, models: Models, data: EvaluationData) -> list[str]:
-    """Return the codes of warnings that were looked for in every model; ties only if scores order a list."""
+    """Return the codes of the warnings that were checked in all models.
+
+    Ties are checked only if scores order a list.
+    """
     results = list(models.values())
     at_k = [result.at_cutoff(config.main_cutoff) for result in results]
     is_checked = {
@@ -92,8 +91,8 @@ def _sampled_candidates(
 ) -> Iterator[DataWarning]:
     """Yield a warning if candidates are declared as sampled, or look sampled.
 
-    They look sampled if lists of one length hold all relevant items, yet not the whole catalogue. Without a catalogue or
-    a train these may be all items, or the few that a first stage left to be ranked again.
+    They look sampled if lists of one length hold all relevant items but not the whole catalogue.
+    Without a catalogue or train, they may be all items, or the items of a first ranking stage.
     """
     if config.conventions.candidates is not None:
         candidates = Candidates.from_mapping(config.conventions.candidates)
@@ -139,7 +138,10 @@ def _future_items(config: EvaluationConfig, models: Models) -> Iterator[DataWarn
 
 
 def future_items_warning(shares: Mapping[str, float], k: int | None) -> DataWarning:
-    """Return the warning on lists with items that did not exist yet; `shares` maps a model to their share of its top k."""
+    """Return the warning on lists with items that did not exist yet.
+
+    `shares` has the share of such items in the top k, by model.
+    """
     names = tuple(model for model, share in shares.items() if share > 0)
     return DataWarning("future_items", "serious", names, {**_largest(shares), "k": k})
 
@@ -150,7 +152,7 @@ def _largest(shares: Mapping[str, float]) -> dict[str, str | float]:
 
 
 def _shares_at_cutoff(config: EvaluationConfig, models: Models, count: str) -> dict[str, float]:
-    """Return the share of recommendations up to the main cutoff that a count has; models without it are left out."""
+    """Return a count's share of the recommendations in the top k, by model; omit missing counts."""
     at_k = {model: result.at_cutoff(config.main_cutoff) for model, result in models.items()}
     return {
         model: counts[count] / counts["shown"]
@@ -160,7 +162,7 @@ def _shares_at_cutoff(config: EvaluationConfig, models: Models, count: str) -> d
 
 
 def _missing_lists(models: Models, conventions: Conventions) -> Iterator[DataWarning]:
-    """Yield a warning if models lack lists of different users, or all models lack those of many users."""
+    """Yield a warning if models lack lists of different users, or all lack those of many users."""
     users = {model: result.summary["users"] for model, result in models.items()}
     missing = {
         m: counts["without_list"] for m, counts in users.items() if counts.get("without_list")
@@ -182,9 +184,9 @@ def _missing_lists(models: Models, conventions: Conventions) -> Iterator[DataWar
 
 
 def _heavy_users(data: EvaluationData, conventions: Conventions) -> Iterator[DataWarning]:
-    """Yield a warning if few users of the ground truth, or of the first fold, hold more than half of all requests.
+    """Yield a warning if few users of the ground truth have more than half of all requests.
 
-    They are a tenth of the users, at least one and at most ten: with more of them intervals hold.
+    Few are a tenth of the users, at least one and at most ten: with more, intervals are valid.
     """
     if conventions.unit_mean != "requests":
         return
@@ -194,14 +196,14 @@ def _heavy_users(data: EvaluationData, conventions: Conventions) -> Iterator[Dat
     counts = users_of_units(requests).value_counts()["count"].sort(descending=True)
     n_users = len(counts)
     n_heavy = min(max(n_users // _HEAVY_SHARE, 1), _MAX_HEAVY)
-    held = int(counts.head(n_heavy).sum())
-    if 2 * held > len(requests) and n_users > 1:
-        details = {"n_heavy": n_heavy, "n_users": n_users, "share": held / len(requests)}
+    n_of_heavy = int(counts.head(n_heavy).sum())
+    if 2 * n_of_heavy > len(requests) and n_users > 1:
+        details = {"n_heavy": n_heavy, "n_users": n_users, "share": n_of_heavy / len(requests)}
         yield DataWarning("heavy_users", "notice", (), details)
 
 
 def _propensity_weights(models: Models) -> Iterator[DataWarning]:
-    """Yield what inverse propensities rest on: once if it is the same for all models."""
+    """Yield the counts of inverse propensities, only once if they are equal for all models."""
     weights = {}
     for model, result in models.items():
         summary = result.summary.get("propensity") or {}
@@ -217,14 +219,14 @@ def _propensity_weights(models: Models) -> Iterator[DataWarning]:
 def _unobserved_users(
     config: EvaluationConfig, models: Models, data: EvaluationData
 ) -> Iterator[DataWarning]:
-    """Yield a warning if weighted sums may lack the users of whom nothing was observed."""
+    """Yield a warning if weighted sums may lack users without an observed item."""
     conventions = config.conventions
     labels = [
         str(label)
         for label in config.labels
-        if is_weighed_sum(label, label.conventions(conventions))
+        if is_weighted_sum(label, label.conventions(conventions))
     ]
-    can_name = names_users(conventions)
+    can_name = uses_user_table(conventions)
     weights = (result.summary.get("propensity") for result in models.values())
     if (
         labels
@@ -240,10 +242,10 @@ def _unobserved_users(
 
 
 def _disagreeing_dcg(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:
-    """Yield a warning if DCG and nDCG at one cutoff, of which one is primary, order models differently.
+    """Yield a warning if DCG and nDCG at a cutoff order models differently, and one is primary.
 
-    nDCG divides each user's DCG by the best that the user allows, so users with few relevant items weigh as much as
-    those with many; only DCG is an unbiased estimate of a model's worth online.
+    nDCG divides each user's DCG by its maximum, so that users with few relevant items weigh as much
+    as those with many. Only DCG is an unbiased estimate of a model's online value.
 
     References
     ----------
@@ -275,7 +277,7 @@ def _few_judged(
 ) -> Iterator[DataWarning]:
     """Yield a warning if few of the top k are judged.
 
-    Only if the ground truth also has items that are not relevant: else the judged share is the precision.
+    Only if the ground truth has items that are not relevant: else the share is the precision.
     """
     threshold, k = config.conventions.relevance_threshold, config.main_cutoff
     if threshold is None or all(grade >= threshold for grade in _grades(data)):
@@ -298,7 +300,7 @@ def _few_judged(
 
 
 def _ties(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:
-    """Yield a warning if scores tie across the cutoff in files that scores order: ranks leave no ties to break."""
+    """Yield a warning if scores tie across the cutoff, in lists that are ordered by score."""
     k, conventions = config.main_cutoff, config.conventions
     shares = {
         model: result.at_cutoff(k).get("tied", 0) / n_users
@@ -318,7 +320,7 @@ def _ties(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:
 
 
 def _short_lists(config: EvaluationConfig, models: Models) -> Iterator[DataWarning]:
-    """Yield a warning on lists that end before the main cutoff, or else before the first at which some end."""
+    """Yield a warning on lists shorter than the main cutoff, else than the first such cutoff."""
     for k in sorted(config.ks, key=lambda k: (k != config.main_cutoff, k)):
         shares = {
             model: result.summary["users"].get("shorter_than", {}).get(str(k), 0)
@@ -333,5 +335,5 @@ def _short_lists(config: EvaluationConfig, models: Models) -> Iterator[DataWarni
 
 
 def _grades(data: EvaluationData) -> list[float]:
-    """Return the distinct grades of the ground truth; none if they are too many to be counted one by one."""
+    """Return the distinct grades of the ground truth; empty if there are too many."""
     return [float(grade) for grade in data.truth_quality.get("grades") or {}]

@@ -1,4 +1,4 @@
-"""Chances and corrected values once more, in whole numbers and fractions, from the definition alone."""
+"""Reference of probabilities and corrected values, in integers and fractions."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -17,10 +17,10 @@ def chance(r: int, full: int, negatives: int, catalogue: int) -> Fraction:
 def corrected(
     by_rank: Sequence[Fraction], negatives: int, gamma: Fraction, *, catalogue: int
 ) -> list[Fraction]:
-    """The minimum of the mean of (E f - M)^2 + gamma (E f^2 - (E f)^2): where its slope in each f(r) is 0."""
+    """Return argmin of the mean of (E f - M)^2 + gamma (E f^2 - (E f)^2): its gradient is 0."""
     ranks, sampled = range(1, catalogue + 1), range(1, negatives + 2)
     p = [[chance(r, full, negatives, catalogue) for r in sampled] for full in ranks]
-    remaining = [
+    left = [
         [
             sum(((1 - gamma) * row[a] * row[b] + gamma * row[a] * (a == b) for row in p), ZERO)
             for b in range(negatives + 1)
@@ -31,13 +31,13 @@ def corrected(
         sum((row[a] * by_rank[n] for n, row in enumerate(p[: len(by_rank)])), ZERO)
         for a in range(negatives + 1)
     ]
-    return _solve(remaining, right)
+    return _solve(left, right)
 
 
-def _solve(remaining: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
-    """Gauss and Jordan."""
+def _solve(left: list[list[Fraction]], right: list[Fraction]) -> list[Fraction]:
+    """Solve a linear system by Gauss-Jordan elimination."""
     n = len(right)
-    rows = [[*row, b] for row, b in zip(remaining, right, strict=True)]
+    rows = [[*row, b] for row, b in zip(left, right, strict=True)]
     for column in range(n):
         pivot = next(i for i in range(column, n) if rows[i][column])
         rows[column], rows[pivot] = rows[pivot], rows[column]

@@ -1,4 +1,4 @@
-"""Who is evaluated, what is divided by without a cutoff, and how ids are compared where scores tie."""
+"""Corner cases: evaluated users, divisors without a cutoff, and ids of tied items."""
 
 import math
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from concord.typing import ConventionOptions, PresetName
 
 
 def _scored(items: list[int], user: str = "u") -> pl.DataFrame:
-    """One list in which all scores are equal."""
+    """Return one list with equal scores."""
     return pl.DataFrame({"user": user, "item": items, "score": 1.0})
 
 
@@ -21,10 +21,8 @@ LISTS = {"A": ["x", "y"], "B": ["z"]}
 
 
 @pytest.mark.parametrize("preset", ["standard", "ir_measures", "pytrec_eval", "ranx", "lenskit"])
-def test_evaluated_users_are_chosen_before_unjudged_items_are_removed(
-    preset: PresetName,
-) -> None:
-    """A's list is [y] when x is gone; B stands in the lists only, with or without items."""
+def test_evaluated_users_are_chosen_before_unjudged_items_are_removed(preset: PresetName) -> None:
+    """A's list without x is [y]; B is only in the lists, with or without items."""
     truth = {"A": {"y": 1}}
     labels = ["nDCG@2", "nDCG(judged_only=true)@2"]
 
@@ -37,22 +35,24 @@ def test_evaluated_users_are_chosen_before_unjudged_items_are_removed(
     assert result["nDCG(judged_only=true)@2"] == alone["nDCG@2"] / users  # lenskit counts B as 0
 
 
-ONE, STANDARD = {"u": ["x"]}, cc.preset("standard")
+ONE, STANDARD, TREC = {"u": ["x"]}, cc.preset("standard"), cc.preset("pytrec_eval")
+SHORT_IDEAL = cc.preset("standard", ideal="truth_at_min_k_len")
+AVERAGE = cc.preset("standard", ties="average")
 TIED = pl.DataFrame({"user": "u", "item": ["a", "x", "b", "c"], "score": 1.0})
 
 
 @pytest.mark.parametrize(
     ("label", "lists", "truth", "conventions", "values"),
     [
-        # A: 1 of 2; B, whose only item goes, 0 of 2, and not left out as one without list
-        ("P@2", LISTS, {"A": {"y": 1}, "B": {"y": 1}}, cc.preset("pytrec_eval"), {"A": 0.5, "B": 0.0}),
-        # 0 of what there is to find, and not 0/0: the truth holds a gain
-        ("nDCG@2", ONE, {"u": {"y": 1}}, cc.preset("standard", ideal="truth_at_min_k_len"), {"u": 0.0}),
+        # A: 1 of 2. B, whose only item is removed: 0 of 2, and not left out as without a list.
+        ("P@2", LISTS, {"A": {"y": 1}, "B": {"y": 1}}, TREC, {"A": 0.5, "B": 0.0}),
+        # 0 and not 0/0: the truth has a gain
+        ("nDCG@2", ONE, {"u": {"y": 1}}, SHORT_IDEAL, {"u": 0.0}),
         ("nDCG", ONE, {"u": {"y": 0}}, STANDARD, {"u": math.nan}),
-        # of a, x, b, c, all equal, x is not judged: b is first, second or third alike
-        ("RR", TIED, {"u": {"a": 0, "b": 1, "c": 0}}, cc.preset("standard", ties="average"), {"u": (1 + 1 / 2 + 1 / 3) / 3}),
+        # of a, x, b, c, all tied, x is not judged: b is equally likely first, second or third
+        ("RR", TIED, {"u": {"a": 0, "b": 1, "c": 0}}, AVERAGE, {"u": (1 + 1 / 2 + 1 / 3) / 3}),
     ],
-)  # fmt: skip
+)
 def test_a_list_is_still_a_list_when_its_unjudged_items_are_taken_out(
     label: str, lists: Any, truth: Any, *, conventions: cc.Conventions, values: dict[str, float]
 ) -> None:
@@ -105,7 +105,7 @@ def test_without_a_cutoff_no_length_takes_its_place_among_the_relevant_items(
 def test_lists_are_ranked_by_their_own_ids_whatever_the_truth_has(
     ties: Literal["item_asc", "item_text_asc"], rank: int
 ) -> None:
-    """2 and 10, equal; the pipeline ranks a file before it reads the truth."""
+    """2 and 10 tie; the pipeline ranks a file before it reads the truth."""
     conventions = cc.preset("standard", ties=ties)
 
     for truth in ({"u": [10]}, {"u": ["10"]}):
@@ -113,9 +113,14 @@ def test_lists_are_ranked_by_their_own_ids_whatever_the_truth_has(
         assert result["RR"] == 1 / rank
 
 
-@pytest.mark.parametrize(("label", "value"), [("RR", 1), ("RR@5", 1 / 3), ("RBP(p=0.5,rel=1)", 0.5**2 * 0.5)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("label", "value"), [("RR", 1), ("RR@5", 1 / 3), ("RBP(p=0.5,rel=1)", 0.5**2 * 0.5)]
+)
 def test_ir_measures_orders_equal_scores_by_provider(label: str, value: float) -> None:
-    """trec_eval: 9, 2, 10 (text, descending); msmarco, which has RR@k: 10, 2, 9; cwl_eval, which has RBP: as given."""
+    """RR is trec_eval's: 9, 2, 10 (text, descending); RR@k msmarco's: 10, 2, 9.
+
+    RBP is cwl_eval's: the order given.
+    """
     conventions, lists, truth = cc.preset("ir_measures"), _scored([2, 10, 9]), {"u": [9]}
 
     assert cc.evaluate(lists, truth, metrics=[label], conventions=conventions)[label] == value
@@ -125,9 +130,8 @@ def test_ir_measures_orders_equal_scores_by_provider(label: str, value: float) -
 
 
 def test_an_override_for_labels_with_a_cutoff_goes_before_that_of_the_metric() -> None:
-    conventions = cc.preset(
-        "standard", overrides={"RR": {"rr_cutoff": "none", "ties": "input"}, "RR@k": {"ties": "item_desc"}}
-    )  # fmt: skip
+    overrides = {"RR": {"rr_cutoff": "none", "ties": "input"}, "RR@k": {"ties": "item_desc"}}
+    conventions = cc.preset("standard", overrides=overrides)
 
     with_k, without = parse("RR@5").conventions(conventions), parse("RR").conventions(conventions)
 

@@ -289,10 +289,12 @@ REFUSED: dict[str, Callable[[], object]] = {
     "input": lambda: _rr({"u": [1.5]}, TRUTH),
     "metric": lambda: cc.evaluate(LISTS, TRUTH, metrics=["nDGC@10"], conventions="standard"),
     "preset": lambda: UNTYPED.preset("standrd"),
-    "comparison": lambda: cc.compare({}, TRUTH, metrics=["RR"], baseline="a", conventions="standard"),
+    "comparison": lambda: cc.compare(
+        {}, TRUTH, metrics=["RR"], baseline="a", conventions="standard"
+    ),
     "signature": lambda: UNTYPED.evaluate(LISTS),
     "argument": lambda: UNTYPED.plan(sdd=1),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("refused", REFUSED)
@@ -342,7 +344,14 @@ def test_missing_column_with_two_meanings_is_one_problem() -> None:
     names: TableColumns = {"items": {"title": "absent", "categories": "absent"}}
 
     with pytest.raises(InputError) as error:
-        cc.evaluate({"u": ["a"]}, {"u": ["a"]}, metrics=["ILD@1"], conventions="standard", items=items, columns=names)  # fmt: skip
+        cc.evaluate(
+            {"u": ["a"]},
+            {"u": ["a"]},
+            metrics=["ILD@1"],
+            conventions="standard",
+            items=items,
+            columns=names,
+        )
 
     missing = [p for p in error.value.problems if p.message.startswith("is missing")]
     assert len(missing) == 1

@@ -7,7 +7,7 @@ import concord as cc
 from concord.metrics_core.conventions.presets import defines, preset
 from concord.metrics_core.evaluation.accumulator import definition_mean
 from concord.metrics_core.evaluation.inputs import load_inputs
-from concord.metrics_core.evaluation.panel import differing, panel
+from concord.metrics_core.evaluation.panel import changed_conventions, panel
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.metrics.label import parse
 from tests.metrics_core.analyses.test_reconcile import LISTS, TRUTH
@@ -66,7 +66,7 @@ def test_definition_that_cannot_be_computed_is_left_out_with_a_reason() -> None:
 
 
 def test_a_definition_is_reported_by_the_knobs_that_matter_and_differ() -> None:
-    reported = differing(parse("nDCG@5"), cc.preset("rectools"), STANDARD)
+    reported = changed_conventions(parse("nDCG@5"), cc.preset("rectools"), STANDARD)
 
     assert reported["ideal"] == "full_k"
     assert "ap_denominator" not in reported

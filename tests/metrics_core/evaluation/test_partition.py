@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from concord.metrics_core.data.relations import registered_only
-from concord.metrics_core.evaluation.judge import fetch
-from concord.metrics_core.evaluation.partition import one_ahead
+from concord.metrics_core.evaluation.join_truth import fetch
+from concord.metrics_core.evaluation.partition import prefetch
 from concord.metrics_core.metrics.judged import Judged
 
 
@@ -30,7 +30,7 @@ def test_after_an_error_nothing_is_made_any_more_and_what_made_it_is_closed() ->
             closed.append(making.is_set())
 
     def use() -> None:
-        with closing(one_ahead(parts())) as ahead:
+        with closing(prefetch(parts())) as ahead:
             for part in ahead:
                 making.wait()
                 raise ValueError(part)

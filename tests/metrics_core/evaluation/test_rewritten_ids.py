@@ -1,4 +1,4 @@
-"""Ids that are whole numbers with `.0`: read without it, with a warning, and never two ids as one."""
+"""Ids that are integers with `.0`: read without it, with a warning, and never merged."""
 
 from typing import Any
 
@@ -39,7 +39,9 @@ def test_all_pairs_of_a_column_are_counted_and_the_shortest_is_named() -> None:
 
 
 def test_ids_that_were_rewritten_are_a_warning_of_evaluate() -> None:
-    result = cc.evaluate({"u": ["1.0"], "v": ["2"]}, {"u": ["1"], "v.0": ["1"], "3.0": ["1"]}, **OPTIONS)  # fmt: skip
+    result = cc.evaluate(
+        {"u": ["1.0"], "v": ["2"]}, {"u": ["1"], "v.0": ["1"], "3.0": ["1"]}, **OPTIONS
+    )
     (warning,) = (each for each in result.warnings if each.code == "ids_rewritten")
     assert warning.severity == "notice"
     assert warning.models == ("recs",)

@@ -1,4 +1,4 @@
-"""What sampled ranks leave open: by hand, against all distributions of a lattice, and against the truth."""
+"""Bounds of a mean from sampled ranks: by hand, on a lattice of distributions, and simulated."""
 
 from itertools import product
 
@@ -7,56 +7,62 @@ import pytest
 from scipy.stats import beta
 
 from concord.metrics_core.conventions.conventions import Candidates
-from concord.metrics_core.evaluation.sampled_candidates import Fit, bounds, chances, fit, grid
+from concord.metrics_core.evaluation.sampled_candidates import (
+    RankBounds,
+    grid,
+    mean_bounds,
+    rank_bounds,
+    rank_probabilities,
+)
 
 
-def _exactly(shares: np.ndarray, candidates: Candidates, within: float = 0.0) -> Fit:
+def _exactly(shares: np.ndarray, candidates: Candidates, within: float = 0.0) -> RankBounds:
     cuts = np.arange(1, candidates.negatives + 1)
     below = np.cumsum(shares)[:-1]
-    return Fit(candidates, cuts, below - within, below + within)
+    return RankBounds(candidates, cuts, below - within, below + within)
 
 
 def test_one_negative_of_two_by_hand() -> None:
-    # N = 3, m = 1: P(r = 1) = p1 + p2 / 2. Of 0.6 seen first, p1 is least where p2 is most: p1 + p2 = 1 gives
-    # p1 = 0.2, p2 = 0.8; it is most where p2 = 0: p1 = 0.6.
+    # N = 3, m = 1: P(r = 1) = p1 + p2 / 2 = 0.6.
+    # The smallest p1 has p1 + p2 = 1: p1 = 0.2, p2 = 0.8. The largest has p2 = 0: p1 = 0.6.
     ranks = np.array([1, 2, 3])
     observed = _exactly(np.array([0.6, 0.4]), Candidates(1, 3))
 
-    assert bounds(np.array([1.0, 0.0, 0.0]), ranks, observed) == pytest.approx((0.2, 0.6))
+    assert mean_bounds(np.array([1.0, 0.0, 0.0]), ranks, observed) == pytest.approx((0.2, 0.6))
 
 
 def test_it_is_the_best_of_all_distributions_on_a_lattice() -> None:
     candidates, ranks, steps = Candidates(2, 5), np.arange(1, 6), 20
-    shares = chances(ranks, candidates)
+    shares = rank_probabilities(ranks, candidates)
     aim = np.array([1.0, 0.6, 0.5, 0.0, 0.0])
     observed = _exactly(np.array([0.5, 0.3, 0.2]), candidates, within=0.05)
-    fitting = []
+    means = []
     for parts in product(range(steps + 1), repeat=4):
         if sum(parts) <= steps:
             p = np.array([*parts, steps - sum(parts)]) / steps
             below = np.cumsum(p @ shares)[:-1]
             if (below >= observed.low - 1e-12).all() and (below <= observed.high + 1e-12).all():
-                fitting.append(float(p @ aim))
+                means.append(float(p @ aim))
 
-    low, high = bounds(aim, ranks, observed) or (np.nan, np.nan)
+    low, high = mean_bounds(aim, ranks, observed) or (np.nan, np.nan)
 
-    assert low <= min(fitting) <= low + 1 / steps
-    assert high - 1 / steps <= max(fitting) <= high
+    assert low <= min(means) <= low + 1 / steps
+    assert high - 1 / steps <= max(means) <= high
 
 
 def test_where_all_items_are_candidates_only_the_sampling_of_users_is_open() -> None:
-    # P(r <= 1) is all that Hit@1 asks for, and its interval is that of Clopper and Pearson at 1 of 4 cuts.
+    # Hit@1 depends on P(r <= 1), with Clopper and Pearson's interval at 1 of 4 cuts.
     counts = np.array([30.0, 20, 10, 25, 15])
-    estimate = fit(counts, 100, Candidates(4, 5), alpha=0.05)
+    estimate = rank_bounds(counts, 100, Candidates(4, 5), alpha=0.05)
 
     expected = beta.ppf(0.05 / 8, 30, 71), beta.ppf(1 - 0.05 / 8, 31, 70)
-    assert bounds(np.array([1.0, 0, 0, 0, 0]), np.arange(1, 6), estimate) == pytest.approx(
+    assert mean_bounds(np.array([1.0, 0, 0, 0, 0]), np.arange(1, 6), estimate) == pytest.approx(
         expected, abs=1e-6
     )
 
 
 def test_no_user_and_all_users_below_an_edge() -> None:
-    estimate = fit(np.array([0.0, 0, 50]), 50, Candidates(2, 9), alpha=0.05)
+    estimate = rank_bounds(np.array([0.0, 0, 50]), 50, Candidates(2, 9), alpha=0.05)
 
     assert estimate.low.tolist() == [0, 0]
     assert estimate.high == pytest.approx(beta.ppf(1 - 0.05 / 4, 1, 50))
@@ -69,8 +75,8 @@ def test_ranks_that_no_uniform_sample_gives_fit_nothing() -> None:
     candidates = Candidates(100, 10_000)
     ranks = grid(10, candidates)
 
-    estimate = fit(counts, 100_000, candidates, 0.05)
-    assert bounds(np.where(ranks <= 10, 1.0, 0.0), ranks, estimate) is None
+    estimate = rank_bounds(counts, 100_000, candidates, 0.05)
+    assert mean_bounds(np.where(ranks <= 10, 1.0, 0.0), ranks, estimate) is None
 
 
 def test_a_grid_of_ranks_says_what_all_ranks_say() -> None:
@@ -78,11 +84,11 @@ def test_a_grid_of_ranks_says_what_all_ranks_say() -> None:
     rng = np.random.default_rng(5)
     full = np.minimum(rng.geometric(0.004, size=2_000), 3_000)
     drawn = rng.hypergeometric(full - 1, 3_000 - full, 50)
-    estimate = fit(np.bincount(drawn, minlength=51), 2_000, candidates, 0.05)
+    estimate = rank_bounds(np.bincount(drawn, minlength=51), 2_000, candidates, 0.05)
     few = grid(10, candidates)
 
-    of_few = bounds(np.where(few <= 10, 1 / few, 0.0), few, estimate)
-    of_every = bounds(np.where(every <= 10, 1 / every, 0.0), every, estimate)
+    of_few = mean_bounds(np.where(few <= 10, 1 / few, 0.0), few, estimate)
+    of_every = mean_bounds(np.where(every <= 10, 1 / every, 0.0), every, estimate)
 
     assert len(few) < len(every) / 5
     assert of_few == pytest.approx(of_every, abs=2e-3)
@@ -97,8 +103,8 @@ def test_the_truth_lies_within(shape: float) -> None:
     for _ in range(20):
         full = np.ceil(2_000 * rng.beta(shape, 2.0, size=400)).astype(np.int64)
         drawn = rng.hypergeometric(full - 1, 2_000 - full, 100)
-        estimate = fit(np.bincount(drawn, minlength=101), 400, candidates, 0.05)
-        low, high = bounds(aim, ranks, estimate) or (np.nan, np.nan)
+        estimate = rank_bounds(np.bincount(drawn, minlength=101), 400, candidates, 0.05)
+        low, high = mean_bounds(aim, ranks, estimate) or (np.nan, np.nan)
         inside += low <= np.where(full <= 10, 1 / np.log2(full + 1), 0.0).mean() <= high
 
     assert inside >= 19

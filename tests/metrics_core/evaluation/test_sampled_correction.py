@@ -1,4 +1,4 @@
-"""The corrected value of a sampled rank: by hand, in fractions, against published figures, at its limits."""
+"""Corrected value of a sampled rank: by hand, in fractions, published values, and limits."""
 
 from fractions import Fraction
 
@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 from concord.metrics_core.conventions.conventions import Candidates
-from concord.metrics_core.evaluation.sampled_candidates import chances, correction, moments
+from concord.metrics_core.evaluation.sampled_candidates import (
+    correction,
+    moments,
+    rank_probabilities,
+)
 from tests.metrics_core.evaluation.sampled_reference import chance, corrected
 
 sizes = st.integers(2, 14).flatmap(
@@ -19,14 +23,15 @@ sizes = st.integers(2, 14).flatmap(
 
 def test_one_negative_of_two_by_hand() -> None:
     # N = 3, m = 1, Hit@1: rank 1 is always sampled first, rank 3 always second, rank 2 either way.
-    result = chances(np.array([1, 2, 3]), Candidates(1, 3))
+    result = rank_probabilities(np.array([1, 2, 3]), Candidates(1, 3))
     assert result.tolist() == [[1, 0], [1 / 2, 1 / 2], [0, 1]]
 
-    # gamma = 1: the mean of Hit@1 where r = 1 was seen, 1 of 1 + 1/2 + 0; never a hit where r = 2 was.
+    # gamma = 1: the mean of Hit@1 given r = 1 is 1 of 1 + 1/2 + 0; given r = 2 it is 0.
     hit = np.array([1.0])
     assert correction(hit, Candidates(1, 3), gamma=1.0) == pytest.approx([1 / 1.5, 0])
 
-    # gamma = 0: least squares of f1 = 1, (f1 + f2) / 2 = 0, f2 = 0, that is 5/4 f1 + 1/4 f2 = 1 and 1/4 f1 + 5/4 f2 = 0.
+    # gamma = 0: least squares of f1 = 1, (f1 + f2) / 2 = 0, f2 = 0,
+    # that is 5/4 f1 + 1/4 f2 = 1 and 1/4 f1 + 5/4 f2 = 0.
     assert correction(hit, Candidates(1, 3), gamma=0.0) == pytest.approx([5 / 6, -1 / 6])
 
     # gamma = 0.1: 0.9 of these squares, and 0.1 (1 + 1/2) on the diagonal.
@@ -57,7 +62,7 @@ def test_chances_are_those_of_counting(size: tuple[int, int, int]) -> None:
         for full in ranks.tolist()
     ]
 
-    assert chances(ranks, Candidates(negatives, catalogue)) == pytest.approx(
+    assert rank_probabilities(ranks, Candidates(negatives, catalogue)) == pytest.approx(
         np.array(expected), abs=1e-14
     )
 
@@ -69,7 +74,7 @@ def test_chances_are_scipys_where_numbers_are_large(negatives: int, catalogue: i
 
     expected = hypergeom.pmf(drawn, catalogue - 1, ranks[:, None] - 1, negatives)
 
-    result = chances(ranks, Candidates(negatives, catalogue))
+    result = rank_probabilities(ranks, Candidates(negatives, catalogue))
     assert result == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
@@ -88,9 +93,9 @@ def test_a_polynomial_of_the_rank_has_no_bias_without_a_weight_of_variance(
     assert mean == pytest.approx(auc, abs=1e-9)
 
 
-# Krichene & Rendle (2020), tables 1 and 2: full ranks of three recommenders among 10,000 items, and their metrics
-# among 99 negatives, means of 1,000 draws with standard deviations up to 0.129, hence errors up to 0.0041. They draw
-# with replacement, which changes the third digit.
+# Krichene & Rendle (2020), tables 1 and 2: full ranks of three recommenders among 10,000 items, and
+# their metrics among 99 negatives: means of 1,000 draws with standard deviations up to 0.129, hence
+# errors up to 0.0041. They draw with replacement, which changes the third digit.
 RANKS = {
     "A": [100, 100, 100, 100, 100],
     "B": [40, 40, 8437, 9266, 4482],
@@ -107,7 +112,7 @@ PUBLISHED = {
 def test_uncorrected_metrics_of_the_paper_come_out(name: str) -> None:
     sampled = np.arange(1, 101)
     metrics = (100 - sampled) / 99, 1 / sampled, 1 / np.log2(sampled + 1), sampled <= 10
-    of_users = chances(np.array(RANKS[name]), Candidates(99, 10_000))
+    of_users = rank_probabilities(np.array(RANKS[name]), Candidates(99, 10_000))
 
     results = [float((of_users * metric).sum(axis=1).mean()) for metric in metrics]
 

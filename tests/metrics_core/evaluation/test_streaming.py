@@ -93,7 +93,7 @@ def test_it_makes_no_difference_how_many_go_by_at_a_time(
         assert few == all_
         return
     assert_frame_equal(few.values.store.values, all_.values.store.values)
-    for counted in ("counts", "lists", "signs"):
+    for counted in ("counts", "lists", "issues"):
         assert getattr(few.values.accumulator, counted) == getattr(all_.values.accumulator, counted)
     assert few.summaries == all_.summaries or repr(few.summaries) == repr(
         all_.summaries

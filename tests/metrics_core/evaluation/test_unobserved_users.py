@@ -1,4 +1,4 @@
-"""Users of whom nothing was observed: under a propensity they count 0 in sums and are left out of ratios."""
+"""Users without an observed item: with propensities they count 0 in sums, not in ratios."""
 
 import math
 from pathlib import Path
@@ -29,9 +29,17 @@ def pinned(normalised: str | None = None, **knobs: Any) -> cc.Conventions:
     return cc.preset("standard", propensity=propensity, hit_kind="count", **knobs)
 
 
-def evaluated(truth: Any = OBSERVED, recs: Any = RECOMMENDED, metrics: Any = None, **how: Any) -> cc.Evaluation:  # fmt: skip
+def evaluated(
+    truth: Any = OBSERVED, recs: Any = RECOMMENDED, metrics: Any = None, **how: Any
+) -> cc.Evaluation:
     how = {"items": ITEMS, "columns": COLUMNS, "conventions": pinned(), **how}
     return cc.evaluate(recs, truth, metrics=metrics or [*SUMS, *RATIOS], **how)
+
+
+NO_LISTS = {"users": ALL_USERS, "recs": {u: ["a"] for u in ALL_USERS[::2]}}
+LOW_GRADES = {"truth": None, "recs": RECOMMENDED, "conventions": pinned(relevance_threshold=1)}
+DROP = pinned(user_recs_only="drop", user_empty_truth="drop")
+ERROR = pinned(user_recs_only="error", user_empty_truth="error", user_both_empty="error")
 
 
 @pytest.mark.parametrize(
@@ -39,17 +47,18 @@ def evaluated(truth: Any = OBSERVED, recs: Any = RECOMMENDED, metrics: Any = Non
     [
         pytest.param({}, id="lists"),
         pytest.param({"users": ALL_USERS}, id="users"),
-        pytest.param({"users": ALL_USERS, "recs": {u: ["a"] for u in ALL_USERS[::2]}}, id="no lists"),
-        pytest.param({"truth": {**{u: ["b"] for u in ALL_USERS}, **OBSERVED}, "recs": RECOMMENDED, "conventions": pinned(relevance_threshold=1)}, id="x"),
-        pytest.param({"conventions": pinned(user_recs_only="drop", user_empty_truth="drop")}, id="drop"),
-        pytest.param({"conventions": pinned(user_recs_only="error", user_empty_truth="error", user_both_empty="error")}, id="error"),
+        pytest.param(NO_LISTS, id="no lists"),
+        pytest.param(LOW_GRADES, id="x"),
+        pytest.param({"conventions": DROP}, id="drop"),
+        pytest.param({"conventions": ERROR}, id="error"),
     ],
-)  # fmt: skip
+)
 def test_everybody_wants_and_is_shown_one_item(how: dict[str, Any]) -> None:
-    """Each of the half that was observed counts 1 / (1/2); the other half counts 0: P@1 = 1, and R@1 = 1 of the half."""
-    if "truth" in how:  # the others are known by a grade below the threshold
+    """Observed users count 1 / (1/2), the others 0: P@1 = 1, and R@1 = 1 of the observed half."""
+    if "truth" in how:  # the other half has grades below the threshold
         rows = [(u, "a", 1.0) for u in ALL_USERS[::2]] + [(u, "b", 0.0) for u in ALL_USERS[1::2]]
-        how["truth"] = pl.DataFrame(rows, schema=["user", "item", "grade"], orient="row")
+        truth = pl.DataFrame(rows, schema=["user", "item", "grade"], orient="row")
+        how = {**how, "truth": truth}
 
     result = evaluated(**how)
 
@@ -75,7 +84,7 @@ def test_users_who_are_not_named_do_not_count() -> None:
 
 
 def test_a_user_without_a_list_follows_the_policy_observed_or_not() -> None:
-    """Only every fourth user has a list: all of them are observed, or the first of two in the truth."""
+    """Only every fourth user has a list: half of the observed users."""
     recs = {user: ["a"] for user in ALL_USERS[::4]}
     as_zero = evaluated(recs=recs, users=ALL_USERS)
     result = evaluated(recs=recs, users=ALL_USERS, conventions=pinned(user_no_recs="drop"))
@@ -99,7 +108,9 @@ def test_no_unobserved_user_with_a_list_is_a_warning() -> None:
     assert "unobserved_users" not in kinds(evaluated(recs=observed, metrics=RATIOS))
     assert "unobserved_users" not in kinds(evaluated(recs=observed, users=ALL_USERS))
     assert "unobserved_users" not in kinds(evaluated())
-    assert "unobserved_users" not in kinds(evaluated(recs=observed, metrics=["CG@1"], conventions=pinned("over_all")))  # fmt: skip
+    assert "unobserved_users" not in kinds(
+        evaluated(recs=observed, metrics=["CG@1"], conventions=pinned("over_all"))
+    )
 
 
 def compared(models: dict[str, Any], **how: Any) -> cc.Comparison:
@@ -179,7 +190,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for model, n in (("one", 90), ("two", 80)):
         recommended = np.argsort(rng.random((n, 30)), axis=1)[:, :5]
-        rows = {"user": np.repeat(np.arange(n), 5), "item": recommended.ravel(), "rank": np.tile(np.arange(1, 6), n)}  # fmt: skip
+        rows = {
+            "user": np.repeat(np.arange(n), 5),
+            "item": recommended.ravel(),
+            "rank": np.tile(np.arange(1, 6), n),
+        }
         tables[model] = pl.DataFrame(rows)
     changes = {
         "evaluation.metrics": ["P", "R", "DCG"],

@@ -12,7 +12,7 @@ import pytest
 import concord as cc
 from concord.metrics_core.analyses.explain import explain_ranked
 from concord.metrics_core.conventions.option_types import ConventionOptions, UserPolicy
-from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT, ListSigns
+from concord.metrics_core.evaluation.diagnostics import KNOWN, LISTED, RELEVANT, ListIssues
 from concord.metrics_core.evaluation.evaluate_model import ModelData, execute_in_memory
 from concord.metrics_core.evaluation.partition import (
     JUDGED_UNITS,
@@ -21,7 +21,7 @@ from concord.metrics_core.evaluation.partition import (
     count_users,
     judged_at,
 )
-from concord.metrics_core.evaluation.side_data import NONE, Background
+from concord.metrics_core.evaluation.side_data import NO_SIDE_DATA, SideData
 from concord.metrics_core.evaluation.summary import summarise_catalogue
 from concord.metrics_core.metrics.catalogue import CATALOGUE
 from concord.metrics_core.metrics.label import expand, parse
@@ -66,7 +66,7 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "lists.parquet", tmp_path / "truth.parquet"
 
 
-def model_data(lists: Path, truth: Path, background: Background = NONE) -> ModelData:
+def model_data(lists: Path, truth: Path, background: SideData = NO_SIDE_DATA) -> ModelData:
     return ModelData("m", lists, truth, read_only_connection, background.train, background.items)
 
 
@@ -118,11 +118,11 @@ def test_fractions_of_judged_items_add_up_over_partitions() -> None:
 
 
 def test_signs_of_lists_add_up_over_partitions() -> None:
-    signs = ListSigns()
+    issues = ListIssues()
     for values in (2, 3):
-        signs.add(ListSigns(Counter({1: 1}), Counter({1: values}), None, Counter({5: 1})))
+        issues.add(ListIssues(Counter({1: 1}), Counter({1: values}), None, Counter({5: 1})))
 
-    assert signs == ListSigns(Counter({1: 2}), Counter({1: 5}), None, Counter({5: 2}))
+    assert issues == ListIssues(Counter({1: 2}), Counter({1: 5}), None, Counter({5: 2}))
 
 
 PER_USER = [
@@ -192,7 +192,7 @@ def test_engines_and_ranges_equal_the_library(project: Params, integers: bool) -
     lists.write_parquet("lists.parquet", row_group_size=20)
     truth.write_parquet("truth.parquet")
     data = Path(project.results.data)
-    background = Background(data / "train.parquet", data / "items.parquet")
+    background = SideData(data / "train.parquet", data / "items.parquet")
     task = Task([parse(label) for label in [*PER_USER, *OVERALL]], cc.preset("standard"))
     files = Path("lists.parquet"), Path("truth.parquet")
 

@@ -52,13 +52,13 @@ def validity(folder: Path, ks: list[int], **rows: Rows) -> dict[str, Any]:
         create_id_views(connection, tables)
         counted = scoring.ListCounts()
         counted.add(part.values)
-        signs = scoring.count_list_signs(
+        issues = scoring.count_list_issues(
             connection,
             has_train="train" in tables,
             has_scores="score" in frames["lists"],
             ks=ks,
         )
-        return scoring.validity(counted, signs, ks)
+        return scoring.validity(counted, issues, ks)
 
 
 def _ranked(**lists: str) -> list[tuple[str, str, int]]:

@@ -1,8 +1,8 @@
 """Join ranked lists with the ground truth, in three ordered queries of DuckDB.
 
-The relations are `lists` (user, item, rank [, ranking] [, tie_first, tie_last]), `truth` (user, item, grade
-[, place]) and `known` (user): the users of the ground truth, with or without rows. Every query states its order, so
-threads and row order do not change the result.
+The relations are `lists` (user, item, rank [, ranking] [, tie_first, tie_last]), `truth` (user,
+item, grade [, place]) and `known` (user): the users of the ground truth, with or without rows.
+All queries are ordered, so that threads and the order of rows do not change the result.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from concord.metrics_core.conventions.conventions import Ranking
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.metrics.judged import Floats, Judged
 
-# A user number follows the order of the ids; the lists are counted once and joined once, with few rows.
+# User numbers follow the order of the ids. Lists are counted once, and joined once with few rows.
 _USERS = """
 CREATE OR REPLACE TEMP TABLE judged_users AS
 SELECT user, CAST(row_number() OVER (ORDER BY user) - 1 AS BIGINT) AS number,
@@ -28,44 +28,52 @@ GROUP BY user
 {restricted}
 """
 _TRUTH = """
-SELECT number, grade{place}{numbers} FROM truth JOIN judged_users USING (user){shelf} ORDER BY number, grade DESC{order}
+SELECT number, grade{place}{numbers} FROM truth JOIN judged_users USING (user){item_columns}
+ORDER BY number, grade DESC{order}
 """
 _HITS = """
 SELECT number, rank, grade, {first} AS first{tied}{numbers}
-FROM {lists} AS listed JOIN (SELECT user, truth.item, number, grade{numbers} FROM truth JOIN judged_users USING (user){shelf}) USING (user, item)
+FROM {lists} AS listed JOIN (
+    SELECT user, truth.item, number, grade{numbers}
+    FROM truth JOIN judged_users USING (user){item_columns}
+) USING (user, item)
 ORDER BY number, rank
 """
-_SHELF = " LEFT JOIN shelf ON CAST(truth.item AS VARCHAR) = shelf.item"
+_JOIN_ITEM_COLUMNS = " LEFT JOIN item_columns ON CAST(truth.item AS VARCHAR) = item_columns.item"
 PROPENSITY = "propensity"  # of an item, or of a row of the truth
 _FIRST_COPY = "row_number() OVER (PARTITION BY number, item ORDER BY rank) = 1"
 
 
-def judge(
+def join_truth(
     connection: DuckDBPyConnection,
     *,
     only_known: bool,
     ranking: Ranking,
     number: int = 0,
-    shelf: pa.Table | None = None,
+    item_columns: pa.Table | None = None,
     propensity: Mapping[str, Any] | None = None,
 ) -> Judged:
-    """Return the judged lists of the users of `known` and `lists`; if `only_known`, of those of `known`.
+    """Return the recommendations joined with the ground truth.
 
     Parameters
     ----------
+    connection : DuckDBPyConnection
+        With the relations `lists`, `truth` and `known`.
+    only_known : bool
+        True for the users of `known` only; else also those of `lists`.
     ranking : Ranking
         How the lists were ranked.
     number : int
-        Which of the rankings, if `lists` has several.
-    shelf : Table, optional
-        item (text), and the numbers of the catalogue that metrics read.
+        Index of the ranking, if `lists` has several.
+    item_columns : Table, optional
+        item (text), and the numeric columns that metrics read.
     propensity : dict, optional
-        The convention. Propensities are in `shelf`, or in the ground truth.
+        The convention. Propensities are in `item_columns` or in the ground truth.
 
     Raises
     ------
     ValueError
-        `shelf` has no number for an item of the ground truth.
+        If `item_columns` has no number for an item of the ground truth.
     """
     list_columns, truth_columns = (connection.view(name).columns for name in ("lists", "truth"))
     lists = (
@@ -76,11 +84,11 @@ def judge(
     place_column = ", place" if "place" in truth_columns else ""
     first = _FIRST_COPY if ranking.duplicates == "keep" else "TRUE"
     restricted = "HAVING bool_or(known)" if only_known else ""
-    names = [] if shelf is None else shelf.column_names[1:]
+    names = [] if item_columns is None else item_columns.column_names[1:]
     numbered = [f"number_{i}" for i in range(len(names))]
     numbers = "".join(f", {each}" for each in numbered)
-    if shelf is not None:
-        connection.register("shelf", shelf.rename_columns(["item", *numbered]))
+    if item_columns is not None:
+        connection.register("item_columns", item_columns.rename_columns(["item", *numbered]))
         cold = {PROPENSITY} if propensity and "popularity" in propensity else set()
         _refuse_missing_numbers(
             connection,
@@ -92,10 +100,13 @@ def judge(
             [*numbered, PROPENSITY],
             f"{numbers}, {PROPENSITY}",
         )
-    item_values = {"numbers": numbers, "shelf": "" if shelf is None else _SHELF}
+    item_values = {
+        "numbers": numbers,
+        "item_columns": "" if item_columns is None else _JOIN_ITEM_COLUMNS,
+    }
     connection.execute(_USERS.format(lists=lists, restricted=restricted))
     users = fetch(connection, "SELECT user, known, n_listed FROM judged_users ORDER BY number")
-    # Rows of one grade may differ in their numbers, which are added in the same order whoever gave the truth.
+    # Rows of one grade may differ in their numbers: a fixed order gives the same sums.
     order = ", CAST(truth.item AS VARCHAR)" if names else place_column
     truth = fetch(connection, _TRUTH.format(place=place_column, order=order, **item_values))
     hits = fetch(connection, _HITS.format(lists=lists, first=first, tied=tied, **item_values))
@@ -119,26 +130,29 @@ def judge(
 
 
 def _weights(hits: Floats, truth: Floats, *, clip: float) -> tuple[Floats, Floats]:
-    """Return 1 / propensity of each row; a propensity that is smaller than `clip`, or unknown, counts as `clip`."""
-    of_hits, of_truth = (
+    """Return 1 / propensity of hits and rows of the truth; `clip` bounds it and replaces NaN."""
+    hit_weights, truth_weights = (
         1.0 / np.fmax(np.asarray(p, dtype=np.float64), clip) for p in (hits, truth)
     )
-    return of_hits, of_truth
+    return hit_weights, truth_weights
 
 
 def _refuse_missing_numbers(connection: DuckDBPyConnection, numbered: Mapping[str, str]) -> None:
     for name, each in numbered.items():
         counted = "count(DISTINCT truth.item), min(CAST(truth.item AS VARCHAR))"
-        query = f"SELECT {counted} FROM truth{_SHELF} WHERE {each} IS NULL"
+        query = f"SELECT {counted} FROM truth{_JOIN_ITEM_COLUMNS} WHERE {each} IS NULL"
         n_missing, first = connection.execute(query).fetchall()[0]
         if n_missing:
             items = format_count(n_missing, "item")
-            msg = f"{name}: the catalogue has no number of {items} of the truth, first {first!r}; complete it"
+            msg = (
+                f"{name}: the catalogue has no number of {items} of the truth, "
+                f"first {first!r}; complete it"
+            )
             raise ValueError(msg)
 
 
 def fetch(connection: DuckDBPyConnection, query: str) -> dict[str, np.ndarray[Any, Any]]:
-    """Return the columns of a query as arrays; NULL is NaN, or None in columns that hold no numbers."""
+    """Return the columns of a query as arrays; NULL is NaN, or None in columns without numbers."""
     columns: dict[str, Any] = connection.execute(query).fetchnumpy()
     return {name: _without_mask(values) for name, values in columns.items()}
 

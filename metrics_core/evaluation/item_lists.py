@@ -1,7 +1,8 @@
 """Read items and whole lists from DuckDB, for the metrics beyond accuracy.
 
-The relations are `lists`, `truth`, `known`, `train` (user, item) and `items` (item); the last two may be empty. Items
-are numbered in the order of their ids as text, users as in `judge`. Ids of different types are compared as text.
+The relations are `lists`, `truth`, `known`, `train` (user, item) and `items` (item); the last two
+may be empty. Items are numbered in the order of their ids as text, users as in `join_truth`.
+Ids of different types are compared as text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,26 +14,28 @@ import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
 from concord.metrics_core.data.units import users_of_units
-from concord.metrics_core.evaluation.judge import fetch
+from concord.metrics_core.evaluation.join_truth import fetch
 from concord.metrics_core.metrics.items import Items
 from concord.metrics_core.metrics.judged import Floats, Ints, Judged, position_in_user
 from concord.metrics_core.metrics.ranked_lists import RankedLists
 
 Features = Mapping[str, Sequence[float]]  # by the item's id as text
-Groups = Mapping[str, str]  # as well
+Groups = Mapping[str, str]  # by the item's id as text
 
 _NUMBERS = """
 CREATE OR REPLACE TEMP TABLE item_numbers AS
-SELECT item, CAST(row_number() OVER (ORDER BY item) - 1 AS BIGINT) AS item_number, bool_or(known) AS known
-FROM (SELECT DISTINCT CAST(item AS VARCHAR) AS item, FALSE AS known FROM lists WHERE item IS NOT NULL
+SELECT item, CAST(row_number() OVER (ORDER BY item) - 1 AS BIGINT) AS item_number,
+       bool_or(known) AS known
+FROM (SELECT DISTINCT CAST(item AS VARCHAR) AS item, FALSE AS known
+      FROM lists WHERE item IS NOT NULL
       UNION ALL SELECT DISTINCT CAST(item AS VARCHAR), FALSE FROM train
       UNION ALL SELECT CAST(item AS VARCHAR), TRUE FROM items)
 GROUP BY item
 """
 _COUNTED = """
 CREATE OR REPLACE TEMP TABLE item_numbers AS
-SELECT item, CAST(row_number() OVER (ORDER BY item) - 1 AS BIGINT) AS item_number, bool_or(known) AS known,
-       CAST(sum(users) AS BIGINT) AS users
+SELECT item, CAST(row_number() OVER (ORDER BY item) - 1 AS BIGINT) AS item_number,
+       bool_or(known) AS known, CAST(sum(users) AS BIGINT) AS users
 FROM (SELECT item, FALSE AS known, coalesce(users, 0) AS users FROM had
       UNION ALL SELECT CAST(item AS VARCHAR), TRUE, 0 FROM items)
 GROUP BY item
@@ -54,11 +57,10 @@ FROM train JOIN listed_users ON CAST(train.user AS VARCHAR) = listed_users.owner
 JOIN item_numbers ON CAST(train.item AS VARCHAR) = item_numbers.item
 ORDER BY number, item_number
 """
-
-
 _RELEVANT_ITEMS = """
 SELECT number, item_number
-FROM truth JOIN listed_users USING (user) JOIN item_numbers ON CAST(truth.item AS VARCHAR) = item_numbers.item
+FROM truth JOIN listed_users USING (user)
+JOIN item_numbers ON CAST(truth.item AS VARCHAR) = item_numbers.item
 WHERE {relevant}
 ORDER BY number, item_number
 """
@@ -68,7 +70,7 @@ _COLUMNS = {"user": "number", "item": "item_number"}
 def number_items(
     connection: DuckDBPyConnection, features: Features | None, groups: Groups | None = None
 ) -> Items:
-    """Number every item of `lists`, `train` and `items`, for all partitions, and count its users in train."""
+    """Number the items of `lists`, `train` and `items`, for all partitions, and return them."""
     connection.execute(_NUMBERS)
     had = fetch(connection, _HAD)
     (train_users,) = connection.execute("SELECT count(DISTINCT user) FROM train").fetchall()[0]
@@ -83,13 +85,19 @@ def number_items(
     )
 
 
-def counted_items(
+def number_counted_items(
     connection: DuckDBPyConnection,
     n_train_users: int,
     features: Features | None,
     groups: Groups | None = None,
 ) -> tuple[Items, pa.Table]:
-    """Return as `number_items`, from `had` (item, its users in train) and `items`, and the numbers of the items."""
+    """Number the items of `had` (item, number of train users) and `items`.
+
+    Returns
+    -------
+    Items, Table
+        The items; and item, item_number of each.
+    """
     connection.execute(_COUNTED)
     had = fetch(connection, "SELECT * FROM item_numbers ORDER BY item_number")
     users: Ints = had["users"]
@@ -114,7 +122,7 @@ def _features(connection: DuckDBPyConnection, features: Features) -> Floats:
 
 
 def _grouped(connection: DuckDBPyConnection, groups: Groups | None) -> dict[str, Any]:
-    """Return `group` and `groups` of the items."""
+    """Return the arguments `group` and `groups` of `Items`."""
     if groups is None:
         return {}
     names = tuple(sorted(set(groups.values())))
@@ -130,7 +138,7 @@ def _count(connection: DuckDBPyConnection) -> int:
     return int(connection.execute("SELECT count(*) FROM item_numbers").fetchall()[0][0])
 
 
-def listed(
+def read_ranked_lists(
     connection: DuckDBPyConnection,
     judged: Judged,
     items: Items,
@@ -139,9 +147,22 @@ def listed(
     threshold: float | None,
     of_requests: bool = False,
 ) -> RankedLists:
-    """Return the whole lists of one partition; `number` is that of the ranking, if `lists` has several.
+    """Return the whole lists of one partition.
 
-    of_requests : True if lists are those of requests; the train has their users
+    Parameters
+    ----------
+    connection : DuckDBPyConnection
+        With the relations and the item numbers.
+    judged : Judged
+        Users of the partition.
+    items : Items
+        All items.
+    number : int
+        Index of the ranking, if `lists` has several.
+    threshold : float or None
+        Relevance threshold.
+    of_requests : bool
+        True if the unit is a request; train has users.
     """
     users = judged.users.tolist() if judged.users.dtype == object else judged.users
     numbered = pl.DataFrame({"user": users, "number": np.arange(judged.n_users)})
