@@ -130,8 +130,10 @@ def test_ir_measures_orders_equal_scores_by_provider(label: str, value: float) -
 
 
 def test_an_override_for_labels_with_a_cutoff_goes_before_that_of_the_metric() -> None:
-    overrides = {"RR": {"rr_cutoff": "none", "ties": "input"}, "RR@k": {"ties": "item_desc"}}
-    conventions = cc.preset("standard", overrides=overrides)
+    conventions = cc.preset(
+        "standard",
+        overrides={"RR": {"rr_cutoff": "none", "ties": "input"}, "RR@k": {"ties": "item_desc"}},
+    )
 
     with_k, without = parse("RR@5").conventions(conventions), parse("RR").conventions(conventions)
 
