@@ -1,8 +1,8 @@
-"""Kill `dvc repro` at random moments, run it once more, and compare every byte: `python -m benchmarks.kill_points`.
+"""Kill `dvc repro` at random moments, run it again and compare: `python -m benchmarks.kill_points`.
 
-Each trial starts from nothing or from a half-done state, kills a stage, `dvc repro` or all of it at a random time (with
-`--kills` so many runs one after the other), and then
-asks one more `dvc repro` for results that are byte for byte those of an undisturbed run, with one finished MLflow run a model.
+Each trial starts from an empty or a partial state and kills a stage, `dvc repro` or all of it at a
+random time; `--kills` is the number of runs that are killed. One more `dvc repro` must then give
+the bytes of an undisturbed run, with one finished MLflow run per model.
 """
 
 import argparse
@@ -29,10 +29,10 @@ SAVE_EVERY = 20  # trials
 
 @dataclass
 class Tally:
-    """What came of all trials so far; kept in a file."""
+    """Outcomes of all trials so far; stored in a file."""
 
-    out: Path
-    began: float = field(default_factory=time.monotonic)
+    path: Path
+    start: float = field(default_factory=time.monotonic)
     counts: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Tally:
                 print(f"{done} trials, {failed} failed", flush=True)
 
     def figures(self) -> dict[str, object]:
-        """All that is worth knowing, as JSON has it."""
+        """Return the figures that are stored as JSON."""
         seconds = sorted(self.seconds) or [0.0]
         return {
             "trials": self.counts["trials"],
@@ -68,7 +68,7 @@ class Tally:
             "failed": self.counts["failed"],
             "hidden .part files left": self.counts["hidden .part files left"],
             "files of DVC cut off": self.counts["files of DVC cut off"],
-            "minutes": round((time.monotonic() - self.began) / 60, 1),
+            "minutes": round((time.monotonic() - self.start) / 60, 1),
             "median seconds to complete": round(seconds[len(seconds) // 2], 1),
             "longest seconds to complete": round(seconds[-1], 1),
             **{name: count for name, count in sorted(self.counts.items()) if ": " in name},
@@ -76,19 +76,19 @@ class Tally:
         }
 
     def save(self) -> None:
-        """Whole or not at all."""
-        beside = self.out.with_suffix(".part")
-        beside.write_text(json.dumps(self.figures(), indent=2) + "\n", encoding="utf-8")
-        beside.replace(self.out)
+        """Write the file atomically."""
+        part = self.path.with_suffix(".part")
+        part.write_text(json.dumps(self.figures(), indent=2) + "\n", encoding="utf-8")
+        part.replace(self.path)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    asked = _arguments(arguments)
+    options = _arguments(arguments)
     if shutil.which("dvc") is None:
         sys.exit("dvc is not on the PATH; run `export PATH=$PWD/.venv/bin:$PATH` first")
-    tally = Tally(asked.out)
+    tally = Tally(options.out)
     with tempfile.TemporaryDirectory(prefix="concord-kill-points-") as folder:
-        projects = _projects(Path(folder), asked.jobs, whole_demo=asked.whole_demo)
+        projects = _projects(Path(folder), options.jobs, whole_demo=options.whole_demo)
         expected = [reference(project) for project in projects]
         print(
             f"reference: {len(expected[0].digests)} files in {expected[0].seconds:.0f} s",
@@ -96,17 +96,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         if any(one.digests != expected[0].digests for one in expected):
             sys.exit("two undisturbed runs differ")
-        numbers = iter(range(asked.count))
-        end = time.monotonic() + 60 * asked.minutes
+        numbers = iter(range(options.count))
+        end = time.monotonic() + 60 * options.minutes
 
         def trials(project: Path) -> None:
             for number in numbers:
                 if time.monotonic() > end:
                     return
-                chance = random.Random(f"{asked.seed}/{number}")
-                tally.add(trial(project, expected[0], chance, number, asked.kills))
+                rng = random.Random(f"{options.seed}/{number}")
+                tally.add(trial(project, expected[0], rng, number, options.kills))
 
-        with ThreadPoolExecutor(asked.jobs) as pool:
+        with ThreadPoolExecutor(options.jobs) as pool:
             list(pool.map(trials, projects))
     tally.save()
     print(json.dumps(tally.figures(), indent=2))
@@ -116,9 +116,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _projects(folder: Path, jobs: int, *, whole_demo: bool) -> list[Path]:
     projects = []
     for job in range(jobs):
-        own = folder / str(job)
-        own.mkdir()
-        projects.append(copied(own) if whole_demo else demo_of_two_models(own))
+        job_folder = folder / str(job)
+        job_folder.mkdir()
+        projects.append(copied(job_folder) if whole_demo else demo_of_two_models(job_folder))
     return projects
 
 

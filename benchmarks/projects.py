@@ -1,4 +1,4 @@
-"""A project on the benchmark's files, whose commands a user would run: stages, `dvc repro`, nothing to do."""
+"""Projects on the files of a workload, and the cost of their commands."""
 
 import shutil
 from pathlib import Path
@@ -13,8 +13,8 @@ PRIMARY = ["nDCG@10", "R@20"]
 MODELS = ("a", "b", "c", "d", "e")
 
 
-def made(folder: Path, files: Files, models: int) -> Path:
-    """A repository with git and DVC, truth and lists of so many models, all of them the same."""
+def make_project(folder: Path, files: Files, models: int) -> Path:
+    """Make a repository with git and DVC, a truth, and models with equal lists."""
     from tests.project import change_params, copied
 
     shutil.rmtree(folder, ignore_errors=True)
@@ -42,7 +42,7 @@ def made(folder: Path, files: Files, models: int) -> Path:
 
 
 def with_models(project: Path, files: Files, models: int) -> None:
-    """The project with the first so many models."""
+    """Give the project this number of models."""
     from tests.project import change_params
 
     entries: dict[str, Any] = {}
@@ -55,30 +55,31 @@ def with_models(project: Path, files: Files, models: int) -> None:
 
 
 def stage(project: Path, *words: str, times: int = 3) -> Measured:
-    """`concord stage …`, the best of several."""
-    return best(times, lambda: command(project, "concord", "stage", *words, **_own(project)))
+    """Return the best cost of `concord stage …`."""
+    environment = _environment(project)
+    return best(times, lambda: command(project, "concord", "stage", *words, **environment))
 
 
 def repro(project: Path, *words: str) -> Measured:
-    """`dvc repro`."""
-    return command(project, "dvc", "repro", *words, **_own(project))
+    """Return the cost of `dvc repro`."""
+    return command(project, "dvc", "repro", *words, **_environment(project))
 
 
 def log(project: Path, times: int = 3) -> Measured:
-    """`concord stage log` into an MLflow database of its own, each time from nothing."""
+    """Return the best cost of `concord stage log` into a new MLflow database."""
 
-    def once() -> Measured:
-        for left in project.glob("mlflow.db*"):
-            left.unlink()
+    def run() -> Measured:
+        for file in project.glob("mlflow.db*"):
+            file.unlink()
         shutil.rmtree(project / "mlruns", ignore_errors=True)
         shutil.rmtree(project / "mlartifacts", ignore_errors=True)
-        return command(project, "concord", "stage", "log", **_own(project))
+        return command(project, "concord", "stage", "log", **_environment(project))
 
-    return best(times, once)
+    return best(times, run)
 
 
 def bare_dvc(project: Path, folder: Path) -> Path:
-    """A repository with as many stages as the project has, each of which writes one line from one small file."""
+    """Make a repository with as many stages as the project; each writes one line."""
     stages = YAML(typ="safe").load((project / "dvc.lock").read_text())["stages"]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -95,5 +96,5 @@ def bare_dvc(project: Path, folder: Path) -> Path:
     return folder
 
 
-def _own(project: Path) -> dict[str, str]:
+def _environment(project: Path) -> dict[str, str]:
     return {"DVC_SITE_CACHE_DIR": str(project.parent / "dvc-site")}

@@ -130,10 +130,10 @@ def _promises(files: Workloads) -> Iterator[Row]:
 
 def _files_to_means(files: Workloads, folder: Path, call: Measured) -> Iterator[Row]:
     """The stages of one model, and `evaluate()`, beside the libraries that read the same files."""
-    text = projects.made(folder / "text", files.text, 1)
+    text = projects.make_project(folder / "text", files.text, 1)
     loaded = projects.stage(text, "load", "a")
     yield _row("load, text ids: s", loaded, loaded.seconds, 4)
-    project = projects.made(folder / "integer", files.integer, 1)
+    project = projects.make_project(folder / "integer", files.integer, 1)
     truth = projects.stage(project, "load-truth")
     yield "load-truth", truth, truth.seconds, "", True
     load, evaluate = (projects.stage(project, name, "a") for name in ("load", "evaluate"))
@@ -148,7 +148,7 @@ def _files_to_means(files: Workloads, folder: Path, call: Measured) -> Iterator[
 
 def _whole_project(files: Workloads, folder: Path) -> Iterator[Row]:
     """`dvc repro` with all to do and with nothing to do; the stages over all models."""
-    project = projects.made(folder / "project", files.integer, 2)
+    project = projects.make_project(folder / "project", files.integer, 2)
     everything = best(2, lambda: projects.repro(project, "--force", "--no-run-cache"))
     yield _row("dvc repro of two models: s", everything, everything.seconds, 25)
     projects.with_models(project, files.integer, 5)
