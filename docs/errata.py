@@ -1,4 +1,4 @@
-"""What well-known texts print, and what their own formulae give."""
+"""Numbers that well-known texts print, and the values of their own formulas."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ LIST = {"u": list("abcdef")}
 
 @dataclass(frozen=True)
 class Erratum:
-    """One number or sentence: as printed, as it should be, and why."""
+    """A number or sentence: as printed, as it should be, and why."""
 
     text: str
-    what: str
+    subject: str
     printed: str
     right: Callable[[], float | str]
     why: str
     digits: int = 4
 
 
-def _said(text: str) -> Callable[[], str]:
+def _constant(text: str) -> Callable[[], str]:
     return lambda: text
 
 
@@ -54,14 +54,63 @@ def _binary(label: str) -> Callable[[], float]:
 ERRATA: tuple[Erratum, ...] = (
     Erratum(BELLEI, "MRR@3", "1/3", _bellei("RR@3"), "(1 + 1/2 + 0) / 3, by the terms of the text"),
     Erratum(BELLEI, "MRR@5", "1/3", _bellei("RR@5"), "the same three terms"),
-    Erratum(BELLEI, "formula of recall", "TP / (TP + TN)", _said("TP / (TP + FN)"), "what is missed is a false negative"),
-    Erratum(BELLEI, "AP's denominator", "min(k, γ)", _said("hits in the top k"), "its formula and its code divide by the hits"),
-    Erratum(BELLEI, "`mrrAtk`", "0 for a first hit at rank 4, cutoffs 5 and 10", _said("1/4"), "the code compares the rank with the place of k among the cutoffs"),
-    Erratum(WIKIPEDIA, "DCG6 of 3, 2, 3, 0, 1, 2", "16.047", _graded("DCG@6", "wikipedia_exp", [3, 2, 3, 0, 1, 2]), "the term of rank 5 was added as 2.585, its discount, and not as 1/2.585", digits=3),
-    Erratum(RECOHUT, "`ndcg_one` with a hit below k", "IndexError", _said("the hit does not count"), "the list is longer than k"),
-    Erratum(RECOHUT, "`ndcg_one` and `ndcg_at_k_v2`", "two values for one list", _said("two definitions"), "the ideal is of the top k in one, of the whole retrieved list in the other"),
+    Erratum(
+        BELLEI,
+        "formula of recall",
+        "TP / (TP + TN)",
+        _constant("TP / (TP + FN)"),
+        "what is missed is a false negative",
+    ),
+    Erratum(
+        BELLEI,
+        "AP's denominator",
+        "min(k, γ)",
+        _constant("hits in the top k"),
+        "its formula and its code divide by the hits",
+    ),
+    Erratum(
+        BELLEI,
+        "`mrrAtk`",
+        "0 for a first hit at rank 4, cutoffs 5 and 10",
+        _constant("1/4"),
+        "the code compares the rank with the place of k among the cutoffs",
+    ),
+    Erratum(
+        WIKIPEDIA,
+        "DCG6 of 3, 2, 3, 0, 1, 2",
+        "16.047",
+        _graded("DCG@6", "wikipedia_exp", [3, 2, 3, 0, 1, 2]),
+        "the term of rank 5 was added as 2.585, its discount, and not as 1/2.585",
+        digits=3,
+    ),
+    Erratum(
+        RECOHUT,
+        "`ndcg_one` with a hit below k",
+        "IndexError",
+        _constant("the hit does not count"),
+        "the list is longer than k",
+    ),
+    Erratum(
+        RECOHUT,
+        "`ndcg_one` and `ndcg_at_k_v2`",
+        "two values for one list",
+        _constant("two definitions"),
+        "the ideal is of the top k in one, of the whole retrieved list in the other",
+    ),
     Erratum(AMITNESS, "AP of 1, 0, 1, 0, 1", "0.7575", _binary("AP@5"), "(1 + 2/3 + 3/5) / 3"),
     Erratum(AMITNESS, "F1@5", "0.749", _binary("F1@5"), "2 × 3/5 × 1 / (3/5 + 1)"),
-    Erratum(AMITNESS, "nDCG@3 of 3, 2, 3, 0, 1", "0.9777", _graded("nDCG@3", "amitness", [3, 2, 3, 0, 1]), "cut off where it should be rounded"),
-    Erratum(AMITNESS, "nDCG@5 of 3, 2, 3, 0, 1", "0.9723", _graded("nDCG@5", "amitness", [3, 2, 3, 0, 1]), "cut off where it should be rounded"),
-)  # fmt: skip
+    Erratum(
+        AMITNESS,
+        "nDCG@3 of 3, 2, 3, 0, 1",
+        "0.9777",
+        _graded("nDCG@3", "amitness", [3, 2, 3, 0, 1]),
+        "cut off where it should be rounded",
+    ),
+    Erratum(
+        AMITNESS,
+        "nDCG@5 of 3, 2, 3, 0, 1",
+        "0.9723",
+        _graded("nDCG@5", "amitness", [3, 2, 3, 0, 1]),
+        "cut off where it should be rounded",
+    ),
+)

@@ -1,6 +1,6 @@
 """Write the reference pages from the catalogue, the conventions and the presets.
 
-`python -m docs.make_docs` writes them; with `--check` it changes nothing and fails if a page is out of date.
+`python -m docs.make_docs` writes them; `--check` changes nothing and fails if one is out of date.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ REFERENCE = Path(__file__).parent / "reference"
 METRICS = REFERENCE / "metrics"
 ROOT = REFERENCE.parents[1]
 STANDARD = cc.preset("standard")
-MADE = "<!-- made by docs/make_docs.py from the code: change that, not this page -->\n"
+HEADER = "<!-- made by docs/make_docs.py from the code: change that, not this page -->\n"
 LISTS = {"u": ["a", "b", "c", "d", "e"]}
 TRUTH = {"u": {"b": 1, "d": 3, "f": 2, "e": 0}}
 NEEDS = {
@@ -47,13 +47,15 @@ NEEDS = {
     "k": "a cutoff",
 }
 NOTES = {  # what a page says of a convention beside its row in the registry
-    "duplicates": f"Under `keep`, {', '.join(m.name for m in CATALOGUE if not m.counts_copies)} count first copies only.",
+    "duplicates": f"Under `keep`, {', '.join(m.name for m in CATALOGUE if not m.counts_copies)} "
+    "count first copies only.",
     "unit_mean": "Set where [requests are the unit](../how-to/sessions.md), and only there.",
     "candidates": "Absent if all items were ranked: [sampled candidates](../how-to/sampled.md).",
-    "propensity": "Absent if all relevant items count the same: [exposure bias](../how-to/exposure-bias.md). Other metrics of lists "
-    "and ground truth are refused. Evaluated are the users in `users`, else those of the ground truth and those with a list. "
-    "A user without an observed relevant item counts 0 in sums and is left out of ratios, whatever `user_recs_only` and "
-    "`user_empty_truth` say.",
+    "propensity": "Absent if all relevant items count the same: "
+    "[exposure bias](../how-to/exposure-bias.md). Other metrics of lists and ground truth are "
+    "refused. Evaluated are the users in `users`, else those of the ground truth and those with a "
+    "list. A user without an observed relevant item counts 0 in sums and is left out of ratios, "
+    "whatever `user_recs_only` and `user_empty_truth` say.",
     "fairness_target": "AWRF is refused without it: [fairness](../how-to/fairness.md).",
 }
 
@@ -62,15 +64,15 @@ def main() -> None:
     """Write all pages, or compare them with what stands there."""
     pages = dict(_pages())
     stale = [path for path, text in pages.items() if _read(path) != text]
-    left = {path for path in METRICS.glob("*.md") if path not in pages}
+    unknown = {path for path in METRICS.glob("*.md") if path not in pages}
     if "--check" in sys.argv:
-        for path in [*stale, *sorted(left)]:
+        for path in [*stale, *sorted(unknown)]:
             print(f"{path.relative_to(ROOT)} is out of date; run `make docs`")
-        sys.exit(bool(stale or left))
+        sys.exit(bool(stale or unknown))
     METRICS.mkdir(parents=True, exist_ok=True)
     for path in stale:
         path.write_text(pages[path], encoding="utf-8")
-    for path in left:
+    for path in unknown:
         path.unlink()
     print(f"{len(pages)} pages, {len(stale)} of them new or changed")
 
@@ -86,7 +88,7 @@ def _pages() -> Iterator[tuple[Path, str]]:
     yield REFERENCE / "conventions.md", conventions_page()
     yield REFERENCE / "presets.md", _presets_page()
     yield REFERENCE / "errata.md", _errata_page()
-    yield REFERENCE / "robustness.md", _text([MADE, *robustness_page(collected())])
+    yield REFERENCE / "robustness.md", _text([HEADER, *robustness_page(collected())])
     schema = json.dumps(params_schema(), indent=2, ensure_ascii=False)
     yield REFERENCE / "params.schema.json", f"{schema}\n"
     schema = json.dumps(study_schema(), indent=2, ensure_ascii=False)
@@ -97,10 +99,12 @@ def _pages() -> Iterator[tuple[Path, str]]:
 
 def _metrics_page() -> str:
     lines = [
-        MADE,
+        HEADER,
         "# Metrics\n",
-        "Each page has the formula, the conventions that change the value, what each text and library does, and a derivation. "
-        "A label names a metric and what is asked of it: [labels](../../concepts/definitions.md#labels).\n",
+        "Each page has the formula, the conventions that change the value, "
+        "what each text and library does, and a derivation. "
+        "A label names a metric and what is asked of it: "
+        "[labels](../../concepts/definitions.md#labels).\n",
         "| metric | formula | family | better | source |",
         "|---|---|---|---|---|",
     ]
@@ -112,15 +116,16 @@ def _metrics_page() -> str:
 
 
 def metric_page(metric: Metric) -> str:
-    """What stands on the page of a metric."""
+    """Return the page of a metric."""
     label = _label(metric)
-    lines = [MADE, f"# {metric.name}\n", f"**{_cell(metric.formula)}**\n"]
+    lines = [HEADER, f"# {metric.name}\n", f"**{_cell(metric.formula)}**\n"]
     body = (inspect.getdoc(metric.function) or "").split("\n", 1)[1:]
     lines += _prose(body[0]) if body else []
     low, high = (f"{bound:g}" for bound in metric.range)
     lines += [
         f"- written as `{label}`" + ("" if metric.takes_k else "; it takes no cutoff"),
-        f"- range under `standard`: {low} to {'∞' if high == 'inf' else high}; {_better(metric)} is better",
+        f"- range under `standard`: {low} to {'∞' if high == 'inf' else high}; "
+        f"{_better(metric)} is better",
         f"- family: {metric.family}"
         + ("; one number over all users" if metric.is_aggregate else ""),
     ]
@@ -139,7 +144,7 @@ def metric_page(metric: Metric) -> str:
 
 
 def _copies(metric: Metric) -> str:
-    """What `duplicates: keep` means for the metric."""
+    """Return what `duplicates: keep` means for the metric."""
     if metric.counts_copies:
         return "`duplicates: keep` counts each copy of an item"
     once = "an item counts once a list" if metric.is_aggregate else "later copies are misses"
@@ -167,7 +172,8 @@ def _prose(body: str) -> list[str]:
 
 def _convention_table(metric: Metric) -> list[str]:
     rows = [
-        f"| `{each.name}` | {_value(getattr(STANDARD, each.name))} | {_cell(each.allowed_values())} | {_cell(each.meaning)} |"
+        f"| `{each.name}` | {_value(getattr(STANDARD, each.name))} "
+        f"| {_cell(each.allowed_values())} | {_cell(each.meaning)} |"
         for each in CONVENTIONS
         if metric.name in affected_metrics(each.name) and not each.describes_data
     ]
@@ -176,14 +182,14 @@ def _convention_table(metric: Metric) -> list[str]:
 
 
 def _who_does_what(metric: Metric, label: str) -> list[str]:
-    found = panel(parse(label), STANDARD)
-    named = [d for d in found.definitions if set(d.presets) - {"standard"}]
-    if not named:
+    definition_panel = panel(parse(label), STANDARD)
+    definitions = [d for d in definition_panel.definitions if set(d.presets) - {"standard"}]
+    if not definitions:
         return []
     head = ["## Who does what\n", "| as defined by | differs from `standard` in |", "|---|---|"]
     rows = [
         f"| {', '.join(f'`{name}`' for name in d.presets)} | {_changes(label, d.conventions)} |"
-        for d in named
+        for d in definitions
     ]
     note = (
         "\nHow lists are ranked (ties, copies) is left out here: [presets](../presets.md) say it.\n"
@@ -191,8 +197,8 @@ def _who_does_what(metric: Metric, label: str) -> list[str]:
     return [*head, *rows, note]
 
 
-def _changes(label: str, own: Any) -> str:
-    changed = changed_conventions(parse(label), own, STANDARD)
+def _changes(label: str, conventions: Any) -> str:
+    changed = changed_conventions(parse(label), conventions, STANDARD)
     return ", ".join(f"`{name}: {_plain(value)}`" for name, value in changed.items()) or "nothing"
 
 
@@ -202,8 +208,8 @@ def _derivation(label: str) -> str:
 
 
 def conventions_page() -> str:
-    """Every convention, its values and what it changes."""
-    lines = [MADE, "# Conventions\n"]
+    """Return the page of conventions: values and effects."""
+    lines = [HEADER, "# Conventions\n"]
     lines += [
         "Each is a key under `conventions:` in `params.yaml`; `overrides:` sets it for one metric "
         "(`RR: {ties: input}`), or for its labels with a cutoff (`RR@k: {ties: input}`).\n"
@@ -234,11 +240,13 @@ def _in_short(names: list[str]) -> str:
 
 
 def _presets_page() -> str:
-    lines = [MADE, "# Presets\n"]
+    lines = [HEADER, "# Presets\n"]
     lines += [
-        "`concord pin NAME` writes one into `params.yaml`; `concord presets diff A B` compares two. "
+        "`concord pin NAME` writes one into `params.yaml`; "
+        "`concord presets diff A B` compares two. "
         "A preset with a package is compared with that package, value by value (`tests/parity`); "
-        "one without stands for a text, or for a library that cannot be installed from a package, by its source.\n"
+        "one without stands for a text, or for a library that cannot be installed from a package, "
+        "by its source.\n"
     ]
     for name, preset in PRESETS.items():
         lines += [f"## `{name}`\n", f"{preset.sentence}\n", *_preset(name, preset)]
@@ -249,8 +257,12 @@ def _preset(name: str, preset: Preset) -> Iterator[str]:
     if preset.package:
         yield f"- checked against {preset.package}"
     yield f"- defines {', '.join(preset.metrics.split()) or 'every metric'}"
-    ours, own = STANDARD.preset_values(), conventions_of_preset(name).preset_values()
-    changed = [f"`{name}: {_plain(own[name])}`" for name in own if own[name] != ours[name]]
+    standard, conventions = STANDARD.preset_values(), conventions_of_preset(name).preset_values()
+    changed = [
+        f"`{name}: {_plain(conventions[name])}`"
+        for name in conventions
+        if conventions[name] != standard[name]
+    ]
     if changed:
         yield f"- differs from `standard` in {', '.join(changed)}"
     for metric, values in conventions_of_preset(name).overrides.items():
@@ -262,9 +274,10 @@ def _preset(name: str, preset: Preset) -> Iterator[str]:
 
 
 def _errata_page() -> str:
-    lines = [MADE, "# Errata of well-known texts\n"]
+    lines = [HEADER, "# Errata of well-known texts\n"]
     lines += [
-        "Readers arrive with these numbers. Where a text contradicts its own formula, the formula wins; "
+        "Readers arrive with these numbers. "
+        "Where a text contradicts its own formula, the formula wins; "
         "the right-hand number is computed here, by the preset of that text.\n"
     ]
     for text in dict.fromkeys(erratum.text for erratum in ERRATA):
@@ -276,8 +289,10 @@ def _errata_page() -> str:
 
 def _erratum(erratum: Erratum) -> str:
     right = erratum.right()
-    shown = right if isinstance(right, str) else f"{right:.{erratum.digits}f}"
-    return f"| {_cell(erratum.what)} | {_cell(erratum.printed)} | {shown} | {_cell(erratum.why)} |"
+    text = right if isinstance(right, str) else f"{right:.{erratum.digits}f}"
+    return (
+        f"| {_cell(erratum.subject)} | {_cell(erratum.printed)} | {text} | {_cell(erratum.why)} |"
+    )
 
 
 def _better(metric: Metric) -> str:

@@ -1,6 +1,6 @@
 """Write the licences of what Concord needs to run, as the packages themselves state them.
 
-`python -m docs.make_licences` writes the page; with `--check` it changes nothing and fails if the page is out of date.
+`python -m docs.make_licences` writes the page; `--check` fails if it is out of date.
 Either way it fails if a licence is neither permitted nor named below with a reason.
 """
 
@@ -22,7 +22,7 @@ PERMITTED = {
     *("MIT-0", "MIT-CMU", "MPL-2.0", "PSF-2.0", "Unlicense", "ZPL-2.1", "Zlib"),
 }
 # What is not permitted, or not stated, and stands here all the same: package -> (licence, why).
-NAMED = {
+EXCEPTIONS = {
     "asyncssh": ("EPL-2.0 OR GPL-2.0-or-later", "taken under EPL-2.0; DVC imports it, unchanged"),
     "grandalf": ("GPL-2.0 OR EPL-1.0", "taken under EPL-1.0; DVC imports it for `dvc dag`"),
     "huey": (UNKNOWN, "its metadata say nothing; the package carries the text of MIT"),
@@ -64,34 +64,36 @@ def main() -> None:
 
 
 def needed() -> list[str]:
-    """Every package of requirements.lock that `concord-eval[all]` leads to, on any platform."""
+    """Return the packages of requirements.lock that `concord-eval[all]` needs on any platform."""
     lock = LOCK.read_text(encoding="utf-8")
     pinned = {canonicalize_name(name) for name in re.findall(r"^([\w.-]+)==", lock, re.MULTILINE)}
-    seen: set[tuple[str, str]] = set()
+    visited: set[tuple[str, str]] = set()
     waiting = [("concord-eval", "all")]
     while waiting:
-        seen.add(one := waiting.pop())
-        waiting += [each for each in _requires(*one) if each[0] in pinned and each not in seen]
-    return sorted({name for name, _ in seen} - {"concord-eval"})
+        visited.add(one := waiting.pop())
+        waiting += [each for each in _requires(*one) if each[0] in pinned and each not in visited]
+    return sorted({name for name, _ in visited} - {"concord-eval"})
 
 
 def _requires(name: str, extra: str) -> list[tuple[str, str]]:
-    """(package, extra) of all that a package requires; which platform it is for is left open."""
+    """Return (package, extra) of each requirement of a package, on all platforms."""
     try:
         stated = distribution(name).requires or []
     except PackageNotFoundError:
         return []
-    found: list[tuple[str, str]] = []
+    packages: list[tuple[str, str]] = []
     for each in map(Requirement, stated):
         of_extra = each.marker is not None and "extra" in str(each.marker)
         if of_extra and not (extra and each.marker and each.marker.evaluate({"extra": extra})):
             continue
-        found += [(canonicalize_name(each.name), wanted) for wanted in ("", *each.extras)]
-    return found
+        packages += [
+            (canonicalize_name(each.name), extra_name) for extra_name in ("", *each.extras)
+        ]
+    return packages
 
 
 def licence(name: str) -> str:
-    """An SPDX expression, as far as the package states one; BSD where it does not say which."""
+    """Return the SPDX expression that a package states; BSD if it does not say which BSD."""
     try:
         metadata = distribution(name).metadata
     except PackageNotFoundError:
@@ -102,7 +104,7 @@ def licence(name: str) -> str:
     known = [c[-1] for c in classifiers if c[0] == "License" and c[-1] != "OSI Approved"]
     text = _first(metadata.get_all("License")).strip()
     short = [text] if text and "\n" not in text else []
-    if name in NAMED:
+    if name in EXCEPTIONS:
         known = []
     stated = sorted({_WORDS.get(word.lower(), word) for word in known or short})
     return " OR ".join(stated) if stated else UNKNOWN
@@ -113,39 +115,43 @@ def _first(stated: list[str] | None) -> str:
 
 
 def permitted(expression: str) -> bool:
-    """All that is stated may be used; of a choice without `AND`, one is enough."""
+    """True if all licences are permitted, or one of them in a choice without `AND`."""
     parts = re.split(r"\s+(?:AND|OR)\s+|[()]", expression)
     allowed = [part.strip() in PERMITTED for part in parts if part.strip()]
     return bool(allowed) and (any(allowed) if " AND " not in expression else all(allowed))
 
 
 def refused(licences: dict[str, str]) -> list[str]:
-    """What stands in the way, a line each."""
+    """Return one line per problem."""
     lines = [
-        f"{name}: {found} is not permitted; name it in docs/make_licences.py with a reason, or do without"
-        for name, found in licences.items()
-        if not permitted(found) and name not in NAMED
+        f"{name}: {expression} is not permitted; "
+        "name it in docs/make_licences.py with a reason, or do without"
+        for name, expression in licences.items()
+        if not permitted(expression) and name not in EXCEPTIONS
     ]
-    gone = [name for name in NAMED if name not in licences or permitted(licences[name])]
+    gone = [name for name in EXCEPTIONS if name not in licences or permitted(licences[name])]
     return lines + [f"{name}: is named in docs/make_licences.py without need" for name in gone]
 
 
 def page(licences: dict[str, str]) -> str:
-    """The page in Markdown; without versions, which stand in requirements.lock."""
+    """Return the page in Markdown, without versions: they are in requirements.lock."""
     lines = [
-        "<!-- made by docs/make_licences.py from the metadata of the packages: change that, not this page -->",
+        "<!-- made by docs/make_licences.py from the metadata of the packages: "
+        "change that, not this page -->",
         "",
         "# Licences",
         "",
-        "What `concord` needs to run, directly or not, as pinned in `requirements.lock`; each licence as the package states it.",
-        f"Permitted are {', '.join(sorted(PERMITTED))}; what is not, or not stated, has its reason beside it. `make check` sees to it.",
+        "What `concord` needs to run, directly or not, as pinned in `requirements.lock`; "
+        "each licence as the package states it.",
+        f"Permitted are {', '.join(sorted(PERMITTED))}; what is not, or not stated, "
+        "has its reason beside it. `make check` sees to it.",
         "",
         "| package | licence | reason |",
         "|---|---|---|",
     ]
-    for name, found in licences.items():
-        shown, why = NAMED.get(name, (found, ""))
-        lines.append(f"| {name} | {shown} | {why} |".replace("|  |", "| |"))
+    for name, expression in licences.items():
+        accepted, why = EXCEPTIONS.get(name, (expression, ""))
+        lines.append(f"| {name} | {accepted} | {why} |".replace("|  |", "| |"))
     return "\n".join(lines) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""The JSON Schema of params.yaml, for editors: completion, allowed values and what a key means."""
+"""JSON Schema of params.yaml for editors: completion, allowed values and meaning of keys."""
 
 from typing import Any
 
@@ -31,7 +31,8 @@ def _conventions() -> dict[str, Any]:
             **schemas,
             "overrides": {
                 "type": "object",
-                "description": "conventions of one metric: {RR: {ties: input}}; RR@k: of its labels with a cutoff",
+                "description": "conventions of one metric: {RR: {ties: input}}; "
+                "RR@k: of its labels with a cutoff",
                 "additionalProperties": {"type": "object", "properties": overridable},
             },
         },

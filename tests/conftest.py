@@ -1,6 +1,9 @@
-"""Hypothesis repeats itself by default; `--hypothesis-profile=nightly` looks for new examples, `quick` tries few.
+"""Options and hooks of all tests.
 
-Tests are skipped where a program is not installed, unless CONCORD_SKIP_NOTHING is set: then a skip is a failure.
+Hypothesis tries the same examples in every run. `--hypothesis-profile=nightly` looks for new
+ones, `quick` tries few.
+
+A test is skipped where a program is not installed. With CONCORD_SKIP_NOTHING it fails instead.
 """
 
 import atexit
@@ -33,8 +36,8 @@ SLOW_TEST = 0.4  # seconds of a test, beside two other workers
 SLOW_SETUP = 5.0  # seconds of all fixtures of a file
 
 if "PYTEST_XDIST_WORKER" in os.environ:
-    # Registered first, so run last: a worker has told all it knows, and ends before the bindings of DuckDB count what
-    # the interpreter still holds, which they print below the summary.
+    # Registered first, so run last: the worker has sent its results and ends before DuckDB's
+    # bindings count the objects that the interpreter still holds, and print them.
     atexit.register(os._exit, 0)
 
 
@@ -47,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run the slowest files first, so that all workers end at about the same time; without slow tests if asked."""
+    """Run the slowest files first, so that all workers end together; `--quick` skips slow tests."""
     recorded = json.loads(DURATIONS.read_text())
     if config.getoption("--quick"):
         slow = {*recorded["slow"]}
@@ -58,7 +61,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Write the seconds that each file took, and which tests and files are slow, where that was asked for."""
+    """Write the seconds of each file and the slow tests if `--record-durations` is set."""
     if not terminalreporter.config.getoption("--record-durations"):
         return
     files: dict[str, float] = defaultdict(float)
@@ -99,7 +102,7 @@ def finished_demo(folder: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def _tracking_uri_as_it_was() -> Iterator[None]:
-    """MLflow writes the store that it uses into the environment."""
+    """Restore the environment: MLflow writes the store that it uses into it."""
     before = os.environ.get("MLFLOW_TRACKING_URI")
     yield
     if before is None:
@@ -110,19 +113,19 @@ def _tracking_uri_as_it_was() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The demo after its first `dvc repro`, to copy; what that said lies beside it."""
+    """Return the demo after its first `dvc repro`, to copy; its output is beside it."""
     return made_once(tmp_path_factory, worker_id, finished_demo) / "a project"
 
 
 @pytest.fixture(scope="session")
 def movielens_project(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """MovieLens after all stages, to read."""
+    """Return MovieLens after all stages, to read."""
     return made_once(tmp_path_factory, worker_id, finished_movielens) / "a project"
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Page]:
-    """One tab for all tests of a worker."""
+    """Return one browser tab for all tests of a worker."""
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed")
     with chromium() as page:

@@ -1,4 +1,4 @@
-"""Run the command line in the process of the tests: the same `main` without the second that a process takes to start."""
+"""Run the command line in the test's process, which saves the second that a start takes."""
 
 import gc
 import io
@@ -63,7 +63,7 @@ def run_dvc(
 
 
 def commit_stages(folder: Path, names: Collection[str], environment: Mapping[str, str]) -> None:
-    """Do what `dvc commit -f NAMES` does, but write dvc.lock once: it takes seconds to read and write."""
+    """Do the same as `dvc commit -f NAMES`, but write dvc.lock once, which takes seconds."""
     with patch("colorama.init"):
         from dvc.repo import Repo
 
@@ -102,7 +102,7 @@ def _run_stage(
 
 @contextmanager
 def _dvc_logs_to(stdout: "_Captured", stderr: "_Captured") -> Iterator[None]:
-    """Send what DVC logs to these streams instead of those that it met when it was imported."""
+    """Send DVC's log to these streams instead of those at its import."""
     handlers = [
         handler
         for handler in logging.getLogger("dvc").handlers
@@ -119,7 +119,7 @@ def _dvc_logs_to(stdout: "_Captured", stderr: "_Captured") -> Iterator[None]:
 
 
 class _Captured(io.TextIOWrapper):
-    """A stream in memory that behaves as a pipe does."""
+    """A stream in memory that behaves like a pipe."""
 
     def __init__(self) -> None:
         super().__init__(io.BytesIO(), encoding="utf-8", newline="", write_through=True)
@@ -134,7 +134,7 @@ class _Captured(io.TextIOWrapper):
 def _own_process_state(
     folder: Path, environment: Mapping[str, str], stdout: _Captured, stderr: _Captured
 ) -> Iterator[None]:
-    """Give the command what a process has of its own, and take it back afterwards."""
+    """Give the command a process's state, and restore it afterwards."""
     before, logger = Path.cwd(), logging.getLogger("concord")
     handlers, level, propagate = logger.handlers[:], logger.level, logger.propagate
     raise_exceptions, collects = logging.raiseExceptions, gc.isenabled()

@@ -1,4 +1,4 @@
-"""Projects of small tables, and the library with the arguments that params.yaml of a project gives."""
+"""Projects of small tables, and the library with the arguments of a project's params.yaml."""
 
 from collections.abc import Mapping
 from contextlib import chdir
@@ -26,7 +26,7 @@ def evaluated_project(
     files: Mapping[str, str] = MappingProxyType({}),
     last: str = "report",
 ) -> Path:
-    """Return a project of these tables after its stages: `truth`, `train`, `items`, `users`, and models."""
+    """Return a project after its stages; `tables` are truth, train, items, users and models."""
     project = copied(folder)
     for name, text in files.items():
         (project / name).write_text(text, encoding="utf-8")
@@ -50,14 +50,14 @@ def evaluated_project(
 
 
 def assert_library_gives_the_same(project: Path) -> None:
-    """The stages and `cc.compare` give the same bytes."""
+    """Assert that the stages and `cc.compare` give the same bytes."""
     stored = (project / COMPARISON).read_text(encoding="utf-8")
 
     assert to_json(compared_as_pinned(project)) == stored
 
 
 def assert_same_bits(project: Path, folder: Path, changes: Mapping[str, Any], *models: str) -> None:
-    """A copy in this folder with other params gives the same bytes once its models are evaluated and compared again."""
+    """Assert that models evaluated and compared again with other params give the same bytes."""
     copy = copied_from(project, folder)
     change_params(copy, changes)
     run_stages(copy, *(f"evaluate {model}" for model in models), "compare")

@@ -27,7 +27,8 @@ METRICS = [
     "ILD@10",
 ]
 
-# trec_eval: AP over all relevant items; nDCG knows no threshold; a user without relevant items counts as 0;
+# trec_eval: AP over all relevant items; nDCG without a threshold; a user without relevant items
+# counts as 0;
 # equal scores by item descending, compared as single-precision numbers.
 AS_TREC_EVAL = {
     "conventions.preset": "custom",

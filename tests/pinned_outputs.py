@@ -1,4 +1,6 @@
-"""SHA-256 of what the demo and MovieLens give; `python -m tests.pinned_outputs` writes tests/pinned_outputs.json again.
+"""SHA-256 of the results of the demo and MovieLens.
+
+`python -m tests.pinned_outputs` writes tests/pinned_outputs.json again.
 
 `values` are all numbers: they change only with what `CHANGELOG.md` names under "Values changed".
 `text` is all that is read: sentences, tables of sentences and pages.
@@ -24,7 +26,7 @@ Hashes = dict[str, dict[str, str]]
 
 
 def hashes(project: Path) -> Hashes:
-    """Return file -> SHA-256 of the values and of the text in all results but what MLflow logged."""
+    """Return file -> SHA-256 of the values and of the text in all results but MLflow's."""
     actual: Hashes = {"values": {}, "text": {}}
     results = project / "results"
     for path in sorted(path for path in results.rglob("*") if path.is_file()):
@@ -49,7 +51,7 @@ def _json(path: Path) -> Any:
 
 
 def _parquet(path: Path) -> Any:
-    """Columns, every digit of every value, and Concord's metadata, but not the version of the writer."""
+    """Return columns, every digit of every value, and Concord's metadata without versions."""
     frame = pl.read_parquet(path)
     metadata = json.loads(pl.read_parquet_metadata(path).get("concord", "{}"))
     columns = [[name, str(kind), frame[name].to_list()] for name, kind in frame.schema.items()]

@@ -1,4 +1,4 @@
-"""A copy of the project to run for real, and the real data that tests read where it lies."""
+"""A copy of the project to run, and the real data that tests read in its folder."""
 
 import fcntl
 import json
@@ -36,7 +36,7 @@ CODE = (
 
 
 def copied(folder: Path) -> Path:
-    """The project in a git repository of its own, without results."""
+    """Return a copy of the project in a new git repository, without results."""
     project = folder / "a project"  # spaces are part of life
     project.mkdir()
     ignored = shutil.ignore_patterns("__pycache__", "cache", "tmp")
@@ -51,7 +51,7 @@ def copied(folder: Path) -> Path:
 
 
 def made_once(factory: pytest.TempPathFactory, worker: str, make: Callable[[Path], object]) -> Path:
-    """A folder of the session that `make` fills once, whichever worker asks first."""
+    """Return a folder of the session that `make` fills once, in the first worker."""
     base = factory.getbasetemp()
     folder = (base if worker == "master" else base.parent) / make.__name__
     folder.mkdir(exist_ok=True)
@@ -64,7 +64,7 @@ def made_once(factory: pytest.TempPathFactory, worker: str, make: Callable[[Path
 
 
 def copied_from(finished: Path, folder: Path) -> Path:
-    """A copy of a project with its results, its cache and its history."""
+    """Return a copy of a project with results, cache and history."""
     copy = folder / finished.name
     ignored = shutil.ignore_patterns("__pycache__", "dvc-site")
     shutil.copytree(finished, copy, symlinks=True, ignore=ignored)
@@ -129,14 +129,14 @@ def attempt_process(
 
 
 def process_environment(project: Path, **environment: str) -> dict[str, str]:
-    """Return the environment of processes in the project: the programs of the tests first, nothing is reported."""
+    """Return the environment of processes in the project, with the programs of the tests first."""
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     quiet = {"DVC_NO_ANALYTICS": "1", "MLFLOW_DISABLE_TELEMETRY": "true", "PATH": programs}
     return {**os.environ, **quiet, **_site_cache(project), **environment}
 
 
 def _site_cache(project: Path) -> dict[str, str]:
-    """What DVC knows of all projects of a user lies beside the project."""
+    """Return the variable that puts DVC's site cache beside the project."""
     return {"DVC_SITE_CACHE_DIR": str(project.parent / "dvc-site")}
 
 
@@ -153,7 +153,7 @@ def run_stages(project: Path, *stages: str, **environment: str) -> str:
 
 
 def run_all_stages(project: Path, *, last: str = "log", **environment: str) -> str:
-    """Run every stage of a project in order up to the last one, without DVC; return what they print."""
+    """Run the stages of a project in order up to `last`, without DVC; return their output."""
     return run_stages(project, *_stages(project, last), **environment)
 
 
@@ -167,31 +167,32 @@ def _stages(project: Path, last: str) -> list[str]:
 
 
 def commit_results(project: Path, *, last: str = "log") -> None:
-    """Write what `dvc repro` would have: dvc.lock and DVC's cache, for all stages up to the last one."""
+    """Write dvc.lock and DVC's cache as `dvc repro` does, for all stages up to the last one."""
     commit_stages(project, *_stages(project, last))
 
 
 def commit_stages(project: Path, *stages: str) -> None:
-    """The same for some stages."""
+    """Do the same as `commit_results` for some stages."""
     names = [stage.replace(" ", "@") for stage in stages]
     in_process.commit_stages(project, names, _site_cache(project))
 
 
 def stages_to_run(project: Path) -> set[str]:
-    """Return the stages that `dvc repro` would run first: what comes after them is not known yet."""
+    """Return the stages that `dvc repro` would run first; those after them are not known yet."""
     return set(json.loads(run(project, "dvc", "status", "--json")))
 
 
 def stages_run(output: str) -> list[str]:
-    """The stages that `dvc repro` really ran."""
+    """Return the stages that `dvc repro` ran."""
     lines = output.splitlines()
     return [line.split("'")[1] for line in lines if line.startswith("Running stage")]
 
 
 def movielens() -> Path:
-    """The folder of the real data; missing it is an error in CI and a skip elsewhere."""
+    """Return the folder of the real data; if it is missing, fail in CI and skip elsewhere."""
     if not MOVIELENS.is_dir():
-        why = f"the MovieLens lists are not in {MOVIELENS.relative_to(ROOT.parent)} beside the project"
+        folder = MOVIELENS.relative_to(ROOT.parent)
+        why = f"the MovieLens lists are not in {folder} beside the project"
         if os.environ.get("CI"):
             pytest.fail(why)
         pytest.skip(why)

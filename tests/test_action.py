@@ -1,4 +1,4 @@
-"""A pull request that makes a segment worse: `concord comment`, the steps of action.yml, and the job of GitLab.
+"""A pull request that makes a segment worse: `concord comment`, action.yml and GitLab's job.
 
 The steps run as GitHub runs those of a composite action, with a `gh` that records its calls.
 """
@@ -31,26 +31,32 @@ _CLIENT = """#!{python}
 import json, os, subprocess, sys
 from pathlib import Path
 
-here, given = Path(__file__).parent, sys.argv[1:]
-server = json.loads((here / "server.json").read_text())
-url = next(each for each in given if each == "user" or each.startswith(("repos/", "https://")))
-piped = sys.stdin.read() if {{"body=@-", "@-"}} & {{*given}} else ""
-stdin = "" if "@-" in given else piped  # curl takes a header there
-file = next((each.removeprefix("body@") for each in given if each.startswith("body@")), None)
-method = given[given.index(flag) + 1] if (flag := "--method") in given or (flag := "--request") in given else "GET"
+folder, arguments = Path(__file__).parent, sys.argv[1:]
+server = json.loads((folder / "server.json").read_text())
+url = next(each for each in arguments if each == "user" or each.startswith(("repos/", "https://")))
+piped = sys.stdin.read() if {{"body=@-", "@-"}} & {{*arguments}} else ""
+stdin = "" if "@-" in arguments else piped  # curl takes a header there
+file = next((each.removeprefix("body@") for each in arguments if each.startswith("body@")), None)
+flag = next((each for each in ("--method", "--request") if each in arguments), None)
+method = arguments[arguments.index(flag) + 1] if flag else "GET"
 body = Path(file).read_text() if file else stdin
 method = "POST" if body and method == "GET" else method
-with (here / "calls.jsonl").open("a") as calls:
-    call = {{"method": method, "url": url, "body": body, "arguments": given, "host": os.environ.get("GH_HOST"), "has_header": piped.startswith("PRIVATE-TOKEN: ")}}
+with (folder / "calls.jsonl").open("a") as calls:
+    call = {{
+        "method": method, "url": url, "body": body, "arguments": arguments,
+        "host": os.environ.get("GH_HOST"), "has_header": piped.startswith("PRIVATE-TOKEN: "),
+    }}
     calls.write(json.dumps(call) + "\\n")
-answer = server["user"] if url.endswith("user") else server["comments"] if method == "GET" else server["posted"]
+reads = method == "GET"
+answer = server["user" if url.endswith("user") else "comments" if reads else "posted"]
 if answer is None:
     print(json.dumps({{"message": "Resource not accessible by integration"}}), end="")
     sys.exit(server["failure"].format(**os.environ))
-pages = answer if url.endswith("]") or "--paginate" in given else [answer]
+pages = answer if url.endswith("]") or "--paginate" in arguments else [answer]
 for page in pages:
-    if "--jq" in given:
-        subprocess.run(["jq", "-r", given[given.index("--jq") + 1]], input=json.dumps(page), text=True, check=True)
+    if "--jq" in arguments:
+        jq = ["jq", "-r", arguments[arguments.index("--jq") + 1]]
+        subprocess.run(jq, input=json.dumps(page), text=True, check=True)
     else:
         print(json.dumps(page))
 """
@@ -59,7 +65,7 @@ Done = subprocess.CompletedProcess[str]
 
 @dataclass
 class Server:
-    """Programs in front of the PATH: `gh` and `curl` answer as a server does that holds these comments.
+    """`gh` and `curl` in front of the PATH, which answer like a server with these comments.
 
     user     : whom the token belongs to; None for the token of a job, which may not ask
     pages    : the comments that are there
@@ -79,7 +85,12 @@ class Server:
             pytest.skip("jq is not installed")
         self.programs.mkdir(exist_ok=True)
         posted = {"html_url": "https://github.com/shop/models/pull/7#issuecomment-1"}
-        content = {"user": self.user, "comments": self.pages, "posted": posted if self.may_post else None, "failure": self.failure}  # fmt: skip
+        content = {
+            "user": self.user,
+            "comments": self.pages,
+            "posted": posted if self.may_post else None,
+            "failure": self.failure,
+        }
         (self.programs / "server.json").write_text(json.dumps(content))
         for name in ("gh", "curl"):
             (self.programs / name).write_text(_CLIENT.format(python=sys.executable))
@@ -93,14 +104,23 @@ class Server:
 
     @property
     def writes(self) -> list[tuple[str, str, str]]:
-        """Method, address and body of each call that writes."""
-        return [(each["method"], each["url"], each["body"]) for each in self.calls if each["method"] != "GET"]  # fmt: skip
+        """Return method, address and body of each call that writes."""
+        return [
+            (each["method"], each["url"], each["body"])
+            for each in self.calls
+            if each["method"] != "GET"
+        ]
 
 
 def comment(text: str, number: int, login: str = "github-actions[bot]") -> dict[str, Any]:
-    """A comment as the servers give it."""
+    """Return a comment as the servers do."""
     kind = "Bot" if login.endswith("[bot]") else "User"
-    return {"id": number, "body": text, "user": {"login": login, "type": kind}, "author": {"id": len(login)}}  # fmt: skip
+    return {
+        "id": number,
+        "body": text,
+        "user": {"login": login, "type": kind},
+        "author": {"id": len(login)},
+    }
 
 
 def action() -> dict[str, Any]:
@@ -122,7 +142,10 @@ def run_action(
     content = action()
     pull_request = "github.event.pull_request"
     known = {"github.token": TOKEN, f"{pull_request}.base.sha": context.get("base", "")}
-    known |= {f"{pull_request}.head.sha": context.get("head", ""), f"{pull_request}.number": context.get("number", "")}  # fmt: skip
+    known |= {
+        f"{pull_request}.head.sha": context.get("head", ""),
+        f"{pull_request}.number": context.get("number", ""),
+    }
     for name, declaration in content["inputs"].items():
         known[f"inputs.{name}"] = inputs.get(name, _filled(declaration.get("default", ""), known))
     known["steps.gate.outputs.comment"] = ""
@@ -154,14 +177,21 @@ def run_action(
 
 
 def _filled(text: str, known: Mapping[str, str]) -> str:
-    """With the values of its expressions; one that is not known is a fault of the action."""
+    """Replace expressions by their values; an unknown one is an error of the action."""
     return _EXPRESSION.sub(lambda actual: known[actual[1]], text)
 
 
-IDENTITY = {f"GIT_{who}_{kind}": value for who in ("AUTHOR", "COMMITTER") for kind, value in (("NAME", "a"), ("EMAIL", "a@b.c"))}  # fmt: skip
+IDENTITY = {
+    f"GIT_{who}_{kind}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for kind, value in (("NAME", "a"), ("EMAIL", "a@b.c"))
+}
 GATE = {"guardrails": {"Coverage@10": 0.5}, "segments": {"activity": {"nDCG@10": "5%"}}}
 PARAMS = {
-    "models": {"ease": {"path": "data/demo/ease.parquet"}, "knn": {"path": "data/demo/item-knn.parquet"}},
+    "models": {
+        "ease": {"path": "data/demo/ease.parquet"},
+        "knn": {"path": "data/demo/item-knn.parquet"},
+    },
     "comparison.baseline": "knn",
     "comparison.primary": ["nDCG@10"],
     "comparison.resamples": 199,
@@ -170,8 +200,14 @@ PARAMS = {
     "evaluation.ks": [10],
     "evaluation.panel": False,
     "gate": GATE,
-}  # fmt: skip
-LOADS = ("load-background train", "load-background items", "load-background users", "load ease", "load knn")  # fmt: skip
+}
+LOADS = (
+    "load-background train",
+    "load-background items",
+    "load-background users",
+    "load ease",
+    "load knn",
+)
 MARKER = "<!-- concord: . -->"
 TEXT = f"{MARKER}\n\n## Gate: pass $(id) `id` '\"\n"
 POST, PATCH = "repos/shop/models/issues/7/comments", "repos/shop/models/issues/comments"
@@ -179,7 +215,7 @@ POST, PATCH = "repos/shop/models/issues/7/comments", "repos/shop/models/issues/c
 
 @dataclass(frozen=True)
 class PullRequest:
-    """A shallow checkout of a request with its results, and three commits of its repository."""
+    """A shallow checkout of a pull request with results, and three commits."""
 
     project: Path
     empty: str
@@ -189,7 +225,7 @@ class PullRequest:
 
 @pytest.fixture(scope="module")
 def evaluated_pull_request(tmp_path_factory: pytest.TempPathFactory) -> PullRequest:
-    """On `main` two models; the request spoils one of them for users of whom much is known."""
+    """Create two models on `main`; the pull request makes one worse for active users."""
     folder = tmp_path_factory.mktemp("action")
     project = copied(folder)
     remote = folder / "remote.git"
@@ -232,7 +268,7 @@ def _commit(project: Path, branch: str) -> str:
 def request_(
     evaluated_pull_request: PullRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[PullRequest]:
-    """The checkout as the current folder; its params.yaml is restored."""
+    """Make the checkout the current folder; restore its params.yaml afterwards."""
     params = evaluated_pull_request.project / "params.yaml"
     before = params.read_bytes()
     monkeypatch.chdir(evaluated_pull_request.project)
@@ -242,7 +278,7 @@ def request_(
 
 @pytest.fixture
 def server(tmp_path: Path) -> Server:
-    """A server without comments, and a `dvc` that does nothing: the results are there."""
+    """Return a server without comments; `dvc` does nothing, as the results exist."""
     server = Server(tmp_path / "programs")
     server.programs.mkdir()
     (server.programs / "dvc").write_text("#!/bin/sh\necho dvc $*\n")
@@ -269,7 +305,10 @@ def test_the_action_fails_as_the_gate_and_its_comment_says_why(
 
     assert done["dvc repro"].stdout == "dvc repro\n"
     assert done["gate"].returncode == 1
-    assert done["gate"].stdout.splitlines()[0] == f"worse, against {request_.base[:12]}: ease is worse; knn passes."  # fmt: skip
+    assert (
+        done["gate"].stdout.splitlines()[0]
+        == f"worse, against {request_.base[:12]}: ease is worse; knn passes."
+    )
     assert (done["comment"].returncode, method, url) == (0, "POST", POST)
     assert text.splitlines()[:3] == [MARKER, "", "## Gate: worse"]
     assert "ease on nDCG@10 of activity “over 50”: −0.2" in text
@@ -324,7 +363,10 @@ def test_undecided_and_its_option(request_: PullRequest, tmp_path: Path) -> None
     change_params(request_.project, {"gate": None})
     code, text = _text(request_.base, tmp_path)
     assert code == 0
-    assert f"**Since {request_.base[:12]}: worse: ease on nDCG@10; identical: knn on nDCG@10.**" in text  # fmt: skip
+    assert (
+        f"**Since {request_.base[:12]}: worse: ease on nDCG@10; identical: knn on nDCG@10.**"
+        in text
+    )
     assert "Gate:" not in text
 
 
@@ -340,7 +382,7 @@ def test_a_post_that_fails_leaves_the_exit_code_of_the_gate(
 
 
 def _post(server: Server, folder: Path, number: str = "7", text: str = TEXT) -> Done:
-    """Run the last step of the action on a comment that is written, with every command traced on stderr."""
+    """Run the last step of the action on a written comment; stderr traces every command."""
     (step,) = [each for each in action()["runs"]["steps"] if each["name"] == "comment"]
     file = folder / "comment.md"
     file.write_text(text, encoding="utf-8")
@@ -373,7 +415,7 @@ def _post(server: Server, folder: Path, number: str = "7", text: str = TEXT) -> 
 def test_one_own_comment_of_an_evaluation_is_edited(
     server: Server, tmp_path: Path, login: str | None, pages: Any, call: tuple[str, str]
 ) -> None:
-    """A job may write over the comment of anybody, who could then change what it says."""
+    """A job that overwrote another user's comment would let that user change its text."""
     server.user = None if login is None else {"login": login}
     server.pages = pages
     done = _post(server, tmp_path)
@@ -413,14 +455,14 @@ def test_an_error_without_a_comment_posts_nothing(server: Server, tmp_path: Path
 
 
 def test_the_shell_of_the_action_holds_no_expression() -> None:
-    """What a stranger names a branch or a title would else be run."""
+    """Otherwise a branch name or title from a stranger would be run."""
     for step in action()["runs"]["steps"]:
         assert "${{" not in step["run"]
         subprocess.run(["bash", "-n", "-c", step["run"]], check=True)
 
 
 def test_only_the_step_that_posts_knows_the_token() -> None:
-    """`dvc repro` and the metrics of a project are code of the request."""
+    """`dvc repro` and a project's metrics are code of the pull request."""
     secret = [each["name"] for each in action()["runs"]["steps"] if "inputs.token" in str(each)]
 
     assert secret == ["comment"]

@@ -1,4 +1,4 @@
-"""The pages that people read: every link leads somewhere, every page is linked, examples run."""
+"""Documentation: every link has a target, every page is linked, examples run."""
 
 import re
 from collections import Counter
@@ -15,7 +15,12 @@ from docs.robustness_rows import BAD_INPUTS, FAULTS, collected
 from tests.project import ROOT
 
 README = ROOT / "README.md"
-PAGES = sorted([*ROOT.glob("*.md"), *(p for d in ("docs", "benchmarks", "data") for p in (ROOT / d).rglob("*.md"))])  # fmt: skip
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(p for d in ("docs", "benchmarks", "data") for p in (ROOT / d).rglob("*.md")),
+    ]
+)
 DOCS = [page for page in PAGES if page.is_relative_to(ROOT / "docs")]
 MOST_LINES = 120  # of the README
 CODE_LINES = 7  # of its example
@@ -35,7 +40,7 @@ def _prose(page: Path) -> str:
 
 
 def _links(page: Path) -> Iterator[tuple[str, Path, str]]:
-    """Each relative link of a page as it is written, its file, and its heading or an empty text."""
+    """Yield each relative link of a page as written, its file, and its heading or ""."""
     for link in _LINK.findall(_INLINE.sub("", _prose(page))):
         if not _ELSEWHERE.match(link):
             path, _, heading = link.partition("#")
@@ -43,7 +48,7 @@ def _links(page: Path) -> Iterator[tuple[str, Path, str]]:
 
 
 def _headings(page: Path) -> set[str]:
-    """The anchors of a page, as GitHub makes them."""
+    """Return the anchors of a page as GitHub makes them."""
     results: set[str] = set()
     observed: Counter[str] = Counter()
     for title in re.findall(r"^#+ (.+)$", _prose(page), re.MULTILINE):

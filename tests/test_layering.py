@@ -1,7 +1,9 @@
-"""What the import contracts in pyproject.toml cannot see: heavy imports, lazy imports, and the code folders that each stage of dvc.yaml names under `deps`.
+"""What the import contracts in pyproject.toml do not cover.
 
-`pipeline/params` knows the names of all metrics, to refuse those that are none; no result of a stage depends on their
-formulas by that way.
+Heavy imports, lazy imports, and the code folders that each stage of dvc.yaml lists under `deps`.
+
+`pipeline/params` imports the names of all metrics to refuse unknown ones; no result of a stage
+depends on their formulas through that import.
 """
 
 import ast
@@ -35,7 +37,7 @@ FILES = {_module(file): file for package in PACKAGES for file in _files(package)
 
 @cache
 def _imported_names(file: Path) -> set[str]:
-    """All that a file imports, at its head or inside a function, as dotted names."""
+    """Return the dotted names that a file imports, at its head or inside a function."""
     results: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -48,7 +50,7 @@ def _imported_names(file: Path) -> set[str]:
 
 
 def _imported(file: Path) -> set[Path]:
-    """The files of ours that a file imports."""
+    """Return the project's files that a file imports."""
     names = _imported_names(file)
     return {
         FILES[known]
@@ -93,7 +95,7 @@ def test_nothing_heavy_is_imported_where_it_is_not_needed(imported: str, heavy: 
 
 
 def test_only_drawing_is_imported_by_name() -> None:
-    """An import that is no statement would be an arrow that the tests above do not see."""
+    """The tests above would not see an import that is no statement."""
     by_name = {
         _relative(file)
         for file in FILES.values()
@@ -160,7 +162,7 @@ RUN_AGAIN = {  # a changed file -> the stages that run their code again
 
 @pytest.mark.parametrize("file", RUN_AGAIN)
 def test_changed_file_reruns_the_stages_that_use_it(file: str) -> None:
-    """Its folders are what DVC compares; test_repro.py has one change that DVC has to see."""
+    """DVC compares these folders; test_repro.py has one change that DVC must notice."""
     assert (ROOT / file).is_file()
     deps = {name: stage.get("do", stage)["deps"] for name, stage in STAGES.items()}
     concerned = {

@@ -1,4 +1,4 @@
-"""All results of the demo and of MovieLens are what they were: a change of structure changes no value and no word."""
+"""All results of the demo and MovieLens are unchanged: refactoring changes no value and no word."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.whole
 @pytest.mark.parametrize("kind", ["values", "text"])
 @pytest.mark.parametrize("project", ["demo", "movielens"])
 def test_results_are_as_pinned(project: str, kind: str, request: pytest.FixtureRequest) -> None:
-    """Where a change is meant, `python -m tests.pinned_outputs` writes the hashes again."""
+    """After an intended change, `python -m tests.pinned_outputs` writes the hashes again."""
     folder: Path = request.getfixturevalue("demo" if project == "demo" else "movielens_project")
     pinned = json.loads(PINNED.read_text(encoding="utf-8"))[project][kind]
     actual = hashes(folder)[kind]

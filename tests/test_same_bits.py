@@ -1,4 +1,4 @@
-"""The same inputs give the same bytes: over repeats, threads, engines, row order and hash seeds."""
+"""Same inputs, same bytes: across repeats, threads, engines, row orders and hash seeds."""
 
 import hashlib
 import shutil
@@ -34,7 +34,7 @@ def expected(demo: Path) -> dict[str, str]:
 
 
 def _digests(project: Path) -> dict[str, str]:
-    """All results but what MLflow was told, which is no matter of bits."""
+    """Return all results except MLflow's."""
     results = project / "results"
     files = sorted(path for path in results.rglob("*") if path.is_file())
     files = [path for path in files if path.parent.name != "mlflow"]
@@ -54,7 +54,7 @@ def _digests(project: Path) -> dict[str, str]:
 def test_hash_seeds_and_threads_change_nothing(
     project: Path, expected: dict[str, str], seed: str, threads: str
 ) -> None:
-    """All stages from nothing, in one process beside DVC, which has nothing to do afterwards."""
+    """Run all stages without DVC in one process; DVC has nothing to do afterwards."""
     shutil.rmtree(project / "results")
     run_process(
         project,
@@ -94,7 +94,7 @@ def test_partitions_and_the_polars_engine_change_nothing(
 @pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_the_spark_engine_gives_the_same_bytes(project: Path, expected: dict[str, str]) -> None:
-    """Of one model, as it takes seconds; tests/spark has the rest."""
+    """One model, as Spark takes seconds; tests/spark has the rest."""
     pytest.importorskip("pyspark")
     change_params(project, {"evaluation.engine": "spark", "evaluation.rows_per_partition": 5_000})
     shutil.rmtree(project / "results" / "per_user")

@@ -43,13 +43,13 @@ def main(folder: Path) -> None:
     weights = _weights(shop, train, np.ones(len(shop.user)))
     age = (SPLIT_DAY * 86_400 - shop.second) / 86_400
     recent = _weights(shop, train, 0.5 ** (age / HALF_LIFE))
-    seen = weights > 0
-    with_history = seen.any(axis=1)
-    _write_popularity(folder / "popularity.csv", _top(popularity(weights), seen))
-    _write_knn(folder / "item-knn.parquet", item_knn(weights), seen, rng)
-    _write_ease(folder / "ease.jsonl.gz", _top(ease(weights), seen, with_history))
-    _write_recent(folder / "ease-recent", _top(ease(recent), seen, with_history))
-    _write_als(folder / "als.run.gz", _top(als(weights, rng), seen, with_history))
+    known = weights > 0
+    with_history = known.any(axis=1)
+    _write_popularity(folder / "popularity.csv", _top(popularity(weights), known))
+    _write_knn(folder / "item-knn.parquet", item_knn(weights), known, rng)
+    _write_ease(folder / "ease.jsonl.gz", _top(ease(weights), known, with_history))
+    _write_recent(folder / "ease-recent", _top(ease(recent), known, with_history))
+    _write_als(folder / "als.run.gz", _top(als(weights, rng), known, with_history))
 
 
 Lists = list[tuple[int, NDArray[np.int64], Floats]]  # user, items best first, their scores
@@ -61,9 +61,11 @@ def _weights(shop: Shop, train: NDArray[np.bool_], value: Floats) -> Floats:
     return weights
 
 
-def _top(scores: Floats, seen: NDArray[np.bool_], listed: NDArray[np.bool_] | None = None) -> Lists:
-    """The best items that the user has not seen; ties by item."""
-    rounded = np.where(seen, -np.inf, np.round(scores, DIGITS))
+def _top(
+    scores: Floats, known: NDArray[np.bool_], listed: NDArray[np.bool_] | None = None
+) -> Lists:
+    """Return the best items that a user does not know yet; ties by item."""
+    rounded = np.where(known, -np.inf, np.round(scores, DIGITS))
     order = np.argsort(-rounded, axis=1, kind="stable")[:, :DEPTH]
     users = np.arange(USERS) if listed is None else np.flatnonzero(listed)
     return [(int(user), order[user], rounded[user, order[user]]) for user in users]
@@ -108,7 +110,7 @@ def _write_shop(folder: Path, shop: Shop, train: NDArray[np.bool_], names: list[
 
 
 def _write_popularity(path: Path, lists: Lists) -> None:
-    """CSV with names of its own and no scores."""
+    """Write CSV with other column names and no scores."""
     rows = [
         f"{_user(user)},{_item(item)},{rank}"
         for user, items, _ in lists
@@ -120,10 +122,10 @@ def _write_popularity(path: Path, lists: Lists) -> None:
 
 
 def _write_knn(
-    path: Path, scores: Floats, seen: NDArray[np.bool_], rng: np.random.Generator
+    path: Path, scores: Floats, known: NDArray[np.bool_], rng: np.random.Generator
 ) -> None:
-    """Scores only, rounded so that some tie, rows in no order; items without any neighbour are not listed."""
-    lists = _top(np.round(scores, 2), seen)
+    """Write rounded scores with ties, rows shuffled; items without neighbours are left out."""
+    lists = _top(np.round(scores, 2), known)
     rows = [
         (_user(user), _item(item), float(score))
         for user, items, best in lists
@@ -135,7 +137,7 @@ def _write_knn(
 
 
 def _write_ease(path: Path, lists: Lists) -> None:
-    """One line a user, best item first."""
+    """Write one line per user, best item first."""
     lines = (
         json.dumps(
             {
@@ -150,7 +152,7 @@ def _write_ease(path: Path, lists: Lists) -> None:
 
 
 def _write_recent(folder: Path, lists: Lists) -> None:
-    """A folder of parquet parts with ranks and scores."""
+    """Write a folder of parquet parts with ranks and scores."""
     folder.mkdir(exist_ok=True)
     rows = [
         (_user(user), _item(item), rank, float(score))
@@ -166,7 +168,7 @@ def _write_recent(folder: Path, lists: Lists) -> None:
 
 
 def _write_als(path: Path, lists: Lists) -> None:
-    """A TREC run."""
+    """Write a TREC run."""
     lines = (
         f"{_user(user)} Q0 {_item(item)} {rank} {score:.{DIGITS}f} als"
         for user, items, scores in lists
@@ -176,7 +178,7 @@ def _write_als(path: Path, lists: Lists) -> None:
 
 
 def _write_gzip(path: Path, lines: Iterable[str]) -> None:
-    """Without the time of day, which gzip would put into the header."""
+    """Write gzip without the time, which would change the bytes."""
     text = "".join(f"{line}\n" for line in lines)
     path.write_bytes(gzip.compress(text.encode(), mtime=0))
 

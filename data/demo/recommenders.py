@@ -14,18 +14,18 @@ ALS_CONFIDENCE = 6.0
 
 
 def popularity(weights: Floats) -> Floats:
-    """The same list for everybody: items by number of users."""
+    """Rank items by their number of users: the same list for everybody."""
     return np.tile((weights > 0).sum(axis=0).astype(np.float64), (len(weights), 1))
 
 
 def item_knn(weights: Floats) -> Floats:
-    """Sum of cosine similarities to the user's items, nearest neighbours only (Sarwar et al. 2001)."""
-    seen = (weights > 0).astype(np.float64)
-    norm = np.sqrt(seen.sum(axis=0)).clip(min=1.0)
-    similarity = (seen.T @ seen) / np.outer(norm, norm)
+    """Sum of cosine similarities to the user's nearest neighbours (Sarwar et al. 2001)."""
+    binary = (weights > 0).astype(np.float64)
+    norm = np.sqrt(binary.sum(axis=0)).clip(min=1.0)
+    similarity = (binary.T @ binary) / np.outer(norm, norm)
     np.fill_diagonal(similarity, 0.0)
     least = np.sort(similarity, axis=1)[:, -NEIGHBOURS][:, None]
-    scores: Floats = seen @ np.where(similarity >= least, similarity, 0.0).T
+    scores: Floats = binary @ np.where(similarity >= least, similarity, 0.0).T
     return scores
 
 
@@ -39,7 +39,7 @@ def ease(weights: Floats) -> Floats:
 
 
 def als(weights: Floats, rng: np.random.Generator) -> Floats:
-    """Matrix factorisation of implicit feedback by alternating least squares (Hu, Koren & Volinsky 2008)."""
+    """Factorise implicit feedback by alternating least squares (Hu, Koren & Volinsky 2008)."""
     users = 0.1 * rng.normal(size=(weights.shape[0], FACTORS))
     items = 0.1 * rng.normal(size=(weights.shape[1], FACTORS))
     for _ in range(ROUNDS):
@@ -53,8 +53,8 @@ def _solved(weights: Floats, fixed: Floats) -> Floats:
     everywhere = fixed.T @ fixed + ALS_PENALTY * np.eye(fixed.shape[1])
     rows = []
     for row in weights:
-        seen = np.flatnonzero(row)
-        confidence = ALS_CONFIDENCE * row[seen]
-        left = everywhere + (fixed[seen].T * confidence) @ fixed[seen]
-        rows.append(np.linalg.solve(left, fixed[seen].T @ (1.0 + confidence)))
+        items = np.flatnonzero(row)
+        confidence = ALS_CONFIDENCE * row[items]
+        system = everywhere + (fixed[items].T * confidence) @ fixed[items]
+        rows.append(np.linalg.solve(system, fixed[items].T @ (1.0 + confidence)))
     return np.array(rows)

@@ -30,7 +30,7 @@ COUNTRIES = ("AT", "CH", "DE", "FR", "NL", "PL")
 
 @dataclass(frozen=True)
 class Shop:
-    """Everything that is simulated; events are one row each, by user and day."""
+    """The simulated data; one row per event, sorted by user and day."""
 
     item_category: Ints
     second_category: Ints
@@ -44,15 +44,15 @@ class Shop:
 
 
 def simulate(seed: int) -> Shop:
-    """The shop of a seed."""
+    """Return the shop of a seed."""
     rng = np.random.default_rng(seed)
     category = rng.integers(0, len(CATEGORIES), ITEMS)
     centre = rng.normal(size=(len(CATEGORIES), TASTES))
     item_taste = 0.8 * centre[category] + 0.6 * rng.normal(size=(ITEMS, TASTES))
     favourite = rng.dirichlet(np.full(len(CATEGORIES), 0.25), USERS)
     user_taste = favourite @ centre + 0.5 * rng.normal(size=(USERS, TASTES))
-    place = rng.permutation(ITEMS) + 1.0
-    popularity = -POPULARITY_SKEW * np.log(place)
+    rank = rng.permutation(ITEMS) + 1.0
+    popularity = -POPULARITY_SKEW * np.log(rank)
     liking = user_taste @ item_taste.T / np.sqrt(TASTES)
     attraction = TASTE_WEIGHT * liking + popularity
     user, item, second = _events(rng, attraction)
@@ -60,7 +60,7 @@ def simulate(seed: int) -> Shop:
     return Shop(
         item_category=category,
         second_category=rng.integers(0, len(CATEGORIES), ITEMS),
-        maker=(chance < WORKSHOPS * place / ITEMS).astype(np.int64),
+        maker=(chance < WORKSHOPS * rank / ITEMS).astype(np.int64),
         channel=rng.choice(len(CHANNELS), USERS, p=[0.4, 0.2, 0.15, 0.25]),
         country=rng.choice(len(COUNTRIES), USERS, p=[0.1, 0.1, 0.4, 0.2, 0.1, 0.1]),
         user=user,
@@ -71,7 +71,7 @@ def simulate(seed: int) -> Shop:
 
 
 def _events(rng: np.random.Generator, attraction: Floats) -> tuple[Ints, Ints, Ints]:
-    """Each user meets different items, drawn by attraction (the Gumbel trick), at random times."""
+    """Draw each user's items by attraction (Gumbel trick) and their times at random."""
     n = np.exp(np.log(EVENTS) + ACTIVITY_SPREAD * rng.normal(size=USERS))
     n_events = np.clip(n.astype(np.int64), 4, ITEMS // 3)
     late = rng.random(USERS) < LATE_USERS

@@ -1,8 +1,8 @@
-"""Names for the things in the shop."""
+"""Titles of the items in the shop."""
 
 import numpy as np
 
-_MADE = (
+_MATERIAL = (
     "Old-Town",
     "Nordic",
     "Harbour",
@@ -43,12 +43,12 @@ _THING = {
 
 
 def titles(categories: list[str], rng: np.random.Generator) -> list[str]:
-    """One title an item; a number tells namesakes apart."""
-    seen: dict[str, int] = {}
-    named = []
+    """Return one title per item; a number distinguishes equal titles."""
+    counts: dict[str, int] = {}
+    result = []
     for category in categories:
-        words = (rng.choice(_MADE), rng.choice(_KIND), rng.choice(_THING[category]))
+        words = (rng.choice(_MATERIAL), rng.choice(_KIND), rng.choice(_THING[category]))
         title = " ".join(map(str, words))
-        seen[title] = seen.get(title, 0) + 1
-        named.append(title if seen[title] == 1 else f"{title} No. {seen[title]}")
-    return named
+        counts[title] = counts.get(title, 0) + 1
+        result.append(title if counts[title] == 1 else f"{title} No. {counts[title]}")
+    return result

@@ -1,4 +1,4 @@
-"""A project of 30 users, whose stages run inside the test's process in milliseconds, and a demo of two models for DVC."""
+"""A project of 30 users whose stages run in the test's process, and a demo of two models."""
 
 import hashlib
 import io
@@ -44,7 +44,7 @@ _LISTS = [(user, rank, (7 * user + 3 * rank) % 20) for user in range(30) for ran
 
 
 class Ended(NamedTuple):
-    """How a stage ended."""
+    """Exit code and output of a stage."""
 
     code: int
     out: str
@@ -103,7 +103,7 @@ def run_in_process(
 
 @contextmanager
 def _as_they_were() -> Iterator[None]:
-    """A stage sets signals, the log and the death with its parent for its own process."""
+    """Restore signals and the log, which a stage sets for its process; disable its exit."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     log = (LOG.handlers[:], LOG.propagate, LOG.level, logging.raiseExceptions)
     with pytest.MonkeyPatch.context() as patch:

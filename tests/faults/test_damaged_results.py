@@ -1,4 +1,4 @@
-"""Results that were damaged since: each command that reads them names the file, and what makes it again."""
+"""Damaged results: each command that reads them names the file and how to make it again."""
 
 import re
 from collections.abc import Callable
@@ -9,18 +9,49 @@ import pytest
 from tests.faults.small import run_command
 from tests.project import change_params
 
-FAULT = "a result that is cut, empty, binary or no JSON is refused by name, by every command that reads it"
+FAULT = (
+    "a result that is cut, empty, binary or no JSON is refused by name, "
+    "by every command that reads it"
+)
 READERS = {
-    "results/summary/first.json": ("gate", "cases first --versus second", "plan", "stage compare", "stage log"),
+    "results/summary/first.json": (
+        "gate",
+        "cases first --versus second",
+        "plan",
+        "stage compare",
+        "stage log",
+    ),
     "results/quality/first.json": ("gate", "stage compare", "stage evaluate first"),
     "results/quality/truth.json": ("gate", "stage compare", "stage evaluate first"),
     "results/metrics/first.json": ("stage log",),
-    "results/per_user/first.parquet": ("gate", "cases first --versus second", "plan", "stage compare"),
-    "results/lists/first.parquet": ("cases first --versus second", "explain u00 nDCG@5 --model first", "reconcile 0.5 --metric nDCG@5 --model first", "stage evaluate first"),
-    "results/data/truth.parquet": ("cases first --versus second", "explain u00 nDCG@5 --model first", "reconcile 0.5 --metric nDCG@5 --model first", "stage evaluate first"),
-    "results/comparison/comparison.json": ("leaderboard", "gate", "plan", "comment", "stage report", "stage log"),
+    "results/per_user/first.parquet": (
+        "gate",
+        "cases first --versus second",
+        "plan",
+        "stage compare",
+    ),
+    "results/lists/first.parquet": (
+        "cases first --versus second",
+        "explain u00 nDCG@5 --model first",
+        "reconcile 0.5 --metric nDCG@5 --model first",
+        "stage evaluate first",
+    ),
+    "results/data/truth.parquet": (
+        "cases first --versus second",
+        "explain u00 nDCG@5 --model first",
+        "reconcile 0.5 --metric nDCG@5 --model first",
+        "stage evaluate first",
+    ),
+    "results/comparison/comparison.json": (
+        "leaderboard",
+        "gate",
+        "plan",
+        "comment",
+        "stage report",
+        "stage log",
+    ),
     "results/comparison/cases.json": ("stage report",),
-}  # fmt: skip
+}
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "cut": lambda content: content[: len(content) // 2],
     "empty": lambda _: b"",

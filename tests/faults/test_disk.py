@@ -1,4 +1,4 @@
-"""Disks that are full, or must not be written."""
+"""Disks that are full or read-only."""
 
 import errno
 import os

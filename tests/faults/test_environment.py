@@ -1,4 +1,4 @@
-"""Where and when Concord runs changes no byte: locale, time zone, clock, umask, places of files."""
+"""No byte depends on locale, time zone, clock, umask or the location of files."""
 
 import os
 import re
@@ -79,7 +79,7 @@ def test_no_output_contains_the_time(
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[Path]:
-    """A folder on another file system, where there is one."""
+    """Return a folder on another file system if there is one."""
     shared = Path("/dev/shm")
     folder = (shared if os.access(shared, os.W_OK) else tmp_path) / f"concord-{os.getpid()}"
     folder.mkdir()
@@ -89,7 +89,7 @@ def elsewhere(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.nightly
 def test_awkward_places_change_no_byte(tmp_path: Path, elsewhere: Path) -> None:
-    """No git, a cache of links on another file system, an awkward path, files for nobody else."""
+    """No git, a cache of links on another file system, an awkward path, a strict umask."""
     plain = demo_of_two_models(tmp_path)
     awkward = tmp_path / "été 'quoted' $HOME #1"
     shutil.copytree(plain, awkward, symlinks=True)

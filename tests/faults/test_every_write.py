@@ -1,4 +1,4 @@
-"""Every write of every stage fails once: nothing half-written, one message, and the same bytes afterwards."""
+"""Every write of every stage fails once: nothing half-written, one message, same bytes later."""
 
 import errno
 import os
@@ -49,7 +49,7 @@ FAULTS: dict[str, tuple[Callable[[], None], int, str]] = {
 
 @contextmanager
 def _failing(number: int, fault: Callable[[], None]) -> Iterator[list[str]]:
-    """The `number`-th write fails, a file half-written; yields the writes so far."""
+    """Fail the `number`-th write half-way; yield the writes so far."""
     writes: list[str] = []
 
     def failing(name: str, write: Callable[..., Any]) -> Callable[..., Any]:
@@ -73,7 +73,7 @@ def _failing(number: int, fault: Callable[[], None]) -> Iterator[list[str]]:
 
 @pytest.fixture(autouse=True)
 def _quick_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawing takes a second, and writes nothing."""
+    """Skip drawing, which takes a second and writes nothing."""
     monkeypatch.setattr(
         "concord.pipeline.stages.report.render_plots_page", lambda: nullcontext(str)
     )
@@ -82,7 +82,7 @@ def _quick_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _remove_outputs(project: Path, words: tuple[str, ...]) -> dict[str, str]:
-    """Remove what the stage writes, a new file in place of each; return all hashes before."""
+    """Replace each output of the stage by a new file; return all hashes before."""
     before = {path: path.stat().st_ino for path in (project / "results").rglob("*")}
     run_stage(*words)
     expected = digests(project)

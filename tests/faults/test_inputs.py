@@ -1,4 +1,4 @@
-"""Inputs that are damaged, or change while they are read."""
+"""Inputs that are damaged or change while they are read."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,9 @@ from tests.project import change_params
 def _as_parquet(project: Path, *, checksums: bool) -> Path:
     path = project / "data" / "lists.parquet"
     table = pl.read_csv(project / "data/first.csv").to_arrow()
-    pq.write_table(table, path, write_page_checksum=checksums, compression="none", use_dictionary=False)  # fmt: skip
+    pq.write_table(
+        table, path, write_page_checksum=checksums, compression="none", use_dictionary=False
+    )
     change_params(project, {"models.first": {"path": "data/lists.parquet"}})
     return path
 

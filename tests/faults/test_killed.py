@@ -1,4 +1,4 @@
-"""Real processes that are killed, stopped or doubled: stages, and `dvc repro`."""
+"""Stages and `dvc repro` as real processes that are killed, stopped or run twice."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ WITHIN = 30  # seconds
 
 
 def broken(at: int, events: str, do: str, marker: Path | None = None) -> dict[str, str]:
-    """The environment of a process that breaks at the `at`-th event that matches."""
+    """Return the environment of a process that breaks at the `at`-th matching event."""
     marked = {} if marker is None else {"FAULT_MARK": str(marker)}
     return {
         "PYTHONPATH": HOOK,
@@ -37,7 +37,7 @@ def broken(at: int, events: str, do: str, marker: Path | None = None) -> dict[st
 
 
 def wait_for(path: Path) -> None:
-    """Until a paused process has come to its mark."""
+    """Wait until a paused process has written its marker."""
     end = time.monotonic() + WITHIN
     while not path.exists():
         assert time.monotonic() < end, f"no process came to {path.name}"
@@ -45,7 +45,7 @@ def wait_for(path: Path) -> None:
 
 
 def wait_until_gone(pid: int) -> bool:
-    """Whether a process has ended within seconds; a zombie has."""
+    """True if a process ends within seconds; a zombie has ended."""
     end = time.monotonic() + WITHIN
     while time.monotonic() < end:
         try:
@@ -63,7 +63,7 @@ REPRO = ("dvc", "repro", "-s", "load@popularity")
 
 
 def _stage(project: Path, *words: str, **environment: str) -> int:
-    """The exit code of a stage in a process of its own."""
+    """Return the exit code of a stage that runs in another process."""
     return attempt_process(project, "concord", "stage", *words, **environment).returncode
 
 

@@ -1,4 +1,4 @@
-"""Memory that runs out: one line, and outputs that are whole or absent."""
+"""Out of memory: one message, and outputs are whole or absent."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a stage logs: how much of it, in which form, and on which streams."""
+"""Log of a stage: level, format and streams."""
 
 import io
 import json

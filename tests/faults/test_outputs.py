@@ -1,4 +1,4 @@
-"""Outputs that are forgotten, or hold what JSON cannot say."""
+"""Outputs that a stage forgets, or that hold values without JSON."""
 
 import json
 import math

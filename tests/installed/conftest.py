@@ -1,4 +1,4 @@
-"""One wheel, one environment with it, and each repository trained and evaluated once, for all workers."""
+"""One wheel, one environment with it, and each repository trained and evaluated once."""
 
 import sys
 import sysconfig
@@ -26,21 +26,21 @@ def packages(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The wheel, built from the sdist."""
+    """Return the wheel, built from the sdist."""
     (path,) = made_once(tmp_path_factory, worker_id, packages).glob("*.whl")
     return path
 
 
 @pytest.fixture(scope="session")
 def sdist(wheel: Path) -> Path:
-    """The sdist that the wheel is built from."""
+    """Return the sdist of the wheel."""
     (result,) = wheel.parent.glob("*.tar.gz")
     return result
 
 
 @pytest.fixture(scope="session")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The `bin` of an environment with the wheel, and with the packages of this one without the checkout."""
+    """Return the `bin` of an environment with the wheel and this environment's packages."""
 
     def installed_wheel(folder: Path) -> None:
         venv.create(folder, symlinks=True)
@@ -48,7 +48,8 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory, worker_id: 
         packages_of = Path(sysconfig.get_path("purelib", vars={"base": str(folder)}))
         with ZipFile(wheel) as files:
             files.extractall(packages_of)
-        # A line that is a path brings the packages in it, but no .pth file there, such as that of the checkout.
+        # A .pth file with a path adds the packages there but reads no .pth file there,
+        # such as that of the checkout.
         (packages_of / "tests.pth").write_text(f"{site_packages}\n")
         command = folder / "bin" / "concord"
         command.write_text(COMMAND.format(python=folder / "bin" / "python"))
@@ -62,7 +63,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory, worker_id: 
 def evaluated(
     installed: Path, tmp_path_factory: pytest.TempPathFactory, worker_id: str
 ) -> Callable[[str], Repository]:
-    """A repository after its training and `concord init` and `dvc repro`, all committed; to copy."""
+    """Return copies of a repository after training, `concord init` and `dvc repro`, committed."""
 
     def once(name: str) -> Repository:
         def make(folder: Path) -> None:
@@ -84,7 +85,9 @@ def _evaluate(repository: Repository) -> None:
     output = repository.run("concord", "init", at=training)
     evaluation = f"{training}/evaluation"
     if repository.root.name == "monorepo":  # what its pull request is decided by
-        repository.replace(f"{evaluation}/params.yaml", "gate: {} ", "gate: {segments: {activity: {nDCG@10: 5%}}} ")  # fmt: skip
+        repository.replace(
+            f"{evaluation}/params.yaml", "gate: {} ", "gate: {segments: {activity: {nDCG@10: 5%}}} "
+        )
         repository.replace(f"{evaluation}/params.yaml", "edges: [0, 20, 50]", "edges: [0, 9]")
     repository.run("dvc", "repro", at=evaluation)
     assert repository.changed() == []

@@ -1,4 +1,6 @@
-"""Run by the tests under many versions: what Concord computes from the demo's lists, one digest a part, as JSON.
+"""Print a digest of each part of what Concord computes from the demo's lists, as JSON.
+
+The tests run this script under many versions.
 
 A digest is over all digits of all floats, so that another last bit is another digest.
 """
@@ -33,7 +35,17 @@ COLUMNS: dict[str, Any] = {
 }
 PARAMETERS = {"RBP": "(p=0.8)", "HLU": "(halflife=5)"}
 KS = (1, 5, 20)
-PRESETS: tuple[PresetName, ...] = ("bellei", "wikipedia_exp", "ir_measures", "rectools", "replay", "lenskit", "elliot", "cornac", "torchmetrics")  # fmt: skip
+PRESETS: tuple[PresetName, ...] = (
+    "bellei",
+    "wikipedia_exp",
+    "ir_measures",
+    "rectools",
+    "replay",
+    "lenskit",
+    "elliot",
+    "cornac",
+    "torchmetrics",
+)
 BY_T = {"ci_low", "ci_high", "diff_low", "diff_high", "p", "p_adjusted"}
 SEGMENTS: dict[str, dict[str, Any]] = {
     "activity": {"by": "activity", "edges": [0, 20, 50]},
@@ -55,7 +67,7 @@ def main() -> None:
 
 
 def _evaluated(model: str, preset: PresetName) -> Any:
-    """The values of all users, means and intervals; the words, where a preset refuses these lists."""
+    """Return the values of all users, means and intervals, or the message of a refusal."""
     names = [each.name for each in CATALOGUE if defines(preset, each.name)]
     labels = expand([f"{name}{PARAMETERS.get(name, '')}" for name in names], KS)
     columns: TableColumns = {"recs": COLUMNS.get(model, {}), "items": COLUMNS["items"]}
@@ -75,7 +87,7 @@ def _evaluated(model: str, preset: PresetName) -> Any:
 
 
 def _compared() -> dict[str, Any]:
-    """All that a comparison holds, but the names of versions."""
+    """Return all of a comparison except versions."""
     comparison = cc.compare(
         {model: MODELS[model] for model in ("popularity", "item-knn", "als")},
         TRUTH,
@@ -99,14 +111,14 @@ def _compared() -> dict[str, Any]:
 
 
 def _without_t(items: Any) -> Any:
-    """What is held, but the numbers that Student's t distribution makes."""
+    """Return the content without numbers of Student's t distribution."""
     if isinstance(items, dict):
         return {key: _without_t(each) for key, each in items.items() if key not in BY_T}
     return [_without_t(each) for each in items] if isinstance(items, list | tuple) else items
 
 
 def _by_t(items: Any) -> Iterator[float]:
-    """The numbers that Student's t distribution makes."""
+    """Yield the numbers that come from Student's t distribution."""
     if isinstance(items, dict):
         for key, each in items.items():
             if key not in BY_T:

@@ -1,4 +1,4 @@
-"""Concord as others install it: its packages are built, and installed into environments that know no checkout."""
+"""Build Concord's packages and install them into environments that know no checkout."""
 
 import hashlib
 import os
@@ -21,7 +21,7 @@ HIGHEST, LOWEST = "highest", "lowest-direct"
 
 
 def built(folder: Path) -> tuple[Path, Path]:
-    """The sdist, and the wheel that is built from it and not from the checkout."""
+    """Return the sdist, and the wheel built from it instead of the checkout."""
     run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(folder), cwd=ROOT)
     (sdist,) = folder.glob("*.tar.gz")
     unpacked = folder / "unpacked"
@@ -31,18 +31,23 @@ def built(folder: Path) -> tuple[Path, Path]:
 
 
 def wheel_of(source: Path, folder: Path) -> Path:
-    """The wheel of a project, built into a folder."""
+    """Build the wheel of a project into a folder and return it."""
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), cwd=source)
     (wheel,) = folder.glob("*.whl")
     return wheel
 
 
 def environment(
-    name: str, wheel: Path, extras: str, *more: str, python: str | Path = sys.executable, resolution: str = LOCKED
-) -> Path:  # fmt: skip
-    """The `bin` of an environment with the wheel, what `extras` of it need, and `more`.
+    name: str,
+    wheel: Path,
+    extras: str,
+    *more: str,
+    python: str | Path = sys.executable,
+    resolution: str = LOCKED,
+) -> Path:
+    """Return the `bin` of an environment with the wheel, its `extras` and the requirements `more`.
 
-    resolution : LOCKED (the versions in the lock), or uv's HIGHEST or LOWEST that the wheel's ranges allow
+    resolution : LOCKED (versions of the lock), or uv's HIGHEST or LOWEST within the wheel's ranges
     """
     needs = "\n".join([*_needed(wheel, extras), *more])
     marker = hashlib.sha256(f"{python}{needs}{resolution}{LOCK.read_text()}".encode())
@@ -54,14 +59,16 @@ def environment(
         requirements = folder / "needs.txt"
         requirements.write_text(needs)
         how = ("--constraint", str(LOCK)) if resolution == LOCKED else ("--resolution", resolution)
-        run("uv", "pip", "install", "--quiet", "--python", str(folder), "--requirement", str(requirements), *how)  # fmt: skip
+        command = ["uv", "pip", "install", "--quiet", "--python", str(folder)]
+        run(*command, "--requirement", str(requirements), *how)
         (folder / "made").touch()
-    run("uv", "pip", "install", "--quiet", "--no-deps", "--reinstall", "--python", str(folder), str(wheel))  # fmt: skip
+    command = ["uv", "pip", "install", "--quiet", "--no-deps", "--reinstall"]
+    run(*command, "--python", str(folder), str(wheel))
     return folder / "bin"
 
 
 def _needed(wheel: Path, extras: str) -> list[str]:
-    """What the wheel says that it needs, so that an environment can be kept while its code changes."""
+    """Return the requirements of the wheel; the environment is kept while only code changes."""
     with ZipFile(wheel) as files:
         (name,) = (n for n in files.namelist() if n.endswith(".dist-info/METADATA"))
         metadata = Metadata.from_email(files.read(name), validate=False)
@@ -77,7 +84,7 @@ def _needed(wheel: Path, extras: str) -> list[str]:
 
 
 def run(*command: str, cwd: Path | None = None) -> str:
-    """What a command that has to succeed prints; it knows neither the checkout nor the environment of the tests."""
+    """Return the output of a command that must succeed, run outside the checkout."""
     plain = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, env=plain, check=False)
     assert done.returncode == 0, (

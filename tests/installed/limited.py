@@ -1,6 +1,6 @@
 """Run a script in a Python that lacks packages: `limited.py LACKS SCRIPT ARGUMENTS`.
 
-LACKS is JSON: names of packages that are lacking, or `{"only": names}`, which are the only ones there.
+LACKS is JSON: names of missing packages, or `{"only": names}` for the only ones that exist.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Limited(PathFinder):
-    """Finds no package that is lacking, as if it were not installed."""
+    """Hide missing packages, as if they were not installed."""
 
     @classmethod
     def find_spec(cls, fullname: str, path: Any = None, target: Any = None) -> Any:

@@ -1,4 +1,4 @@
-"""Repositories as other people have them: they train and know nothing of Concord, which is installed beside."""
+"""Repositories of other people: they train models, and Concord is installed but not used."""
 
 import os
 import shutil
@@ -8,11 +8,15 @@ from pathlib import Path
 from tests.in_process import run_dvc
 
 REPOSITORIES = Path(__file__).parent / "repositories"
-GIT_IDENTITY = {f"GIT_{who}_{kind}": value for who in ("AUTHOR", "COMMITTER") for kind, value in (("NAME", "a"), ("EMAIL", "a@b.c"))}  # fmt: skip
+GIT_IDENTITY = {
+    f"GIT_{who}_{kind}": value
+    for who in ("AUTHOR", "COMMITTER")
+    for kind, value in (("NAME", "a"), ("EMAIL", "a@b.c"))
+}
 
 
 class Repository:
-    """A copy of one of `repositories/` under git and DVC; commands find what is installed, and no checkout."""
+    """A copy of one of `repositories/` under git and DVC; commands run outside the checkout."""
 
     def __init__(self, name: str, folder: Path, programs: Path) -> None:
         self.root = folder / name
@@ -23,22 +27,24 @@ class Repository:
 
     @classmethod
     def at(cls, root: Path, programs: Path) -> "Repository":
-        """A repository that is there already."""
+        """Return an existing repository."""
         result = cls.__new__(cls)
         result.root, result.programs = root, programs
         return result
 
     def copied(self, folder: Path) -> "Repository":
-        """A copy to change."""
+        """Return a copy to change."""
         shutil.copytree(self.root, folder / self.root.name, symlinks=True)
         return self.at(folder / self.root.name, self.programs)
 
     def cloned(self, folder: Path, remote: Path, branch: str) -> "Repository":
-        """A checkout of a branch with all history, as a job of CI has it."""
+        """Return a checkout of a branch with all history, as in a CI job."""
         self.run("git", "clone", "-q", f"--branch={branch}", remote.as_uri(), str(folder))
         return self.at(folder, self.programs)
 
-    def attempt(self, *command: str, at: str = ".", **environment: str) -> subprocess.CompletedProcess[str]:  # fmt: skip
+    def attempt(
+        self, *command: str, at: str = ".", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         """Run a command in a folder of the repository."""
         return subprocess.run(
             command,
@@ -50,7 +56,7 @@ class Repository:
         )
 
     def environment(self, **more: str) -> dict[str, str]:
-        """That of its commands."""
+        """Return the environment of its commands."""
         remaining = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "VIRTUAL_ENV"}}
         return {
             **remaining,
@@ -63,13 +69,13 @@ class Repository:
         }
 
     def run(self, *command: str, at: str = ".", **environment: str) -> str:
-        """The output of a command that has to succeed."""
+        """Return the output of a command that must succeed."""
         done = self.attempt(*command, at=at, **environment)
         assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
     def run_here(self, *command: str, at: str = ".") -> str:
-        """The output of `dvc` in this process, which takes no second to start; its stages are processes."""
+        """Return the output of `dvc` in this process, which saves the time to start one."""
         done = run_dvc(self.root / at, *command[1:], environment=self.environment())
         assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
         return done.stdout
@@ -79,7 +85,10 @@ class Repository:
         self.run("git", "commit", "-q", "-m", message)
 
     def publish(self, folder: Path) -> tuple[Path, str]:
-        """Push the branch `main` to a remote in a folder, results to one of DVC; the remote, and the commit there."""
+        """Push `main` to a remote in a folder and results to a DVC remote.
+
+        Return the remote and its commit.
+        """
         remote = folder / "remote.git"
         self.run("git", "init", "-q", "--bare", str(remote))
         self.run("git", "remote", "add", "origin", remote.as_uri())
@@ -89,12 +98,12 @@ class Repository:
         return remote, self.push("main")
 
     def push(self, branch: str) -> str:
-        """The commit, and now that of a branch of the remote."""
+        """Push the commit to a branch of the remote and return it."""
         self.run("git", "push", "-q", "origin", f"HEAD:refs/heads/{branch}")
         return self.run("git", "rev-parse", "HEAD").strip()
 
     def changed(self) -> list[str]:
-        """Files that git knows and that are no longer as they were committed."""
+        """Return tracked files that differ from the commit."""
         return self.run("git", "diff", "--name-only", "HEAD").split()
 
     def replace(self, file: str, before: str, after: str) -> None:

@@ -1,4 +1,4 @@
-"""What each extra is enough for, and what is said where one is missing."""
+"""What each extra suffices for, and the message where one is missing."""
 
 import json
 import re
@@ -14,7 +14,16 @@ from tests.project import ROOT
 pytestmark = pytest.mark.whole
 
 FOLDER = Path(__file__).parent
-COMMANDS = ("validate", "init", "leaderboard", "metrics", "diff HEAD", "gate", "log", "stage load als")  # fmt: skip
+COMMANDS = (
+    "validate",
+    "init",
+    "leaderboard",
+    "metrics",
+    "diff HEAD",
+    "gate",
+    "log",
+    "stage load als",
+)
 HELP = ("--help", "--version", "gate --help")
 CORE = ("duckdb", "numpy", "polars", "pyarrow", "scipy")
 PANDAS = ("pandas", "dateutil", "six", "pytz", "tzdata")
@@ -41,16 +50,20 @@ print(compared._repr_html_().replace("\\n", " "))
 
 
 def _limited(programs: Path, lacks: Any, script: Path, *arguments: str, cwd: Path) -> str:
-    """What a script prints in an environment without some packages."""
+    """Return the output of a script in an environment without some packages."""
     python = str(programs / "python")
-    return run(python, str(FOLDER / "limited.py"), json.dumps(lacks), str(script), *arguments, cwd=cwd)  # fmt: skip
+    return run(
+        python, str(FOLDER / "limited.py"), json.dumps(lacks), str(script), *arguments, cwd=cwd
+    )
 
 
 def test_the_core_computes_from_pandas(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "frames.py").write_text(FRAMES)
     only = {"only": [*CORE, *PANDAS]}
 
-    ndcg, als, bpr, first, *path = _limited(installed, only, tmp_path / "frames.py", cwd=tmp_path).splitlines()  # fmt: skip
+    ndcg, als, bpr, first, *path = _limited(
+        installed, only, tmp_path / "frames.py", cwd=tmp_path
+    ).splitlines()
 
     assert float(ndcg) == (0.6309297535714575 + 1) / 2  # 1 / log2(3) for ann, 1 for bob
     assert [als, bpr] == [ndcg, "1.0"]
@@ -64,7 +77,9 @@ def test_help_needs_no_extra_and_commands_of_the_pipeline_name_theirs(
     installed: Path, tmp_path: Path
 ) -> None:
     requested = json.dumps([command.split() for command in (*HELP, *COMMANDS)])
-    done = json.loads(_limited(installed, {"only": CORE}, FOLDER / "commands.py", requested, cwd=tmp_path))  # fmt: skip
+    done = json.loads(
+        _limited(installed, {"only": CORE}, FOLDER / "commands.py", requested, cwd=tmp_path)
+    )
 
     for code, stdout, stderr in done[: len(HELP)]:
         assert (code, stderr) == (0, "")
@@ -79,7 +94,9 @@ def test_help_needs_no_extra_and_commands_of_the_pipeline_name_theirs(
 def test_mlflow_alone_evaluates_with_the_report(installed: Path, tmp_path: Path) -> None:
     store = (f"sqlite:///{tmp_path / 'mlflow.db'}", (tmp_path / "runs").as_uri())
     once = (*store, "mlflow.models.evaluate")
-    content = json.loads(_limited(installed, ["dvc", "ruamel"], EVALUATE_ONCE, *once, cwd=tmp_path).splitlines()[-1])  # fmt: skip
+    content = json.loads(
+        _limited(installed, ["dvc", "ruamel"], EVALUATE_ONCE, *once, cwd=tmp_path).splitlines()[-1]
+    )
     (page,) = (tmp_path / "runs").rglob("report.html")
 
     assert content["metrics"]["accuracy/rr_at_3"] == 0.25
@@ -95,8 +112,16 @@ def test_dvc_alone_evaluates_and_logs_nowhere(installed: Path, tmp_path: Path) -
     results = tiny.root / "evaluation" / "results"
 
     assert code == 0
-    assert "MLflow is not installed, so dvc.yaml has no stage `log`: `pip install 'concord-eval[mlflow]'`" in message  # fmt: skip
-    assert stages == ["load-truth", *(f"{stage}@{model}" for stage in ("load", "evaluate") for model in ("one", "two")), "compare", "report"]  # fmt: skip
+    assert (
+        "MLflow is not installed, so dvc.yaml has no stage `log`: "
+        "`pip install 'concord-eval[mlflow]'`" in message
+    )
+    assert stages == [
+        "load-truth",
+        *(f"{stage}@{model}" for stage in ("load", "evaluate") for model in ("one", "two")),
+        "compare",
+        "report",
+    ]
     assert [code for code, *_ in done] == [0] * len(stages)
     assert (results / "report" / "report.html").stat().st_size > 100_000
     assert not (results / "mlflow").exists()

@@ -1,4 +1,4 @@
-"""What is published: a wheel and an sdist with one package, which leaves what others have installed alone."""
+"""The published wheel and sdist: one package, which does not change what others installed."""
 
 import hashlib
 import tarfile
@@ -19,7 +19,7 @@ NAME = "concord_eval-0.1.0"
 
 
 def _code() -> set[str]:
-    """The files of the package, where the checkout has them."""
+    """Return the package's files in the checkout."""
     results = {f"concord/{path.name}" for path in (ROOT / "concord").iterdir() if path.is_file()}
     for room in ("metrics_core", "pipeline", "reports"):
         files = (path for path in (ROOT / room).rglob("*") if path.is_file())
@@ -59,7 +59,7 @@ def _sha256(path: Path) -> str:
 
 
 def test_the_metadata_name_commands_extras_and_needs_without_pins(wheel: Path) -> None:
-    """Each need has a lower bound; tests/installed/test_extras.py shows what an extra is enough for."""
+    """Each requirement has a lower bound; tests/installed/test_extras.py covers the extras."""
     reported = PathDistribution(InZip(wheel, f"{NAME}.dist-info/"))
     commands: EntryPoints = reported.entry_points
     needs = [Requirement(need) for need in reported.requires or []]

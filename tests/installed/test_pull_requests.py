@@ -1,4 +1,4 @@
-"""A pull request that makes a segment worse, in a subfolder of a repository that knows nothing of Concord."""
+"""A pull request that makes a segment worse, in a subfolder of another project's repository."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +31,13 @@ def test_it_fails_the_gate_and_its_comment_says_why(
     commented = job.attempt("concord", "comment", base, at=EVALUATION)
     comment = commented.stdout.replace("\\_", "_")
 
-    assert ran == ["../dvc.yaml:same_topic", *(f"{stage}@same_topic" for stage in ("load", "evaluate")), "compare", "report", "log"]  # fmt: skip
+    assert ran == [
+        "../dvc.yaml:same_topic",
+        *(f"{stage}@same_topic" for stage in ("load", "evaluate")),
+        "compare",
+        "report",
+        "log",
+    ]
     assert (gate.returncode, commented.returncode) == (1, 1), gate.stdout + gate.stderr
     assert "\n## Gate: worse\n" in f"\n{comment}"
     assert f"Against {base[:12]}: same_topic is worse" in comment

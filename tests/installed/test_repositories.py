@@ -1,4 +1,4 @@
-"""Concord in three repositories that know nothing of it: installed, `concord init`, `dvc repro`."""
+"""Concord in three repositories that did not use it: install, `concord init`, `dvc repro`."""
 
 import json
 import sqlite3
@@ -17,7 +17,7 @@ Evaluated = Callable[[str], Repository]
 
 @pytest.fixture(scope="module")
 def get_started(evaluated: Evaluated) -> Repository:
-    """`src/`, params.yaml and data that DVC keeps."""
+    """A repository with `src/`, params.yaml and data in DVC."""
     return evaluated("get_started")
 
 
@@ -72,7 +72,7 @@ def test_everything_works_from_the_subfolder(get_started: Repository, tmp_path: 
 
 
 def test_own_packages_are_not_taken_for_concords(evaluated: Evaluated) -> None:
-    """Its packages are called `pipeline` and `reports`, and MLflow holds the runs of its training."""
+    """Its packages are called `pipeline` and `reports`; MLflow holds its training runs."""
     shop = evaluated("own_packages")
     output = shop.root.with_name("said.txt").read_text(encoding="utf-8")
     database = sqlite3.connect(shop.root / "mlflow.db")

@@ -1,4 +1,4 @@
-"""A repository whose models name the MLflow runs that trained them, away from the database that holds these runs."""
+"""A repository whose models name the MLflow runs that trained them; their database is elsewhere."""
 
 import json
 import sqlite3
@@ -19,7 +19,7 @@ AT = "evaluation"
 
 
 def test_a_clean_clone_comes_to_its_comment(evaluated: Evaluated, tmp_path: Path) -> None:
-    """The commands of docs/how-to/ci.md. git carries the ids of the runs, and no database."""
+    """Run the commands of docs/how-to/ci.md; git has the ids of the runs but no database."""
     result = evaluated("own_packages").copied(tmp_path)
     remote, base = result.publish(tmp_path)
     job = result.cloned(tmp_path / "job", remote, "main")
@@ -38,7 +38,7 @@ def test_a_clean_clone_comes_to_its_comment(evaluated: Evaluated, tmp_path: Path
 def test_an_experiment_in_a_temporary_copy_trains_and_leaves_its_runs_in_the_project(
     evaluated: Evaluated, tmp_path: Path
 ) -> None:
-    """Its training logs to a relative path: into the copy, which DVC deletes."""
+    """The training logs to a relative path in the copy, which DVC deletes."""
     shop = evaluated("own_packages").copied(tmp_path)
     more = ("-n", "more", "-S", "../config/models.toml:neighbours.shrink=50")
     ran = stages_run(shop.run("dvc", "exp", "run", "--temp", *more, at=AT))
@@ -46,14 +46,21 @@ def test_an_experiment_in_a_temporary_copy_trains_and_leaves_its_runs_in_the_pro
     (result,) = [each["data"]["metrics"] for each in _leaves(output) if each.get("name") == "more"]
     ((model, run_id),) = _own_runs(shop)
 
-    assert ran == ["../dvc.yaml:train@neighbours", "load@neighbours", "evaluate@neighbours", "compare", "report", "log"]  # fmt: skip
+    assert ran == [
+        "../dvc.yaml:train@neighbours",
+        "load@neighbours",
+        "evaluate@neighbours",
+        "compare",
+        "report",
+        "log",
+    ]
     assert list(result) == ["evaluation/results/report/primary.json"]
     assert model == "neighbours"
     assert run_id != _id(shop, "neighbours")
 
 
 def _own_runs(repository: Repository) -> list[tuple[str, str]]:
-    """The models whose runs lie below no training run, and the ids that they carry."""
+    """Return models whose runs have no parent run, and the training runs that they name."""
     with closing(sqlite3.connect(repository.root / "mlflow.db")) as database:
         return database.execute(
             "SELECT r.name, t.value FROM runs r JOIN tags t USING (run_uuid)"
@@ -63,12 +70,12 @@ def _own_runs(repository: Repository) -> list[tuple[str, str]]:
 
 
 def _id(repository: Repository, model: str) -> str:
-    """The id of its training run, as git has it."""
+    """Return the id of a model's training run as committed."""
     return str(json.loads((repository.root / f"out/{model}.run.json").read_text())["run_id"])
 
 
 def _leaves(node: Any) -> list[dict[str, Any]]:
-    """All experiments, however deep they stand."""
+    """Return all experiments at any depth."""
     if isinstance(node, list):
         return [leaf for each in node for leaf in _leaves(each)]
     if not isinstance(node, dict):

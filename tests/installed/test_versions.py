@@ -1,4 +1,4 @@
-"""The lowest and the newest versions that the ranges allow, on every Python that is found: bits compared."""
+"""The lowest and newest versions within the ranges, on every installed Python: same bits."""
 
 import json
 import os
@@ -26,7 +26,7 @@ OLD_NEEDS = (
 
 
 def _interpreter(minor: str) -> Path | None:
-    """A Python of this version: the one that runs, pyenv's, or the one on the path."""
+    """Return a Python of this version: the running one, pyenv's, or the one on the path."""
     if minor == f"3.{sys.version_info.minor}":
         return Path(sys.executable)
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
@@ -40,8 +40,10 @@ INTERPRETERS = {
     m: p for m in ("3.11", "3.12", "3.13", "3.14") if (p := _interpreter(m)) is not None
 }
 LAST = max(INTERPRETERS)
-on_3_11 = pytest.mark.parametrize("python", [path for minor, path in INTERPRETERS.items() if minor == "3.11"])  # fmt: skip
-"""The lowest versions were built for it, and for no Python that came long after them."""
+on_3_11 = pytest.mark.parametrize(
+    "python", [path for minor, path in INTERPRETERS.items() if minor == "3.11"]
+)
+"""The lowest versions have wheels only for this Python."""
 
 
 def _digests(programs: Path, folder: Path) -> dict[str, str]:
@@ -57,7 +59,7 @@ def _versions(programs: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def expected(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The digests under the versions of the lock."""
+    """Return the digests with the versions of the lock."""
     return _digests(installed, tmp_path_factory.mktemp("expected"))
 
 
@@ -76,7 +78,7 @@ def test_the_newest_versions_give_the_same_bits(
 def test_the_lowest_versions_give_the_same_bits_but_for_students_t(
     wheel: Path, expected: dict[str, str], tmp_path: Path, python: Path
 ) -> None:
-    """SciPy computes Student's t otherwise since 1.17: the 11th digit of intervals and p values."""
+    """Since SciPy 1.17, Student's t differs in the 11th digit of intervals and p-values."""
     lowest = environment("lowest", wheel, "", python=python, resolution=LOWEST)
     hashes = _digests(lowest, tmp_path)
     ranges = re.findall(r'^    "(\w+)>=([0-9.]+)"', (ROOT / "pyproject.toml").read_text(), re.M)
@@ -88,7 +90,7 @@ def test_the_lowest_versions_give_the_same_bits_but_for_students_t(
 
 
 def _whole(programs: Path, folder: Path) -> dict[str, bytes]:
-    """Evaluates a small project with all stages; results by name."""
+    """Run all stages of a small project; return results by name."""
     tiny = Repository("tiny", folder, programs)
     tiny.run("concord", "init")
     tiny.run("dvc", "repro", at="evaluation")
@@ -96,7 +98,11 @@ def _whole(programs: Path, folder: Path) -> dict[str, bytes]:
     logged = {name for (name,) in database.execute("SELECT name FROM runs")}
     database.close()
     results = tiny.root / "evaluation" / "results"
-    reported = [*results.glob("metrics/*.json"), *results.glob("report/*.json"), *results.glob("report/*.md")]  # fmt: skip
+    reported = [
+        *results.glob("metrics/*.json"),
+        *results.glob("report/*.json"),
+        *results.glob("report/*.md"),
+    ]
 
     assert logged == {"one", "two", "comparison"}
     assert len(reported) == 4
@@ -107,7 +113,7 @@ def _whole(programs: Path, folder: Path) -> dict[str, bytes]:
 def test_a_project_with_the_lowest_versions_of_all_extras_and_with_the_newest(
     wheel: Path, tmp_path: Path, python: Path
 ) -> None:
-    """From `concord init` to MLflow 2.22 and 3; metrics, verdicts and the Markdown report are the same bytes."""
+    """From `concord init` to MLflow 2.22 and 3: metrics, verdicts and the report are the same."""
     lowest = environment("all-lowest", wheel, "all", *OLD_NEEDS, python=python, resolution=LOWEST)
     newest = environment("all-newest", wheel, "all", python=INTERPRETERS[LAST], resolution=HIGHEST)
     for name in ("lowest", "newest"):

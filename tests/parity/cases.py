@@ -1,7 +1,10 @@
-"""Recommendations and ground truth that Concord and every library evaluate; each small case has one difficulty.
+"""Recommendations and ground truth that Concord and every library evaluate.
 
-A list is [[item, score], …], best first; scores fall within a list except in the cases with ties. Ids are text, and
-integers in the cases with `integers`. A user with an empty list or an empty ground truth has an entry without items.
+Each small case has one difficulty.
+
+A list is [[item, score], …], best first; scores fall within a list except in the cases with ties.
+Ids are text, and integers in the cases with `integers`. A user with an empty list or an empty
+ground truth has an entry without items.
 """
 
 import json
@@ -79,7 +82,10 @@ def ranking_cases() -> list[Case]:
 
 @cache
 def movielens() -> list[Case]:
-    """Return a case of 671 users, a model's top 20, ratings of 4 and more as relevant; none without the data."""
+    """Return a case of 671 users and a model's top 20, or no case if the data is missing.
+
+    Ratings of 4 and more are relevant.
+    """
     if not MOVIELENS.is_dir():
         return []
     lists: dict[str, Any] = {}
@@ -154,7 +160,11 @@ def _population(
     levels: int = 0,
     copies: bool = False,
 ) -> Case:
-    """`missing`: share of users without a list, and again without ground truth; `levels`: number of distinct scores."""
+    """Return a case of random lists.
+
+    missing : share of users without a list, and share without ground truth
+    levels : number of distinct scores
+    """
     generator = random.Random(seed)
     lists: dict[str, Any] = {}
     truth: dict[str, Any] = {}
@@ -177,7 +187,7 @@ def _population(
 
 
 def _bellei() -> Case:
-    """Users without a list, without ground truth, with neither."""
+    """Return users without a list, without ground truth, with neither."""
     lists = {"U1": "1 6 8", "U2": "1 2 3 4 5", "U3": "", "U4": "1 2 3 4", "U5": ""}
     truth = {"U1": "1 2 3 4 5 6", "U2": "2 4 6", "U3": "2 4 6", "U4": "", "U5": ""}
     return _case(
@@ -188,7 +198,7 @@ def _bellei() -> Case:
 
 
 def _graded() -> Case:
-    """Grades 0 to 3; grade 0 is judged and not relevant, and the only grade of one user."""
+    """Return grades 0 to 3; 0 is judged, not relevant, and the only grade of one user."""
     case = _population(
         "graded", 2, users=30, lengths=(20,), judged=(8, 15, 25), grades=(0, 1, 2, 3)
     )
@@ -197,12 +207,12 @@ def _graded() -> Case:
 
 
 def _ties(name: str) -> Case:
-    """Four distinct scores in lists of twelve; items of equal score are in no order."""
+    """Return four distinct scores in lists of twelve; tied items are in no order."""
     return _population(name, 3, users=30, lengths=(12,), judged=(6, 12), levels=4)
 
 
 def _whole() -> Case:
-    """Every item is ranked for every user, as by libraries that score the whole catalogue."""
+    """Return rankings of all items, as from libraries that score the whole catalogue."""
     case = _population("whole", 8, users=20, lengths=(40,), judged=(4, 9))
     for user, grades in case["truth"].items():
         listed = {item for item, _ in case["lists"][user]}
@@ -211,7 +221,7 @@ def _whole() -> Case:
 
 
 def _beyond_accuracy() -> Case:
-    """Lists with a train, a catalogue with categories, and items that occur in neither."""
+    """Return lists with a train, a catalogue with categories, and items in neither."""
     case = _population("beyond", 9, users=30, lengths=(12,), judged=(5, 10))
     draw = random.Random(10)
     train = {user: draw.sample(ITEMS[:34], k=draw.choice([2, 5, 9])) for user in case["truth"]}
@@ -234,7 +244,7 @@ def _corners(name: str) -> Case:
 
 
 def _corners_listed() -> Case:
-    """The corners with a list, all of twelve items, for libraries that need a row of scores per user."""
+    """Return the corners with lists of all twelve items, for libraries that score every item."""
     case = _corners("corners_listed")
     remainder = [str(n) for n in range(50, 62)]
     for user, rows in case["lists"].items():
@@ -244,7 +254,7 @@ def _corners_listed() -> Case:
 
 
 def _near_ties(case: Case) -> Case:
-    """Scores that differ in double precision but not in single."""
+    """Return scores that differ in double precision but not in single."""
     lists = {
         user: [[item, score - rank * 1e-9] for rank, (item, score) in enumerate(rows)]
         for user, rows in case["lists"].items()

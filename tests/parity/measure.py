@@ -1,10 +1,13 @@
 """Measure the values that other libraries return, and read the stored ones.
 
-    python -m tests.parity.measure [LIBRARY…]    write tests/parity/values/LIBRARY.parquet; default: all libraries
+        python -m tests.parity.measure [LIBRARY…]
 
-A script `libraries/with_LIBRARY.py` runs in an environment of its own, which uv makes from `with_LIBRARY.txt` and
-which is kept in `.cache/parity` until that file changes. A row of the values is a preset, case, label and user (null:
-the mean) with a value, or with the error where the library cannot take the case.
+    writes tests/parity/values/LIBRARY.parquet; default: all libraries.
+
+A script `libraries/with_LIBRARY.py` runs in an environment of its own, which uv makes from
+`with_LIBRARY.txt` and which is kept in `.cache/parity` until that file changes. A row of the values
+is a preset, case, label and user (null: the mean) with a value, or with the error where the library
+cannot take the case.
 """
 
 import csv
@@ -91,7 +94,10 @@ def key(library: str) -> dict[str, str]:
 
 
 def residue(preset: str) -> list[dict[str, str]]:
-    """Return what a preset's library does that no convention expresses: regular expressions of cases and labels, and the reason."""
+    """Return what a preset's library does that no convention expresses.
+
+    Each row has regular expressions of cases and labels, and the reason.
+    """
     with (FOLDER / "residue.csv").open(encoding="utf-8") as file:
         return [row for row in csv.DictReader(file) if re.fullmatch(row["preset"], preset)]
 
@@ -115,7 +121,7 @@ def measure(library: str) -> pl.DataFrame:
 
 
 def python_with(requirements: Path) -> Path:
-    """Return the interpreter of an environment with these requirements; make the environment if it is missing."""
+    """Return the interpreter of an environment with these requirements; make it if missing."""
     digest = hashlib.sha256(requirements.read_bytes()).hexdigest()[:12]
     folder = _ENVIRONMENTS / f"{requirements.stem}-{digest}"
     python = folder / "bin" / "python"

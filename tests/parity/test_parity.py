@@ -1,4 +1,4 @@
-"""Each preset gives the values of the library that it is named for: per user and in the mean.
+"""Each preset gives the values of the library of its name: per user and in the mean.
 
 The values of the libraries are stored (`measure.py`); the nightly test measures them again.
 """
@@ -39,7 +39,7 @@ def test_concord_gives_every_value_of_the_library(library: str, preset: str) -> 
 
 @pytest.mark.parametrize(("library", "preset"), PAIRS)
 def test_reconcile_finds_the_preset_of_a_mean(library: str, preset: str) -> None:
-    """From a mean with five digits, as it would be printed."""
+    """The preset is identified from a printed mean with five digits."""
     means = _values(library, preset).filter(
         pl.col("user").is_null(), pl.col("label").str.ends_with("@10"), case="clean"
     )
@@ -217,7 +217,7 @@ def _truth(name: str) -> dict[Any, dict[Any, float]]:
 
 
 def _compare(expected: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per value of either side; a user whom only one side evaluates has a null on the other."""
+    """Return one row per value of either side; null for a user whom one side does not evaluate."""
     keys = measure.KEYS
     return expected.select(*keys, expected="value").join(
         values.select(*keys, "value"), on=keys, how="full", coalesce=True, nulls_equal=True
@@ -225,7 +225,7 @@ def _compare(expected: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
 
 
 def _is_close(tolerance: float) -> pl.Expr:
-    """True if both are NaN or missing, or if they differ by less than the tolerance, relative above 1."""
+    """True if both are NaN or missing, or differ by less than the tolerance, relative above 1."""
     a, b = pl.col("expected"), pl.col("value")
     near = (a - b).abs() <= tolerance * pl.max_horizontal(1.0, a.abs(), b.abs())
     return a.eq_missing(b) | near.fill_null(value=False) | (a.is_null() & b.is_nan())

@@ -1,4 +1,4 @@
-"""The MLflow database to copy of the tests of the pipeline."""
+"""The MLflow database of the pipeline's tests, to copy."""
 
 from tests.pipeline.conftest import empty_store
 

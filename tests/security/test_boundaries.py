@@ -20,7 +20,7 @@ WAYS_OUT = ("../lists.csv", "inside/../../lists.csv", "link.csv", "folder/lists.
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project beside a file that is none of its business, with links to it."""
+    """Return a project with links to a file outside of it."""
     (tmp_path / "lists.csv").write_text(LISTS, encoding="utf-8")
     root = tmp_path / "project"
     (root / "inside").mkdir(parents=True)

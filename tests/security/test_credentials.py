@@ -1,4 +1,4 @@
-"""Credentials in an address of MLflow are shown nowhere: the stage runs, every byte that it writes is searched."""
+"""Credentials in an MLflow address are shown nowhere: all bytes that a stage writes are read."""
 
 import shutil
 import subprocess
@@ -107,9 +107,20 @@ def test_addresses_are_shown_without_credentials(text: str, recommended: str) ->
 def test_addresses_with_secrets_are_in_no_committed_file() -> None:
     """The demo's own params name a local file."""
     tracked = subprocess.run(
-        ["git", "grep", "-InE", r"(https?|postgresql|mysql)://[^/ ]+:[^/ ]+@", "--", ":!tests", ":!CHANGELOG.md"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            "git",
+            "grep",
+            "-InE",
+            r"(https?|postgresql|mysql)://[^/ ]+:[^/ ]+@",
+            "--",
+            ":!tests",
+            ":!CHANGELOG.md",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert tracked.stdout == ""
 
 

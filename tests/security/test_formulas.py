@@ -1,4 +1,4 @@
-"""Cells of the CSVs for people that a spreadsheet would run; parquet and numbers are left alone."""
+"""CSV cells that a spreadsheet would run are escaped; parquet and numbers stay unchanged."""
 
 import csv
 import json

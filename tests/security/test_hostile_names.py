@@ -1,4 +1,4 @@
-"""Names that are statements, patterns or quotes to somebody are names: of files, columns, users and items."""
+"""Statements, patterns and quotes as names of files, columns, users and items stay plain names."""
 
 import gzip
 import json

@@ -1,8 +1,8 @@
-"""The check of licences: what is permitted, what must be named, and that nothing is left out."""
+"""The check of licences: permitted ones, exceptions, and completeness."""
 
 import pytest
 
-from docs.make_licences import NAMED, PAGE, licence, needed, permitted, refused
+from docs.make_licences import EXCEPTIONS, PAGE, licence, needed, permitted, refused
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_permitted_licences(expression: str, *, expected: bool) -> None:
 
 
 def test_licence_that_is_not_permitted_is_refused_unless_named() -> None:
-    selected = dict.fromkeys(NAMED, "GPL-2.0")
+    selected = dict.fromkeys(EXCEPTIONS, "GPL-2.0")
     assert refused({"ours": "MIT"} | selected) == []
     assert refused({"theirs": "AGPL-3.0-only"} | selected)[0].startswith("theirs: AGPL-3.0-only is")
     assert refused({"theirs": "unknown"} | selected)[0].startswith(
@@ -32,7 +32,7 @@ def test_licence_that_is_not_permitted_is_refused_unless_named() -> None:
 
 
 def test_an_exception_that_nothing_needs_is_reported() -> None:
-    assert len(refused({"huey": "MIT"})) == len(NAMED)
+    assert len(refused({"huey": "MIT"})) == len(EXCEPTIONS)
 
 
 def test_all_that_runs_is_on_the_page_and_nothing_of_the_tests() -> None:

@@ -1,4 +1,4 @@
-"""In folders that others may write to, no link and no pipe leads Concord astray."""
+"""Links and pipes in folders that others may write to do not mislead Concord."""
 
 import os
 import socket

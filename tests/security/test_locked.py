@@ -1,4 +1,4 @@
-"""No query reaches a file that it was not given, loads an extension or loosens the lock."""
+"""No query reads another file, loads an extension or unlocks the connection."""
 
 import ast
 import os

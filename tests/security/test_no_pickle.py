@@ -1,4 +1,4 @@
-"""Nothing is ever loaded that could run code: no pickle by any of its names, no eval, no shell."""
+"""Nothing that could run code is loaded: no pickle under any name, no eval, no shell."""
 
 import ast
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ CALLS = {"eval", "exec", "compile", "__import__"}
 
 
 def _files() -> list[Path]:
-    """The project's own: the parity tests install libraries below their folder."""
+    """Return the project's files, without libraries that the parity tests install."""
     results = (file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
     return sorted(
         f for f in results if not any(p.startswith(".") for p in f.relative_to(ROOT).parts)

@@ -1,4 +1,4 @@
-"""Ten payloads wherever a name may come from, through the real stages, into every page that people open."""
+"""Ten payloads in every name that can carry one, through the real stages into every page."""
 
 import re
 from pathlib import Path
@@ -109,7 +109,10 @@ def test_the_page_holds_no_script_handler_or_link_of_theirs(page: str) -> None:
 def test_nothing_runs_in_a_browser(folder: Path, browser: Page) -> None:
     browser.show(folder / "report.html", width=1400)
     browser.run("document.querySelectorAll('details').forEach(d => { d.open = true })")
-    hover = "[...document.querySelectorAll('main *')].forEach(e => e.dispatchEvent(new MouseEvent('mouseover', {bubbles: true})))"
+    hover = (
+        "[...document.querySelectorAll('main *')].forEach("
+        "e => e.dispatchEvent(new MouseEvent('mouseover', {bubbles: true})))"
+    )
     browser.run(hover)
     browser.run("document.querySelectorAll('button').forEach(b => b.click())")
     assert browser.run("typeof window.ran") == "undefined"

@@ -1,4 +1,4 @@
-"""A pipe, a socket or a device in the place of a file is refused before it is opened: reading one may never end."""
+"""A pipe, socket or device instead of a file is refused before opening: a read may never end."""
 
 import os
 from collections.abc import Callable

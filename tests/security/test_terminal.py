@@ -1,4 +1,4 @@
-"""Nothing that a server, a library or a file says is a command to the terminal."""
+"""Text from servers, libraries and files never controls the terminal."""
 
 import json
 import subprocess
@@ -22,8 +22,10 @@ FAULTS = {
     "an error": Fault(path="/api/", status=400, body=MESSAGE.encode()),
     "a page": Fault(path="/api/", status=200, body=EVIL.encode()),
     "a header": Fault(path="/api/", status=200, headers=(("X-A", "\x1b[2J"), ("\x1b[2J", "x"))),
-    "an answer": Fault(status=200, body=json.dumps({"experiment": {"experiment_id": "1"}, **RUN}).encode()),
-}  # fmt: skip
+    "an answer": Fault(
+        status=200, body=json.dumps({"experiment": {"experiment_id": "1"}, **RUN}).encode()
+    ),
+}
 SCRIPT = """
 import logging, sys, warnings
 from concord.pipeline.running.stage import run_and_exit

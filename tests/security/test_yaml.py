@@ -1,4 +1,4 @@
-"""A params.yaml that would take the machine, or run something, is refused in words and at once."""
+"""A params.yaml that would use up the machine or run code is refused at once."""
 
 import time
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""Spark processes of this machine: the bits and the words of one machine."""
+"""Local Spark processes give the same bits and messages as one machine."""

@@ -1,4 +1,7 @@
-"""Evaluates the tables of a folder on whatever Spark the environment names, and writes what came out: run by tests."""
+"""Evaluate the tables of a folder on the Spark of the environment and write the results.
+
+The tests run this script.
+"""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Lists and truth in which everything occurs that a convention decides about."""
+"""Lists and truth with every case that a convention decides."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,7 @@ class Tables:
 
 
 def tables(seed: int = 0, *, text: bool = False, copies: bool = False) -> Tables:
-    """Tied scores; users in one of both tables only; with `copies` items that stand twice in a list."""
+    """Return tables with tied scores and unmatched users; `copies` repeats items in lists."""
     rng = np.random.default_rng(seed)
     users = np.arange(USERS)
     listed = [rng.choice(ITEMS, LENGTH, replace=copies) for _ in users]
@@ -86,7 +86,7 @@ def on_spark(
     buckets: int | None = None,
     **how: Any,
 ) -> Evaluation:
-    """As `evaluate`, with a number of buckets."""
+    """Return the result of `evaluate` with a number of buckets."""
     task = Task(
         parse_labels(metrics),
         parse_conventions(conventions),
@@ -103,7 +103,7 @@ def on_one_machine(
 
 
 def assert_same(actual: Evaluation, expected: Evaluation) -> None:
-    """Every bit of every value, the summaries and the warnings."""
+    """Assert that all values (bit by bit), summaries and warnings are equal."""
     values = pl.from_arrow(actual.per_user.toArrow())
     assert isinstance(values, pl.DataFrame)
     assert _bits(values.sort("user")) == _bits(expected.per_user)

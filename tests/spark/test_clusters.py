@@ -1,4 +1,4 @@
-"""Real processes: Spark Connect, and a standalone cluster one of whose workers is killed half-way."""
+"""Real processes: Spark Connect, and a standalone cluster that loses a worker half-way."""
 
 import json
 import os
@@ -66,8 +66,13 @@ def test_spark_connect(folder: Path) -> None:
     pytest.importorskip("pyspark")
     pytest.importorskip("grpc")
     done = subprocess.run(
-        _script(folder, "remote", "local[2]"), env=_environment(), capture_output=True, text=True, timeout=300, check=False
-    )  # fmt: skip
+        _script(folder, "remote", "local[2]"),
+        env=_environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
 
     assert done.returncode == 0, done.stderr[-3000:]
     _assert_as_on_one_machine(folder, tables())
@@ -79,8 +84,12 @@ def _daemon(log: Path, *command: str) -> Iterator[subprocess.Popen[bytes]]:
     spark_class = Path(pyspark.__file__).parent / "bin" / "spark-class"
     with log.open("wb") as file:
         process = subprocess.Popen(
-            [str(spark_class), *command], stdout=file, stderr=file, env=_environment(), start_new_session=True
-        )  # fmt: skip
+            [str(spark_class), *command],
+            stdout=file,
+            stderr=file,
+            env=_environment(),
+            start_new_session=True,
+        )
         try:
             yield process
         finally:
@@ -89,7 +98,7 @@ def _daemon(log: Path, *command: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def _wait_for(log: Path, pattern: str) -> re.Match[str]:
-    """What a log says, as soon as it says it."""
+    """Wait for a pattern in a log and return the match."""
     until = time.monotonic() + WAIT
     while time.monotonic() < until:
         if result := re.search(pattern, log.read_text(errors="replace")):
@@ -122,8 +131,11 @@ def test_a_worker_is_killed_half_way(folder: Path) -> None:
             message = folder / "driver.log"
             with message.open("wb") as output:
                 driver = subprocess.Popen(
-                    _script(folder, "master", url, *options), env=_environment(), stdout=output, stderr=output
-                )  # fmt: skip
+                    _script(folder, "master", url, *options),
+                    env=_environment(),
+                    stdout=output,
+                    stderr=output,
+                )
                 try:
                     executor = _busy_executor(logs[2])
                     second.kill()
@@ -137,7 +149,7 @@ def test_a_worker_is_killed_half_way(folder: Path) -> None:
 
 
 def _busy_executor(log: Path) -> int:
-    """The process of a worker's executor, once it has launched it and runs tasks."""
+    """Return the process id of a worker's executor once it runs tasks."""
     message = _wait_for(log, r"Asked to launch executor (app-\S+?)/(\d+)")
     stderr = log.parent / "work" / message[1] / message[2] / "stderr"
     until = time.monotonic() + WAIT

@@ -1,4 +1,4 @@
-"""The engine `spark` of the pipeline gives what the others give: values, exposures and refusals."""
+"""The pipeline's engine `spark` gives the same values, exposures and refusals as the others."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -83,7 +83,7 @@ def test_the_values_of_labels_and_panel(
 def test_requests_use_the_train_of_their_user(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each user is taken for a request, every five for those of one, whose id ends as an escape would."""
+    """Each user is a request; five requests have one user, whose id ends as an escape would."""
     monkeypatch.setattr(spark_engine, "USERS", 50)
     user = pl.col("user").cast(pl.Int64)
     owner = pl.format("{}\\\\", user // 5)
@@ -92,7 +92,9 @@ def test_requests_use_the_train_of_their_user(
         position = "rank" if path.stem == "lists" else "item"
         pl.read_parquet(path).with_columns(unit).sort("user", position).write_parquet(path)
     train = pl.read_parquet(tmp_path / "train.parquet")
-    train.with_columns(pl.format("{}\\", user // 5).alias("user")).unique(["user", "item"]).write_parquet(tmp_path / "train.parquet")  # fmt: skip
+    train.with_columns(pl.format("{}\\", user // 5).alias("user")).unique(
+        ["user", "item"]
+    ).write_parquet(tmp_path / "train.parquet")
     files = tmp_path / "lists.parquet", tmp_path / "truth.parquet"
     task = Task(
         parse_labels([*ACCURACY, *BEYOND_ACCURACY]), cc.preset("standard", unit_mean="users")
@@ -121,7 +123,7 @@ def test_weights_of_items_and_users_on_spark(spark: "SparkSession", tmp_path: Pa
 def test_users_of_whom_nothing_was_observed(
     spark: "SparkSession", tmp_path: Path, *, has_users: bool
 ) -> None:
-    """Users from 60 on have no row of the truth, and those who are named beyond 128 no list either."""
+    """Users from 60 on have no row in the truth; requested users beyond 128 have no list either."""
     files, users = _files(tmp_path, text=False), tmp_path / "users.parquet"
     pl.read_parquet(files[1]).filter(pl.col("user") < 60).write_parquet(files[1])
     pl.DataFrame({"tier": ["a"] * 130, "user": range(10, 140)}).write_parquet(users)
@@ -159,7 +161,10 @@ def test_an_own_metric_that_raises_is_reported_once_with_its_file(
 ) -> None:
     monkeypatch.setattr(custom_metric, "_registry", custom_metric.Registry())
     code = tmp_path / "m.py"
-    code.write_text("import concord\n@concord.metric()\ndef f(lists, k):\n    'f@k'\n    return 1 / 0\n", encoding="utf-8")  # fmt: skip
+    code.write_text(
+        "import concord\n@concord.metric()\ndef f(lists, k):\n    'f@k'\n    return 1 / 0\n",
+        encoding="utf-8",
+    )
     files = _files(tmp_path, text=False)
     task = Task(parse_labels([f"{code}:f@3"]), cc.preset("standard"))
 
@@ -175,14 +180,21 @@ def test_groups_of_items(spark: "SparkSession", tmp_path: Path) -> None:
     table, files = tables(text=False), _files(tmp_path, text=False)
     items = table.items.with_columns(group=pl.format("g{}", pl.int_range(pl.len()) % 7))
     items.write_parquet(tmp_path / "items.parquet")
-    labels, pinned = ["AWRF@10", "EED@10", "EEL@5"], cc.preset("standard", fairness_target="relevant")  # fmt: skip
+    labels = ["AWRF@10", "EED@10", "EEL@5"]
+    pinned = cc.preset("standard", fairness_target="relevant")
     task, background = (
         Task(parse_labels(labels), pinned),
         SideData(None, tmp_path / "items.parquet"),
     )
 
     lists, truth = (spark.read.parquet(path.as_posix()) for path in files)
-    how: dict[str, Any] = {"metrics": labels, "conventions": pinned, "items": items, "columns": {"items": {"group": "group"}}, "input": {"unknown_items": "keep"}}  # fmt: skip
+    how: dict[str, Any] = {
+        "metrics": labels,
+        "conventions": pinned,
+        "items": items,
+        "columns": {"items": {"group": "group"}},
+        "input": {"unknown_items": "keep"},
+    }
 
     _assert_as_duckdb(files, task, background)
     result = cc.evaluate(lists.drop("score"), truth, **how)
@@ -190,14 +202,22 @@ def test_groups_of_items(spark: "SparkSession", tmp_path: Path) -> None:
     assert {label: result[label] for label in labels} == {label: alone[label] for label in labels}
 
 
-def test_metrics_of_ones_own_reach_the_workers(spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_metrics_of_ones_own_reach_the_workers(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(custom_metric, "_registry", custom_metric.Registry())
     table, files = tables(text=False), _files(tmp_path, text=False)
     items = table.items.with_columns(price=(pl.int_range(pl.len()) % 13) / 3)
     items.write_parquet(tmp_path / "items.parquet")
     (tmp_path / "my_metrics.py").write_text(REVENUE, encoding="utf-8")
     labels = ["nDCG@10", f"{tmp_path / 'my_metrics.py'}:revenue@5"]
-    how: dict[str, Any] = {"metrics": labels, "conventions": "standard", "items": items, "columns": {"items": {"price": "price"}}, "input": {"unknown_items": "keep"}}  # fmt: skip
+    how: dict[str, Any] = {
+        "metrics": labels,
+        "conventions": "standard",
+        "items": items,
+        "columns": {"items": {"price": "price"}},
+        "input": {"unknown_items": "keep"},
+    }
     lists, truth = (spark.read.parquet(path.as_posix()) for path in files)
 
     result, alone = cc.evaluate(lists.drop("score"), truth, **how), cc.evaluate(*files, **how)

@@ -1,4 +1,4 @@
-"""Spark refuses what one machine refuses, in the same words, and names the file or partition and the row."""
+"""Spark refuses the same inputs in the same words, and names the file or partition and the row."""
 
 import re
 from collections.abc import Callable
@@ -51,10 +51,16 @@ def _ranked(table: pl.DataFrame) -> pl.DataFrame:
 Case = tuple[Callable[[Tables], tuple[pl.DataFrame, pl.DataFrame]], dict[str, Any]]
 NAN = float("nan")
 CASES: dict[str, Case] = {
-    "several problems": (lambda t: (_set(_set(t.recs, [500, 800], item=None), [20], score=NAN), t.truth), {}),
+    "several problems": (
+        lambda t: (_set(_set(t.recs, [500, 800], item=None), [20], score=NAN), t.truth),
+        {},
+    ),
     "items stand twice": (lambda t: (_set(t.recs, [24, 25, 240, 241], item=7), t.truth), {}),
     "ranks repeat": (lambda t: (_set(_ranked(t.recs), [601, 1117], rank=1), t.truth), {}),
-    "the truth lacks a column, the lists are wrong": (lambda t: (_set(t.recs, [9], score=NAN), t.truth.drop("item")), {}),
+    "the truth lacks a column, the lists are wrong": (
+        lambda t: (_set(t.recs, [9], score=NAN), t.truth.drop("item")),
+        {},
+    ),
     "judged twice": (lambda t: (t.recs, _set(t.truth, [50, 51, 52, 400, 401], item=3)), {}),
     "no common user": (lambda t: (t.recs, t.truth.with_columns(pl.col("user") + 10_000)), {}),
     "ids in another Unicode form": (
@@ -65,10 +71,16 @@ CASES: dict[str, Case] = {
         {},
     ),
     "users without a list are refused": (lambda t: (t.recs, t.truth), {"user_no_recs": "error"}),
-    "users of the lists alone are refused": (lambda t: (t.recs, t.truth), {"user_recs_only": "error"}),
-    "grades above the gain": (lambda t: (t.recs, _set(t.truth, [77, 80], grade=31.0)), {"gain": "exp2"}),
+    "users of the lists alone are refused": (
+        lambda t: (t.recs, t.truth),
+        {"user_recs_only": "error"},
+    ),
+    "grades above the gain": (
+        lambda t: (t.recs, _set(t.truth, [77, 80], grade=31.0)),
+        {"gain": "exp2"},
+    ),
     "a gain map without grades": (lambda t: (t.recs, t.truth), {"gain": {"map": {1: 1.0, 2: 3.0}}}),
-}  # fmt: skip
+}
 
 
 ALWAYS = {

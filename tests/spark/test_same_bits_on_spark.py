@@ -1,4 +1,4 @@
-"""Spark gives the bits of one machine, whatever the buckets, the partitions, the order of the rows and the types of ids."""
+"""Spark gives the bits of one machine for all buckets, partitions, row orders and types of ids."""
 
 import math
 from collections.abc import Callable
@@ -42,12 +42,19 @@ NESTED = TABLES.recs.sort("user", "score").group_by("user", maintain_order=True)
     [
         pytest.param(TABLES.recs, TABLES.truth, {"buckets": 1}, id="1 bucket"),
         pytest.param(TABLES.recs, TABLES.truth, {"buckets": 3}, id="3 buckets"),
-        pytest.param(TABLES.recs, TABLES.truth, {"buckets": 17}, marks=pytest.mark.nightly, id="17 buckets"),
+        pytest.param(
+            TABLES.recs, TABLES.truth, {"buckets": 17}, marks=pytest.mark.nightly, id="17 buckets"
+        ),
         pytest.param(tables(text=True).recs, tables(text=True).truth, {}, id="text as ids"),
         pytest.param(tables(text=True).recs, TABLES.truth, {}, id="text and integers as ids"),
         pytest.param(*AS_FLOATS, {}, id="floats as ids"),
         pytest.param(TABLES.recs, TABLES.truth, {"users": [3, 5, 7, 125, 4000]}, id="named users"),
-        pytest.param(NESTED.rename({"user": "u id"}), TABLES.truth, {"columns": {"recs": {"user": "u id"}}}, id="nested lists"),
+        pytest.param(
+            NESTED.rename({"user": "u id"}),
+            TABLES.truth,
+            {"columns": {"recs": {"user": "u id"}}},
+            id="nested lists",
+        ),
     ],
 )  # fmt: skip
 def test_spark_gives_the_bits_of_one_machine(
@@ -72,7 +79,9 @@ def test_shuffled_rows_and_partitions_leave_no_trace(spark: "SparkSession") -> N
 
 def test_hundreds_of_empty_partitions_are_few_tasks(spark: "SparkSession") -> None:
     """The session shuffles into two partitions."""
-    recs, truth = (frame(spark, each).repartition(300, "user") for each in (TABLES.recs, TABLES.truth))  # fmt: skip
+    recs, truth = (
+        frame(spark, each).repartition(300, "user") for each in (TABLES.recs, TABLES.truth)
+    )
     spark.sparkContext.setJobGroup("empty partitions", "")
 
     result = on_spark(recs, truth, ACCURACY, STANDARD)
@@ -89,9 +98,23 @@ def test_hundreds_of_empty_partitions_are_few_tasks(spark: "SparkSession") -> No
     [
         pytest.param({"ties": "item_desc", "duplicates": "first"}, marks=pytest.mark.nightly),
         pytest.param({"ties": "input", "duplicates": "drop"}, marks=pytest.mark.nightly),
-        {"ties": "average", "duplicates": "drop", "overrides": {"Kendall": {"ties": "item_asc"}, "ERR": {"ties": "item_asc"}, "RR": {"ties": "item_asc"}, "AP": {"ties": "item_asc"}, "RBP": {"ties": "item_asc"}}},
-        pytest.param({"duplicates": "keep", "precision_aggregate": "micro", "undefined": "zero"}, marks=pytest.mark.nightly),
-        {"duplicates": "keep", "user_no_recs": "drop", "user_empty_truth": "one", "relevance_threshold": 3},
+        {
+            "ties": "average",
+            "duplicates": "drop",
+            "overrides": {
+                name: {"ties": "item_asc"} for name in ("Kendall", "ERR", "RR", "AP", "RBP")
+            },
+        },
+        pytest.param(
+            {"duplicates": "keep", "precision_aggregate": "micro", "undefined": "zero"},
+            marks=pytest.mark.nightly,
+        ),
+        {
+            "duplicates": "keep",
+            "user_no_recs": "drop",
+            "user_empty_truth": "one",
+            "relevance_threshold": 3,
+        },
     ],
 )  # fmt: skip
 def test_ties_copies_and_policies(spark: "SparkSession", knobs: dict[str, Any]) -> None:
@@ -116,7 +139,7 @@ def test_metrics_beyond_accuracy_with_train_and_items(spark: "SparkSession") -> 
 
 
 def test_the_same_items_in_another_order_have_the_same_bits(spark: "SparkSession") -> None:
-    """What reads only which items a list holds; the lists are whole, so their order is all that differs."""
+    """Metrics that read only which items a list holds; whole lists differ only in their order."""
     scores = pl.Series("score", np.random.default_rng(27).random(len(TABLES.recs)))
     recs, truth, train, items = (
         frame(spark, table)
@@ -184,7 +207,7 @@ def test_values_or_refusals(spark: "SparkSession", rows: Any, requested: Any, bu
 
 
 def _result_or_message(evaluate: Callable[[], Any]) -> Any:
-    """The result, or why there is none."""
+    """Return the result, or the error's text."""
     try:
         return evaluate()
     except ValueError as error:

@@ -14,7 +14,7 @@ def server() -> Iterator[Store]:
 
 @pytest.fixture
 def s3(server: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Store:
-    """The store, in the environment of this process, which is in an empty folder."""
+    """Return the store, set in this process's environment; the current folder is empty."""
     for name, value in environment(server.port).items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
@@ -30,7 +30,7 @@ def google_server() -> Iterator[GoogleStore]:
 
 @pytest.fixture
 def gs(google_server: GoogleStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> GoogleStore:
-    """A server that speaks as Google's store does, in the environment of this process."""
+    """Return a server with the API of Google's store, set in this process's environment."""
     monkeypatch.setenv("STORAGE_EMULATOR_HOST", f"http://{google_server.host}")
     monkeypatch.chdir(tmp_path)
     return google_server

@@ -1,4 +1,4 @@
-"""Real object stores, as processes of their own, and a line to one that can be cut."""
+"""Real object stores as processes, and a connection to one that can be cut."""
 
 import json
 import os
@@ -42,7 +42,7 @@ class Store:
         )
 
     def put(self, source: Path, name: str) -> str:
-        """A file, or a folder with all in it, under a name; its address."""
+        """Upload a file or folder under a name and return its address."""
         files = [source] if source.is_file() else [p for p in source.rglob("*") if p.is_file()]
         for file in files:
             inside = "" if file == source else f"/{file.relative_to(source).as_posix()}"
@@ -53,7 +53,7 @@ class Store:
 
 
 def environment(port: int) -> dict[str, str]:
-    """What the environment of somebody says who uses the store at a port."""
+    """Return the environment of a user of the store at a port."""
     return {
         "AWS_ACCESS_KEY_ID": KEY,
         "AWS_SECRET_ACCESS_KEY": SECRET,
@@ -65,7 +65,7 @@ def environment(port: int) -> dict[str, str]:
 
 @contextmanager
 def store(**changes: str) -> Iterator[Store]:
-    """A server with a bucket; `changes`: of its environment."""
+    """Start a server with a bucket; `changes` are environment variables."""
     with served([sys.executable, "-m", "moto.server", "-H", HOST, "-p"], **changes) as file:
         started = Store(*file)
         started.client.create_bucket(Bucket=BUCKET)
@@ -74,7 +74,7 @@ def store(**changes: str) -> Iterator[Store]:
 
 @contextmanager
 def served(command: list[str], **changes: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
-    """A server, started with a free port as the last argument, until the block ends; `changes`: of its environment."""
+    """Start a server with a free port as its last argument; `changes` are environment variables."""
     port = _free_port()
     process = subprocess.Popen(
         [*command, str(port)],
@@ -108,7 +108,7 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 @dataclass
 class Line:
-    """What lies between a reader and a store: it lets so many bytes through, then it is cut, or silent.
+    """A connection to a store that passes a number of bytes, then is cut or silent.
 
     cuts : how many connections it cuts before it holds again
     """
@@ -142,7 +142,7 @@ class Line:
         for each in (self._listening, *self._open):
             each.close()
 
-    def mend(self) -> None:
+    def repair(self) -> None:
         self.cuts = 0
 
     def _start(self, run: Callable[..., None], *arguments: Any) -> None:
@@ -185,7 +185,7 @@ def _shut(end: socket.socket) -> None:
 
 @dataclass(frozen=True)
 class GoogleStore:
-    """It listens on a port of this machine."""
+    """A server that listens on a port of this machine."""
 
     port: int
 
@@ -194,7 +194,7 @@ class GoogleStore:
         return f"{HOST}:{self.port}"
 
     def put(self, source: Path, name: str) -> str:
-        """A file, or a folder with all in it, under a name; its address."""
+        """Upload a file or folder under a name and return its address."""
         files = [source] if source.is_file() else [p for p in source.rglob("*") if p.is_file()]
         for file in (each for each in files if each.stat().st_size):  # it cannot take empty ones
             inside = "" if file == source else f"/{file.relative_to(source).as_posix()}"
@@ -217,7 +217,7 @@ class GoogleStore:
 
 @contextmanager
 def google_store() -> Iterator[GoogleStore]:
-    """A server with a bucket."""
+    """Start a server with a bucket."""
     command = [sys.executable, "-m", "gcp_storage_emulator", "start", "--in-memory"]
     with served([*command, f"--host={HOST}", "--port"]) as (port, _):
         started = GoogleStore(port)

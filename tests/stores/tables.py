@@ -1,4 +1,4 @@
-"""Lists in every form that is read, as files of the working directory."""
+"""Lists in every supported format, as files of the working directory."""
 
 import gzip
 from collections.abc import Callable

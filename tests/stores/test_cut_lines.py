@@ -1,4 +1,4 @@
-"""A line to the store that is cut, falls silent, or is refused: said in words, nothing half written, no hang."""
+"""A connection to the store that is cut, silent or refused: a message, no partial file, no hang."""
 
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -52,7 +52,7 @@ def test_half_line_is_reported_and_leaves_no_file(
         assert took < 60
         assert not [each for each in Path().rglob("*") if "results" in each.parts]
 
-        line.mend()
+        line.repair()
         rows, quality = loaded(address, allow_outside=True)
     assert len(rows) == quality["rows"] == USERS * LENGTH
 
@@ -166,8 +166,8 @@ def test_refused_access_names_the_variables_that_count(
 
     assert f"s3://{BUCKET}/lists.csv: access denied (" in message
     assert (
-        "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, of an account that may read it"
-        in message
+        "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, "
+        "of an account that may read it" in message
     )
     assert SECRET not in message
     assert KEY not in message

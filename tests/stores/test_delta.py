@@ -1,4 +1,4 @@
-"""Delta tables are read as their current rows, here and in an object store."""
+"""Delta tables are read as their current rows, on disk and in an object store."""
 
 import json
 import re
@@ -29,7 +29,7 @@ LISTS = pl.DataFrame(
 
 
 def _table(path: str = "table", **how: Any) -> str:
-    """Three versions: written, added to, and rows deleted; the old files still lie there."""
+    """Write three versions: created, appended, rows deleted; old files remain."""
     write_deltalake(path, LISTS[:20], **how)
     write_deltalake(path, LISTS[20:], mode="append", **how)
     DeltaTable(path).delete("user = 'u1'")
@@ -197,7 +197,7 @@ def _change_log(kind: str, change: Callable[[dict[str, Any]], object]) -> None:
 
 
 def _deleted(row: int) -> dict[str, Any]:
-    """The vector that marks one row, inside the log: a roaring bitmap in Z85."""
+    """Return the deletion vector of one row, inline in the log: a roaring bitmap in Z85."""
     bitmap = struct.pack("<IIHHIH", 12346, 1, 0, 0, 16, row)
     content = struct.pack("<IQI", 1681511377, 1, 0) + bitmap
     content += bytes(-len(content) % 4)

@@ -1,4 +1,4 @@
-"""DVC knows models whose files lie in a store: the same bytes, and what is unchanged is not run again."""
+"""DVC tracks models whose files are in a store: same bytes, and unchanged files run nothing."""
 
 import json
 from pathlib import Path

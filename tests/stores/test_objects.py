@@ -1,4 +1,4 @@
-"""What lies in an object store is read as what lies on this machine: the same rows, the same refusals."""
+"""Files in an object store are read like files on this machine: same rows, same refusals."""
 
 from pathlib import Path
 from typing import Any
@@ -71,12 +71,32 @@ def test_truth_catalogue_train_and_users_lie_there_too(s3: Store, tmp_path: Path
         "conventions": "standard",
     }
     result = concord.evaluate(
-        LISTS, TRUTH, train="truth.csv", items=tmp_path / "items.jsonl", input={"unknown_items": "keep"}, **how)  # fmt: skip
+        LISTS,
+        TRUTH,
+        train="truth.csv",
+        items=tmp_path / "items.jsonl",
+        input={"unknown_items": "keep"},
+        **how,
+    )
     actual = concord.evaluate(
-        LISTS, f"{at}/truth.csv", train=f"{at}/truth.csv", items=f"{at}/items.jsonl", input={"unknown_items": "keep"}, **how)  # fmt: skip
+        LISTS,
+        f"{at}/truth.csv",
+        train=f"{at}/truth.csv",
+        items=f"{at}/items.jsonl",
+        input={"unknown_items": "keep"},
+        **how,
+    )
     compared = concord.compare(
-        {"one": LISTS, "two": LISTS}, TRUTH, metrics=["P@5"], baseline="one", conventions="standard",
-        users=f"{at}/users.csv", segments={"age": {"by": "user", "column": "age"}}, resamples=99, panel=False)  # fmt: skip
+        {"one": LISTS, "two": LISTS},
+        TRUTH,
+        metrics=["P@5"],
+        baseline="one",
+        conventions="standard",
+        users=f"{at}/users.csv",
+        segments={"age": {"by": "user", "column": "age"}},
+        resamples=99,
+        panel=False,
+    )
 
     assert actual.per_user.equals(result.per_user, null_equal=True)
     assert compared.leaderboard is not None

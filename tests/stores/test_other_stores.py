@@ -129,26 +129,45 @@ def test_a_key_and_a_token_of_azure_are_refused(monkeypatch: pytest.MonkeyPatch)
 
 FAILURES = {  # as pyarrow 25 words them
     "s3://b/k": [
-        ("When reading: AWS Error ACCESS_DENIED during HeadObject operation: No", "access denied (accessdenied)"),
+        (
+            "When reading: AWS Error ACCESS_DENIED during HeadObject operation: No",
+            "access denied (accessdenied)",
+        ),
         ("AWS Error UNKNOWN (HTTP status 403) during HeadObject operation", "access denied (403)"),
         ("AWS Error UNKNOWN (HTTP status 301) during HeadBucket operation", "is in another region"),
-        ("AWS Error NO_SUCH_BUCKET during ListObjectsV2 operation", "the bucket 'b' does not exist"),
-        ("AWS Error NETWORK_CONNECTION during GetObject: curlCode: 18", "the network connection failed"),
+        (
+            "AWS Error NO_SUCH_BUCKET during ListObjectsV2 operation",
+            "the bucket 'b' does not exist",
+        ),
+        (
+            "AWS Error NETWORK_CONNECTION during GetObject: curlCode: 18",
+            "the network connection failed",
+        ),
         ("AWS Error SLOW_DOWN during GetObject operation", "the store answered slowdown"),
     ],
     "gs://b/k": [
-        ("google::cloud::Status(UNAVAILABLE: Retry policy exhausted)", "the network connection failed"),
+        (
+            "google::cloud::Status(UNAVAILABLE: Retry policy exhausted)",
+            "the network connection failed",
+        ),
         ("google::cloud::Status(PERMISSION_DENIED: no)", "access denied (permissiondenied)"),
-        ("google::cloud::Status(UNAVAILABLE: Retry policy exhausted: Could not create a OAuth2 access token to", "no valid credentials were found"),
+        (
+            "google::cloud::Status(UNAVAILABLE: Retry policy exhausted: "
+            "Could not create a OAuth2 access token to",
+            "no valid credentials were found",
+        ),
         ("google::cloud::Status(NOT_FOUND: no)", "does not exist"),
     ],
     "az://b/k": [
         ("failed. Azure Error: [] Fail to get a new connection", "the network connection failed"),
         ("failed. Azure Error: [AuthorizationFailure] 403", "access denied (authorizationfailure)"),
         ("failed. Azure Error: [ContainerNotFound] 404", "the container 'b' does not exist"),
-        ("N5Azure4Core11Credentials23AuthenticationExceptionE: Failed to get token", "access denied"),
+        (
+            "N5Azure4Core11Credentials23AuthenticationExceptionE: Failed to get token",
+            "access denied",
+        ),
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(
@@ -201,7 +220,11 @@ def test_secrets_are_found_when_params_are_read() -> None:
 def test_results_are_written_on_this_machine() -> None:
     (finding,) = _loaded("lists.csv", lists="s3://b/lists")
 
-    assert finding == (("results", "lists"), "is an address", "name a folder of the project, such as results/lists")  # fmt: skip
+    assert finding == (
+        ("results", "lists"),
+        "is an address",
+        "name a folder of the project, such as results/lists",
+    )
 
 
 def test_dvc_has_to_know_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
