@@ -18,7 +18,10 @@ from tests.faults import small
 from tests.project import attempt
 
 WITHIN = 300  # seconds, for any `dvc repro`
-FINISHED = "SELECT r.name, r.status FROM runs r JOIN tags t ON r.run_uuid = t.run_uuid WHERE t.key = 'concord.fingerprint'"
+FINISHED = (
+    "SELECT r.name, r.status FROM runs r JOIN tags t ON r.run_uuid = t.run_uuid WHERE t.key = "
+    "'concord.fingerprint'"
+)
 
 
 @dataclass(frozen=True)
@@ -255,7 +258,11 @@ def _ended(running: "subprocess.Popen[str]") -> list[str]:
 def _alive(session: int) -> list[int]:
     """The living processes of a session; those just killed get a moment to go."""
     for _ in range(40):
-        found = [pid for pid, (state, own, _) in _processes().items() if own == session and state not in "ZX"]  # fmt: skip
+        found = [
+            pid
+            for pid, (state, own, _) in _processes().items()
+            if own == session and state not in "ZX"
+        ]
         if not found or found[0] == session:
             break
         time.sleep(0.05)

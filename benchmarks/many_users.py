@@ -81,14 +81,23 @@ def _make_model(params: Params, model: str, number: int, users: int) -> None:
     labels = [str(label) for label in config.labels]
     panels = build_panels(config.labels, PRIMARY, params.parsed_conventions)
     columns = {text: [d.column for d in panel.definitions[1:]] for text, panel in panels.items()}
-    carried = {"model": model, "conventions": params.parsed_conventions.as_dict(), "fingerprint": params.parsed_conventions.fingerprint}  # fmt: skip
+    carried = {
+        "model": model,
+        "conventions": params.parsed_conventions.as_dict(),
+        "fingerprint": params.parsed_conventions.fingerprint,
+    }
     others = [column for of_label in columns.values() for column in of_label]
     sums = {
         name: _write_values(Path(of) / f"{model}.parquet", names, carried, number, users)
-        for name, of, names in (("values", folders.per_user, labels), ("panel", folders.panel, others))
-    }  # fmt: skip
+        for name, of, names in (
+            ("values", folders.per_user, labels),
+            ("panel", folders.panel, others),
+        )
+    }
     _make_rows(Path(folders.lists) / f"{model}.parquet", "rank", pa.int64(), users, [1, 2])
-    write_json(Path(folders.quality) / f"{model}.json", {"model": model, "rows": 2 * users, "notes": []})  # fmt: skip
+    write_json(
+        Path(folders.quality) / f"{model}.json", {"model": model, "rows": 2 * users, "notes": []}
+    )
     summary = {
         **carried,
         "metrics": {label: _summary(sums["values"][label], users) for label in labels},
@@ -156,7 +165,11 @@ def measure(users: int) -> dict[str, float]:
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     rmtree(folder)
-    print(f"{users:>11,} users{found['seconds']:>9.1f} s{found['cpu']:>9.1f} s of CPU{found['peak']:>8.0f} MB", flush=True)  # fmt: skip
+    print(
+        f"{users:>11,} users{found['seconds']:>9.1f} s{found['cpu']:>9.1f} s of "
+        f"CPU{found['peak']:>8.0f} MB",
+        flush=True,
+    )
     return found
 
 
@@ -164,17 +177,24 @@ def section(found: dict[int, dict[str, float]]) -> list[str]:
     """The lines of RESULTS.md."""
     words = ("users", "wall, s", "CPU, s", "peak, MB", "at most 4,295 MB")
     return [
-        f"Made by `python -m benchmarks.many_users`: the stage `compare` of {len(SIX.lists)} models, {len(SIX.metrics) * len(SIX.ks)} labels, all pairs, the panel of",
+        f"Made by `python -m benchmarks.many_users`: the stage `compare` of {len(SIX.lists)} "
+        f"models, {len(SIX.metrics) * len(SIX.ks)} labels, all pairs, the panel of",
         f"{' and '.join(PRIMARY)}, 999 resamples.",
         "",
         *markdown_table(
             words,
             (
-                (f"{users:,}", f"{c['seconds']:.1f}", f"{c['cpu']:.1f}", f"{c['peak']:.0f}", "met" if c["peak"] <= GIB_4 else "**missed**")
+                (
+                    f"{users:,}",
+                    f"{c['seconds']:.1f}",
+                    f"{c['cpu']:.1f}",
+                    f"{c['peak']:.0f}",
+                    "met" if c["peak"] <= GIB_4 else "**missed**",
+                )
                 for users, c in found.items()
             ),
         ),
-    ]  # fmt: skip
+    ]
 
 
 def main() -> None:

@@ -28,17 +28,32 @@ from benchmarks.workload import FULL, TENTH, Files, make, write_trec
 
 RESULTS = FOLDER / "RESULTS.md"
 VERDICT, KERNEL = "From file to verdict", "The kernel and its peers"
-IMPORT = "import time; t, c = time.perf_counter(), time.process_time(); import concord; concord.evaluate; print(time.perf_counter() - t, time.process_time() - c)"
+IMPORT = (
+    "import time; t, c = time.perf_counter(), time.process_time(); import concord; "
+    "concord.evaluate; print(time.perf_counter() - t, time.process_time() - c)"
+)
 Row = tuple[str, Measured, float, str, bool]  # what, cost, figure, bound, is it kept?
-STARTS = "the figure of the stages holds two starts of Python with imports (0.6 s each), the panel and the files that they write; the peer's counts from the file to the means: see `x evaluate()`"  # fmt: skip
+STARTS = (
+    "the figure of the stages holds two starts of Python with imports (0.6 s each), the panel and "
+    "the files that they write; the peer's counts from the file to the means: see `x evaluate()`"
+)
 WHY = {  # where a bound is missed
     "rectools: times load + evaluate": STARTS,
     "pytrec_eval: times load + evaluate": STARTS,
-    "evaluate() from raw parquet, integer ids: s": "both cores are busy: half of the CPU time is DuckDB's join of rows and truth, a fifth checking the rows, a tenth scoring",
-    "evaluate() of 1,000 users x 20, second call: ms": "five statements of DuckDB, as for many rows, and three tables registered for them are half of it",
-    "report of five models: s": "it waits for the page that `dvc plots` fills, made by a process beside it: Python's start, and 1.5 s for bundling Vega",
+    "evaluate() from raw parquet, integer ids: s": (
+        "both cores are busy: half of the CPU time is DuckDB's join of rows and truth, a fifth "
+        "checking the rows, a tenth scoring"
+    ),
+    "evaluate() of 1,000 users x 20, second call: ms": (
+        "five statements of DuckDB, as for many rows, and three tables registered for them are "
+        "half of it"
+    ),
+    "report of five models: s": (
+        "it waits for the page that `dvc plots` fills, made by a process beside it: Python's "
+        "start, and 1.5 s for bundling Vega"
+    ),
     "log of five models: s": "three of the seconds are MLflow's: two its import, one making its database",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -88,22 +103,35 @@ def _verdict(files: Workloads) -> list[str]:
     _print(rows)
     words = ("what", "wall, s", "CPU, s", "peak, MB", "x join", "figure", "bound", "")
     return [
-        f"Made by `make bench`: {FULL.users:,} users x lists of 100, {FULL.truth_rows:,} rows of truth; P, R, AP, nDCG, RR at k = 1, 5, 10,",
-        "20, 50, 100, users' values kept, all checks, the panel of two primary metrics. Stages and `dvc repro` are whole commands, their",
-        "start and imports included; calls of the library and of peers count from the files to the means. The quickest of several.",
+        f"Made by `make bench`: {FULL.users:,} users x lists of 100, {FULL.truth_rows:,} rows of "
+        "truth; P, R, AP, nDCG, RR at k = 1, 5, 10,",
+        "20, 50, 100, users' values kept, all checks, the panel of two primary metrics. Stages "
+        "and `dvc repro` are whole commands, their",
+        "start and imports included; calls of the library and of peers count from the files to "
+        "the means. The quickest of several.",
         *_machine(),
         "",
         *markdown_table(
             words,
             (
-                (what, f"{m.seconds:.2f}", f"{m.cpu:.2f}", f"{m.peak:.0f}", f"{m.seconds / join.seconds:.1f}")
-                + (("", "", "") if not bound else (f"{figure:.3g}", bound, "met" if kept else "**missed**"))
+                (
+                    what,
+                    f"{m.seconds:.2f}",
+                    f"{m.cpu:.2f}",
+                    f"{m.peak:.0f}",
+                    f"{m.seconds / join.seconds:.1f}",
+                )
+                + (
+                    ("", "", "")
+                    if not bound
+                    else (f"{figure:.3g}", bound, "met" if kept else "**missed**")
+                )
                 for what, m, figure, bound, kept in rows
             ),
             text_columns=1,
         ),
         *_why([what for what, _, _, _, kept in rows if not kept]),
-    ]  # fmt: skip
+    ]
 
 
 def _why(missed: list[str]) -> list[str]:
@@ -168,7 +196,13 @@ def _whole_project(files: Workloads, folder: Path) -> Iterator[Row]:
 
 
 def _imported() -> Measured:
-    done = subprocess.run([sys.executable, "-c", IMPORT], check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=FOLDER.parent,
+    )
     seconds, cpu = map(float, done.stdout.split())
     return Measured(seconds, cpu, command(FOLDER.parent, sys.executable, "-c", IMPORT).peak)
 
@@ -195,20 +229,36 @@ def _kernel(files: Workloads) -> list[str]:
     ours = integer["concord"]
     ratios = [
         ("time / bare join", ours.seconds / integer["join"].seconds, 2.5),
-        ("with the panel of two metrics / without", integer["concord-panel"].seconds / ours.seconds, 2),
+        (
+            "with the panel of two metrics / without",
+            integer["concord-panel"].seconds / ours.seconds,
+            2,
+        ),
         ("peak memory, MB", ours.peak, 600),
         ("text ids / integer ids", text["concord"].seconds / ours.seconds, 2),
-        ("loading with all checks / reading, sorting and writing alone", load["load"].seconds / load["bare-load"].seconds, 2),
-    ]  # fmt: skip
+        (
+            "loading with all checks / reading, sorting and writing alone",
+            load["load"].seconds / load["bare-load"].seconds,
+            2,
+        ),
+    ]
     kept = [(what, figure, f"at most {bound:g}", figure <= bound) for what, figure, bound in ratios]
     kept += _comparison()
     return [
-        "Made by `make bench`: from sorted parquet to means; imports do not count. The quickest of several, taken in turn.",
+        "Made by `make bench`: from sorted parquet to means; imports do not count. The quickest "
+        "of several, taken in turn.",
         "",
         *markdown_table(
             ("workload", "contestant", "wall, s", "CPU, s", "peak, MB", "nDCG@10 (join: hits)"),
             (
-                (workload, name, f"{m.seconds:.2f}", f"{m.cpu:.2f}", f"{m.peak:.0f}", f"{m.value:.6g}")
+                (
+                    workload,
+                    name,
+                    f"{m.seconds:.2f}",
+                    f"{m.cpu:.2f}",
+                    f"{m.peak:.0f}",
+                    f"{m.value:.6g}",
+                )
                 for workload, of in found.items()
                 for name, m in of.items()
             ),
@@ -223,7 +273,7 @@ def _kernel(files: Workloads) -> list[str]:
             ),
             text_columns=1,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _comparison() -> list[tuple[str, float, str, bool]]:
@@ -232,7 +282,9 @@ def _comparison() -> list[tuple[str, float, str, bool]]:
     for _ in range(3):
         for name, of in seconds.items():
             words = [sys.executable, "-m", "benchmarks.comparison", name]
-            done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent)  # fmt: skip
+            done = subprocess.run(
+                words, check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent
+            )
             of.append(json.loads(done.stdout.splitlines()[-1])["seconds"])
     ours, theirs = (min(of) for of in seconds.values())
     what = "comparison of 6 models x 12 metrics, all 180 pairs"

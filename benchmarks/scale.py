@@ -53,9 +53,15 @@ def make(folder: Path, users: int) -> None:
                 steps = rng.integers(1, 200, (n, per_user), dtype=np.int64)
                 items = np.cumsum(steps, axis=1)
                 if name == "lists":
-                    items = np.take_along_axis(items, rng.random((n, per_user)).argsort(axis=1), axis=1)  # fmt: skip
+                    items = np.take_along_axis(
+                        items, rng.random((n, per_user)).argsort(axis=1), axis=1
+                    )
                 user = np.repeat(np.arange(first, first + n), per_user)
-                value = np.tile(np.arange(1, per_user + 1), n) if name == "lists" else rng.integers(1, 4, n * per_user)  # fmt: skip
+                value = (
+                    np.tile(np.arange(1, per_user + 1), n)
+                    if name == "lists"
+                    else rng.integers(1, 4, n * per_user)
+                )
                 writer.write_table(pa.table([user, items.ravel(), value], schema=schema))
         beside.replace(folder / f"{name}.parquet")
 
@@ -65,17 +71,23 @@ def project(folder: Path) -> Params:
     from tests.pipeline.stages.load_project import params_of
 
     params = params_of(str(folder / "lists.parquet"), allow_outside=True)
-    asked = {"metrics": ["P", "R", "AP", "nDCG", "RR"], "ks": [1, 5, 10, 20, 50, 100], "panel": True}  # fmt: skip
+    asked = {
+        "metrics": ["P", "R", "AP", "nDCG", "RR"],
+        "ks": [1, 5, 10, 20, 50, 100],
+        "panel": True,
+    }
     truth = params.data.truth.model_copy(update={"path": str(folder / "truth.parquet")})
     results = {name: str(folder / "results" / name) for name in vars(params.results)}
     return params.model_copy(
         update={
-            "evaluation": params.evaluation.model_copy(update={**asked, "rows_per_partition": 5_000_000}),
+            "evaluation": params.evaluation.model_copy(
+                update={**asked, "rows_per_partition": 5_000_000}
+            ),
             "comparison": params.comparison.model_copy(update={"primary": ["nDCG@10"]}),
             "data": params.data.model_copy(update={"truth": truth}),
             "results": params.results.model_copy(update=results),
         }
-    )  # fmt: skip
+    )
 
 
 def step(name: str, folder: Path) -> None:
@@ -121,10 +133,16 @@ def measure(users: int) -> None:
         if f"{users} {name}" in found:
             continue
         command = [sys.executable, "-m", "benchmarks.scale", "--step", name, str(folder)]
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent)  # fmt: skip
+        done = subprocess.run(
+            command, check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent
+        )
         cost = found[f"{users} {name}"] = json.loads(done.stdout.splitlines()[-1])
         KNOWN.write_text(json.dumps(found, indent=1))
-        print(f"{users * DEPTH:>13,} rows  {name:<11}{cost['seconds']:>8.1f} s{cost['cpu']:>8.1f} s of CPU{cost['peak']:>8.0f} MB", flush=True)  # fmt: skip
+        print(
+            f"{users * DEPTH:>13,} rows  {name:<11}{cost['seconds']:>8.1f} s{cost['cpu']:>8.1f} s "
+            f"of CPU{cost['peak']:>8.0f} MB",
+            flush=True,
+        )
     shutil.rmtree(folder)
 
 
@@ -139,8 +157,10 @@ def section(found: dict[str, dict[str, float]]) -> list[str]:
     known = [users for users in sizes if all(f"{users} {name}" in found for name in STEPS)]
     words = ("rows", "step", "wall, s", "CPU, s", "peak, MB", "x the tenth of it")
     return [
-        "Made by `make bench-scale` (`python -m benchmarks.scale 10000000` for the last decade): users x lists of 100 and 15 rows",
-        "of truth each; P, R, AP, nDCG, RR at six cutoffs, users' values kept, all checks, the panel of nDCG@10. A process a step.",
+        "Made by `make bench-scale` (`python -m benchmarks.scale 10000000` for the last decade): "
+        "users x lists of 100 and 15 rows",
+        "of truth each; P, R, AP, nDCG, RR at six cutoffs, users' values kept, all checks, the "
+        "panel of nDCG@10. A process a step.",
         "",
         "![Time and memory against rows](scale.svg)",
         "",
@@ -157,7 +177,14 @@ def _rows(found: dict[str, dict[str, float]], known: list[int]) -> Iterator[Row]
         for name in STEPS:
             cost, before = found[f"{users} {name}"], found.get(f"{users // 10} {name}")
             times = f"{cost['seconds'] / before['seconds']:.1f}" if before else ""
-            yield f"{users * DEPTH:,}", name, f"{cost['seconds']:.1f}", f"{cost['cpu']:.1f}", f"{cost['peak']:.0f}", times  # fmt: skip
+            yield (
+                f"{users * DEPTH:,}",
+                name,
+                f"{cost['seconds']:.1f}",
+                f"{cost['cpu']:.1f}",
+                f"{cost['peak']:.0f}",
+                times,
+            )
 
 
 def _promises(found: dict[str, dict[str, float]], known: list[int]) -> Iterator[Row]:
@@ -194,13 +221,18 @@ def plot(found: dict[str, dict[str, float]]) -> str:
     base = alt.Chart(pl.DataFrame(points), width=360, height=280).mark_line(point=True)
     panels = [
         base.encode(
-            x=alt.X("rows:Q", scale=scale, title="rows of lists", axis=alt.Axis(format="~e", values=[u * DEPTH for u in USERS])),
+            x=alt.X(
+                "rows:Q",
+                scale=scale,
+                title="rows of lists",
+                axis=alt.Axis(format="~e", values=[u * DEPTH for u in USERS]),
+            ),
             y=alt.Y(f"{name}:Q", scale=scale, title=title),
             color=alt.Color("step:N", sort=list(STEPS), title=None),
             shape=alt.Shape("step:N", sort=list(STEPS), title=None),
         )
         for name, title in (("seconds", "wall time, s"), ("MB", "peak memory, MB"))
-    ]  # fmt: skip
+    ]
     chart = alt.hconcat(*panels).properties(background="white")
     svg: str = vl_convert.vegalite_to_svg(chart.to_dict())
     return svg

@@ -36,9 +36,12 @@ def signs() -> list[str]:
     return [
         "## Signs that agree with past experiments",
         "",
-        "How often the interval of the share of experiments in which offline and online have the same sign holds the true",
-        "share; 4,000 runs a row. Clopper and Pearson's is never too short. The one from the normal distribution,",
-        "share ± 1.96 sqrt(share (1 - share) / n), is empty of doubt where all agree: from 5 experiments 100% to 100%.",
+        "How often the interval of the share of experiments in which offline and online have the "
+        "same sign holds the true",
+        "share; 4,000 runs a row. Clopper and Pearson's is never too short. The one from the "
+        "normal distribution,",
+        "share ± 1.96 sqrt(share (1 - share) / n), is empty of doubt where all agree: from 5 "
+        "experiments 100% to 100%.",
         "",
         *markdown_table(("true share", "experiments", "Clopper-Pearson", "normal"), rows),
     ]
@@ -55,16 +58,27 @@ def order() -> list[str]:
     return [
         "## Kendall's tau against past experiments",
         "",
-        "How often its interval holds the true tau; 2,000 runs a row. Lifts are normal, or of Student's t with 3 degrees of",
-        "freedom that share their spread, so that extremes come together. The spread of tau where nothing",
-        "hangs together, sqrt(2 (2n + 5) / (9n (n - 1))), is that of the test, and is too long where something does.",
+        "How often its interval holds the true tau; 2,000 runs a row. Lifts are normal, or of "
+        "Student's t with 3 degrees of",
+        "freedom that share their spread, so that extremes come together. The spread of tau where "
+        "nothing",
+        "hangs together, sqrt(2 (2n + 5) / (9n (n - 1))), is that of the test, and is too long "
+        "where something does.",
         "",
         *markdown_table(
-            ("lifts", "true tau", "experiments", "interval", "its length", "spread of the test", "its length"),
+            (
+                "lifts",
+                "true tau",
+                "experiments",
+                "interval",
+                "its length",
+                "spread of the test",
+                "its length",
+            ),
             rows,
             text_columns=1,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def best_of_many() -> list[str]:
@@ -82,17 +96,30 @@ def best_of_many() -> list[str]:
     return [
         "## The best of 60 offline labels",
         "",
-        "No label has anything to do with the online lifts. How often the best of 60 is called significant at 5%: by a coin's",
-        "probability of its signs, by the permutation of its own signs or tau, and by the permutation of the",
-        "best of all. Only the last may be believed of a label that was chosen for agreeing; discrete as it is, it errs in less",
-        "than 5%. A coin is wrong even of a single label where most lifts are positive. 200 runs a row.",
+        "No label has anything to do with the online lifts. How often the best of 60 is called "
+        "significant at 5%: by a coin's",
+        "probability of its signs, by the permutation of its own signs or tau, and by the "
+        "permutation of the",
+        "best of all. Only the last may be believed of a label that was chosen for agreeing; "
+        "discrete as it is, it errs in less",
+        "than 5%. A coin is wrong even of a single label where most lifts are positive. 200 runs "
+        "a row.",
         "",
         *markdown_table(
-            ("", "experiments", "coin, any label", "coin, a label named before", "own signs", "own tau", "signs, best of all", "tau, best of all"),
+            (
+                "",
+                "experiments",
+                "coin, any label",
+                "coin, a label named before",
+                "own signs",
+                "own tau",
+                "signs, best of all",
+                "tau, best of all",
+            ),
             rows,
             text_columns=1,
         ),
-    ]  # fmt: skip
+    ]
 
 
 PARTS = (signs, order, best_of_many)
@@ -130,7 +157,12 @@ def _order(spread: object, true: float, n: int) -> tuple[str, ...]:
         low, high = max(tau - half, -1), min(tau + half, 1)
         test_inside += low <= true <= high
         test_lengths.append(high - low)
-    return rate(inside, runs), f"{np.mean(lengths):.2f}", rate(test_inside, runs), f"{np.mean(test_lengths):.2f}"  # fmt: skip
+    return (
+        rate(inside, runs),
+        f"{np.mean(lengths):.2f}",
+        rate(test_inside, runs),
+        f"{np.mean(test_lengths):.2f}",
+    )
 
 
 def _best(rng: np.random.Generator, n: int, shared: float, positive: float) -> list[bool]:
@@ -142,4 +174,7 @@ def _best(rng: np.random.Generator, n: int, shared: float, positive: float) -> l
     found = permutation_p_values(offline, online, np.sign(online))
     agree = (np.sign(offline) == np.sign(online)).sum(axis=1).tolist()
     named = [found.sign.min(), found.tau.min(), found.sign_best.min(), found.tau_best.min()]
-    return [p <= 1 - CONFIDENCE for p in (sign_test_p(max(agree), n), sign_test_p(agree[0], n), *map(float, named))]  # fmt: skip
+    return [
+        p <= 1 - CONFIDENCE
+        for p in (sign_test_p(max(agree), n), sign_test_p(agree[0], n), *map(float, named))
+    ]

@@ -39,15 +39,30 @@ def means() -> list[str]:
             found = np.array([_held(generator(15, place, n, run), draw, n) for run in range(RUNS)])
             cells = [rate(int(column.sum()), RUNS) for column in found.T]
             rows.append((name, f"{n}", *cells))
-    head = ("requests of a user", "users", "requests as if independent", "CR0, normal", "CR1, t of U − 1", "CR2, Satterthwaite", "CR3, t of U − 1", "CR3, Satterthwaite: as here", "over users, as here")  # fmt: skip
+    head = (
+        "requests of a user",
+        "users",
+        "requests as if independent",
+        "CR0, normal",
+        "CR1, t of U − 1",
+        "CR2, Satterthwaite",
+        "CR3, t of U − 1",
+        "CR3, Satterthwaite: as here",
+        "over users, as here",
+    )
     return [
         "## A mean over requests, with users as clusters",
         "",
-        "A request hits with the probability of its user, which is drawn from Beta(1, 3). How often the 95% interval of the mean",
-        "over requests holds the true one: as if all requests were independent, and by cluster-robust errors. What is shown is the",
-        "jackknife over users (CR3) with Satterthwaite's degrees of freedom; CR1 with t of U − 1, the usual choice of packages, falls",
-        "short where few users have most of the requests. The last column: the interval of the mean over users. Few users whose",
-        "values are as skewed as hits are fall short of the nominal by two or three points under any of them.",
+        "A request hits with the probability of its user, which is drawn from Beta(1, 3). How "
+        "often the 95% interval of the mean",
+        "over requests holds the true one: as if all requests were independent, and by "
+        "cluster-robust errors. What is shown is the",
+        "jackknife over users (CR3) with Satterthwaite's degrees of freedom; CR1 with t of U − 1, "
+        "the usual choice of packages, falls",
+        "short where few users have most of the requests. The last column: the interval of the "
+        "mean over users. Few users whose",
+        "values are as skewed as hits are fall short of the nominal by two or three points under "
+        "any of them.",
         "",
         *markdown_table(head, rows, text_columns=1),
     ]
@@ -100,12 +115,25 @@ def differences() -> list[str]:
                 [_called(generator(16, place, n, run), draw, n) for run in range(runs)]
             )
             alone, clustered, over_users = found.T
-            rows.append((name, f"{n}", *(rate(int(each.sum()), runs) for each in (alone, clustered, over_users))))  # fmt: skip
-    head = ("requests of a user", "users", "requests as if independent", "over requests, as here", "over users, as here")  # fmt: skip
+            rows.append(
+                (
+                    name,
+                    f"{n}",
+                    *(rate(int(each.sum()), runs) for each in (alone, clustered, over_users)),
+                )
+            )
+    head = (
+        "requests of a user",
+        "users",
+        "requests as if independent",
+        "over requests, as here",
+        "over users, as here",
+    )
     return [
         "## Two models on the same requests",
         "",
-        f"Two models that are alike find each item with probability 0.4; on {OWN:.0%} of a user's requests the same happens. How often",
+        f"Two models that are alike find each item with probability 0.4; on {OWN:.0%} of a user's "
+        "requests the same happens. How often",
         "the paired test calls them different at 5%.",
         "",
         *markdown_table(head, rows, text_columns=1),
@@ -142,12 +170,22 @@ def heavy_users() -> list[str]:
             pairs = [pair for pair in found if pair.ci_low is not None and pair.ci_high is not None]
             covered = sum((p.ci_low or 0) <= 0 <= (p.ci_high or 0) for p in pairs)
             called = sum(p.verdict.startswith(("better", "worse")) for p in found)
-            rows.append((f"{spread:g}", f"{n}", rate(len(pairs), runs, error=False), rate(covered, len(pairs)), rate(called, runs)))  # fmt: skip
+            rows.append(
+                (
+                    f"{spread:g}",
+                    f"{n}",
+                    rate(len(pairs), runs, error=False),
+                    rate(covered, len(pairs)),
+                    rate(called, runs),
+                )
+            )
     return [
         "## Requests, where few heavy users differ",
         "",
-        "Requests of a user are lognormal with median 4.5 and this standard deviation of the logarithm; three in ten users are",
-        "served better by one of two models, by 0.5 either way, so that the true difference is 0. Coverage of the intervals that",
+        "Requests of a user are lognormal with median 4.5 and this standard deviation of the "
+        "logarithm; three in ten users are",
+        "served better by one of two models, by 0.5 either way, so that the true difference is 0. "
+        "Coverage of the intervals that",
         "are given, and how often one model is called better or worse; nominal are 95% and 5%.",
         "",
         *markdown_table(

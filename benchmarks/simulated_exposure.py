@@ -28,10 +28,12 @@ SKILL = 1.5
 LEANS = {"popular": 1.0, "niche": 0.2}  # of a model's scores towards popular items
 BETTER, WORSE = "niche", "popular"
 UNWEIGHED, NO_CLIP = "1", 1e-9
-CLIPS: dict[float, dict[str, float | None]] = {  # exponent -> what an observed item counts, by its clip
+CLIPS: dict[
+    float, dict[str, float | None]
+] = {  # exponent -> what an observed item counts, by its clip
     0.5: {UNWEIGHED: None, "1 / p": NO_CLIP, "1 / max(p, 0.2)": 0.2},
     1.0: {UNWEIGHED: None, "1 / p": NO_CLIP, "1 / max(p, 0.1)": 0.1},
-}  # fmt: skip
+}
 USERS = (100, 1_000)
 OF_TRUTH = 100  # draws of a thousand users of whom everything is known
 SUMS = [f"{name}@{K}" for name in ("CG", "DCG", "RBP(p=0.8)")]
@@ -164,16 +166,25 @@ def estimates() -> list[str]:
     return [
         "## Exposure bias: estimates",
         "",
-        f"Users like a share of {ITEMS} items that is drawn from Beta{LIKED}, popular ones no more than others; of what they like,",
-        "an item is observed with its propensity, (1 / popularity rank)^exponent. A model that leans little towards popular items",
-        f"has a list for every user and is judged by what is observed, with `concord.evaluate`, at k = {K}, {RUNS:,} runs a row. Each",
-        "cell: mean error as a share of the true value, in brackets the standard deviation, and how often the 95% interval holds",
-        f"the true value. One true value rests on {OF_TRUTH * 1_000:,} users of whom everything is known. Users of whom nothing was observed count 0",
-        f"in weighed sums and are left out of ratios; P is CG / {K}, and so is its error. Of the ratios only R over all users' rows",
-        "(`over_all`) comes right with more users. The effective number of rows is (sum of weights)² / sum of squares.",
+        f"Users like a share of {ITEMS} items that is drawn from Beta{LIKED}, popular ones no "
+        "more than others; of what they like,",
+        "an item is observed with its propensity, (1 / popularity rank)^exponent. A model that "
+        "leans little towards popular items",
+        "has a list for every user and is judged by what is observed, with `concord.evaluate`, "
+        f"at k = {K}, {RUNS:,} runs a row. Each",
+        "cell: mean error as a share of the true value, in brackets the standard deviation, and "
+        "how often the 95% interval holds",
+        f"the true value. One true value rests on {OF_TRUTH * 1_000:,} users of whom everything "
+        "is known. Users of whom nothing was observed count 0",
+        f"in weighed sums and are left out of ratios; P is CG / {K}, and so is its error. Of the "
+        "ratios only R over all users' rows",
+        "(`over_all`) comes right with more users. The effective number of rows is (sum of "
+        "weights)² / sum of squares.",
         "",
-        *markdown_table(("exponent", "users", "each counts", "rows", "effective", *labels), rows, text_columns=3),
-    ]  # fmt: skip
+        *markdown_table(
+            ("exponent", "users", "each counts", "rows", "effective", *labels), rows, text_columns=3
+        ),
+    ]
 
 
 def _row(found: Found) -> list[str]:
@@ -199,12 +210,24 @@ def orders() -> list[str]:
     return [
         "## Exposure bias: the order of two models",
         "",
-        f"The same users and two models, of which the niche one is better: R@{K} over all is {true[BETTER]:.4f}, that of the popular",
-        f"one {true[WORSE]:.4f}. How often it is ahead (`over_all`), and how often it is significantly worse by the interval of the",
+        f"The same users and two models, of which the niche one is better: R@{K} over all is "
+        f"{true[BETTER]:.4f}, that of the popular",
+        f"one {true[WORSE]:.4f}. How often it is ahead (`over_all`), and how often it is "
+        "significantly worse by the interval of the",
         "difference of the values of `concord.evaluate`.",
         "",
-        *markdown_table(("exponent", "users", "each counts", "the better is ahead", "the better is significantly worse"), rows, text_columns=3),
-    ]  # fmt: skip
+        *markdown_table(
+            (
+                "exponent",
+                "users",
+                "each counts",
+                "the better is ahead",
+                "the better is significantly worse",
+            ),
+            rows,
+            text_columns=3,
+        ),
+    ]
 
 
 PARTS = (estimates, orders)

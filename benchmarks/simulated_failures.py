@@ -43,16 +43,32 @@ def one_model_alone() -> list[str]:
                 for run in range(RUNS[trainings])
                 for each in _compared(generator(51, failing, trainings, run), trainings, failing)
             ]
-            rows.append(("fail now and then" if failing else "normal", f"{trainings}", *_cells(found)))  # fmt: skip
-    head = ("trainings", "number", "interval holds the truth", "interval above 0", "warned", "no failure among them", "held without a failure", "warned of one failure")  # fmt: skip
+            rows.append(
+                ("fail now and then" if failing else "normal", f"{trainings}", *_cells(found))
+            )
+    head = (
+        "trainings",
+        "number",
+        "interval holds the truth",
+        "interval above 0",
+        "warned",
+        "no failure among them",
+        "held without a failure",
+        "warned of one failure",
+    )
     return [
         "## Trainings that fail now and then",
         "",
-        f"A model that was trained several times against one that was trained once and is as good: {LABEL} by `concord.compare`, {USERS:,}",
-        f"users. Effects of trainings are normal, or each training fails with probability {CHANCE:.0%} (hits of {FAILED:g} instead of {GOOD:g}), with",
-        "the same standard deviation. How often the 95% interval over new users and new trainings holds the true difference, 0,",
-        "and how often it lies above 0: taken alone, the model would be called `better`, which is wrong. No interval knows of a",
-        "failure that none of the trainings had. The warning names a training that lies far from the others. The last column: where",
+        "A model that was trained several times against one that was trained once and is as "
+        f"good: {LABEL} by `concord.compare`, {USERS:,}",
+        "users. Effects of trainings are normal, or each training fails with probability "
+        f"{CHANCE:.0%} (hits of {FAILED:g} instead of {GOOD:g}), with",
+        "the same standard deviation. How often the 95% interval over new users and new trainings "
+        "holds the true difference, 0,",
+        "and how often it lies above 0: taken alone, the model would be called `better`, which is "
+        "wrong. No interval knows of a",
+        "failure that none of the trainings had. The warning names a training that lies far from "
+        "the others. The last column: where",
         "one training failed and no other.",
         "",
         *markdown_table(head, rows, text_columns=1),
@@ -92,7 +108,12 @@ def _compared(rng: np.random.Generator, trainings: int, failing: bool) -> Iterat
         panel=False,
         resamples=99,
     )
-    told = {model for each in comparison.warnings if each.code == "outlying_training" for model in each.models}  # fmt: skip
+    told = {
+        model
+        for each in comparison.warnings
+        if each.code == "outlying_training"
+        for model in each.models
+    }
     for m, of_model in enumerate(failed):
         pair = comparison.retrained(f"m{m}", "baseline", LABEL)
         assert pair is not None
@@ -125,17 +146,31 @@ def outlying() -> list[str]:
                 found += place is not None and (place < failures or not failures)
             cells.append(rate(found, runs))
         skewed = sum(
-            find_outlier((-generator(53, trainings, run).exponential(size=trainings)).tolist(), (1,)) is not None
+            find_outlier(
+                (-generator(53, trainings, run).exponential(size=trainings)).tolist(), (1,)
+            )
+            is not None
             for run in range(runs)
-        )  # fmt: skip
+        )
         rows.append((*cells, rate(skewed, runs)))
-    head = ("trainings", "none fails", "one, 5 sd below", "one, 10 sd below", "one, 20 sd below", "two, 20 sd below", "none fails, skewed")  # fmt: skip
+    head = (
+        "trainings",
+        "none fails",
+        "one, 5 sd below",
+        "one, 10 sd below",
+        "one, 20 sd below",
+        "two, 20 sd below",
+        "none fails, skewed",
+    )
     return [
         "## A training far from the others",
         "",
-        f"Grubbs's one-sided test at {OUTLIER_ALPHA:.0%}, by which the warning names a training: how often it names a failed one, by how many",
-        "standard deviations of the others it lies below; where none fails, how often it names one. With 3 trainings it takes two",
-        "others that happen to be close together. Two failures hide each other in few trainings. The last column: trainings whose",
+        f"Grubbs's one-sided test at {OUTLIER_ALPHA:.0%}, by which the warning names a training: "
+        "how often it names a failed one, by how many",
+        "standard deviations of the others it lies below; where none fails, how often it names "
+        "one. With 3 trainings it takes two",
+        "others that happen to be close together. Two failures hide each other in few trainings. "
+        "The last column: trainings whose",
         "effects are exponential towards the worse side.",
         "",
         *markdown_table(head, rows),

@@ -55,13 +55,21 @@ def exposures() -> list[str]:
             )
             for name in MEASURES
         ]
-    head = ("metric", "users", "found of models that are alike", "found of those that differ", "interval holds the truth")  # fmt: skip
+    head = (
+        "metric",
+        "users",
+        "found of models that are alike",
+        "found of those that differ",
+        "interval holds the truth",
+    )
     told = ", ".join(f"{name} {true[1.0][name] - true[0.0][name]:+.3f}" for name in MEASURES)
     return [
         "## Exposure of groups of items",
         "",
-        f"{MINORITY} of {ITEMS} items are of one group, and relevant items are drawn from both alike. One model draws its lists",
-        f"alike, too, the other weighs items of the larger group {math.e:.1f} times. True differences: {told}; paired t tests of",
+        f"{MINORITY} of {ITEMS} items are of one group, and relevant items are drawn from both "
+        "alike. One model draws its lists",
+        f"alike, too, the other weighs items of the larger group {math.e:.1f} times. True "
+        f"differences: {told}; paired t tests of",
         "users' values.",
         "",
         *markdown_table(head, rows, text_columns=1),
@@ -94,8 +102,10 @@ def gaps() -> list[str]:
     return [
         "## The gaps of two models, by Poisson bootstrap",
         "",
-        "Three groups of equal size; each model's gap is between its own best and worst group, with 500 resamples. Where a model",
-        "has no gap, its groups are picked by chance and its gap comes out too large, the more so with few users: differences",
+        "Three groups of equal size; each model's gap is between its own best and worst group, "
+        "with 500 resamples. Where a model",
+        "has no gap, its groups are picked by chance and its gap comes out too large, the more so "
+        "with few users: differences",
         "to it come out too small.",
         "",
         *markdown_table(head, rows, text_columns=1),
@@ -115,8 +125,10 @@ def picked() -> list[str]:
     return [
         "## A gap between groups that are alike",
         "",
-        f"{users} users of each group, whose values have one distribution. The interval of a gap holds the two groups fixed that are",
-        "furthest apart: with two groups it lies above 0 as often as it should, 2 × 2.5 %, with more it claims too much.",
+        f"{users} users of each group, whose values have one distribution. The interval of a gap "
+        "holds the two groups fixed that are",
+        "furthest apart: with two groups it lies above 0 as often as it should, 2 × 2.5 %, with "
+        "more it claims too much.",
         "",
         *markdown_table(("groups", "interval lies above 0"), rows, text_columns=1),
     ]

@@ -59,14 +59,21 @@ def _means() -> list[str]:
             for runs in _in_pairs(RUNS):  # two runs a call
                 comparison = _compared(*(draw(generator(n, run), n) for run in runs))
                 scores = [comparison.score(model, "m") for model in ("a", "b")]
-                covered += sum(s.ci_low is not None and s.ci_high is not None and s.ci_low <= truth <= s.ci_high for s in scores)  # fmt: skip
+                covered += sum(
+                    s.ci_low is not None
+                    and s.ci_high is not None
+                    and s.ci_low <= truth <= s.ci_high
+                    for s in scores
+                )
             cells.append(rate(covered, RUNS))
         rows.append((world, *cells))
     return [
         "## Few users",
         "",
-        f"Coverage of the 95% interval of a mean, {RUNS:,} runs a cell. Values of 0 and 1 have Clopper and Pearson's interval at any number",
-        "of users, others below 50 users that of the values and one value more at each bound, and from 50 on the t interval.",
+        f"Coverage of the 95% interval of a mean, {RUNS:,} runs a cell. Values of 0 and 1 have "
+        "Clopper and Pearson's interval at any number",
+        "of users, others below 50 users that of the values and one value more at each bound, and "
+        "from 50 on the t interval.",
         "",
         *markdown_table(("values", *(f"{n} users" for n in SIZES)), rows, text_columns=1),
     ]
@@ -109,19 +116,32 @@ def _type_one() -> list[str]:
             better = worse = tested = covered = 0
             for run in range(RUNS):
                 gaps = np.clip(draw(generator(n, run), n), -1, 1)
-                pair = _compared(np.maximum(gaps, 0), np.maximum(-gaps, 0)).difference("a", "b", "m")  # fmt: skip
+                pair = _compared(np.maximum(gaps, 0), np.maximum(-gaps, 0)).difference(
+                    "a", "b", "m"
+                )
                 assert pair is not None
                 better += pair.verdict.startswith("better")
                 worse += pair.verdict.startswith("worse")
                 if pair.ci_low is not None and pair.ci_high is not None:
                     tested += 1
                     covered += pair.ci_low <= 0 <= pair.ci_high
-            rows.append((world, f"{n}", rate(tested, RUNS, error=False), rate(better, RUNS), rate(worse, RUNS), rate(covered, tested)))  # fmt: skip
+            rows.append(
+                (
+                    world,
+                    f"{n}",
+                    rate(tested, RUNS, error=False),
+                    rate(better, RUNS),
+                    rate(worse, RUNS),
+                    rate(covered, tested),
+                )
+            )
     return [
         "## Few users: differences whose mean is 0",
         "",
-        f"{RUNS:,} runs a row; nominal are 2.5% `better`, 2.5% `worse` and 95% coverage of those that are tested. Under 30 users who",
-        "differ p is that of sign flips, which are exact for symmetric differences alone; users are too few for a test under 6.",
+        f"{RUNS:,} runs a row; nominal are 2.5% `better`, 2.5% `worse` and 95% coverage of those "
+        "that are tested. Under 30 users who",
+        "differ p is that of sign flips, which are exact for symmetric differences alone; users "
+        "are too few for a test under 6.",
         "",
         *markdown_table(
             ("differences", "users", "tested", "better", "worse", "coverage"), rows, text_columns=1
@@ -156,13 +176,26 @@ def _at_the_margin() -> list[str]:
                 pair = comparison.difference("a", "b", "m")
                 assert pair is not None
                 said.append(pair.verdict)
-                covered += pair.ci_low is not None and pair.ci_high is not None and pair.ci_low <= margin <= pair.ci_high  # fmt: skip
+                covered += (
+                    pair.ci_low is not None
+                    and pair.ci_high is not None
+                    and pair.ci_low <= margin <= pair.ci_high
+                )
             known = sum(verdict not in {"too_few_users", "identical"} for verdict in said)
-            rows.append((world, f"{n:,}", rate(said.count("better"), RUNS), rate(said.count("equivalent"), RUNS), rate(covered, known)))  # fmt: skip
+            rows.append(
+                (
+                    world,
+                    f"{n:,}",
+                    rate(said.count("better"), RUNS),
+                    rate(said.count("equivalent"), RUNS),
+                    rate(covered, known),
+                )
+            )
     return [
         "## Verdicts at the margin",
         "",
-        f"The true mean difference is `min_effect`, so neither `better` nor `equivalent` is true; {RUNS:,} runs a row, nominal 2.5% each. Coverage",
+        "The true mean difference is `min_effect`, so neither `better` nor `equivalent` is true; "
+        f"{RUNS:,} runs a row, nominal 2.5% each. Coverage",
         "is that of the pairs with an interval.",
         "",
         *markdown_table(

@@ -43,9 +43,12 @@ def at_the_margin() -> list[str]:
     return [
         "## A gate at its margin",
         "",
-        "The model is truly worse than the reference by exactly the margin: a gate may pass it in 2.5% of the cases at most,",
-        "and call it worse in 2.5% at most. That holds, but where few users lose much: too few of them are among some",
-        "hundred users, the interval lies too high, and a gate passes too often; it needs thousands of users then.",
+        "The model is truly worse than the reference by exactly the margin: a gate may pass it in "
+        "2.5% of the cases at most,",
+        "and call it worse in 2.5% at most. That holds, but where few users lose much: too few of "
+        "them are among some",
+        "hundred users, the interval lies too high, and a gate passes too often; it needs "
+        "thousands of users then.",
         "",
         *markdown_table(("differences", "users", "differ, mean", *OUTCOMES), rows),
     ]
@@ -63,8 +66,10 @@ def as_good() -> list[str]:
     return [
         "## A gate for a model that is as good",
         "",
-        "Two models that are alike, half of the users hit, correlated as two good models are: how often the gate passes one",
-        "against the other, by the margin as a share of the mean. The others are undecided, but for 2.5% at most.",
+        "Two models that are alike, half of the users hit, correlated as two good models are: how "
+        "often the gate passes one",
+        "against the other, by the margin as a share of the mean. The others are undecided, but "
+        "for 2.5% at most.",
         "",
         *markdown_table(
             ("margin", "1,000 users", "5,000 users", "20,000 users", "100,000 users"), rows
@@ -87,8 +92,10 @@ def is_aggregate() -> list[str]:
     return [
         "## A gate on a number over all users",
         "",
-        f"Coverage@{DEPTH} of {ITEMS} items by two models, one of which shows fewer of them; the margin is exactly the true",
-        "difference. The interval, which leaves out one of 100 groups of users after the other, is rather too long than too",
+        f"Coverage@{DEPTH} of {ITEMS} items by two models, one of which shows fewer of them; the "
+        "margin is exactly the true",
+        "difference. The interval, which leaves out one of 100 groups of users after the other, "
+        "is rather too long than too",
         "short; the last column is how often two models that are alike pass.",
         "",
         *markdown_table(

@@ -79,19 +79,36 @@ def to_find() -> list[str]:
             ]
             shown = partial(_found, level=level)
             cells = [_measured(case, users, shown) for users in plans]
-            rows.append((case.name, f"{tests}", *(x for c in zip(_counts(plans), cells, strict=True) for x in c)))  # fmt: skip
+            rows.append(
+                (
+                    case.name,
+                    f"{tests}",
+                    *(x for c in zip(_counts(plans), cells, strict=True) for x in c),
+                )
+            )
     return [
         "## Planned users: a difference to be found",
         "",
-        f"Users planned for {POWER:.0%} power at the true difference, and how often so many find it ({RUNS:,} runs); beside them",
-        "the plans of a one-sided test, which are too small, and of the spread of two samples of other users, which are",
+        f"Users planned for {POWER:.0%} power at the true difference, and how often so many find "
+        f"it ({RUNS:,} runs); beside them",
+        "the plans of a one-sided test, which are too small, and of the spread of two samples of "
+        "other users, which are",
         "too large; where few lose much, as many users as are planned miss some of those who do.",
         "",
         *markdown_table(
-            ("differences", "tests", "users", "found", "one-sided: users", "found", "unpaired: users", "found"),
+            (
+                "differences",
+                "tests",
+                "users",
+                "found",
+                "one-sided: users",
+                "found",
+                "unpaired: users",
+                "found",
+            ),
             rows,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def to_call_better() -> list[str]:
@@ -108,17 +125,24 @@ def to_call_better() -> list[str]:
             ]
             shown = partial(_said, "better", min_effect=least, tests=tests)
             cells = [_measured(case, users, shown) for users in plans]
-            rows.append((case.name, f"{tests}", *(x for c in zip(_counts(plans), cells, strict=True) for x in c)))  # fmt: skip
+            rows.append(
+                (
+                    case.name,
+                    f"{tests}",
+                    *(x for c in zip(_counts(plans), cells, strict=True) for x in c),
+                )
+            )
     return [
         "## Planned users: the verdict `better`",
         "",
-        f"`min_effect` is half of the true difference. Planned for {POWER:.0%}, and how often `better` is said; beside it the plan",
+        f"`min_effect` is half of the true difference. Planned for {POWER:.0%}, and how often "
+        "`better` is said; beside it the plan",
         "that forgets the margin.",
         "",
         *markdown_table(
             ("differences", "tests", "users", "better", "margin forgotten: users", "better"), rows
         ),
-    ]  # fmt: skip
+    ]
 
 
 def to_keep_up() -> list[str]:
@@ -137,12 +161,16 @@ def to_keep_up() -> list[str]:
         said = partial(_said, "equivalent", min_effect=margin, tests=1)
         for name, plans, shown in (("guardrail", guard, kept), ("equivalent", tost, said)):
             cells = [_measured(alike, users, shown) for users in plans]
-            rows.append((alike.name, name, *(x for c in zip(_counts(plans), cells, strict=True) for x in c)))  # fmt: skip
+            rows.append(
+                (alike.name, name, *(x for c in zip(_counts(plans), cells, strict=True) for x in c))
+            )
     return [
         "## Planned users: models that are alike",
         "",
-        f"Planned for {POWER:.0%}: that a guardrail passes, and that `equivalent` is said, with a margin of 10% of the mean. Beside",
-        "them a guardrail planned with one-sided 5% (the gate has 2.5%), and equivalence planned with one side alone.",
+        f"Planned for {POWER:.0%}: that a guardrail passes, and that `equivalent` is said, with a "
+        "margin of 10% of the mean. Beside",
+        "them a guardrail planned with one-sided 5% (the gate has 2.5%), and equivalence planned "
+        "with one side alone.",
         "",
         *markdown_table(("models", "shown", "users", "shown", "wrong plan: users", "shown"), rows),
     ]
@@ -167,9 +195,12 @@ def from_users() -> list[str]:
     return [
         "## Planned users: from the users who are there",
         "",
-        f"Each of {PLANS:,} plans takes its spread from other users and is then tried once, on users of the number that it",
-        "names. A single plan from some hundred users may be off by half; over all of them the power is close to what was",
-        f"planned, {POWER:.0%}. Under six users who differ there is no plan: of the pilots of 100 users of whom 5% are hit, those",
+        f"Each of {PLANS:,} plans takes its spread from other users and is then tried once, on "
+        "users of the number that it",
+        "names. A single plan from some hundred users may be off by half; over all of them the "
+        "power is close to what was",
+        f"planned, {POWER:.0%}. Under six users who differ there is no plan: of the pilots of 100 "
+        "users of whom 5% are hit, those",
         "that have one vary more than others, so that they ask for too many.",
         "",
         *markdown_table(
@@ -206,9 +237,12 @@ def over_trainings() -> list[str]:
     return [
         "## Planned trainings",
         "",
-        f"{users:,} users whose differences have sd 0.15, a true difference of {effect}: trainings of each model planned for",
-        f"{POWER:.0%} at least, the power that so many have, and how often the interval over new users and new trainings shows it",
-        f"({SEED_RUNS:,} runs). Beside it the plan that takes 1.96 for t(R - 1), as if few trainings told how much they vary.",
+        f"{users:,} users whose differences have sd 0.15, a true difference of {effect}: "
+        "trainings of each model planned for",
+        f"{POWER:.0%} at least, the power that so many have, and how often the interval over new "
+        "users and new trainings shows it",
+        f"({SEED_RUNS:,} runs). Beside it the plan that takes 1.96 for t(R - 1), as if few "
+        "trainings told how much they vary.",
         "",
         *markdown_table(
             (

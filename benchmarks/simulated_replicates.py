@@ -49,12 +49,18 @@ def coverage() -> list[str]:
     return [
         "## Models that were trained several times",
         "",
-        f"Two models without a true difference, {USERS} users, trained as often as the table says; the ratio is the variance",
-        "of the mean difference that is due to trainings over that due to users. How often the 95% interval over new users and",
-        "new trainings holds 0; one minus that is the error of the first kind. Beside it what others compute: the interval",
-        "over users only, a t test over the means of the seeds (which forgets users), and the same sum of variances with",
-        "Satterthwaite's degrees of freedom. The last column is how much wider than with known variances Concord's interval is.",
-        "With 2 trainings Concord gives none. `skewed`: effects of both models are exponential towards the worse side, so the skew",
+        f"Two models without a true difference, {USERS} users, trained as often as the table "
+        "says; the ratio is the variance",
+        "of the mean difference that is due to trainings over that due to users. How often the "
+        "95% interval over new users and",
+        "new trainings holds 0; one minus that is the error of the first kind. Beside it what "
+        "others compute: the interval",
+        "over users only, a t test over the means of the seeds (which forgets users), and the "
+        "same sum of variances with",
+        "Satterthwaite's degrees of freedom. The last column is how much wider than with known "
+        "variances Concord's interval is.",
+        "With 2 trainings Concord gives none. `skewed`: effects of both models are exponential "
+        "towards the worse side, so the skew",
         "of the difference cancels; one model that varies alone is below.",
         "",
         *markdown_table(
@@ -73,11 +79,16 @@ def folds() -> list[str]:
     return [
         "## Folds of one data set",
         "",
-        f"Two models without a true difference, {USERS} users, one training a fold. Any two of K folds share (K - 2)/(K - 1) of",
-        "their training data, so a part of a training's effect is common to all folds: no spread between folds shows it, and",
-        "no estimator from one data set can (Bengio and Grandvalet 2004). How often the 95% interval holds 0 where other data",
-        "would have been drawn, by the share of the trainings' variance that is common. `t over means of folds` is what is",
-        "mostly reported; Nadeau and Bengio (2003) widen it by the shared data, and forget users, too.",
+        f"Two models without a true difference, {USERS} users, one training a fold. Any two of K "
+        "folds share (K - 2)/(K - 1) of",
+        "their training data, so a part of a training's effect is common to all folds: no spread "
+        "between folds shows it, and",
+        "no estimator from one data set can (Bengio and Grandvalet 2004). How often the 95% "
+        "interval holds 0 where other data",
+        "would have been drawn, by the share of the trainings' variance that is common. `t over "
+        "means of folds` is what is",
+        "mostly reported; Nadeau and Bengio (2003) widen it by the shared data, and forget users, "
+        "too.",
         "",
         *markdown_table(("folds", "ratio", "common", *FOLD_METHODS), rows, text_columns=1),
     ]

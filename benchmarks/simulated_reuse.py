@@ -22,14 +22,28 @@ def useless_variants() -> list[str]:
     """One variant a comparison, none of them better than the baseline: is the best of them called better?"""
     kinds: dict[str, Draw] = {"small changes": _small_changes, "models of their own": _own_models}
     rows = [(name, *_tried(draw, count)) for name, draw in kinds.items() for count in COUNTS]
-    head = ("variants", "comparisons", "one is called better", "1 - (1 - alpha / 2)^m", "alpha / 2 whatever m", "what is said", "lead of the best", "on a fresh truth", "called better there")  # fmt: skip
+    head = (
+        "variants",
+        "comparisons",
+        "one is called better",
+        "1 - (1 - alpha / 2)^m",
+        "alpha / 2 whatever m",
+        "what is said",
+        "lead of the best",
+        "on a fresh truth",
+        "called better there",
+    )
     return [
         "## One truth, asked again and again",
         "",
-        f"A baseline and variants that are as good, {USERS} users, a variant a comparison, {RUNS:,} runs a row: how often one of",
-        f"them is called better. A small change alters the values of {CHANGED:.0%} of the users, so that the differences of variants are",
-        "nearly independent, and 1 - (1 - alpha / 2)^m nearly reached; models of their own share the luck of the baseline,",
-        "and stay well below it. Who reads each verdict as if it were the only one (alpha / 2) is wrong 18-fold after 28 small",
+        f"A baseline and variants that are as good, {USERS} users, a variant a comparison, "
+        f"{RUNS:,} runs a row: how often one of",
+        f"them is called better. A small change alters the values of {CHANGED:.0%} of the users, "
+        "so that the differences of variants are",
+        "nearly independent, and 1 - (1 - alpha / 2)^m nearly reached; models of their own share "
+        "the luck of the baseline,",
+        "and stay well below it. Who reads each verdict as if it were the only one (alpha / 2) is "
+        "wrong 18-fold after 28 small",
         "changes. The lead of the best was made by choosing it: on other users it is gone.",
         "",
         *markdown_table(head, rows, text_columns=1),
@@ -47,13 +61,21 @@ def built_from_winners() -> list[str]:
             confirmed += _better(*fresh)
         limit = chance_of_false_winner(count, ALPHA)
         rows.append((f"{count}", rate(won, RUNS), f"{limit:.1%}", rate(confirmed, RUNS)))
-    head = ("changes tried", "the last is called better", "1 - (1 - alpha / 2)^m", "on a fresh truth")  # fmt: skip
+    head = (
+        "changes tried",
+        "the last is called better",
+        "1 - (1 - alpha / 2)^m",
+        "on a fresh truth",
+    )
     return [
         "## Lists made of what won",
         "",
-        "Useless small changes again, each of the list that is best so far; what looks better by any amount is kept. One single",
-        "test in the end, of the last list against the first. This truth chose every step, so the formula for lists that were",
-        "made without it is no limit here: the warning says `and more`. (One change is tested where it was kept only.)",
+        "Useless small changes again, each of the list that is best so far; what looks better by "
+        "any amount is kept. One single",
+        "test in the end, of the last list against the first. This truth chose every step, so the "
+        "formula for lists that were",
+        "made without it is no limit here: the warning says `and more`. (One change is tested "
+        "where it was kept only.)",
         "",
         *markdown_table(head, rows),
     ]

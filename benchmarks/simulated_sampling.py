@@ -120,15 +120,27 @@ def _sampled_estimates() -> list[str]:
                     rate(held, runs),
                 )
             )
-    head = ("negatives", "full ranks", "true", "uncorrected", *(f"gamma {g:g}" for g in GAMMAS), "its interval holds its expectation")  # fmt: skip
+    head = (
+        "negatives",
+        "full ranks",
+        "true",
+        "uncorrected",
+        *(f"gamma {g:g}" for g in GAMMAS),
+        "its interval holds its expectation",
+    )
     return [
         "## Sampled candidates: corrected estimates",
         "",
-        f"nDCG@10 of {USERS:,} users with one relevant item each, {runs} runs a row: mean of the estimates, and in brackets their root mean",
-        "squared error. `scale-free`: as many relevant items between ranks 1 and 10 as between 10 and 100; `sharp`: a tenth stands in the",
-        "top 5, all others anywhere; `broad`: most stand near 1% of the catalogue. What is not corrected is off by a factor of 1.6 to",
-        "280. A correction leaves a bias that depends on the shape: less where gamma, the weight of variance, is small, at the price of",
-        f"variance. Pinned is {GAMMA:g}: of the four it errs least or nearly least. Its t interval is one of its own expectation; of the",
+        f"nDCG@10 of {USERS:,} users with one relevant item each, {runs} runs a row: mean of the "
+        "estimates, and in brackets their root mean",
+        "squared error. `scale-free`: as many relevant items between ranks 1 and 10 as between 10 "
+        "and 100; `sharp`: a tenth stands in the",
+        "top 5, all others anywhere; `broad`: most stand near 1% of the catalogue. What is not "
+        "corrected is off by a factor of 1.6 to",
+        "280. A correction leaves a bias that depends on the shape: less where gamma, the weight "
+        "of variance, is small, at the price of",
+        f"variance. Pinned is {GAMMA:g}: of the four it errs least or nearly least. Its t "
+        "interval is one of its own expectation; of the",
         "true mean it promises nothing.",
         "",
         *markdown_table(head, rows, text_columns=2),
@@ -178,8 +190,10 @@ def _sampled_orders() -> list[str]:
     return [
         "## Sampled candidates: the order of two models",
         "",
-        f"{runs} runs a row: how often the better model has the higher mean, and in brackets how often the worse one is significantly better",
-        "(95% interval). Uncorrected, with a hundred negatives of 10,000, the broad model beats the sharp one each time, significantly, though",
+        f"{runs} runs a row: how often the better model has the higher mean, and in brackets how "
+        "often the worse one is significantly better",
+        "(95% interval). Uncorrected, with a hundred negatives of 10,000, the broad model beats "
+        "the sharp one each time, significantly, though",
         "its nDCG@10 is a thirtieth; where variance weighs much, too.",
         "",
         *markdown_table(head, rows, text_columns=2),
@@ -212,7 +226,11 @@ def _sampled_bounds() -> list[str]:
                 apart = of_a[0] > of_b[1] or of_b[0] > of_a[1]
                 told += apart
                 right += apart and (of_a[0] > of_b[1]) == (true[a].mean > true[b].mean)
-        spans = (f"{np.mean([x[0] for x in found[s]]):.3f} to {np.mean([x[1] for x in found[s]]):.3f} ({true[s].mean:.3f})" for s in SHAPES)  # fmt: skip
+        spans = (
+            f"{np.mean([x[0] for x in found[s]]):.3f} to {np.mean([x[1] for x in found[s]]):.3f} "
+            f"({true[s].mean:.3f})"
+            for s in SHAPES
+        )
         rows.append(
             (
                 f"{candidates.negatives:,} of {candidates.others:,}",
@@ -222,12 +240,20 @@ def _sampled_bounds() -> list[str]:
                 rate(right, told, error=False) if told else "",
             )
         )
-    head = ("negatives", *SHAPES, "bounds hold the truth", "orders called identifiable", "of these right")  # fmt: skip
+    head = (
+        "negatives",
+        *SHAPES,
+        "bounds hold the truth",
+        "orders called identifiable",
+        "of these right",
+    )
     return [
         "## Sampled candidates: what can be identified",
         "",
-        f"Bounds of nDCG@10 over all full rankings that fit the sampled ranks of {USERS:,} users, {runs} runs a row: mean low and high end, the truth",
-        "in brackets. Two models are ordered where their bounds lie apart. With one item in a hundred sampled no order of these",
+        f"Bounds of nDCG@10 over all full rankings that fit the sampled ranks of {USERS:,} users, "
+        f"{runs} runs a row: mean low and high end, the truth",
+        "in brackets. Two models are ordered where their bounds lie apart. With one item in a "
+        "hundred sampled no order of these",
         "models is identifiable; nothing is promised, and nothing promised is wrong.",
         "",
         *markdown_table(head, rows, text_columns=1),

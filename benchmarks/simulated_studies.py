@@ -37,17 +37,30 @@ def over_datasets() -> list[str]:
     rows: list[Row] = []
     for ratio in (0.0, 0.5, 1.0, 3.0):
         for n in (3, 5, 10):
-            held = np.array([_held(generator(n, round(10 * ratio), run), n, ratio) for run in range(RUNS)])  # fmt: skip
+            held = np.array(
+                [_held(generator(n, round(10 * ratio), run), n, ratio) for run in range(RUNS)]
+            )
             cells = [rate(int(column.sum()), RUNS) for column in held.T]
             rows.append((f"{ratio:g}", f"{n}", *cells))
-    head = ("tau / error", "data sets", "as here, t of D − 1", "DerSimonian-Laird, normal", "fixed effect, normal", "on another data set")  # fmt: skip
+    head = (
+        "tau / error",
+        "data sets",
+        "as here, t of D − 1",
+        "DerSimonian-Laird, normal",
+        "fixed effect, normal",
+        "on another data set",
+    )
     return [
         "## A mean over data sets",
         "",
-        "The true difference of a data set is drawn about a common mean with the standard deviation tau, and is known up to its",
-        "error over users. How often the 95% interval holds that mean: Paule and Mandel's tau² with the modified interval of Hartung,",
-        "Knapp, Sidik and Jonkman, beside the usual normal interval about DerSimonian and Laird's mean, and beside one that takes all",
-        "data sets for the same. The last column: how often the interval for another data set holds its true difference.",
+        "The true difference of a data set is drawn about a common mean with the standard "
+        "deviation tau, and is known up to its",
+        "error over users. How often the 95% interval holds that mean: Paule and Mandel's tau² "
+        "with the modified interval of Hartung,",
+        "Knapp, Sidik and Jonkman, beside the usual normal interval about DerSimonian and Laird's "
+        "mean, and beside one that takes all",
+        "data sets for the same. The last column: how often the interval for another data set "
+        "holds its true difference.",
         "",
         *markdown_table(head, rows),
     ]
@@ -61,7 +74,10 @@ def _held(rng: np.random.Generator, n: int, ratio: float) -> tuple[bool, bool, b
     another = rng.normal(0.0, 1.0) * ratio
     mu, error = _dersimonian_laird(found, errors)
     weights = 1 / errors**2
-    fixed, fixed_error = float((weights * found).sum() / weights.sum()), 1 / math.sqrt(weights.sum())  # fmt: skip
+    fixed, fixed_error = (
+        float((weights * found).sum() / weights.sum()),
+        1 / math.sqrt(weights.sum()),
+    )
     return (
         here.ci_low <= 0 <= here.ci_high,
         abs(mu) <= NORMAL * error,
@@ -77,16 +93,22 @@ def unequal_errors() -> list[str]:
         for tau in (0.0, 1.0, 3.0):
             for n in counts:
                 errors = errors_of(n)
-                runs = [_studied(generator(41, n, round(10 * tau), run), errors, tau) for run in range(RUNS)]  # fmt: skip
+                runs = [
+                    _studied(generator(41, n, round(10 * tau), run), errors, tau)
+                    for run in range(RUNS)
+                ]
                 held = np.array(runs).sum(axis=0).tolist()
                 rows.append((name, f"{tau:g}", f"{n}", *(rate(count, RUNS) for count in held)))
     head = ("errors", "tau", "data sets", "as here, max(1, q)", "without max(1, q)")
     return [
         "## A mean over data sets of unequal errors",
         "",
-        f"Two models without a true difference, through `concord.study`; the standard errors are 1 and 5. {RUNS:,} runs a row: how",
-        "often the 95% interval holds the mean of 0. Where q is below 1, differences agree better than their errors let expect;",
-        "then max(1, q) keeps these errors. The interval falls short of 95% where tau is larger than the smaller errors and few",
+        "Two models without a true difference, through `concord.study`; the standard errors are "
+        f"1 and 5. {RUNS:,} runs a row: how",
+        "often the 95% interval holds the mean of 0. Where q is below 1, differences agree better "
+        "than their errors let expect;",
+        "then max(1, q) keeps these errors. The interval falls short of 95% where tau is larger "
+        "than the smaller errors and few",
         "data sets have these: then tau is hardly known.",
         "",
         *markdown_table(head, rows, text_columns=1),
@@ -167,8 +189,10 @@ def friedmans() -> list[str]:
     return [
         "## Friedman's test over few data sets",
         "",
-        "Models that are alike, in random orders: how often they are called different at 5%. Chi-squared finds too little with few",
-        "data sets; Iman and Davenport's F, which is shown, strays below 5 data sets, where no test is made.",
+        "Models that are alike, in random orders: how often they are called different at 5%. "
+        "Chi-squared finds too little with few",
+        "data sets; Iman and Davenport's F, which is shown, strays below 5 data sets, where no "
+        "test is made.",
         "",
         *markdown_table(("models", "data sets", "F, as here", "chi-squared"), rows),
     ]
@@ -198,14 +222,29 @@ def post_hoc() -> list[str]:
     return [
         "## Pairs over data sets",
         "",
-        "Four models on some data sets: how often any of the six pairs is told apart at 5%. Where models are alike, however skewed",
-        "their values, Wilcoxon's exact test with Holm's correction keeps 5%; without the correction it does not. Where one model",
-        "gains much on few data sets, loses a little on the others, and the means are equal, it finds what is true of ranks, and more",
-        "so with more data sets: it is no test of means. What the page calls sure is the last column, the mean over data sets, which",
+        "Four models on some data sets: how often any of the six pairs is told apart at 5%. Where "
+        "models are alike, however skewed",
+        "their values, Wilcoxon's exact test with Holm's correction keeps 5%; without the "
+        "correction it does not. Where one model",
+        "gains much on few data sets, loses a little on the others, and the means are equal, it "
+        "finds what is true of ranks, and more",
+        "so with more data sets: it is no test of means. What the page calls sure is the last "
+        "column, the mean over data sets, which",
         "such skew disturbs with few data sets.",
         "",
-        *markdown_table(("models", "data sets", "Wilcoxon, Holm", "Wilcoxon, no correction", "Nemenyi", "mean over data sets, Holm"), rows, text_columns=1),
-    ]  # fmt: skip
+        *markdown_table(
+            (
+                "models",
+                "data sets",
+                "Wilcoxon, Holm",
+                "Wilcoxon, no correction",
+                "Nemenyi",
+                "mean over data sets, Holm",
+            ),
+            rows,
+            text_columns=1,
+        ),
+    ]
 
 
 def _any_pair(values: Floats) -> tuple[bool, bool, bool, bool]:
@@ -224,7 +263,10 @@ def _any_pair(values: Floats) -> tuple[bool, bool, bool, bool]:
 
 def _nemenyi(values: Floats, pairs: Sequence[tuple[int, int]]) -> list[bool]:
     n, k = values.shape
-    ranks = [list(average_ranks(dict(enumerate(map(float, row))), higher_is_better=True).values()) for row in values]  # type: ignore[arg-type]  # fmt: skip
+    ranks = [
+        list(average_ranks(dict(enumerate(map(float, row))), higher_is_better=True).values())
+        for row in values
+    ]  # type: ignore[arg-type]
     means = np.mean(ranks, axis=0)
     if (n, k) not in _CRITICAL:
         _CRITICAL[n, k] = critical_difference(n, k, confidence=CONFIDENCE)
@@ -252,8 +294,10 @@ def pools() -> list[str]:
     return [
         "## A pair beside other models",
         "",
-        "Two models on 20 data sets, one truly better, with four others beside them: how often the two are told apart. Wilcoxon's",
-        "test (here without correction) is of the two alone; Nemenyi's mean ranks move with the others.",
+        "Two models on 20 data sets, one truly better, with four others beside them: how often "
+        "the two are told apart. Wilcoxon's",
+        "test (here without correction) is of the two alone; Nemenyi's mean ranks move with the "
+        "others.",
         "",
         *markdown_table(("the others are", "Wilcoxon", "Nemenyi"), rows, text_columns=1),
     ]
@@ -276,11 +320,16 @@ def ranks() -> list[str]:
     return [
         "## The ranks that tests leave open",
         "",
-        "Six models on 200 users: how often the intervals hold the true ranks of all models together, nominal 95%. From p values",
+        "Six models on 200 users: how often the intervals hold the true ranks of all models "
+        "together, nominal 95%. From p values",
         "that are not adjusted they do not.",
         "",
-        *markdown_table(("true means", "as here, Holm", "not adjusted", "ranks in an interval"), rows, text_columns=1),
-    ]  # fmt: skip
+        *markdown_table(
+            ("true means", "as here, Holm", "not adjusted", "ranks in an interval"),
+            rows,
+            text_columns=1,
+        ),
+    ]
 
 
 def _ranked(rng: np.random.Generator, means: Sequence[float]) -> tuple[bool, bool, float]:

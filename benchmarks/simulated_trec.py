@@ -36,8 +36,10 @@ PUBLISHED = {"t": 0.0013193972, "permutation": 0.001188, "wilcoxon": 0.003445188
 Null = Callable[[np.random.Generator, Floats, Floats, Ints], tuple[Floats, Floats]]
 
 _SOURCE = (
-    "Scores and published rates: J. Urbano, H. Lima and A. Hanjalic, Statistical Significance Testing in Information "
-    "Retrieval, SIGIR 2019, repository julian-urbano/sigir2019-statistical, data under CC BY-SA 4.0."
+    "Scores and published rates: J. Urbano, H. Lima and A. Hanjalic, Statistical Significance "
+    "Testing in Information "
+    "Retrieval, SIGIR 2019, repository julian-urbano/sigir2019-statistical, data under CC BY-SA "
+    "4.0."
 )
 
 
@@ -49,7 +51,8 @@ def trec_runs() -> list[str]:
         return [
             *head,
             f"Not run: the variable {FOLDER} names no folder with the data. {_SOURCE}",
-            "Put adhoc8_ap.csv, adhoc8_p10.csv, adhoc8_rr.csv and web2013_ndcg20.csv (a row a topic, a column a run) there,",
+            "Put adhoc8_ap.csv, adhoc8_p10.csv, adhoc8_rr.csv and web2013_ndcg20.csv (a row a "
+            "topic, a column a run) there,",
             "and type_1/type_1_<measure>_<topics>.csv (rates by level `alpha` and test).",
         ]
     return [*head, _SOURCE, "", *_example(Path(folder)), "", *_type_one(Path(folder))]
@@ -71,9 +74,12 @@ def _example(folder: Path) -> list[str]:
     ]
     error = (PUBLISHED["permutation"] / EXAMPLE_FLIPS) ** 0.5
     return [
-        "Their worked example, systems 125 and 126 of TREC-8 ad hoc, average precision on 50 topics, two-sided p by",
-        f"`concord.compare_values`. {EXAMPLE_FLIPS:,} sign flips have a Monte-Carlo error of {error:.6f}, here as there. The adjusted",
-        "p of a verdict is never below the p of its interval. Wilcoxon's p is exact here, and by the normal approximation there.",
+        "Their worked example, systems 125 and 126 of TREC-8 ad hoc, average precision on 50 "
+        "topics, two-sided p by",
+        f"`concord.compare_values`. {EXAMPLE_FLIPS:,} sign flips have a Monte-Carlo error of "
+        f"{error:.6f}, here as there. The adjusted",
+        "p of a verdict is never below the p of its interval. Wilcoxon's p is exact here, and by "
+        "the normal approximation there.",
         "",
         *markdown_table(("test", "published", "here"), rows, text_columns=1),
     ]
@@ -100,14 +106,21 @@ def _type_one(folder: Path) -> list[str]:
             for how in (", published", ", swapped", ", centred")),
             "sign test, published", "bootstrap, published")  # fmt: skip
     return [
-        f"Type I error at {ALPHA:.0%}, two-sided. Published: systems simulated by models fitted to TREC runs. Here: a",
-        f"random pair of runs that differ on at least {FEWEST} topics, and topics drawn with replacement, given to",
+        f"Type I error at {ALPHA:.0%}, two-sided. Published: systems simulated by models fitted "
+        "to TREC runs. Here: a",
+        f"random pair of runs that differ on at least {FEWEST} topics, and topics drawn with "
+        "replacement, given to",
         "`concord.compare_values` under two null hypotheses.",
-        "*Swapped*: on each topic the two scores change places with probability 1/2, so differences are symmetric.",
-        "*Centred*: the mean difference is taken from one of the systems, so the mean is 0 and the skew of real differences",
-        f"stays. {RUNS:,} draws a rate for t and Wilcoxon, {FLIPPED:,} for sign flips (`adjustment: max_t`, one test,",
-        f"{FLIPS} flips, never below the p of t). Where no test is made, nothing is found. The sign test and the bootstrap",
-        "are no tests of Concord. Wilcoxon's test asks whether differences are symmetric, so it errs where they are skewed.",
+        "*Swapped*: on each topic the two scores change places with probability 1/2, so "
+        "differences are symmetric.",
+        "*Centred*: the mean difference is taken from one of the systems, so the mean is 0 and "
+        "the skew of real differences",
+        f"stays. {RUNS:,} draws a rate for t and Wilcoxon, {FLIPPED:,} for sign flips "
+        "(`adjustment: max_t`, one test,",
+        f"{FLIPS} flips, never below the p of t). Where no test is made, nothing is found. The "
+        "sign test and the bootstrap",
+        "are no tests of Concord. Wilcoxon's test asks whether differences are symmetric, so it "
+        "errs where they are skewed.",
         "",
         *markdown_table(head, rows, text_columns=1),
     ]

@@ -51,16 +51,29 @@ WORLDS = (
 def chance_of_a_turn() -> list[str]:
     """The told chance in bins, beside how often a new training turns the order."""
     rows = [row for number, world in enumerate(WORLDS) for row in _rows(number, world)]
-    head = ("true differences", "told", "pairs", "told, mean", "order turns", "told of the trainings' variance alone")  # fmt: skip
+    head = (
+        "true differences",
+        "told",
+        "pairs",
+        "told, mean",
+        "order turns",
+        "told of the trainings' variance alone",
+    )
     return [
         "## The chance that another training turns the order",
         "",
-        f"{MODELS} models, {USERS} users, one relevant item each, {LABEL}; a training's own effect and the chance of users add as much",
-        f"to its mean. {RUNS} runs a world through `concord.compare`, 25 pairs each. `told`: the chance in the report. `order turns`: in",
-        f"{AGAIN} new trainings of each model for the same users, how often the order was another. Where true differences spread",
-        "widely, the told chance is right, or some points too high. Where all are small, it is told too low: what is seen as a clear",
-        "lead is mostly luck, and the prediction, which takes all true differences as equally likely, cannot know it. The last column",
-        "takes the trainings' variance alone, without what chance of users adds, and the normal distribution.",
+        f"{MODELS} models, {USERS} users, one relevant item each, {LABEL}; a training's own "
+        "effect and the chance of users add as much",
+        f"to its mean. {RUNS} runs a world through `concord.compare`, 25 pairs each. `told`: the "
+        "chance in the report. `order turns`: in",
+        f"{AGAIN} new trainings of each model for the same users, how often the order was "
+        "another. Where true differences spread",
+        "widely, the told chance is right, or some points too high. Where all are small, it is "
+        "told too low: what is seen as a clear",
+        "lead is mostly luck, and the prediction, which takes all true differences as equally "
+        "likely, cannot know it. The last column",
+        "takes the trainings' variance alone, without what chance of users adds, and the normal "
+        "distribution.",
         "",
         *markdown_table(head, rows, text_columns=2),
     ]

@@ -49,9 +49,12 @@ def main() -> None:
     parts = [
         "# Simulations",
         "",
-        "Made by `python -m benchmarks.simulations`; all of it from pinned seeds, so another run gives the same numbers.",
-        "Values are those of nDCG@10 of users with one relevant item each; a rate stands with its Monte-Carlo error",
-        f"(one standard error). Nominal is {ALPHA:.0%} for tests and {1 - ALPHA:.0%} for intervals.",
+        "Made by `python -m benchmarks.simulations`; all of it from pinned seeds, so another run "
+        "gives the same numbers.",
+        "Values are those of nDCG@10 of users with one relevant item each; a rate stands with its "
+        "Monte-Carlo error",
+        f"(one standard error). Nominal is {ALPHA:.0%} for tests and {1 - ALPHA:.0%} for "
+        "intervals.",
     ]
     for part in (
         _type_one,
@@ -101,12 +104,22 @@ def _type_one() -> list[str]:
                     rate(sum(each.p < ALPHA for each in sure), len(sure)),
                 )
             )
-    head = ("users hit", "users", "differ, mean", "tested", "type I error", "coverage", "type I error, 30 or more differ")  # fmt: skip
+    head = (
+        "users hit",
+        "users",
+        "differ, mean",
+        "tested",
+        "type I error",
+        "coverage",
+        "type I error, 30 or more differ",
+    )
     return [
         "## Paired t on two models that are alike",
         "",
-        "2,000 runs a row. Under six users who differ there is no test (column `tested`), under 30 that of sign flips; those that",
-        "remain keep the nominal error within the error of the simulation; a row in which 1% was tested rests on few runs.",
+        "2,000 runs a row. Under six users who differ there is no test (column `tested`), under "
+        "30 that of sign flips; those that",
+        "remain keep the nominal error within the error of the simulation; a row in which 1% was "
+        "tested rests on few runs.",
         "",
         *markdown_table(head, rows),
     ]
@@ -128,8 +141,10 @@ def _others() -> list[str]:
     return [
         "## Other tests on a skewed difference of mean 0",
         "",
-        "Many users gain a little, few lose much, and the means are the same. 500 runs a row: how often each test calls",
-        "the models different. Wilcoxon and sign test ask about symmetry, so they are all but sure to be wrong about means.",
+        "Many users gain a little, few lose much, and the means are the same. 500 runs a row: how "
+        "often each test calls",
+        "the models different. Wilcoxon and sign test ask about symmetry, so they are all but "
+        "sure to be wrong about means.",
         "",
         *markdown_table(("users", "paired t", "Wilcoxon", "sign test"), rows),
     ]
@@ -146,7 +161,8 @@ def _power() -> list[str]:
     return [
         "## Power",
         "",
-        "How often a true relative difference is found, by the number of users (half of whom are hit).",
+        "How often a true relative difference is found, by the number of users (half of whom are "
+        "hit).",
         "",
         *markdown_table(("true difference", "1,000 users", "10,000 users", "100,000 users"), rows),
     ]
@@ -182,12 +198,22 @@ def _families() -> list[str]:
                 f"{np.mean(false_shares):.1%}",
             )
         )
-    head = ("", "any false finding, uncorrected", "Holm", "max-T", "found by Holm", "found by max-T", "false discovery rate, Benjamini-Hochberg")  # fmt: skip
+    head = (
+        "",
+        "any false finding, uncorrected",
+        "Holm",
+        "max-T",
+        "found by Holm",
+        "found by max-T",
+        "false discovery rate, Benjamini-Hochberg",
+    )
     return [
         "## Many comparisons at once",
         "",
-        "6 models x 12 metrics that hang together, 180 comparisons on 300 users, 300 runs a row. Uncorrected, a",
-        "false difference is found in most runs; Holm and max-T bound the chance of any false finding, max-T finds more of",
+        "6 models x 12 metrics that hang together, 180 comparisons on 300 users, 300 runs a row. "
+        "Uncorrected, a",
+        "false difference is found in most runs; Holm and max-T bound the chance of any false "
+        "finding, max-T finds more of",
         "what is there; Benjamini-Hochberg bounds the share of false ones among those found.",
         "",
         *markdown_table(head, rows),
@@ -222,7 +248,8 @@ def _verdicts() -> list[str]:
     return [
         "## Verdicts at the threshold",
         "",
-        "The true difference is exactly `min_effect`: `better` and `equivalent` would both be wrong, and each may be said",
+        "The true difference is exactly `min_effect`: `better` and `equivalent` would both be "
+        "wrong, and each may be said",
         f"in {ALPHA / 2:.1%} of the cases at most.",
         "",
         *markdown_table(
@@ -247,8 +274,10 @@ def _gaps() -> list[str]:
     return [
         "## Gap between two segments, by Poisson bootstrap",
         "",
-        "One user in five is in the smaller segment; 400 runs a row of 500 resamples. A percentile interval may fall short",
-        "of the nominal by a point or two where a segment has but some hundred users. Segments of fewer than 30 users take",
+        "One user in five is in the smaller segment; 400 runs a row of 500 resamples. A "
+        "percentile interval may fall short",
+        "of the nominal by a point or two where a segment has but some hundred users. Segments of "
+        "fewer than 30 users take",
         "no part in gaps.",
         "",
         *markdown_table(("users", "in the smaller segment", "coverage"), rows),
@@ -274,7 +303,8 @@ def _swaps() -> list[str]:
     return [
         "## Numbers over all users, by swapping lists",
         "",
-        f"Two models that draw their lists alike, 100 users x 10 of 200 items, {runs} runs of 199 swaps: how often a",
+        f"Two models that draw their lists alike, 100 users x 10 of 200 items, {runs} runs of 199 "
+        "swaps: how often a",
         "difference is found.",
         "",
         *markdown_table(

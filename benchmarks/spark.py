@@ -40,8 +40,9 @@ def _mllib(recs: DataFrame, truth: DataFrame) -> dict[str, float]:
     from pyspark.mllib.evaluation import RankingMetrics
 
     ordered = sf.transform(
-        sf.array_sort(sf.collect_list(sf.struct("rank", "item"))), lambda each: each["item"].cast("double")
-    )  # fmt: skip
+        sf.array_sort(sf.collect_list(sf.struct("rank", "item"))),
+        lambda each: each["item"].cast("double"),
+    )
     lists = recs.groupBy("user").agg(ordered.alias("listed"))
     relevant = truth.where("grade >= 1").groupBy("user")
     known = relevant.agg(sf.collect_list(sf.col("item").cast("double")).alias("known"))
@@ -139,8 +140,10 @@ def main() -> None:
             same = "yes" if of and _agree(own, of) else "no" if of else ""
             lines.append((f"{users * scale.DEPTH:,}", name, time_of, times, same))
     text = [
-        f"Made by `python -m benchmarks.spark`: one machine of {os.cpu_count()} cores, `{LOCAL}`, from parquet files to P, R, nDCG and MAP at {K}.",
-        "Concord checks the rows, counts what tells whether lists can be trusted, and keeps users' values; the others do not.",
+        f"Made by `python -m benchmarks.spark`: one machine of {os.cpu_count()} cores, `{LOCAL}`, "
+        f"from parquet files to P, R, nDCG and MAP at {K}.",
+        "Concord checks the rows, counts what tells whether lists can be trusted, and keeps "
+        "users' values; the others do not.",
         "",
         *markdown_table(("rows", "", "wall, s", "x Concord", "same means"), lines, text_columns=2),
     ]
