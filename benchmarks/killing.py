@@ -1,4 +1,4 @@
-"""One trial: a half-done state, a kill at a random moment, a `dvc repro` that must complete everything."""
+"""One trial: a half-done state, a kill at a random moment, and a `dvc repro` that completes it."""
 
 import hashlib
 import os
@@ -78,7 +78,7 @@ def reference(project: Path) -> Reference:
 def trial(
     project: Path, expected: Reference, chance: random.Random, number: int, kills: int
 ) -> Outcome:
-    """Kill so many times, each time the run that follows, then complete it once; all that is random comes from `chance`."""
+    """Kill each of several runs, then complete the last one; randomness comes from `chance`."""
     begin = chance.choice(sorted(STARTS))
     STARTS[begin](project, chance)
     longest = expected.seconds * SHARE[begin] / kills**0.5
@@ -198,7 +198,7 @@ def _only_log(project: Path, chance: random.Random) -> None:
 
 
 def _as_left(project: Path, chance: random.Random) -> None:
-    """What the trial before left, with one input stage to run again: DVC has the rest in its cache."""
+    """Restore what the trial before left; one input stage must run again, DVC caches the rest."""
     if not (project / "dvc.lock").exists():
         return
     lists = sorted((project / "results" / "lists").glob("*.parquet"))

@@ -1,8 +1,8 @@
-"""`python -m benchmarks.many_users [USERS …]`: the stage `compare` of six models, time and memory against users.
+"""`python -m benchmarks.many_users [USERS …]`: time and memory of the stage `compare`, by users.
 
-Users' values, panels, lists and summaries as the stage `evaluate` writes them, drawn from a seed; two labels are
-primary, with the panel of their other definitions. The stage is a process of its own; its files are removed. Writes its
-section of benchmarks/RESULTS.md.
+Values, panels, lists and summaries of six models are drawn from a seed in the form that the stage
+`evaluate` writes. Two labels are primary, with the panel of their other definitions. The stage runs
+in its own process; its files are removed. Writes a section of benchmarks/RESULTS.md.
 """
 
 import json
@@ -37,7 +37,7 @@ HEADING = "Comparing many users"
 
 @dataclass(frozen=True)
 class Shape:
-    """What is compared: the names of all lists, metrics, cutoffs, and what else `comparison` asks."""
+    """What is compared: names of lists, metrics, cutoffs, and other keys of `comparison`."""
 
     lists: tuple[str, ...] = tuple(f"model-{n}" for n in range(6))
     metrics: tuple[str, ...] = ("P", "R", "AP", "nDCG", "RR")
@@ -124,7 +124,7 @@ def _summary(total: float, users: int) -> dict[str, Any]:
 def _write_values(
     path: Path, names: list[str], carried: dict[str, Any], skill: int, users: int
 ) -> dict[str, float]:
-    """Values as ranking metrics have them: zeros for most users, models that hang together. Gives their sums."""
+    """Write values like those of ranking metrics: many zeros, correlated models; return sums."""
     path.parent.mkdir(parents=True, exist_ok=True)
     sums = dict.fromkeys(names, 0.0)
     with per_user_writer(path, pa.int64(), names, carried) as writer:

@@ -1,4 +1,4 @@
-"""`make bench`: what a user waits for, against its bounds and against peers; writes its sections of benchmarks/RESULTS.md."""
+"""`make bench`: times of commands against bounds and peers; writes benchmarks/RESULTS.md."""
 
 import json
 import os
@@ -52,7 +52,9 @@ WHY = {  # where a bound is missed
         "it waits for the page that `dvc plots` fills, made by a process beside it: Python's "
         "start, and 1.5 s for bundling Vega"
     ),
-    "log of five models: s": "three of the seconds are MLflow's: two its import, one making its database",
+    "log of five models: s": (
+        "three of the seconds are MLflow's: two its import, one making its database"
+    ),
 }
 
 
@@ -213,7 +215,7 @@ def _row(what: str, cost: Measured, figure: float, bound: float, *, least: bool 
 
 
 def _kernel(files: Workloads) -> list[str]:
-    """The section of what computes, from sorted files, beside other libraries; the comparison beside scipy."""
+    """Return the section of computations beside other libraries, and of comparison beside scipy."""
     groups = (
         ("integer ids", files.integer, ("concord", "join", "concord-panel", "concord-polars"), 5),
         ("text ids", files.text, ("concord", "join"), 5),

@@ -1,9 +1,10 @@
-"""`make bench-scale`, `python -m benchmarks.scale [USERS …]`: stages on 10^4 to 10^7 users x 100, time and memory against rows.
+"""`python -m benchmarks.scale [USERS …]`: time and memory of stages on 10^4 to 10^7 users x 100.
 
-Every step is a process of its own: the stages `load`, `load-truth` and `evaluate` with all checks, the panel and users'
-values; beside them a bare scan of the lists and the bare join with the truth by DuckDB. What is measured is kept in
-benchmarks/data/scale.json, so that a run that was cut off goes on; remove it to measure again. 10^7 users (2 GB of
-lists, as much of results) only where they are asked for. Writes its section of benchmarks/RESULTS.md and scale.svg.
+`make bench-scale` runs it too. Every step is its own process: the stages `load`, `load-truth` and
+`evaluate` with all checks, the panel and users' values; beside them a scan of the lists and a join
+with the truth by DuckDB. Measurements are kept in benchmarks/data/scale.json, so that a run that
+was cut off goes on; remove it to measure again. 10^7 users (2 GB of lists, as much of results) run
+only on request. Writes a section of benchmarks/RESULTS.md and scale.svg.
 """
 
 import json
@@ -37,7 +38,7 @@ STEPS = ("scan", "join", "load-truth", "load", "evaluate")
 
 
 def make(folder: Path, users: int) -> None:
-    """Lists by user and rank, no item twice; truth by user and item. Popular items are wanted and shown more often."""
+    """Write lists by user and rank, and truth by user and item; popular items occur more often."""
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(20_26)
     for name, per_user in (("lists", DEPTH), ("truth", RELEVANT)):
@@ -49,7 +50,7 @@ def make(folder: Path, users: int) -> None:
         with pq.ParquetWriter(beside, schema) as writer:
             for first in range(0, users, AT_ONCE):
                 n = min(AT_ONCE, users - first)
-                # Steps of 1 to 199: no item twice in 100, and low items, the popular ones, more often.
+                # Steps of 1 to 199: no item twice in 100, and popular (low) items more often.
                 steps = rng.integers(1, 200, (n, per_user), dtype=np.int64)
                 items = np.cumsum(steps, axis=1)
                 if name == "lists":

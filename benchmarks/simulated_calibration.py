@@ -1,4 +1,4 @@
-"""Offline against online, where the truth is known: intervals of signs and of tau, and the best of many labels."""
+"""Offline against known online results: intervals of signs and tau, and the best of many labels."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Requests of users: how often do intervals of a mean over requests hold the truth, with few users of unequal activity?"""
+"""Coverage of intervals of a mean over requests, with few users of unequal activity."""
 
 import math
 from collections.abc import Callable
@@ -97,7 +97,7 @@ def _held(
 
 
 def _satterthwaite(requests: Ints, power: float) -> float:
-    """Degrees of freedom by the matrix of the quadratic form, the residuals weighted by (1 - share)^-power."""
+    """Return degrees of freedom by the quadratic form; residual weights are (1 - share)^-power."""
     total = requests.sum()
     weight = (1 - requests / total) ** -power
     covariance = np.diag(requests.astype(np.float64)) - np.outer(requests, requests) / total

@@ -1,4 +1,4 @@
-"""Exposure bias: lists judged by the part of a known truth that came to be observed, popular items rather than others.
+"""Exposure bias: lists are judged by the observed part of a known truth, mostly popular items.
 
 All numbers come from `concord.evaluate`: what is simulated is what users get.
 """
@@ -68,7 +68,7 @@ class Users:
 
 @dataclass
 class Values:
-    """Of one model in one run: label -> mean and interval; and of R over all rows its sums by user."""
+    """One model in one run: label -> mean and interval, and the sums of R over all rows by user."""
 
     summaries: dict[str, MetricSummary]
     hits: Floats
@@ -78,7 +78,7 @@ class Values:
 def _evaluated(
     lists: pl.DataFrame, seen: Bools, p: Floats, clip: float | None, *, only_ratio: bool = False
 ) -> Values:
-    """The values of what was observed, with `concord.evaluate`; `clip`: None counts all items alike."""
+    """Return values on observed items by `concord.evaluate`; `clip=None` weights them equally."""
     user, item = np.nonzero(seen)
     how: dict[str, Any] = {
         "items": pl.DataFrame({"item": np.arange(ITEMS), "p": p}),
@@ -132,7 +132,7 @@ class Found:
 
 @cache
 def _found(n: int) -> dict[tuple[float, str], Found]:
-    """Exponent and what items count -> all runs; in each the same users, and for an exponent the same observations."""
+    """Return all runs by exponent and weights; runs of an exponent share users and observations."""
     found = {(exponent, name): Found() for exponent, of_each in CLIPS.items() for name in of_each}
     for run in range(RUNS):
         rng = generator(32, run, n)
@@ -198,7 +198,7 @@ def _row(found: Found) -> list[str]:
 
 
 def orders() -> list[str]:
-    """Two models: how often the better one is ahead, and how often the worse one is significantly."""
+    """Return how often the better model is ahead, and how often the worse one is significantly."""
     rows: list[Row] = []
     for told, found in _cases():
         both = zip(found.values[BETTER], found.values[WORSE], strict=True)

@@ -1,4 +1,4 @@
-"""Trainings that fail now and then: what intervals over new trainings hold, and which failures are told."""
+"""Trainings that sometimes fail: coverage of intervals over new trainings, and warnings."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -124,7 +124,7 @@ def _compared(rng: np.random.Generator, trainings: int, failing: bool) -> Iterat
 
 
 def _lists(rng: np.random.Generator, luck: Floats, share: float) -> pl.DataFrame:
-    """One item a user: the relevant one, 0, for those whose luck is below the share; else another."""
+    """Return one item per user: the relevant one, 0, if luck is below the share; else another."""
     missed = luck + NOISE * rng.normal(size=USERS) >= share
     return pl.DataFrame(
         {"user": np.arange(USERS), "item": missed.astype(np.int64), "rank": np.ones(USERS)}

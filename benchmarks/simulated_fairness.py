@@ -1,4 +1,4 @@
-"""Groups of items and of users whose exposure and gaps are known: what intervals hold and tests find."""
+"""Groups of items and users with known exposure and gaps: coverage of intervals, power of tests."""
 
 import math
 from functools import partial
@@ -197,7 +197,7 @@ def _gap_of(rates: tuple[float, ...]) -> float:
 
 
 def _apart(values: Floats, seed: int) -> Floats:
-    """(resamples,) the gap between the best and the worst group, for (groups, users of a group) values."""
+    """Return (resamples,) gaps of best and worst group of (groups, users of a group) values."""
     groups, users = values.shape
     means = values.mean(axis=1)
     columns = np.full((groups * users, 2), np.nan)

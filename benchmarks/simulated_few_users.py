@@ -1,4 +1,4 @@
-"""Few users: intervals of means, sign flips of differences, verdicts at the margin, through `concord.compare_values`."""
+"""Few users: intervals of means, sign flips, verdicts at the margin by `concord.compare_values`."""
 
 from collections.abc import Callable, Iterable
 

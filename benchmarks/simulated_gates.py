@@ -1,4 +1,4 @@
-"""How often a gate passes a model that is worse by exactly the margin, and how often one that is as good."""
+"""How often a gate passes a model that is worse by exactly the margin, and one that is equal."""
 
 from collections.abc import Callable
 from functools import partial
@@ -78,7 +78,7 @@ def as_good() -> list[str]:
 
 
 def is_aggregate() -> list[str]:
-    """Coverage, whose interval is the jackknife's; the true difference is that of the means of many runs."""
+    """Coverage, with the jackknife interval; the true difference is between means of many runs."""
     rows: list[Row] = []
     for n, runs in ((100, 1_000), (300, 500), (1_000, 300)):
         found = [_coverages(n, run, (STEEPER, STEEP)) for run in range(runs)]

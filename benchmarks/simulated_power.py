@@ -1,4 +1,4 @@
-"""Does the planned number of users give the planned power? Beside each plan, one that a plausible wrong formula makes."""
+"""Whether planned numbers of users give the planned power, beside plans by a wrong formula."""
 
 import math
 from collections.abc import Callable
@@ -44,7 +44,7 @@ class Case:
     effect: float
 
     def spreads(self) -> tuple[float, float]:
-        """Standard deviation of users' differences; and what it would be of two samples of other users."""
+        """Standard deviation of users' differences, and of two samples of different users."""
         a, b = self.draw(generator(41), PILOT)
         return float((a - b).std()), math.sqrt(float(a.var() + b.var()))
 
@@ -146,7 +146,7 @@ def to_call_better() -> list[str]:
 
 
 def to_keep_up() -> list[str]:
-    """Two models that are alike: a guardrail passes, and `equivalent` is said, in 80 % of the runs."""
+    """Two equal models: a guardrail passes, and the verdict is `equivalent`, in 80 % of runs."""
     rows: list[Row] = []
     for hit_rate in (0.5, 0.05):
         margin = mean_of_pair(hit_rate, 0.1)
@@ -177,7 +177,7 @@ def to_keep_up() -> list[str]:
 
 
 def from_users() -> list[str]:
-    """The spread is that of the users who are there, as `concord plan` has it; then others are asked."""
+    """Plan with the spread of the existing users, as `concord plan` does; then draw others."""
     rows: list[Row] = []
     for case in CASES:
         for there in (100, 300, 1_000, 5_000):

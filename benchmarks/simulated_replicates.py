@@ -1,4 +1,4 @@
-"""Models that were trained several times: does the interval over new users and new trainings hold what it says?"""
+"""Several trainings of each model: coverage of the interval over new users and trainings."""
 
 import math
 from collections.abc import Sequence
@@ -70,7 +70,7 @@ def coverage() -> list[str]:
 
 
 def folds() -> list[str]:
-    """The same of folds, whose trainings share data: what they have in common cannot be seen in them."""
+    """The same with folds, whose trainings share data that the values cannot show."""
     rows: list[Row] = []
     for count in (5, 10):
         for ratio in (0.3, 1.0):
@@ -127,7 +127,7 @@ def _row(case: _Case) -> Row:
 
 
 def _of_users(case: _Case) -> float:
-    """The variance of the mean difference that is due to users, and to what is left of a user in one training."""
+    """Return the variance of the mean difference due to users, and to a user in one training."""
     return 2 * (1 + 1 / case.trainings) / USERS
 
 

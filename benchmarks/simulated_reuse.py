@@ -1,4 +1,4 @@
-"""One truth that is asked again and again: how often does a useless list win, and what is that worth on a fresh truth?"""
+"""Repeated use of one truth: how often a useless list wins, and its gain on a fresh truth."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ Draw = Callable[[np.random.Generator, int], Floats]  # (1 + variants, users): th
 
 
 def useless_variants() -> list[str]:
-    """One variant a comparison, none of them better than the baseline: is the best of them called better?"""
+    """One variant per comparison, none better than the baseline: is the best one called better?"""
     kinds: dict[str, Draw] = {"small changes": _small_changes, "models of their own": _own_models}
     rows = [(name, *_tried(draw, count)) for name, draw in kinds.items() for count in COUNTS]
     head = (
@@ -51,7 +51,7 @@ def useless_variants() -> list[str]:
 
 
 def built_from_winners() -> list[str]:
-    """Each variant is a small change of the last; it is kept where it looked better by any amount."""
+    """Each variant is a small change of the last; it is kept if it looked better by any amount."""
     rows: list[Row] = []
     for count in COUNTS:
         won = confirmed = 0

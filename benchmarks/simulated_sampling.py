@@ -1,4 +1,4 @@
-"""Lists that rank the relevant item among sampled candidates, drawn from full rankings whose metrics are known."""
+"""Lists that rank the relevant item among sampled candidates; the full rankings are known."""
 
 import math
 from collections.abc import Callable
@@ -45,7 +45,7 @@ def _sharp(n: int) -> Floats:
 
 
 def _broad(n: int) -> Floats:
-    """Hardly a user is missed, and hardly one is hit at the top: most relevant items stand near n / 100."""
+    """Few users are missed or hit at the top: most relevant items have ranks near n / 100."""
     ranks = np.arange(1, n + 1)
     weights = ranks / (ranks * ranks + (n / 100) ** 2) ** 1.5
     return weights / weights.sum()

@@ -1,4 +1,4 @@
-"""Studies over data sets: does an interval over data sets hold the truth, and what do tests over few of them find?"""
+"""Studies over data sets: coverage of an interval over data sets, and tests over few of them."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ SMALL_ERROR = 0.1  # of a difference on a data set, beside how data sets differ
 
 
 def over_datasets() -> list[str]:
-    """Each data set has a true difference of its own; the errors of the data sets differ by a factor of up to 4."""
+    """Each data set has its own true difference; errors of data sets differ by a factor up to 4."""
     rows: list[Row] = []
     for ratio in (0.0, 0.5, 1.0, 3.0):
         for n in (3, 5, 10):
@@ -263,10 +263,11 @@ def _any_pair(values: Floats) -> tuple[bool, bool, bool, bool]:
 
 def _nemenyi(values: Floats, pairs: Sequence[tuple[int, int]]) -> list[bool]:
     n, k = values.shape
+    scores = [dict(enumerate(map(float, row))) for row in values]
     ranks = [
-        list(average_ranks(dict(enumerate(map(float, row))), higher_is_better=True).values())
-        for row in values
-    ]  # type: ignore[arg-type]
+        [*average_ranks(each, higher_is_better=True).values()]  # type: ignore[arg-type]
+        for each in scores
+    ]
     means = np.mean(ranks, axis=0)
     if (n, k) not in _CRITICAL:
         _CRITICAL[n, k] = critical_difference(n, k, confidence=CONFIDENCE)

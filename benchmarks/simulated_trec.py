@@ -1,7 +1,7 @@
 """Type I error on per-topic scores of TREC runs, beside published rates of the same tests.
 
-`python -m benchmarks.simulated_trec FOLDER` prints this part alone; `make simulations` reads the folder from the variable
-CONCORD_TREC. The data are not part of this repository.
+`python -m benchmarks.simulated_trec FOLDER` prints this part alone; `make simulations` reads the
+folder from the variable CONCORD_TREC. The data are not part of this repository.
 """
 
 import os

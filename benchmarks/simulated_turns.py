@@ -1,4 +1,4 @@
-"""Models that were trained several times: does one new training of each turn the order as often as it is told?"""
+"""Several trainings of each model: does a new training reverse the order as often as reported?"""
 
 import math
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.simulations`: do the statistics hold what they promise? Writes benchmarks/SIMULATIONS.md.
+"""`python -m benchmarks.simulations`: error rates and coverage; writes benchmarks/SIMULATIONS.md.
 
 All data are simulated, so the truth is known; seeds are pinned. It takes some minutes.
 """
@@ -169,7 +169,7 @@ def _power() -> list[str]:
 
 
 def _families() -> list[str]:
-    """6 models x 12 metrics at once, with nothing to find and with one model that is truly better."""
+    """6 models x 12 metrics at once: no true difference, and one model that is truly better."""
     rows = []
     for better, runs in ((0.0, 300), (BETTER, 300)):
         counts = {"none": 0, "holm": 0, "max_t": 0}
@@ -285,7 +285,7 @@ def _gaps() -> list[str]:
 
 
 def _swaps() -> list[str]:
-    """Lists of models that are alike, and what a bootstrap of users would have said of their coverage."""
+    """Equal models, and the coverage that a bootstrap of users would report for their lists."""
     items = Items(1, 1, np.ones(200, dtype=np.int64), np.ones(200, dtype=bool), None)
     measures = {
         "Coverage@10": partial(coverage, coverage_items="catalogue"),

@@ -1,9 +1,12 @@
-"""Concord on Spark beside others on Spark: P, R, nDCG and MAP at 10 of 13.8 and 100 million rows, each in a process of its own.
+"""Concord on Spark beside other libraries: P, R, nDCG and MAP at 10 of 13.8 and 100 million rows.
+
+Each library runs in its own process.
 
     python -m benchmarks.spark PYTHON_OF_RECOMMENDERS PYTHON_OF_REPLAY [USERS …]
 
-The two have `recommenders`, `replay-rec`, pyspark and setuptools. Imports and the start of the session do not count,
-the start of Spark's Python workers does. Writes its section of benchmarks/RESULTS.md.
+The two have `recommenders`, `replay-rec`, pyspark and setuptools. Imports and the start of the
+session do not count, the start of Spark's Python workers does. Writes its section of
+benchmarks/RESULTS.md.
 """
 
 import json
