@@ -13,13 +13,8 @@ from concord.metrics_core.conventions.option_types import UnitMean
 from concord.metrics_core.data.relations import create_view, file_paths, schema_of, share_id_types
 from concord.metrics_core.data.units import users_of_units
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
-from concord.metrics_core.evaluation.sampled_candidates import (
-    UNBIASED,
-    grid,
-    mean_bounds,
-    rank_bounds,
-    values_at_ranks,
-)
+from concord.metrics_core.evaluation.sampled_bounds import grid, mean_bounds, rank_bounds
+from concord.metrics_core.evaluation.sampled_candidates import UNBIASED, values_at_ranks
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.results.comparison_parts import DataWarning

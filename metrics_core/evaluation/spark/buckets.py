@@ -20,14 +20,12 @@ from concord.metrics_core.evaluation.spark.bucket import (
     ORIGIN,
     SEQUENCE,
     USER,
-    Facts,
     Plan,
-    added,
     evaluate_bucket,
-    raise_refusals,
     schema_of,
     value_columns,
 )
+from concord.metrics_core.evaluation.spark.facts import Facts, raise_refusals, sum_counts
 from concord.metrics_core.metrics.exposure import Exposure
 from concord.metrics_core.metrics.items import Items
 
@@ -205,7 +203,7 @@ def in_order(results: BucketResults, users_at_a_time: int) -> Iterator[pl.DataFr
                 stream.write_batch(batch)
             yield pa.record_batch({"packed": [sink.getvalue().to_pybytes()]})
 
-    users = added(results.facts)["users"]
+    users = sum_counts(results.facts)["users"]
     ranges = max(1, math.ceil(users / users_at_a_time))
     ordered = results.values.repartitionByRange(ranges, sf.col(USER)).sortWithinPartitions(USER)
     empty = pa.Table.from_batches([], results.values_schema).rename_columns(names)
@@ -268,7 +266,7 @@ def numbered(
     with in_memory() as connection:
         connection.register("had", had)
         connection.register("items", items_table)
-        train_users = added(results.facts).get("train_users", 0)
+        train_users = sum_counts(results.facts).get("train_users", 0)
         return number_counted_items(connection, train_users, features, groups)
 
 

@@ -14,7 +14,8 @@ from concord.metrics_core.data.relations import only_row
 from concord.metrics_core.data.side_data import read_train, read_truth, read_users
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.evaluation.diagnostics import count_list_issues, count_train_overlap
-from concord.metrics_core.evaluation.spark.bucket import Bucket, Plan, row_mark
+from concord.metrics_core.evaluation.spark.bucket import Bucket, Plan
+from concord.metrics_core.evaluation.spark.facts import row_mark
 from concord.metrics_core.metrics.judged import Ints
 
 

@@ -16,14 +16,10 @@ from concord.metrics_core.evaluation.model_result import (
     EvaluationData,
     ModelResult,
 )
-from concord.metrics_core.evaluation.spark.bucket import (
-    Facts,
-    added,
-    highest,
-)
 from concord.metrics_core.evaluation.spark.buckets import (
     BucketResults,
 )
+from concord.metrics_core.evaluation.spark.facts import Facts, highest_grade, sum_counts
 
 
 @dataclass(frozen=True)
@@ -37,7 +33,7 @@ class SparkData(EvaluationData):
         """Sum the counts of all buckets."""
         facts, no_rows = results.facts, pl.DataFrame()
         grades = sorted({grade for each in facts for grade in each.grades})
-        counts = added(facts)
+        counts = sum_counts(facts)
         grade_counts = (
             {repr(grade).removesuffix(".0"): 0 for grade in grades}
             if len(grades) <= MAX_COUNTED_GRADES
@@ -66,7 +62,7 @@ class SparkData(EvaluationData):
 
     def highest_grade(self) -> float | None:
         """See `EvaluationData`."""
-        return highest(self._facts)
+        return highest_grade(self._facts)
 
     def truths_differ(self) -> bool:
         """See `EvaluationData`."""

@@ -33,13 +33,6 @@ from concord.metrics_core.evaluation.side_data import (
     refuse_missing,
     with_item_columns,
 )
-from concord.metrics_core.evaluation.spark.bucket import (
-    added,
-    highest,
-    merged,
-    raise_refusals,
-    with_row_names,
-)
 from concord.metrics_core.evaluation.spark.buckets import (
     BucketResults,
     bucket_count,
@@ -49,6 +42,13 @@ from concord.metrics_core.evaluation.spark.buckets import (
 )
 from concord.metrics_core.evaluation.spark.checked import CheckedPlan
 from concord.metrics_core.evaluation.spark.data import SparkData, rewritten_ids, users_by_length
+from concord.metrics_core.evaluation.spark.facts import (
+    highest_grade,
+    merge_problems,
+    raise_refusals,
+    sum_counts,
+    with_row_names,
+)
 from concord.metrics_core.evaluation.spark.frames import (
     SparkIds,
     SparkTable,
@@ -217,12 +217,12 @@ class SparkInputs:
         for side in sides:
             problems = [p for each in results.facts for p in each.problems.get(side.name, [])]
             if problems:
-                every = merged(problems)
+                every = merge_problems(problems)
                 raise InputError([with_row_names(each, side.origins.words) for each in every])
             rows = sum(each.rows.get(side.name, 0) for each in results.facts)
             if side.name != "users" and not rows:
                 self._refuse_empty(side)
-            if side.name == "truth" and rows and not added(results.facts)["truth_left"]:
+            if side.name == "truth" and rows and not sum_counts(results.facts)["truth_left"]:
                 raise no_rows_left_error(side.table)
 
     def result(self) -> Evaluation:
@@ -305,11 +305,11 @@ class SparkInputs:
             table.settings,
         )
         id_match = match_id_sets(SparkIds(results, text), match_context)
-        if "users" in tables and not added(results.facts)["named"]:
+        if "users" in tables and not sum_counts(results.facts)["named"]:
             raise unknown_users_error()
         settings = ArgumentNames("truth")
         labels, conventions = self.task.labels, self.task.conventions
-        grade = highest(results.facts)
+        grade = highest_grade(results.facts)
         raise_problems(err_grade_problems(grade, labels, conventions, "truth", settings))
         return id_match
 

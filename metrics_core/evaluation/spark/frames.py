@@ -14,8 +14,9 @@ from concord.metrics_core.data.input_table import InputTable, Kind
 from concord.metrics_core.data.read_columnar import read_columnar
 from concord.metrics_core.data.relations import connect
 from concord.metrics_core.data.table_layout import find_layout
-from concord.metrics_core.evaluation.spark.bucket import ORIGIN, SEQUENCE, added, lowest
+from concord.metrics_core.evaluation.spark.bucket import ORIGIN, SEQUENCE
 from concord.metrics_core.evaluation.spark.buckets import BucketResults, BucketTable, column
+from concord.metrics_core.evaluation.spark.facts import first_user, sum_counts
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -233,7 +234,7 @@ class SparkIds:
     def count(self, column: str) -> tuple[int, int]:
         """See `IdSource`."""
         if column == "user":
-            counts = added(self.evaluated.facts)
+            counts = sum_counts(self.evaluated.facts)
             return counts["users_listed"], counts["users_met"]
         sides = self._sides("item").selectExpr(
             "count_if(listed) AS listed", "count_if(listed AND known) AS known"
@@ -243,7 +244,7 @@ class SparkIds:
 
     def first_ids(self, _: str) -> tuple[Any, Any]:
         """See `IdSource`; for users only."""
-        return lowest(self.evaluated.facts, 0), lowest(self.evaluated.facts, 1)
+        return first_user(self.evaluated.facts, 0), first_user(self.evaluated.facts, 1)
 
     def similar_ids(self, column: str, form: str) -> tuple[int, Any]:
         """See `IdSource`; whole numbers have one spelling."""
@@ -272,7 +273,7 @@ class SparkIds:
     def unknown_items(self) -> tuple[Any, ...]:
         """See `IdSource`."""
         facts = self.evaluated.facts
-        counts = added(facts)
+        counts = sum_counts(facts)
         items = self.evaluated.ids.where("of = 'item unknown'").count()
         firsts = [tuple(each.unknown) for each in facts if each.unknown is not None]
         first = min(firsts, default=None)

@@ -16,16 +16,12 @@ from concord.metrics_core.evaluation.evaluate_model import (
     evaluated_label,
 )
 from concord.metrics_core.evaluation.partition import Part, PartCounts, Task
-from concord.metrics_core.evaluation.spark.bucket import (
-    USER,
-    added,
-    totals_added,
-    value_columns,
-)
+from concord.metrics_core.evaluation.spark.bucket import USER, value_columns
 from concord.metrics_core.evaluation.spark.buckets import (
     BucketResults,
     column,
 )
+from concord.metrics_core.evaluation.spark.facts import sum_counts, sum_totals
 from concord.metrics_core.evaluation.summary import (
     CONFIDENCE,
     Summary,
@@ -73,7 +69,7 @@ class SparkValues:
     @property
     def n_users(self) -> int:
         """See `EvaluationValues`."""
-        return added(self.results.facts)["kept"]
+        return sum_counts(self.results.facts)["kept"]
 
     @property
     def n_requests(self) -> None:
@@ -112,7 +108,7 @@ class SparkValues:
                 )
             )
         no_values = pl.DataFrame(schema=dict.fromkeys(value_columns(task), pl.Null))
-        yield Part(no_values, self.exposures, issues, PartCounts(added(facts), kinds))
+        yield Part(no_values, self.exposures, issues, PartCounts(sum_counts(facts), kinds))
 
     def write(self, part: Part) -> None:
         """Do nothing: values stay in Spark."""
@@ -134,7 +130,7 @@ class SparkValues:
         }
 
     def _summary(self, label: Label, squares: list[float]) -> Summary:
-        totals = totals_added(self.results.facts, str(label))
+        totals = sum_totals(self.results.facts, str(label))
         conventions = self._task.conventions
         return summary_from_totals(label, totals, squares, conventions, confidence=CONFIDENCE)
 
@@ -148,7 +144,7 @@ class SparkValues:
         task, names = self._task, self._names
         needed = []
         for label in task.per_user:
-            totals = totals_added(self.results.facts, str(label))
+            totals = sum_totals(self.results.facts, str(label))
             mean = mean_from_totals(label, totals)
             if len(totals.sums) == 1 and not math.isnan(mean):
                 undefined = label.conventions(task.conventions).undefined

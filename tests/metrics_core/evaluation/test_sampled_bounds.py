@@ -7,13 +7,13 @@ import pytest
 from scipy.stats import beta
 
 from concord.metrics_core.conventions.conventions import Candidates
-from concord.metrics_core.evaluation.sampled_candidates import (
+from concord.metrics_core.evaluation.sampled_bounds import (
     RankBounds,
     grid,
     mean_bounds,
     rank_bounds,
-    rank_probabilities,
 )
+from concord.metrics_core.evaluation.sampled_candidates import rank_probabilities
 
 
 def _exactly(shares: np.ndarray, candidates: Candidates, within: float = 0.0) -> RankBounds:

@@ -16,11 +16,7 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.data_conventions import CORRECTED_METRICS
 from concord.metrics_core.conventions.option_types import UserPolicy
 from concord.metrics_core.conventions.validation import ConventionError
-from concord.metrics_core.evaluation.sampled_candidates import (
-    GAMMA,
-    UNBIASED,
-    correction_problem,
-)
+from concord.metrics_core.evaluation.sampled_candidates import GAMMA, UNBIASED, correction_problem
 from concord.metrics_core.metrics.catalogue import CATALOGUE as METRICS
 from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.metric import Metric
