@@ -38,11 +38,8 @@ from concord.metrics_core.evaluation.evaluate_model import (
     execute_in_memory,
 )
 from concord.metrics_core.evaluation.grade_fit import err_grade_problems, grade_problems
-from concord.metrics_core.evaluation.inputs import read_users_without_items
-from concord.metrics_core.evaluation.model_result import (
-    EvaluationData,
-    ModelResult,
-)
+from concord.metrics_core.evaluation.inputs import named_users
+from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.evaluation.panel import Panel
 from concord.metrics_core.evaluation.partition import Part, Task, select_evaluated
 from concord.metrics_core.evaluation.streaming import StreamingEvaluator
@@ -320,7 +317,7 @@ class TableLoader:
         highest: Any = judgements["grade"].max()
         labels = self.config.labels
         raise_problems(check(highest, labels, conventions, table.name, table.settings))
-        return GroundTruth(judgements, quality, _known_users(judgements, truth))
+        return GroundTruth(judgements, quality, named_users(judgements, truth))
 
     def users(self, users: Any) -> pl.DataFrame:
         """Load the ids of the requested users, sorted."""
@@ -379,20 +376,6 @@ class ValueFrames:
     def table_of(self, _column: str) -> pl.DataFrame:
         """Return the frame of a column."""
         return self.values
-
-
-def _known_users(judgements: pl.DataFrame, truth: Data) -> pl.DataFrame | None:
-    """Return all users that the ground truth names; None if each of them has an item."""
-    if not isinstance(truth, Mapping):
-        return None
-    with in_memory() as connection:
-        if not read_users_without_items(connection, truth):
-            return None
-        others = pl.DataFrame(connection.sql("SELECT user FROM source").to_arrow_table())
-    judged = judgements.select("user")
-    if judged.schema != others.schema:
-        judged, others = (frame.cast(pl.String) for frame in (judged, others))
-    return pl.concat([judged, others]).unique().sort("user")
 
 
 def _refuse_unknown_users(data: ModelData) -> None:

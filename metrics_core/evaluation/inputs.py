@@ -15,7 +15,7 @@ from concord.metrics_core.data.load_tables import InMemorySink, load_ground_trut
 from concord.metrics_core.data.policies import Policies, parse_policies
 from concord.metrics_core.data.read_lists import rank_source, read_lists
 from concord.metrics_core.data.read_source import Source
-from concord.metrics_core.data.relations import only_row, share_id_types
+from concord.metrics_core.data.relations import in_memory, only_row, share_id_types
 from concord.metrics_core.data.side_data import read_items, read_train, read_users
 from concord.metrics_core.data.units import unit_mean_problems, unit_problems
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
@@ -194,3 +194,17 @@ def read_users_without_items(connection: DuckDBPyConnection, truth: Data) -> boo
     for users in (list(truth), empty):  # two forms are found among all users
         read_users(connection, open_table("users", users, {}))
     return True
+
+
+def named_users(judgements: pl.DataFrame, truth: Data) -> pl.DataFrame | None:
+    """Return all users that the ground truth names; None if each of them has an item."""
+    if not isinstance(truth, Mapping):
+        return None
+    with in_memory() as connection:
+        if not read_users_without_items(connection, truth):
+            return None
+        others = pl.DataFrame(connection.sql("SELECT user FROM source").to_arrow_table())
+    judged = judgements.select("user")
+    if judged.schema != others.schema:
+        judged, others = (frame.cast(pl.String) for frame in (judged, others))
+    return pl.concat([judged, others]).unique().sort("user")

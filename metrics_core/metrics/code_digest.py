@@ -2,8 +2,10 @@
 
 import ast
 import hashlib
-from collections.abc import Iterable
-from typing import TypeGuard
+import inspect
+import textwrap
+from collections.abc import Callable, Iterable
+from typing import Any, TypeGuard
 
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -24,6 +26,15 @@ def code_digest(source: bytes | str, name: str) -> str:
             del node.body[0]
     _remove_other_metrics(module, name)
     return hashlib.sha256(repr(_structure(module)).encode()).hexdigest()
+
+
+def function_digest(function: Callable[..., Any]) -> str:
+    """Return the digest of a function's source, or of its bytecode if there is no source."""
+    try:
+        return code_digest(textwrap.dedent(inspect.getsource(function)), function.__name__)
+    except (OSError, TypeError, SyntaxError):
+        code = inspect.unwrap(function).__code__
+        return hashlib.sha256(code.co_code + repr(code.co_consts).encode()).hexdigest()
 
 
 def _structure(node: object) -> object:

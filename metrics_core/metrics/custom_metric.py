@@ -1,7 +1,6 @@
 """User-defined metrics: decorated functions, by the names of their labels.
 
-They come from a Python file, from the notebook or module that decorates them, or from the entry
-points `concord.metrics` of an installed package.
+They come from files, notebooks, modules, or entry points `concord.metrics` of packages.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import hashlib
 import inspect
 import re
 import sys
-import textwrap
 import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,7 +28,7 @@ from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError, Problem, format_count, raise_problems, refuse
 from concord.metrics_core.files import open_file
 from concord.metrics_core.metrics.catalogue import METRIC
-from concord.metrics_core.metrics.code_digest import code_digest
+from concord.metrics_core.metrics.code_digest import code_digest, function_digest
 from concord.metrics_core.metrics.judged import Floats, Judged
 from concord.metrics_core.metrics.metric import Metric
 
@@ -136,7 +134,7 @@ def metric(
         )
         origin = f"{function.__module__}.{function.__qualname__}"
         _registry.metrics[registered.name] = OwnMetric(
-            registered, origin, _function_digest(function)
+            registered, origin, function_digest(function)
         )
         return function
 
@@ -390,15 +388,6 @@ def _line(error: BaseException, file: str) -> int | None:
 def _error_text(error: BaseException) -> str:
     text = str(error).split("\n", 1)[0]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _function_digest(function: Function) -> str:
-    """Return the digest of a function's source, or of its bytecode if there is no source."""
-    try:
-        return code_digest(textwrap.dedent(inspect.getsource(function)), function.__name__)
-    except (OSError, TypeError, SyntaxError):
-        code = inspect.unwrap(function).__code__
-        return _digest(code.co_code + repr(code.co_consts).encode())
 
 
 def _digest(content: bytes) -> str:
