@@ -67,7 +67,7 @@ ODD_VALUES: tuple[Any, ...] = (
 
 
 @kind
-def _held(rng: random.Random) -> Case:
+def _stored_data(rng: random.Random) -> Case:
     """Return valid or damaged data in any form; the mean reciprocal rank shows what was read."""
     lists, truth = _data(rng)
     is_damaged = rng.choice([True, True, False])

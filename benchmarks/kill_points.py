@@ -48,7 +48,7 @@ class Tally:
                 self.counts[f"struck in: {strike.stage}"] += 1
                 self.counts["files of DVC cut off"] += strike.cut_off
             self.counts[f"began from: {outcome.start}"] += 1
-            self.counts["hidden .part files left"] += outcome.left
+            self.counts["hidden .part files left"] += outcome.leftover
             self.seconds.append(outcome.completed_in)
             if outcome.wrong:
                 self.counts["failed"] += 1

@@ -56,7 +56,7 @@ class Outcome:
     strikes: list[Strike]
     completed_in: float
     wrong: list[str]
-    left: int = 0  # hidden .part files, where no stage had to run again that would remove them
+    leftover: int = 0  # hidden .part files, where no stage had to run again that would remove them
 
     def in_words(self) -> str:
         """One line, with what is needed to try it again."""
@@ -71,7 +71,7 @@ def reference(project: Path) -> Reference:
     if done.returncode:
         raise RuntimeError(done.stderr)
     seconds = time.monotonic() - began
-    shutil.copytree(project, _kept(project), symlinks=True)
+    shutil.copytree(project, _saved_copy(project), symlinks=True)
     return Reference(digests(project), runs(project), seconds)
 
 
@@ -98,7 +98,7 @@ def _strike(project: Path, chance: random.Random, longest: float) -> Strike:
     struck = _stage(running.pid) or ("between stages" if running.poll() is None else "the end")
     KILLS[kill](running.pid)
     wrong = _ended(running)
-    wrong += [f"orphan {left}" for left in _alive(running.pid)]
+    wrong += [f"orphan {orphan}" for orphan in _alive(running.pid)]
     return Strike(kill, after, struck, wrong, _delete_cut_off(project))
 
 
@@ -126,9 +126,9 @@ def _complete(project: Path, expected: Reference) -> list[str]:
     wrong = []
     if done.returncode:
         wrong.append(f"dvc repro: {done.returncode}: {' '.join(done.stderr.split())[-300:]}")
-    found = digests(project)
-    names = found.keys() | expected.digests.keys()
-    differ = sorted(name for name in names if found.get(name) != expected.digests.get(name))
+    results = digests(project)
+    names = results.keys() | expected.digests.keys()
+    differ = sorted(name for name in names if results.get(name) != expected.digests.get(name))
     wrong += [f"differs: {', '.join(differ)}"] if differ else []
     wrong += _broken_objects(project)
     if (logged := runs(project)) != expected.runs:
@@ -163,7 +163,7 @@ def forget(project: Path) -> None:
         (project / name).unlink(missing_ok=True)
 
 
-def _kept(project: Path) -> Path:
+def _saved_copy(project: Path) -> Path:
     return project.with_name("as it should be")
 
 
@@ -175,9 +175,9 @@ def _half_done(project: Path, chance: random.Random) -> None:
     """The finished project, from which some results are gone, and so is DVC's memory of them."""
     forget(project)
     for name in ("results", ".dvc/cache", "mlruns"):
-        shutil.copytree(_kept(project) / name, project / name, dirs_exist_ok=True)
+        shutil.copytree(_saved_copy(project) / name, project / name, dirs_exist_ok=True)
     for name in ("dvc.lock", "mlflow.db"):
-        shutil.copy2(_kept(project) / name, project / name)
+        shutil.copy2(_saved_copy(project) / name, project / name)
     shutil.rmtree(project / ".dvc" / "cache", ignore_errors=True)
     files = sorted(path for path in (project / "results").rglob("*") if path.is_file())
     for path in chance.sample(files, chance.randint(1, 4)):
@@ -192,8 +192,8 @@ def _only_log(project: Path, chance: random.Random) -> None:
     """All results stand; MLflow has no run yet."""
     forget(project)
     for name in ("results", ".dvc/cache"):
-        shutil.copytree(_kept(project) / name, project / name, dirs_exist_ok=True)
-    shutil.copy2(_kept(project) / "dvc.lock", project / "dvc.lock")
+        shutil.copytree(_saved_copy(project) / name, project / name, dirs_exist_ok=True)
+    shutil.copy2(_saved_copy(project) / "dvc.lock", project / "dvc.lock")
     shutil.rmtree(project / "results" / "mlflow")
 
 
@@ -258,31 +258,31 @@ def _ended(running: "subprocess.Popen[str]") -> list[str]:
 def _alive(session: int) -> list[int]:
     """The living processes of a session; those just killed get a moment to go."""
     for _ in range(40):
-        found = [
+        alive = [
             pid
-            for pid, (state, own, _) in _processes().items()
-            if own == session and state not in "ZX"
+            for pid, (state, session_id, _) in _processes().items()
+            if session_id == session and state not in "ZX"
         ]
-        if not found or found[0] == session:
+        if not alive or alive[0] == session:
             break
         time.sleep(0.05)
-    return found
+    return alive
 
 
 def _stage(session: int) -> str:
     """The stage that is being run."""
-    for pid, (_, own, command) in _processes().items():
-        if own == session and pid != session and "\0stage\0" in command:
+    for pid, (_, session_id, command) in _processes().items():
+        if session_id == session and pid != session and "\0stage\0" in command:
             return command.partition("\0stage\0")[2].replace("\0", " ").strip()
     return ""
 
 
 def _processes() -> dict[int, tuple[str, int, str]]:
     """For each process its state, session and command line."""
-    found = {}
+    processes = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, IndexError):
             state, _, _, session = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
             command = (folder / "cmdline").read_text()
-            found[int(folder.name)] = (state, int(session), command)
-    return found
+            processes[int(folder.name)] = (state, int(session), command)
+    return processes

@@ -88,8 +88,8 @@ def _make_model(params: Params, model: str, number: int, users: int) -> None:
     }
     others = [column for of_label in columns.values() for column in of_label]
     sums = {
-        name: _write_values(Path(of) / f"{model}.parquet", names, carried, number, users)
-        for name, of, names in (
+        name: _write_values(Path(folder) / f"{model}.parquet", names, carried, number, users)
+        for name, folder, names in (
             ("values", folders.per_user, labels),
             ("panel", folders.panel, others),
         )
@@ -102,8 +102,8 @@ def _make_model(params: Params, model: str, number: int, users: int) -> None:
         **carried,
         "metrics": {label: _summary(sums["values"][label], users) for label in labels},
         "panel": {
-            text: {"definitions": [{"column": c, "mean": sums["panel"][c] / users} for c in of]}
-            for text, of in columns.items()
+            text: {"definitions": [{"column": c, "mean": sums["panel"][c] / users} for c in folder]}
+            for text, folder in columns.items()
         },
         "users": {"evaluated": users},
         "judged_share": {str(k): 0.5 for k in params.evaluation.ks},
@@ -131,11 +131,11 @@ def _write_values(
         for first, n in _cut(users):
             luck = np.random.default_rng([first, 0]).random(n)
             rng = np.random.default_rng([first, 1 + skill])
-            own = np.where(rng.random(n) < SHARED, luck, rng.random(n))
-            hit = own < 0.25 + 0.01 * skill
+            own_luck = np.where(rng.random(n) < SHARED, luck, rng.random(n))
+            hit = own_luck < 0.25 + 0.01 * skill
             values = {name: np.where(hit, rng.integers(1, 40, n) / 40, 0.0) for name in names}
-            for name, of in values.items():
-                sums[name] += float(of.sum())
+            for name, column in values.items():
+                sums[name] += float(column.sum())
             writer.write(pl.DataFrame({"user": np.arange(first, first + n), **values}))
     return sums
 
@@ -163,17 +163,17 @@ def measure(users: int) -> dict[str, float]:
     make(folder, users)
     command = [sys.executable, "-m", "benchmarks.many_users", "--step", str(folder)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    cost: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     rmtree(folder)
     print(
-        f"{users:>11,} users{found['seconds']:>9.1f} s{found['cpu']:>9.1f} s of "
-        f"CPU{found['peak']:>8.0f} MB",
+        f"{users:>11,} users{cost['seconds']:>9.1f} s{cost['cpu']:>9.1f} s of "
+        f"CPU{cost['peak']:>8.0f} MB",
         flush=True,
     )
-    return found
+    return cost
 
 
-def section(found: dict[int, dict[str, float]]) -> list[str]:
+def section(costs: dict[int, dict[str, float]]) -> list[str]:
     """The lines of RESULTS.md."""
     words = ("users", "wall, s", "CPU, s", "peak, MB", "at most 4,295 MB")
     return [
@@ -191,7 +191,7 @@ def section(found: dict[int, dict[str, float]]) -> list[str]:
                     f"{c['peak']:.0f}",
                     "met" if c["peak"] <= GIB_4 else "**missed**",
                 )
-                for users, c in found.items()
+                for users, c in costs.items()
             ),
         ),
     ]
@@ -202,10 +202,10 @@ def main() -> None:
         params = project(Path(sys.argv[2]))
         print(json.dumps(timed(lambda: compare(params))))
         return
-    found = {users: measure(users) for users in map(int, sys.argv[1:] or map(str, USERS))}
+    costs = {users: measure(users) for users in map(int, sys.argv[1:] or map(str, USERS))}
     page = RESULTS.read_text(encoding="utf-8")
     RESULTS.write_text(
-        replace_section(page, HEADING, section(found)), encoding="utf-8", newline="\n"
+        replace_section(page, HEADING, section(costs)), encoding="utf-8", newline="\n"
     )
 
 

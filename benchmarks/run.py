@@ -117,7 +117,7 @@ def _verdict(files: Workloads) -> list[str]:
             words,
             (
                 (
-                    what,
+                    name,
                     f"{m.seconds:.2f}",
                     f"{m.cpu:.2f}",
                     f"{m.peak:.0f}",
@@ -126,19 +126,19 @@ def _verdict(files: Workloads) -> list[str]:
                 + (
                     ("", "", "")
                     if not bound
-                    else (f"{figure:.3g}", bound, "met" if kept else "**missed**")
+                    else (f"{figure:.3g}", bound, "met" if is_met else "**missed**")
                 )
-                for what, m, figure, bound, kept in rows
+                for name, m, figure, bound, is_met in rows
             ),
             text_columns=1,
         ),
-        *_why([what for what, _, _, _, kept in rows if not kept]),
+        *_why([name for name, _, _, _, is_met in rows if not is_met]),
     ]
 
 
 def _why(missed: list[str]) -> list[str]:
     lines = [
-        f"- {what.partition(':')[0]}: {WHY.get(what, 'no reason is known yet')}." for what in missed
+        f"- {name.partition(':')[0]}: {WHY.get(name, 'no reason is known yet')}." for name in missed
     ]
     return ["", "What is missed, and why:", "", *lines] if missed else []
 
@@ -169,10 +169,16 @@ def _files_to_means(files: Workloads, folder: Path, call: Measured) -> Iterator[
     load, evaluate = (projects.stage(project, name, "a") for name in ("load", "evaluate"))
     yield _row("load, integer ids: s", load, load.seconds, 2.5)
     yield _row("evaluate: s", evaluate, evaluate.seconds, 3)
-    ours = load.seconds + evaluate.seconds
+    concord_seconds = load.seconds + evaluate.seconds
     for name, bound in (("rectools", 3.0), ("pytrec_eval", 6.0)):
         peer = _contestant(name, files.integer)
-        yield _row(f"{name}: times load + evaluate", peer, peer.seconds / ours, bound, least=True)
+        yield _row(
+            f"{name}: times load + evaluate",
+            peer,
+            peer.seconds / concord_seconds,
+            bound,
+            least=True,
+        )
         yield f"{name}: x evaluate(): {peer.seconds / call.seconds:.1f}", peer, 0.0, "", True
 
 
@@ -183,13 +189,13 @@ def _whole_project(files: Workloads, folder: Path) -> Iterator[Row]:
     yield _row("dvc repro of two models: s", everything, everything.seconds, 25)
     projects.with_models(project, files.integer, 5)
     projects.repro(project)
-    bare = projects.bare_dvc(project, folder / "bare")
-    nothing = interleaved(
-        5, {"ours": lambda: projects.repro(project), "bare": lambda: projects.repro(bare)}
+    empty_stages = projects.bare_dvc(project, folder / "bare")
+    idle = interleaved(
+        5, {"ours": lambda: projects.repro(project), "bare": lambda: projects.repro(empty_stages)}
     )
-    yield "dvc repro of as many empty stages, nothing to do", nothing["bare"], 0.0, "", True
-    more = nothing["ours"].seconds - nothing["bare"].seconds
-    yield _row("dvc repro of five models, nothing to do: s above it", nothing["ours"], more, 1.5)
+    yield "dvc repro of as many empty stages, nothing to do", idle["bare"], 0.0, "", True
+    more = idle["ours"].seconds - idle["bare"].seconds
+    yield _row("dvc repro of five models, nothing to do: s above it", idle["ours"], more, 1.5)
     compare = projects.stage(project, "compare")
     yield "compare of five models", compare, compare.seconds, "", True
     report, logged = projects.stage(project, "report"), projects.log(project)
@@ -209,9 +215,9 @@ def _imported() -> Measured:
     return Measured(seconds, cpu, command(FOLDER.parent, sys.executable, "-c", IMPORT).peak)
 
 
-def _row(what: str, cost: Measured, figure: float, bound: float, *, least: bool = False) -> Row:
+def _row(name: str, cost: Measured, figure: float, bound: float, *, least: bool = False) -> Row:
     words = f"at {'least' if least else 'most'} {bound:g}"
-    return what, cost, figure, words, figure >= bound if least else figure <= bound
+    return name, cost, figure, words, figure >= bound if least else figure <= bound
 
 
 def _kernel(files: Workloads) -> list[str]:
@@ -223,29 +229,34 @@ def _kernel(files: Workloads) -> list[str]:
         ("integer ids, peers", files.integer, ("rectools", "pytrec_eval", "pytrec_eval-files"), 1),
         ("a tenth", files.tenth, ("concord", "ranx"), 3),
     )
-    found = {
-        workload: interleaved(times, {name: partial(_contestant, name, of) for name in names})
-        for workload, of, names, times in groups
+    costs = {
+        workload: interleaved(
+            times, {name: partial(_contestant, name, files_of_group) for name in names}
+        )
+        for workload, files_of_group, names, times in groups
     }
-    integer, text, load = (found[name] for name in ("integer ids", "text ids", "loading text ids"))
-    ours = integer["concord"]
+    integer, text, load = (costs[name] for name in ("integer ids", "text ids", "loading text ids"))
+    concord_cost = integer["concord"]
     ratios = [
-        ("time / bare join", ours.seconds / integer["join"].seconds, 2.5),
+        ("time / bare join", concord_cost.seconds / integer["join"].seconds, 2.5),
         (
             "with the panel of two metrics / without",
-            integer["concord-panel"].seconds / ours.seconds,
+            integer["concord-panel"].seconds / concord_cost.seconds,
             2,
         ),
-        ("peak memory, MB", ours.peak, 600),
-        ("text ids / integer ids", text["concord"].seconds / ours.seconds, 2),
+        ("peak memory, MB", concord_cost.peak, 600),
+        ("text ids / integer ids", text["concord"].seconds / concord_cost.seconds, 2),
         (
             "loading with all checks / reading, sorting and writing alone",
             load["load"].seconds / load["bare-load"].seconds,
             2,
         ),
     ]
-    kept = [(what, figure, f"at most {bound:g}", figure <= bound) for what, figure, bound in ratios]
-    kept += _comparison()
+    promises = [
+        (promise, figure, f"at most {bound:g}", figure <= bound)
+        for promise, figure, bound in ratios
+    ]
+    promises += _comparison()
     return [
         "Made by `make bench`: from sorted parquet to means; imports do not count. The quickest "
         "of several, taken in turn.",
@@ -261,8 +272,8 @@ def _kernel(files: Workloads) -> list[str]:
                     f"{m.peak:.0f}",
                     f"{m.value:.6g}",
                 )
-                for workload, of in found.items()
-                for name, m in of.items()
+                for workload, files_of_group in costs.items()
+                for name, m in files_of_group.items()
             ),
             text_columns=2,
         ),
@@ -270,8 +281,8 @@ def _kernel(files: Workloads) -> list[str]:
         *markdown_table(
             ("promise", "figure", "bound", ""),
             (
-                (what, f"{figure:.2f}", bound, "met" if is_kept else "**missed**")
-                for what, figure, bound, is_kept in kept
+                (promise, f"{figure:.2f}", bound, "met" if is_kept else "**missed**")
+                for promise, figure, bound, is_kept in promises
             ),
             text_columns=1,
         ),
@@ -282,17 +293,22 @@ def _comparison() -> list[tuple[str, float, str, bool]]:
     """Six models, 12 metrics, all pairs; scipy's paired t in turn."""
     seconds: dict[str, list[float]] = {"concord": [], "scipy": []}
     for _ in range(3):
-        for name, of in seconds.items():
+        for name, times in seconds.items():
             words = [sys.executable, "-m", "benchmarks.comparison", name]
             done = subprocess.run(
                 words, check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent
             )
-            of.append(json.loads(done.stdout.splitlines()[-1])["seconds"])
-    ours, theirs = (min(of) for of in seconds.values())
-    what = "comparison of 6 models x 12 metrics, all 180 pairs"
+            times.append(json.loads(done.stdout.splitlines()[-1])["seconds"])
+    concord_seconds, scipy_seconds = (min(times) for times in seconds.values())
+    task = "comparison of 6 models x 12 metrics, all 180 pairs"
     return [
-        (f"{what}, s", ours, "at most 3", ours <= 3),  # noqa: PLR2004
-        (f"scipy.stats.ttest_rel / {what}", theirs / ours, "at least 1", theirs >= ours),
+        (f"{task}, s", concord_seconds, "at most 3", concord_seconds <= 3),  # noqa: PLR2004
+        (
+            f"scipy.stats.ttest_rel / {task}",
+            scipy_seconds / concord_seconds,
+            "at least 1",
+            scipy_seconds >= concord_seconds,
+        ),
     ]
 
 
@@ -302,9 +318,11 @@ def _machine() -> list[str]:
 
 
 def _print(rows: list[Row]) -> None:
-    for what, cost, figure, bound, kept in rows:
-        said = f"{figure:.3g} ({bound}) {'met' if kept else 'MISSED'}" if bound else ""
-        print(f"{what:<55}{cost.seconds:>8.2f} s{cost.cpu:>8.2f} s{cost.peak:>7.0f} MB  {said}")
+    for name, cost, figure, bound, is_met in rows:
+        bound_text = f"{figure:.3g} ({bound}) {'met' if is_met else 'MISSED'}" if bound else ""
+        print(
+            f"{name:<55}{cost.seconds:>8.2f} s{cost.cpu:>8.2f} s{cost.peak:>7.0f} MB  {bound_text}"
+        )
 
 
 if __name__ == "__main__":

@@ -46,8 +46,8 @@ def make(folder: Path, users: int) -> None:
             continue
         last = "rank" if name == "lists" else "grade"
         schema = pa.schema({"user": pa.int64(), "item": pa.int64(), last: pa.int64()})
-        beside = folder / f".{name}.parquet"
-        with pq.ParquetWriter(beside, schema) as writer:
+        temporary = folder / f".{name}.parquet"
+        with pq.ParquetWriter(temporary, schema) as writer:
             for first in range(0, users, AT_ONCE):
                 n = min(AT_ONCE, users - first)
                 # Steps of 1 to 199: no item twice in 100, and popular (low) items more often.
@@ -64,7 +64,7 @@ def make(folder: Path, users: int) -> None:
                     else rng.integers(1, 4, n * per_user)
                 )
                 writer.write_table(pa.table([user, items.ravel(), value], schema=schema))
-        beside.replace(folder / f"{name}.parquet")
+        temporary.replace(folder / f"{name}.parquet")
 
 
 def project(folder: Path) -> Params:
@@ -72,7 +72,7 @@ def project(folder: Path) -> Params:
     from tests.pipeline.stages.load_project import params_of
 
     params = params_of(str(folder / "lists.parquet"), allow_outside=True)
-    asked = {
+    evaluation = {
         "metrics": ["P", "R", "AP", "nDCG", "RR"],
         "ks": [1, 5, 10, 20, 50, 100],
         "panel": True,
@@ -82,7 +82,7 @@ def project(folder: Path) -> Params:
     return params.model_copy(
         update={
             "evaluation": params.evaluation.model_copy(
-                update={**asked, "rows_per_partition": 5_000_000}
+                update={**evaluation, "rows_per_partition": 5_000_000}
             ),
             "comparison": params.comparison.model_copy(update={"primary": ["nDCG@10"]}),
             "data": params.data.model_copy(update={"truth": truth}),
@@ -120,25 +120,25 @@ def step(name: str, folder: Path) -> None:
 def timed(work: Callable[[], object]) -> dict[str, float]:
     start, cpu = time.perf_counter(), time.process_time()
     work()
-    found = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
-    return {**found, "peak": peak_memory() / 1e6}
+    costs = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - cpu}
+    return {**costs, "peak": peak_memory() / 1e6}
 
 
 def measure(users: int) -> None:
     """Every step that is not measured yet; the files are removed when all are."""
-    found, folder = measured(), DATA / f"scale-{users}"
-    if all(f"{users} {name}" in found for name in STEPS):
+    costs, folder = measured(), DATA / f"scale-{users}"
+    if all(f"{users} {name}" in costs for name in STEPS):
         return
     make(folder, users)
     for name in STEPS:
-        if f"{users} {name}" in found:
+        if f"{users} {name}" in costs:
             continue
         command = [sys.executable, "-m", "benchmarks.scale", "--step", name, str(folder)]
         done = subprocess.run(
             command, check=True, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parent
         )
-        cost = found[f"{users} {name}"] = json.loads(done.stdout.splitlines()[-1])
-        KNOWN.write_text(json.dumps(found, indent=1))
+        cost = costs[f"{users} {name}"] = json.loads(done.stdout.splitlines()[-1])
+        KNOWN.write_text(json.dumps(costs, indent=1))
         print(
             f"{users * DEPTH:>13,} rows  {name:<11}{cost['seconds']:>8.1f} s{cost['cpu']:>8.1f} s "
             f"of CPU{cost['peak']:>8.0f} MB",
@@ -152,10 +152,10 @@ def measured() -> dict[str, dict[str, float]]:
     return json.loads(KNOWN.read_text()) if KNOWN.exists() else {}
 
 
-def section(found: dict[str, dict[str, float]]) -> list[str]:
+def section(costs: dict[str, dict[str, float]]) -> list[str]:
     """The lines of RESULTS.md."""
-    sizes = sorted({int(key.split()[0]) for key in found})
-    known = [users for users in sizes if all(f"{users} {name}" in found for name in STEPS)]
+    sizes = sorted({int(key.split()[0]) for key in costs})
+    known = [users for users in sizes if all(f"{users} {name}" in costs for name in STEPS)]
     words = ("rows", "step", "wall, s", "CPU, s", "peak, MB", "x the tenth of it")
     return [
         "Made by `make bench-scale` (`python -m benchmarks.scale 10000000` for the last decade): "
@@ -165,18 +165,18 @@ def section(found: dict[str, dict[str, float]]) -> list[str]:
         "",
         "![Time and memory against rows](scale.svg)",
         "",
-        *markdown_table(words, _rows(found, known), text_columns=0),
+        *markdown_table(words, _rows(costs, known), text_columns=0),
         "",
         *markdown_table(
-            ("promise", "figure", "bound", ""), _promises(found, known), text_columns=1
+            ("promise", "figure", "bound", ""), _promises(costs, known), text_columns=1
         ),
     ]
 
 
-def _rows(found: dict[str, dict[str, float]], known: list[int]) -> Iterator[Row]:
+def _rows(costs: dict[str, dict[str, float]], known: list[int]) -> Iterator[Row]:
     for users in known:
         for name in STEPS:
-            cost, before = found[f"{users} {name}"], found.get(f"{users // 10} {name}")
+            cost, before = costs[f"{users} {name}"], costs.get(f"{users // 10} {name}")
             times = f"{cost['seconds'] / before['seconds']:.1f}" if before else ""
             yield (
                 f"{users * DEPTH:,}",
@@ -188,26 +188,31 @@ def _rows(found: dict[str, dict[str, float]], known: list[int]) -> Iterator[Row]
             )
 
 
-def _promises(found: dict[str, dict[str, float]], known: list[int]) -> Iterator[Row]:
+def _promises(costs: dict[str, dict[str, float]], known: list[int]) -> Iterator[Row]:
     """What holds of the sizes that were measured."""
     stages = ("load-truth", "load", "evaluate")
     for users in known:
         rows = f"{users * DEPTH:,} rows"
-        peak = max(found[f"{users} {name}"]["peak"] for name in stages)
-        yield _told(f"{rows}: peak of all stages, MB", peak, GIB_4)
-        together = sum(found[f"{users} {name}"]["seconds"] for name in ("load", "evaluate"))
+        peak = max(costs[f"{users} {name}"]["peak"] for name in stages)
+        yield _ratio_row(f"{rows}: peak of all stages, MB", peak, GIB_4)
+        together = sum(costs[f"{users} {name}"]["seconds"] for name in ("load", "evaluate"))
         if users == USERS[-1]:
-            yield _told(f"{rows}: load and evaluate together, min", together / 60, 12)
+            yield _ratio_row(f"{rows}: load and evaluate together, min", together / 60, 12)
         if users // 10 >= LINEAR_FROM and users // 10 in known:
-            before = sum(found[f"{users // 10} {name}"]["seconds"] for name in ("load", "evaluate"))
-            yield _told(f"{rows}: times the time of a tenth", together / before, 11)
+            before = sum(costs[f"{users // 10} {name}"]["seconds"] for name in ("load", "evaluate"))
+            yield _ratio_row(f"{rows}: times the time of a tenth", together / before, 11)
 
 
-def _told(what: str, figure: float, bound: float) -> Row:
-    return what, f"{figure:.3g}", f"at most {bound:g}", "met" if figure <= bound else "**missed**"
+def _ratio_row(description: str, figure: float, bound: float) -> Row:
+    return (
+        description,
+        f"{figure:.3g}",
+        f"at most {bound:g}",
+        "met" if figure <= bound else "**missed**",
+    )
 
 
-def plot(found: dict[str, dict[str, float]]) -> str:
+def plot(costs: dict[str, dict[str, float]]) -> str:
     """Time and memory against rows, both axes by powers of ten, as SVG."""
     import altair as alt
     import polars as pl
@@ -215,7 +220,7 @@ def plot(found: dict[str, dict[str, float]]) -> str:
 
     points = [
         {"rows": int(users) * DEPTH, "step": name, "seconds": cost["seconds"], "MB": cost["peak"]}
-        for key, cost in found.items()
+        for key, cost in costs.items()
         for users, name in [key.split()]
     ]
     scale = alt.Scale(type="log")
@@ -246,12 +251,12 @@ def main() -> None:
         return
     for users in map(int, sys.argv[1:] or map(str, USERS[:-1])):
         measure(users)
-    found = measured()
+    costs = measured()
     page = RESULTS.read_text(encoding="utf-8")
     RESULTS.write_text(
-        replace_section(page, HEADING, section(found)), encoding="utf-8", newline="\n"
+        replace_section(page, HEADING, section(costs)), encoding="utf-8", newline="\n"
     )
-    (FOLDER / "scale.svg").write_text(plot(found), encoding="utf-8", newline="\n")
+    (FOLDER / "scale.svg").write_text(plot(costs), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

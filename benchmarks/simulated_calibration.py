@@ -91,8 +91,10 @@ def best_of_many() -> list[str]:
     ):
         for n in FEW:
             runs = 200
-            found = np.array([_best(generator(n, run), n, shared, positive) for run in range(runs)])
-            rows.append((name, f"{n}", *(rate(int(count), runs) for count in found.sum(axis=0))))
+            results = np.array(
+                [_best(generator(n, run), n, shared, positive) for run in range(runs)]
+            )
+            rows.append((name, f"{n}", *(rate(int(count), runs) for count in results.sum(axis=0))))
     return [
         "## The best of 60 offline labels",
         "",
@@ -168,13 +170,18 @@ def _order(spread: object, true: float, n: int) -> tuple[str, ...]:
 def _best(rng: np.random.Generator, n: int, shared: float, positive: float) -> list[bool]:
     """Is the best label called significant, by each way of asking?"""
     common = rng.normal(size=n)
-    own = rng.normal(size=(LABELS, n))
-    offline = math.sqrt(shared) * common + math.sqrt(1 - shared) * own + positive
+    label_values = rng.normal(size=(LABELS, n))
+    offline = math.sqrt(shared) * common + math.sqrt(1 - shared) * label_values + positive
     online = rng.normal(size=n) + positive
-    found = permutation_p_values(offline, online, np.sign(online))
+    p_values = permutation_p_values(offline, online, np.sign(online))
     agree = (np.sign(offline) == np.sign(online)).sum(axis=1).tolist()
-    named = [found.sign.min(), found.tau.min(), found.sign_best.min(), found.tau_best.min()]
+    smallest = [
+        p_values.sign.min(),
+        p_values.tau.min(),
+        p_values.sign_best.min(),
+        p_values.tau_best.min(),
+    ]
     return [
         p <= 1 - CONFIDENCE
-        for p in (sign_test_p(max(agree), n), sign_test_p(agree[0], n), *map(float, named))
+        for p in (sign_test_p(max(agree), n), sign_test_p(agree[0], n), *map(float, smallest))
     ]

@@ -20,7 +20,7 @@ RUNS = 4_000
 USERS = (5, 10, 30, 100)
 MEAN = 0.25
 ACTIVE = 0.1  # of the users, where one in ten has most requests
-OWN = 0.3  # of the users' requests, the share that turns out alike
+REPEATED = 0.3  # of the users' requests, the share that turns out alike
 Ints = np.ndarray
 REQUESTS: dict[str, Callable[[np.random.Generator, int], Ints]] = {
     "five each": lambda rng, n: np.full(n, 5),
@@ -34,10 +34,12 @@ REQUESTS: dict[str, Callable[[np.random.Generator, int], Ints]] = {
 def means() -> list[str]:
     """A mean over requests that hit with the probability of their user."""
     rows: list[Row] = []
-    for place, (name, draw) in enumerate(REQUESTS.items()):
+    for position, (name, draw) in enumerate(REQUESTS.items()):
         for n in USERS:
-            found = np.array([_held(generator(15, place, n, run), draw, n) for run in range(RUNS)])
-            cells = [rate(int(column.sum()), RUNS) for column in found.T]
+            results = np.array(
+                [_covers(generator(15, position, n, run), draw, n) for run in range(RUNS)]
+            )
+            cells = [rate(int(column.sum()), RUNS) for column in results.T]
             rows.append((name, f"{n}", *cells))
     head = (
         "requests of a user",
@@ -68,7 +70,7 @@ def means() -> list[str]:
     ]
 
 
-def _held(
+def _covers(
     rng: np.random.Generator, draw: Callable[[np.random.Generator, int], Ints], n: int
 ) -> tuple[bool, ...]:
     requests = draw(rng, n)
@@ -78,13 +80,13 @@ def _held(
     over_users = RatioEstimate(hits / requests, np.ones(n)).interval(CONFIDENCE)
     total = requests.sum()
     share = requests / total
-    rest = (hits - ratio.value * requests) / total
+    residuals = (hits - ratio.value * requests) / total
     off = abs(ratio.value - MEAN)
     alone = math.sqrt(ratio.value * (1 - ratio.value) / total)
-    cr0, cr2 = (rest**2).sum(), (rest**2 / (1 - share)).sum()
-    cr3 = (rest**2 / (1 - share) ** 2).sum() * (n - 1) / n
+    cr0, cr2 = (residuals**2).sum(), (residuals**2 / (1 - share)).sum()
+    cr3 = (residuals**2 / (1 - share) ** 2).sum() * (n - 1) / n
     t = stdtrit(n - 1, 1 - ALPHA / 2)
-    held = (
+    covered = (
         off <= 1.959963984540054 * alone,
         off <= 1.959963984540054 * math.sqrt(cr0),
         off <= t * math.sqrt(cr0 * n / (n - 1)),
@@ -93,7 +95,7 @@ def _held(
         low <= MEAN <= high,
         over_users[0] <= MEAN <= over_users[1],
     )
-    return tuple(map(bool, held))
+    return tuple(map(bool, covered))
 
 
 def _satterthwaite(requests: Ints, power: float) -> float:
@@ -108,13 +110,13 @@ def _satterthwaite(requests: Ints, power: float) -> float:
 def differences() -> list[str]:
     """Two models that are alike, whose differences on a user's requests hang together."""
     rows: list[Row] = []
-    for place, (name, draw) in enumerate(REQUESTS.items()):
+    for position, (name, draw) in enumerate(REQUESTS.items()):
         for n in (30, 100, 300):
             runs = RUNS // 2
-            found = np.array(
-                [_called(generator(16, place, n, run), draw, n) for run in range(runs)]
+            results = np.array(
+                [_called_different(generator(16, position, n, run), draw, n) for run in range(runs)]
             )
-            alone, clustered, over_users = found.T
+            alone, clustered, over_users = results.T
             rows.append(
                 (
                     name,
@@ -132,7 +134,8 @@ def differences() -> list[str]:
     return [
         "## Two models on the same requests",
         "",
-        f"Two models that are alike find each item with probability 0.4; on {OWN:.0%} of a user's "
+        "Two models that are alike find each item with probability 0.4; "
+        f"on {REPEATED:.0%} of a user's "
         "requests the same happens. How often",
         "the paired test calls them different at 5%.",
         "",
@@ -140,13 +143,15 @@ def differences() -> list[str]:
     ]
 
 
-def _called(
+def _called_different(
     rng: np.random.Generator, draw: Callable[[np.random.Generator, int], Ints], n: int
 ) -> tuple[bool, bool, bool]:
     user = np.repeat(np.arange(n), draw(rng, n))
-    own, each = pair(rng, n, 0.4), pair(rng, len(user), 0.4)
-    alike = rng.random(len(user)) < OWN
-    a, b = (np.where(alike, mine[user], of) for mine, of in zip(own, each, strict=True))
+    user_pair, each = pair(rng, n, 0.4), pair(rng, len(user), 0.4)
+    repeated = rng.random(len(user)) < REPEATED
+    a, b = (
+        np.where(repeated, mine[user], values) for mine, values in zip(user_pair, each, strict=True)
+    )
     return (
         _p(a, b, None) < ALPHA,
         _p(a, b, Clusters(user, n, "requests")) < ALPHA,
@@ -164,19 +169,21 @@ def heavy_users() -> list[str]:
     for spread in (0.0, 1.0, 1.5):
         for n in (10, 20, 50):
             runs = 300
-            found = [
+            results = [
                 _visits(generator(17, int(10 * spread), n, run), n, spread) for run in range(runs)
             ]
-            pairs = [pair for pair in found if pair.ci_low is not None and pair.ci_high is not None]
+            pairs = [
+                pair for pair in results if pair.ci_low is not None and pair.ci_high is not None
+            ]
             covered = sum((p.ci_low or 0) <= 0 <= (p.ci_high or 0) for p in pairs)
-            called = sum(p.verdict.startswith(("better", "worse")) for p in found)
+            significant = sum(p.verdict.startswith(("better", "worse")) for p in results)
             rows.append(
                 (
                     f"{spread:g}",
                     f"{n}",
                     rate(len(pairs), runs, error=False),
                     rate(covered, len(pairs)),
-                    rate(called, runs),
+                    rate(significant, runs),
                 )
             )
     return [
@@ -196,16 +203,19 @@ def heavy_users() -> list[str]:
 
 def _visits(rng: np.random.Generator, n: int, spread: float) -> Difference:
     requests = np.maximum(1, np.round(np.exp(rng.normal(1.5, spread, n)))).astype(np.int64)
-    lift = np.where(rng.random(n) < OWN, rng.choice([-0.25, 0.25], n), 0.0)
+    lift = np.where(rng.random(n) < REPEATED, rng.choice([-0.25, 0.25], n), 0.0)
     user, luck = np.repeat(np.arange(n), requests), rng.random(int(requests.sum()))
     session = np.arange(len(user)) - np.repeat(np.cumsum(requests) - requests, requests)
     visits = {"user": user, "session": session}
 
-    def shown(hit: Bools) -> pl.DataFrame:
+    def recommendations(hit: Bools) -> pl.DataFrame:
         return pl.DataFrame({**visits, "item": np.where(hit, "a", "b"), "rank": np.ones_like(user)})
 
     comparison = concord.compare(
-        {"a": shown(luck < 0.5 + lift[user]), "b": shown(luck < 0.5 - lift[user])},
+        {
+            "a": recommendations(luck < 0.5 + lift[user]),
+            "b": recommendations(luck < 0.5 - lift[user]),
+        },
         pl.DataFrame({**visits, "item": ["a"] * len(user)}),
         baseline="b",
         conventions={"preset": "standard", "unit_mean": "requests"},
@@ -215,9 +225,9 @@ def _visits(rng: np.random.Generator, n: int, spread: float) -> Difference:
         panel=False,
         resamples=99,
     )
-    found = comparison.difference("a", "b", "P@1")
-    assert found is not None
-    return found
+    difference = comparison.difference("a", "b", "P@1")
+    assert difference is not None
+    return difference
 
 
 PARTS = (means, differences, heavy_users)

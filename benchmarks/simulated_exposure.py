@@ -76,10 +76,10 @@ class Values:
 
 
 def _evaluated(
-    lists: pl.DataFrame, seen: Bools, p: Floats, clip: float | None, *, only_ratio: bool = False
+    lists: pl.DataFrame, observed: Bools, p: Floats, clip: float | None, *, only_ratio: bool = False
 ) -> Values:
     """Return values on observed items by `concord.evaluate`; `clip=None` weights them equally."""
-    user, item = np.nonzero(seen)
+    user, item = np.nonzero(observed)
     how: dict[str, Any] = {
         "items": pl.DataFrame({"item": np.arange(ITEMS), "p": p}),
         "columns": {"items": {"propensity": "p"}},
@@ -112,17 +112,17 @@ def _evaluated(
 @cache
 def _true(model: str) -> dict[str, float]:
     """The values of endlessly many users of whom everything was observed."""
-    found: dict[str, list[float]] = {}
+    means: dict[str, list[float]] = {}
     for run in range(OF_TRUTH):
         users = Users.drawn(generator(31, run), 1_000)
         values = _evaluated(users.lists[model], users.liked, np.ones(ITEMS), NO_CLIP)
         for label, summary in values.summaries.items():
-            found.setdefault(label, []).append(summary.mean)
-    return {label: float(np.mean(means)) for label, means in found.items()}
+            means.setdefault(label, []).append(summary.mean)
+    return {label: float(np.mean(each)) for label, each in means.items()}
 
 
 @dataclass
-class Found:
+class Runs:
     """Of the runs of a case: rows, effective rows, and by model the values."""
 
     rows: list[int] = field(default_factory=list)
@@ -131,37 +131,37 @@ class Found:
 
 
 @cache
-def _found(n: int) -> dict[tuple[float, str], Found]:
+def _runs(n: int) -> dict[tuple[float, str], Runs]:
     """Return all runs by exponent and weights; runs of an exponent share users and observations."""
-    found = {(exponent, name): Found() for exponent, of_each in CLIPS.items() for name in of_each}
+    runs = {(exponent, name): Runs() for exponent, of_each in CLIPS.items() for name in of_each}
     for run in range(RUNS):
         rng = generator(32, run, n)
         users = Users.drawn(rng, n)
         for exponent, of_each in CLIPS.items():
             p = POPULARITY**exponent
-            seen = users.liked & (rng.random(users.liked.shape) < p)
-            times = seen.sum(axis=0)
+            observed = users.liked & (rng.random(users.liked.shape) < p)
+            times = observed.sum(axis=0)
             for name, clip in of_each.items():
-                of_case = found[exponent, name]
+                of_case = runs[exponent, name]
                 weights = 1 / np.maximum(p, 1.0 if clip is None else clip)
                 of_case.rows.append(int(times.sum()))
                 of_case.effective.append((times @ weights) ** 2 / (times @ (weights * weights)))
                 for model, lists in users.lists.items():
-                    values = _evaluated(lists, seen, p, clip, only_ratio=model == WORSE)
+                    values = _evaluated(lists, observed, p, clip, only_ratio=model == WORSE)
                     of_case.values[model].append(values)
-    return found
+    return runs
 
 
-def _cases() -> Iterator[tuple[list[str], Found]]:
+def _cases() -> Iterator[tuple[list[str], Runs]]:
     for exponent, of_each in CLIPS.items():
         for n in USERS:
             for name in of_each:
-                yield [f"{exponent:g}", f"{n:,}", name], _found(n)[exponent, name]
+                yield [f"{exponent:g}", f"{n:,}", name], _runs(n)[exponent, name]
 
 
 def estimates() -> list[str]:
     """The niche model: bias, spread and coverage, unweighed and weighed."""
-    rows: list[Row] = [[*told, *_row(found)] for told, found in _cases()]
+    rows: list[Row] = [[*case, *_row(runs)] for case, runs in _cases()]
     labels = [label.removesuffix(f"@{K}") for label in [*SUMS, *RATIOS, OVER_ALL]]
     return [
         "## Exposure bias: estimates",
@@ -187,25 +187,26 @@ def estimates() -> list[str]:
     ]
 
 
-def _row(found: Found) -> list[str]:
-    cells, true = [f"{np.mean(found.rows):,.0f}", f"{np.mean(found.effective):,.0f}"], _true(BETTER)
+def _row(runs: Runs) -> list[str]:
+    cells = [f"{np.mean(runs.rows):,.0f}", f"{np.mean(runs.effective):,.0f}"]
+    true = _true(BETTER)
     for label in [*SUMS, *RATIOS, OVER_ALL]:
-        told = [values.summaries[label] for values in found.values[BETTER]]
-        errors = np.array([each.mean for each in told]) / true[label] - 1
-        held = sum(each.ci_low <= true[label] <= each.ci_high for each in told)
-        cells.append(f"{errors.mean():+.1%} ({errors.std():.0%}); {rate(held, RUNS)}")
+        summaries = [values.summaries[label] for values in runs.values[BETTER]]
+        errors = np.array([each.mean for each in summaries]) / true[label] - 1
+        covered = sum(each.ci_low <= true[label] <= each.ci_high for each in summaries)
+        cells.append(f"{errors.mean():+.1%} ({errors.std():.0%}); {rate(covered, RUNS)}")
     return cells
 
 
 def orders() -> list[str]:
     """Return how often the better model is ahead, and how often the worse one is significantly."""
     rows: list[Row] = []
-    for told, found in _cases():
-        both = zip(found.values[BETTER], found.values[WORSE], strict=True)
+    for case, runs in _cases():
+        both = zip(runs.values[BETTER], runs.values[WORSE], strict=True)
         gaps = [RatioEstimate(a.hits - b.hits, a.counts, a.counts * a.counts) for a, b in both]
         ahead = sum(gap.value > 0 for gap in gaps)
         wrong = sum(gap.interval(CONFIDENCE)[1] < 0 for gap in gaps)
-        rows.append([*told, rate(ahead, RUNS), rate(wrong, RUNS)])
+        rows.append([*case, rate(ahead, RUNS), rate(wrong, RUNS)])
     true = {model: _true(model)[OVER_ALL] for model in LEANS}
     return [
         "## Exposure bias: the order of two models",

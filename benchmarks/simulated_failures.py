@@ -24,13 +24,13 @@ LABEL = "R@1"
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Result:
     """One model against a baseline that is as good and was trained once."""
 
     failed: int
-    held: bool
+    is_covered: bool
     above: bool
-    warned: bool
+    is_warned: bool
 
 
 def one_model_alone() -> list[str]:
@@ -38,13 +38,13 @@ def one_model_alone() -> list[str]:
     rows: list[Row] = []
     for failing in (False, True):
         for trainings in COUNTS:
-            found = [
+            results = [
                 each
                 for run in range(RUNS[trainings])
                 for each in _compared(generator(51, failing, trainings, run), trainings, failing)
             ]
             rows.append(
-                ("fail now and then" if failing else "normal", f"{trainings}", *_cells(found))
+                ("fail now and then" if failing else "normal", f"{trainings}", *_cells(results))
             )
     head = (
         "trainings",
@@ -75,18 +75,18 @@ def one_model_alone() -> list[str]:
     ]
 
 
-def _cells(found: list[_Found]) -> Iterator[str]:
-    lucky = [each for each in found if not each.failed]
-    once = [each for each in found if each.failed == 1]
-    yield rate(sum(each.held for each in found), len(found))
-    yield rate(sum(each.above for each in found), len(found))
-    yield rate(sum(each.warned for each in found), len(found))
-    yield rate(len(lucky), len(found), error=False)
-    yield rate(sum(each.held for each in lucky), len(lucky))
-    yield rate(sum(each.warned for each in once), len(once))
+def _cells(results: list[_Result]) -> Iterator[str]:
+    lucky = [each for each in results if not each.failed]
+    once = [each for each in results if each.failed == 1]
+    yield rate(sum(each.is_covered for each in results), len(results))
+    yield rate(sum(each.above for each in results), len(results))
+    yield rate(sum(each.is_warned for each in results), len(results))
+    yield rate(len(lucky), len(results), error=False)
+    yield rate(sum(each.is_covered for each in lucky), len(lucky))
+    yield rate(sum(each.is_warned for each in once), len(once))
 
 
-def _compared(rng: np.random.Generator, trainings: int, failing: bool) -> Iterator[_Found]:
+def _compared(rng: np.random.Generator, trainings: int, failing: bool) -> Iterator[_Result]:
     luck = rng.random(USERS)
     failed = rng.random((MODELS, trainings)) < (CHANCE if failing else 0.0)
     shares = np.where(failed, FAILED, GOOD) + OF_GOOD * rng.normal(size=failed.shape)
@@ -94,9 +94,11 @@ def _compared(rng: np.random.Generator, trainings: int, failing: bool) -> Iterat
         shares = MEAN + SPREAD * rng.normal(size=failed.shape)
     models = {
         f"m{m}": {
-            "replicates": {r: _lists(rng, luck, share) for r, share in enumerate(of, start=1)}
+            "replicates": {
+                r: _lists(rng, luck, share) for r, share in enumerate(shares_of_model, start=1)
+            }
         }
-        for m, of in enumerate(shares.tolist())
+        for m, shares_of_model in enumerate(shares.tolist())
     }
     truth = pl.DataFrame({"user": np.arange(USERS), "item": np.zeros(USERS, dtype=np.int64)})
     comparison = cc.compare(
@@ -108,7 +110,7 @@ def _compared(rng: np.random.Generator, trainings: int, failing: bool) -> Iterat
         panel=False,
         resamples=99,
     )
-    told = {
+    warned_shares = {
         model
         for each in comparison.warnings
         if each.code == "outlying_training"
@@ -119,8 +121,8 @@ def _compared(rng: np.random.Generator, trainings: int, failing: bool) -> Iterat
         assert pair is not None
         assert pair.ci_low is not None
         assert pair.ci_high is not None
-        held = pair.ci_low <= 0 <= pair.ci_high
-        yield _Found(int(of_model.sum()), held, pair.ci_low > 0, f"m{m}" in told)
+        is_covered = pair.ci_low <= 0 <= pair.ci_high
+        yield _Result(int(of_model.sum()), is_covered, pair.ci_low > 0, f"m{m}" in warned_shares)
 
 
 def _lists(rng: np.random.Generator, luck: Floats, share: float) -> pl.DataFrame:
@@ -138,13 +140,13 @@ def outlying() -> list[str]:
     for trainings in (3, 4, 5, 10):
         cells = [f"{trainings}"]
         for failures, depth in ((0, 0.0), (1, 5.0), (1, 10.0), (1, 20.0), (2, 20.0)):
-            found = 0
+            detections = 0
             for run in range(runs):
                 values = generator(52, trainings, run).normal(size=trainings)
                 values[:failures] -= depth
-                place = find_outlier(values.tolist(), (1,))
-                found += place is not None and (place < failures or not failures)
-            cells.append(rate(found, runs))
+                outlier = find_outlier(values.tolist(), (1,))
+                detections += outlier is not None and (outlier < failures or not failures)
+            cells.append(rate(detections, runs))
         skewed = sum(
             find_outlier(
                 (-generator(53, trainings, run).exponential(size=trainings)).tolist(), (1,)

@@ -31,27 +31,29 @@ def exposures() -> list[str]:
     true = {lean: _true(lean) for lean in (0.0, 1.0)}
     rows = []
     for users, runs in ((100, 1_000), (1_000, 300)):
-        alike = dict.fromkeys(MEASURES, 0)
-        found = dict.fromkeys(MEASURES, 0)
-        held = dict.fromkeys(MEASURES, 0)
+        false_alarms = dict.fromkeys(MEASURES, 0)
+        detections = dict.fromkeys(MEASURES, 0)
+        covered = dict.fromkeys(MEASURES, 0)
         for run in range(runs):
             rng = generator(users, run)
-            wanted = _wanted(rng, users)
-            same, other, base = (_values(rng, wanted, users, lean) for lean in (0.0, 1.0, 0.0))
+            truth = _ground_truth(rng, users)
+            same, other, base = (_values(rng, truth, users, lean) for lean in (0.0, 1.0, 0.0))
             for name in MEASURES:
                 columns = {"same": same[name], "other": other[name], "base": base[name]}
                 pairs = [("same", "base"), ("other", "base")]
-                null, apart = paired_tests(columns, pairs, confidence=1 - ALPHA)
-                alike[name] += null.p <= ALPHA
-                found[name] += apart.p <= ALPHA
-                held[name] += apart.ci_low <= true[1.0][name] - true[0.0][name] <= apart.ci_high
+                null, shifted = paired_tests(columns, pairs, confidence=1 - ALPHA)
+                false_alarms[name] += null.p <= ALPHA
+                detections[name] += shifted.p <= ALPHA
+                covered[name] += (
+                    shifted.ci_low <= true[1.0][name] - true[0.0][name] <= shifted.ci_high
+                )
         rows += [
             (
                 name,
                 f"{users:,}",
-                rate(alike[name], runs),
-                rate(found[name], runs),
-                rate(held[name], runs),
+                rate(false_alarms[name], runs),
+                rate(detections[name], runs),
+                rate(covered[name], runs),
             )
             for name in MEASURES
         ]
@@ -62,14 +64,14 @@ def exposures() -> list[str]:
         "found of those that differ",
         "interval holds the truth",
     )
-    told = ", ".join(f"{name} {true[1.0][name] - true[0.0][name]:+.3f}" for name in MEASURES)
+    differences = ", ".join(f"{name} {true[1.0][name] - true[0.0][name]:+.3f}" for name in MEASURES)
     return [
         "## Exposure of groups of items",
         "",
         f"{MINORITY} of {ITEMS} items are of one group, and relevant items are drawn from both "
         "alike. One model draws its lists",
         f"alike, too, the other weighs items of the larger group {math.e:.1f} times. True "
-        f"differences: {told}; paired t tests of",
+        f"differences: {differences}; paired t tests of",
         "users' values.",
         "",
         *markdown_table(head, rows, text_columns=1),
@@ -79,25 +81,25 @@ def exposures() -> list[str]:
 def gaps() -> list[str]:
     """The gap between the best and the worst of three groups, of two models."""
     rows = []
-    for said, ours, theirs in (
+    for heading, group_a, group_b in (
         ("none, none", (0.4, 0.4, 0.4), (0.4, 0.4, 0.4)),
         ("0.091, 0.091", (0.5, 0.4, 0.3), (0.5, 0.4, 0.3)),
         ("0.091, none", (0.5, 0.4, 0.3), (0.4, 0.4, 0.4)),
     ):
-        true = _gap_of(ours) - _gap_of(theirs)
+        true = _gap_of(group_a) - _gap_of(group_b)
         for users, runs in ((100, 1_000), (1_000, 1_000)):
-            found = held = 0
+            detections = covered = 0
             for run in range(runs):
                 rng = generator(users, run)
                 columns = [
-                    _of_groups(rng, users, rates) for rates in zip(ours, theirs, strict=True)
+                    _of_groups(rng, users, rates) for rates in zip(group_a, group_b, strict=True)
                 ]
-                apart = _apart(np.stack([a for a, _ in columns]), run)
-                apart -= _apart(np.stack([b for _, b in columns]), run)
-                low, high = percentile_interval(apart, 1 - ALPHA)
-                held += low <= true <= high
-                found += bootstrap_p(apart) < ALPHA
-            rows.append((said, f"{users:,}", rate(found, runs), rate(held, runs)))
+                resampled = _group_gap(np.stack([a for a, _ in columns]), run)
+                resampled -= _group_gap(np.stack([b for _, b in columns]), run)
+                low, high = percentile_interval(resampled, 1 - ALPHA)
+                covered += low <= true <= high
+                detections += bootstrap_p(resampled) < ALPHA
+            rows.append((heading, f"{users:,}", rate(detections, runs), rate(covered, runs)))
     head = ("true gaps", "users of a group", "told apart", "interval holds the truth")
     return [
         "## The gaps of two models, by Poisson bootstrap",
@@ -116,12 +118,12 @@ def picked() -> list[str]:
     """One model that serves all groups alike, and the interval of its gap."""
     rows, runs, users = [], 1_000, 100
     for groups in (2, 3, 5, 12):
-        beyond = 0
+        rejected = 0
         for run in range(runs):
             rng = generator(users, run, groups)
             values = np.stack([rng.binomial(10, 0.4, users) / 10 for _ in range(groups)])
-            beyond += percentile_interval(_apart(values, run), 1 - ALPHA)[0] > 0
-        rows.append((f"{groups}", rate(beyond, runs)))
+            rejected += percentile_interval(_group_gap(values, run), 1 - ALPHA)[0] > 0
+        rows.append((f"{groups}", rate(rejected, runs)))
     return [
         "## A gap between groups that are alike",
         "",
@@ -149,30 +151,30 @@ def _drawn(rng: np.random.Generator, users: int, k: int, lean: float) -> Ints:
     return np.argsort(-keys, axis=1)[:, :k]
 
 
-def _wanted(rng: np.random.Generator, users: int) -> tuple[Ints, Ints]:
+def _ground_truth(rng: np.random.Generator, users: int) -> tuple[Ints, Ints]:
     """User and item of one to five relevant items each."""
     drawn, n = _drawn(rng, users, 5, 0.0), rng.integers(1, 6, users)
-    kept = np.arange(5) < n[:, None]
-    return np.nonzero(kept)[0], drawn[kept]
+    is_relevant = np.arange(5) < n[:, None]
+    return np.nonzero(is_relevant)[0], drawn[is_relevant]
 
 
 def _values(
-    rng: np.random.Generator, wanted: tuple[Ints, Ints], users: int, lean: float
+    rng: np.random.Generator, truth: tuple[Ints, Ints], users: int, lean: float
 ) -> dict[str, Floats]:
     """(users,) values of each metric of a model that leans so much towards the larger group."""
-    shown = _drawn(rng, users, K, lean).ravel()
+    recommended = _drawn(rng, users, K, lean).ravel()
     listed = RankedLists(
         n_users=users,
         n_listed=np.full(users, K),
         row_user=np.repeat(np.arange(users), K),
         row_rank=np.tile(np.arange(1, K + 1), users),
-        row_item=shown,
-        row_relevant=np.zeros(len(shown), dtype=bool),
+        row_item=recommended,
+        row_relevant=np.zeros(len(recommended), dtype=bool),
         history_user=np.zeros(0, dtype=np.int64),
         history_item=np.zeros(0, dtype=np.int64),
         items=_items(),
-        relevant_user=wanted[0],
-        relevant_item=wanted[1],
+        relevant_user=truth[0],
+        relevant_item=truth[1],
     )
     return {name: measure(listed, K) for name, measure in MEASURES.items()}
 
@@ -180,7 +182,7 @@ def _values(
 def _true(lean: float) -> dict[str, float]:
     """The metrics of endlessly many users: of 200,000, with an error below a thousandth."""
     rng = generator(7, int(lean))
-    drawn = [_values(rng, _wanted(rng, 20_000), 20_000, lean) for _ in range(10)]
+    drawn = [_values(rng, _ground_truth(rng, 20_000), 20_000, lean) for _ in range(10)]
     return {name: float(np.mean([values[name] for values in drawn])) for name in MEASURES}
 
 
@@ -188,15 +190,15 @@ def _of_groups(
     rng: np.random.Generator, users: int, rates: tuple[float, float]
 ) -> tuple[Floats, Floats]:
     """(users,) values of both models in one group, with these rates of hits."""
-    ours, theirs = rates
-    return pair(rng, users, theirs, ours / theirs - 1)
+    group_a, group_b = rates
+    return pair(rng, users, group_b, group_a / group_b - 1)
 
 
 def _gap_of(rates: tuple[float, ...]) -> float:
     return mean_of_pair(max(rates), 1.0) - mean_of_pair(min(rates), 1.0)
 
 
-def _apart(values: Floats, seed: int) -> Floats:
+def _group_gap(values: Floats, seed: int) -> Floats:
     """Return (resamples,) gaps of best and worst group of (groups, users of a group) values."""
     groups, users = values.shape
     means = values.mean(axis=1)

@@ -168,26 +168,26 @@ def _at_the_margin() -> list[str]:
     rows = []
     for world, (draw, margin) in MARGINS.items():
         for n in (20, 100, 300, 1_000):
-            said = []
+            verdicts = []
             covered = 0
             for run in range(RUNS):
                 gaps = np.clip(draw(generator(n, run), n), -1, 1)
                 comparison = _compared(np.maximum(gaps, 0), np.maximum(-gaps, 0), min_effect=margin)
                 pair = comparison.difference("a", "b", "m")
                 assert pair is not None
-                said.append(pair.verdict)
+                verdicts.append(pair.verdict)
                 covered += (
                     pair.ci_low is not None
                     and pair.ci_high is not None
                     and pair.ci_low <= margin <= pair.ci_high
                 )
-            known = sum(verdict not in {"too_few_users", "identical"} for verdict in said)
+            known = sum(verdict not in {"too_few_users", "identical"} for verdict in verdicts)
             rows.append(
                 (
                     world,
                     f"{n:,}",
-                    rate(said.count("better"), RUNS),
-                    rate(said.count("equivalent"), RUNS),
+                    rate(verdicts.count("better"), RUNS),
+                    rate(verdicts.count("equivalent"), RUNS),
                     rate(covered, known),
                 )
             )

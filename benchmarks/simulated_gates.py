@@ -36,7 +36,7 @@ def at_the_margin() -> list[str]:
         ("many gain a little, few lose much", _skewed, SKEWED_LOSS),
     ]
     rows = [
-        (name, f"{n:,}", *_told(draw, margin, n, runs))
+        (name, f"{n:,}", *_cells(draw, margin, n, runs))
         for name, draw, margin in cases
         for n, runs in SIZES
     ]
@@ -60,8 +60,8 @@ def as_good() -> list[str]:
     for margin in ("1%", "2%", "5%", "10%"):
         cells = [margin]
         for n, runs in ((1_000, 1_000), (5_000, 1_000), (20_000, 500), (100_000, 200)):
-            told = _outcomes(partial(pair, hit_rate=0.5), margin, n, runs)
-            cells.append(rate(told.count("pass"), runs))
+            outcomes = _outcomes(partial(pair, hit_rate=0.5), margin, n, runs)
+            cells.append(rate(outcomes.count("pass"), runs))
         rows.append(tuple(cells))
     return [
         "## A gate for a model that is as good",
@@ -81,13 +81,17 @@ def is_aggregate() -> list[str]:
     """Coverage, with the jackknife interval; the true difference is between means of many runs."""
     rows: list[Row] = []
     for n, runs in ((100, 1_000), (300, 500), (1_000, 300)):
-        found = [_coverages(n, run, (STEEPER, STEEP)) for run in range(runs)]
-        alike = [_coverages(n, run, (STEEP, STEEP)) for run in range(runs // 2)]
-        passed = sum(decide_guardrail(each, SLIGHT, SLIGHT).outcome == "pass" for each in alike)
-        true = float(np.mean([each.difference for each in found if each.difference is not None]))
-        told = [decide_guardrail(each, -true, -true).outcome for each in found]
-        inside = sum(_inside(each, true) for each in found)
-        cells = (rate(told.count(outcome), runs) for outcome in OUTCOMES)
+        differences = [_coverages(n, run, (STEEPER, STEEP)) for run in range(runs)]
+        equal_models = [_coverages(n, run, (STEEP, STEEP)) for run in range(runs // 2)]
+        passed = sum(
+            decide_guardrail(each, SLIGHT, SLIGHT).outcome == "pass" for each in equal_models
+        )
+        true = float(
+            np.mean([each.difference for each in differences if each.difference is not None])
+        )
+        outcomes = [decide_guardrail(each, -true, -true).outcome for each in differences]
+        inside = sum(_inside(each, true) for each in differences)
+        cells = (rate(outcomes.count(outcome), runs) for outcome in OUTCOMES)
         rows.append((f"{n:,}", f"{true:+.3f}", rate(inside, runs), *cells, rate(passed, runs // 2)))
     return [
         "## A gate on a number over all users",
@@ -118,14 +122,14 @@ def _skewed(rng: np.random.Generator, users: int) -> tuple[Floats, Floats]:
     return skewed(rng, users, -SKEWED_LOSS), np.zeros(users)
 
 
-def _told(draw: Draw, margin: float | str, n: int, runs: int) -> tuple[str, ...]:
+def _cells(draw: Draw, margin: float | str, n: int, runs: int) -> tuple[str, ...]:
     differ = [_measured(draw, n, run).n_nonzero for run in range(50)]
-    told = _outcomes(draw, margin, n, runs)
-    return f"{np.mean(differ):,.0f}", *(rate(told.count(each), runs) for each in OUTCOMES)
+    outcomes = _outcomes(draw, margin, n, runs)
+    return f"{np.mean(differ):,.0f}", *(rate(outcomes.count(each), runs) for each in OUTCOMES)
 
 
 def _outcomes(draw: Draw, margin: float | str, n: int, runs: int) -> list[Outcome]:
-    told: list[Outcome] = []
+    outcomes: list[Outcome] = []
     for run in range(runs):
         measured = _measured(draw, n, run)
         allowed = (
@@ -133,14 +137,14 @@ def _outcomes(draw: Draw, margin: float | str, n: int, runs: int) -> list[Outcom
             if isinstance(margin, str)
             else margin
         )
-        told.append(decide_guardrail(measured, margin, allowed).outcome)
-    return told
+        outcomes.append(decide_guardrail(measured, margin, allowed).outcome)
+    return outcomes
 
 
 def _measured(draw: Draw, n: int, run: int) -> MeasuredDifference:
     a, b = (UserValues(values) for values in draw(generator(7, n, run), n))
-    found = paired_test(a, b, confidence=CONFIDENCE)
-    return _of((a.mean, b.mean), (found.ci_low, found.ci_high), n, found.n_nonzero)
+    test = paired_test(a, b, confidence=CONFIDENCE)
+    return _case((a.mean, b.mean), (test.ci_low, test.ci_high), n, test.n_nonzero)
 
 
 def _coverages(n: int, run: int, steepness: tuple[float, float]) -> MeasuredDifference:
@@ -152,12 +156,14 @@ def _coverages(n: int, run: int, steepness: tuple[float, float]) -> MeasuredDiff
     everything = np.ones(ITEMS, dtype=np.int64)
     items = Items(1, 1, everything, everything > 0, None)
     measures = {"Coverage@10": partial(coverage, coverage_items="catalogue")}
-    found = jackknife_intervals(one, other, measures, items=items, k=DEPTH, confidence=CONFIDENCE)
-    means = tuple(len(np.unique(shown.item)) / ITEMS for shown in (one, other))
-    return _of(means, found["Coverage@10"], n, n)
+    intervals = jackknife_intervals(
+        one, other, measures, items=items, k=DEPTH, confidence=CONFIDENCE
+    )
+    means = tuple(len(np.unique(each.item)) / ITEMS for each in (one, other))
+    return _case(means, intervals["Coverage@10"], n, n)
 
 
-def _of(
+def _case(
     means: tuple[float, ...], ends: tuple[float, float], n: int, n_nonzero: int
 ) -> MeasuredDifference:
     mean, reference = means

@@ -32,7 +32,7 @@ TESTS = 20
 PLANS = 2_000
 SEED_RUNS = 4_000
 Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
-Shown = Callable[[PairedTest], bool]
+Criterion = Callable[[PairedTest], bool]
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ def to_find() -> list[str]:
                 _users(difference_claim(2 * level), case.effect, sd),
                 _users(difference_claim(level), case.effect, unpaired),
             ]
-            shown = partial(_found, level=level)
-            cells = [_measured(case, users, shown) for users in plans]
+            criterion = partial(_is_significant, level=level)
+            cells = [_measured(case, users, criterion) for users in plans]
             rows.append(
                 (
                     case.name,
@@ -123,8 +123,8 @@ def to_call_better() -> list[str]:
                 _users(superiority_claim(least, ALPHA, level), case.effect, sd),
                 _users(difference_claim(level), case.effect, sd),
             ]
-            shown = partial(_said, "better", min_effect=least, tests=tests)
-            cells = [_measured(case, users, shown) for users in plans]
+            criterion = partial(_has_verdict, "better", min_effect=least, tests=tests)
+            cells = [_measured(case, users, criterion) for users in plans]
             rows.append(
                 (
                     case.name,
@@ -150,19 +150,22 @@ def to_keep_up() -> list[str]:
     rows: list[Row] = []
     for hit_rate in (0.5, 0.05):
         margin = mean_of_pair(hit_rate, 0.1)
-        alike = Case(f"{hit_rate:.0%} of the users hit", partial(pair, hit_rate=hit_rate), 0.0)
-        sd, _ = alike.spreads()
+        equal = Case(f"{hit_rate:.0%} of the users hit", partial(pair, hit_rate=hit_rate), 0.0)
+        sd, _ = equal.spreads()
         guard = [_users(non_inferiority_claim(margin, a), 0.0, sd) for a in (ALPHA, 2 * ALPHA)]
         tost = [
             _users(equivalence_claim(margin, ALPHA), 0.0, sd),
             _users(non_inferiority_claim(margin, ALPHA), 0.0, sd),
         ]
-        kept = partial(_above, bound=-margin)
-        said = partial(_said, "equivalent", min_effect=margin, tests=1)
-        for name, plans, shown in (("guardrail", guard, kept), ("equivalent", tost, said)):
-            cells = [_measured(alike, users, shown) for users in plans]
+        above_margin = partial(_above, bound=-margin)
+        is_equivalent = partial(_has_verdict, "equivalent", min_effect=margin, tests=1)
+        for name, plans, criterion in (
+            ("guardrail", guard, above_margin),
+            ("equivalent", tost, is_equivalent),
+        ):
+            cells = [_measured(equal, users, criterion) for users in plans]
             rows.append(
-                (alike.name, name, *(x for c in zip(_counts(plans), cells, strict=True) for x in c))
+                (equal.name, name, *(x for c in zip(_counts(plans), cells, strict=True) for x in c))
             )
     return [
         "## Planned users: models that are alike",
@@ -180,18 +183,20 @@ def from_users() -> list[str]:
     """Plan with the spread of the existing users, as `concord plan` does; then draw others."""
     rows: list[Row] = []
     for case in CASES:
-        for there in (100, 300, 1_000, 5_000):
-            plans = [_from_users(case, there, run) for run in range(PLANS)]
-            made = [users for users in plans if users is not None]
-            shown = 0
-            for run, users in enumerate(made):
-                a, b = case.draw(generator(59, there, run), users)
-                shown += _found(
+        for known_users in (100, 300, 1_000, 5_000):
+            plans = [_from_users(case, known_users, run) for run in range(PLANS)]
+            planned = [users for users in plans if users is not None]
+            successes = 0
+            for run, users in enumerate(planned):
+                a, b = case.draw(generator(59, known_users, run), users)
+                successes += _is_significant(
                     paired_test(UserValues(a), UserValues(b), confidence=1 - ALPHA), ALPHA
                 )
-            low, middle, high = (f"{np.quantile(made, q):,.0f}" for q in (0.05, 0.5, 0.95))
-            cells = (f"{low} to {high}", middle, rate(shown, len(made)))
-            rows.append((case.name, f"{there:,}", rate(len(made), PLANS, error=False), *cells))
+            low, middle, high = (f"{np.quantile(planned, q):,.0f}" for q in (0.05, 0.5, 0.95))
+            cells = (f"{low} to {high}", middle, rate(successes, len(planned)))
+            rows.append(
+                (case.name, f"{known_users:,}", rate(len(planned), PLANS, error=False), *cells)
+            )
     return [
         "## Planned users: from the users who are there",
         "",
@@ -210,15 +215,15 @@ def from_users() -> list[str]:
     ]
 
 
-def _from_users(case: Case, there: int, run: int) -> int | None:
-    a, b = case.draw(generator(53, there, run), there)
-    found = paired_test(UserValues(a), UserValues(b), confidence=1 - ALPHA)
-    if math.isnan(found.ci_low):
+def _from_users(case: Case, known_users: int, run: int) -> int | None:
+    a, b = case.draw(generator(53, known_users, run), known_users)
+    test = paired_test(UserValues(a), UserValues(b), confidence=1 - ALPHA)
+    if math.isnan(test.ci_low):
         return None
-    spread = variance_from_interval(found.ci_low, found.ci_high, there, 1 - ALPHA)
+    spread = variance_from_interval(test.ci_low, test.ci_high, known_users, 1 - ALPHA)
     assert spread is not None, "there is an interval"
     needed = users_needed(difference_claim(ALPHA), case.effect, spread, power=POWER)
-    return None if needed is None else max(needed, min_users(there, found.n_nonzero))
+    return None if needed is None else max(needed, min_users(known_users, test.n_nonzero))
 
 
 def over_trainings() -> list[str]:
@@ -231,8 +236,8 @@ def over_trainings() -> list[str]:
         normal = _normal_seeds(effect, spread, users)
         cells = [f"{of_trainings}"]
         for seeds in (right, normal):
-            told = claim_power(difference_claim(ALPHA), effect, spread, users=users, seeds=seeds)
-            cells += [f"{seeds}", f"{told:.1%}", _over_trainings(spread, effect, users, seeds)]
+            power = claim_power(difference_claim(ALPHA), effect, spread, users=users, seeds=seeds)
+            cells += [f"{seeds}", f"{power:.1%}", _over_trainings(spread, effect, users, seeds)]
         rows.append(tuple(cells))
     return [
         "## Planned trainings",
@@ -263,37 +268,37 @@ PARTS = (to_find, to_call_better, to_keep_up, from_users, over_trainings)
 
 
 def _users(claim: Claim, effect: float, sd: float) -> int:
-    found = users_needed(claim, effect, VarianceComponents(sd), power=POWER)
-    assert found is not None, "every claim here can be shown"
-    return found
+    needed = users_needed(claim, effect, VarianceComponents(sd), power=POWER)
+    assert needed is not None, "every claim here can be shown"
+    return needed
 
 
 def _counts(plans: list[int]) -> list[str]:
     return [f"{users:,}" for users in plans]
 
 
-def _measured(case: Case, users: int, shown: Shown) -> str:
+def _measured(case: Case, users: int, criterion: Criterion) -> str:
     """How often so many users show it."""
     count = 0
     for run in range(RUNS):
         a, b = case.draw(generator(43, users, run), users)
-        count += shown(paired_test(UserValues(a), UserValues(b), confidence=1 - ALPHA))
+        count += criterion(paired_test(UserValues(a), UserValues(b), confidence=1 - ALPHA))
     return rate(count, RUNS)
 
 
-def _found(found: PairedTest, level: float) -> bool:
-    return found.p < level and found.difference > 0
+def _is_significant(test: PairedTest, level: float) -> bool:
+    return test.p < level and test.difference > 0
 
 
-def _above(found: PairedTest, bound: float) -> bool:
-    return found.ci_low > bound
+def _above(test: PairedTest, bound: float) -> bool:
+    return test.ci_low > bound
 
 
-def _said(word: str, found: PairedTest, min_effect: float, tests: int) -> bool:
+def _has_verdict(word: str, test: PairedTest, min_effect: float, tests: int) -> bool:
     """The verdict of the one test that is furthest from significant, of so many: Holm's worst."""
-    p = min(found.p * tests, 1.0)
-    told = verdict(found, p, alpha=ALPHA, min_effect=min_effect, higher_is_better=True)
-    return told == word
+    p = min(test.p * tests, 1.0)
+    decision = verdict(test, p, alpha=ALPHA, min_effect=min_effect, higher_is_better=True)
+    return decision == word
 
 
 def _normal_seeds(effect: float, variance: VarianceComponents, users: int) -> int:
@@ -304,7 +309,7 @@ def _normal_seeds(effect: float, variance: VarianceComponents, users: int) -> in
 
 def _over_trainings(variance: VarianceComponents, effect: float, users: int, seeds: int) -> str:
     """Means of users and of trainings, drawn as what they are: normal, with nothing left over."""
-    shown = 0
+    successes = 0
     for run in range(SEED_RUNS):
         rng = generator(47, seeds, run)
         of_users = rng.normal(0, variance.sd_users, users)
@@ -314,5 +319,5 @@ def _over_trainings(variance: VarianceComponents, effect: float, users: int, see
             t_quantile(users, 1 - ALPHA) * of_users.std(ddof=1) / math.sqrt(users),
             t_quantile(seeds, 1 - ALPHA) * of_trainings.std(ddof=1) / math.sqrt(seeds),
         )
-        shown += difference - half > 0
-    return rate(shown, SEED_RUNS)
+        successes += difference - half > 0
+    return rate(successes, SEED_RUNS)

@@ -95,7 +95,7 @@ def folds() -> list[str]:
 
 
 def _fold_row(case: _Case) -> Row:
-    held = dict.fromkeys(FOLD_METHODS, 0)
+    covered = dict.fromkeys(FOLD_METHODS, 0)
     for run in range(RUNS):
         rng = generator(case.trainings, int(10 * case.ratio), int(100 * case.common), run)
         a, b = _values(rng, case)
@@ -104,21 +104,21 @@ def _fold_row(case: _Case) -> Row:
         shared = math.sqrt(1 + case.trainings / (case.trainings - 1))
         of_folds = (halves["Concord"], halves["users only"], over_means, shared * over_means)
         for method, half in zip(FOLD_METHODS, of_folds, strict=True):
-            held[method] += abs(difference) <= half
-    rates = [rate(held[method], RUNS) for method in FOLD_METHODS]
+            covered[method] += abs(difference) <= half
+    rates = [rate(covered[method], RUNS) for method in FOLD_METHODS]
     return str(case.trainings), f"{case.ratio:g}", f"{case.common:.0%}", *rates
 
 
 def _row(case: _Case) -> Row:
-    held, wide = dict.fromkeys(METHODS, 0), 0.0
+    covered, wide = dict.fromkeys(METHODS, 0), 0.0
     for run in range(RUNS):
         rng = generator(case.trainings, int(10 * case.ratio), case.paired, run)
         difference, halves = _halves(case, *_values(rng, case))
         for method, half in halves.items():
-            held[method] += abs(difference) <= half
+            covered[method] += abs(difference) <= half
         wide += halves["Concord"]
     known = 1.959964 * math.sqrt(_of_users(case) * (1 + case.ratio))
-    cells = [rate(held[method], RUNS) for method in METHODS]
+    cells = [rate(covered[method], RUNS) for method in METHODS]
     if case.trainings < 3:  # noqa: PLR2004
         cells[0] = f"({cells[0]})"
     paired_word = "yes" if case.paired else "no"
@@ -151,10 +151,10 @@ def _effects(rng: np.random.Generator, case: _Case) -> Floats:
     size = (case.trainings, 1)
     if case.skewed:
         return np.asarray(1 - rng.exponential(size=size))
-    own = rng.normal(size=size)
+    training_effect = rng.normal(size=size)
     if case.common:
-        return math.sqrt(1 - case.common) * own + math.sqrt(case.common) * rng.normal()
-    return own
+        return math.sqrt(1 - case.common) * training_effect + math.sqrt(case.common) * rng.normal()
+    return training_effect
 
 
 def _halves(case: _Case, a: Floats, b: Floats) -> tuple[float, dict[str, float]]:
@@ -165,14 +165,14 @@ def _halves(case: _Case, a: Floats, b: Floats) -> tuple[float, dict[str, float]]
     of_users = known.ci_high - known.difference
     users = VarianceEstimate((of_users / t_quantile(USERS, CONFIDENCE)) ** 2, USERS)
     gaps = [ReplicateValues(a - b)] if case.paired else [ReplicateValues(a), ReplicateValues(b)]
-    found = ReplicateEstimate(
+    estimate = ReplicateEstimate(
         known.difference, users, tuple(each.variance_of_mean for each in gaps)
     )
     return known.difference, {
-        "Concord": found.half_width(CONFIDENCE),
+        "Concord": estimate.half_width(CONFIDENCE),
         "users only": of_users,
         "t over means of seeds": _over_means(gaps),
-        "Satterthwaite": _satterthwaite(found),
+        "Satterthwaite": _satterthwaite(estimate),
     }
 
 
@@ -182,8 +182,8 @@ def _over_means(gaps: Sequence[ReplicateValues]) -> float:
     return _welch(parts)
 
 
-def _satterthwaite(found: ReplicateEstimate) -> float:
-    return _welch([found.users, *found.replicates])
+def _satterthwaite(estimate: ReplicateEstimate) -> float:
+    return _welch([estimate.users, *estimate.replicates])
 
 
 def _welch(parts: Sequence[VarianceEstimate]) -> float:

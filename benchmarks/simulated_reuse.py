@@ -113,12 +113,12 @@ def _climbed(
 ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
     """The last list and the first, on the truth that chose and on a fresh one."""
     first, elsewhere = _drawn(rng, USERS), _drawn(rng, USERS)
-    last, there = first, elsewhere
+    last, last_elsewhere = first, elsewhere
     for _ in range(steps):
-        tried, tried_there = _with_change(rng, last), _with_change(rng, there)
+        tried, tried_there = _with_change(rng, last), _with_change(rng, last_elsewhere)
         if tried.mean() > last.mean():
-            last, there = tried, tried_there
-    return (last, first), (there, elsewhere)
+            last, last_elsewhere = tried, tried_there
+    return (last, first), (last_elsewhere, elsewhere)
 
 
 def _small_changes(rng: np.random.Generator, variants: int) -> Floats:
@@ -133,8 +133,8 @@ def _with_change(rng: np.random.Generator, values: Floats) -> Floats:
 def _own_models(rng: np.random.Generator, variants: int) -> Floats:
     """All are hit with the same probability, and share their luck."""
     shape = (1 + variants, USERS)
-    own = np.where(rng.random(shape) < SHARED, rng.random(USERS), rng.random(shape))
-    return np.where(own < HIT_RATE, rng.choice(_GAINS, shape), 0.0)
+    own_luck = np.where(rng.random(shape) < SHARED, rng.random(USERS), rng.random(shape))
+    return np.where(own_luck < HIT_RATE, rng.choice(_GAINS, shape), 0.0)
 
 
 def _drawn(rng: np.random.Generator, users: int) -> Floats:
@@ -143,5 +143,5 @@ def _drawn(rng: np.random.Generator, users: int) -> Floats:
 
 
 def _better(a: Floats, b: Floats) -> bool:
-    found = paired_test(UserValues(a), UserValues(b), confidence=1 - ALPHA)
-    return bool(found.p < ALPHA and found.difference > 0)
+    test = paired_test(UserValues(a), UserValues(b), confidence=1 - ALPHA)
+    return bool(test.p < ALPHA and test.difference > 0)

@@ -96,22 +96,22 @@ def _sampled_estimates() -> list[str]:
         values = _values(candidates)
         for shape in SHAPES:
             truth = _truth(shape, candidates.catalogue)
-            own = truth.expectation(values[GAMMA], candidates)
+            expectation = truth.expectation(values[GAMMA], candidates)
             means: dict[float | None, list[float]] = {key: [] for key in values}
-            held = 0
+            covered = 0
             for run in range(runs):
                 ranks = truth.draw(generator(candidates.negatives, run), candidates)
                 for key, each in values.items():
                     means[key].append(float(each[ranks - 1].mean()))
                 low, high = _interval(values[GAMMA][ranks - 1])
-                held += low <= own <= high
+                covered += low <= expectation <= high
             rows.append(
                 (
                     f"{candidates.negatives:,} of {candidates.others:,}",
                     shape,
                     f"{truth.mean:.4f}",
-                    *(_told(means[key], truth.mean) for key in values),
-                    rate(held, runs),
+                    *(_with_error(means[key], truth.mean) for key in values),
+                    rate(covered, runs),
                 )
             )
     head = (
@@ -141,16 +141,16 @@ def _sampled_estimates() -> list[str]:
     ]
 
 
-def _told(means: list[float], true: float) -> str:
+def _with_error(means: list[float], true: float) -> str:
     error = math.sqrt(float(np.mean((np.array(means) - true) ** 2)))
     return f"{np.mean(means):.4f} ({error:.4f})"
 
 
 def _interval(values: Floats) -> tuple[float, float]:
-    (found,) = paired_tests(
+    (test,) = paired_tests(
         {"a": values, "b": np.zeros(len(values))}, [("a", "b")], confidence=1 - ALPHA
     )
-    return found.ci_low, found.ci_high
+    return test.ci_low, test.ci_high
 
 
 PAIRS = (("sharp", "broad"), ("sharp", "scale-free"), ("scale-free", "broad"))
@@ -170,9 +170,9 @@ def _sampled_orders() -> list[str]:
                 ranks = [truth.draw(rng, candidates) for truth in truths]
                 for key, each in values.items():
                     of_pair = {n: each[r - 1] for n, r in zip("ab", ranks, strict=True)}
-                    (found,) = paired_tests(of_pair, [("a", "b")], confidence=1 - ALPHA)
-                    right[key] += (found.difference > 0) == better
-                    wrong[key] += (found.ci_high < 0) if better else (found.ci_low > 0)
+                    (test,) = paired_tests(of_pair, [("a", "b")], confidence=1 - ALPHA)
+                    right[key] += (test.difference > 0) == better
+                    wrong[key] += (test.ci_high < 0) if better else (test.ci_low > 0)
             rows.append(
                 (
                     f"{candidates.negatives:,} of {candidates.others:,}",
@@ -203,7 +203,7 @@ def _sampled_bounds() -> list[str]:
     for candidates in (*SIZES, Candidates(500, 1_000), Candidates(900, 1_000)):
         ranks = grid(2 * K, candidates)
         aim = _ndcg(ranks)
-        found: dict[str, list[tuple[float, float]]] = {}
+        bounds: dict[str, list[tuple[float, float]]] = {}
         true = {shape: _truth(shape, candidates.catalogue) for shape in SHAPES}
         for shape, truth in true.items():
             drawn = [truth.draw(generator(len(shape), run), candidates) for run in range(runs)]
@@ -212,16 +212,16 @@ def _sampled_bounds() -> list[str]:
                 mean_bounds(aim, ranks, rank_bounds(n, USERS, candidates, ALPHA / 2))
                 for n in counts
             ]
-            found[shape] = [each or (math.nan, math.nan) for each in every]
-        held = [low <= true[s].mean <= high for s in SHAPES for low, high in found[s]]
-        told, right = 0, 0
+            bounds[shape] = [each or (math.nan, math.nan) for each in every]
+        covered = [low <= true[s].mean <= high for s in SHAPES for low, high in bounds[s]]
+        ordered, right = 0, 0
         for a, b in PAIRS:
-            for of_a, of_b in zip(found[a], found[b], strict=True):
-                apart = of_a[0] > of_b[1] or of_b[0] > of_a[1]
-                told += apart
-                right += apart and (of_a[0] > of_b[1]) == (true[a].mean > true[b].mean)
+            for of_a, of_b in zip(bounds[a], bounds[b], strict=True):
+                is_ordered = of_a[0] > of_b[1] or of_b[0] > of_a[1]
+                ordered += is_ordered
+                right += is_ordered and (of_a[0] > of_b[1]) == (true[a].mean > true[b].mean)
         spans = (
-            f"{np.mean([x[0] for x in found[s]]):.3f} to {np.mean([x[1] for x in found[s]]):.3f} "
+            f"{np.mean([x[0] for x in bounds[s]]):.3f} to {np.mean([x[1] for x in bounds[s]]):.3f} "
             f"({true[s].mean:.3f})"
             for s in SHAPES
         )
@@ -229,9 +229,9 @@ def _sampled_bounds() -> list[str]:
             (
                 f"{candidates.negatives:,} of {candidates.others:,}",
                 *spans,
-                rate(sum(held), len(held)),
-                rate(told, len(PAIRS) * runs, error=False),
-                rate(right, told, error=False) if told else "",
+                rate(sum(covered), len(covered)),
+                rate(ordered, len(PAIRS) * runs, error=False),
+                rate(right, ordered, error=False) if ordered else "",
             )
         )
     head = (

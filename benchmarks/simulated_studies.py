@@ -37,10 +37,10 @@ def over_datasets() -> list[str]:
     rows: list[Row] = []
     for ratio in (0.0, 0.5, 1.0, 3.0):
         for n in (3, 5, 10):
-            held = np.array(
-                [_held(generator(n, round(10 * ratio), run), n, ratio) for run in range(RUNS)]
+            covered = np.array(
+                [_covers(generator(n, round(10 * ratio), run), n, ratio) for run in range(RUNS)]
             )
-            cells = [rate(int(column.sum()), RUNS) for column in held.T]
+            cells = [rate(int(column.sum()), RUNS) for column in covered.T]
             rows.append((f"{ratio:g}", f"{n}", *cells))
     head = (
         "tau / error",
@@ -66,23 +66,23 @@ def over_datasets() -> list[str]:
     ]
 
 
-def _held(rng: np.random.Generator, n: int, ratio: float) -> tuple[bool, bool, bool, bool]:
+def _covers(rng: np.random.Generator, n: int, ratio: float) -> tuple[bool, bool, bool, bool]:
     errors = rng.uniform(0.5, 2.0, n)
     true = rng.normal(0.0, 1.0, n) * ratio
-    found = true + rng.normal(0.0, 1.0, n) * errors
-    here = random_effects(found.tolist(), errors.tolist(), confidence=CONFIDENCE)
+    differences = true + rng.normal(0.0, 1.0, n) * errors
+    estimate = random_effects(differences.tolist(), errors.tolist(), confidence=CONFIDENCE)
     another = rng.normal(0.0, 1.0) * ratio
-    mu, error = _dersimonian_laird(found, errors)
+    mu, error = _dersimonian_laird(differences, errors)
     weights = 1 / errors**2
     fixed, fixed_error = (
-        float((weights * found).sum() / weights.sum()),
+        float((weights * differences).sum() / weights.sum()),
         1 / math.sqrt(weights.sum()),
     )
     return (
-        here.ci_low <= 0 <= here.ci_high,
+        estimate.ci_low <= 0 <= estimate.ci_high,
         abs(mu) <= NORMAL * error,
         abs(fixed) <= NORMAL * fixed_error,
-        here.predicted[0] <= another <= here.predicted[1],
+        estimate.predicted[0] <= another <= estimate.predicted[1],
     )
 
 
@@ -97,8 +97,8 @@ def unequal_errors() -> list[str]:
                     _studied(generator(41, n, round(10 * tau), run), errors, tau)
                     for run in range(RUNS)
                 ]
-                held = np.array(runs).sum(axis=0).tolist()
-                rows.append((name, f"{tau:g}", f"{n}", *(rate(count, RUNS) for count in held)))
+                covered = np.array(runs).sum(axis=0).tolist()
+                rows.append((name, f"{tau:g}", f"{n}", *(rate(count, RUNS) for count in covered)))
     head = ("errors", "tau", "data sets", "as here, max(1, q)", "without max(1, q)")
     return [
         "## A mean over data sets of unequal errors",
@@ -123,17 +123,19 @@ UNEQUAL: dict[str, tuple[tuple[int, ...], Callable[[int], list[float]]]] = {
 
 
 def _studied(rng: np.random.Generator, errors: Sequence[float], tau: float) -> tuple[bool, bool]:
-    found = (tau * rng.normal(size=len(errors)) + rng.normal(size=len(errors)) * errors).tolist()
+    differences = (
+        tau * rng.normal(size=len(errors)) + rng.normal(size=len(errors)) * errors
+    ).tolist()
     study = cc.study(
-        {f"d{d}": _measured(y, s) for d, (y, s) in enumerate(zip(found, errors, strict=True))}
+        {f"d{d}": _measured(y, s) for d, (y, s) in enumerate(zip(differences, errors, strict=True))}
     )
     (pair,) = study.pairs
     assert pair.ci_low is not None
     assert pair.ci_high is not None
     assert pair.tau is not None
     weights = [1 / (each * each + pair.tau * pair.tau) for each in errors]
-    mu = weighted_mean(found, weights)
-    spread = math.fsum(w * (y - mu) ** 2 for w, y in zip(weights, found, strict=True))
+    mu = weighted_mean(differences, weights)
+    spread = math.fsum(w * (y - mu) ** 2 for w, y in zip(weights, differences, strict=True))
     plain = math.sqrt(spread / (len(errors) - 1) / math.fsum(weights))
     return pair.ci_low <= 0 <= pair.ci_high, abs(mu) <= t_quantile(len(errors), CONFIDENCE) * plain
 
@@ -168,14 +170,14 @@ def _template() -> Comparison:
     )
 
 
-def _dersimonian_laird(found: Floats, errors: Floats) -> tuple[float, float]:
+def _dersimonian_laird(differences: Floats, errors: Floats) -> tuple[float, float]:
     weights = 1 / errors**2
-    fixed = (weights * found).sum() / weights.sum()
-    spread = (weights * (found - fixed) ** 2).sum()
+    fixed = (weights * differences).sum() / weights.sum()
+    spread = (weights * (differences - fixed) ** 2).sum()
     scale = weights.sum() - (weights**2).sum() / weights.sum()
-    tau2 = max(0.0, (spread - (len(found) - 1)) / scale)
+    tau2 = max(0.0, (spread - (len(differences) - 1)) / scale)
     weights = 1 / (errors**2 + tau2)
-    return float((weights * found).sum() / weights.sum()), 1 / math.sqrt(weights.sum())
+    return float((weights * differences).sum() / weights.sum()), 1 / math.sqrt(weights.sum())
 
 
 def friedmans() -> list[str]:
@@ -183,8 +185,8 @@ def friedmans() -> list[str]:
     rows: list[Row] = []
     for k in (3, 5, 10):
         for n in (3, 4, 5, 7, 10, 20):
-            found = [_omnibus(generator(k, n, run), n, k) for run in range(RUNS)]
-            chi2, f = np.array(found).T
+            rejections = [_omnibus(generator(k, n, run), n, k) for run in range(RUNS)]
+            chi2, f = np.array(rejections).T
             rows.append((f"{k}", f"{n}", rate(int(f.sum()), RUNS), rate(int(chi2.sum()), RUNS)))
     return [
         "## Friedman's test over few data sets",
@@ -201,8 +203,8 @@ def friedmans() -> list[str]:
 def _omnibus(rng: np.random.Generator, n: int, k: int) -> tuple[bool, bool]:
     from scipy.special import chdtrc
 
-    found = friedman_test([(rng.permutation(k) + 1.0).tolist() for _ in range(n)])
-    return bool(chdtrc(k - 1, found.chi2) < ALPHA), found.p < ALPHA
+    test = friedman_test([(rng.permutation(k) + 1.0).tolist() for _ in range(n)])
+    return bool(chdtrc(k - 1, test.chi2) < ALPHA), test.p < ALPHA
 
 
 def post_hoc() -> list[str]:
@@ -217,8 +219,10 @@ def post_hoc() -> list[str]:
     }
     for name, draw in kinds.items():
         for n in (8, 12, 20):
-            found = np.array([_any_pair(draw(generator(n, run), n)) for run in range(RUNS // 2)])
-            rows.append((name, f"{n}", *(rate(int(c.sum()), RUNS // 2) for c in found.T)))
+            rejections = np.array(
+                [_any_pair(draw(generator(n, run), n)) for run in range(RUNS // 2)]
+            )
+            rows.append((name, f"{n}", *(rate(int(c.sum()), RUNS // 2) for c in rejections.T)))
     return [
         "## Pairs over data sets",
         "",
@@ -252,7 +256,9 @@ def _any_pair(values: Floats) -> tuple[bool, bool, bool, bool]:
     gaps = [(values[:, a] - values[:, b]).tolist() for a, b in pairs]
     p = np.array([signed_rank_p(of_pair) or 1.0 for of_pair in gaps])
     errors = [SMALL_ERROR] * len(values)
-    means = np.array([random_effects(of, errors, confidence=CONFIDENCE).p for of in gaps])
+    means = np.array(
+        [random_effects(differences, errors, confidence=CONFIDENCE).p for differences in gaps]
+    )
     return (
         bool((holm(p) < ALPHA).any()),
         bool((p < ALPHA).any()),
@@ -282,15 +288,15 @@ def pools() -> list[str]:
     rows: list[Row] = []
     n, runs = 20, 500
     others = {"between the two": 0.5, "far below both": -10.0, "as the better one": 1.0}
-    for name, place in others.items():
-        found = []
+    for name, mean in others.items():
+        rejections = []
         for run in range(runs):
             rng = generator(n, run)
             two = rng.normal(0, 1, (n, 2)) + np.array([1.0, 0.0])
-            values = np.column_stack([two, rng.normal(place, 0.3, (n, 4))])
+            values = np.column_stack([two, rng.normal(mean, 0.3, (n, 4))])
             p = signed_rank_p((two[:, 0] - two[:, 1]).tolist())
-            found.append((_nemenyi(values, [(0, 1)])[0], p is not None and p < ALPHA))
-        nemenyi, wilcoxon = np.array(found).T
+            rejections.append((_nemenyi(values, [(0, 1)])[0], p is not None and p < ALPHA))
+        nemenyi, wilcoxon = np.array(rejections).T
         rows.append((name, rate(int(wilcoxon.sum()), runs), rate(int(nemenyi.sum()), runs)))
     return [
         "## A pair beside other models",
@@ -313,10 +319,15 @@ def ranks() -> list[str]:
         "a ladder": [0.0, 0.2, 0.4, 0.6, 0.8, 1.0],
     }
     for name, means in cases.items():
-        found = np.array([_ranked(generator(len(means), run), means) for run in range(RUNS)])
-        held, plain, width = found.T
+        results = np.array([_ranked(generator(len(means), run), means) for run in range(RUNS)])
+        covered, plain, width = results.T
         rows.append(
-            (name, rate(int(held.sum()), RUNS), rate(int(plain.sum()), RUNS), f"{width.mean():.1f}")
+            (
+                name,
+                rate(int(covered.sum()), RUNS),
+                rate(int(plain.sum()), RUNS),
+                f"{width.mean():.1f}",
+            )
         )
     return [
         "## The ranks that tests leave open",
@@ -342,22 +353,22 @@ def _ranked(rng: np.random.Generator, means: Sequence[float]) -> tuple[bool, boo
     gaps = np.array([values[:, a] - values[:, b] for a, b in pairs])
     t = gaps.mean(axis=1) / (gaps.std(axis=1, ddof=1) / math.sqrt(users))
     p = 2 * stdtr(users - 1, -np.abs(t))
-    held = []
+    results = []
     for used in (holm(p), p):
-        sure = {
-            (str(a), str(b)) if of > 0 else (str(b), str(a))
-            for (a, b), of, each in zip(pairs, t, used, strict=True)
+        significant = {
+            (str(a), str(b)) if statistic > 0 else (str(b), str(a))
+            for (a, b), statistic, each in zip(pairs, t, used, strict=True)
             if each < ALPHA
         }
-        found = rank_intervals([str(i) for i in range(m)], sure)
-        held.append((all(_holds(found[str(i)], means, i) for i in range(m)), found))
-    width = np.mean([high - low + 1 for low, high in held[0][1].values()])
-    return held[0][0], held[1][0], float(width)
+        intervals = rank_intervals([str(i) for i in range(m)], significant)
+        results.append((all(_holds(intervals[str(i)], means, i) for i in range(m)), intervals))
+    width = np.mean([high - low + 1 for low, high in results[0][1].values()])
+    return results[0][0], results[1][0], float(width)
 
 
-def _holds(found: tuple[int, int], means: Sequence[float], i: int) -> bool:
+def _holds(interval: tuple[int, int], means: Sequence[float], i: int) -> bool:
     above, below = sum(x > means[i] for x in means), sum(x < means[i] for x in means)
-    return found[0] <= 1 + above and len(means) - below <= found[1]
+    return interval[0] <= 1 + above and len(means) - below <= interval[1]
 
 
 PARTS = (over_datasets, unequal_errors, friedmans, post_hoc, pools, ranks)

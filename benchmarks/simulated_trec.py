@@ -91,17 +91,29 @@ def _type_one(folder: Path) -> list[str]:
         scores = pl.read_csv(folder / file).to_numpy()
         for n in TOPICS:
             published = pl.read_csv(folder / "type_1" / f"type_1_{name}_{n}.csv")
-            theirs = published.filter((pl.col("alpha") - ALPHA).abs() < 1e-9).row(0, named=True)  # noqa: PLR2004 - rounding
-            ours = [
+            is_alpha = (pl.col("alpha") - ALPHA).abs() < 1e-9  # noqa: PLR2004 - rounding
+            published_rates = published.filter(is_alpha).row(0, named=True)
+            own_rates = [
                 _rates(scores, n, null, seed)
                 for seed, null in ((number, _swapped), (number, _centred))
             ]
             cells = [
                 cell
                 for test in ("t", "p", "w")
-                for cell in (f"{theirs[f'{test}2']:.1%}", *(each[test] for each in ours))
+                for cell in (
+                    f"{published_rates[f'{test}2']:.1%}",
+                    *(each[test] for each in own_rates),
+                )
             ]
-            rows.append((measure, str(n), *cells, f"{theirs['s2']:.1%}", f"{theirs['b2']:.1%}"))
+            rows.append(
+                (
+                    measure,
+                    str(n),
+                    *cells,
+                    f"{published_rates['s2']:.1%}",
+                    f"{published_rates['b2']:.1%}",
+                )
+            )
     head = ("measure", "topics", *(f"{test}{how}" for test in ("t", "sign flips", "Wilcoxon")
             for how in (", published", ", swapped", ", centred")),
             "sign test, published", "bootstrap, published")  # fmt: skip
@@ -154,8 +166,8 @@ def _drawn(rng: np.random.Generator, scores: Floats, n: int, null: Null) -> tupl
 
 
 def _swapped(rng: np.random.Generator, a: Floats, b: Floats, topics: Ints) -> tuple[Floats, Floats]:
-    kept = rng.integers(0, 2, len(topics)) == 1
-    return np.where(kept, a[topics], b[topics]), np.where(kept, b[topics], a[topics])
+    is_swapped = rng.integers(0, 2, len(topics)) == 1
+    return np.where(is_swapped, a[topics], b[topics]), np.where(is_swapped, b[topics], a[topics])
 
 
 def _centred(_: np.random.Generator, a: Floats, b: Floats, topics: Ints) -> tuple[Floats, Floats]:
@@ -173,14 +185,14 @@ def _compared(
         )
         for i, model in enumerate(("a", "b"))
     }
-    found = concord.compare_values(
+    result = concord.compare_values(
         values,
         baseline="b",
         primary=names[:1],
         wilcoxon=True,
         **options,  # type: ignore[arg-type]
     )
-    return list(found.pairs)
+    return list(result.pairs)
 
 
 def _rate(values: list[float | None]) -> str:

@@ -33,7 +33,7 @@ class _World:
 class _Pair:
     """The chance that is told, that of the trainings' variance alone, and the true one."""
 
-    told: float
+    probability: float
     alone: float
     true: float
 
@@ -82,35 +82,39 @@ def chance_of_a_turn() -> list[str]:
 def _rows(number: int, world: _World) -> Iterator[Row]:
     pairs = [pair for run in range(RUNS) for pair in _pairs(generator(31, number, run), world)]
     for low, high in pairwise(BINS):
-        found = [pair for pair in pairs if low < pair.told <= high]
-        if found:
-            means = np.mean([(each.told, each.true, each.alone) for each in found], axis=0)
+        selected = [pair for pair in pairs if low < pair.probability <= high]
+        if selected:
+            means = np.mean(
+                [(each.probability, each.true, each.alone) for each in selected], axis=0
+            )
             cells = (f"{mean:.1%}" for mean in means)
-            yield world.name, f"{low:.0%} to {high:.0%}", f"{len(found):,}", *cells
+            yield world.name, f"{low:.0%} to {high:.0%}", f"{len(selected):,}", *cells
 
 
 def _pairs(rng: np.random.Generator, world: _World) -> Iterator[_Pair]:
     users = rng.uniform(0.2, 0.5, USERS)
-    odd = np.arange(MODELS) % 2
-    skills = np.asarray(WIDE * rng.normal(size=MODELS) if world.wide else SMALL * odd, np.float64)
-    seen = _trained(rng, world, users, skills, world.trainings)
+    is_odd = np.arange(MODELS) % 2
+    skills = np.asarray(
+        WIDE * rng.normal(size=MODELS) if world.wide else SMALL * is_odd, np.float64
+    )
+    trained = _trained(rng, world, users, skills, world.trainings)
     if world.once:
-        seen = [each if m % 2 == 0 else each[:1] for m, each in enumerate(seen)]
-    comparison = _compared(seen, paired=world.paired)
+        trained = [each if m % 2 == 0 else each[:1] for m, each in enumerate(trained)]
+    comparison = _compared(trained, paired=world.paired)
     new = [each.mean(axis=1) for each in _trained(rng, world, users, skills, AGAIN)]
     for a in range(0, MODELS, 2):
         for b in range(1, MODELS, 2):
-            after = new[a] - (seen[b].mean() if world.once else new[b])
+            after = new[a] - (trained[b].mean() if world.once else new[b])
             yield from _pair(comparison, f"m{a}", f"m{b}", after)
 
 
 def _pair(comparison: Comparison, a: str, b: str, after: Floats) -> Iterator[_Pair]:
-    pair, found = comparison.retrained(a, b, LABEL), comparison.replicates
+    pair, replicates = comparison.retrained(a, b, LABEL), comparison.replicates
     assert pair is not None
-    assert found is not None
+    assert replicates is not None
     if pair.chance is None or not pair.difference:
         return
-    scores = [score for m in (a, b) if (score := found.score(m, LABEL))]
+    scores = [score for m in (a, b) if (score := replicates.score(m, LABEL))]
     of_one = math.fsum((score.sd_trainings or 0.0) ** 2 for score in scores)
     alone = math.erfc(abs(pair.difference) / math.sqrt(2 * of_one)) / 2 if of_one else 0.0
     yield _Pair(pair.chance, alone, float((after * pair.difference < 0).mean()))
@@ -130,13 +134,13 @@ def _trained(
     ]
 
 
-def _compared(seen: list[Floats], *, paired: bool) -> Comparison:
+def _compared(trained: list[Floats], *, paired: bool) -> Comparison:
     truth = pl.DataFrame({"user": np.arange(USERS), "item": np.zeros(USERS, dtype=np.int64)})
     models = {
         f"m{m}": {"replicates": {r: _lists(row) for r, row in enumerate(rows, start=1)}}
         if len(rows) > 1
         else _lists(rows[0])
-        for m, rows in enumerate(seen)
+        for m, rows in enumerate(trained)
     }
     return cc.compare(
         models,

@@ -90,18 +90,18 @@ def _type_one() -> list[str]:
     rows = []
     for hit_rate in HIT_RATES:
         for n in SIZES:
-            found = [_compared(pair(generator(n, run), n, hit_rate)) for run in range(2_000)]
-            tested = [each for each in found if not math.isnan(each.p)]
-            sure = [each for each in tested if each.n_nonzero >= MIN_T_TEST_USERS]
+            tests = [_compared(pair(generator(n, run), n, hit_rate)) for run in range(2_000)]
+            tested = [each for each in tests if not math.isnan(each.p)]
+            testable = [each for each in tested if each.n_nonzero >= MIN_T_TEST_USERS]
             rows.append(
                 (
                     f"{hit_rate:.0%}",
                     f"{n:,}",
-                    f"{np.mean([each.n_nonzero for each in found]):.1f}",
-                    rate(len(tested), len(found), error=False),
+                    f"{np.mean([each.n_nonzero for each in tests]):.1f}",
+                    rate(len(tested), len(tests), error=False),
                     rate(sum(bool(each.p < ALPHA) for each in tested), len(tested)),
                     rate(sum(each.ci_low <= 0 <= each.ci_high for each in tested), len(tested)),
-                    rate(sum(each.p < ALPHA for each in sure), len(sure)),
+                    rate(sum(each.p < ALPHA for each in testable), len(testable)),
                 )
             )
     head = (
@@ -155,8 +155,8 @@ def _power() -> list[str]:
     for lift in (0.005, 0.01, 0.02, 0.05):
         cells = [f"{lift:.1%}"]
         for n, runs in ((1_000, 1_000), (10_000, 500), (100_000, 100)):
-            found = [_compared(pair(generator(n, run), n, 0.5, lift)) for run in range(runs)]
-            cells.append(rate(sum(each.p < ALPHA for each in found), runs))
+            tests = [_compared(pair(generator(n, run), n, 0.5, lift)) for run in range(runs)]
+            cells.append(rate(sum(each.p < ALPHA for each in tests), runs))
         rows.append(tuple(cells))
     return [
         "## Power",
@@ -173,7 +173,7 @@ def _families() -> list[str]:
     rows = []
     for better, runs in ((0.0, 300), (BETTER, 300)):
         counts = {"none": 0, "holm": 0, "max_t": 0}
-        found_share: dict[str, list[float]] = {"holm": [], "max_t": []}
+        power: dict[str, list[float]] = {"holm": [], "max_t": []}
         false_shares = []
         for run in range(runs):
             values = table(generator(6, run), 300, 6, 12, better)
@@ -186,15 +186,15 @@ def _families() -> list[str]:
             for name, each in adjusted.items():
                 rejected = each < ALPHA
                 counts[name] += bool((rejected & ~true).any())
-                if name in found_share and true.any():
-                    found_share[name].append(float(rejected[true].mean()))
+                if name in power and true.any():
+                    power[name].append(float(rejected[true].mean()))
             discovered = benjamini_hochberg(p) < ALPHA
             false_shares.append(float((discovered & ~true).sum() / max(discovered.sum(), 1)))
         rows.append(
             (
                 f"one model better by {better:g}" if better else "nothing to find",
                 *(rate(counts[name], runs) for name in ("none", "holm", "max_t")),
-                *(f"{np.mean(each):.1%}" if each else "" for each in found_share.values()),
+                *(f"{np.mean(each):.1%}" if each else "" for each in power.values()),
                 f"{np.mean(false_shares):.1%}",
             )
         )
@@ -239,12 +239,12 @@ def _verdicts() -> list[str]:
     rows = []
     for n, runs in ((1_000, 2_000), (10_000, 500)):
         effect = mean_of_pair(0.5, 0.1)
-        told = [
-            verdict(found, found.p, alpha=ALPHA, min_effect=effect, higher_is_better=True)
-            for found in (_compared(pair(generator(n, run), n, 0.5, 0.1)) for run in range(runs))
+        verdicts = [
+            verdict(test, test.p, alpha=ALPHA, min_effect=effect, higher_is_better=True)
+            for test in (_compared(pair(generator(n, run), n, 0.5, 0.1)) for run in range(runs))
         ]
         names: tuple[Verdict, ...] = ("better", "equivalent", "better_below_threshold", "undecided")
-        rows.append((f"{n:,}", *(rate(told.count(name), runs) for name in names)))
+        rows.append((f"{n:,}", *(rate(verdicts.count(name), runs) for name in names)))
     return [
         "## Verdicts at the threshold",
         "",
@@ -295,10 +295,16 @@ def _swaps() -> list[str]:
     rejected = dict.fromkeys(measures, 0)
     for run in range(runs):
         rng = generator(200, run)
-        found = swap_tests(
-            _shown(rng), _shown(rng), measures, items=items, k=10, resamples=199, seed=run
+        tests = swap_tests(
+            _drawn_lists(rng),
+            _drawn_lists(rng),
+            measures,
+            items=items,
+            k=10,
+            resamples=199,
+            seed=run,
         )
-        for name, test in found.items():
+        for name, test in tests.items():
             rejected[name] += test.p <= ALPHA
     return [
         "## Numbers over all users, by swapping lists",
@@ -313,14 +319,14 @@ def _swaps() -> list[str]:
     ]
 
 
-def _shown(rng: np.random.Generator) -> RecommendedItems:
+def _drawn_lists(rng: np.random.Generator) -> RecommendedItems:
     return RecommendedItems(np.repeat(np.arange(100), 10), lists(rng, 100, 200, 0.8).ravel())
 
 
 def _compared(values: tuple[Floats, Floats]) -> PairedTest:
     columns = dict(zip("ab", values, strict=True))
-    (found,) = paired_tests(columns, [("a", "b")], confidence=1 - ALPHA)
-    return found
+    (test,) = paired_tests(columns, [("a", "b")], confidence=1 - ALPHA)
+    return test
 
 
 if __name__ == "__main__":

@@ -50,19 +50,19 @@ def _mllib(recs: DataFrame, truth: DataFrame) -> dict[str, float]:
     relevant = truth.where("grade >= 1").groupBy("user")
     known = relevant.agg(sf.collect_list(sf.col("item").cast("double")).alias("known"))
     pairs = known.join(lists, "user", "left").select("listed", "known")
-    found: Any = RankingMetrics(pairs.rdd.map(lambda row: (row[0] or [], row[1])).cache())
+    results: Any = RankingMetrics(pairs.rdd.map(lambda row: (row[0] or [], row[1])).cache())
     return {
-        "P": found.precisionAt(K),
-        "R": found.recallAt(K),
-        "nDCG": found.ndcgAt(K),
-        "MAP": found.meanAveragePrecisionAt(K),
+        "P": results.precisionAt(K),
+        "R": results.recallAt(K),
+        "nDCG": results.ndcgAt(K),
+        "MAP": results.meanAveragePrecisionAt(K),
     }
 
 
 def _recommenders(recs: DataFrame, truth: DataFrame) -> dict[str, float]:
     from recommenders.evaluation.spark_evaluation import SparkRankingEvaluation
 
-    found = SparkRankingEvaluation(
+    results = SparkRankingEvaluation(
         truth.where("grade >= 1"),
         recs.withColumn("prediction", -sf.col("rank").cast("double")),
         k=K,
@@ -73,10 +73,10 @@ def _recommenders(recs: DataFrame, truth: DataFrame) -> dict[str, float]:
         col_prediction="prediction",
     )
     return {
-        "P": found.precision_at_k(),
-        "R": found.recall_at_k(),
-        "nDCG": found.ndcg_at_k(),
-        "MAP": found.map_at_k(),
+        "P": results.precision_at_k(),
+        "R": results.recall_at_k(),
+        "nDCG": results.ndcg_at_k(),
+        "MAP": results.map_at_k(),
     }
 
 
@@ -87,9 +87,9 @@ def _replay(recs: DataFrame, truth: DataFrame) -> dict[str, float]:
     metrics = OfflineMetrics([Precision(K), Recall(K), NDCG(K), MAP(K)], **columns)
     scored = recs.withColumn("rating", -sf.col("rank").cast("double")).drop("rank")
     judged = truth.where("grade >= 1").withColumnRenamed("grade", "rating")
-    found = metrics(scored, judged)
+    results = metrics(scored, judged)
     names = {"Precision": "P", "Recall": "R", "NDCG": "nDCG", "MAP": "MAP"}
-    return {names[name.split("@")[0]]: value for name, value in found.items()}
+    return {names[name.split("@")[0]]: value for name, value in results.items()}
 
 
 CONTESTANTS: dict[str, Callable[[DataFrame, DataFrame], dict[str, float]]] = {
@@ -127,20 +127,20 @@ def main() -> None:
     for users in map(int, sys.argv[3:] or USERS):
         folder = scale.DATA / f"scale-{users}"
         scale.make(folder, users)
-        found = {}
+        results = {}
         for name in CONTESTANTS:
-            found[name] = _run(name, folder, pythons.get(name, sys.executable))
-            print(f"{users:,} users: {name}: {found[name]}", flush=True)
+            results[name] = _run(name, folder, pythons.get(name, sys.executable))
+            print(f"{users:,} users: {name}: {results[name]}", flush=True)
         shutil.rmtree(folder)
-        own = found["concord"]
-        for name, of in found.items():
-            time_of = f"{of['seconds']:.1f}" if of else f"not done in {LONGEST}"
+        concord_results = results["concord"]
+        for name, values in results.items():
+            time_of = f"{values['seconds']:.1f}" if values else f"not done in {LONGEST}"
             times = (
-                f"{of['seconds'] / own['seconds']:.2f}"
-                if of
-                else f"over {LONGEST / own['seconds']:.0f}"
+                f"{values['seconds'] / concord_results['seconds']:.2f}"
+                if values
+                else f"over {LONGEST / concord_results['seconds']:.0f}"
             )
-            same = "yes" if of and _agree(own, of) else "no" if of else ""
+            same = "yes" if values and _agree(concord_results, values) else "no" if values else ""
             lines.append((f"{users * scale.DEPTH:,}", name, time_of, times, same))
     text = [
         f"Made by `python -m benchmarks.spark`: one machine of {os.cpu_count()} cores, `{LOCAL}`, "
@@ -170,13 +170,14 @@ def _run(name: str, folder: Path, python: str) -> dict[str, float]:
         )
     except subprocess.TimeoutExpired:
         return {}
-    found: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
-    return found
+    results: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    return results
 
 
-def _agree(here: dict[str, float], there: dict[str, float]) -> bool:
+def _agree(left_values: dict[str, float], right_values: dict[str, float]) -> bool:
     return all(
-        math.isclose(here[name], there[name], rel_tol=1e-9) for name in ("P", "R", "nDCG", "MAP")
+        math.isclose(left_values[name], right_values[name], rel_tol=1e-9)
+        for name in ("P", "R", "nDCG", "MAP")
     )
 
 
