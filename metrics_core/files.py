@@ -159,7 +159,7 @@ def _raise_not_finite(number: str) -> NoReturn:
     raise ValueError(msg)
 
 
-TABLES = ("train", "items", "users", "metrics")  # files beside recommendations and ground truth
+SIDE_TABLES = ("train", "items", "users", "metrics")  # other inputs than lists and truth
 NO_FOLD = ""  # fold name if there is one ground truth for all recommendations
 
 

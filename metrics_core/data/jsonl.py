@@ -20,9 +20,8 @@ from concord.metrics_core.data.input_table import (
 from concord.metrics_core.data.text_files import first_line, read_lines
 from concord.metrics_core.errors import refuse
 
-LineChecks = list[
-    tuple[str, str]
-]  # SQL that is true for an invalid line, and what is wrong with it
+# SQL that is true for an invalid line, and what is wrong with it.
+LineChecks = list[tuple[str, str]]
 
 
 def read_jsonl(connection: duckdb.DuckDBPyConnection, file: InputTable, rank_base: int) -> RawRows:

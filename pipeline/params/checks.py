@@ -28,7 +28,7 @@ from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.data.units import unit_mean_problems
 from concord.metrics_core.errors import InputError, ParamsKeys, Problem, format_count
 from concord.metrics_core.evaluation.score import label_problem
-from concord.metrics_core.files import TABLES
+from concord.metrics_core.files import SIDE_TABLES
 from concord.metrics_core.metrics.custom_metric import split_file_label
 from concord.metrics_core.metrics.label import Label, expand, parse, similar_label
 from concord.metrics_core.metrics.scope import idle_overrides
@@ -50,7 +50,7 @@ def model_name_problems(models: Any) -> Iterator[Problem]:
     fix = (
         "use letters, digits, `_` and `-`, at most 100, starting with a letter or digit; "
         "quote a name of digits only; "
-        f"{', '.join(map(repr, (TRUTH, *TABLES)))} are reserved"
+        f"{', '.join(map(repr, (TRUTH, *SIDE_TABLES)))} are reserved"
     )
     names: dict[str, str] = {}
     for name in models if isinstance(models, dict) else []:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from concord.metrics_core.errors import InputError, Problem, format_count
-from concord.metrics_core.files import TABLES, load_json
+from concord.metrics_core.files import SIDE_TABLES, load_json
 from concord.pipeline.params.model import MODEL_NAME, Params, Results
 from concord.pipeline.params.result_files import ModelFiles
 from concord.pipeline.running.failures import explain_disk_errors, refuse_unwritable
@@ -195,7 +195,7 @@ def remove_models(params: Params) -> None:
 
 def remove_background(params: Params) -> None:
     """Remove the side data that params.yaml no longer names, and print a line."""
-    for name in TABLES:
+    for name in SIDE_TABLES:
         path = Path(params.results.data) / f"{name}.json"
         if name not in params.background and _read_json(path).keys() >= _INPUT_KEYS:
             _remove_results(name, path.with_suffix(".parquet"), path)
