@@ -26,7 +26,7 @@ FINISHED = (
 
 @dataclass(frozen=True)
 class Reference:
-    """What an undisturbed run leaves, and how long it takes."""
+    """Results of an undisturbed run, and its duration."""
 
     digests: Mapping[str, str]
     runs: list[tuple[str, str]]
@@ -49,7 +49,7 @@ class Strike:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one trial did, and what is wrong after it."""
+    """What one trial did, and the errors after it."""
 
     number: int
     start: str
@@ -59,7 +59,7 @@ class Outcome:
     leftover: int = 0  # hidden .part files, where no stage had to run again that would remove them
 
     def in_words(self) -> str:
-        """One line, with what is needed to try it again."""
+        """Return one line with all that a repetition needs."""
         struck = ", ".join(f"{s.kill} after {s.after:.2f} s in {s.stage}" for s in self.strikes)
         return f"trial {self.number} ({struck}, from {self.start}): {'; '.join(self.wrong)}"
 
@@ -112,7 +112,7 @@ def _delete_cut_off(project: Path) -> bool:
 
 
 def runs(project: Path) -> list[tuple[str, str]]:
-    """Name and state of every MLflow run of Concord."""
+    """Return name and state of every MLflow run of Concord."""
     database = project / "mlflow.db"
     if not database.exists():
         return []
@@ -121,7 +121,7 @@ def runs(project: Path) -> list[tuple[str, str]]:
 
 
 def _complete(project: Path, expected: Reference) -> list[str]:
-    """What is wrong after one more `dvc repro`: nothing may be."""
+    """Return the errors after one more `dvc repro`; there must be none."""
     done = attempt(project, "timeout", str(WITHIN), "dvc", "repro")
     wrong = []
     if done.returncode:
@@ -137,7 +137,7 @@ def _complete(project: Path, expected: Reference) -> list[str]:
 
 
 def _broken_objects(project: Path) -> list[str]:
-    """Objects of DVC's cache whose content is not what their name says."""
+    """Return objects of DVC's cache whose content does not match their name."""
     cache = project / ".dvc" / "cache" / "files" / "md5"
     return [
         f"cache object {path.parent.name}{path.name} is broken"
@@ -156,7 +156,7 @@ def digests(project: Path) -> dict[str, str]:
 
 
 def forget(project: Path) -> None:
-    """Remove all that ever ran here."""
+    """Remove everything that runs have written."""
     for name in ("results", ".dvc/cache", ".dvc/tmp", "mlruns"):
         shutil.rmtree(project / name, ignore_errors=True)
     for name in ("dvc.lock", "mlflow.db"):
@@ -172,7 +172,7 @@ def _from_nothing(project: Path, _: random.Random) -> None:
 
 
 def _half_done(project: Path, chance: random.Random) -> None:
-    """The finished project, from which some results are gone, and so is DVC's memory of them."""
+    """Remove some results from the finished project, and DVC's records of them."""
     forget(project)
     for name in ("results", ".dvc/cache", "mlruns"):
         shutil.copytree(_saved_copy(project) / name, project / name, dirs_exist_ok=True)
@@ -189,7 +189,7 @@ def _half_done(project: Path, chance: random.Random) -> None:
 
 
 def _only_log(project: Path, chance: random.Random) -> None:
-    """All results stand; MLflow has no run yet."""
+    """Keep all results, without any run in MLflow."""
     forget(project)
     for name in ("results", ".dvc/cache"):
         shutil.copytree(_saved_copy(project) / name, project / name, dirs_exist_ok=True)
@@ -256,7 +256,7 @@ def _ended(running: "subprocess.Popen[str]") -> list[str]:
 
 
 def _alive(session: int) -> list[int]:
-    """The living processes of a session; those just killed get a moment to go."""
+    """Return the living processes of a session, after a moment for those just killed."""
     for _ in range(40):
         alive = [
             pid
@@ -270,7 +270,7 @@ def _alive(session: int) -> list[int]:
 
 
 def _stage(session: int) -> str:
-    """The stage that is being run."""
+    """Return the command of the running stage."""
     for pid, (_, session_id, command) in _processes().items():
         if session_id == session and pid != session and "\0stage\0" in command:
             return command.partition("\0stage\0")[2].replace("\0", " ").strip()
@@ -278,7 +278,7 @@ def _stage(session: int) -> str:
 
 
 def _processes() -> dict[int, tuple[str, int, str]]:
-    """For each process its state, session and command line."""
+    """Return state, session and command line by process id."""
     processes = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, IndexError):

@@ -49,7 +49,7 @@ SIX = Shape()
 
 
 def project(folder: Path, shape: Shape = SIX) -> Params:
-    """The params of the models on these results."""
+    """Return the params of the models on these results."""
     from tests.pipeline.stages.compare_project import params_of
 
     params = params_of(
@@ -65,7 +65,7 @@ def project(folder: Path, shape: Shape = SIX) -> Params:
 
 
 def make(folder: Path, users: int, shape: Shape = SIX) -> None:
-    """What `load` and `evaluate` leave of the models."""
+    """Write the results of `load` and `evaluate` for the models."""
     if (folder / "made").exists():
         return
     params = project(folder, shape)
@@ -141,7 +141,7 @@ def _write_values(
 
 
 def _make_rows(path: Path, last: str, kind: pa.DataType, users: int, values: Sequence[int]) -> None:
-    """As many rows a user as there are values, each of an item of its own."""
+    """Write one row per user and value, each with another item."""
     path.parent.mkdir(parents=True, exist_ok=True)
     schema = pa.schema({"user": pa.int64(), "item": pa.int64(), last: kind})
     with pq.ParquetWriter(path, schema) as writer:
@@ -158,7 +158,7 @@ def _cut(users: int) -> Iterator[tuple[int, int]]:
 
 
 def measure(users: int) -> dict[str, float]:
-    """What `compare` costs."""
+    """Return the cost of `compare`."""
     folder = FOLDER / "data" / f"many-users-{users}"
     make(folder, users)
     command = [sys.executable, "-m", "benchmarks.many_users", "--step", str(folder)]
@@ -174,7 +174,7 @@ def measure(users: int) -> dict[str, float]:
 
 
 def section(costs: dict[int, dict[str, float]]) -> list[str]:
-    """The lines of RESULTS.md."""
+    """Return the lines of RESULTS.md."""
     words = ("users", "wall, s", "CPU, s", "peak, MB", "at most 4,295 MB")
     return [
         f"Made by `python -m benchmarks.many_users`: the stage `compare` of {len(SIX.lists)} "

@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def _install_peers() -> None:
-    """The peers' requirements clash with ours, so they live in an environment of their own."""
+    """Install the peers in another environment, as their requirements conflict with ours."""
     if (PEERS / "installed").exists():
         return
     subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
@@ -99,7 +99,7 @@ def _contestant(name: str, files: Files) -> Measured:
 
 
 def _verdict(files: Workloads) -> list[str]:
-    """The section of what a user waits for."""
+    """Return the section of waiting times."""
     join = best(3, partial(_contestant, "join", files.integer))
     rows = [("bare join by DuckDB", join, join.seconds, "", True), *_promises(files)]
     _print(rows)
@@ -159,7 +159,7 @@ def _promises(files: Workloads) -> Iterator[Row]:
 
 
 def _files_to_means(files: Workloads, folder: Path, call: Measured) -> Iterator[Row]:
-    """The stages of one model, and `evaluate()`, beside the libraries that read the same files."""
+    """Yield the stages of one model and `evaluate()` beside libraries on the same files."""
     text = projects.make_project(folder / "text", files.text, 1)
     loaded = projects.stage(text, "load", "a")
     yield _row("load, text ids: s", loaded, loaded.seconds, 4)
@@ -183,7 +183,7 @@ def _files_to_means(files: Workloads, folder: Path, call: Measured) -> Iterator[
 
 
 def _whole_project(files: Workloads, folder: Path) -> Iterator[Row]:
-    """`dvc repro` with all to do and with nothing to do; the stages over all models."""
+    """Yield `dvc repro` from scratch and without changes, and the stages over all models."""
     project = projects.make_project(folder / "project", files.integer, 2)
     everything = best(2, lambda: projects.repro(project, "--force", "--no-run-cache"))
     yield _row("dvc repro of two models: s", everything, everything.seconds, 25)
@@ -290,7 +290,7 @@ def _kernel(files: Workloads) -> list[str]:
 
 
 def _comparison() -> list[tuple[str, float, str, bool]]:
-    """Six models, 12 metrics, all pairs; scipy's paired t in turn."""
+    """Compare all pairs of six models on 12 metrics, in turn with scipy's paired t test."""
     seconds: dict[str, list[float]] = {"concord": [], "scipy": []}
     for _ in range(3):
         for name, times in seconds.items():

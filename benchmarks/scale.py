@@ -68,7 +68,7 @@ def make(folder: Path, users: int) -> None:
 
 
 def project(folder: Path) -> Params:
-    """The params of a model on these files."""
+    """Return the params of a model on these files."""
     from tests.pipeline.stages.load_project import params_of
 
     params = params_of(str(folder / "lists.parquet"), allow_outside=True)
@@ -92,7 +92,7 @@ def project(folder: Path) -> Params:
 
 
 def step(name: str, folder: Path) -> None:
-    """One step, in a process of its own."""
+    """Run one step in this process."""
     if name in ("scan", "join"):
         import duckdb
 
@@ -125,7 +125,7 @@ def timed(work: Callable[[], object]) -> dict[str, float]:
 
 
 def measure(users: int) -> None:
-    """Every step that is not measured yet; the files are removed when all are."""
+    """Measure the steps without a measurement; then remove the files."""
     costs, folder = measured(), DATA / f"scale-{users}"
     if all(f"{users} {name}" in costs for name in STEPS):
         return
@@ -148,12 +148,12 @@ def measure(users: int) -> None:
 
 
 def measured() -> dict[str, dict[str, float]]:
-    """`<users> <step>` -> its cost, of this and of earlier runs."""
+    """Return `<users> <step>` -> its cost, from this and earlier runs."""
     return json.loads(KNOWN.read_text()) if KNOWN.exists() else {}
 
 
 def section(costs: dict[str, dict[str, float]]) -> list[str]:
-    """The lines of RESULTS.md."""
+    """Return the lines of RESULTS.md."""
     sizes = sorted({int(key.split()[0]) for key in costs})
     known = [users for users in sizes if all(f"{users} {name}" in costs for name in STEPS)]
     words = ("rows", "step", "wall, s", "CPU, s", "peak, MB", "x the tenth of it")
@@ -189,7 +189,7 @@ def _rows(costs: dict[str, dict[str, float]], known: list[int]) -> Iterator[Row]
 
 
 def _promises(costs: dict[str, dict[str, float]], known: list[int]) -> Iterator[Row]:
-    """What holds of the sizes that were measured."""
+    """Yield the promises for the measured sizes."""
     stages = ("load-truth", "load", "evaluate")
     for users in known:
         rows = f"{users * DEPTH:,} rows"
@@ -213,7 +213,7 @@ def _ratio_row(description: str, figure: float, bound: float) -> Row:
 
 
 def plot(costs: dict[str, dict[str, float]]) -> str:
-    """Time and memory against rows, both axes by powers of ten, as SVG."""
+    """Return a plot of time and memory against rows, with logarithmic axes, as SVG."""
     import altair as alt
     import polars as pl
     import vl_convert

@@ -23,7 +23,7 @@ LABELS = 60
 
 
 def signs() -> list[str]:
-    """Is the true share of agreement inside the interval?"""
+    """Coverage of the interval of the share of agreement."""
     rows = []
     for share in (0.5, 0.7, 0.9):
         for n in SIZES:
@@ -48,7 +48,7 @@ def signs() -> list[str]:
 
 
 def order() -> list[str]:
-    """Is the true tau inside the interval?"""
+    """Coverage of the interval of tau."""
     rows = []
     for name, spread in (("normal", _normal), ("heavy tails", _heavy)):
         for true in (0.0, 0.3, 0.6):
@@ -82,7 +82,7 @@ def order() -> list[str]:
 
 
 def best_of_many() -> list[str]:
-    """No label tells anything: how often does the best seem to?"""
+    """No label is informative: how often is the best one significant?"""
     rows = []
     for name, shared, positive in (
         ("labels hang together", 0.8, 0.0),
@@ -168,7 +168,7 @@ def _order(spread: object, true: float, n: int) -> tuple[str, ...]:
 
 
 def _best(rng: np.random.Generator, n: int, shared: float, positive: float) -> list[bool]:
-    """Is the best label called significant, by each way of asking?"""
+    """Return whether the best label is significant by each test."""
     common = rng.normal(size=n)
     label_values = rng.normal(size=(LABELS, n))
     offline = math.sqrt(shared) * common + math.sqrt(1 - shared) * label_values + positive

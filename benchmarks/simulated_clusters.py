@@ -32,7 +32,7 @@ REQUESTS: dict[str, Callable[[np.random.Generator, int], Ints]] = {
 
 
 def means() -> list[str]:
-    """A mean over requests that hit with the probability of their user."""
+    """Mean over requests that hit with the probability of their user."""
     rows: list[Row] = []
     for position, (name, draw) in enumerate(REQUESTS.items()):
         for n in USERS:
@@ -108,7 +108,7 @@ def _satterthwaite(requests: Ints, power: float) -> float:
 
 
 def differences() -> list[str]:
-    """Two models that are alike, whose differences on a user's requests hang together."""
+    """Two equal models whose differences on one user's requests are correlated."""
     rows: list[Row] = []
     for position, (name, draw) in enumerate(REQUESTS.items()):
         for n in (30, 100, 300):
@@ -164,7 +164,7 @@ def _p(a: Floats, b: Floats, clusters: Clusters | None) -> float:
 
 
 def heavy_users() -> list[str]:
-    """Differences where few users hold most requests, through `concord.compare`."""
+    """Differences where few users have most requests, by `concord.compare`."""
     rows: list[Row] = []
     for spread in (0.0, 1.0, 1.5):
         for n in (10, 20, 50):

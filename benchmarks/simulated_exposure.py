@@ -43,14 +43,14 @@ OVER_ALL = f"R@{K} over_all"
 
 @dataclass(frozen=True)
 class Users:
-    """(users, items) what they like, and the lists of the models."""
+    """Liked items, shape (users, items), and the lists of the models."""
 
     liked: Bools
     lists: dict[str, pl.DataFrame]
 
     @classmethod
     def drawn(cls, rng: np.random.Generator, n: int) -> "Users":
-        """Users who like popular items no more than others."""
+        """Return users who like popular items no more than others."""
         liked = rng.random((n, ITEMS)) < rng.beta(*LIKED, (n, 1))
         lists = {}
         for model, lean in LEANS.items():
@@ -111,7 +111,7 @@ def _evaluated(
 
 @cache
 def _true(model: str) -> dict[str, float]:
-    """The values of endlessly many users of whom everything was observed."""
+    """Return the expected values when everything is observed."""
     means: dict[str, list[float]] = {}
     for run in range(OF_TRUTH):
         users = Users.drawn(generator(31, run), 1_000)
@@ -123,7 +123,7 @@ def _true(model: str) -> dict[str, float]:
 
 @dataclass
 class Runs:
-    """Of the runs of a case: rows, effective rows, and by model the values."""
+    """Rows, effective rows and values by model of the runs of a case."""
 
     rows: list[int] = field(default_factory=list)
     effective: list[float] = field(default_factory=list)
@@ -160,7 +160,7 @@ def _cases() -> Iterator[tuple[list[str], Runs]]:
 
 
 def estimates() -> list[str]:
-    """The niche model: bias, spread and coverage, unweighed and weighed."""
+    """The niche model: bias, spread and coverage, unweighted and weighted."""
     rows: list[Row] = [[*case, *_row(runs)] for case, runs in _cases()]
     labels = [label.removesuffix(f"@{K}") for label in [*SUMS, *RATIOS, OVER_ALL]]
     return [

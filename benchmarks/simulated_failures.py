@@ -25,7 +25,7 @@ LABEL = "R@1"
 
 @dataclass(frozen=True)
 class _Result:
-    """One model against a baseline that is as good and was trained once."""
+    """One model against an equal baseline that was trained once."""
 
     failed: int
     is_covered: bool
@@ -34,7 +34,7 @@ class _Result:
 
 
 def one_model_alone() -> list[str]:
-    """One model varies alone; its trainings spread alike in both worlds."""
+    """Only one model varies; its trainings have the same spread in both worlds."""
     rows: list[Row] = []
     for failing in (False, True):
         for trainings in COUNTS:
@@ -134,7 +134,7 @@ def _lists(rng: np.random.Generator, luck: Floats, share: float) -> pl.DataFrame
 
 
 def outlying() -> list[str]:
-    """The rule of the warning alone."""
+    """Rates of the warning's rule for outliers."""
     runs = 4_000
     rows: list[Row] = []
     for trainings in (3, 4, 5, 10):

@@ -27,7 +27,7 @@ MEASURES = {
 
 
 def exposures() -> list[str]:
-    """Two models that favour one group of items, alike and not."""
+    """Two models that favour one group of items, equally or not."""
     true = {lean: _true(lean) for lean in (0.0, 1.0)}
     rows = []
     for users, runs in ((100, 1_000), (1_000, 300)):
@@ -79,7 +79,7 @@ def exposures() -> list[str]:
 
 
 def gaps() -> list[str]:
-    """The gap between the best and the worst of three groups, of two models."""
+    """Difference of two models' gaps between the best and the worst of three groups."""
     rows = []
     for heading, group_a, group_b in (
         ("none, none", (0.4, 0.4, 0.4), (0.4, 0.4, 0.4)),
@@ -115,7 +115,7 @@ def gaps() -> list[str]:
 
 
 def picked() -> list[str]:
-    """One model that serves all groups alike, and the interval of its gap."""
+    """One model that serves all groups equally, and the interval of its gap."""
     rows, runs, users = [], 1_000, 100
     for groups in (2, 3, 5, 12):
         rejected = 0
@@ -146,13 +146,13 @@ def _items() -> Items:
 
 
 def _drawn(rng: np.random.Generator, users: int, k: int, lean: float) -> Ints:
-    """(users, k) items, those of the larger group with e^lean times the weight."""
+    """Return (users, k) items; those of the larger group have e^lean times the weight."""
     keys = rng.gumbel(size=(users, ITEMS)) + lean * (np.arange(ITEMS) >= MINORITY)
     return np.argsort(-keys, axis=1)[:, :k]
 
 
 def _ground_truth(rng: np.random.Generator, users: int) -> tuple[Ints, Ints]:
-    """User and item of one to five relevant items each."""
+    """Return users and items of one to five relevant items per user."""
     drawn, n = _drawn(rng, users, 5, 0.0), rng.integers(1, 6, users)
     is_relevant = np.arange(5) < n[:, None]
     return np.nonzero(is_relevant)[0], drawn[is_relevant]
@@ -161,7 +161,7 @@ def _ground_truth(rng: np.random.Generator, users: int) -> tuple[Ints, Ints]:
 def _values(
     rng: np.random.Generator, truth: tuple[Ints, Ints], users: int, lean: float
 ) -> dict[str, Floats]:
-    """(users,) values of each metric of a model that leans so much towards the larger group."""
+    """Return (users,) values of each metric of a model with this lean to the larger group."""
     recommended = _drawn(rng, users, K, lean).ravel()
     listed = RankedLists(
         n_users=users,
@@ -180,7 +180,7 @@ def _values(
 
 
 def _true(lean: float) -> dict[str, float]:
-    """The metrics of endlessly many users: of 200,000, with an error below a thousandth."""
+    """Return expected metrics: of 200,000 users, with an error below a thousandth."""
     rng = generator(7, int(lean))
     drawn = [_values(rng, _ground_truth(rng, 20_000), 20_000, lean) for _ in range(10)]
     return {name: float(np.mean([values[name] for values in drawn])) for name in MEASURES}
@@ -189,7 +189,7 @@ def _true(lean: float) -> dict[str, float]:
 def _of_groups(
     rng: np.random.Generator, users: int, rates: tuple[float, float]
 ) -> tuple[Floats, Floats]:
-    """(users,) values of both models in one group, with these rates of hits."""
+    """Return (users,) values of both models in one group with these hit rates."""
     group_a, group_b = rates
     return pair(rng, users, group_b, group_a / group_b - 1)
 

@@ -92,7 +92,7 @@ def _sparse(rng: np.random.Generator, n: int) -> Floats:
 
 
 def _skewed(rng: np.random.Generator, n: int) -> Floats:
-    """Nine in ten of those who differ gain 0.1, one in ten loses 0.9; the mean is 0."""
+    """Return differences: of ten nonzero ones, nine gain 0.1, one loses 0.9; the mean is 0."""
     return rng.choice([0.1, -0.9, 0.0], n, p=[0.45, 0.05, 0.5])
 
 
@@ -150,7 +150,7 @@ def _type_one() -> list[str]:
 
 
 def _one_sided(share: float) -> Draw:
-    """A share of the users gains between 0 and 1, nobody loses."""
+    """Return differences: a share of the users gains between 0 and 1, nobody loses."""
     return lambda rng, n: np.where(rng.random(n) < share, rng.beta(2, 2, n), 0.0)
 
 

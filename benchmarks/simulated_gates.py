@@ -27,7 +27,7 @@ Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
 
 
 def at_the_margin() -> list[str]:
-    """The true difference is exactly -margin: to pass it is wrong."""
+    """The true difference is exactly -margin, so a pass is an error."""
     dense, sparse = (partial(pair, hit_rate=h, lift=-LOSS) for h in (0.5, 0.05))
     cases: list[tuple[str, Draw, float | str]] = [
         ("half of the users hit", dense, mean_of_pair(0.5, LOSS)),
@@ -55,7 +55,7 @@ def at_the_margin() -> list[str]:
 
 
 def as_good() -> list[str]:
-    """Two models that are alike: how often that is shown, by margin and number of users."""
+    """Two equal models: how often they pass, by margin and number of users."""
     rows: list[Row] = []
     for margin in ("1%", "2%", "5%", "10%"):
         cells = [margin]

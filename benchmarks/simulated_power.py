@@ -66,7 +66,7 @@ CASES = (
 
 
 def to_find() -> list[str]:
-    """A true difference is found in 80 % of the runs: alone, and as one of twenty tests."""
+    """A true difference is significant in 80 % of runs: alone, and as one of twenty tests."""
     rows: list[Row] = []
     for case in CASES:
         sd, unpaired = case.spreads()
@@ -112,7 +112,7 @@ def to_find() -> list[str]:
 
 
 def to_call_better() -> list[str]:
-    """The verdict `better` asks more than significance: the interval has to clear `min_effect`."""
+    """`better` needs more than significance: the interval must exceed `min_effect`."""
     rows: list[Row] = []
     for case in CASES:
         sd, _ = case.spreads()
@@ -278,7 +278,7 @@ def _counts(plans: list[int]) -> list[str]:
 
 
 def _measured(case: Case, users: int, criterion: Criterion) -> str:
-    """How often so many users show it."""
+    """Return how often this number of users meets the criterion."""
     count = 0
     for run in range(RUNS):
         a, b = case.draw(generator(43, users, run), users)
@@ -295,7 +295,7 @@ def _above(test: PairedTest, bound: float) -> bool:
 
 
 def _has_verdict(word: str, test: PairedTest, min_effect: float, tests: int) -> bool:
-    """The verdict of the one test that is furthest from significant, of so many: Holm's worst."""
+    """True if the least significant of `tests` tests has this verdict: Holm's worst case."""
     p = min(test.p * tests, 1.0)
     decision = verdict(test, p, alpha=ALPHA, min_effect=min_effect, higher_is_better=True)
     return decision == word
@@ -308,7 +308,7 @@ def _normal_seeds(effect: float, variance: VarianceComponents, users: int) -> in
 
 
 def _over_trainings(variance: VarianceComponents, effect: float, users: int, seeds: int) -> str:
-    """Means of users and of trainings, drawn as what they are: normal, with nothing left over."""
+    """Return the power with normal means of users and trainings, without a residual."""
     successes = 0
     for run in range(SEED_RUNS):
         rng = generator(47, seeds, run)

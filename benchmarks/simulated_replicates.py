@@ -27,7 +27,7 @@ FOLD_METHODS = ("Concord", "users only", "t over means of folds", "Nadeau and Be
 
 @dataclass(frozen=True)
 class _Case:
-    """Two models without a true difference; the effects of their trainings as the ratio has it."""
+    """Two models without a true difference; a ratio sets their training effects."""
 
     trainings: int
     ratio: float
@@ -39,7 +39,7 @@ class _Case:
 
 
 def coverage() -> list[str]:
-    """How often the 95 % interval holds the true difference, which is 0."""
+    """Coverage of the 95 % interval; the true difference is 0."""
     rows: list[Row] = []
     for is_paired in (False, True):
         for trainings in COUNTS:
@@ -132,7 +132,7 @@ def _of_users(case: _Case) -> float:
 
 
 def _values(rng: np.random.Generator, case: _Case) -> tuple[Floats, Floats]:
-    """(trainings, users) of both models; paired seeds share an effect that cancels."""
+    """Return (trainings, users) of both models; paired seeds share an effect that cancels."""
     r = case.trainings
     spread = math.sqrt(case.ratio * _of_users(case) * r / 2)
     shared = 3 * spread * rng.normal(size=(r, 1)) if case.paired else 0.0
@@ -158,7 +158,7 @@ def _effects(rng: np.random.Generator, case: _Case) -> Floats:
 
 
 def _halves(case: _Case, a: Floats, b: Floats) -> tuple[float, dict[str, float]]:
-    """The difference, and half of each method's interval."""
+    """Return the difference and the half-width of each method's interval."""
     known = paired_test(
         UserValues(mean_of_rows(list(a))), UserValues(mean_of_rows(list(b))), confidence=CONFIDENCE
     )
@@ -177,7 +177,7 @@ def _halves(case: _Case, a: Floats, b: Floats) -> tuple[float, dict[str, float]]
 
 
 def _over_means(gaps: Sequence[ReplicateValues]) -> float:
-    """Welch's t over the means of the trainings, as if users were fixed."""
+    """Return Welch's t half-width over means of trainings, as if users were fixed."""
     parts = [VarianceEstimate(each.variance_of_means / each.n, each.n) for each in gaps]
     return _welch(parts)
 

@@ -111,7 +111,7 @@ def _tried(draw: Draw, count: int) -> Row:
 def _climbed(
     rng: np.random.Generator, steps: int
 ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-    """The last list and the first, on the truth that chose and on a fresh one."""
+    """Return the last and the first list, on the truth used for choosing and on a fresh one."""
     first, elsewhere = _drawn(rng, USERS), _drawn(rng, USERS)
     last, last_elsewhere = first, elsewhere
     for _ in range(steps):
@@ -131,14 +131,14 @@ def _with_change(rng: np.random.Generator, values: Floats) -> Floats:
 
 
 def _own_models(rng: np.random.Generator, variants: int) -> Floats:
-    """All are hit with the same probability, and share their luck."""
+    """Models with the same hit probability and shared luck."""
     shape = (1 + variants, USERS)
     own_luck = np.where(rng.random(shape) < SHARED, rng.random(USERS), rng.random(shape))
     return np.where(own_luck < HIT_RATE, rng.choice(_GAINS, shape), 0.0)
 
 
 def _drawn(rng: np.random.Generator, users: int) -> Floats:
-    """nDCG@10 of users with one relevant item each."""
+    """Return nDCG@10 of users with one relevant item each."""
     return np.where(rng.random(users) < HIT_RATE, rng.choice(_GAINS, users), 0.0)
 
 

@@ -28,18 +28,18 @@ def _even(n: int) -> Floats:
 
 
 def _scale_free(n: int) -> Floats:
-    """As many users between ranks 1 and 10 as between 10 and 100."""
+    """Return shares of ranks 1 to n: as many users between 1 and 10 as between 10 and 100."""
     weights = 1.0 / np.arange(1, n + 1)
     return weights / weights.sum()
 
 
 def _sharp(n: int) -> Floats:
-    """Some users are hit at the very top, all others not at all."""
+    """Return shares of ranks: a tenth of the users is hit at the very top, the others anywhere."""
     return 0.1 * _near(1, 5, n) + 0.9 * _even(n)
 
 
 def _broad(n: int) -> Floats:
-    """Few users are missed or hit at the top: most relevant items have ranks near n / 100."""
+    """Return shares of ranks: few users are missed or hit at the top, most are near n / 100."""
     ranks = np.arange(1, n + 1)
     weights = ranks / (ranks * ranks + (n / 100) ** 2) ** 1.5
     return weights / weights.sum()
@@ -59,13 +59,13 @@ SHAPES: dict[str, Callable[[int], Floats]] = {
 
 
 class _Truth(NamedTuple):
-    """A distribution of full ranks, the mean nDCG@10 over it, and what chance makes of it."""
+    """A distribution of full ranks and the mean nDCG@10 over it."""
 
     shares: Floats
     mean: float
 
     def draw(self, rng: np.random.Generator, candidates: Candidates) -> Ints:
-        """Sampled ranks of as many users."""
+        """Return sampled ranks, one per user."""
         full = rng.choice(len(self.shares), size=USERS, p=self.shares)  # items above
         drawn: Ints = rng.hypergeometric(full, candidates.others - full, candidates.negatives) + 1
         return drawn
@@ -81,7 +81,7 @@ def _truth(shape: str, n: int) -> _Truth:
 
 
 def _values(candidates: Candidates) -> dict[float | None, Floats]:
-    """Weight of variance -> nDCG@10 by sampled rank; None: as it is."""
+    """Return weight of variance -> nDCG@10 by sampled rank; None: uncorrected."""
     aim = _ndcg(np.arange(1, K + 1))
     plain = _ndcg(np.arange(1, candidates.negatives + 2))
     return {None: plain} | {gamma: correction(aim, candidates, gamma) for gamma in GAMMAS}

@@ -141,7 +141,7 @@ def _studied(rng: np.random.Generator, errors: Sequence[float], tau: float) -> t
 
 
 def _measured(difference: float, error: float) -> Comparison:
-    """A comparison of two models with this difference and standard error."""
+    """Return a comparison of two models with this difference and standard error."""
     template = _template()
     (pair,) = template.pairs
     half = t_quantile(pair.n_users, CONFIDENCE) * error
@@ -181,7 +181,7 @@ def _dersimonian_laird(differences: Floats, errors: Floats) -> tuple[float, floa
 
 
 def friedmans() -> list[str]:
-    """All models alike: how often is a difference found?"""
+    """Equal models: how often is a difference significant?"""
     rows: list[Row] = []
     for k in (3, 5, 10):
         for n in (3, 4, 5, 7, 10, 20):
@@ -284,7 +284,7 @@ _CRITICAL: dict[tuple[int, int], float] = {}
 
 
 def pools() -> list[str]:
-    """The same two models beside different others."""
+    """The same two models among different other models."""
     rows: list[Row] = []
     n, runs = 20, 500
     others = {"between the two": 0.5, "far below both": -10.0, "as the better one": 1.0}
@@ -311,7 +311,7 @@ def pools() -> list[str]:
 
 
 def ranks() -> list[str]:
-    """The intervals of all models' ranks together."""
+    """Joint coverage of the intervals of all models' ranks."""
     rows: list[Row] = []
     cases = {
         "all alike": [0.0] * 6,

@@ -139,7 +139,7 @@ def _type_one(folder: Path) -> list[str]:
 
 
 def _rates(scores: Floats, n: int, null: Null, seed: int) -> dict[str, str]:
-    """Test -> how often it calls two systems different that are alike in the mean."""
+    """Return each test's rate of significant differences of two systems with equal means."""
     drawn = [_drawn(generator(seed, n, run), scores, n, null) for run in range(RUNS)]
     tested: list[Difference] = []
     for start in range(0, RUNS, AT_ONCE):
@@ -177,7 +177,7 @@ def _centred(_: np.random.Generator, a: Floats, b: Floats, topics: Ints) -> tupl
 def _compared(
     names: list[str], drawn: list[tuple[Floats, Floats]], **options: object
 ) -> list[Difference]:
-    """Each pair as a metric of its own."""
+    """Compare each pair as a separate metric."""
     topics = {"user": np.arange(len(drawn[0][0]))}
     values = {
         model: pl.DataFrame(

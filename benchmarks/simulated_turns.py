@@ -31,7 +31,7 @@ class _World:
 
 @dataclass(frozen=True)
 class _Pair:
-    """The chance that is told, that of the trainings' variance alone, and the true one."""
+    """Reported probability, that of the trainings' variance alone, and the true one."""
 
     probability: float
     alone: float
@@ -49,7 +49,7 @@ WORLDS = (
 
 
 def chance_of_a_turn() -> list[str]:
-    """The told chance in bins, beside how often a new training turns the order."""
+    """Reported probability in bins, beside how often a new training reverses the order."""
     rows = [row for number, world in enumerate(WORLDS) for row in _rows(number, world)]
     head = (
         "true differences",
@@ -123,7 +123,7 @@ def _pair(comparison: Comparison, a: str, b: str, after: Floats) -> Iterator[_Pa
 def _trained(
     rng: np.random.Generator, world: _World, users: Floats, skills: Floats, trainings: int
 ) -> list[Floats]:
-    """(trainings, users) hits of each model; paired seeds share an effect that cancels."""
+    """Return (trainings, users) hits by model; paired seeds share an effect that cancels."""
     shared = OF_TRAININGS * rng.normal(size=(trainings, 1)) if world.paired else 0.0
     return [
         (
@@ -155,7 +155,7 @@ def _compared(trained: list[Floats], *, paired: bool) -> Comparison:
 
 
 def _lists(hits: Floats) -> pl.DataFrame:
-    """One item a user: the relevant one, 0, or another."""
+    """Return one item per user: the relevant one, 0, or another."""
     items = (hits == 0).astype(np.int64)
     return pl.DataFrame({"user": np.arange(USERS), "item": items, "rank": np.ones(USERS)})
 

@@ -86,7 +86,7 @@ def main() -> None:
 
 
 def _type_one() -> list[str]:
-    """Two models that are alike: how often is a difference found, and is 0 inside the interval?"""
+    """Equal models: type I error, and coverage of 0 by the interval."""
     rows = []
     for hit_rate in HIT_RATES:
         for n in SIZES:
@@ -126,7 +126,7 @@ def _type_one() -> list[str]:
 
 
 def _others() -> list[str]:
-    """Why Wilcoxon and sign test are not on offer: they answer another question."""
+    """Wilcoxon and sign test are not offered, as they answer another question."""
     rows = []
     for n in (100, 1_000, 10_000):
         runs = 500
@@ -235,7 +235,7 @@ def _all_pairs(
 
 
 def _verdicts() -> list[str]:
-    """The true difference is exactly the smallest one that matters: neither side may be claimed."""
+    """The true difference is exactly `min_effect`, so neither verdict is right."""
     rows = []
     for n, runs in ((1_000, 2_000), (10_000, 500)):
         effect = mean_of_pair(0.5, 0.1)

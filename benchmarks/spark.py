@@ -101,7 +101,7 @@ CONTESTANTS: dict[str, Callable[[DataFrame, DataFrame], dict[str, float]]] = {
 
 
 def contest(name: str, lists: str, truth: str) -> dict[str, Any]:
-    """Seconds and means of one contestant."""
+    """Return seconds and means of one contestant."""
     spark = (
         SparkSession.builder.master(LOCAL)
         .config("spark.ui.enabled", "false")
@@ -117,7 +117,7 @@ def contest(name: str, lists: str, truth: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Every contestant, one after the other, on every size."""
+    """Run every contestant on every size, one after the other."""
     from benchmarks import scale
     from benchmarks.measured import replace_section
     from benchmarks.tabulated import markdown_table
@@ -155,7 +155,7 @@ def main() -> None:
 
 
 def _run(name: str, folder: Path, python: str) -> dict[str, float]:
-    """Seconds and means; nothing where it took too long."""
+    """Return seconds and means, or an empty dict if it took too long."""
     words = [
         python,
         __file__,
