@@ -71,7 +71,7 @@ def _assert_as_duckdb(files: tuple[Path, Path], task: Task, background: SideData
 def test_the_values_of_labels_and_panel(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bool
 ) -> None:
-    monkeypatch.setattr(spark_engine, "USERS", 50)
+    monkeypatch.setattr(spark_engine, "MAX_USERS", 50)
     files = _files(tmp_path, text=text)
     labels, pinned = parse_labels([*ACCURACY, *BEYOND_ACCURACY]), cc.preset("standard")
     task = build_task(labels, pinned, build_panels(labels, ["nDCG@10"], pinned))
@@ -84,7 +84,7 @@ def test_requests_use_the_train_of_their_user(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each user is a request; five requests have one user, whose id ends as an escape would."""
-    monkeypatch.setattr(spark_engine, "USERS", 50)
+    monkeypatch.setattr(spark_engine, "MAX_USERS", 50)
     user = pl.col("user").cast(pl.Int64)
     owner = pl.format("{}\\\\", user // 5)
     for path in _files(tmp_path, text=False):
