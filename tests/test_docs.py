@@ -73,6 +73,19 @@ def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
     assert lost == []
 
 
+def test_every_file_that_contributing_names_exists() -> None:
+    """In a row of a table, a name without a folder is beside the file before it."""
+    missing = []
+    for line in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines():
+        folder = None
+        for name in re.findall(r"`([\w./-]+\.(?:py|j2|csv))`", line):
+            folder = (ROOT / name).parent if "/" in name else folder
+            if folder and not (folder / Path(name).name).is_file() and "my_library" not in name:
+                missing.append(name)
+
+    assert missing == []
+
+
 def test_every_page_can_be_reached_from_the_readme() -> None:
     reached, waiting = set[Path](), [README]
     while waiting:
