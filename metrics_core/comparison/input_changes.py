@@ -105,7 +105,7 @@ def _changed_rules(then: Comparison, now: Comparison) -> Iterator[tuple[str, str
     )
     for label, effect in new_effects.items():
         if (old := old_effects.get(label, effect)) != effect:
-            yield f"smallest difference that matters on {label}", old, effect
+            yield f"minimum relevant difference on {label}", old, effect
 
 
 def _format(value: Any) -> str:

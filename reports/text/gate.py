@@ -143,10 +143,7 @@ def _unmatched_lines(decision: Decision, unmatched: UnmatchedModels) -> Iterator
         yield reason
         yield f"{other_findings} {fix}"
         return
-    yield (
-        "A new model may be a vanished one by another name, which would be held against its former "
-        "self."
-    )
+    yield "A new model may be a renamed one. It would then be compared with its earlier results."
     yield f"{fix} Checked: {_check_counts(decision.models) if decision.models else 'nothing'}."
 
 
@@ -229,7 +226,7 @@ def _other_findings(
     if outcome == "worse":
         n = sum(len(model.guardrails_that("undecided")) for model in models)
         undecided = f"Undecided: {format_count(n, 'guardrail')}. " if n else ""
-        return f"{also}{undecided}A loss that is wanted needs a wider margin in `gate:`."
+        return f"{also}{undecided}To accept this loss, widen the margin in `gate:`."
     if outcome == "undecided":
         return f"{also}{_more_users(deciding)}"
     return "A pass is about these metrics, segments and margins alone."

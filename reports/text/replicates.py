@@ -40,8 +40,8 @@ def replicate_answers(comparison: Comparison) -> Iterator[str]:
         )
     if replicates.nested:
         yield (
-            "Each training has users of its own, as folds have: the intervals rest on the means of "
-            "trainings, which share training data, so they are rather too short than too long."
+            "Each training has its own users, as folds do. The intervals rest on the means of "
+            "trainings, which share training data, so they tend to be too narrow."
         )
 
 
@@ -265,12 +265,12 @@ def interval_note(comparison: Comparison) -> str:
         "The interval over users only says what other users would change, each model as it was "
         "trained. The interval over users and new trainings says what training again would change, "
         "too. Both are of the difference of means, over all trainings that could be: a single new "
-        "training may lie outside. They take trainings to vary about as far up as down: a failure "
+        "training may lie outside. They assume that trainings vary symmetrically: a failure "
         "that none of these trainings had is in no interval."
     ]
     if replicates.nested:
         sentences.append(
-            "Each training has users of its own, so the spread of trainings holds that of users: "
+            "Each training has its own users, so the spread of trainings holds that of users: "
             "trainings − 1 degrees of freedom (df)."
         )
     else:

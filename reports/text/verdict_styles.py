@@ -41,8 +41,8 @@ class VerdictStyle:
     filled: bool = False
 
 
-_RELEVANT = "by more than the smallest difference that matters"
-_SMALL = "though not surely by a difference that matters"
+_RELEVANT = "by more than the minimum relevant difference"
+_SMALL = "though perhaps less than the minimum relevant difference"
 _UNSIZED = "significant; its size has no interval"
 _SIZE = "for the difference to"  # links "no interval" to the other model
 

@@ -93,8 +93,8 @@ def _unrelated_train(details: Details) -> Texts:
 
 def _truth_in_train(details: Details) -> Texts:
     return (
-        f"{_truth_rows(details)} of {format_count(details['users'], 'user')} stand in the train "
-        "too: models that leave out what users know cannot find them, others have learned the "
+        f"{_truth_rows(details)} of {format_count(details['users'], 'user')} also occur in "
+        "train. Models that leave out known items cannot find them, others have seen the "
         "answer.",
         "split so that a pair of user and item is in one of the two",
     )
@@ -115,7 +115,8 @@ def _users_born_after(details: Details) -> Texts:
 
 def _born_after(subject: str, kind: str) -> Texts:
     return (
-        f"{subject} that train first has later: models know the {kind} from the future alone.",
+        f"{subject} whose first row in train is later: models know the {kind} from the future "
+        "alone.",
         "train on what happened before the truth, with one split time for all users",
     )
 
@@ -247,7 +248,7 @@ def _train_items_recommended(details: Details) -> Texts:
 
 def _future_items(details: Details) -> Texts:
     return (
-        "Lists hold items that the train first has after the last row of their user in the truth: "
+        "Lists hold items whose first row in train is after the user's last row in the truth: "
         f"up to {_top_share(details)}. A model could not have known them then.",
         "train on what happened before the truth, with one split time for all users",
     )
