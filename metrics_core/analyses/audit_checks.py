@@ -79,7 +79,7 @@ def open_tables(models: Models, data: EvaluationData) -> Iterator[AuditTables]:
     tables |= {list_views[name]: single.lists for name, single in singles.items()}
     if data.items is not None:
         tables["items"] = data.items
-    with data.connecting(file_paths(tables.values())) as connection:
+    with data.connect(file_paths(tables.values())) as connection:
         for name, table in tables.items():
             create_view(connection, f"{name}_table", table)
         share_id_types(connection, {name: f"{name}_table" for name in tables})

@@ -323,7 +323,7 @@ def open_tables(
         "evaluated": inputs.aligned.users.to_frame("user").with_row_index("number"),
     }
     present = {name: table for name, table in tables.items() if table is not None}
-    with data.connecting(file_paths(present.values())) as connection:
+    with data.connect(file_paths(present.values())) as connection:
         for name, table in present.items():
             create_view(connection, f"{name}_file", table)
         share_id_types(connection, {name: f"{name}_file" for name in present})

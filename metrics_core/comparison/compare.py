@@ -74,7 +74,7 @@ def compare(
     primary : sequence of str, optional
         The labels that decide, the most important first; by default the first of `metrics`.
         Their p-values are adjusted together, over all pairs of models.
-    min_effect : float, str or dict, default 0
+    min_effect : float, str or dict, default=0
         Minimum relevant difference: a number, a share of the baseline's mean such as "2%",
         or one per label, with `default` for the others.
     train : DataFrame or path, optional
@@ -105,19 +105,19 @@ def compare(
         What tables may contain besides the usual, such as {"negative_grade": "zero"}.
     title : str
         Title of the report.
-    confidence : float, default 0.95
+    confidence : float, default=0.95
         Confidence level of all intervals and tests.
     adjustment : {"holm", "max_t"}
         Adjustment of the primary p-values; "max_t" uses joint sign flips.
-    wilcoxon : bool, default False
+    wilcoxon : bool, default=False
         True to compute p-values of Wilcoxon's test too; no verdict depends on them.
     resamples, seed : int
         Number of bootstrap resamples, sign flips and list swaps, and the seed that they start at.
     max_missing_lists : float
         Share of the evaluated users without a list, above which a model is not compared.
-    panel : bool, default True
+    panel : bool, default=True
         True to compute the primary labels under the definitions of all presets too.
-    paired_replicates : bool, default False
+    paired_replicates : bool, default=False
         True if replicate 1 of all models has the same seed or fold, and so on:
         replicates are compared in pairs.
     unit : sequence of str, optional

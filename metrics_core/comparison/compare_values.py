@@ -84,7 +84,7 @@ def compare_values(
     primary : sequence of str, optional
         The metrics that decide, the most important first; required if there are several metrics.
         Their p-values are adjusted together, over all pairs of models.
-    min_effect : float, str or dict, default 0
+    min_effect : float, str or dict, default=0
         Minimum relevant difference: a number, a share of the baseline's mean such as "2%",
         or one per metric, with `default` for the others.
     higher_is_better : dict, optional
@@ -94,11 +94,11 @@ def compare_values(
         A value outside is refused.
     title : str
         Title of the report.
-    confidence : float, default 0.95
+    confidence : float, default=0.95
         Confidence level of all intervals and tests.
     adjustment : {"holm", "max_t"}
         Adjustment of the primary p-values; "max_t" uses joint sign flips.
-    wilcoxon : bool, default False
+    wilcoxon : bool, default=False
         True to compute p-values of Wilcoxon's test too; no verdict depends on them.
     resamples, seed : int
         Number of bootstrap resamples and sign flips, and the seed that they start at.
@@ -209,12 +209,10 @@ def _model_result(tables: ValueTables, model: str, config: ComparisonConfig) -> 
 
 
 def _no_data() -> EvaluationData:
-    return EvaluationData(
-        pl.DataFrame(), None, None, None, truth_quality={}, connecting=_connecting
-    )
+    return EvaluationData(pl.DataFrame(), None, None, None, truth_quality={}, connect=_connect)
 
 
-def _connecting(files: Iterable[Path]) -> AbstractContextManager[DuckDBPyConnection]:
+def _connect(files: Iterable[Path]) -> AbstractContextManager[DuckDBPyConnection]:
     return connect(reads=files)
 
 

@@ -147,7 +147,7 @@ def _open_lists(models: Models, data: EvaluationData) -> Iterator[DuckDBPyConnec
     Views have numbers, since DuckDB does not distinguish `ALS` from `als`.
     """
     tables = [result.lists for result in models.values()]
-    with data.connecting(file_paths(tables)) as connection:
+    with data.connect(file_paths(tables)) as connection:
         for number, lists in enumerate(tables):
             ranking = "ranking" if "ranking" in schema_of(lists) else "0 AS ranking"
             create_view(connection, f"table_{number}", lists)

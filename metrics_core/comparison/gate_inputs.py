@@ -123,7 +123,7 @@ def _overall_differences(
     Metrics that have one value over all users have a jackknife interval.
     """
     config, aligned = inputs.config, inputs.aligned
-    labels = [parse(text) for text in {*gate.guardrails, *gate.success}]
+    labels = [parse(text) for text in dict.fromkeys([*gate.guardrails, *gate.success])]
     differences_of = {(pair.a, pair.label): pair for pair in pairs if pair.b == config.baseline}
     intervals = compute_swap_intervals(inputs, labels, models)
     margin_inputs: dict[tuple[str, str], _MarginInput] = {}

@@ -284,7 +284,7 @@ def _open_tables(
     for number, result in enumerate(single.values()):
         tables[f"lists_of_{number}"] = result.lists
         tables[f"truth_of_{number}"] = data.truth_of(result)
-    with data.connecting(file_paths(tables.values())) as connection:
+    with data.connect(file_paths(tables.values())) as connection:
         for name, table in tables.items():
             create_view(connection, name, table)
         head, middle = segmentation.shares
@@ -353,7 +353,7 @@ class _ItemGroupEvaluator:
             WHERE {_GROUP_NUMBER} = {number}{relevant}"""
         columns = _mixed_type_ids(self.connection)
         casts = ", ".join(f"CAST({c} AS VARCHAR) AS {c}" for c in columns)
-        with self.inputs.data.connecting([]) as partition:
+        with self.inputs.data.connect([]) as partition:
             for name, query in (("lists", "SELECT * FROM lists"), ("truth", truth_query)):
                 select = f"SELECT * REPLACE ({casts}) FROM ({query})" if casts else query
                 partition.register(name, self.connection.sql(select).to_arrow_table())

@@ -241,7 +241,7 @@ def load_dataset(
         items=frames.get("items"),
         users=frames.get("users") if requested_users is None else requested_users,
         truth_quality=describe_folds(qualities) if folds else qualities[NO_FOLD],
-        connecting=_connect,
+        connect=_connect,
         folds=folds,
     )
     return Dataset(loader, data, loaded, tables, requested_users)

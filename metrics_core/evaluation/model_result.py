@@ -85,7 +85,7 @@ class EvaluationData:
         user, and columns for segments.
     truth_quality : dict
         Description of the ground truth, as in its file.
-    connecting : callable
+    connect : callable
         Opens a DuckDB connection that can read only the given files.
     folds : dict
         Ground truth of each fold, if folds have different ones.
@@ -96,7 +96,7 @@ class EvaluationData:
     items: Table | None
     users: Table | None
     truth_quality: Json
-    connecting: OpenConnection
+    connect: OpenConnection
     folds: Mapping[str, Table] = field(default_factory=dict)
 
     def truth_of(self, evaluated: ModelResult) -> Table:
@@ -128,7 +128,7 @@ class EvaluationData:
         table = self.train if self.items is None else self.items
         if table is None:
             return 0
-        with self.connecting(file_paths([table])) as connection:
+        with self.connect(file_paths([table])) as connection:
             create_view(connection, "known", table)
             return int(only_row(connection, "SELECT count(DISTINCT item) FROM known")[0])
 
@@ -137,7 +137,7 @@ class EvaluationData:
         if self.train is None:
             return None
         truths = tuple(self.folds.values()) or (self.truth,)
-        with self.connecting(file_paths([self.train, *truths])) as connection:
+        with self.connect(file_paths([self.train, *truths])) as connection:
             create_view(connection, "train", self.train)
             for number, truth in enumerate(truths):
                 create_view(connection, f"truth_{number}", truth)

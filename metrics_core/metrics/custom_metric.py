@@ -101,7 +101,7 @@ def metric(
     ----------
     low, high : float
         Range of its values; a value outside raises an error.
-    higher_is_better : bool, default True
+    higher_is_better : bool, default=True
         False if lower values are better.
     columns : sequence of str
         Numeric columns of the catalogue, such as a price, that it reads with

@@ -111,7 +111,7 @@ def parse(text: str, *, allow_missing_cutoff: bool = False) -> Label:
     ----------
     text : str
         Name, parameters in parentheses and cutoff.
-    allow_missing_cutoff : bool, default False
+    allow_missing_cutoff : bool, default=False
         True if a cutoff is added later, so that a metric that needs one may lack it.
 
     Raises

@@ -271,7 +271,7 @@ def load_revision(
         The current configuration of the comparison.
     models : sequence of str
         Models whose results are read.
-    with_lists : bool, default False
+    with_lists : bool, default=False
         Whether recommendations are read too.
 
     Raises

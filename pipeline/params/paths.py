@@ -27,7 +27,7 @@ def check_inside(key: str, path: "AnyPath", *, allow_outside: bool, part: str = 
         The input.
     allow_outside : bool
         Whether any path is allowed.
-    part : str, default "path"
+    part : str, default="path"
         The key below `key` that names the path.
     """
     if allow_outside:

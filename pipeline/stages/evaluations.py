@@ -104,7 +104,7 @@ def evaluation_data(params: Params) -> EvaluationData:
         items=side_data_file(params, "items"),
         users=side_data_file(params, "users"),
         truth_quality=load_json(truth_quality_file(params), RERUN_FIX),
-        connecting=read_only_connection,
+        connect=read_only_connection,
         folds=folds,
     )
 

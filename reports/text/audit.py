@@ -220,9 +220,7 @@ def _count_finding(check: AuditCheck) -> tuple[str, str]:
     if check.name == "cold_users":
         users = format_count(count.users or 0, "user")
         share = _percent_of(count.users, count.of_users)
-        sentence = (
-            f"{users} of the truth ({share}) have no row in train: a model cannot know them."
-        )
+        sentence = f"{users} of the truth ({share}) have no row in train: a model cannot know them."
         return sentence, "evaluate them apart, as a segment by activity with the edge 0"
     rows, verb = _rows(check, "the truth"), _verb(count.rows, "holds", "hold")
     items, share = format_count(count.items or 0, "item"), _percent_of(count.items, count.of_items)

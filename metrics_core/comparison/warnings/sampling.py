@@ -89,7 +89,7 @@ def _ranks(
     frames = []
     for lists in result.replicate_results:
         tables = {"lists": lists.lists, "truth": data.truth_of(lists)}
-        with data.connecting(file_paths(tables.values())) as connection:
+        with data.connect(file_paths(tables.values())) as connection:
             for name, table in tables.items():
                 create_view(connection, f"{name}_table", table)
             rows = "SELECT * FROM lists_table"

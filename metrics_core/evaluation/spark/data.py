@@ -52,7 +52,7 @@ class SparkData(EvaluationData):
             items=items,
             users=None,
             truth_quality=quality,
-            connecting=lambda _: in_memory(),
+            connect=lambda _: in_memory(),
             results=results,
         )
 

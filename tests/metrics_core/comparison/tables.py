@@ -89,11 +89,11 @@ def evaluation_data(**tables: Any) -> EvaluationData:
         "users": None,
         "truth_quality": {},
     }
-    return EvaluationData(**(defaults | tables), connecting=connecting)
+    return EvaluationData(**(defaults | tables), connect=connect)
 
 
 @contextmanager
-def connecting(_: Iterable[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
+def connect(_: Iterable[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as connection:
         yield connection
 
