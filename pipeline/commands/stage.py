@@ -34,7 +34,7 @@ def _run(arguments: argparse.Namespace) -> str:
 
     name, argument = arguments.stage, arguments.argument
     if argument is not None and name not in WITH_ARGUMENT:
-        problem = f"stage {name} takes no argument, and got {argument!r}"
+        problem = f"stage {name} takes no argument"
         raise refuse(COMMAND_LINE, problem, f"run `concord stage {name}`")
     with without_garbage_collection():
         main = import_main(name)

@@ -59,7 +59,7 @@ def test_the_version_is_that_of_the_distribution() -> None:
         ("pin", "`concord pin` needs preset", "write `concord pin preset`"),
         ("stage", "`concord stage` needs NAME", "write `concord stage NAME [MODEL]`"),
         ("stage evalute als", "'evalute' is not a stage", "did you mean 'evaluate'?"),
-        ("stage report als", "stage report takes no argument, and got 'als'", "run `concord stage report`"),
+        ("stage report als", "stage report takes no argument", "run `concord stage report`"),
         ("metrics P@5", "`concord metrics` does not know P@5", "write `concord metrics`"),
         (
             "diff HEAD --metrc P@5",
