@@ -210,7 +210,7 @@ class ArgumentNames:
         return f"`columns={{'{self.name}': {{'{column}': {value}}}}}`"
 
     def format(self, name: str = "") -> str:
-        return f"the ending .{name}" if name else "the ending of its name"
+        return f"give the file {f'the ending .{name}' if name else 'another ending'}"
 
     def sessions(self, columns: Sequence[str]) -> str:
         return f"`unit={['user', *columns]}` and `unit_mean='requests'` of the conventions"
@@ -273,7 +273,7 @@ class ParamsKeys:
         return f"`{key}.columns: {{{column}: {source_name}}}`"
 
     def format(self, name: str = "") -> str:
-        return f"`{self.name}.format{name and f': {name}'}`"
+        return f"set `{self.name}.format{name and f': {name}'}`"
 
     def sessions(self, columns: Sequence[str]) -> str:
         unit = ", ".join(name if name.isidentifier() else json.dumps(name) for name in columns)

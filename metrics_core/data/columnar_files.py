@@ -191,7 +191,7 @@ def _open_part(path: AnyPath, file: InputTable) -> Part:
     if not is_stream and not head.startswith(MAGIC[file.format]):
         line = head.split(b"\n")[0].decode("utf-8", errors="replace")
         message = f"is not a valid {file.format} file; it starts with {line!r}"
-        raise refuse(str(path), message, f"name it by its format, or set {file.settings.format()}")
+        raise refuse(str(path), message, f"name it by its format, or {file.settings.format()}")
     rows = None
     try:
         if file.format == "parquet":

@@ -2,25 +2,44 @@
 
 import difflib
 from pathlib import Path
+from typing import NamedTuple
 
 from concord.metrics_core.data.object_stores import missing_bucket
 from concord.metrics_core.data.paths import AnyPath, RemotePath
 from concord.metrics_core.errors import InputError, SettingNames, refuse
 from concord.metrics_core.files import STORES, is_address, redact_address, refuse_special
 
+
+class FileFormat(NamedTuple):
+    """A format: endings of its files, and the delimiter of columns.
+
+    Only text formats can be read from `.gz`.
+    """
+
+    endings: tuple[str, ...]
+    delimiter: str = ""
+    is_text: bool = True
+
+
+# `Format` of pipeline/params/model.py has the same names.
 FORMATS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".run": "trec",
-    ".qrels": "trec",
+    "parquet": FileFormat((".parquet",), is_text=False),
+    "arrow": FileFormat((".arrow", ".feather", ".ipc"), is_text=False),
+    "csv": FileFormat((".csv",), ","),
+    "tsv": FileFormat((".tsv",), "\t"),
+    "jsonl": FileFormat((".jsonl", ".ndjson")),
+    "trec": FileFormat((".run", ".qrels")),
 }
-_COMPRESSIBLE = ("csv", "tsv", "jsonl", "trec")  # formats that may be read from `.gz`
+DELIMITERS = {name: row.delimiter for name, row in FORMATS.items() if row.delimiter}
+ENDINGS = {ending: name for name, row in FORMATS.items() for ending in row.endings}
+
+
+def format_by_name(path: AnyPath) -> str | None:
+    """Return the format that a file's name shows; parquet for a folder."""
+    if path.is_dir():
+        return "parquet"
+    suffixes = [".", *path.suffixes]
+    return ENDINGS.get(suffixes[-2 if suffixes[-1] == ".gz" else -1].lower())
 
 
 def detect_format(path: AnyPath, setting: str | None, settings: SettingNames) -> str:
@@ -31,14 +50,11 @@ def detect_format(path: AnyPath, setting: str | None, settings: SettingNames) ->
     InputError
         If there is no format, or it cannot be read from a folder or a compressed file.
     """
-    suffixes = path.suffixes
-    is_gzip = suffixes[-1:] == [".gz"]
-    suffix = suffixes[-2] if is_gzip and len(suffixes) > 1 else path.suffix
-    name = setting or ("parquet" if path.is_dir() else FORMATS.get(suffix.lower()))
-    if name is None or (is_gzip and name not in _COMPRESSIBLE):
+    name = setting or format_by_name(path)
+    if name is None or (path.suffix == ".gz" and not FORMATS[name].is_text):
         message = f"{name} cannot be read from .gz" if name else "the file name shows no format"
-        endings = ", ".join(sorted(FORMATS))
-        fix = f"set {settings.format()}; known endings are {endings}, and .gz of the text formats"
+        endings = ", ".join(sorted(ENDINGS))
+        fix = f"{settings.format()}; known endings are {endings}, and .gz of the text formats"
         raise refuse(str(path), message, fix)
     if path.is_dir() and name != "parquet":
         message = f"is a folder, but {name} is not read in parts"

@@ -14,7 +14,7 @@ from concord.metrics_core.data.jsonl import read_jsonl
 from concord.metrics_core.data.parse_values import invalid_sql, is_always_valid, value_sql
 from concord.metrics_core.data.read_columnar import read_columnar
 from concord.metrics_core.data.relations import only_row
-from concord.metrics_core.data.text_files import DELIMITERS, read_delimited, read_trec
+from concord.metrics_core.data.text_files import read_delimited, read_trec
 from concord.metrics_core.data.units import unit_sql
 from concord.metrics_core.errors import MAX_PROBLEMS, Problem, raise_problems, refuse
 
@@ -171,13 +171,13 @@ def _open_source(
 
 
 def _read_raw(connection: DuckDBPyConnection, file: InputTable, rank_base: int) -> RawRows:
-    if file.format in DELIMITERS:
-        return read_delimited(file, rank_base)
+    if file.format in ("parquet", "arrow", "held"):
+        return read_columnar(file, rank_base)
     if file.format == "jsonl":
         return read_jsonl(connection, file, rank_base)
     if file.format == "trec":
         return read_trec(connection, file)
-    return read_columnar(file, rank_base)
+    return read_delimited(file, rank_base)  # KeyError for a format without a delimiter
 
 
 def _line_problems(connection: DuckDBPyConnection, source: Source) -> list[Problem]:

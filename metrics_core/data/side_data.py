@@ -6,6 +6,7 @@ from dataclasses import replace
 import polars as pl
 from duckdb import DuckDBPyConnection
 
+from concord.metrics_core.data.formats import FORMATS
 from concord.metrics_core.data.input_table import ITEMS_COLUMNS, InputTable, ambiguous_columns
 from concord.metrics_core.data.policies import Policies, PolicyChanges, apply_truth_policies
 from concord.metrics_core.data.read_source import Progress, Source, no_progress, read_source
@@ -173,7 +174,8 @@ def read_table(
     """
     (key,) = file.required
     if file.format == "trec":
-        fix = "give it as parquet, arrow, csv, tsv or jsonl"
+        *others, last = (name for name in FORMATS if name != "trec")
+        fix = f"give it as {', '.join(others)} or {last}"
         raise refuse(file.name, "is a TREC file, which has no such columns", fix)
     source = read_source(connection, replace(file, optional=()), progress=progress)
     other = "item" if key == "user" else "user"

@@ -10,10 +10,10 @@ import pyarrow.csv as pc
 
 from concord.metrics_core.data.arrow_types import as_value, decode, decoded_type, value_type
 from concord.metrics_core.data.columnar_files import Part, damaged_file_problem, open_parts
+from concord.metrics_core.data.formats import DELIMITERS
 from concord.metrics_core.data.input_table import InputTable
 from concord.metrics_core.data.read_columnar import BATCH_ROWS, SAME_TYPES, unite_schemas
 from concord.metrics_core.data.text_files import (
-    DELIMITERS,
     MAX_LINE_BYTES,
     iter_lines,
     open_unpacked,

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 
 from concord.metrics_core.data.arrow_numpy import as_arrow
+from concord.metrics_core.data.formats import DELIMITERS
 from concord.metrics_core.data.input_table import InputTable, RawRows
 from concord.metrics_core.data.object_stores import is_store_failure, store_problem
 from concord.metrics_core.data.paths import AnyPath, open_sequential
@@ -25,7 +26,6 @@ from concord.metrics_core.errors import MAX_PROBLEMS, InputError, Problem, refus
 
 MAX_ROW_BYTES = 1 << 22  # of CSV; also the bytes that are read at a time
 MAX_LINE_BYTES = 1 << 24  # the same for files that are read line by line
-DELIMITERS = {"csv": ",", "tsv": "\t"}
 _DELIMITER_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 _MAX_EXCERPT = 300  # characters of a line in a message
 _BOM = b"\xef\xbb\xbf"
@@ -201,8 +201,9 @@ def read_header(file: InputTable, delimiter: str) -> list[str]:
     if len(names) == 1 and (other := next(others, None)):
         actual, expected = _DELIMITER_NAMES[other], _DELIMITER_NAMES[delimiter]
         message = f"the columns are separated by {actual}, not by {expected}: {excerpt}"
-        setting = f", or set {file.settings.format('tsv')}" if other == "\t" else ""
-        raise refuse(location, message, f"separate them by {expected}{setting}")
+        fixes = [f"separate them by {expected}"]
+        fixes += [file.settings.format(name) for name, char in DELIMITERS.items() if char == other]
+        raise refuse(location, message, ", or ".join(fixes))
     return names
 
 

@@ -15,8 +15,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from concord.metrics_core.data.formats import FORMATS
-from concord.metrics_core.data.text_files import DELIMITERS, first_line
+from concord.metrics_core.data.formats import DELIMITERS, ENDINGS, format_by_name
+from concord.metrics_core.data.text_files import first_line
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.files import refuse_special
 
@@ -114,11 +114,12 @@ class TableFile:
 
 def inspect_file(path: Path) -> TableFile | None:
     """Return the format and columns of a file; None if Concord cannot read it."""
-    format_ = _file_format(path)
+    format_ = format_by_name(path)
     if format_ is None:
         return None
+    read = _READERS[format_]
     try:
-        return _READERS[format_](path, format_)
+        return read(path, format_)
     except (OSError, ValueError, LookupError, RecursionError, csv.Error, pa.ArrowException):
         return None
 
@@ -128,13 +129,6 @@ def parts_of(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
     return sorted(part for part in path.rglob("*.parquet") if part.is_file())
-
-
-def _file_format(path: Path) -> str | None:
-    if path.is_dir():
-        return "parquet"  # in parts
-    name = Path(path.stem) if path.suffix == ".gz" else path
-    return FORMATS.get(name.suffix.lower())
 
 
 def _read_schema(path: Path, format_: str) -> TableFile:
@@ -167,8 +161,7 @@ def _trec_columns(path: Path, format_: str) -> TableFile:
 _READERS: dict[str, Callable[[Path, str], TableFile]] = {
     "parquet": _read_schema,
     "arrow": _read_schema,
-    "csv": _read_header,
-    "tsv": _read_header,
+    **dict.fromkeys(DELIMITERS, _read_header),
     "jsonl": _read_keys,
     "trec": _trec_columns,
 }
@@ -325,7 +318,7 @@ def named_table(path: Path, role: Role) -> Table:
     if not path.exists():
         fix = "name another; `dvc pull` or `dvc repro` may create it"
         raise refuse(location, "there is no such file", fix)
-    fix = "name a file whose ending tells its format: .parquet, .csv, .tsv, .arrow, .jsonl, .run"
+    fix = f"name a file whose ending tells its format: {', '.join(ENDINGS)}"
     refuse_special(path, fix)
     file = inspect_file(path)
     if file is None:

@@ -124,7 +124,7 @@ def test_users_are_grouped_by_a_column_of_any_name(form: str, column: str) -> No
     assert groups.group_numbers.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("form", [".csv", ".tsv", ".parquet", ".arrow", ".jsonl"])
+@pytest.mark.parametrize("form", [form for form in WRITERS if form != ".run"])
 def test_ids_come_out_as_they_went_in(form: str) -> None:
     frame = pl.DataFrame({"user": IDS, "item": IDS[::-1], "rank": [1] * len(IDS)})
     WRITERS[form](frame, Path(f"lists{form}"))

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from benchmarks.fuzz_readers import EXPECTED_OUTCOMES, outcomes
 from benchmarks.odd_types import ENCODERS
 from concord.metrics_core.data import quality as quality_file
+from concord.metrics_core.data.formats import FORMATS, format_by_name
 from concord.metrics_core.data.hashes import ContentHashes, hash_content
 from concord.metrics_core.errors import InputError
 from concord.pipeline.params.read import read_params
@@ -142,10 +143,15 @@ def test_same_truth_in_every_format() -> None:
         '{"user":"u2","items":["a"],"grades":[0]}\n'
         '{"user":"u1","items":[7,"007"],"grades":[0.5,2]}\n'
     )
-    pl.read_csv("truth.csv", schema_overrides={"item": pl.String}).write_parquet("truth.parquet")
-    for name in ("truth.csv", "truth.qrels", "flat.jsonl", "nested.jsonl", "truth.parquet"):
-        rows, quality = loaded_truth(name)
-        assert rows == expected, name
+    table = pl.read_csv("truth.csv", schema_overrides={"item": pl.String})
+    table.write_csv("truth.tsv", separator="\t")
+    table.write_parquet("truth.parquet")
+    table.write_ipc("truth.arrow")
+    paths = sorted(Path().iterdir())
+    assert {format_by_name(path) for path in paths} == FORMATS.keys()
+    for path in paths:
+        rows, quality = loaded_truth(path.name)
+        assert rows == expected, path
         assert quality["grades"] == {"0": 1, "0.5": 1, "2": 1}
 
 
