@@ -48,6 +48,7 @@ _GLOBALS = {
     "curves": curves,
     "difference_chart": difference_chart,
     "distributions": distributions,
+    "error_analysis": error_analysis,
     "gate": gate,
     "numbers": numbers,
     "pair_heatmap": heatmap.pair_heatmap,
@@ -75,7 +76,6 @@ def render_html(comparison: Comparison, cases: Cases | None = None) -> str:
         folded=folded,
         fold_note=fold_note(comparison, folded),
         cases=cases,
-        text=error_analysis,
     )
 
 
@@ -86,7 +86,6 @@ def render_cases(cases: Cases) -> str:
         scripts=("sort.js", "error_analysis.js"),
         styles=("style.css", "error_analysis.css"),
         cases=cases,
-        text=error_analysis,
     )
 
 

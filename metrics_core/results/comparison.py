@@ -44,6 +44,9 @@ FILE_KEYS = {"scores": "leaderboard", "pairs": "differences"}  # field -> key in
 class Comparison(BaseResult):
     """Models compared on the same users, under the same conventions.
 
+    It holds no values of single users: the stage `evaluate` writes those, and `Cases` has example
+    users.
+
     Attributes
     ----------
     baseline : str
@@ -64,6 +67,14 @@ class Comparison(BaseResult):
         One per metric and pair of models that was compared; `differences` is the same as a frame.
     panel : tuple of PanelEntry
         Each primary metric under the definitions of all presets.
+    distributions : tuple of Distribution
+        Percentiles of users' differences to the baseline, per primary metric and model.
+    best : tuple of BestChance
+        Probability of the best mean, per primary metric and model.
+    tradeoffs : tuple of Tradeoff
+        Metrics beyond accuracy against the first primary metric.
+    segments : tuple of Segmentation
+        The models in groups of users or items.
     warnings : tuple of DataWarning
         Signs of a doubtful evaluation, most serious first.
     checked : tuple of str
@@ -72,6 +83,10 @@ class Comparison(BaseResult):
         The decision of the gate on every model against the baseline; None without a gate.
     quality : dict
         Name of lists, or `truth` -> counts of this table. Must not be changed.
+    conventions : PinnedConventions
+        All conventions and their values, with overrides for single metrics.
+    provenance : Provenance
+        The input tables with their hashes, and the versions of programs.
     replicates : Replicates or None
         Models with replicates; None if every model was trained once.
     unit : Unit or None
