@@ -88,7 +88,7 @@ def explain(
     input: PolicyOptions | None = None,
     unit: Sequence[str] = (),
 ) -> Derivation | ExplanationDiff:
-    """Print and return the derivation of one user's value.
+    """Return the derivation of one user's value, step by step.
 
     Parameters
     ----------
@@ -119,6 +119,7 @@ def explain(
     >>> derivation = cc.explain(
     ...     {"u1": ["a", "b"]}, {"u1": ["b"]}, user="u1", metric="RR", conventions="standard"
     ... )
+    >>> print(derivation)
     RR of user 'u1'
     relevant: grade >= 1; 1 relevant item(s) in the truth, 2 in the list
       rank 1: a
@@ -149,9 +150,7 @@ def explain(
         data = _UserData(
             user, connection, lambda each: inputs.rank(each.rankings), conventions, inputs
         )
-        result = _explain(data, label, conventions, other)
-    print(result.summary)
-    return result
+        return _explain(data, label, conventions, other)
 
 
 def explain_ranked(

@@ -288,16 +288,14 @@ def test_results_are_planned_by_user(mean: UnitMean) -> None:
         cc.plan(results | {"als": users}, baseline="popularity")
 
 
-def test_a_request_is_explained_by_its_id_or_by_its_parts(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_request_is_explained_by_its_id_or_by_its_parts() -> None:
     options: dict[str, Any] = {"metric": LABEL, "conventions": pinned("users"), "unit": UNIT}
     selected, reported = (
         cc.explain(lists("als"), truth(), user=user, **options) for user in ((9, 3), "9/3")
     )
 
     assert selected.value == reported.value == recalls("als")[9][3]
-    assert f"{LABEL} of user '9/3'" in capsys.readouterr().out
+    assert f"{LABEL} of user '9/3'" in selected.summary
 
 
 def test_cases_are_of_requests_and_know_their_user() -> None:

@@ -15,10 +15,12 @@ import concord as cc
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.data_conventions import CORRECTED_METRICS
 from concord.metrics_core.conventions.option_types import UserPolicy
+from concord.metrics_core.conventions.presets import preset
+from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.conventions.validation import ConventionError
 from concord.metrics_core.evaluation.sampled_candidates import GAMMA, UNBIASED, correction_problem
 from concord.metrics_core.metrics.catalogue import CATALOGUE as METRICS
-from concord.metrics_core.metrics.label import Label
+from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.metrics.metric import Metric
 from tests.metrics_core.evaluation.sampled_data import (
     CATALOGUE,
@@ -98,14 +100,32 @@ def test_auc_is_not_touched_for_it_has_no_bias() -> None:
     assert _evaluate(["AUC"])["AUC"].to_list() == [1, 3 / 4, 2 / 4, 1 / 4, 0, 1]
 
 
-def test_where_all_items_are_candidates_values_are_those_of_full_lists() -> None:
-    metrics = ["nDCG@3", "AP@3", "RR", "Hit@2", "P@3", "ERR@3", "DCG@3"]
-    whole = conventions(negatives=NEGATIVES, catalogue=NEGATIVES + 1)
+def _values_of_own_conventions(metric: Metric) -> list[dict[str, str]]:
+    """Return each value of each convention that the metric's function takes, one at a time."""
+    own = [CONVENTION[name] for name in metric.conventions]
+    changes = [{each.name: value} for each in own for value in each.values]
+    return [c | {"gain": "binary"} if "full_k" in c.values() else c for c in changes] or [{}]
 
-    corrected, plain = (_evaluate(metrics, conventions=each) for each in (whole, "standard"))
 
-    for label in metrics:
-        assert corrected[label].to_list() == pytest.approx(plain[label].to_list())
+@pytest.mark.parametrize("name", CORRECTED_METRICS)
+@pytest.mark.parametrize("cutoff", ["", "@2"])
+def test_with_all_items_as_candidates_values_are_those_of_full_lists(
+    name: str, cutoff: str
+) -> None:
+    (metric,) = (each for each in METRICS if each.name == name)
+    ending = cutoff if metric.takes_k else ""
+    label = f"RBP(p=0.5){ending}" if name == "RBP" else f"{name}{ending}"
+    for changed in _values_of_own_conventions(metric):
+        whole = conventions(negatives=NEGATIVES, catalogue=NEGATIVES + 1, **changed)
+        if correction_problem(parse(label), whole):
+            continue
+        plain = preset("standard", **changed)
+
+        corrected_values, values = (
+            _evaluate([label], conventions=each)[label].to_list() for each in (whole, plain)
+        )
+
+        assert corrected_values == pytest.approx(values), changed
 
 
 def test_users_without_list_or_relevant_item_follow_their_policies() -> None:

@@ -560,7 +560,7 @@ def test_segments_by_popularity_weigh_recall_too(table: str) -> None:
     assert cell.mean == pytest.approx(fmean(shares))
 
 
-def test_derivation_shows_weights_and_denominator(capsys: pytest.CaptureFixture[str]) -> None:
+def test_derivation_shows_weights_and_denominator() -> None:
     derivation = cc.explain(
         RECS, TRUTH, user="v", metric="CG@3", conventions=pinned(normalised="over_all"), train=TRAIN
     )
@@ -571,7 +571,6 @@ def test_derivation_shows_weights_and_denominator(capsys: pytest.CaptureFixture[
         "divided by the weights of all relevant items: 1.41421 + 1 = 2.41421",
         "CG@3 = 1.58579",
     )
-    assert "CG@3 = 1.58579" in capsys.readouterr().out
 
 
 def test_folds_with_different_truths_cannot_be_one_ratio() -> None:
