@@ -42,7 +42,7 @@ class DvcCache:
         if not path.is_file():
             return None
         if hash_content(path).md5 != md5.removesuffix(_FOLDER_SUFFIX):
-            problem = "is damaged: its content does not have its hash"
+            problem = "is damaged: its content does not match its hash"
             fix = f"delete {os.path.relpath(path)}; then `dvc fetch --all-commits`"
             raise refuse("DVC's cache", problem, fix)
         return path
