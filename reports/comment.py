@@ -174,7 +174,7 @@ def _change_table(comparison: Comparison, changes: Sequence[Change], max_rows: i
 
 
 def _numbers(comparison: Comparison, change: Change) -> tuple[str, ...]:
-    digits = comparison.decimals[change.label]
+    digits = numbers.label_decimals(comparison, change.label)
     return (
         VERDICTS[change.verdict].word,
         f"{numbers.number(change.then, digits)} → {numbers.number(change.now, digits)}",

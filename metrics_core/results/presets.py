@@ -1,7 +1,5 @@
 """The results of `preset` and `presets`: conventions by name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
@@ -64,7 +62,7 @@ class PresetConventions(BaseResult, Conventions):
         """Return the conventions as params.yaml holds them."""
         return self.as_dict()
 
-    def to_frame(self) -> pl.DataFrame:
+    def to_frame(self) -> "pl.DataFrame":
         """Return metric (null for all), convention, value as text and meaning."""
         import polars as pl
 
@@ -111,12 +109,12 @@ class PresetList(BaseResult, Sequence[PresetName]):
     def __iter__(self) -> Iterator[PresetName]:
         return (each.name for each in self.descriptions)
 
-    def to_frame(self) -> pl.DataFrame:
+    def to_frame(self) -> "pl.DataFrame":
         """Return name, sentence, metrics and package; one row per preset."""
         return frame_of(PresetDescription, self.descriptions)
 
 
-def preset(name: PresetName, **overrides: Unpack[ConventionOptions]) -> PresetConventions:
+def preset(name: "PresetName", **overrides: "Unpack[ConventionOptions]") -> "PresetConventions":
     """Return the conventions of a preset, some of them with other values.
 
     Parameters
@@ -146,7 +144,7 @@ def preset(name: PresetName, **overrides: Unpack[ConventionOptions]) -> PresetCo
     return PresetConventions(**vars(conventions_of_preset(name, **overrides)))
 
 
-def presets() -> PresetList:
+def presets() -> "PresetList":
     """Return the names of all presets, with their descriptions.
 
     Examples

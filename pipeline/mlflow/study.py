@@ -69,7 +69,7 @@ def study_runs(study: Study, folder: Path, run_tags: Mapping[str, Mapping[str, s
 
 
 def comparison_run_tags(file: Path) -> dict[str, str]:
-    """Return tags that name the run of a project's comparison; none if `runs.json` has no name."""
+    """Return tags that name the run of a project's comparison; none if `runs.json` lacks it."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
         return {

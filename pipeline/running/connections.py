@@ -1,4 +1,7 @@
-"""Locked DuckDB connections; threads and memory are set by the environment, not by results."""
+"""Locked DuckDB connections.
+
+Threads and memory come from the environment; no result depends on them.
+"""
 
 import os
 import re

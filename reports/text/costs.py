@@ -73,7 +73,7 @@ def _worse_segments(comparison: Comparison, model: str) -> Iterator[str]:
     ]
     rows.sort(key=lambda row: -abs(row[1].difference or 0.0))
     for name, cell in rows:
-        digits = comparison.decimals[cell.label]
+        digits = numbers.label_decimals(comparison, cell.label)
         parts = [*_magnitude(cell.verdict), numbers.signed(cell.difference, digits)]
         yield f"{cell.label} of {name} “{cell.segment}” ({', '.join(parts)})"
 

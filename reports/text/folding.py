@@ -21,13 +21,15 @@ def fold_models(comparison: Comparison, requested: Iterable[str]) -> Comparison:
     visible.update(*(comparison.leaders(label) for label in comparison.primary))
     if comparison.gate and len(comparison.gate.models) <= _N_BEST:
         visible.update(each.model for each in comparison.gate.models)
-    return replace(
+    folded = replace(
         comparison,
         models=tuple(model for model in comparison.models if model in visible),
         scores=tuple(each for each in comparison.scores if each.model in visible),
         pairs=tuple(each for each in comparison.pairs if {each.a, each.b} <= visible),
         distributions=tuple(each for each in comparison.distributions if each.a in visible),
     )
+    vars(folded)["decimals"] = comparison.decimals  # the same in all sections
+    return folded
 
 
 def fold_note(comparison: Comparison, visible: Comparison) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Protocol
 
+from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.text_format import MINUS as MINUS
 from concord.metrics_core.results.text_format import PERCENT as PERCENT
 from concord.metrics_core.results.text_format import WithInterval
@@ -10,6 +11,7 @@ from concord.metrics_core.results.text_format import interval_decimals as interv
 
 MISSING = "\N{EN DASH}"
 SMALLEST_P = 0.0001
+_OTHER_DECIMALS = 3
 
 
 class WithDifference(WithInterval, Protocol):
@@ -18,6 +20,11 @@ class WithDifference(WithInterval, Protocol):
     @property
     def difference(self) -> float | None:
         """The difference."""
+
+
+def label_decimals(comparison: Comparison, label: str) -> int:
+    """Return the decimals of a label, also of one that only segments or another revision have."""
+    return comparison.decimals.get(label, _OTHER_DECIMALS)
 
 
 def number(value: float | None, digits: int) -> str:

@@ -10,7 +10,6 @@ from concord.reports.text.tables import MANY_MODELS
 
 _MAX_ROWS = 8  # models of a grid, if there are many
 _N_BEST = 3
-_SHARE_DECIMALS = 3  # of shares of the recommended items, which are no metric
 
 
 @dataclass(frozen=True)
@@ -114,4 +113,4 @@ def _cell(cell: SegmentCell | None, digits: int | None) -> Cell:
 
 def cell_decimals(comparison: Comparison, entry: Segmentation) -> dict[str, int]:
     """Return the decimals of each metric in the cells of a segmentation."""
-    return {label: comparison.decimals.get(label, _SHARE_DECIMALS) for label in entry.labels}
+    return {label: numbers.label_decimals(comparison, label) for label in entry.labels}

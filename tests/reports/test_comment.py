@@ -71,6 +71,13 @@ def test_value_outside_the_possible_range_is_named() -> None:
     assert text.splitlines()[2] == "## Gate: no decision"
 
 
+def test_change_of_a_label_that_the_stored_comparison_lacks_is_shown() -> None:
+    comparison = from_content(sample.two_models())
+    changed = since(changes=[change("knn", "AP@7")])
+
+    assert "AP@7" in render_comment(Comment("", comparison, None, since=changed))
+
+
 def test_names_are_words_in_every_place() -> None:
     """A name from a file becomes no tag, link, mention or command."""
     content = sample.renamed(sample.hostile_names(), {"P@20": HOSTILE})

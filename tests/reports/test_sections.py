@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+import concord
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import from_content
 from concord.reports.charts.distributions import distributions, distributions_in_chart
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import sentence, tradeoff_chart
+from concord.reports.page import render_markdown
 from concord.reports.text.costs import costs
 from concord.reports.text.quality import passed_checks
 from concord.reports.text.segments import entries, grids
@@ -185,6 +187,31 @@ def _worse(content: sample.Content, label: str, **other: Any) -> None:
     for row in content["differences"]:
         if (row["a"], row["b"], row["label"]) == ("ease", sample.BASELINE, label):
             row.update(verdict="worse", **other)
+
+
+def test_segments_of_a_metric_that_is_not_evaluated_are_rendered() -> None:
+    """Segments by relevant items show recall at the main cutoff, whatever is evaluated."""
+    users = [f"u{n}" for n in range(60)]
+    truth = {user: ["head", f"tail{n}"] for n, user in enumerate(users)}
+    models = {
+        "popular": {user: ["head", "other"] for user in users},
+        "broad": {user: ["other", f"tail{n}"] for n, user in enumerate(users)},
+    }
+    comparison = concord.compare(
+        models,
+        truth,
+        metrics=["nDCG@2"],
+        baseline="broad",
+        conventions="standard",
+        train={user: ["head"] for user in users},
+        segments={"items": {"by": "truth_item", "shares": [0.5, 0.8]}},
+    )
+    assert {cell.label for entry in comparison.segments for cell in entry.cells} == {"R@2"}
+
+    page, markdown = comparison.to_html(), render_markdown(comparison)
+
+    assert "R@2" in page
+    assert markdown.startswith("#")
 
 
 def test_a_leader_that_loses_elsewhere_says_so_at_the_top() -> None:

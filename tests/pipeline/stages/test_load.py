@@ -276,7 +276,7 @@ def test_empty_lists_pass_through_the_pipeline(tmp_path: Path) -> None:
     values = pl.read_parquet(project / "results/per_user/none.parquet")
     assert set(values["R@10"]) == {0.0}
     assert len(values) == 1192
-    assert "the file holds no list" in (project / "results/report/report.md").read_text()
+    assert "the file has no lists" in (project / "results/report/report.md").read_text()
 
 
 @pytest.mark.parametrize("order", ["by user", "rows in any order"])
