@@ -180,7 +180,7 @@ COLD_ITEMS = RowQuery(
 
 
 def born_after_query(kind: Kind) -> RowQuery:
-    """Return the query of rows of the truth that precede the first row of their item, or user."""
+    """Return the query of truth rows that precede the first train row of their item or user."""
     return RowQuery(
         f"{kind}s_born_after",
         f"""SELECT truth.user, truth.item, truth.time AS truth_time, born AS train_time FROM truth

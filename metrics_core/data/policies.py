@@ -100,7 +100,7 @@ def _apply(
 
 
 def parse_policies(values: Any) -> Policies:
-    """Return the policies; the default of each is `error`.
+    """Return the policies; the default is `error`, and 1 for `rank_base`.
 
     Raises
     ------

@@ -54,12 +54,12 @@ _MAX_PROBABILITIES = 1 << 18  # in memory at once
 
 
 def correction(by_rank: Floats, candidates: Candidates, gamma: float = GAMMA) -> Floats:
-    """F = argmin of the mean over R of (E[f(r) | R] - M(R))^2 + gamma Var[f(r) | R].
+    """The f that minimises the mean over R of (E[f(r) | R] - M(R))^2 + gamma Var[f(r) | R].
 
     R runs over 1 … N with equal weight. With T the matrix of P(r | R), this is the linear system
     ((1 - gamma) T'T (m + 1) / N + gamma I) f = T'M (m + 1) / N, as all sampled ranks are equally
     likely. The eigenvectors of T'T are the discrete Legendre polynomials, which are also those of a
-    tridiagonal matrix. Its eigenvalues are
+    tridiagonal matrix. The eigenvalues of T'T (m + 1) / N are
     prod over j <= d of (m + 1 - j) (N + j) / ((m + 1 + j) (N - j)), d = 0 … m.
     So no matrix needs N rows. If all items are candidates (m = N - 1), f is M.
 

@@ -164,9 +164,9 @@ def half_life_utility(
     hlu_neutral: float,
     hlu_norm: str,
 ) -> Floats:
-    """HLU(h)@k = sum over i <= k of max(grade - neutral, 0) x 2^(-(i - 1) / (h - 1)) / its maximum.
+    """HLU(halflife)@k = sum over i <= k of max(grade - neutral, 0) / 2^((i-1)/(halflife-1)) / max.
 
-    h is the half-life, `hlu_neutral` the neutral grade. The maximum is the sum over all relevant
+    `hlu_neutral` is the neutral grade. The maximum is the sum over all relevant
     items of the ground truth, best first; `hlu_norm: none` does not divide.
     Undefined if the maximum is 0.
 

@@ -62,7 +62,7 @@ def count_exposure(lists: RankedLists, k: int | None) -> Exposure:
 
 
 def coverage(exposure: Exposure, *, coverage_items: str) -> float:
-    """Coverage@k = distinct recommended items of the pool / items of the pool.
+    """Coverage@k = distinct recommended items of the pool / its items: the catalogue, or train.
 
     The pool is the catalogue or the items in train (`coverage_items`). Other items do not count.
 

@@ -85,9 +85,9 @@ def swap_tests(
     measures : mapping of str to callable
         Measures of the exposure of the items.
     items : Items
-        Items of the catalogue.
+        Items of lists, train and catalogue.
     k : int or None
-        Length of the lists.
+        Cutoff; None for whole lists.
     resamples : int
         Number of resamples.
     seed : int
@@ -245,9 +245,9 @@ def jackknife_intervals(
     measures : mapping of str to callable
         Measures of the exposure of the items.
     items : Items
-        Items of the catalogue.
+        Items of lists, train and catalogue.
     k : int or None
-        Length of the lists.
+        Cutoff; None for whole lists.
     confidence : float
         Level of the intervals.
 

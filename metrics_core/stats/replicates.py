@@ -192,7 +192,7 @@ class ReplicateValues:
 
     @property
     def standard_error(self) -> float:
-        """Standard error, over users, of the mean over all replicates; NaN for one user."""
+        """Standard error over users of the mean over replicates; NaN for fewer than two users."""
         user_means = mean_of_defined(list(self.values))
         if self.clusters is not None:
             return self.clusters.ratio(user_means).standard_error

@@ -144,7 +144,8 @@ def model_pairs(models: Sequence[str], baseline: str) -> list[tuple[str, str]]:
 
 
 def difference_standard_error(pair: Difference, confidence: float) -> float | None:
-    """Return the standard error: |difference / effect size| / √n, or half-width / t if that is 0.
+    """Return the standard error: |difference / effect size| / √n, or half-width / t
+    if the difference is 0.
 
     None without an interval, and if all users' differences are equal: a difference without
     variance would outweigh all other data sets.
