@@ -12,7 +12,6 @@ from concord.metrics_core.conventions.preset_table import PRESETS, STANDARD
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.conventions.validation import ConventionError, suggest
 
-UNWEIGHED = "unweighed"  # definition of a panel: as pinned, but without the propensity
 CUSTOM = "custom"  # the name of conventions without a preset
 ConventionsLike = Conventions | PresetName | PresetOptions
 

@@ -69,7 +69,7 @@ def store_problem(location: str, error: Exception) -> Problem:
         message = "access denied: no valid credentials were found"
         return Problem(location, message, f"set {credentials} of an account that may read it")
     if code in _DENIED:
-        message = f"access denied ({code}): no credentials, or they may not read it"
+        message = f"access denied ({code}): the credentials are missing or lack permission"
         return Problem(location, message, f"set {credentials} of an account that may read it")
     if code in _OTHER_REGION:
         message = "is in another region than the configured one"

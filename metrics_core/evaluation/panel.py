@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from concord.metrics_core.conventions.conventions import Conventions
+from concord.metrics_core.conventions.preset_table import UNWEIGHED
 from concord.metrics_core.conventions.presets import (
-    UNWEIGHED,
     defines,
     preset,
     presets,

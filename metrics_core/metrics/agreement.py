@@ -164,11 +164,11 @@ def half_life_utility(
     hlu_neutral: float,
     hlu_norm: str,
 ) -> Floats:
-    """HLU(halflife)@k = sum over i <= k of max(grade - neutral, 0) / 2^((i-1)/(halflife-1)) / max.
+    """HLU(halflife)@k = U / max U, U = sum of max(grade - neutral, 0) / 2^((i-1) / (halflife-1)).
 
-    `hlu_neutral` is the neutral grade. The maximum is the sum over all relevant
-    items of the ground truth, best first; `hlu_norm: none` does not divide.
-    Undefined if the maximum is 0.
+    i runs over the ranks up to k; `hlu_neutral` is the neutral grade. max U is the sum over all
+    relevant items of the ground truth, best first; `hlu_norm: none` does not divide.
+    Undefined if max U is 0.
 
     Returns
     -------

@@ -53,7 +53,7 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
     if content["schema"] < SCHEMA:
         for path in _SENTENCES:
             content = _without(content, path)
-        content = _with_values(_with_warning_codes(content))
+        content = _with_convention_values(_with_warning_codes(content))
     if field_names := [name for name in FILE_KEYS if name in content]:
         raise refuse(where, f"{field_names[0]}: Unexpected keyword argument", _AGAIN)
     fields_of = {key: name for name, key in FILE_KEYS.items()}
@@ -78,9 +78,13 @@ _SENTENCES = (  # of older schemas; reports now derive them from the numbers
 )
 
 
-def _with_values(content: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_convention_values(content: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the content with conventions under `values`, and changes of definitions as dicts."""
-    content = _modify(content, ("conventions",), lambda part: _rename(part, "knobs", "values"))
+    content = _modify(
+        content,
+        ("conventions",),
+        lambda part: {"values" if key == "knobs" else key: each for key, each in part.items()},
+    )
     definitions = ("panel", _EACH, "definitions", _EACH)
     return dict(_modify(content, definitions, _with_changed_conventions))
 
@@ -91,7 +95,7 @@ def _with_changed_conventions(definition: Mapping[str, Any]) -> Mapping[str, Any
     if not isinstance(says, str):
         return definition
     changed = dict(pair.split(": ", 1) for pair in says.split("; ") if ": " in pair)
-    return {**_rename(definition, "says", "changed"), "changed": changed}
+    return {key: part for key, part in definition.items() if key != "says"} | {"changed": changed}
 
 
 def _without(content: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any]:
@@ -100,10 +104,6 @@ def _without(content: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, 
     return _modify(
         content, tuple(outer), lambda part: {k: v for k, v in part.items() if k != removed}
     )
-
-
-def _rename(part: Mapping[str, Any], old: str, new: str) -> Mapping[str, Any]:
-    return {new if key == old else key: value for key, value in part.items()}
 
 
 def _modify(part: Any, path: tuple[str, ...], change: Callable[[Mapping[str, Any]], Any]) -> Any:

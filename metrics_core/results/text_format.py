@@ -67,16 +67,8 @@ def in_unit_interval(values: Iterable[float | None]) -> bool:
     return all(value is None or abs(value) <= 1 for value in values)
 
 
-def _two_digits(number: float) -> int:
-    return 1 - math.floor(math.log10(number))
-
-
-def number(value: float | None, digits: int) -> str:
-    """Return the number as text, without a minus if it rounds to 0; `no mean` for None."""
-    if value is None:
-        return "no mean"
-    text = f"{abs(value):.{digits}f}"
-    return f"{MINUS}{text}" if value < 0 and text.strip("0.") else text
+def _two_digits(value: float) -> int:
+    return 1 - math.floor(math.log10(value))
 
 
 def to_one_line(text: str) -> str:

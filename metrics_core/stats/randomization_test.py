@@ -240,14 +240,8 @@ def jackknife_intervals(
 
     Parameters
     ----------
-    a, b : RecommendedItems
-        Recommendations of both models.
-    measures : mapping of str to callable
-        Measures of the exposure of the items.
-    items : Items
-        Items of lists, train and catalogue.
-    k : int or None
-        Cutoff; None for whole lists.
+    a, b, measures, items, k
+        As for `swap_tests`.
     confidence : float
         Level of the intervals.
 

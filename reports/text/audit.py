@@ -14,9 +14,9 @@ from concord.metrics_core.results.audit import (
     LeaveOutEffect,
     Reversal,
 )
-from concord.metrics_core.results.text_format import join_names, number, percent, to_one_line
+from concord.metrics_core.results.text_format import join_names, percent, to_one_line
 from concord.reports.text.blocks import Block, Heading, TextTable
-from concord.reports.text.numbers import MISSING, signed, signed_interval
+from concord.reports.text.numbers import MISSING, number, signed, signed_interval
 
 SCHEMA = 1  # of the content of `concord audit --json`
 _DIGITS = 4

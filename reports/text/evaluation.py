@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.evaluation import Evaluation, MetricSummary
-from concord.metrics_core.results.text_format import number
 from concord.reports.text.blocks import Block, TextTable
+from concord.reports.text.numbers import number
 
 _DIGITS = 4
 _HEADER = ("metric", "mean", "95 % interval", "users", "undefined")

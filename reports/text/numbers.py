@@ -1,13 +1,15 @@
 """Format numbers: digits by the width of the interval, minus signs, a bound for small p-values."""
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.text_format import MINUS as MINUS
 from concord.metrics_core.results.text_format import PERCENT as PERCENT
 from concord.metrics_core.results.text_format import WithInterval
 from concord.metrics_core.results.text_format import interval_decimals as interval_decimals
+
+if TYPE_CHECKING:
+    from concord.metrics_core.results.comparison import Comparison
 
 MISSING = "\N{EN DASH}"
 SMALLEST_P = 0.0001
@@ -22,7 +24,7 @@ class WithDifference(WithInterval, Protocol):
         """The difference."""
 
 
-def label_decimals(comparison: Comparison, label: str) -> int:
+def label_decimals(comparison: "Comparison", label: str) -> int:
     """Return the decimals of a label, also of one that only segments or another revision have."""
     return comparison.decimals.get(label, _OTHER_DECIMALS)
 

@@ -19,10 +19,9 @@ from concord.metrics_core.results.text_format import (
     exact,
     is_or_are,
     join_names,
-    number,
     percent,
 )
-from concord.reports.text.numbers import confidence_level, with_details
+from concord.reports.text.numbers import confidence_level, number, with_details
 
 _WORSE: Mapping[Verdict | None, str] = {"worse": "worse", "worse_below_threshold": "slightly worse"}
 
@@ -74,7 +73,8 @@ def verdict_sentences(comparison: Comparison) -> list[str]:
     first, *others = comparison.primary
     if len(comparison.models) == 1:
         (model,) = comparison.models
-        value = number(comparison.score(model, first).mean, comparison.decimals[first])
+        mean = comparison.score(model, first).mean
+        value = "no mean" if mean is None else number(mean, comparison.decimals[first])
         return [f"{model} is the only model: {value} on {first}, and nothing to compare it with."]
     return [
         *_label_sentences(first, comparison),

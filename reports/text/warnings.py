@@ -9,7 +9,8 @@ from typing import Any
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison_parts import DataWarning
-from concord.metrics_core.results.text_format import is_or_are, join_names, number, percent
+from concord.metrics_core.results.text_format import is_or_are, join_names, percent
+from concord.reports.text.numbers import number
 
 Details = Mapping[str, Any]
 Texts = tuple[str, str]  # what is wrong, and what to do
