@@ -62,4 +62,4 @@ def in_a_report(*, behind: int) -> str:
     )
     page = from_content(sample.two_models()).to_html(cases=both)
     assert '<a href="#error_analysis">Examples</a>' in page
-    return page.split('<section id="error_analysis">')[1].split('<section id="definitions">')[0]
+    return page.split('<section id="error_analysis">')[1].split('<section id="data">')[0]
