@@ -1,6 +1,7 @@
-"""Accuracy against beyond-accuracy: one small chart per pair of labels, with the Pareto front.
+"""Accuracy against beyond-accuracy: one small chart per pair of labels, with intervals.
 
-A model is dominated by another that is at least as good on both labels and better on one.
+A model is dominated by another that is significantly better on one label and not significantly
+worse on the other. Where two models were not tested, the worse mean counts as worse.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,33 +12,38 @@ import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Tradeoff
-from concord.reports.charts.curves import all_series
+from concord.metrics_core.results.comparison_parts import Point, Tradeoff
+from concord.reports.charts.curves import Series, all_series
 from concord.reports.charts.primitives import (
     HOVER,
     INSIDE,
     SHAPE,
     STROKE,
+    TAG,
     Domain,
     Row,
     number_axis,
+    padded_domain,
     plot,
     scale,
     shorten,
     tag,
     text_layer,
+    x_at,
+    y_at,
 )
 from concord.reports.charts.svg import light, render_svg
 from concord.reports.text import numbers
 
-_SIZE = (286, 230)
-_MARGINS = {"left": 44, "right": 20, "top": 14, "bottom": 34}
+_SIZE = (286, 164)
+_MARGINS = {"left": 44, "right": 20, "top": 26, "bottom": 34}
 _NAME_HEIGHT, _LETTER_WIDTH = 11, 6.4  # pixels, at most
 _MARK_RADIUS = 6  # pixels from the centre of a mark to its edge
-_SHIFTS = (0, -8, 8, -15, 15, -22, 22)  # pixels that a name may be below its mark
+_SHIFTS = (-8, 8, 0, -15, 15, -22, 22)  # pixels that a name may be below its mark
 _NAME_GAP = 10  # pixels between a mark and its name
 _MAX_NAME = 16  # characters of a name
 _MAX_NAMES = 4  # names in a sentence
+_UNTESTED = {"no_interval", "not_comparable"}  # verdicts
 
 
 def entries(comparison: Comparison) -> list[Tradeoff]:
@@ -45,32 +51,63 @@ def entries(comparison: Comparison) -> list[Tradeoff]:
     return [each for each in comparison.tradeoffs if len(each.points) > 1]
 
 
+def dominators(comparison: Comparison, entry: Tradeoff, model: str) -> list[str]:
+    """Return the models that dominate a model, best on the primary label first."""
+    others = {point.model for point in entry.points} - {model}
+    return [
+        other
+        for other in comparison.ranked
+        if other in others and _dominates(comparison, entry, other, model)
+    ]
+
+
+def _dominates(comparison: Comparison, entry: Tradeoff, a: str, b: str) -> bool:
+    """True if a is significantly better than b on one label and not worse on the other."""
+    verdicts = [_verdict(comparison, a, b, label) for label in (entry.x, entry.y)]
+    is_worse = any(verdict.startswith("worse") for verdict in verdicts)
+    return not is_worse and any(verdict.startswith("better") for verdict in verdicts)
+
+
+def _verdict(comparison: Comparison, a: str, b: str, label: str) -> str:
+    """Return the verdict on a against b; without a test, `worse` if a has the worse mean."""
+    pair = comparison.difference(a, b, label)
+    if pair is not None and pair.verdict not in _UNTESTED:
+        return pair.verdict
+    mean_a, mean_b = (comparison.score(model, label).mean or 0.0 for model in (a, b))
+    is_worse = mean_a < mean_b if comparison.metric(label).higher_is_better else mean_a > mean_b
+    return "worse" if is_worse else "undecided"
+
+
 def sentence(comparison: Comparison, entry: Tradeoff) -> str:
-    """Return which models are on the Pareto front, and how many others are dominated."""
-    order = comparison.ranked
-    front = sorted((p.model for p in entry.points if p.pareto), key=order.index)
-    n_dominated = len(entry.points) - len(front)
-    verb = "other is" if n_dominated == 1 else "others are"
-    others = f" {n_dominated} {verb}." if n_dominated else ""
-    return f"Beaten by no other model: {numbers.join_first(front, _MAX_NAMES)}.{others}"
+    """Return which models are not dominated, and which are."""
+    models = [point.model for point in entry.points]
+    front = [m for m in comparison.ranked if m in models and not dominators(comparison, entry, m)]
+    rest = [m for m in comparison.ranked if m in models and m not in front]
+    groups = {"Not dominated": front, "Dominated": rest}
+    return " ".join(
+        f"{words}: {numbers.join_first(names, _MAX_NAMES)}."
+        for words, names in groups.items()
+        if names
+    )
 
 
 def tradeoff_chart(comparison: Comparison, entry: Tradeoff) -> Markup:
-    """Return a scatter plot: models on the Pareto front are filled, dominated ones are hollow."""
-    points = _points(comparison, entry)
-    domains = {name: _domain([point[name] for point in points]) for name in "xy"}
-    x, y = alt.X("x:Q", scale=scale(*domains["x"])), alt.Y("y:Q", scale=scale(*domains["y"]))
-    front = sorted((p for p in points if p["pareto"]), key=lambda p: (p["x"], p["y"]))
-    line = plot(front).mark_line(strokeWidth=1.25, color=light("ink-faint"), strokeDash=[4, 3])
+    """Return a scatter plot with intervals: dominated models are hollow, the others are filled."""
+    series = {each.model: each for each in all_series(comparison)}
+    points = [_point(comparison, entry, point, series[point.model]) for point in entry.points]
+    domains = {
+        name: padded_domain((p[f"{name}_{end}"] for p in points for end in ("low", "high")), 0.06)
+        for name in "xy"
+    }
+    scales = {name: scale(*domain) for name, domain in domains.items()}
+    x, x_low = (alt.X(f"{name}:Q", scale=scales["x"], axis=None) for name in ("x", "x_low"))
+    y, y_low = (alt.Y(f"{name}:Q", scale=scales["y"], axis=None) for name in ("y", "y_low"))
+    whiskers = plot(points).mark_rule(strokeWidth=1.25, opacity=0.6, aria=True)
+    whiskers = whiskers.encode(stroke=STROKE, description=TAG)
     marks = plot(points).mark_point(size=80, strokeWidth=1.75, opacity=1, aria=True)
-    name_rows = _name_rows(points, domains)
-    name_x = alt.X("text_x:Q", scale=alt.Scale(domain=[0, _SIZE[0]]), axis=None)
-    name_y = alt.Y("text_y:Q", scale=alt.Scale(domain=[_SIZE[1], 0]), axis=None)
-    names = partial(
-        text_layer, name_rows, "name", 12, x=name_x, y=name_y, tagged=True, baseline="middle"
-    )
     layers = [
-        line.encode(x=x.axis(None), y=y.axis(None), order=alt.Order("x:Q")),
+        whiskers.encode(x=x_low, x2=alt.X2("x_high"), y=y),
+        whiskers.encode(x=x, y=y_low, y2=alt.Y2("y_high")),
         marks.encode(
             x=x.axis(number_axis(domains["x"], 4)),
             y=y.axis(number_axis(domains["y"], 4)),
@@ -79,42 +116,57 @@ def tradeoff_chart(comparison: Comparison, entry: Tradeoff) -> Markup:
             fill=INSIDE,
             description=HOVER,
         ),
-        *(
-            names(align=side).transform_filter(alt.datum.align == side)
-            for side in ("left", "right")
-        ),
+        *_names(_name_rows(points, domains)),
+        _better_corner(entry),
     ]
     title = f"{entry.y} against {entry.x}"
     return render_svg(layers, _SIZE, _MARGINS, title, sentence(comparison, entry), own_scales=True)
 
 
-def _points(comparison: Comparison, entry: Tradeoff) -> list[Row]:
-    series = {each.model: each for each in all_series(comparison)}
+def _point(comparison: Comparison, entry: Tradeoff, point: Point, series: Series) -> Row:
+    is_dominated = bool(dominators(comparison, entry, point.model))
+    row: Row = {"x": point.x, "y": point.y}
+    values = []
+    for name, label in (("x", entry.x), ("y", entry.y)):
+        score, digits = comparison.score(point.model, label), comparison.decimals[label]
+        row[f"{name}_low"] = row[name] if score.ci_low is None else score.ci_low
+        row[f"{name}_high"] = row[name] if score.ci_high is None else score.ci_high
+        span = numbers.interval(score.ci_low, score.ci_high, digits)
+        values.append(f"{label} {numbers.with_details(numbers.number(row[name], digits), span)}")
+    return {
+        **row,
+        **vars(series),
+        "inside": light("page") if is_dominated else series.colour,
+        "name": shorten(point.model, _MAX_NAME),
+        "is_named": series.is_named or not is_dominated,
+        "hover": tag(f"{point.model}: {', '.join(values)}", point.model),
+        "tag": tag("", point.model),
+    }
+
+
+def _names(rows: Sequence[Row]) -> list[alt.Chart]:
+    x = alt.X("text_x:Q", scale=alt.Scale(domain=[0, _SIZE[0]]), axis=None)
+    y = alt.Y("text_y:Q", scale=alt.Scale(domain=[_SIZE[1], 0]), axis=None)
+    names = partial(text_layer, rows, "name", 12, x=x, y=y, tagged=True, baseline="middle")
     return [
-        {
-            **vars(point),
-            "colour": series[point.model].colour,
-            "shape": series[point.model].shape,
-            "inside": series[point.model].colour if point.pareto else light("page"),
-            "name": shorten(point.model, _MAX_NAME),
-            "is_named": series[point.model].is_named or point.pareto,
-            "hover": tag(
-                f"{point.model}: {entry.x} "
-                f"{numbers.number(point.x, comparison.decimals[entry.x])}, {entry.y} "
-                f"{numbers.number(point.y, comparison.decimals[entry.y])}",
-                point.model,
-            ),
-            "tag": tag("", point.model),
-        }
-        for point in entry.points
+        names(align=side).transform_filter(alt.datum.align == side) for side in ("left", "right")
     ]
 
 
-def _domain(coordinates: Sequence[float]) -> Domain:
-    """Return the range of the coordinates, extended on both sides; by 5 % if all are equal."""
-    low, high = min(coordinates), max(coordinates)
-    room = 0.09 * (high - low) or 0.05 * abs(high) or 0.05
-    return low - room, high + room
+def _better_corner(entry: Tradeoff) -> alt.Chart:
+    """Return a word and an arrow outside of the corner in which both labels are better."""
+    is_right, is_top = entry.x_higher_is_better, entry.y_higher_is_better
+    arrow = ("↗" if is_right else "↖") if is_top else ("↘" if is_right else "↙")
+    return text_layer(
+        [{"text": f"better {arrow}" if is_right else f"{arrow} better"}],
+        "text",
+        12,
+        "better",
+        x=x_at(_SIZE[0] if is_right else 0),
+        y=y_at(-12 if is_top else _SIZE[1] + 29),
+        align="right" if is_right else "left",
+        fontWeight=600,
+    )
 
 
 def _name_rows(points: Sequence[Row], domains: Mapping[str, Domain]) -> list[Row]:

@@ -10,8 +10,8 @@ import concord
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import from_content
 from concord.reports.charts.distributions import distributions, distributions_in_chart
+from concord.reports.charts.tradeoffs import dominators, sentence, tradeoff_chart
 from concord.reports.charts.tradeoffs import entries as tradeoffs
-from concord.reports.charts.tradeoffs import sentence, tradeoff_chart
 from concord.reports.page import render_markdown
 from concord.reports.text.costs import costs
 from concord.reports.text.quality import passed_checks
@@ -84,13 +84,56 @@ def test_a_model_that_never_differs_is_in_the_table_alone() -> None:
     assert model not in [row.a for row in distributions_in_chart(comparison, LABEL)]
 
 
-def test_the_front_is_filled_and_the_others_are_hollow(five: Comparison) -> None:
+def test_dominated_models_are_hollow_and_the_others_are_filled(five: Comparison) -> None:
     for entry in tradeoffs(five):
         chart = str(tradeoff_chart(five, entry))
-        front = [p.model for p in entry.points if p.pareto]
-        assert chart.count('fill="#fcfbf8"') == len(entry.points) - len(front)
-        assert all(model in sentence(five, entry) for model in front[:4])
-        assert all(f"{p.model}: {entry.x}" in chart for p in entry.points)
+        models = [point.model for point in entry.points]
+        dominated = [model for model in models if dominators(five, entry, model)]
+        front = [model for model in models if model not in dominated]
+        assert 0 < chart.count('fill="#fcfbf8"') == len(dominated) < len(models)
+        assert all(f"{model}: {entry.x}" in chart for model in models)
+        assert re.fullmatch(
+            f"Not dominated: ({'|'.join(front)}|, )+. Dominated: ({'|'.join(dominated)}|, )+.",
+            sentence(five, entry),
+        )
+
+
+@pytest.mark.parametrize(
+    ("on_accuracy", "on_diversity", "is_dominated"),
+    [
+        ("better", "undecided", True),
+        ("better", "worse_below_threshold", False),
+        ("undecided", "better_below_threshold", True),
+        ("undecided", "equivalent", False),
+        ("better", "no_interval", False),  # popularity has the higher mean
+    ],
+)
+def test_only_decided_differences_dominate(
+    on_accuracy: str, on_diversity: str, *, is_dominated: bool
+) -> None:
+    content = sample.five_models()
+    verdicts = {"nDCG@10": on_accuracy, "Coverage@10": on_diversity}
+    for row in content["leaderboard"]:
+        if row["label"] == "Coverage@10":
+            row["mean"] = 0.9 if row["model"] == sample.BASELINE else 0.1
+    for row in content["differences"]:
+        if row["label"] in verdicts:
+            row["verdict"] = "undecided"
+            if (row["a"], row["b"]) == ("ease", sample.BASELINE):
+                row["verdict"] = verdicts[row["label"]]
+    comparison = from_content(content)
+    (entry,) = (each for each in tradeoffs(comparison) if each.x == "Coverage@10")
+
+    expected = ["ease"] if is_dominated else []
+    assert dominators(comparison, entry, sample.BASELINE) == expected
+
+
+def test_the_better_corner_is_on_the_left_where_lower_is_better(five: Comparison) -> None:
+    corners = {
+        entry.x: re.findall(r">([^<]*better[^<]*)</text>", tradeoff_chart(five, entry))
+        for entry in tradeoffs(five)
+    }
+    assert corners == {"Coverage@10": ["better ↗"], "ARP@10": ["↖ better"]}
 
 
 def test_a_threshold_that_is_a_share_of_the_baseline_says_so() -> None:
