@@ -113,7 +113,8 @@ def cases(
     Returns
     -------
     Cases
-        Users with their values, ground truth and both lists, and items with their recall.
+        Users with their values, ground truth and both lists, and items with their recall. Users
+        without a list from one of the models are counted, but are no examples.
 
     Raises
     ------
@@ -217,7 +218,8 @@ def analyze_errors(inputs: ComparisonInput, selection: ExampleSelection) -> Case
     Returns
     -------
     Cases
-        Users with their values, ground truth and both lists, and items with their recall.
+        Users with their values, ground truth and both lists, and items with their recall. Users
+        without a list from one of the models are counted, but are no examples.
 
     Raises
     ------
@@ -241,10 +243,11 @@ def analyze_errors(inputs: ComparisonInput, selection: ExampleSelection) -> Case
             problem = f"no requested user has a value of {label} from both models"
             fix = "request another segment, item or metric"
             raise NoSharedValuesError([Problem("cases", problem, fix)])
-        behind = pool if selection.item is not None else pool & (values.gains < 0)
+        have_lists = pool & tables.have_lists(n_users)
+        behind = have_lists if selection.item is not None else have_lists & (values.gains < 0)
         numbers = values.select(behind, selection.worst)
         if selection.both_sides:
-            ahead = values.select(pool & (values.gains > 0), selection.worst, ahead=True)
+            ahead = values.select(have_lists & (values.gains > 0), selection.worst, ahead=True)
             numbers = np.concatenate([numbers, ahead])
         is_example = np.isin(np.arange(n_users), numbers)
         tables.select_pool(is_example if selection.both_sides else pool)
@@ -284,6 +287,7 @@ def analyze_errors(inputs: ComparisonInput, selection: ExampleSelection) -> Case
         cases=examples,
         item_cases=item_differences,
         both_sides=selection.both_sides,
+        n_without_list=int((pool & ~have_lists).sum()),
     )
 
 

@@ -167,6 +167,8 @@ class Cases(BaseResult):
     both_sides : bool
         True if users where a is furthest ahead follow. Then there are no items and no mean overlap,
         since only the lists of the example users were read.
+    n_without_list : int
+        Of `n_users`, users without a list from a or b; they are no examples.
     """
 
     title: str
@@ -190,6 +192,7 @@ class Cases(BaseResult):
     cases: tuple[ExampleUser, ...]
     item_cases: tuple[ItemDifference, ...]
     both_sides: bool = False
+    n_without_list: int = 0
 
     @property
     def jaccard_name(self) -> str:

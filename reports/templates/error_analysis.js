@@ -19,7 +19,6 @@
     for (const element of users) {
       const isShown = hasWords(element) && selected.every((segment) => segments.get(element).includes(segment));
       element.toggleAttribute("data-off", !isShown);
-      document.querySelector(`tr[data-case="${element.id.slice("case-".length)}"]`).toggleAttribute("data-off", !isShown);
       nUsers += isShown;
     }
     for (const item of listItems) item.toggleAttribute("data-found", words.some((word) => text.get(item).includes(word)));

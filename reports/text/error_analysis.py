@@ -9,7 +9,7 @@ from concord.metrics_core.results.text_format import join_names
 from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, Heading, TextTable
 
-DIGITS = 4  # of users' values
+DIGITS = 3  # of users' values
 MAX_JUDGED = 12  # judged items of a user that are shown at once
 RELEVANT, BELOW = "\N{BLACK CIRCLE}", "\N{WHITE CIRCLE}"
 
@@ -111,7 +111,7 @@ def counts(cases: Cases) -> str:
 
 
 def notes(cases: Cases) -> list[str]:
-    """Return the filters on users, and the replicates that represent their models."""
+    """Return the filters on users, users that are no examples, and replicates of models."""
     segment = f" of segment {cases.segment}" if cases.segment else ""
     item = f" with item {cases.item} in the ground truth or in a list" if cases.item else ""
     filters = [f"Only {cases.who}{segment}{item}"] if segment or item else []
@@ -120,7 +120,12 @@ def notes(cases: Cases) -> list[str]:
         for name, model in ((cases.a, cases.model_a), (cases.b, cases.model_b))
         if name != model
     ]
-    return filters + (["; ".join(replicates)] if replicates else [])
+    without = []
+    if n := cases.n_without_list:
+        who = cases.who if n > 1 else unit(cases)
+        lists = f"a list from {cases.a} or {cases.b}"
+        without = [f"The examples leave out {n:,} {who} without {lists}"]
+    return filters + without + (["; ".join(replicates)] if replicates else [])
 
 
 def thresholds(cases: Cases) -> str:
@@ -166,6 +171,11 @@ def grade(cases: Cases, item: JudgedItem) -> str:
     smallest = sorted({cases.thresholds[label] or 0.0 for label in item.below})
     labels = f" of {join_names(item.below)}" if len(item.below) < len(cases.labels) else ""
     return f"{text}, below the threshold{labels} ({', '.join(map(numbers.exact, smallest))})"
+
+
+def hits(user: ExampleUser) -> str:
+    """Return the number of relevant items in both lists: `0 / 3`."""
+    return " / ".join(str(sum(x.relevant for x in items)) for items in (user.list_a, user.list_b))
 
 
 def rank(number: int | None) -> str:

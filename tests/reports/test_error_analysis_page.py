@@ -22,7 +22,6 @@ SET_FILTER = """(text, group) => {
   form.elements.group.value = group;
   form.dispatchEvent(new Event('input'));
 }"""
-ROWS = "[...document.querySelectorAll('{} tbody tr')].filter(r => r.offsetParent).length"
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +54,6 @@ def test_words_and_segments_filter_users(
 
     assert browser.run(VISIBLE_CASES) == expected
     assert browser.run("document.querySelectorAll('.more[open]').length") == (text == "t39")
-    assert browser.run(ROWS.format("#users")) == len(expected)
     output = browser.run("document.querySelector('output').textContent")
     assert output.startswith(f"{len(expected)} of 5 users")
     assert browser.errors == []

@@ -60,6 +60,15 @@ def test_users_with_the_largest_losses_come_first_and_overlap_is_over_all_users(
     assert [case.user for case in _cases(("RR@2",), worst=1).cases] == ["ann"]
 
 
+def test_users_without_a_list_are_counted_but_are_no_examples() -> None:
+    lists = {**LISTS, "als": {user: LISTS["als"][user] for user in ("ann", "cyd", "dan")}}
+    cases = _cases(("RR@2",), models=lists)
+
+    assert (cases.n_users, cases.n_behind, cases.n_without_list) == (4, 3, 1)
+    assert [case.user for case in cases.cases] == ["ann", "dan"]
+    assert "The examples leave out 1 user without a list from als or ease" in repr(cases)
+
+
 def test_each_value_has_its_hits_and_the_last_line_of_its_derivation() -> None:
     bob = _example(_cases(("RR@2", "R@2", "nDCG@1")), "bob")
 
@@ -247,7 +256,7 @@ def _reference(dataset: Dataset, k: int) -> dict[str, Any]:
                 row[3 + side] += item in top
         if relevant:
             one, two = (len(relevant.intersection(top)) / len(relevant) for top in tops)
-            if one < two:
+            if one < two and all(lists[name][user] for name in ("one", "two")):
                 behind.append((one - two, user))
     fewer_hits = {item: row for item, row in items.items() if row[1] < row[2]}
     return {"behind": sorted(behind), "items": fewer_hits}
