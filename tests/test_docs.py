@@ -188,7 +188,7 @@ def test_the_example_of_the_readme_shows_leaderboard_verdicts_and_plot(
 
     assert page.count("<table") == 1
     assert page.count("<svg") == 1
-    assert re.search(r"<li>ease (is best on|has the highest) nDCG@10: 0\.\d+", page)
+    assert re.search(r"<b>ease [^<]+\.</b>", page)
     assert "als" in page
 
 

@@ -6,6 +6,7 @@ from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, TextTable
+from concord.reports.text.summary import headline
 from concord.reports.text.verdict_styles import VERDICTS
 
 HEADER = ("mean", "interval", "difference", "interval", "verdict")
@@ -15,7 +16,8 @@ def describe(comparison: Comparison) -> Iterator[Block]:
     """Yield what was compared, the verdicts, the serious warnings and the leaderboards."""
     models, metrics = format_count(len(comparison.models), "model"), ", ".join(comparison.primary)
     yield f"{models} on {metrics}; the baseline is {comparison.baseline}"
-    yield from comparison.verdicts
+    yield headline(comparison)
+    yield from comparison.verdicts[1:]
     for warning in comparison.serious:
         yield f"Warning ({warning.model_names}): {warning.sentence}"
     for label in comparison.primary:

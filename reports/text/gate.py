@@ -83,6 +83,28 @@ def _differing(measured: MeasuredDifference) -> str:
     return f"only {format_count(measured.n_nonzero, 'user')} of {measured.n_users:,} differ"
 
 
+_OUTCOMES: Mapping[Outcome, str] = {"pass": "passed", "worse": "failed", "undecided": "undecided"}
+
+
+def headline(decision: Decision) -> str:
+    """Return `Gate failed: als on nDCG@10 of activity “0”.`."""
+    if not decision.models:
+        return "Gate: no decision."
+    head, outcome = f"Gate {_OUTCOMES[decision.outcome]}", decision.outcome
+    if outcome == "pass":
+        return f"{head}{', though undecided' if decision.waived else ''}."
+    models: dict[str, list[str]] = {}
+    for model in decision.models:
+        for each in model.guardrails_that(outcome):
+            models.setdefault(metric_text(each), []).append(model.model)
+    metrics: dict[str, list[str]] = {}
+    for metric, names in models.items():
+        are_all = len(names) == len(decision.models) > 1
+        metrics.setdefault("all models" if are_all else join_names(names), []).append(metric)
+    parts = [f"{who} on {numbers.join_first(on, 2)}" for who, on in metrics.items()]
+    return f"{head}: {'; '.join(parts[:2])}{'; …' if parts[2:] else ''}." if parts else f"{head}."
+
+
 def describe(decision: Decision) -> Iterator[str]:
     """Return the outcome, its reason, and other findings or what to do."""
     if decision.unmatched is not None:

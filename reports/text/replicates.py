@@ -148,12 +148,6 @@ class Row:
     remedy: str
 
 
-def model_count(comparison: Comparison) -> str:
-    """Return `3, of 8 trainings`; the number of models if each was trained once."""
-    models = f"{len(comparison.ranked)}"
-    return f"{models}, of {len(comparison.lists)} trainings" if comparison.replicates else models
-
-
 def means(comparison: Comparison, model: str, label: str) -> Sequence[float | None]:
     """Return the means of single trainings of a model."""
     score = comparison.replicates.score(model, label) if comparison.replicates else None

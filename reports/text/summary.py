@@ -1,62 +1,32 @@
-"""Summary of a comparison: leaders, their differences to the baseline, and how they were tested."""
+"""Summary of a comparison: the decision, how sure it is, and how differences were tested."""
 
-from dataclasses import dataclass
-
+from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Difference, Score
-from concord.reports.text.numbers import PERCENT, confidence_level, count, exact, join_first
+from concord.reports.text import gate
+from concord.reports.text.answer import answer
+from concord.reports.text.answer import answer_numbers as answer_numbers
+from concord.reports.text.numbers import PERCENT, confidence_level, count, exact
+from concord.reports.text.quality import evaluated_users
 
 _ADJUSTMENTS = {"holm": "Holm", "max_t": "joint sign flips, max-T"}
-_MAX_NAMES = 4  # models on one card
 
 
-@dataclass(frozen=True)
-class Leader:
-    """The best model by a primary metric.
-
-    Attributes
-    ----------
-    score : Score or None
-        None if no model has a mean.
-    against : Difference or None
-        Difference to the baseline; None if the baseline leads.
-    """
-
-    label: str
-    score: Score | None
-    against: Difference | None
+def headline(comparison: Comparison) -> str:
+    """Return the decision, in all views the same: the outcome of the gate, then the answer."""
+    outcome = [gate.headline(comparison.gate)] if comparison.gate else []
+    return " ".join([*outcome, answer(comparison)])
 
 
-def leaders(comparison: Comparison) -> list[Leader]:
-    """Return the leader of each primary metric."""
-    result = []
-    for label in comparison.primary:
-        rows = (comparison.score(model, label) for model in comparison.ranked)
-        best = next((row for row in rows if row.best), None)
-        against = comparison.difference(best.model, comparison.baseline, label) if best else None
-        result.append(Leader(label, best, against))
-    return result
-
-
-def close_models(comparison: Comparison, leader: Leader) -> str:
-    """Return the models that no test distinguishes from the leader, and those without a test."""
-    rows = [comparison.score(model, leader.label) for model in comparison.ranked]
-    others = [row for row in rows if row is not leader.score]
-    untested = [row.model for row in others if row.indistinguishable_from_best is None]
-    if untested and len(untested) == len(others):
-        return "not tested"
-    close = [row.model for row in others if row.indistinguishable_from_best]
-    text = join_first(close, _MAX_NAMES) or "no other model"
-    return f"{text}; not tested: {join_first(untested, _MAX_NAMES)}" if untested else text
-
-
-def headline(comparison: Comparison) -> tuple[str, str]:
-    """Return the first verdict, and separately the details in brackets at its end."""
-    sentence = next(iter(comparison.verdicts), "Nothing was compared.")
-    head, bracket, details = sentence.rpartition(" (")
-    if bracket and details.endswith(").") and details.count(")") == 1:
-        return f"{head}.", details.removesuffix(").")
-    return sentence, ""
+def eyebrow(comparison: Comparison) -> str:
+    """Return `Demo shop · 1,192 users · 5 models · standard 826e94cb92d0`."""
+    models = format_count(len(comparison.models), "model")
+    if comparison.replicates:
+        models += f", of {len(comparison.lists)} trainings"
+    n_users, unit = evaluated_users(comparison), "request" if comparison.unit else "user"
+    users = [] if n_users is None else [format_count(n_users, unit)]
+    conventions = comparison.conventions
+    preset = [f"{conventions.preset} {conventions.fingerprint}"] if comparison.has_lists else []
+    return " · ".join([comparison.title, *users, models, *preset])
 
 
 def confidence(comparison: Comparison) -> str:

@@ -79,7 +79,7 @@ def test_the_fullest_page_is_shown_sorted_pointed_at_and_reduced(
     browser.show(path, width=DESK, scheme=scheme)
     marker = "getComputedStyle(document.querySelector('.wide .chart [stroke-linecap]')).stroke"
     ground = "getComputedStyle(document.body).backgroundColor"
-    assert browser.run("document.querySelector('h1').innerText").startswith("ease has the highest")
+    assert browser.run("document.querySelector('h1').innerText").startswith("ease and als are too")
     assert (browser.run(marker), browser.run(ground)) == colours
 
     original = browser.run(MODELS)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from concord.metrics_core.results.comparison import Comparison
+from concord.reports.text.answer import answer
 from concord.reports.text.replicates import replicate_answers
-from concord.reports.text.verdicts import verdict_sentences
 from tests.metrics_core.defined import defined
 from tests.reports.samples.sample_replicates import replicate_sample
 
@@ -45,7 +45,7 @@ OPEN = SETTLED | {"ci_low": -0.02, "ci_high": 0.1, "turned": 3, "chance": 0.166,
 def test_settled_difference_is_stated_with_interval_reversals_and_probability() -> None:
     assert _first(replicate_sample(), **SETTLED) == (
         "On nDCG@3, yes: als can be expected to stay ahead of ease. Over new users and new "
-        "trainings als is 0.040 above ease (95 % interval 0.020 to 0.060); the order turned in "
+        "trainings als is 0.040 above ease (95 % interval +0.020 to +0.060); the order turned in "
         "none of 12 pairs of trainings, and another training of each would turn it with a chance "
         "of less than 0.1 %."
     )
@@ -141,24 +141,23 @@ def test_models_that_are_level_are_not_ranked() -> None:
 
 
 def test_the_headline_is_no_surer_than_the_answer() -> None:
-    """The headline says `best` without a restriction only if the replicates agree."""
+    """The answer says `best` without a restriction only if the replicates agree."""
     comparison = replicate_sample()
-    separate = tuple(
-        replace(score, indistinguishable_from_best=False)
-        if score.label == FIRST and score.indistinguishable_from_best
-        else score
-        for score in comparison.scores
-    )
     best, replicates = comparison.leaders(FIRST)[0], defined(comparison.replicates)
+    pairs_of_users = tuple(
+        replace(pair, verdict="better" if pair.a == best else "worse")
+        for pair in comparison.pairs
+        if best in (pair.a, pair.b)
+    )
 
     def headline(of_best: Any, of_other: Any) -> str:
         pairs = tuple(
             replace(pair, verdict=of_best if pair.a == best else of_other)
             for pair in replicates.pairs
         )
-        changed = replace(comparison, scores=separate, replicates=replace(replicates, pairs=pairs))
-        return verdict_sentences(changed)[0]
+        retrained = replace(replicates, pairs=pairs)
+        return answer(replace(comparison, pairs=pairs_of_users, replicates=retrained))
 
-    restricted = f"{best} is best on {FIRST}, as the models are trained now: "
-    assert headline("undecided", "undecided").startswith(restricted)
-    assert headline("better", "worse").startswith(f"{best} is best on {FIRST}: ")
+    claim = f"{best} is best on {FIRST} and R@3"
+    assert headline("undecided", "undecided") == f"{claim}, as the models are trained now."
+    assert headline("better", "worse") == f"{claim}."

@@ -16,7 +16,7 @@ from concord.reports.page import render_markdown
 from concord.reports.text.costs import costs
 from concord.reports.text.quality import passed_checks
 from concord.reports.text.segments import entries, grids
-from concord.reports.text.summary import close_models, leaders, thresholds
+from concord.reports.text.summary import headline, thresholds
 from concord.reports.text.tables import probability_text
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
@@ -167,39 +167,6 @@ def test_only_checks_that_were_made_are_named(checked: list[str], words: str) ->
     )
 
 
-@pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        ({}, "no other model"),
-        ({"als": True}, "als"),
-        ({"als": True, "item-knn": None}, "als; not tested: item-knn"),
-        ({"item-knn": None}, "no other model; not tested: item-knn"),
-        (dict.fromkeys(["popularity", "item-knn", "als", "random-walk"]), "not tested"),
-    ],
-)
-def test_models_too_close_to_the_best_are_those_that_a_test_did_not_separate(
-    flags: dict[str, bool | None], words: str
-) -> None:
-    content = sample.five_models()
-    for row in content["leaderboard"]:
-        if row["label"] == LABEL and not row["best"]:
-            row["indistinguishable_from_best"] = flags.get(row["model"], False)
-    comparison = from_content(content)
-    (leader,) = [leader for leader in leaders(comparison) if leader.label == LABEL]
-
-    assert close_models(comparison, leader) == words
-
-
-def test_a_crowd_of_close_models_is_counted() -> None:
-    content = sample.many_models()
-    close = [row for row in content["leaderboard"] if row["label"] == LABEL and not row["best"]]
-    for n, row in enumerate(close):
-        row["indistinguishable_from_best"] = n < 6
-    comparison = from_content(content)
-
-    assert close_models(comparison, leaders(comparison)[0]).endswith(" and 2 more")
-
-
 def test_without_a_test_no_correction_is_claimed() -> None:
     content = sample.two_models()
     for row in content["differences"]:
@@ -223,7 +190,14 @@ def test_waived_pass_is_marked() -> None:
         model["guardrails"][0]["outcome"] = "undecided"
     decision.update(outcome="pass", undecided_passes=True)
 
-    assert "Gate: pass, though undecided" in _first_screen(content)
+    assert headline(from_content(content)).startswith("Gate passed, though undecided. ")
+
+
+def test_a_gate_that_fails_comes_before_the_answer() -> None:
+    assert headline(from_content(sample.gated())) == (
+        "Gate failed: random-walk on nDCG@10, R@20 and 3 more. ease and als are too close to call; "
+        "both beat popularity."
+    )
 
 
 def _worse(content: sample.Content, label: str, **other: Any) -> None:

@@ -272,5 +272,5 @@ def test_shown_comparison_includes_serious_warnings() -> None:
     assert warning in repr(comparison).splitlines()
     assert "Serious, strange: No item" in comparison._repr_html_()
     assert repr(comparison).startswith(
-        "2 models on nDCG@5; the baseline is near\nnear, the baseline, is best"
+        "2 models on nDCG@5; the baseline is near\nNo model beats near on nDCG@5: strange is worse."
     )

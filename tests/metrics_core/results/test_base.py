@@ -49,7 +49,7 @@ def test_a_comparison_is_shown_in_few_lines_and_read_as_json_and_frame(models: A
     lines = repr(comparison).splitlines()
 
     assert len(lines) == min(len(comparison.summary.splitlines()), MAX_REPR_LINES)
-    assert comparison.verdicts[0] in lines
+    assert lines[1].endswith(comparison.verdicts[0])
     assert json.loads(json.dumps(comparison.to_dict(), allow_nan=False)) == {
         key: part for key, part in models().items() if key != "schema"
     }
