@@ -369,24 +369,25 @@ def _list_hashes(lock: DvcLock, replicates: ReplicateNames, model: str) -> ListH
 
 
 def _reuse_sentence(n_comparisons: int, n_decisions: int, chance: float) -> str:
+    times = "once" if n_decisions == 1 else f"{n_decisions:,} times"
     counts = (
-        f"{format_count(n_comparisons, 'comparison')} with {format_count(n_decisions, 'decision')} "
-        "(a model's lists against the baseline's, on a primary metric) rest on this truth"
+        f"This ground truth was used in {format_count(n_comparisons, 'comparison')} to decide "
+        f"{times} whether a model is better than the baseline on a primary metric"
     )
     severity = reuse_severity(chance)
     if severity is None:
         return f"{counts}."
     risk = (
-        f"{counts}: if none of these lists were better, one of them would be called better with "
-        f"a chance of up to {percent(chance)}"
+        f"{counts}: if no model were better, at least one would still be called better with a "
+        f"chance of up to {percent(chance)}"
     )
     if severity == "notice":
         return (
-            f"{risk}. The more often a truth decides, the more its winners owe to chance: "
-            "keep another one for the final decision."
+            f"{risk}. The more often one ground truth decides, the more its winners owe to "
+            "chance: keep another one for the final decision."
         )
     return (
-        f"{risk}; and more, if lists were derived from winners here. A lead on this truth alone "
-        "is no longer evidence: decide on a truth that has not been used yet (other users, or a "
-        "later time), and use that one for the next decisions."
+        f"{risk}; and more, if models were tuned by earlier results here. A lead on this ground "
+        "truth alone is no longer evidence: decide on one that has not been used yet (other "
+        "users, or a later time), and use that one for the next decisions."
     )

@@ -3,7 +3,7 @@
 Lines are broken where conventions or ground truth changed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import altair as alt
@@ -43,6 +43,8 @@ _SHIFT = 0.07  # of a revision's width, so that intervals of models do not cover
 _LARGE, _SMALL = 130, 60  # square pixels of a mark of a new verdict
 _MIN_WIDTH = 14  # pixels of a revision that fit a large mark
 _LETTER = 7.5  # pixels of a letter in a name
+_NOTE_ROW = 16  # pixels of a line of what changed
+_MAX_LANES, _MAX_NOTE = 4, 36  # lines of what changed, letters of one
 
 
 def points(history: History, label: str) -> list[Row]:
@@ -119,17 +121,20 @@ def _colours(history: History, label: str) -> dict[str, str]:
 def history_chart(history: History, label: str, *, narrow: bool) -> Markup:
     """Return the line plot of means with intervals; a large mark shows a new verdict."""
     rows = points(history, label)
-    margins = {"left": 44, "right": 104 if narrow else 140, "top": 12, "bottom": 34}
+    margins = {"left": 44, "right": 104 if narrow else 140, "top": 12, "bottom": 48}
     size = plot_width(margins, narrow=narrow), 220 if narrow else 300
+    notes = _change_notes(history, size[0], size[0] + margins["right"])
+    margins["top"] += _NOTE_ROW * max((each["lane"] + 1 for each in notes), default=0)
     domain = padded_domain((row[end] for row in rows for end in ("low", "high")), 0.06)
     n = len(history.revisions)
     x = alt.X("revision:Q", axis=None, scale=scale(-0.5, n - 0.5))
     y = alt.Y("mean:Q", scale=scale(*domain), axis=number_axis(domain, 5))
     layers = [
-        *_breaks(history, x, size[1]),
+        *_change_lines(history, x, size[1], {each["revision"]: each["lane"] for each in notes}),
         *_lines(rows, x, y, _LARGE if size[0] / n >= _MIN_WIDTH else _SMALL),
         *_model_names(rows, domain, size),
         *_revision_names(history, size),
+        *_change_texts(notes),
     ]
     title = f"{label} at each revision, by model"
     description = "; ".join(row["plain"] for row in rows if row["is_last"])
@@ -151,25 +156,53 @@ def new_verdicts(history: History, label: str) -> set[str]:
     return {row["verdict"] for row in points(history, label) if row["has_new_verdict"]}
 
 
-def _breaks(history: History, x: alt.X, height: int) -> list[alt.Chart]:
-    """Return a vertical line where conventions or ground truth changed."""
-    rows = [
-        {
-            "revision": i - 0.5,
-            "hover": tag("; ".join(each.text for each in r.changed if each.kind in _BREAKS)),
-        }
-        for i, r in enumerate(history.revisions)
-        if i and is_break(r)
-    ]
-    rule = plot(rows).mark_rule(strokeWidth=1.25, strokeDash=[4, 4], aria=True)
-    return [
-        rule.encode(
-            x=x,
-            y=y_at(0),
-            y2=y2_at(height),
-            stroke=alt.value(light("ink-faint")),
-            description=HOVER,
+def _change_lines(
+    history: History, x: alt.X, height: int, lanes: Mapping[int, int]
+) -> list[alt.Chart]:
+    """Return a line up to the words where inputs changed, dashed where means are not comparable."""
+    layers = []
+    for i, revision in enumerate(history.revisions):
+        if not i or not revision.changed:
+            continue
+        broken = is_break(revision)
+        dash = [4, 4] if broken else alt.Undefined
+        rule = plot([{"revision": i - 0.5, "hover": tag(_inputs(revision))}]).mark_rule(
+            strokeWidth=1.25 if broken else 1, strokeDash=dash, aria=True
         )
+        layers.append(
+            rule.encode(
+                x=x,
+                y=y_at(-_NOTE_ROW * (lanes[i] + 1) if i in lanes else 0),
+                y2=y2_at(height),
+                stroke=alt.value(light("ink-faint" if broken else "line-strong")),
+                description=HOVER,
+            )
+        )
+    return layers
+
+
+def _inputs(revision: Revision) -> str:
+    return "; ".join(each.text for each in revision.changed)
+
+
+def _change_notes(history: History, width: int, right: int) -> list[Row]:
+    """Return the words on what changed, the latest first, each above all that it would cover."""
+    n = len(history.revisions)
+    rows: list[Row] = []
+    for i in range(n - 1, 0, -1):
+        words = shorten(_inputs(history.revisions[i]), _MAX_NOTE)
+        length = _LETTER * len(words)
+        start = max(0.0, min(width * i / n + 4, right - length))
+        lane = max((each["lane"] + 1 for each in rows if each["x"] < start + length), default=0)
+        if words and lane < _MAX_LANES:
+            rows.append({"revision": i, "lane": lane, "text": words, "x": start})
+    return rows
+
+
+def _change_texts(notes: Sequence[Row]) -> list[alt.Chart]:
+    texts = partial(text_layer, field="text", size=12, colour="ink-soft", align="left")
+    return [
+        texts([each], x=x_at(each["x"]), y=y_at(-8 - _NOTE_ROW * each["lane"])) for each in notes
     ]
 
 
@@ -215,7 +248,7 @@ def _model_names(rows: Sequence[Row], domain: Domain, size: tuple[int, int]) -> 
 
 
 def _revision_names(history: History, size: tuple[int, int]) -> list[alt.Chart]:
-    """Return as many names as fit: of the last revision, the first, tags, then others."""
+    """Return as many names and dates as fit: the last revision, the first, tags, then others."""
     width, height = size
     n = len(history.revisions)
     used_ranges: list[tuple[float, float]] = []
@@ -224,7 +257,6 @@ def _revision_names(history: History, size: tuple[int, int]) -> list[alt.Chart]:
         field="text",
         size=12,
         colour="ink-faint",
-        y=y_at(height + 12),
         align="center",
         baseline="top",
     )
@@ -233,8 +265,12 @@ def _revision_names(history: History, size: tuple[int, int]) -> list[alt.Chart]:
     for i in dict.fromkeys([n - 1, 0, *tagged[::-1], *range(n)]):
         revision = history.revisions[i]
         name = shorten(revision.tags[0] if revision.tags else revision.name, 12)
-        centre, half = width * (i + 0.5) / n, _LETTER * len(name) / 2 + 6
+        date = revision.date[-10:]  # the last day of several revisions
+        centre, half = width * (i + 0.5) / n, _LETTER * max(len(name), len(date)) / 2 + 6
         if all(centre + half <= low or centre - half >= high for low, high in used_ranges):
             used_ranges.append((centre - half, centre + half))
-            layers.append(texts([{"text": name}], x=x_at(centre)))
+            layers += [
+                texts([{"text": line}], x=x_at(centre), y=y_at(height + 12 + 15 * row))
+                for row, line in enumerate(filter(None, (name, date)))
+            ]
     return layers

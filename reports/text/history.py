@@ -1,52 +1,100 @@
 """A history, and the changes since a revision, as text: tables, and cells of the page."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.history import WORKING_TREE, Change, History, Revision, Standing
 from concord.reports.text import numbers
-from concord.reports.text.blocks import Block, TextTable
+from concord.reports.text.blocks import Block, Heading, TextTable
 from concord.reports.text.verdict_styles import VERDICTS
 
 HASH_LENGTH = 12  # characters of a hash that are shown
-HEADER = ("what changed", "best model", "against the baseline", "since the revision before")
+CHANGED_HEADER = ("revision", "date", "what changed")
+MEANS_HEADER = ("best model", "against the baseline")
+SINCE_HEADER = ("model", "since the revision before")
 PREFIXES = {"serious": "warning: ", "notice": "notice: ", None: ""}
 DIFF_HEADER = ("metric", "model", "then", "now", "difference", "p, adjusted", "users who differ")
 
 
 def describe(history: History) -> Iterator[Block]:
-    """Yield tables by revision: the best model, its difference to the baseline, the changes."""
-    revisions = list(enumerate(history.revisions))
+    """Yield what changed by revision; then by metric the best models and the changes."""
+    yield Heading(headline(history))
+    yield extent(history)
+    yield ""
+    history = collapse(history)
+    names = [revision_name(each) for each in history.revisions]
+    rows = [
+        (name, each.date, changed(each, first=i == 0))
+        for i, (name, each) in enumerate(zip(names, history.revisions, strict=True))
+    ]
+    yield TextTable(CHANGED_HEADER, rows)
+    yield ""
     for label in history.labels:
-        digits = decimals(history, label)
-        rows = [_row(each, label, digits, first=i == 0) for i, each in revisions]
-        yield TextTable((label, *HEADER), rows)
-        yield ""
-    if not history.labels:
-        names = [(revision_name(each), changed(each, first=False)) for _, each in revisions]
-        yield TextTable(("revision", HEADER[0]), names)
-        yield ""
+        yield from _metric_tables(history, label)
     yield from (f"note: {note}" for note in history.notes)
     if history.reuse is not None:
         yield f"{PREFIXES[history.reuse.severity]}{history.reuse.sentence}"
 
 
-def _row(revision: Revision, label: str, digits: int, *, first: bool) -> tuple[str, ...]:
-    names = (revision_name(revision), changed(revision, first=first))
-    ranked = revision.standings_of(label)
-    if not ranked:
-        return (*names, "not a primary metric" if revision.standings else "", "", "")
-    against = against_baseline(revision, ranked[0], digits)
-    return (*names, _mean(ranked[0], digits), against, _changes(revision, label, digits))
+def _metric_tables(history: History, label: str) -> Iterator[Block]:
+    digits = decimals(history, label)
+    best = [(each, each.standings_of(label)) for each in history.revisions if each.standings]
+    rows = [
+        (
+            revision_name(each),
+            *(
+                (_mean(ranked[0], digits), against_baseline(each, ranked[0], digits))
+                if ranked
+                else ("not a primary metric", "")
+            ),
+        )
+        for each, ranked in best
+    ]
+    yield TextTable((label, *MEANS_HEADER), rows)
+    yield ""
+    changes = [row for each in history.revisions for row in _change_rows(each, label, digits)]
+    if changes:
+        yield TextTable((label, *SINCE_HEADER), changes)
+        yield ""
 
 
-def _changes(revision: Revision, label: str, digits: int) -> str:
-    """Return the change of each model since the revision before."""
-    changes = [each for each in revision.changes if each.label == label]
-    if revision.unpaired and not changes:
-        return "" if revision.gone else f"not comparable: {revision.unpaired}"
-    texts = [f"{each.model} {_change_text(each, digits)}" for each in changes]
-    return "; ".join(texts) or ("the same for every user" if revision.same else "")
+def _change_rows(revision: Revision, label: str, digits: int) -> Iterator[tuple[str, ...]]:
+    """Yield the changes since the revision before, of models whose values differ."""
+    for each in revision.changes:
+        if each.label == label and each.verdict != "identical":
+            yield revision_name(revision), each.model, _change_text(each, digits)
+
+
+def collapse(history: History) -> History:
+    """Return the history with one revision for neighbours that are equally unreadable."""
+
+    def unreadable(numbered: tuple[int, Revision]) -> object:
+        i, revision = numbered
+        return (revision.gone, revision.standings) if revision.gone else i
+
+    groups = groupby(enumerate(history.revisions), key=unreadable)
+    revisions = [_merge([revision for _, revision in group]) for _, group in groups]
+    return replace(history, revisions=tuple(revisions))
+
+
+def _merge(revisions: Sequence[Revision]) -> Revision:
+    """Return one revision named by the number of these, with all that changed at them."""
+    first, last = revisions[0], revisions[-1]
+    if len(revisions) == 1:
+        return first
+    count = format_count(len(revisions), "revision")
+    return replace(
+        first,
+        name=count,
+        tags=tuple(tag for each in revisions for tag in each.tags),
+        date=first.date if first.date == last.date else f"{first.date} to {last.date}",
+        subject=f"{first.name} to {last.name}",
+        truth=last.truth,
+        gone=first.gone.replace("its ", "their ", 1),
+        changed=tuple(dict.fromkeys(change for each in revisions for change in each.changed)),
+    )
 
 
 def revision_name(revision: Revision) -> str:
@@ -65,11 +113,24 @@ def decimals(history: History, label: str) -> int:
 
 
 def changed(revision: Revision, *, first: bool) -> str:
-    """Return the inputs that changed at a revision, or why they are unknown."""
+    """Return the inputs that changed at a revision, and why values are unknown or not compared."""
     inputs = "; ".join(each.text for each in revision.changed)
     if first and not inputs:
         inputs = "the first shown"
-    return "; ".join(filter(None, (inputs, revision.gone))) or "nothing that decides"
+    inputs = "; ".join(filter(None, (inputs, revision.gone))) or "the same inputs"
+    if revision.gone or not revision.unpaired:
+        return inputs
+    return f"{inputs} (not compared user by user: {revision.unpaired})"
+
+
+def last_change(history: History) -> str:
+    """Return `Last change, 3bd99e9 of 2026-11-24: gain: linear → exp2.`; empty without one."""
+    for revision in reversed(history.revisions):
+        if revision.changed:
+            inputs = "; ".join(each.text for each in revision.changed)
+            date = f" of {revision.date}" if revision.date else ""
+            return f"Last change, {revision_name(revision)}{date}: {inputs}."
+    return ""
 
 
 def _mean(standing: Standing, digits: int) -> str:

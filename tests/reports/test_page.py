@@ -193,6 +193,14 @@ def test_lines_break_where_conventions_did_and_verdicts_that_turned_are_marked()
     assert chart == str(history_chart(HISTORY, "R@1", narrow=False))
 
 
+def test_the_picture_of_a_history_says_what_changed_and_when() -> None:
+    texts = re.findall(
+        r"<text[^>]*>([^<]*)</text>", str(history_chart(HISTORY, "R@1", narrow=True))
+    )
+
+    assert {"other lists: als", "gain: linear → exp2", "2026-11-23"} <= {*texts}
+
+
 def test_a_history_of_which_nothing_is_known_says_so() -> None:
     assert "Nothing is known" in render_history(History("", 0.95, (GONE,), None))
 

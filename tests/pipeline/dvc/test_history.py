@@ -90,7 +90,7 @@ def test_each_decision_on_a_truth_is_counted_once(project: Path) -> None:
     output = " ".join(run(project, "concord", "history", "--csv", "../history.csv").split())
 
     # one list on two labels; two new lists; and all of it again under other conventions
-    assert f"3 comparisons with {1 * 2 + 2 * 2 + 2 * 2} decisions" in output
+    assert f"in 3 comparisons to decide {1 * 2 + 2 * 2 + 2 * 2} times whether" in output
     assert "chance" not in output
     written = pl.read_csv(project.parent / "history.csv", infer_schema_length=None)
     assert written["mean"].to_list() == [row["mean"] for row in history_rows(project)]
@@ -118,7 +118,7 @@ def test_revision_with_lost_results_is_a_row_from_git(project: Path) -> None:
     assert after["ease R@20"]["note"] == "the revision before cannot be read"
     assert after["ease R@20"]["changed"] == "new: recent; other lists: ease"
     assert "note: 1 revision cannot be read in full" in output
-    assert "3 comparisons with 10 decisions" in output
+    assert "in 3 comparisons to decide 10 times" in output
 
 
 def test_lost_per_user_values_leave_a_row_without_a_difference(project: Path) -> None:

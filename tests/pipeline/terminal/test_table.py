@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 import concord as cc
-from concord.metrics_core.results.history import History
+from concord.metrics_core.results.history import History, InputChange
 from concord.pipeline.terminal.table import print_blocks, print_result, print_table
-from concord.reports.text.history import describe
+from concord.reports.text.history import collapse, describe
 from tests.reports.samples.sample_history import FIRST, GONE, HISTORY, REUSE, SECOND, standing
 
 HEADER = ("convention", "meaning", "metrics")
@@ -108,18 +108,31 @@ def printed_text(history: History, capsys: pytest.CaptureFixture[str]) -> list[s
     return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_each_revision_has_a_line_with_best_model_and_changes(
+def test_a_history_tells_the_result_then_what_changed_then_the_numbers(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     lines = printed_text(HISTORY, capsys)
 
-    assert lines[0] == "R@1 what changed best model against the baseline since the revision before"
-    assert lines[1] == "aaa1111 v1 the first shown als 0.300 better, +0.020 (+0.010 to +0.030)"
-    assert lines[2] == (
-        "bbb2222 other lists: als base 0.280 baseline als worse, −0.050 (−0.060 to −0.040)"
-    )
-    assert lines[3].startswith("ccc3333 gain: linear → exp2 als 0.400")
-    assert lines[-1] == "notice: 5 comparisons rest on this truth."
+    assert lines[:2] == [
+        "R@1 at ccc3333: als 0.400, better than base",
+        "3 revisions of the comparison since 2026-11-23",
+    ]
+    assert lines[3:7] == [
+        "revision date what changed",
+        "aaa1111 v1 2026-11-23 the first shown",
+        "bbb2222 2026-11-23 other lists: als",
+        "ccc3333 2026-11-23 gain: linear → exp2",
+    ]
+    assert lines[8:14] == [
+        "R@1 best model against the baseline",
+        "aaa1111 v1 als 0.300 better, +0.020 (+0.010 to +0.030)",
+        "bbb2222 base 0.280 baseline",
+        "ccc3333 als 0.400 better, +0.020 (+0.010 to +0.030)",
+        "",
+        "R@1 model since the revision before",
+    ]
+    assert lines[14] == "bbb2222 als worse, −0.050 (−0.060 to −0.040)"
+    assert lines[-1] == "notice: This ground truth was used in 5 comparisons."
 
 
 def test_missing_evidence_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,14 +145,37 @@ def test_missing_evidence_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
         replace(HISTORY, revisions=(FIRST, GONE, unpaired, other, same), notes=("a note",)), capsys
     )
 
-    assert "ddd4444 its results are not in DVC's cache" in lines
+    assert "ddd4444 2026-11-23 its results are not in DVC's cache" in lines
     assert (
-        "bbb2222 other lists: als base 0.280 baseline not comparable: als had another truth"
+        "bbb2222 2026-11-23 other lists: als (not compared user by user: als had another truth)"
         in lines
     )
-    assert "bbb2222 other lists: als not a primary metric" in lines
-    assert "eee5555 nothing that decides base 0.280 baseline the same for every user" in lines
+    assert "bbb2222 not a primary metric" in lines
+    assert "eee5555 2026-11-23 the same inputs" in lines
+    assert not [line for line in lines if "since the revision before" in line]
     assert "note: a note" in lines
+
+
+def test_neighbours_that_are_equally_unreadable_are_one_line_with_all_that_changed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    items, users = InputChange("background", "other items"), InputChange("truth", "another truth")
+    gone = (
+        replace(GONE, changed=(items,)),
+        replace(GONE, name="eee5555", date="2026-11-24", changed=(users,), tags=("v2",)),
+        replace(GONE, name="fff6666", date="2026-11-25", changed=(items,)),
+    )
+    history = replace(HISTORY, revisions=(FIRST, *gone, SECOND, GONE))
+    lines = printed_text(history, capsys)
+
+    assert lines[5:8] == [
+        "3 revisions v2 2026-11-23 to 2026-11-25 other items; another truth; their results are "
+        "not in DVC's cache",
+        "bbb2222 2026-11-23 other lists: als",
+        "ddd4444 2026-11-23 its results are not in DVC's cache",
+    ]
+    assert "6 revisions of the comparison since 2026-11-23" in lines
+    assert collapse(history).revisions[1].subject == "ddd4444 to fff6666"
 
 
 def test_revisions_without_any_results_are_listed(
@@ -149,5 +185,6 @@ def test_revisions_without_any_results_are_listed(
         replace(HISTORY, revisions=(GONE,), reuse=replace(REUSE, severity="serious")), capsys
     )
 
-    assert lines[:2] == ["revision what changed", "ddd4444 its results are not in DVC's cache"]
-    assert lines[-1] == "warning: 5 comparisons rest on this truth."
+    assert lines[0] == "Nothing is known at ddd4444"
+    assert lines[4] == "ddd4444 2026-11-23 the first shown; its results are not in DVC's cache"
+    assert lines[-1] == "warning: This ground truth was used in 5 comparisons."

@@ -83,5 +83,7 @@ THIRD = _revision(
     changed=(InputChange("conventions", "gain: linear → exp2"),),
 )
 GONE = replace(_revision("ddd4444"), gone="its results are not in DVC's cache", baseline=None)
-REUSE = Reuse("c8006b89fd2a80c0", 5, 8, 0.12, "notice", "5 comparisons rest on this truth.")
+REUSE = Reuse(
+    "c8006b89fd2a80c0", 5, 8, 0.12, "notice", "This ground truth was used in 5 comparisons."
+)
 HISTORY = History("Shop", 0.95, (FIRST, SECOND, THIRD), REUSE)
