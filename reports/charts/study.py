@@ -27,7 +27,13 @@ from concord.reports.charts.primitives import (
 from concord.reports.charts.svg import light, render_svg
 from concord.reports.text import numbers
 from concord.reports.text.numbers import signed, signed_interval
-from concord.reports.text.study import digits, open_ranks, rank_text, similar_groups
+from concord.reports.text.study import (
+    digits,
+    open_ranks,
+    rank_text,
+    similar_groups,
+    undecided_reason,
+)
 from concord.reports.text.verdict_styles import VERDICTS
 
 MAX_FOREST_MODELS = 8
@@ -96,7 +102,7 @@ def _heatmap_cell(
         "bottom": row + 0.46,
         "tone": light(tone),
         "strength": 0.08 + 0.32 * round(_COLOUR_STEPS * abs(share)) / _COLOUR_STEPS if share else 1,
-        "text": cell_text.replace("\N{NO-BREAK SPACE}%", "%"),
+        "text": cell_text,
         "ranks": "" if cell.rank is None else f"{rank}{open_ranks(cell)}",
         "plain": plain,
         "hover": tag(plain, cell.model),
@@ -180,7 +186,7 @@ def rank_chart(study: Study, label: str, *, narrow: bool) -> Markup:
 def forest_chart(study: Study, label: str, *, narrow: bool) -> Markup:
     """Return the forest plot of the best models: a row per data set, then the mean over them."""
     rows = _forest_rows(study, label)
-    ends = [row[key] for row in rows for key in ("low", "high", "observed") if row[key] is not None]
+    ends = [row[key] for row in rows for key in ("low", "high", "shrunk") if row[key] is not None]
     x, y = row_axes("value", padded_domain([0.0, *ends]), len(rows), narrow=narrow)
     margins = {"left": 104, "right": 4} if narrow else {"left": 200, "right": 200}
     margins |= {"top": 6, "bottom": 30}
@@ -197,48 +203,54 @@ def forest_chart(study: Study, label: str, *, narrow: bool) -> Markup:
 def _forest_rows(study: Study, label: str) -> list[Row]:
     decimals = digits(study, label)
     shrunk = study.shrunk_of(label)
+    cells = study.cells_of(label)
     rows: list[Row] = []
     models = {each.model for each in shrunk}
     for model in [m for m in study.ranked(label) if m in models][:MAX_FOREST_MODELS]:
         rows.append(_model_row(model))
-        rows += [_dataset_row(each, decimals) for each in shrunk if each.model == model]
+        rows += [
+            _dataset_row(each, cells[each.dataset, model], decimals)
+            for each in shrunk
+            if each.model == model
+        ]
         (pair,) = [p for p in study.pairs_of(label) if p.a == model and p.vs_baseline]
-        rows.append(_mean_row(pair, decimals))
+        rows.append(_mean_row(study, pair, decimals))
     return [row | {"row": i} for i, row in enumerate(rows)]
 
 
 def _model_row(model: str) -> Row:
-    numeric_columns = dict.fromkeys(("value", "low", "high", "observed"))
-    texts = {"kind": "model", "name": model, "number": "", "hover": "", "plain": ""}
-    return {**numeric_columns, **texts, "colour": light("ink")}
+    numeric_columns = dict.fromkeys(("value", "low", "high", "shrunk"))
+    texts = dict.fromkeys(("number", "reason", "hover", "plain"), "")
+    return {"kind": "model", "name": model, **numeric_columns, **texts, "colour": light("ink")}
 
 
-def _dataset_row(each: ShrunkDifference, decimals: int) -> Row:
-    span = signed_interval(each.shrunk_low, each.shrunk_high, decimals)
-    plain = (
-        f"{each.model} on {each.dataset}: shrunk {signed(each.shrunk, decimals)} ({span}), "
-        f"observed {signed(each.difference, decimals)}"
+def _dataset_row(each: ShrunkDifference, cell: Cell, decimals: int) -> Row:
+    found = numbers.with_details(
+        signed(each.difference, decimals), signed_interval(cell.diff_low, cell.diff_high, decimals)
     )
+    plain = f"{each.model} on {each.dataset}: {found}, shrunk {signed(each.shrunk, decimals)}"
     return {
         "kind": "dataset",
         "name": each.dataset,
-        "value": each.shrunk,
-        "low": each.shrunk_low,
-        "high": each.shrunk_high,
-        "observed": each.difference,
-        "number": signed(each.shrunk, decimals),
+        "value": each.difference,
+        "low": cell.diff_low,
+        "high": cell.diff_high,
+        "shrunk": each.shrunk,
+        "number": signed(each.difference, decimals),
+        "reason": "",
         "hover": tag(plain, each.model),
         "plain": plain,
         "colour": light("open"),
     }
 
 
-def _mean_row(pair: Pair, decimals: int) -> Row:
+def _mean_row(study: Study, pair: Pair, decimals: int) -> Row:
     verdict = VERDICTS[pair.verdict]
+    reason = undecided_reason(study, pair)
     span = signed_interval(pair.ci_low, pair.ci_high, decimals)
     plain = (
         f"{pair.a}, mean over data sets: {signed(pair.difference, decimals)} ({span}), "
-        f"{verdict.word}"
+        f"{verdict.word} {reason}".rstrip()
     )
     return {
         "kind": "mean",
@@ -246,8 +258,9 @@ def _mean_row(pair: Pair, decimals: int) -> Row:
         "value": pair.difference,
         "low": pair.ci_low,
         "high": pair.ci_high,
-        "observed": None,
+        "shrunk": None,
         "number": f"{signed(pair.difference, decimals)} {verdict.word}",
+        "reason": reason,
         "hover": tag(plain, pair.a),
         "plain": plain,
         "colour": light(verdict.tone),
@@ -259,13 +272,13 @@ def _forest_marks(rows: list[Row], x: alt.X, y: alt.Y) -> list[alt.Chart]:
     means = plot(row for row in visible_rows if row["kind"] == "mean")
     dataset_rows = [row for row in visible_rows if row["kind"] == "dataset"]
     zero = plot([{"zero": 0}]).mark_rule(color=light("ink-soft"), strokeWidth=1)
-    observed = plot(dataset_rows).mark_tick(color=light("ink-faint"), thickness=2, size=12)
-    shrunk = plot(dataset_rows).mark_circle(size=60, opacity=1, aria=True)
+    found = plot(dataset_rows).mark_circle(size=60, opacity=1, aria=True)
+    shrunk = plot(dataset_rows).mark_tick(color=light("line-strong"), thickness=2, size=12)
     return [
         zero.encode(x=alt.X("zero:Q")),
         interval_layer(visible_rows, y),
-        observed.encode(x=alt.X("observed:Q"), y=y),
-        shrunk.encode(x=x, y=y, color=COLOUR, description=HOVER),
+        shrunk.encode(x=alt.X("shrunk:Q"), y=y),
+        found.encode(x=x, y=y, color=COLOUR, description=HOVER),
         means.mark_point(shape="diamond", filled=True, size=150, opacity=1, aria=True).encode(
             x=x, y=y, color=COLOUR, description=HOVER
         ),
@@ -284,5 +297,12 @@ def _forest_texts(
         texts(others, "name", 12, "ink-soft", x=x_at(-left_margin + 12)),
     ]
     if not narrow:
-        layers.append(texts(others, "number", 13, x=x_at(width + 16), fontWeight=600))
+        numbers_at = partial(texts, x=x_at(width + 16))
+        layers += [
+            numbers_at([row for row in others if not row["reason"]], "number", 13, fontWeight=600),
+            numbers_at(
+                [row for row in others if row["reason"]], "number", 13, fontWeight=600, dy=-6
+            ),
+            numbers_at(others, "reason", 11, "ink-soft", dy=7),
+        ]
     return layers

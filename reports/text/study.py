@@ -29,9 +29,11 @@ WAY_MEANINGS: Mapping[Way, str] = {
 def describe(study: Study) -> Iterator[Block]:
     """Yield the winner of each label, the values by way of aggregating, and the notes."""
     for answer in study.answers:
-        yield Heading(winner_sentence(study, answer))
+        yield Heading(f"{headline(study, answer)}.")
         if answer.winners:
-            yield certainty_sentence(study, answer)
+            if not answer.is_sure:
+                yield certainty_sentence(study, answer)
+            yield winner_sentence(study, answer)
             yield TextTable(["model", *WAY_NAMES.values()], [*_way_rows(study, answer.label)])
         yield ""
     yield f"Differences are to {study.baseline}, over {len(study.datasets)} data sets."
@@ -43,7 +45,29 @@ def _way_rows(study: Study, label: str) -> Iterator[Sequence[str]]:
         yield [model, *(way_value(study, label, way, model) for way in WAY_NAMES)]
 
 
-def headline(answer: Answer) -> str:
+def headline(study: Study, answer: Answer) -> str:
+    """Return `ease has the best nDCG@10 on 4 of 5 data sets, not enough to be sure`."""
+    count = len(study.datasets)
+    if not answer.winners:
+        return f"No model has a value of {answer.label} on every data set"
+    if len(answer.winners) > 1:
+        return f"{join_names(answer.winners)} tie on {answer.label} over {count} data sets"
+    n_best = best_datasets(study, answer)
+    text = f"{answer.winners[0]} has the best {answer.label} on {n_best} of {count} data sets"
+    if answer.is_sure:
+        return f"{text}, significantly ahead of every other model"
+    if n_best == count:
+        return f"{text}, but {count} data sets are too few to be sure"
+    return f"{text}, not enough to be sure"
+
+
+def best_datasets(study: Study, answer: Answer) -> int:
+    """Return the number of data sets on which the first winner alone has the best mean."""
+    cells = study.cells_of(answer.label)
+    return sum(cells[each.name, answer.winners[0]].rank == 1 for each in study.datasets)
+
+
+def _agreement(answer: Answer) -> str:
     """Return `ease wins under 3 of 4 ways of aggregating nDCG@10`."""
     if not answer.winners:
         return f"No model has a value of {answer.label} on every data set"
@@ -56,7 +80,7 @@ def headline(answer: Answer) -> str:
 
 
 def winner_sentence(study: Study, answer: Answer) -> str:
-    """Return the headline with the winners under the other ways: `…; by wins: als.`"""
+    """Return how many ways agree on the winner, and those that do not: `…; by wins: als.`"""
     others: dict[tuple[str, ...], list[str]] = {}
     for way, winners in study.winners(answer.label).items():
         if winners != answer.winners or len(winners) > 1:
@@ -65,7 +89,7 @@ def winner_sentence(study: Study, answer: Answer) -> str:
         f"by {join_names(ways)}: {join_names(models)}{' tie' if len(models) > 1 else ''}"
         for models, ways in others.items()
     ]
-    return "; ".join([headline(answer), *details]) + "."
+    return "; ".join([_agreement(answer), *details]) + "."
 
 
 def certainty_sentence(study: Study, answer: Answer) -> str:
@@ -161,6 +185,19 @@ def winner_difference(study: Study, answer: Answer) -> Pair | None:
         if pair.vs_baseline and answer.winners == (pair.a,) and pair.difference is not None:
             return pair
     return None
+
+
+def undecided_reason(study: Study, pair: Pair) -> str:
+    """Return why a pair whose interval excludes 0 is undecided; empty for other pairs."""
+    ends = (pair.ci_low, pair.ci_high)
+    if pair.verdict != "undecided" or None in ends or min(ends) <= 0 <= max(ends):
+        return ""
+    return f"once corrected for {format_count(len(study.pairs_of(pair.label)), 'pair')}"
+
+
+def has_enough_for_ranks(study: Study) -> bool:
+    """True if there are as many data sets as a test of mean ranks needs."""
+    return len(study.datasets) >= rank_tests.MIN_FRIEDMAN_DATASETS
 
 
 def similar_groups(study: Study, label: str) -> list[tuple[str, ...]]:

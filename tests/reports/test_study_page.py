@@ -27,8 +27,10 @@ def _texts(svg: str) -> list[str]:
 def test_the_heat_map_has_a_number_and_ranks_a_cell(study: concord.Study) -> None:
     wide, remainder = heatmap_charts(study, LABEL, narrow=False)
 
-    assert _texts(wide).count("+55.0%") == 8  # 0.31 / 0.20 - 1: c or a on each of eight data sets
-    assert _texts(remainder).count("+55.0%") == 1
+    assert (
+        _texts(wide).count("+55.0\N{NO-BREAK SPACE}%") == 8
+    )  # 0.31 / 0.20 - 1: c or a on each of eight data sets
+    assert _texts(remainder).count("+55.0\N{NO-BREAK SPACE}%") == 1
     assert "rank 1 to 2" in _texts(wide)
     assert "baseline" in _texts(wide)
     assert len(heatmap_charts(study, LABEL, narrow=True)) == 3  # 4 + 4 + 1
@@ -64,6 +66,43 @@ def test_too_few_data_sets_for_ranks_say_what_they_can_reach() -> None:
         in text.signed_rank_sentence(few, LABEL)
     )
     assert text.similar_groups(few, LABEL) == [("c", "a", "base")]
+
+
+def test_fewer_than_five_data_sets_have_no_plot_of_ranks() -> None:
+    few = concord.study({f"d{i}": comparison_of(MEANS, i) for i in range(4)}).to_html()
+    enough = concord.study({f"d{i}": comparison_of(MEANS, i) for i in range(5)}).to_html()
+
+    assert "mean ranks over" not in few
+    assert "no pair can differ significantly by ranks" in few
+    assert "mean ranks over 5 data sets" in enough
+
+
+def test_an_interval_without_0_says_why_its_verdict_is_undecided(study: concord.Study) -> None:
+    pair = replace(study.pairs[0], verdict="undecided", ci_low=0.01, ci_high=0.2)
+    undecided = replace(study, pairs=(pair, *study.pairs[1:]))
+
+    assert text.undecided_reason(undecided, pair) == "once corrected for 3 pairs"
+    assert text.undecided_reason(undecided, replace(pair, ci_low=-0.01)) == ""
+    assert text.undecided_reason(undecided, replace(pair, verdict="better")) == ""
+    assert "once corrected for 3 pairs" in _texts(forest_chart(undecided, LABEL, narrow=False))
+    assert undecided.to_html().count('<span class="beside">once corrected for 3 pairs</span>') == 1
+
+
+def test_the_headline_says_how_sure_it_is(study: concord.Study) -> None:
+    answer = study.answers[0]
+    best = "c has the best nDCG@10 on"
+    few = concord.study({f"d{i}": comparison_of(MEANS, i) for i in range(3)})
+
+    assert text.headline(study, answer) == f"{best} 5 of 9 data sets, not enough to be sure"
+    assert text.headline(study, replace(answer, certainty="sure")) == (
+        f"{best} 5 of 9 data sets, significantly ahead of every other model"
+    )
+    assert text.headline(few, replace(few.answers[0], certainty="undecided")) == (
+        f"{best} 3 of 3 data sets, but 3 data sets are too few to be sure"
+    )
+    assert text.headline(study, replace(answer, winners=("a", "c"))) == (
+        "a and c tie on nDCG@10 over 9 data sets"
+    )
 
 
 def test_the_forest_has_a_line_a_data_set_and_the_mean(study: concord.Study) -> None:

@@ -350,8 +350,9 @@ def test_summary_has_winner_values_and_notes() -> None:
     study = concord.study(EXAMPLE)
 
     assert study.summary.splitlines() == [
-        "a wins under 3 of 4 ways of aggregating nDCG@10; by mean: c.",
+        "a has the best nDCG@10 on 2 of 3 data sets, not enough to be sure.",
         _certainty(study),
+        "a wins under 3 of 4 ways of aggregating nDCG@10; by mean: c.",
         "model  mean   mean rank  mean relative difference  wins",
         "a      0.257  1.33       +20.7\N{NO-BREAK SPACE}%                   2",
         "c      0.280  1.67       +20.0\N{NO-BREAK SPACE}%                   1",
