@@ -2,15 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from string import ascii_lowercase
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.reports.text import numbers
+from concord.reports.text import numbers, ranks
 from concord.reports.text.summary import adjustment_name, confidence, mean_description
 from concord.reports.text.tables import MANY_MODELS, main_labels
 
 _MAX_COLUMNS = 8
-_BETTER = {"better", "better_below_threshold"}
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -35,13 +33,17 @@ _SPECIAL = {
 def render_latex(comparison: Comparison) -> str:
     """Return a booktabs table of models by metric, with a caption that explains it."""
     labels = main_labels(comparison)[:_MAX_COLUMNS]
+    marks = {label: ranks.marks(comparison, label) for label in labels}
     letters = _letters(comparison)
     name_letters = {} if _has_many_models(comparison) else letters
     rows = [
         _row(
             [
                 _name(model, name_letters),
-                *(_cell(comparison, model, label, letters) for label in labels),
+                *(
+                    _cell(comparison, model, label, letters, is_bold=model in marks[label])
+                    for label in labels
+                ),
             ]
         )
         for model in comparison.ranked
@@ -79,7 +81,7 @@ def _letters(comparison: Comparison) -> dict[str, str]:
     """Return model -> letter, in the order of the table; with many models, a dagger."""
     if _has_many_models(comparison):
         return {comparison.baseline: r"\dagger"}
-    return dict(zip(comparison.ranked, ascii_lowercase, strict=False))
+    return ranks.letters(comparison)
 
 
 def _head(comparison: Comparison, label: str) -> str:
@@ -92,19 +94,16 @@ def _name(model: str, letters: Mapping[str, str]) -> str:
     return f"{escaped(model)}$^{{{letter}}}$" if letter else escaped(model)
 
 
-def _cell(comparison: Comparison, model: str, label: str, letters: Mapping[str, str]) -> str:
+def _cell(
+    comparison: Comparison, model: str, label: str, letters: Mapping[str, str], *, is_bold: bool
+) -> str:
     row = comparison.score(model, label)
     text = escaped(numbers.number(row.mean, comparison.decimals[label]))
-    mean = f"\\textbf{{{text}}}" if row.best else text
-    beaten = [letters[other] for other in letters if _beats(comparison, model, other, label)]
+    mean = f"\\textbf{{{text}}}" if is_bold else text
+    if label not in comparison.primary:
+        return mean
+    beaten = [letters[other] for other in letters if ranks.beats(comparison, model, other, label)]
     return f"{mean}$^{{{''.join(beaten)}}}$" if beaten else mean
-
-
-def _beats(comparison: Comparison, model: str, other: str, label: str) -> bool:
-    if model == other or label not in comparison.primary:
-        return False
-    row = comparison.difference(model, other, label)
-    return row is not None and row.verdict in _BETTER
 
 
 def _caption(comparison: Comparison) -> str:
@@ -113,7 +112,10 @@ def _caption(comparison: Comparison) -> str:
     counts = sorted({row.n_users for row in rows})
     means = mean_description(comparison)
     means = means[:1].lower() + means[1:].removesuffix(",")
-    sentences = [f"{comparison.title}: {means}, the best in bold."]
+    sentences = [
+        f"{comparison.title}: {means}, the best in bold, with those that are equivalent to it or "
+        "not significantly worse."
+    ]
     if rows:
         users = f"{'' if len(counts) == 1 else 'up to '}{numbers.count(counts[-1])} users"
         meaning = (

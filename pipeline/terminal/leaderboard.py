@@ -10,7 +10,7 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.pipeline.running.messages import printable
 from concord.pipeline.terminal.table import GAP, longest_word
-from concord.reports.text import numbers
+from concord.reports.text import numbers, ranks
 from concord.reports.text.verdict_styles import VERDICTS
 
 COMMAND = "concord leaderboard"
@@ -94,15 +94,16 @@ def _replicate_rows(comparison: Comparison, model: str, label: str) -> list[Row]
 
 def _rows(comparison: Comparison, label: str) -> list[Row]:
     pairs = {pair.a: pair for pair in comparison.against_baseline(label)}
-    digits = comparison.decimals[label]
+    digits, marks = comparison.decimals[label], ranks.marks(comparison, label)
     rows = []
     for model in [*comparison.leaders(label), *comparison.others(label)]:
         score = comparison.score(model, label)
-        mean = _with_interval(
+        mean = _side_by_side(
             numbers.number(score.mean, digits),
             numbers.interval(score.ci_low, score.ci_high, digits),
+            marks.get(model, ""),
         )
-        name = Text(printable(model), style="bold" if score.best else "")
+        name = Text(printable(model), style="bold" if model in marks else "")
         if model == comparison.baseline:
             rows.append((name, Text(mean), Text(""), Text("baseline")))
         else:
@@ -114,15 +115,15 @@ def _against(pair: Difference | None, digits: int) -> tuple[Text, Text]:
     if pair is None:
         return Text(numbers.MISSING), Text("not compared")
     verdict = VERDICTS[pair.verdict]
-    difference = _with_interval(
+    difference = _side_by_side(
         numbers.signed(pair.difference, digits),
         numbers.signed_interval(pair.ci_low, pair.ci_high, digits),
     )
     return Text(difference), Text(verdict.word, style=STYLES[verdict.tone])
 
 
-def _with_interval(number: str, interval: str) -> str:
-    return f"{number}  {interval}".rstrip()
+def _side_by_side(*texts: str) -> str:
+    return "  ".join(filter(None, texts))
 
 
 def _first(

@@ -1,16 +1,19 @@
 """Content of the report's tables: leaderboard, pairs, wins and losses."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, Metric, Score
 from concord.reports.text import numbers
+from concord.reports.text.ranks import Mark, marks
 from concord.reports.text.verdict_styles import VERDICTS
 
 MANY_MODELS = 12  # with this number of models or more, there are no tables of models by models
-MAX_MODELS_WITH_INTERVALS = 6  # in a table of models by models
+MAX_MODELS_WITH_INTERVALS = 6  # in a table with a column per model
+_MAX_COLUMNS = 5  # metrics of the leaderboard that fit beside each other, if fewer are primary
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,7 @@ class Column:
 
     metric: Metric
     users: str
+    marks: Mapping[str, Mark]
 
 
 def main_labels(comparison: Comparison) -> list[str]:
@@ -30,20 +34,33 @@ def main_labels(comparison: Comparison) -> list[str]:
 
 
 def leaderboard_columns(comparison: Comparison) -> list[Column]:
-    """Return the columns of the leaderboard."""
+    """Return the columns of the leaderboard: primary metrics, and as many others as fit."""
+    n_columns = max(_MAX_COLUMNS, len(comparison.primary))
     return [
-        Column(
-            comparison.metric(label),
-            common_text(users_text(comparison.score(model, label)) for model in comparison.ranked),
-        )
-        for label in main_labels(comparison)
+        Column(comparison.metric(label), common_users(comparison, label), marks(comparison, label))
+        for label in main_labels(comparison)[:n_columns]
     ]
 
 
-def common_text(texts: Iterable[str]) -> str:
-    """Return the text if all are the same, else an empty one."""
-    distinct = set(texts)
-    return distinct.pop() if len(distinct) == 1 else ""
+def common_users(comparison: Comparison, label: str) -> str:
+    """Return the users of a label's means, in words; empty if models have different users."""
+    texts = {users_text(row) for row in comparison.scores_of(label)}
+    return texts.pop() if len(texts) == 1 else ""
+
+
+def usual_users(comparison: Comparison, labels: Iterable[str]) -> str:
+    """Return the users of most of these labels, in words."""
+    return Counter(common_users(comparison, label) for label in labels).most_common(1)[0][0]
+
+
+def users_vary(comparison: Comparison, labels: Iterable[str]) -> bool:
+    """True if the means of these labels are over different users."""
+    return len({users_text(row) for label in labels for row in comparison.scores_of(label)}) > 1
+
+
+def has_undefined(comparison: Comparison, labels: Iterable[str]) -> bool:
+    """True if a value of these labels is undefined for some users."""
+    return any(row.n_undefined for label in labels for row in comparison.scores_of(label))
 
 
 def users_text(row: Score) -> str:

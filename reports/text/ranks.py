@@ -1,0 +1,61 @@
+"""Which means lead, as far as tests show it, and letters of the models that each one beats."""
+
+from collections.abc import Iterable, Mapping
+from string import ascii_lowercase
+from typing import Literal
+
+from concord.metrics_core.results.comparison import Comparison
+
+Mark = Literal["best", "level", "close"]
+MEANINGS: Mapping[Mark, str] = {
+    "best": "significantly better than every other model",
+    "level": "equivalent to the leading mean: any difference is too small to matter",
+    "close": "not significantly different from the leading mean",
+}
+_SIGNIFICANTLY_BETTER = {"better", "better_below_threshold", "better_without_interval"}
+_EQUIVALENT = {"equivalent", "identical"}
+_NOT_TESTED = {"no_interval", "not_comparable"}
+
+
+def marks(comparison: Comparison, label: str) -> dict[str, Mark]:
+    """Return model -> mark, for the models that lead on a label.
+
+    One model is marked `best` if it is significantly better than each of the others. Otherwise the
+    models that no test separates from the best mean are marked, and so is the best mean itself. A
+    best mean whose lead was not tested has no mark.
+    """
+    leaders = comparison.leaders(label)
+    if not leaders:
+        return {}
+    leader, *_ = leaders
+    verdicts = {
+        model: pair.verdict if (pair := comparison.difference(leader, model, label)) else None
+        for model in comparison.models
+        if model != leader
+    }
+    tied: dict[str, Mark] = {
+        model: "level" if verdict in _EQUIVALENT else "close"
+        for model, verdict in verdicts.items()
+        if verdict not in {*_SIGNIFICANTLY_BETTER, *_NOT_TESTED, None}
+    }
+    if tied:
+        return {leader: "close" if "close" in tied.values() else "level", **tied}
+    is_best = bool(verdicts) and set(verdicts.values()) <= _SIGNIFICANTLY_BETTER
+    return {leader: "best"} if is_best else {}
+
+
+def legend(comparison: Comparison, labels: Iterable[str]) -> dict[Mark, str]:
+    """Return mark -> meaning, of the marks that these labels have."""
+    used = {mark for label in labels for mark in marks(comparison, label).values()}
+    return {mark: meaning for mark, meaning in MEANINGS.items() if mark in used}
+
+
+def letters(comparison: Comparison) -> dict[str, str]:
+    """Return model -> letter, in the order of the leaderboard."""
+    return dict(zip(comparison.ranked, ascii_lowercase, strict=False))
+
+
+def beats(comparison: Comparison, model: str, other: str, label: str) -> bool:
+    """True if a model is significantly better than another one on a label."""
+    pair = comparison.difference(model, other, label)
+    return pair is not None and pair.verdict in _SIGNIFICANTLY_BETTER
