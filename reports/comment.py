@@ -1,6 +1,5 @@
 """The comment in a pull request: decision, changes, leaderboard."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -30,7 +29,6 @@ _SIGNIFICANT = {verdict for verdict in VERDICTS if verdict.startswith(("better",
 _HEADS = "Metric;Verdict;>Then → now;>Difference (interval);>Users who differ"
 _OMITTED = "Left out, since a comment is too short for it: {}. The report has all of it."
 _OMITTED_LENGTH = 1000  # characters, at most
-_KEY = re.compile(r"\\`(\w[\w.: \\-]*)\\`", re.ASCII)  # `gate.new_models: baseline`, escaped
 
 
 @dataclass(frozen=True)
@@ -103,14 +101,10 @@ def _decision(comment: Comment, max_rows: int) -> str:
         verdict = changes or next(iter(comment.comparison.verdicts), "Nothing was compared.")
         return f"## {title}\n\n**{sentence(verdict)}**"
     lines = [gate.first_line(comment.decision), *comment.decision.lines[1:]]
-    first, *others = (_KEY.sub(_as_code, sentence(line)) for line in lines)
+    first, *others = map(sentence, lines)
     return "\n\n".join(
         [f"## Gate: {gate.head(comment.decision)}", f"**{title}. {first}**", *others]
     )
-
-
-def _as_code(key: re.Match[str]) -> str:
-    return "`" + key[1].replace("\\", "") + "`"
 
 
 def _first_changes(since: RevisionChanges) -> str:

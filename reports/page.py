@@ -39,7 +39,7 @@ from concord.reports.text import (
 )
 from concord.reports.text import history as history_text
 from concord.reports.text.folding import fold_models, fold_note
-from concord.reports.text.markdown import escape_markdown, fit_comment
+from concord.reports.text.markdown import escape_markdown, escape_sentence, fit_comment
 from concord.reports.text.verdict_styles import VERDICTS
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -152,7 +152,12 @@ def _environment(*, autoescape: bool) -> Environment:
         keep_trailing_newline=True,
     )
     jinja.globals.update(_GLOBALS)
-    jinja.filters |= {"setting": _setting, "prose": prose, "md_escape": escape_markdown}
+    jinja.filters |= {
+        "setting": _setting,
+        "prose": prose,
+        "md_escape": escape_markdown,
+        "md_prose": escape_sentence,
+    }
     return jinja
 
 

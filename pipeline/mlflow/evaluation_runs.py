@@ -35,8 +35,16 @@ from concord.pipeline.mlflow.training_runs import TRAINING_RUN, training_run_ids
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.result_files import ModelFiles
 from concord.pipeline.running.outputs import RERUN_FIX
+from concord.reports.text.numbers import (
+    confidence_level,
+    number,
+    signed,
+    signed_interval,
+    with_details,
+)
 
 JsonMapping = Mapping[str, Any]
+_DIGITS = 4  # of the note's numbers
 MAX_NOTE = 7000  # characters; MLflow truncates a tag at 8,000 silently
 
 
@@ -77,10 +85,12 @@ def _numbers(pair: Difference, confidence: float) -> str:
     """Return means, difference and interval as text; empty if they are unknown."""
     if pair.difference is None:
         return ""
-    text = f"; {pair.mean_a:.4f} against {pair.mean_b:.4f}, difference {pair.difference:+.4f}"
-    if pair.ci_low is None or pair.ci_high is None:
-        return text
-    return f"{text} ({100 * confidence:g} % interval {pair.ci_low:+.4f} to {pair.ci_high:+.4f})"
+    a, b = (number(mean, _DIGITS) for mean in (pair.mean_a, pair.mean_b))
+    interval = signed_interval(pair.ci_low, pair.ci_high, _DIGITS)
+    return f"; {a} against {b}, difference " + with_details(
+        signed(pair.difference, _DIGITS),
+        f"{confidence_level(confidence)} interval {interval}" if interval else "",
+    )
 
 
 CONVENTIONS = "conventions.yaml"

@@ -38,7 +38,7 @@ def print_leaderboard(
         Number of lines; models and metrics that do not fit are counted. The baseline is always
         shown.
     """
-    share = f"{100 * comparison.confidence:.12g} %"
+    share = numbers.confidence_level(comparison.confidence)
     shown_labels = labels if max_lines is None else labels[: max(max_lines // MIN_LINES, 1)]
     blocks = [_models(comparison, label) for label in shown_labels]
     head = (f"mean, {share} interval", f"difference, {share} interval", "verdict")

@@ -1,4 +1,4 @@
-"""Heat map of all pairs of many models: row minus column, one small cell each."""
+"""Heat map of the pairs of many models: row minus column, one small cell for each pair."""
 
 import altair as alt
 from markupsafe import Markup
@@ -38,7 +38,7 @@ def pair_heatmap(comparison: Comparison, label: str) -> Markup:
         _cell(comparison, difference, (i, j))
         for i, a in enumerate(models)
         for j, b in enumerate(models)
-        if i != j and (difference := comparison.difference(a, b, label)) is not None
+        if i < j and (difference := comparison.difference(a, b, label)) is not None
     ]
     x = alt.X("column:Q", scale=scale(-0.5, n - 0.5), axis=None)
     y = alt.Y("row:Q", scale=scale(n - 0.5, -0.5), axis=None)
@@ -55,8 +55,8 @@ def pair_heatmap(comparison: Comparison, label: str) -> Markup:
         text_layer(names, "number", 11, "ink-faint", x=x_at(-10), y=y, align="right"),
         text_layer(names, "number", 11, "ink-faint", x=x, y=y_at(-10)),
     ]
-    title = f"{label}: row minus column, all pairs of models"
-    description = "The table that follows holds every pair."
+    title = f"{label}: row minus column, each pair of models once"
+    description = "The table that follows has numbers."
     return render_svg(layers, (size * n, size * n), _MARGINS, title, description)
 
 

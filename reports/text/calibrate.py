@@ -13,7 +13,16 @@ from concord.metrics_core.results.calibration import (
     OnlineMetric,
 )
 from concord.reports.text.blocks import Block, Heading, TextTable
-from concord.reports.text.numbers import MISSING, interval, p_value, signed, signed_interval
+from concord.reports.text.numbers import (
+    MISSING,
+    PERCENT,
+    confidence_level,
+    interval,
+    number,
+    p_value,
+    signed,
+    signed_interval,
+)
 
 MAX_ROWS = 12  # of an online metric
 _DIGITS = 2
@@ -32,7 +41,7 @@ def describe(calibration: Calibration) -> Iterator[Block]:
     yield from (f"skipped: {each.experiment}: {_REASONS[each.reason]}" for each in skipped)
     for online in calibration.online:
         yield ""
-        interval_head = f"{100 * calibration.confidence:.12g} % interval"
+        interval_head = f"{confidence_level(calibration.confidence)} interval"
         header = (online.name, "definition", "signs", interval_head, "tau", interval_head, "p")
         visible_rows = [
             _cells(each)
@@ -76,9 +85,9 @@ def _sentences(calibration: Calibration, online: OnlineMetric) -> Iterator[str]:
             f"{online.n_as_good} more did exactly as well: these experiments cannot separate them."
         )
     yield (
-        f"With {experiments} even perfect agreement leaves {_percent(online.perfect_low)} to 100 "
-        f"%; to tell {_percent(SHARE_TO_FIND)} from 50 % takes {calibration.experiments_needed} "
-        f"experiments (power {_percent(POWER)})."
+        f"With {experiments} even perfect agreement leaves {_percent(online.perfect_low)} to "
+        f"{_percent(1)}; to tell {_percent(SHARE_TO_FIND)} from {_percent(0.5)} takes "
+        f"{calibration.experiments_needed} experiments (power {_percent(POWER)})."
     )
     if best.p_sign_best is not None:
         yield (
@@ -107,4 +116,4 @@ def _sentences(calibration: Calibration, online: OnlineMetric) -> Iterator[str]:
 
 
 def _percent(share: float | None) -> str:
-    return f"{100 * (share or 0.0):.0f} %"
+    return number(100 * (share or 0.0), 0) + PERCENT

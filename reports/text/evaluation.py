@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.evaluation import Evaluation, MetricSummary
 from concord.reports.text.blocks import Block, TextTable
-from concord.reports.text.numbers import number
+from concord.reports.text.numbers import PERCENT, number
 
 _DIGITS = 4
-_HEADER = ("metric", "mean", "95 % interval", "users", "undefined")
+_HEADER = ("metric", "mean", f"95{PERCENT} interval", "users", "undefined")
 
 
 def describe(evaluation: Evaluation) -> Iterator[Block]:

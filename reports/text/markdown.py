@@ -8,6 +8,7 @@ MIN_ROWS = 3
 _MAX_ROWS = (200, 50, 25, 10, MIN_ROWS)  # of each table
 _MAX_CELL, _MAX_SENTENCE = 300, 3000  # characters: names from files may be long
 _SPECIAL = re.compile(r"([\\`*_\[\]|#~!$])")
+_CODE = re.compile(r"\\`(\w[\w.: \\-]*)\\`", re.ASCII)  # `user_no_recs: zero`, escaped
 _BREAK = "\N{ZERO WIDTH SPACE}"
 # GitHub and GitLab find mentions and links in the rendered text, so escapes do not prevent them;
 # a break inside does. The character before one is tested as ASCII, as they do: `é@team` is a
@@ -35,6 +36,11 @@ def escape_markdown(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", plain).replace(_BREAK, "&#8203;")
 
 
+def escape_sentence(text: str) -> str:
+    """Return a sentence without markup, but with settings between backticks as code."""
+    return _CODE.sub(lambda code: f"`{code[1].replace(chr(92), '')}`", escape_markdown(text))
+
+
 def fit_comment(render: Callable[[int], str]) -> str:
     """Return the text with as many rows per table as fit in a comment, at least `MIN_ROWS`."""
     text = ""
@@ -52,7 +58,7 @@ def cell(text: str) -> str:
 
 def sentence(text: str) -> str:
     """Return escaped text of a sentence, cut if it is very long."""
-    return escape_markdown(_cut(text, _MAX_SENTENCE))
+    return escape_sentence(_cut(text, _MAX_SENTENCE))
 
 
 def _cut(text: str, length: int) -> str:

@@ -43,14 +43,25 @@ def signed(value: float | None, digits: int) -> str:
     return text if value is None or value < 0 or not text.strip("0.") else f"+{text}"
 
 
+def _signed_end(value: float, digits: int) -> str:
+    """Return one end of an interval: also `+0.000` or `−0.000`, which tells on which side it is."""
+    sign = "+" if value > 0 else MINUS if value < 0 else ""
+    return f"{sign}{number(abs(value), digits)}"
+
+
 def interval(low: float | None, high: float | None, digits: int) -> str:
     """Return `0.230 to 0.254`; empty if there is no interval."""
     return "" if None in (low, high) else f"{number(low, digits)} to {number(high, digits)}"
 
 
 def signed_interval(low: float | None, high: float | None, digits: int) -> str:
-    """Return `−0.002 to +0.005`; empty if there is no interval."""
-    return "" if None in (low, high) else f"{signed(low, digits)} to {signed(high, digits)}"
+    """Return `−0.002 to +0.005`; empty if there is no interval.
+
+    An end that rounds to zero keeps its sign: `+0.000 to +0.050` does not include 0.
+    """
+    if low is None or high is None:
+        return ""
+    return f"{_signed_end(low, digits)} to {_signed_end(high, digits)}"
 
 
 def confidence_level(confidence: float) -> str:

@@ -9,6 +9,7 @@ from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.reports.text.numbers import count, join_first, share
 
 _MAX_NAMES = 4  # models of one warning
+_MISSING_USERS = {"user_sets_differ", "few_lists"}  # codes of warnings
 _CHECKS = {  # code of a warning -> words
     "sampled_candidates": "sampled candidates",
     "train_items_recommended": "items from the train in the lists",
@@ -29,6 +30,35 @@ _TRUTH_NAMES = {
 def model_names(warning: DataWarning) -> str:
     """Return the first models that a warning concerns; empty if it concerns all."""
     return join_first(warning.models, _MAX_NAMES)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A defect of the data with the names of the tables that have it; `fix` may be empty."""
+
+    names: str
+    sentence: str
+    fix: str = ""
+    is_serious: bool = False
+
+
+def findings(comparison: Comparison) -> list[Finding]:
+    """Return the warnings, then one finding for each other defect of the tables.
+
+    A serious warning of users without a list is left out: the page begins with it.
+    """
+    warnings = [
+        Finding(
+            model_names(each) or "the data", each.sentence, each.fix, each.severity == "serious"
+        )
+        for each in comparison.warnings
+        if each.severity != "serious" or each.code not in _MISSING_USERS
+    ]
+    tables: dict[str, list[str]] = {}
+    for name, note in _notes(comparison):
+        tables.setdefault(f"{note.removesuffix('.')}.", []).append(name)
+    notes = [Finding(join_first(names, _MAX_NAMES), note) for note, names in tables.items()]
+    return [*warnings, *notes]
 
 
 def passed_checks(comparison: Comparison) -> str:
@@ -99,15 +129,15 @@ def _unit_name(quality: Mapping[str, Any]) -> str:
     return "requests" if "unit" in quality else "users"
 
 
-def notes(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return (table, sentence) for each defect of the data."""
+def _notes(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """Yield (table, sentence) for each defect of the tables."""
     quality = comparison.quality
-    known = [name for name in [*comparison.ranked_lists, "truth"] if name in quality]
-    return [
-        (name, note)
-        for name in known
-        for note in [*_missing_users(quality[name]), *quality[name].get("notes", [])]
-    ]
+    for name in [*comparison.ranked_lists, "truth"]:
+        for note in [
+            *_missing_users(quality.get(name, {})),
+            *quality.get(name, {}).get("notes", []),
+        ]:
+            yield name, note
 
 
 def _missing_users(quality: Mapping[str, Any]) -> Iterator[str]:

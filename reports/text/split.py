@@ -7,6 +7,7 @@ from typing import Any
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.split import Split, is_in_seconds
 from concord.reports.text.blocks import Block, TextTable
+from concord.reports.text.numbers import PERCENT
 
 _HEADER = ("side", "rows", "users", "items", "from", "to")
 _REASONS = {
@@ -71,8 +72,8 @@ def manifest_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
     if late := counts["train_rows_from_the_first_of_truth_on"]:
         percent = 100 * late / manifest["files"]["train.parquet"]["rows"]
         yield (
-            f"{percent:.3g} % of train happened when the truth had begun: models learn from what "
-            "came after it (Ji et al. 2023); global-time does not leak"
+            f"{percent:.3g}{PERCENT} of train happened when the truth had begun: models learn from "
+            "what came after it (Ji et al. 2023); global-time does not leak"
         )
     if users := counts["truth_users_without_history"]:
         rows = format_count(counts["truth_rows_of_these_users"], "row")
@@ -97,7 +98,7 @@ def manifest_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
 
 def _hash_share_note(kind: str, share: float, counts: Mapping[str, Any]) -> str:
     n_held_out, total = counts[f"held_out_{kind}s"], counts[f"{kind}s"]
-    share_held_out = f"{100 * n_held_out / total:.3g} %"
+    share_held_out = f"{100 * n_held_out / total:.3g}{PERCENT}"
     return (
         f"{n_held_out:,} of {format_count(total, kind)} ({share_held_out}) are held "
         f"out: the share {share:g} is the chance of each {kind}, by a hash of seed and id; an "

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 from concord.metrics_core.results.comparison import Comparison
@@ -13,6 +14,7 @@ from concord.reports.text.verdict_styles import VERDICTS
 
 MANY_MODELS = 12  # with this number of models or more, there are no tables of models by models
 MAX_MODELS_WITH_INTERVALS = 6  # in a table with a column per model
+_MAX_PAIRS = 10  # of one metric, listed in full
 _MAX_COLUMNS = 5  # metrics of the leaderboard that fit beside each other, if fewer are primary
 
 
@@ -105,13 +107,16 @@ def has_wilcoxon(comparison: Comparison) -> bool:
     return any(row.p_wilcoxon is not None for row in comparison.pairs)
 
 
-def other_differences(comparison: Comparison) -> list[Difference]:
-    """Return the differences on labels that are not primary.
+def listed_pairs(comparison: Comparison, label: str) -> list[Difference]:
+    """Return the differences of a label that are listed in full.
 
-    With many models, only those to the baseline.
+    With many pairs, they are those to the baseline and between neighbours of the leaderboard.
     """
-    few = len(comparison.ranked) < MANY_MODELS
-    return [row for row in comparison.pairs if not row.primary and (few or row.vs_baseline)]
+    pairs = comparison.pairs_of(label)
+    if len(pairs) <= _MAX_PAIRS:
+        return pairs
+    neighbours = {frozenset(pair) for pair in pairwise(comparison.ranked)}
+    return [row for row in pairs if row.vs_baseline or frozenset((row.a, row.b)) in neighbours]
 
 
 def win_rows(comparison: Comparison, label: str) -> list[Difference]:

@@ -82,6 +82,9 @@ def test_decimals_of_a_metric_follow_the_minimum_relevant_difference(
         (signed_interval(0.1, None, 3), ""),
         (interval(0.12, 0.15, 3), "0.120 to 0.150"),
         (signed_interval(-0.002, 0.005, 3), f"{MINUS}0.002 to +0.005"),
+        (signed_interval(0.0001, 0.05, 3), "+0.000 to +0.050"),  # does not include 0
+        (signed_interval(-0.0001, 0.05, 3), f"{MINUS}0.000 to +0.050"),
+        (signed_interval(0.0, 0.05, 3), "0.000 to +0.050"),
         (p_value(0.0), "< 0.0001"),
         (p_value(0.00009), "< 0.0001"),
         (p_value(0.0001), "0.0001"),

@@ -191,7 +191,8 @@ def test_frames_and_files_give_the_same_result(compared: cc.Comparison, tmp_path
 
     assert isinstance(frame.to_pandas(), pd.DataFrame)
     assert all(each.to_frame().equals(results[0].to_frame()) for each in results)
-    assert "agreed with the sign of ctr in 2 of 2 experiments (16 % to 100 %)" in repr(results[0])
+    text = repr(results[0]).replace("\N{NO-BREAK SPACE}", " ")
+    assert "agreed with the sign of ctr in 2 of 2 experiments (16 % to 100 %)" in text
 
 
 def test_the_result_is_shown_as_text_html_and_plain_data(compared: cc.Comparison) -> None:

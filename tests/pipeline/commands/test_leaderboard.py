@@ -67,7 +67,8 @@ def test_each_requested_metric_is_shown_once(project: Path) -> None:
         "--metric",
         "R@1",
     )
-    heads = [line.split()[0] for line in output.splitlines() if "mean, 95 % interval" in line]
+    interval = "mean, 95\N{NO-BREAK SPACE}% interval"
+    heads = [line.split()[0] for line in output.splitlines() if interval in line]
 
     assert heads == ["RBP(p=0.8)@2", "R@1"]
 
@@ -181,7 +182,8 @@ def test_calibrate_shows_the_best_metric_first_and_writes_all(project: Path) -> 
 
     assert "2 of 2 experiments compared" in output
     assert "1/1" in output
-    assert "With 1 experiment even perfect agreement leaves 3 % to 100 %" in output
+    plain = output.replace("\N{NO-BREAK SPACE}", " ")
+    assert "With 1 experiment even perfect agreement leaves 3 % to 100 %" in plain
     assert "1 experiment whose online interval contains 0 did not count" in " ".join(output.split())
     assert {(row["label"], row["agree"], row["n"]) for row in rows} >= {
         ("R@1", "1", "1"),
