@@ -97,9 +97,10 @@ def test_names_are_words_in_every_place() -> None:
     tags = {name.rstrip("/") for name in re.findall(r"<(/?[a-z][a-z0-9]*/?)", page)}
     known = {
         "h2", "h3", "p", "strong", "ul", "li", "table", "thead", "tbody", "tr", "th", "td",
-        "details", "summary", "sub", "blockquote",
+        "details", "summary", "sub", "blockquote", "code",
     }  # fmt: skip
     assert {tag.lstrip("/") for tag in tags} <= known
+    assert set(re.findall("<code>(.*?)</code>", page)) <= {"gate:", "user_no_recs: zero", "c"}
     assert not re.search(r"(?<!\w)@\w|://|www\.|#1", page)
     assert not re.search(r"^\s*/", text, re.MULTILINE)  # GitLab obeys a line that begins so
     assert text.isprintable() or {c for c in text if not c.isprintable()} <= {"\n", "\xa0"}
