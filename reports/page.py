@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.error_analysis import Cases
 from concord.metrics_core.results.history import History
-from concord.reports.charts import bump, curves, distributions, heatmap, svg, tradeoffs
+from concord.reports.charts import bump, curves, gains, heatmap, svg, tradeoffs
 from concord.reports.charts import history as history_charts
 from concord.reports.charts.differences import difference_chart
 from concord.reports.charts.replicates import replicate_chart
@@ -48,8 +48,8 @@ _GLOBALS = {
     "costs": costs,
     "curves": curves,
     "difference_chart": difference_chart,
-    "distributions": distributions,
     "error_analysis": error_analysis,
+    "gains": gains,
     "gate": gate,
     "numbers": numbers,
     "pair_heatmap": heatmap.pair_heatmap,

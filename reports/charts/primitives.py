@@ -144,11 +144,16 @@ def number_axis(domain: Domain, about: int) -> alt.Axis:
     return axis(ticks, f"format(datum.value, '.{tick_digits(ticks)}f')")
 
 
+def signed_axis(domain: Domain, about: int, *, grid: bool = True) -> alt.Axis:
+    """Return an axis of differences."""
+    ticks = nice_ticks(*domain, about)
+    signed = f"datum.value === 0 ? '0' : format(datum.value, '+.{tick_digits(ticks)}f')"
+    return axis(ticks, signed, grid=grid)
+
+
 def row_axes(field: str, domain: Domain, n_rows: int, *, narrow: bool) -> tuple[alt.X, alt.Y]:
     """Return the axes of an interval plot: signed differences as x, rows as y."""
-    ticks = nice_ticks(*domain, 3 if narrow else 6)
-    signed = f"datum.value === 0 ? '0' : format(datum.value, '+.{tick_digits(ticks)}f')"
-    x = alt.X(f"{field}:Q", scale=scale(*domain), axis=axis(ticks, signed))
+    x = alt.X(f"{field}:Q", scale=scale(*domain), axis=signed_axis(domain, 3 if narrow else 6))
     return x, alt.Y("row:Q", axis=None, scale=scale(n_rows - 0.5, -0.5))
 
 

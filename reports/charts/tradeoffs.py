@@ -138,6 +138,7 @@ def _point(comparison: Comparison, entry: Tradeoff, point: Point, series: Series
         **vars(series),
         "inside": light("page") if is_dominated else series.colour,
         "name": shorten(point.model, _MAX_NAME),
+        "name_colour": series.colour if series.is_named else light("ink-faint"),
         "is_named": series.is_named or not is_dominated,
         "hover": tag(f"{point.model}: {', '.join(values)}", point.model),
         "tag": tag("", point.model),
@@ -192,7 +193,15 @@ def _name_rows(points: Sequence[Row], domains: Mapping[str, Domain]) -> list[Row
             inside = begin >= 0 and box[1] <= width + _MARGINS["right"]
             if inside and not any(_overlap(box, other) for other in occupied):
                 occupied.append(box)
-                rows.append({**point, "align": align, "text_x": text_x, "text_y": y + shift})
+                rows.append(
+                    {
+                        **point,
+                        "colour": point["name_colour"],
+                        "align": align,
+                        "text_x": text_x,
+                        "text_y": y + shift,
+                    }
+                )
                 break
     return rows
 

@@ -1,5 +1,6 @@
 """Charts: schema, colours, shapes, scales, room for names."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -13,9 +14,15 @@ from concord.metrics_core.analyses.plan import power_curves
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import from_content
 from concord.reports.charts.bump import bump_chart
-from concord.reports.charts.curves import all_series, curve_chart, curve_labels, curve_stems
+from concord.reports.charts.curves import (
+    all_series,
+    curve_chart,
+    curve_labels,
+    curve_stems,
+    leader_changes,
+)
 from concord.reports.charts.differences import difference_chart
-from concord.reports.charts.distributions import distribution_chart
+from concord.reports.charts.gains import gain_chart
 from concord.reports.charts.heatmap import pair_heatmap
 from concord.reports.charts.history import history_chart
 from concord.reports.charts.power import MAX_MODELS, render_plan
@@ -43,7 +50,8 @@ CHARTS: dict[str, Callable[[Comparison], str]] = {
     "differences, wide": lambda five: difference_chart(five, LABEL, narrow=False),
     "curves": lambda five: curve_chart(five, "nDCG"),
     "pairs": lambda five: pair_heatmap(five, LABEL),
-    "distributions": lambda five: distribution_chart(five, LABEL, narrow=False),
+    "gains, narrow": lambda five: gain_chart(five, LABEL, narrow=True),
+    "gains, wide": lambda five: gain_chart(five, LABEL, narrow=False),
     "trade-offs": lambda five: tradeoff_chart(five, tradeoffs(five)[0]),
     "definitions, narrow": lambda five: bump_chart(five, entries(five)[0], narrow=True),
     "definitions, wide": lambda five: bump_chart(five, entries(five)[0], narrow=False),
@@ -85,14 +93,17 @@ def test_a_crowd_is_grey_but_for_the_best_and_the_baseline() -> None:
     assert set(named) == {comparison.baseline, *comparison.compared_models[:3]}
 
 
-def test_metrics_without_cutoffs_or_values_have_no_curve(five: Comparison) -> None:
-    assert "Rprec" not in curve_stems(five)
+def test_curves_are_of_primary_metrics_with_differences_at_several_cutoffs(
+    five: Comparison,
+) -> None:
+    assert curve_stems(five) == ["nDCG", "R"]
+    assert curve_stems(replace(five, primary=("Rprec", "R@20"))) == ["R"]
     assert curve_stems(from_content(sample.without_numbers())) == []
 
 
 def test_a_metric_with_another_parameter_is_another_curve() -> None:
     content = sample.five_models()
-    for key in ("metrics", "leaderboard"):
+    for key in ("metrics", "leaderboard", "differences"):
         strict = [
             {
                 **row,
@@ -103,11 +114,64 @@ def test_a_metric_with_another_parameter_is_another_curve() -> None:
             if row["label"].startswith("nDCG@")
         ]
         content[key] += strict
+    content["primary"] = ["nDCG@10", "nDCG(rel=3)@10"]
     comparison = from_content(content)
 
-    assert [stem for stem in curve_stems(comparison) if "nDCG" in stem] == ["nDCG", "nDCG(rel=3)"]
+    assert curve_stems(comparison) == ["nDCG", "nDCG(rel=3)"]
     assert curve_labels(comparison, "nDCG(rel=3)") == {k: f"nDCG(rel=3)@{k}" for k in content["ks"]}
     assert "rel=3" not in curve_chart(comparison, "nDCG")
+
+
+def test_a_curve_says_difference_interval_and_verdict_and_draws_points_without_intervals() -> None:
+    content = sample.five_models()
+    for row in content["differences"]:
+        if row["a"] == "als" and row["label"].startswith("nDCG@"):
+            row.update(ci_low=None, ci_high=None, verdict="no_interval")
+    chart = str(curve_chart(from_content(content), "nDCG"))
+
+    assert re.search(r"ease, nDCG@5: \+0\.\d+ \(\+0\.\d+ to \+0\.\d+\), better<", chart)
+    assert re.search(r"als, nDCG@5: \+0\.\d+, no interval<", chart)
+
+
+@pytest.mark.parametrize(
+    ("lead", "words"),
+    [
+        (0.5, "AP@20: popularity leads ({} against {} of ease, undecided)."),
+        (0.004, "The same model leads at every k, or is behind by less than the minimum relevant "),
+    ],
+)
+def test_another_leader_at_another_cutoff_is_said_if_its_lead_matters(
+    lead: float, words: str
+) -> None:
+    content = sample.five_models()
+    rows = {row["model"]: row for row in content["leaderboard"] if row["label"] == "AP@20"}
+    best = rows["ease"]["mean"]
+    rows["ease"]["best"], rows["popularity"]["best"] = False, True
+    rows["popularity"]["mean"] = best + lead
+    for row in content["differences"]:
+        if row["label"] == "AP@20" and {row["a"], row["b"]} == {"ease", "popularity"}:
+            row.update(verdict="undecided", min_effect=0.005)
+    comparison = from_content(content)
+    digits = comparison.decimals["AP@20"]
+
+    assert words.format(f"{best + lead:.{digits}f}", f"{best:.{digits}f}") in leader_changes(
+        comparison
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "ticks"),
+    [
+        (sample.two_models(), ["\N{MINUS SIGN}0.5", "0", "+0.5"]),
+        (sample.lower_is_better(), ["+0.5", "0", "\N{MINUS SIGN}0.5"]),
+    ],
+)
+def test_better_is_to_the_right_also_where_lower_is_better(
+    content: sample.Content, ticks: list[str]
+) -> None:
+    chart = gain_chart(from_content(content), LABEL, narrow=False)
+
+    assert [text for text in texts(chart) if text in ticks] == ticks
 
 
 def test_names_are_pushed_a_line_apart_and_stay_inside() -> None:

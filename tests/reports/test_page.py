@@ -54,7 +54,6 @@ def test_without_a_part_there_is_no_section_and_no_link(key: object) -> None:
     content = sample.five_models()
     parts = {
         "tradeoffs": "tradeoffs",
-        "distributions": "distributions",
         "segments": "segments",
         "panel": "definitions",
     }

@@ -1,4 +1,4 @@
-"""Sections of the report: segments, wins, distributions, trade-offs, warnings, leaders, gates."""
+"""Sections of the report: segments, gains, trade-offs, warnings, leaders, gates."""
 
 import re
 from dataclasses import replace
@@ -9,7 +9,7 @@ import pytest
 import concord
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.stored import from_content
-from concord.reports.charts.distributions import distributions, distributions_in_chart
+from concord.reports.charts.gains import gain_chart
 from concord.reports.charts.tradeoffs import dominators, sentence, tradeoff_chart
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.page import render_markdown
@@ -74,14 +74,15 @@ def test_resamples_give_no_certainty(probability: float | None, words: str) -> N
     assert probability_text(probability).replace("\u00a0", " ") == words
 
 
-def test_a_model_that_never_differs_is_in_the_table_alone() -> None:
+def test_a_model_that_never_differs_has_no_percentiles() -> None:
     content = sample.five_models()
     content["distributions"][0]["quantiles"] = []
-    comparison = from_content(content)
     model = content["distributions"][0]["a"]
+    chart = gain_chart(from_content(content), LABEL, narrow=False)
 
-    assert model in [row.a for row in distributions(comparison, LABEL)]
-    assert model not in [row.a for row in distributions_in_chart(comparison, LABEL)]
+    assert f"{model}: percentiles" not in chart
+    assert chart.count(": percentiles 5 %") == len(sample.FIVE) - 2
+    assert re.search(rf">{model}: [\d.]+\s% worse, [\d.]+\s% unchanged, [\d.]+\s% better<", chart)
 
 
 def test_dominated_models_are_hollow_and_the_others_are_filled(five: Comparison) -> None:

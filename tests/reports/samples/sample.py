@@ -50,6 +50,7 @@ def lower_is_better() -> Content:
     for pair in content["differences"]:
         if pair["label"] == label:
             pair["verdict"] = MIRROR.get(pair["verdict"], pair["verdict"])
+            pair["better"], pair["worse"] = pair["worse"], pair["better"]
     return content
 
 
