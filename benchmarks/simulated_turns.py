@@ -115,7 +115,7 @@ def _pair(comparison: Comparison, a: str, b: str, after: Floats) -> Iterator[_Pa
     if pair.chance is None or not pair.difference:
         return
     scores = [score for m in (a, b) if (score := replicates.score(m, LABEL))]
-    of_one = math.fsum((score.sd_trainings or 0.0) ** 2 for score in scores)
+    of_one = math.fsum((score.sd_replicates or 0.0) ** 2 for score in scores)
     alone = math.erfc(abs(pair.difference) / math.sqrt(2 * of_one)) / 2 if of_one else 0.0
     yield _Pair(pair.chance, alone, float((after * pair.difference < 0).mean()))
 

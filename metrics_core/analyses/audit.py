@@ -269,7 +269,7 @@ def _run_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[_Check
 
 def _time_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[_CheckOutcome]:
     if not tables.has_times:
-        yield from map(_not_made, _TIME_CHECKS)
+        yield from map(_not_performed, _TIME_CHECKS)
         return
     before = find_rows(tables, TRUTH_BEFORE_TRAIN)
     yield _check(before, tables, truth_before_train_warning(before.users))
@@ -290,7 +290,7 @@ def _check_future_items(inputs: ComparisonInput, tables: AuditTables) -> _CheckO
     k = inputs.config.main_cutoff
     at_k = {name: single.at_cutoff(k) for name, single in results_by_list(inputs.models).items()}
     if any(counts.get("future") is None for counts in at_k.values()):
-        return _not_made("future_items")
+        return _not_performed("future_items")
     rows = find_future_items(tables, k)
     if not rows.rows:
         return _check(rows, tables, None)
@@ -320,7 +320,7 @@ def _check(
     severity = reason.severity if isinstance(reason, DataWarning) else reason
     count = CheckCount(
         check=rows.name,
-        made=True,
+        is_performed=True,
         severity=severity if rows.rows else None,
         rows=rows.rows,
         of_rows=rows.of_rows,
@@ -332,6 +332,6 @@ def _check(
     return AuditCheck(count, rows.examples, warning), rows.affected
 
 
-def _not_made(name: str) -> _CheckOutcome:
-    count = CheckCount(name, made=False, severity=None)
+def _not_performed(name: str) -> _CheckOutcome:
+    count = CheckCount(name, is_performed=False, severity=None)
     return AuditCheck(count), pl.Series([], dtype=pl.String)

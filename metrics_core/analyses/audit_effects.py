@@ -222,7 +222,7 @@ def find_reversals(
             difference_without=test_without.difference,
             low_without=or_none(test_without.ci_low),
             high_without=or_none(test_without.ci_high),
-            sure=_excludes_zero(test) and _excludes_zero(test_without),
+            is_significant=_excludes_zero(test) and _excludes_zero(test_without),
         )
 
 

@@ -125,7 +125,9 @@ class ExampleBuilder:
                     name: groups.names[groups.group_numbers[number]]
                     for name, groups in self.segments.items()
                 },
-                seen=tuple(self._metric_values(x, number, user) for x in self.values.labels),
+                metric_values=tuple(
+                    self._metric_values(x, number, user) for x in self.values.labels
+                ),
                 judged=tuple(self._judged(row, titles) for row in judged.get(number, [])),
                 list_a=list_a,
                 list_b=list_b,
@@ -173,9 +175,9 @@ def item_difference(row: Row, titles: Mapping[str, str], n_users: int) -> ItemDi
     return ItemDifference(
         item=item,
         title=titles.get(item),
-        n_wanted=n_relevant,
-        found_a=hits_a,
-        found_b=hits_b,
+        n_relevant=n_relevant,
+        hits_a=hits_a,
+        hits_b=hits_b,
         recall_a=hits_a / n_relevant if n_relevant else None,
         recall_b=hits_b / n_relevant if n_relevant else None,
         shown_a=lists_a,

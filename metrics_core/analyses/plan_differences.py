@@ -250,7 +250,7 @@ def _observed_variance(
     if replicated is not None and replicated.share == 1:
         variance = None  # nested seeds: their variance includes that of the users
     elif replicated is not None and replicated.share is not None and variance:
-        seeds = min(n for n in (replicated.trainings_a, replicated.trainings_b) if n > 1)
+        seeds = min(n for n in (replicated.n_replicates_a, replicated.n_replicates_b) if n > 1)
         user_variance = variance.sd_users * variance.sd_users / n_users
         seed_variance = seeds * user_variance * replicated.share / (1 - replicated.share)
         variance = VarianceComponents(variance.sd_users, sd_seeds=math.sqrt(seed_variance))

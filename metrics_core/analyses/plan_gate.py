@@ -51,7 +51,7 @@ def _plan_guardrail(
         label=guardrail.label,
         segmentation=guardrail.segmentation,
         segment=guardrail.segment,
-        margin_setting=guardrail.asked,
+        margin_setting=guardrail.margin_setting,
         margin=margin,
         n_users=n_users,
         n_nonzero=guardrail.n_nonzero,

@@ -52,7 +52,7 @@ def split(
 
     The result does not depend on the order of rows, the number of threads or the file format.
     Of duplicate rows (the same user, item and time) the one with the highest grade is used. The
-    truth has each pair of user and item once, with its first time. `manifest["left_out"]` counts
+    truth has each pair of user and item once, with its first time. `manifest["excluded"]` counts
     the rows that are on no side, by reason. `concord split` does the same for data larger than
     memory.
 

@@ -114,7 +114,7 @@ def split_rows(
         | {"columns": {name: table.original_name(name) for name in source.columns}},
         "method": {"how": method.name, **asdict(method), "repeats": options.repeats},
         "files": {f"{side}.parquet": each for side, each in files.items()},
-        "left_out": excluded,
+        "excluded": excluded,
         "counts": {name: _whole(number) for name, number in counts.items()},
         "ties": _TIES,
     }

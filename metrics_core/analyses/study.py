@@ -125,7 +125,7 @@ def study(
             _dataset(name, comparison, (sources or {}).get(name, ""))
             for name, comparison in comparisons.items()
         ),
-        left_out=missing,
+        missing_models=missing,
         metrics=tuple(first.metric(label) for label in labels),
         min_effect=effects,
         answers=tuple(answers),

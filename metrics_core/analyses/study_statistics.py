@@ -203,7 +203,7 @@ def pool_pairs(
             pair,
             p_adjusted=or_none(p_mean),
             p_signed_rank_adjusted=or_none(p_rank),
-            told_apart=p_rank < alpha,
+            is_significant=p_rank < alpha,
             verdict=_verdict(pair, sign, min_effect, is_significant=p_mean < alpha),
         )
         for pair, p_mean, p_rank in zip(pairs, p_means, p_ranks, strict=True)

@@ -95,7 +95,9 @@ def decide_guardrail(
         Test that must confirm the interval if few users differ.
     """
     outcome = _guardrail_outcome(measured, margin, test)
-    return Guardrail(**vars(measured), asked=str(margin_setting), margin=margin, outcome=outcome)
+    return Guardrail(
+        **vars(measured), margin_setting=str(margin_setting), margin=margin, outcome=outcome
+    )
 
 
 def decide_success(measured: Sequence[MeasuredDifference], *, confidence: float) -> list[Success]:

@@ -13,7 +13,12 @@ from concord.metrics_core.evaluation.panel import Definition, changed_convention
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, is_pooled
 from concord.metrics_core.results import comparison_parts as parts
-from concord.metrics_core.results.comparison_parts import Difference, LeftOut, PanelEntry, or_nan
+from concord.metrics_core.results.comparison_parts import (
+    Difference,
+    ExcludedPreset,
+    PanelEntry,
+    or_nan,
+)
 from concord.metrics_core.stats.adjustment import adjust
 from concord.metrics_core.stats.paired_test import paired_tests
 from concord.metrics_core.stats.tolerance import difference
@@ -72,8 +77,8 @@ def _panel_entry(inputs: _PanelInput, label: Label) -> PanelEntry:
         values = inputs.aligned.values(definition.column, undefined)
         verdicts = _verdicts(inputs, definition, values, means, inputs.aligned)
         rows.append(_panel_definition(config, definition, means, verdicts, pinned))
-    left_out = tuple(LeftOut(name, why) for name, why in definitions.left_out.items())
-    return PanelEntry(text, tuple(_merge(rows)), left_out)
+    excluded = tuple(ExcludedPreset(name, why) for name, why in definitions.excluded.items())
+    return PanelEntry(text, tuple(_merge(rows)), excluded)
 
 
 def _definition_means(inputs: _PanelInput, definition: Definition) -> dict[str, float | None]:

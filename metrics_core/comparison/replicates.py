@@ -124,7 +124,7 @@ class _ReplicatedLabel:
                     label=score.label,
                     model=score.model,
                     means=tuple(map(or_none, values.means)),
-                    sd_trainings=or_none(math.sqrt(values.replicate_variance)),
+                    sd_replicates=or_none(math.sqrt(values.replicate_variance)),
                     ci_low=or_none(low),
                     ci_high=or_none(high),
                 )
@@ -192,10 +192,10 @@ class _ReplicatedLabel:
             b=pair.b,
             vs_baseline=pair.vs_baseline,
             primary=pair.primary,
-            trainings_a=a.n,
-            trainings_b=b.n,
+            n_replicates_a=a.n,
+            n_replicates_b=b.n,
             over_users=self.has_user_values,
-            trainings_df=or_none(estimate.replicate_variance.n - 1),
+            replicates_df=or_none(estimate.replicate_variance.n - 1),
             difference=pair.difference,
             ci_low=or_none(low),
             ci_high=or_none(high),
@@ -203,11 +203,11 @@ class _ReplicatedLabel:
             p_adjusted=None,
             verdict="no_interval",
             share=or_none(estimate.replicate_share),
-            turned=reversals.count,
-            of=reversals.n_pairs,
+            n_reversed=reversals.count,
+            n_pairs=reversals.n_pairs,
             chance=or_none(reversals.probability),
             users_needed=users_needed(estimate, self.config.confidence) if is_open else None,
-            trainings_needed=replicates_needed(estimate, self.config.confidence)
+            replicates_needed=replicates_needed(estimate, self.config.confidence)
             if is_open
             else None,
         )
@@ -253,7 +253,7 @@ def _with_verdicts(
                 share=None,
                 chance=None,
                 users_needed=None,
-                trainings_needed=None,
+                replicates_needed=None,
                 verdict="not_comparable",
             )
         elif each.ci_low is None or each.ci_high is None:

@@ -110,7 +110,7 @@ def _build_cell(
         n_nonzero=None,
         p_adjusted=None,
         verdict=None,
-        turns=False,
+        is_reversed=False,
     )
     if paired is None:
         return cell
@@ -132,7 +132,7 @@ def _build_cell(
             min_effect=_min_effect(config, test),
             higher_is_better=label.metric.higher_is_better,
         ),
-        turns=p_adjusted < config.alpha and is_reversed,
+        is_reversed=p_adjusted < config.alpha and is_reversed,
     )
 
 

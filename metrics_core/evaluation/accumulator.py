@@ -251,7 +251,7 @@ def counts_content(
         },
         **({"propensity": accumulator.weighing.content} if task.conventions.propensity else {}),
         "validity": validity,
-        "fit": id_match,
+        "id_match": id_match,
     }
 
 
@@ -274,7 +274,7 @@ def panel_content(panel: Panel, summaries: Mapping[str, Summary]) -> Content:
             else {"column": str(d.label), "presets": d.presets}
             for d in panel.definitions
         ],
-        "left_out": panel.left_out,
+        "excluded": panel.excluded,
     }
 
 

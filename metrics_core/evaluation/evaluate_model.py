@@ -159,14 +159,14 @@ class ModelEvaluation:
         """
         labels, definitions = self.accumulator.summaries(store.table_of, confidence)
         counts = self.counts()
-        id_match = counts.pop("fit")
+        id_match = counts.pop("id_match")
         return {
             **pinned_content(self.model, self.accumulator.task.conventions),
             "metrics": {label: summary_numbers(summary) for label, summary in labels.items()},
             **counts,
             "inputs": inputs,
             "versions": dict(program_versions()),
-            "fit": id_match,
+            "id_match": id_match,
             "panel": {label: panel_content(each, definitions) for label, each in panels.items()},
         }
 

@@ -60,12 +60,12 @@ class Panel:
     ----------
     definitions : tuple of Definition
         The pinned definition first.
-    left_out : Mapping[str, str]
+    excluded : Mapping[str, str]
         Why a preset cannot be computed, by its name.
     """
 
     definitions: tuple[Definition, ...]
-    left_out: Mapping[str, str]
+    excluded: Mapping[str, str]
 
 
 def panel(label: Label, pinned: Conventions) -> Panel:
@@ -78,13 +78,13 @@ def panel(label: Label, pinned: Conventions) -> Panel:
         for name in presets()
         if defines(name, label.name)
     }
-    left_out = {
+    excluded = {
         name: why
         for name, conventions in per_preset.items()
         if (why := _panel_problem(label, conventions, pinned))
     }
     groups: dict[str, list[str]] = {_content(label, pinned): []}
-    for name in per_preset.keys() - left_out.keys():
+    for name in per_preset.keys() - excluded.keys():
         groups.setdefault(_content(label, per_preset[name]), []).append(name)
     order = list(per_preset)
     preset_groups = [sorted(names, key=order.index) for names in groups.values()]
@@ -96,7 +96,7 @@ def panel(label: Label, pinned: Conventions) -> Panel:
     if pinned.propensity is not None and not label.metric.describes_list:
         unweighted = replace(pinned, propensity=None)
         definitions.append(Definition(label, len(definitions), (UNWEIGHED,), unweighted))
-    return Panel(tuple(definitions), left_out)
+    return Panel(tuple(definitions), excluded)
 
 
 def changed_conventions(

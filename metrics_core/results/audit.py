@@ -24,7 +24,7 @@ class CheckCount:
 
     Attributes
     ----------
-    made : bool
+    is_performed : bool
         False if the check needs times, and train or truth has none.
     severity : {'serious', 'notice'} or None
         None if nothing was found.
@@ -39,7 +39,7 @@ class CheckCount:
     """
 
     check: str
-    made: bool
+    is_performed: bool
     severity: Severity | None
     rows: int | None = None
     of_rows: int | None = None
@@ -89,7 +89,7 @@ class Reversal:
         Of a - b with all users who have a value for both.
     difference_without, low_without, high_without : float, float or None
         The same without affected users.
-    sure : bool
+    is_significant : bool
         True if neither interval contains 0.
     """
 
@@ -103,7 +103,7 @@ class Reversal:
     difference_without: float
     low_without: float | None
     high_without: float | None
-    sure: bool
+    is_significant: bool
 
 
 @dataclass(frozen=True)
@@ -208,9 +208,9 @@ class Audit(BaseResult):
         return tuple(sorted(positive, key=lambda check: check.count.severity != "serious"))
 
     @property
-    def not_made(self) -> tuple[AuditCheck, ...]:
+    def not_performed(self) -> tuple[AuditCheck, ...]:
         """The checks that need times which train or truth lacks."""
-        return tuple(check for check in self.checks if not check.count.made)
+        return tuple(check for check in self.checks if not check.count.is_performed)
 
     def __getitem__(self, check: str) -> AuditCheck:
         """Return a check by its name; KeyError if there is none."""

@@ -244,11 +244,11 @@ def _preset_meaning(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class ExcludedPreset:
     """A preset that gives no value of a metric, and the reason."""
 
     preset: str
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -257,7 +257,7 @@ class PanelEntry:
 
     metric: str
     definitions: tuple[Definition, ...]
-    left_out: tuple[LeftOut, ...]
+    excluded: tuple[ExcludedPreset, ...]
 
 
 @dataclass(frozen=True)
@@ -331,7 +331,7 @@ class SegmentCell:
     ----------
     p_adjusted : float or None
         By Benjamini and Hochberg over the cells of the segmentation.
-    turns : bool
+    is_reversed : bool
         True if the difference is significant and has another sign than over all users.
     """
 
@@ -348,7 +348,7 @@ class SegmentCell:
     n_nonzero: int | None
     p_adjusted: float | None
     verdict: Verdict | None
-    turns: bool
+    is_reversed: bool
 
 
 @dataclass(frozen=True)

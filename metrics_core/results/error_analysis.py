@@ -81,7 +81,7 @@ class ExampleUser:
         Interactions in train; None without train.
     segments : dict
         Segmentation -> the user's segment.
-    seen : tuple of MetricValues
+    metric_values : tuple of MetricValues
         One for each metric.
     judged : tuple of JudgedItem
         Best grade first.
@@ -95,7 +95,7 @@ class ExampleUser:
     difference: float
     n_train: int | None
     segments: Mapping[str, str]
-    seen: tuple[MetricValues, ...]
+    metric_values: tuple[MetricValues, ...]
     judged: tuple[JudgedItem, ...]
     list_a: tuple[RankedItem, ...]
     list_b: tuple[RankedItem, ...]
@@ -109,9 +109,9 @@ class ItemDifference:
 
     Attributes
     ----------
-    n_wanted : int
+    n_relevant : int
         Users to whom the item is relevant.
-    found_a, found_b : int
+    hits_a, hits_b : int
         Of these, users whose list holds it; recall is their share.
     shown_a, shown_b : int
         Users whose list holds it; exposure is their share of all users.
@@ -119,9 +119,9 @@ class ItemDifference:
 
     item: str
     title: str | None
-    n_wanted: int
-    found_a: int
-    found_b: int
+    n_relevant: int
+    hits_a: int
+    hits_b: int
     recall_a: float | None
     recall_b: float | None
     shown_a: int
@@ -245,7 +245,11 @@ class Cases(BaseResult):
     @property
     def values(self) -> "pl.DataFrame":
         """One row per user and metric: user, then the fields of `MetricValues`."""
-        rows = ({"user": each.user, **vars(values)} for each in self.cases for values in each.seen)
+        rows = (
+            {"user": each.user, **vars(values)}
+            for each in self.cases
+            for values in each.metric_values
+        )
         return _to_frame(rows, MetricValues, "user")
 
     @property

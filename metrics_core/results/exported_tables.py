@@ -31,7 +31,7 @@ _TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
     "segments": {**_SEGMENTATION, **schema_of(SegmentCell)},
     "warnings": dict.fromkeys(("code", "severity", "models", "details"), _TEXT),
     "panel": {
-        **dict.fromkeys(("label", "definition", "says"), _TEXT),
+        **dict.fromkeys(("label", "definition", "changed"), _TEXT),
         "top_two_hold": _FLAG,
         "model": _TEXT,
         "value": _NUMBER,
@@ -39,7 +39,7 @@ _TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
         "verdict": _TEXT,
     },
     "panel_presets": dict.fromkeys(
-        ("label", "preset", "definition", "stands_for", "left_out"), _TEXT
+        ("label", "preset", "definition", "meaning", "exclusion_reason"), _TEXT
     ),
     "quality": {"role": _TEXT, "finding": _TEXT, "number": _NUMBER, "text": _TEXT},
     "conventions": dict.fromkeys(("convention", "metric", "value", "meaning", "changes"), _TEXT),
@@ -50,7 +50,7 @@ _TABLES: Mapping[str, Mapping[str, type[pl.DataType]]] = {
 def export_tables(comparison: Comparison) -> dict[str, pl.DataFrame]:
     """Return name -> table; an empty part gives an empty table with the same columns.
 
-    Only comparisons with replicates have `trainings` and `retrained`.
+    Only comparisons with replicates have `replicates` and `replicate_differences`.
     """
     builders = {
         "distributions": _distributions,
@@ -84,14 +84,14 @@ def _replicates(comparison: Comparison) -> dict[str, pl.DataFrame]:
     if replicates is None:
         return {}
     means = [
-        {"label": each.label, "model": each.model, "training": number, "mean": mean}
+        {"label": each.label, "model": each.model, "replicate": number, "mean": mean}
         for each in replicates.scores
         for number, mean in zip(replicates.models[each.model], each.means, strict=True)
     ]
-    columns = {**dict.fromkeys(("label", "model", "training"), _TEXT), "mean": _NUMBER}
+    columns = {**dict.fromkeys(("label", "model", "replicate"), _TEXT), "mean": _NUMBER}
     return {
-        "trainings": pl.DataFrame(means, schema=columns),
-        "retrained": frame_of(ReplicatedDifference, replicates.pairs),
+        "replicates": pl.DataFrame(means, schema=columns),
+        "replicate_differences": frame_of(ReplicatedDifference, replicates.pairs),
     }
 
 
@@ -143,7 +143,7 @@ def _panel(comparison: Comparison) -> Iterator[Row]:
                 yield {
                     "label": entry.metric,
                     "definition": definition.name,
-                    "says": definition.changed_text,
+                    "changed": definition.changed_text,
                     "top_two_hold": definition.top_two_hold,
                     "model": model,
                     "value": value,
@@ -162,10 +162,14 @@ def _panel_presets(comparison: Comparison) -> Iterator[Row]:
                     "label": entry.metric,
                     "preset": preset,
                     "definition": definition.name,
-                    "stands_for": meaning,
+                    "meaning": meaning,
                 }
-        for left_out in entry.left_out:
-            yield {"label": entry.metric, "preset": left_out.preset, "left_out": left_out.why}
+        for excluded in entry.excluded:
+            yield {
+                "label": entry.metric,
+                "preset": excluded.preset,
+                "exclusion_reason": excluded.reason,
+            }
 
 
 def _quality(comparison: Comparison) -> Iterator[Row]:

@@ -140,7 +140,7 @@ class Guardrail(MeasuredDifference):
 
     Attributes
     ----------
-    asked : str
+    margin_setting : str
         The margin as written: `0.005`, `2%`, `min_effect`.
     margin : float or None
         The margin as a number; None if it is a share of a mean that does not exist.
@@ -150,7 +150,7 @@ class Guardrail(MeasuredDifference):
         These other conventions.
     """
 
-    asked: str
+    margin_setting: str
     margin: float | None
     outcome: Outcome
     revision: str | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)

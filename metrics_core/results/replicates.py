@@ -24,7 +24,7 @@ class ReplicatedScore:
     ----------
     means : tuple of float or None
         Mean of each replicate, in the order of replicates.
-    sd_trainings : float or None
+    sd_replicates : float or None
         Standard deviation between replicates, without the variance that the sample of users adds.
     ci_low, ci_high : float or None
         Interval of the mean over new users and new replicates; None with fewer than 3 replicates.
@@ -33,7 +33,7 @@ class ReplicatedScore:
     label: str
     model: str
     means: tuple[float | None, ...]
-    sd_trainings: float | None
+    sd_replicates: float | None
     ci_low: float | None
     ci_high: float | None
 
@@ -44,20 +44,20 @@ class ReplicatedDifference:
 
     Attributes
     ----------
-    trainings_a, trainings_b : int
+    n_replicates_a, n_replicates_b : int
         Replicates of each model; with one, the model is fixed.
-    trainings_df : float or None
+    replicates_df : float or None
         Degrees of freedom of the variance between replicates.
     over_users : bool
         True if the interval covers new users too; False for a metric with one value over all users.
     share : float or None
         Share of the variance of the difference that is due to replicates.
-    turned, of : int
+    n_reversed, n_pairs : int
         Pairs of single replicates whose order differs from that over all replicates, and all pairs.
     chance : float or None
         Probability of another order with one new training of each model on these users
         (t distribution of a prediction); None if replicates do not differ.
-    users_needed, trainings_needed : int or None
+    users_needed, replicates_needed : int or None
         Users, or replicates of each model with replicates, with which the interval would exclude 0;
         None if it already does, or if no number is enough.
     """
@@ -67,10 +67,10 @@ class ReplicatedDifference:
     b: str
     vs_baseline: bool
     primary: bool
-    trainings_a: int
-    trainings_b: int
+    n_replicates_a: int
+    n_replicates_b: int
     over_users: bool
-    trainings_df: float | None
+    replicates_df: float | None
     difference: float | None
     ci_low: float | None
     ci_high: float | None
@@ -78,11 +78,11 @@ class ReplicatedDifference:
     p_adjusted: float | None
     verdict: Verdict
     share: float | None
-    turned: int
-    of: int
+    n_reversed: int
+    n_pairs: int
     chance: float | None
     users_needed: int | None
-    trainings_needed: int | None
+    replicates_needed: int | None
 
     def mirrored(self) -> "ReplicatedDifference":
         """Return the difference b minus a."""
@@ -90,8 +90,8 @@ class ReplicatedDifference:
             self,
             a=self.b,
             b=self.a,
-            trainings_a=self.trainings_b,
-            trainings_b=self.trainings_a,
+            n_replicates_a=self.n_replicates_b,
+            n_replicates_b=self.n_replicates_a,
             difference=negated(self.difference),
             ci_low=negated(self.ci_high),
             ci_high=negated(self.ci_low),

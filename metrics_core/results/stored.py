@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,11 @@ from concord.metrics_core.results.comparison import FILE_KEYS, Comparison
 from concord.metrics_core.results.error_analysis import Cases
 
 CASES = "cases.json"
-SCHEMA = 8
+SCHEMA = 9
 # Schema 4 has no replicates. 4 and 5 hold sentences, 6 those of warnings, 7 those of the panel and
-# of the conventions.
-_READABLE = (4, 5, 6, 7, SCHEMA)
-_READABLE_CASES = (6, 7, SCHEMA)
+# of the conventions. 8 has other keys (`_RENAMED`).
+_READABLE = (4, 5, 6, 7, 8, SCHEMA)
+_READABLE_CASES = (6, 7, 8, SCHEMA)
 _IGNORED_KEYS = {"schema", "examples"}  # older files have `examples`
 
 
@@ -53,7 +53,9 @@ def from_content(content: Mapping[str, Any], where: str = "comparison") -> Compa
     if content["schema"] < SCHEMA:
         for path in _SENTENCES:
             content = _without(content, path)
-        content = _with_convention_values(_with_warning_codes(content))
+        definitions = ("panel", _EACH, "definitions", _EACH)
+        content = _modify(content, definitions, _with_changed_conventions)
+        content = _with_renamed_keys(_with_warning_codes(content), _RENAMED)
     if field_names := [name for name in FILE_KEYS if name in content]:
         raise refuse(where, f"{field_names[0]}: Unexpected keyword argument", _AGAIN)
     fields_of = {key: name for name, key in FILE_KEYS.items()}
@@ -78,23 +80,51 @@ _SENTENCES = (  # of older schemas; reports now derive them from the numbers
 )
 
 
-def _with_convention_values(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the content with conventions under `values`, and changes of definitions as dicts."""
-    content = _modify(
-        content,
-        ("conventions",),
-        lambda part: {"values" if key == "knobs" else key: each for key, each in part.items()},
-    )
-    definitions = ("panel", _EACH, "definitions", _EACH)
-    return dict(_modify(content, definitions, _with_changed_conventions))
+_Renamed = tuple[tuple[tuple[str, ...], Mapping[str, str]], ...]  # path -> old key -> new key
+_RENAMED: _Renamed = (
+    (("conventions",), {"knobs": "values"}),
+    (("gate", "models", _EACH, "guardrails", _EACH), {"asked": "margin_setting"}),
+    (("panel", _EACH), {"left_out": "excluded"}),
+    (("panel", _EACH, "excluded", _EACH), {"why": "reason"}),
+    (("replicates", "scores", _EACH), {"sd_trainings": "sd_replicates"}),
+    (
+        ("replicates", "pairs", _EACH),
+        {
+            "trainings_a": "n_replicates_a",
+            "trainings_b": "n_replicates_b",
+            "trainings_df": "replicates_df",
+            "turned": "n_reversed",
+            "of": "n_pairs",
+            "trainings_needed": "replicates_needed",
+        },
+    ),
+    (("segments", _EACH, "cells", _EACH), {"turns": "is_reversed"}),
+)
+_RENAMED_IN_CASES: _Renamed = (
+    (("cases", _EACH), {"seen": "metric_values"}),
+    (
+        ("item_cases", _EACH),
+        {"n_wanted": "n_relevant", "found_a": "hits_a", "found_b": "hits_b"},
+    ),
+)
+
+
+def _with_renamed_keys(content: Mapping[str, Any], renamed: _Renamed) -> Mapping[str, Any]:
+    for path, keys in renamed:
+        content = _modify(content, path, partial(_rename, keys))
+    return content
+
+
+def _rename(keys: Mapping[str, str], part: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {keys.get(key, key): each for key, each in part.items()}
 
 
 def _with_changed_conventions(definition: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a definition with {"gain": "exp2", …} instead of the text `gain: exp2; …`."""
-    says = definition.get("says")
-    if not isinstance(says, str):
+    text = definition.get("says")
+    if not isinstance(text, str):
         return definition
-    changed = dict(pair.split(": ", 1) for pair in says.split("; ") if ": " in pair)
+    changed = dict(pair.split(": ", 1) for pair in text.split("; ") if ": " in pair)
     return {key: part for key, part in definition.items() if key != "says"} | {"changed": changed}
 
 
@@ -165,8 +195,10 @@ def read_comparison(path: Path) -> Comparison:
 
 def read_cases(path: Path) -> Cases:
     """Return the error analysis of a file; raise as `read_comparison`."""
-    content = load_json(path, _AGAIN)
+    content: Mapping[str, Any] = load_json(path, _AGAIN)
     _refuse_other_schema(content, str(path), _READABLE_CASES)
+    if content["schema"] < SCHEMA:
+        content = _with_renamed_keys(content, _RENAMED_IN_CASES)
     values = {key: part for key, part in content.items() if key != "schema"}
     cases: Cases = _validate(Cases, values, str(path))
     return cases

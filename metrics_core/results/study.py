@@ -127,7 +127,7 @@ class Pair:
         p-values of that mean; adjusted by Holm over all pairs of the label.
     p_signed_rank, p_signed_rank_adjusted : float or None
         p-values of Wilcoxon's exact test over the differences of all data sets.
-    told_apart : bool
+    is_significant : bool
         True if `p_signed_rank_adjusted` is below 1 - confidence.
     """
 
@@ -147,7 +147,7 @@ class Pair:
     verdict: Verdict = "no_interval"
     p_signed_rank: float | None = None
     p_signed_rank_adjusted: float | None = None
-    told_apart: bool = False
+    is_significant: bool = False
 
 
 @dataclass(frozen=True)
@@ -228,7 +228,7 @@ class Study(BaseResult):
     ----------
     primary : tuple of str
         The labels of the study, most important first.
-    left_out : tuple of MissingModel
+    missing_models : tuple of MissingModel
         Models that some data sets do not have.
     min_effect : dict
         Label -> minimum relevant difference.
@@ -260,7 +260,7 @@ class Study(BaseResult):
     confidence: float
     models: tuple[str, ...]
     datasets: tuple[StudyDataset, ...]
-    left_out: tuple[MissingModel, ...]
+    missing_models: tuple[MissingModel, ...]
     metrics: tuple[Metric, ...]
     min_effect: Mapping[str, float]
     answers: tuple[Answer, ...]

@@ -67,7 +67,7 @@
     next?.classList.add("at-mark");
   };
 
-  const enliven = (chart) => {
+  const makeInteractive = (chart) => {
     for (const title of all(":scope > title", chart)) {
       chart.setAttribute("aria-label", title.textContent); // the browser's own hover would cover ours
       title.remove();
@@ -86,7 +86,7 @@
     chart.addEventListener("blur", () => point(chart));
   };
 
-  for (const chart of all(".chart")) enliven(chart);
+  for (const chart of all(".chart")) makeInteractive(chart);
   for (const row of all("tr[data-model]")) {
     row.addEventListener("pointerenter", () => lightUp(row.dataset.model));
     row.addEventListener("pointerleave", () => lightUp());

@@ -78,15 +78,15 @@ _NO_TIMES = "train or truth has no times"
 
 def describe(audit: Audit) -> Iterator[Block]:
     """Yield the table of checks, the findings, the checks that were not made, and notes."""
-    made_checks = [check for check in audit.checks if check.count.made]
+    performed_checks = [check for check in audit.checks if check.count.is_performed]
     users = format_count(audit.n_users, "user")
     yield Heading(
-        f"{len(audit.findings)} of {format_count(len(made_checks), 'check')} found something, "
+        f"{len(audit.findings)} of {format_count(len(performed_checks), 'check')} found something, "
         f"{users}"
     )
-    labels = list(dict.fromkeys(each.label for check in made_checks for each in check.effects))
+    labels = list(dict.fromkeys(each.label for check in performed_checks for each in check.effects))
     header = ("check", "rows", "users", "items", *labels)
-    yield TextTable(header, [_row(check, labels) for check in made_checks])
+    yield TextTable(header, [_row(check, labels) for check in performed_checks])
     if labels:
         yield ""
         yield (
@@ -98,9 +98,9 @@ def describe(audit: Audit) -> Iterator[Block]:
         yield ""
         yield Heading(f"{check.name} ({check.count.severity})")
         yield from _finding_lines(audit, check)
-    if audit.not_made:
+    if audit.not_performed:
         yield ""
-        names = join_names([check.name for check in audit.not_made])
+        names = join_names([check.name for check in audit.not_performed])
         yield f"Not checked, as {_NO_TIMES}: {names}. {_capitalised(audit.times_fix)}."
     yield ""
     yield from (f"Note: {note}" for note in _notes(audit))
@@ -170,7 +170,7 @@ def _change(check: AuditCheck, label: str) -> str:
         return MISSING if check.count.users and check.count.severity else ""
     shift, model = max(shifts, key=lambda each: abs(each[0]))
     reversals = [each for each in check.reversals if each.label == label]
-    is_sure = any(each.sure for each in reversals)
+    is_sure = any(each.is_significant for each in reversals)
     reversal = ", reversal" if is_sure else ", reversal?" if reversals else ""
     return f"{signed(shift, _DIGITS)} ({to_one_line(model)}){reversal}"
 
@@ -191,7 +191,7 @@ def _capitalised(text: str) -> str:
 
 def _sentence_and_fix(audit: Audit, check: AuditCheck) -> tuple[str, str]:
     """Return the finding of a check, or why it was not made, and the fix, if there is one."""
-    if not check.count.made:
+    if not check.count.is_performed:
         return f"Not checked: {_NO_TIMES}.", audit.times_fix
     if check.warning is not None:
         return check.warning.sentence, check.warning.fix
@@ -338,13 +338,15 @@ def _effect_sentence(
 def _order_clause(audit: Audit, label: str, reversals: Sequence[Reversal]) -> str:
     if not reversals:
         return "the ranking of the models stays the same"
-    pair = next((each for each in reversals if each.sure), reversals[0])
+    pair = next((each for each in reversals if each.is_significant), reversals[0])
     leader, other, sign = pair.a, pair.b, 1
     if (pair.difference > 0) != audit.higher_is_better[label]:
         leader, other, sign = pair.b, pair.a, -1
     with_all = _difference(audit, sign, pair.difference, pair.ci_low, pair.ci_high)
     without = _difference(audit, sign, pair.difference_without, pair.low_without, pair.high_without)
-    certainty = "neither interval contains 0" if pair.sure else "the intervals do not settle it"
+    certainty = (
+        "neither interval contains 0" if pair.is_significant else "the intervals do not settle it"
+    )
     n_more = len(reversals) - 1
     more = (
         f"; {format_count(n_more, 'other pair')} {_verb(n_more, 'changes', 'change')}"

@@ -36,7 +36,7 @@ def describe(cases: Cases) -> Iterator[Block]:
 def _user_tables(cases: Cases, user: ExampleUser) -> Iterator[Block]:
     rows = [
         row
-        for each in user.seen
+        for each in user.metric_values
         for row in (
             (each.label, cases.a, value(each.value_a), each.reason_a),
             ("", cases.b, value(each.value_b), each.reason_b),
@@ -75,7 +75,7 @@ def _item_table(cases: Cases) -> TextTable:
     rows = [
         (
             _item(each.item, each.title),
-            numbers.count(each.n_wanted),
+            numbers.count(each.n_relevant),
             *map(numbers.share, (each.recall_a, each.recall_b, each.exposure_a, each.exposure_b)),
         )
         for each in cases.item_cases

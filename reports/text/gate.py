@@ -372,12 +372,12 @@ def metric_text(measured: MeasuredDifference) -> str:
 def allowed(guardrail: Guardrail) -> str:
     """Return the allowed loss with its setting: `−0.005`, or `−0.0191 (5 %)`."""
     if guardrail.margin is None:
-        return guardrail.asked
+        return guardrail.margin_setting
     sign = 1 if not guardrail.higher_is_better else -1
     margin = _signed_exact(sign * guardrail.margin)
-    if guardrail.asked.endswith("%"):
-        margin += f" ({guardrail.asked.removesuffix('%')}{PERCENT})"
-    elif guardrail.asked == MIN_EFFECT:
+    if guardrail.margin_setting.endswith("%"):
+        margin += f" ({guardrail.margin_setting.removesuffix('%')}{PERCENT})"
+    elif guardrail.margin_setting == MIN_EFFECT:
         margin += f" ({MIN_EFFECT})"
     return margin
 

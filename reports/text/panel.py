@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Definition, LeftOut, PanelEntry
+from concord.metrics_core.results.comparison_parts import Definition, ExcludedPreset, PanelEntry
 from concord.reports.text.numbers import MISSING, number
 from concord.reports.text.tables import MANY_MODELS
 from concord.reports.text.verdict_styles import VERDICTS
@@ -32,7 +32,7 @@ class Entry:
     sentence: str
     models: list[str]
     definitions: list[Definition]
-    left_out: Sequence[LeftOut]
+    excluded: Sequence[ExcludedPreset]
 
     @property
     def pinned(self) -> Definition:
@@ -114,7 +114,7 @@ def _entry(comparison: Comparison, row: PanelEntry) -> Entry:
         sentence=_sentence(comparison, row.definitions),
         models=ranked if len(ranked) < MANY_MODELS else ranked[:_N_BEST],
         definitions=[pinned, *sorted(others, key=lambda each: _distance(each, pinned))],
-        left_out=row.left_out,
+        excluded=row.excluded,
     )
 
 

@@ -72,7 +72,7 @@ def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
     difference = absolute_difference(pair, comparison)
     evidence = f"{best} is {difference}; {_reversals(pair, comparison)}."
     if pair.ci_low is None or pair.ci_high is None:
-        few = min(n for n in (pair.trainings_a, pair.trainings_b) if n > 1)
+        few = min(n for n in (pair.n_replicates_a, pair.n_replicates_b) if n > 1)
         reason = "there is no interval"
         if few < MIN_INTERVAL_REPLICATES:
             reason = (
@@ -95,10 +95,10 @@ def _answer(pair: ReplicatedDifference, comparison: Comparison) -> str:
 
 def _reversals(pair: ReplicatedDifference, comparison: Comparison) -> str:
     """Return how often the order is reversed, and the chance that new trainings reverse it."""
-    replicates, once = comparison.replicates, min(pair.trainings_a, pair.trainings_b) == 1
-    is_paired = replicates and replicates.paired and pair.trainings_a == pair.trainings_b
+    replicates, once = comparison.replicates, min(pair.n_replicates_a, pair.n_replicates_b) == 1
+    is_paired = replicates and replicates.paired and pair.n_replicates_a == pair.n_replicates_b
     trainings = "trainings" if once or is_paired else "pairs of trainings"
-    evidence = f"the order turned in {pair.turned or 'none'} of {pair.of} {trainings}"
+    evidence = f"the order turned in {pair.n_reversed or 'none'} of {pair.n_pairs} {trainings}"
     if pair.chance is None:
         return evidence
     chance = f"about {percent(pair.chance)}"
@@ -110,7 +110,7 @@ def _reversals(pair: ReplicatedDifference, comparison: Comparison) -> str:
 
 def _remedy(pair: ReplicatedDifference) -> str:
     """Return the number of trainings or users that would decide the order."""
-    trainings, users, share = pair.trainings_needed, pair.users_needed, ""
+    trainings, users, share = pair.replicates_needed, pair.users_needed, ""
     if pair.share is not None:
         share = f"Trainings make {percent(pair.share)} of the variance of this difference: "
     if trainings is None and users is None:
@@ -118,7 +118,7 @@ def _remedy(pair: ReplicatedDifference) -> str:
         return text[:1].upper() + text[1:]
     ways, other = [], ""
     if trainings is not None:
-        once = min(pair.trainings_a, pair.trainings_b) == 1
+        once = min(pair.n_replicates_a, pair.n_replicates_b) == 1
         ways.append(f"{trainings} trainings{'' if once else ' of each'}")
     else:
         other = "; more trainings alone would not"
@@ -196,8 +196,8 @@ def pair_row(comparison: Comparison, users: Difference) -> Row | None:
     if pair is None:
         return None
     digits = comparison.decimals[pair.label]
-    n_trainings = min(n for n in (pair.trainings_a, pair.trainings_b) if n > 1)
-    df = pair.trainings_df
+    n_trainings = min(n for n in (pair.n_replicates_a, pair.n_replicates_b) if n > 1)
+    df = pair.replicates_df
     over_trainings = numbers.signed_interval(pair.ci_low, pair.ci_high, digits)
     return Row(
         users=users,
@@ -211,7 +211,7 @@ def pair_row(comparison: Comparison, users: Difference) -> Row | None:
 
 
 def _short_remedy(pair: ReplicatedDifference) -> str:
-    ways = [] if pair.trainings_needed is None else [f"{pair.trainings_needed} trainings each"]
+    ways = [] if pair.replicates_needed is None else [f"{pair.replicates_needed} trainings each"]
     ways += [] if pair.users_needed is None else [f"{pair.users_needed:,} users"]
     if ways:
         return " or ".join(ways)

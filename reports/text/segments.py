@@ -19,7 +19,7 @@ class Cell:
     text: str
     detail: str = ""
     verdict: str | None = None
-    turns: bool = False
+    is_reversed: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def _visible_models(lines: Sequence[Line]) -> set[str]:
     models = [line.model for line in lines]
     if len(lines) < MANY_MODELS:
         return set(models)
-    turning = [line.model for line in lines if any(cell.turns for cell in line.cells)]
+    turning = [line.model for line in lines if any(cell.is_reversed for cell in line.cells)]
     return set(list(dict.fromkeys([*models[: _N_BEST + 1], *turning]))[:_MAX_ROWS])
 
 
@@ -108,7 +108,7 @@ def _cell(cell: SegmentCell | None, digits: int | None) -> Cell:
         span = numbers.interval(cell.ci_low, cell.ci_high, digits)
         return Cell(numbers.number(cell.mean, digits), span)
     span = numbers.signed_interval(cell.diff_low, cell.diff_high, digits)
-    return Cell(numbers.signed(cell.difference, digits), span, cell.verdict, bool(cell.turns))
+    return Cell(numbers.signed(cell.difference, digits), span, cell.verdict, bool(cell.is_reversed))
 
 
 def cell_decimals(comparison: Comparison, entry: Segmentation) -> dict[str, int]:

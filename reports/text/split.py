@@ -28,7 +28,7 @@ def describe_manifest(manifest: Mapping[str, Any]) -> Iterator[Block]:
     yield TextTable(_HEADER, [_row(file, each) for file, each in manifest["files"].items()])
     lines = [
         f"{format_count(rows, 'row')} left out: {_REASONS[reason]}"
-        for reason, rows in manifest["left_out"].items()
+        for reason, rows in manifest["excluded"].items()
         if rows
     ]
     lines += manifest_notes(manifest)

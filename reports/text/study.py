@@ -130,7 +130,7 @@ def certainty_sentence(study: Study, answer: Answer) -> str:
 
 def notes(study: Study) -> Iterator[str]:
     """Yield notes on models, ground truths, replicates and grades."""
-    for each in study.left_out:
+    for each in study.missing_models:
         yield f"{each.model} is left out: it is missing in {join_names(each.missing_in)}."
     for names in study.same_truth:
         yield (
@@ -202,7 +202,9 @@ def has_enough_for_ranks(study: Study) -> bool:
 
 def similar_groups(study: Study, label: str) -> list[tuple[str, ...]]:
     """Return the groups of neighbours by mean rank without a significant signed-rank test."""
-    different = [frozenset((pair.a, pair.b)) for pair in study.pairs_of(label) if pair.told_apart]
+    different = [
+        frozenset((pair.a, pair.b)) for pair in study.pairs_of(label) if pair.is_significant
+    ]
     return rank_tests.indistinguishable_groups([*study.mean_ranks(label)], different)
 
 
@@ -212,7 +214,7 @@ def signed_rank_sentence(study: Study, label: str) -> str:
     n, n_pairs = len(study.datasets), format_count(len(pairs), "pair")
     smallest = rank_tests.smallest_signed_rank_p(n) * len(pairs)
     if smallest < 1 - study.confidence:
-        n_different = sum(pair.told_apart for pair in pairs)
+        n_different = sum(pair.is_significant for pair in pairs)
         return f"{n_different} of {n_pairs} differ significantly."
     p = numbers.p_value(min(1.0, smallest))
     return (

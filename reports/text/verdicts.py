@@ -29,7 +29,7 @@ def segment_sentences(
     worse: dict[str, dict[tuple[str, str], list[str]]] = {word: {} for word in _WORSE.values()}
     for cell in cells:
         key = (cell.label, cell.model)
-        if cell.turns:
+        if cell.is_reversed:
             reversed_segments.setdefault(key, []).append(cell.segment)
         elif cell.verdict in _WORSE:
             worse[_WORSE[cell.verdict]].setdefault(key, []).append(cell.segment)
@@ -92,7 +92,7 @@ def _tie(label: str, comparison: Comparison) -> str:
 def _reversed_segments(comparison: Comparison) -> Iterator[str]:
     """Yield the segments in which a difference to the baseline has the opposite sign."""
     for segmentation in comparison.segments:
-        turned = [c for c in segmentation.cells if c.label in comparison.primary and c.turns]
+        turned = [c for c in segmentation.cells if c.label in comparison.primary and c.is_reversed]
         yield from segment_sentences(comparison, segmentation, turned)
 
 

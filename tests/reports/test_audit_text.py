@@ -65,7 +65,17 @@ def test_a_reversal_names_who_leads_in_the_direction_of_the_metric(
     audit: cc.Audit, higher_is_better: bool, leader: str, difference: str
 ) -> None:
     reversal = Reversal(
-        "cold_items", "Hit@1", "als", "ease", 0.14, 0.1, 0.18, -0.1, -0.12, -0.08, sure=True
+        "cold_items",
+        "Hit@1",
+        "als",
+        "ease",
+        0.14,
+        0.1,
+        0.18,
+        -0.1,
+        -0.12,
+        -0.08,
+        is_significant=True,
     )
     check = AuditCheck(
         COUNT, effects=(effect("als", 0.3), effect("ease", 0.45)), reversals=(reversal,)

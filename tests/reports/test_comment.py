@@ -36,7 +36,9 @@ def test_many_models_and_metrics_fit_and_what_is_left_out_is_counted() -> None:
     changes = [change(m, label) for m in comparison.models for label in comparison.primary]
     others = [change(m, "R@20", primary=False) for m in comparison.models]
     worse = [in_segment(m, f"{name} {n}") for m in comparison.models for n in range(10)]
-    settings = tuple(Setting(f"knob {n}", name, name * 2, comparison.models) for n in range(60))
+    settings = tuple(
+        Setting(f"convention {n}", name, name * 2, comparison.models) for n in range(60)
+    )
     changed = since(
         changes=[*changes, *others],
         worse=worse,

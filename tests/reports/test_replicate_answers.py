@@ -33,13 +33,13 @@ SETTLED = {
     "ci_low": 0.02,
     "ci_high": 0.06,
     "p_adjusted": 0.001,
-    "turned": 0,
-    "of": 12,
+    "n_reversed": 0,
+    "n_pairs": 12,
     "chance": 0.0001,
     "users_needed": None,
-    "trainings_needed": None,
+    "replicates_needed": None,
 }
-OPEN = SETTLED | {"ci_low": -0.02, "ci_high": 0.1, "turned": 3, "chance": 0.166, "share": 0.75}
+OPEN = SETTLED | {"ci_low": -0.02, "ci_high": 0.1, "n_reversed": 3, "chance": 0.166, "share": 0.75}
 
 
 def test_settled_difference_is_stated_with_interval_reversals_and_probability() -> None:
@@ -79,7 +79,7 @@ def test_open_difference_is_stated_with_the_replicates_needed(
     trainings, users = needed
 
     message = _first(
-        replicate_sample(), **OPEN | {"trainings_needed": trainings, "users_needed": users}
+        replicate_sample(), **OPEN | {"replicates_needed": trainings, "users_needed": users}
     )
 
     assert message.startswith(

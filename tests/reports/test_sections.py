@@ -46,7 +46,8 @@ def test_many_models_show_the_best_and_those_that_turn() -> None:
     comparison = from_content(sample.many_models())
     entry, last = entries(comparison)[0], comparison.ranked[-1]
     cells = (
-        replace(cell, turns=cell.model == last and cell.segment == "over 5") for cell in entry.cells
+        replace(cell, is_reversed=cell.model == last and cell.segment == "over 5")
+        for cell in entry.cells
     )
 
     grid = grids(comparison, replace(entry, cells=tuple(cells)))[0]

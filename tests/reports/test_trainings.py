@@ -36,7 +36,7 @@ def test_without_replicates_there_is_no_text_about_them() -> None:
     texts = [html(content), render_markdown(comparison), render_notebook(comparison)]
 
     assert not any(QUESTION in text or "trainings" in text for text in texts)
-    assert not {"trainings", "retrained"} & set(export_tables(comparison))
+    assert not {"replicates", "replicate_differences"} & set(export_tables(comparison))
 
 
 def test_two_trainings_have_no_interval_and_say_so() -> None:
@@ -87,9 +87,9 @@ def test_the_tables_have_every_training_and_every_difference() -> None:
     tables = export_tables(comparison)
 
     means = [mean for score in comparison.replicates.scores for mean in score.means]
-    assert tables["trainings"]["mean"].to_list() == means
-    ease = tables["trainings"].filter(label=LABEL, model="ease")
-    assert ease["training"].to_list() == ["1", "2", "3", "4"]
-    assert tables["retrained"]["ci_low"].to_list() == [
+    assert tables["replicates"]["mean"].to_list() == means
+    ease = tables["replicates"].filter(label=LABEL, model="ease")
+    assert ease["replicate"].to_list() == ["1", "2", "3", "4"]
+    assert tables["replicate_differences"]["ci_low"].to_list() == [
         p.ci_low for p in comparison.replicates.pairs
     ]

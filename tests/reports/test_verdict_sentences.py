@@ -173,14 +173,14 @@ def test_sentences_of_a_comparison(case: str) -> None:
 
 def test_segments_with_the_opposite_order_are_named_with_the_verdict() -> None:
     better = [value + 0.1 + 0.01 * (n % 3) for n, value in enumerate(FAR)]
-    cell = cell_of("als", "0", "worse", turns=True, label="nDCG@10")
+    cell = cell_of("als", "0", "worse", is_reversed=True, label="nDCG@10")
     segmentation = Segmentation(
         name="activity",
         kind="user",
         question="",
         labels=("nDCG@10",),
         segments=(),
-        cells=(cell, replace(cell, turns=False)),
+        cells=(cell, replace(cell, is_reversed=False)),
         fewest_in_gap=30,
         gaps=(),
     )

@@ -101,8 +101,8 @@ def _refusal(evaluate: Callable[..., Any], *tables: Any, **options: Any) -> str:
     "case", [pytest.param(c, marks=() if c in ALWAYS else pytest.mark.nightly) for c in CASES]
 )
 def test_the_same_words(spark: "SparkSession", case: str) -> None:
-    created, knobs = CASES[case]
-    items, conventions = created(TABLES), cc.preset("standard", **knobs)
+    created, options = CASES[case]
+    items, conventions = created(TABLES), cc.preset("standard", **options)
     frames = (frame(spark, table).coalesce(1) for table in items)
 
     refused = _refusal(on_spark, *frames, conventions=conventions, buckets=3)

@@ -94,7 +94,7 @@ def test_hundreds_of_empty_partitions_are_few_tasks(spark: "SparkSession") -> No
 
 
 @pytest.mark.parametrize(
-    "knobs",
+    "options",
     [
         pytest.param({"ties": "item_desc", "duplicates": "first"}, marks=pytest.mark.nightly),
         pytest.param({"ties": "input", "duplicates": "drop"}, marks=pytest.mark.nightly),
@@ -117,8 +117,8 @@ def test_hundreds_of_empty_partitions_are_few_tasks(spark: "SparkSession") -> No
         },
     ],
 )  # fmt: skip
-def test_ties_copies_and_policies(spark: "SparkSession", knobs: dict[str, Any]) -> None:
-    conventions = cc.preset("standard", **knobs)
+def test_ties_copies_and_policies(spark: "SparkSession", options: dict[str, Any]) -> None:
+    conventions = cc.preset("standard", **options)
     recs, truth = (frame(spark, table).coalesce(1) for table in (COPIES.recs, COPIES.truth))
 
     result = on_spark(recs, truth, ACCURACY, conventions, buckets=4)
@@ -165,7 +165,7 @@ ROWS = st.lists(
 JUDGED = st.lists(
     st.tuples(USERS, ITEMS, st.sampled_from([0.0, 1.0, 2.0, -1.0])), min_size=1, max_size=10
 )
-KNOBS = st.fixed_dictionaries(
+OPTIONS = st.fixed_dictionaries(
     {
         "ties": st.sampled_from(["item_asc", "item_desc", "input"]),
         "duplicates": st.sampled_from(["keep", "first", "drop", "error"]),
@@ -184,15 +184,17 @@ POLICIES = st.fixed_dictionaries(
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    rows=st.tuples(ROWS, JUDGED), requested=st.tuples(KNOBS, POLICIES), buckets=st.integers(1, 3)
+    rows=st.tuples(ROWS, JUDGED),
+    requested=st.tuples(OPTIONS, POLICIES),
+    buckets=st.integers(1, 3),
 )
 def test_values_or_refusals(spark: "SparkSession", rows: Any, requested: Any, buckets: int) -> None:
     recs, truth = (
         pl.DataFrame(values, schema=["user", "item", value], orient="row")
         for values, value in zip(rows, ("score", "grade"), strict=True)
     )
-    knobs, policies = requested
-    how = METRICS, cc.preset("standard", **knobs)
+    options, policies = requested
+    how = METRICS, cc.preset("standard", **options)
     lists, judged = (frame(spark, table).coalesce(1) for table in (recs, truth))
 
     expected = _result_or_message(lambda: on_one_machine(recs, truth, *how, policies=policies))

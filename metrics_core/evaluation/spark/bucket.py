@@ -36,7 +36,7 @@ FACTS, IDS = "facts", "ids"  # columns beside the values; no value has such a na
 USER = "user"
 ORIGIN = "origin"  # where a row comes from
 SEQUENCE = "sequence"  # number of a row among those of its origin
-_ID = pa.struct([("of", pa.string()), ("id", pa.string()), ("n", pa.int64())])
+_ID = pa.struct([("kind", pa.string()), ("id", pa.string()), ("n", pa.int64())])
 
 
 @dataclass(frozen=True)
@@ -179,8 +179,9 @@ class Bucket:
 
     def add(self, kind: str, query: str) -> None:
         """Add ids of a kind, with a number for each."""
-        ids = f"SELECT $of AS of, CAST(id AS VARCHAR) AS id, CAST(n AS BIGINT) AS n FROM ({query})"
-        rows = self.connection.sql(f"{ids} WHERE id IS NOT NULL", params={"of": kind})
+        ids = "SELECT $kind AS kind, CAST(id AS VARCHAR) AS id, CAST(n AS BIGINT) AS n"
+        query = f"{ids} FROM ({query}) WHERE id IS NOT NULL"
+        rows = self.connection.sql(query, params={"kind": kind})
         self.ids.append(rows.to_arrow_table())
 
     def _count_values(self, part: Part) -> None:
@@ -188,7 +189,7 @@ class Bucket:
         facts.counts |= count_users(part.values, task)
         facts.lists = [(*kind, number) for kind, number in list_kinds(part.values).items()]
         facts.counts["users"] = len(part.values)
-        facts.counts["kept"] = len(select_evaluated(part.values, task))
+        facts.counts["n_evaluated"] = len(select_evaluated(part.values, task))
         for name, (label, conventions) in task.columns.items():
             defined = part.values.filter(pl.col(name).is_not_null())
             parts = [defined[p].to_numpy() for p in part_names(name) if p in defined.columns]

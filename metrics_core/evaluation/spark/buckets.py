@@ -126,7 +126,7 @@ class BucketResults:
         """`counted_ids`, summed over buckets."""
         from pyspark.sql import functions as sf
 
-        return self.counted_ids.groupBy("of", "id").agg(sf.sum("n").alias("n"))
+        return self.counted_ids.groupBy("kind", "id").agg(sf.sum("n").alias("n"))
 
     @property
     def values_schema(self) -> pa.Schema:
@@ -252,8 +252,8 @@ def numbered(
     InputError
         If there are too many items.
     """
-    ids = results.ids.where("of IN ('item listed', 'train')")
-    items = ids.groupBy("id").pivot("of", ["item listed", "train"]).sum("n")
+    ids = results.ids.where("kind IN ('item listed', 'train')")
+    items = ids.groupBy("id").pivot("kind", ["item listed", "train"]).sum("n")
     counts = items.limit(MOST_ITEMS + 1).toArrow()
     if len(counts) > MOST_ITEMS:
         problem = (
@@ -276,11 +276,11 @@ def exposures_of(results: BucketResults) -> Mapping[str, Exposure]:
     labels = [label for label in task.labels if label.metric.is_aggregate]
     if not labels or task.items is None:
         return {}
-    ids = pl.from_arrow(results.ids.where("of LIKE 'exposure %'").toArrow())
+    ids = pl.from_arrow(results.ids.where("kind LIKE 'exposure %'").toArrow())
     assert isinstance(ids, pl.DataFrame)
     exposures = {}
     for label in labels:
-        label_ids = ids.filter(pl.col("of") == f"exposure {label}")
+        label_ids = ids.filter(pl.col("kind") == f"exposure {label}")
         numbers = label_ids["id"].cast(pl.Int64).to_numpy()
         counts = np.zeros(task.items.n_items, dtype=np.int64)
         counts[numbers] = label_ids["n"].to_numpy()

@@ -87,7 +87,9 @@ class SparkData(EvaluationData):
 
     def _count_ids(self, kind: str) -> int:
         assert self.results is not None
-        return int(self.results.counted_ids.where(f"of = '{kind}'").select("id").distinct().count())
+        return int(
+            self.results.counted_ids.where(f"kind = '{kind}'").select("id").distinct().count()
+        )
 
 
 def users_by_length(facts: Sequence[Facts], table: str) -> dict[int, int]:

@@ -274,15 +274,15 @@ class SparkIds:
         """See `IdSource`."""
         facts = self.evaluated.facts
         counts = sum_counts(facts)
-        items = self.evaluated.ids.where("of = 'item unknown'").count()
+        items = self.evaluated.ids.where("kind = 'item unknown'").count()
         firsts = [tuple(each.unknown) for each in facts if each.unknown is not None]
         first = min(firsts, default=None)
         return counts["unknown_rows"], counts["unknown_users"], items, first
 
     def _sides(self, column: str) -> Any:
         """Return id, listed, known of each id; for users only those that occur in one of both."""
-        rows = self.evaluated.counted_ids.where(f"of IN ('{column} listed', '{column} known')")
-        sides = [f"bool_or(of = '{column} {side}') AS {side}" for side in ("listed", "known")]
+        rows = self.evaluated.counted_ids.where(f"kind IN ('{column} listed', '{column} known')")
+        sides = [f"bool_or(kind = '{column} {side}') AS {side}" for side in ("listed", "known")]
         return rows.groupBy("id").agg(*map(_expr, sides))
 
 

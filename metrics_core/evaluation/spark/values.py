@@ -69,7 +69,7 @@ class SparkValues:
     @property
     def n_users(self) -> int:
         """See `EvaluationValues`."""
-        return sum_counts(self.results.facts)["kept"]
+        return sum_counts(self.results.facts)["n_evaluated"]
 
     @property
     def n_requests(self) -> None:

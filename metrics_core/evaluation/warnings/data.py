@@ -201,7 +201,7 @@ def truth_before_train_warning(users: int) -> DataWarning:
 def id_warnings(models: Models, settings: SettingNames) -> Iterator[DataWarning]:
     """Yield warnings on files that are the same, and on ids that do not match."""
     yield from _same_files(models)
-    matches = {model: result.summary.get("fit", {}) for model, result in models.items()}
+    matches = {model: result.summary.get("id_match", {}) for model, result in models.items()}
     for column, kind in (("users", "user"), ("items", "item")):
         similar = _positive(
             {m: each.get(column, {}).get("alike", 0) for m, each in matches.items()}

@@ -61,7 +61,7 @@ def test_each_check_counts_rows_users_and_items(
 
     assert (count.rows, count.of_rows, count.users, count.items) == expected
     assert count.of_users == 4
-    assert count.made
+    assert count.is_performed
     assert (count.severity is not None) == bool(count.rows)
 
 
@@ -131,14 +131,14 @@ def test_frames_and_json_have_all_checks(audit: cc.Audit) -> None:
 def test_checks_of_times_are_not_made_without_times() -> None:
     audit = example_audit(columns={})
 
-    assert [check.name for check in audit.not_made] == [
+    assert [check.name for check in audit.not_performed] == [
         "truth_before_train",
         "train_after_truth",
         "future_items",
         "items_born_after",
         "users_born_after",
     ]
-    assert all(check.count.rows is None for check in audit.not_made)
+    assert all(check.count.rows is None for check in audit.not_performed)
     assert "{'truth': {'time': …}, 'train': {'time': …}}" in audit.times_fix
     assert audit["truth_in_train"].count.rows == 1
 

@@ -57,7 +57,7 @@ def test_a_pair_is_reversed_if_its_difference_changes_sign() -> None:
 
     (reversal,) = find_reversals("check", "nDCG@10", {"als": als, "ease": ease}, affected, 0.95)
 
-    assert (reversal.a, reversal.b, reversal.sure) == ("als", "ease", True)
+    assert (reversal.a, reversal.b, reversal.is_significant) == ("als", "ease", True)
     assert reversal.difference == pytest.approx(0.14)
     assert reversal.difference_without == pytest.approx(-0.1)
 
@@ -72,7 +72,7 @@ def test_a_reversal_within_the_standard_error_is_not_sure() -> None:
     assert reversal.difference == pytest.approx(0.1 * 0.5 - 0.9 * 0.01)
     assert reversal.difference_without == pytest.approx(-0.01)
     assert defined(reversal.low_without) < 0 < defined(reversal.high_without)
-    assert not reversal.sure
+    assert not reversal.is_significant
 
 
 def test_fewer_than_ten_unaffected_users_have_no_reversals() -> None:

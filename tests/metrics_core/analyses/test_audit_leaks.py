@@ -99,7 +99,7 @@ def test_truth_in_train_is_reported_with_its_effect_and_the_reversed_models() ->
         assert effect.mean is not None
         assert abs(defined(effect.mean_without) - clean_means[model]) <= 0.02
     (reversal,) = (each for each in check.reversals if {each.a, each.b} == {"item-knn", "repeat"})
-    assert reversal.sure
+    assert reversal.is_significant
     assert reversal.difference < 0 < reversal.difference_without
     assert clean_means["item-knn"] > clean_means["repeat"]
     assert f"nDCG@10: without {check.count.users} of " in audit.summary

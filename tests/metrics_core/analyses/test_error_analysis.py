@@ -72,12 +72,12 @@ def test_users_without_a_list_are_counted_but_are_no_examples() -> None:
 def test_each_value_has_its_hits_and_the_last_line_of_its_derivation() -> None:
     bob = _example(_cases(("RR@2", "R@2", "nDCG@1")), "bob")
 
-    assert [(each.label, each.value_a, each.value_b) for each in bob.seen] == [
+    assert [(each.label, each.value_a, each.value_b) for each in bob.metric_values] == [
         ("RR@2", 1 / 2, 1.0),
         ("R@2", 1.0, 1.0),
         ("nDCG@1", 0.0, 1.0),
     ]
-    assert [(each.reason_a, each.reason_b) for each in bob.seen] == [
+    assert [(each.reason_a, each.reason_b) for each in bob.metric_values] == [
         ("hit at 2; RR = 1 / 2  (the first hit)", "hit at 1; RR = 1 / 1  (the first hit)"),
         ("hit at 2; R = 1 / 1  (hits / relevant)", "hit at 1; R = 1 / 1  (hits / relevant)"),
         ("no hit in the top 1; nDCG = 0 / 4", "hit at 1; nDCG = 4 / 4"),
@@ -101,7 +101,10 @@ def test_values_equal_those_of_evaluate() -> None:
             values.filter(pl.col("user").is_in([case.user for case in cases.cases])).sort("user")
         )
     assert {
-        each.reason_a for case in cases.cases for each in case.seen if each.label == "Novelty@2"
+        each.reason_a
+        for case in cases.cases
+        for each in case.metric_values
+        if each.label == "Novelty@2"
     } == {""}
 
 
@@ -274,7 +277,7 @@ def test_random_data_give_the_result_of_the_reference(dataset: Dataset, k: int) 
     expected = _reference(dataset, k)
     assert [(case.difference, case.user) for case in cases.cases] == expected["behind"]
     reported = {
-        x.item: [x.n_wanted, x.found_a, x.found_b, x.shown_a, x.shown_b] for x in cases.item_cases
+        x.item: [x.n_relevant, x.hits_a, x.hits_b, x.shown_a, x.shown_b] for x in cases.item_cases
     }
     assert reported == expected["items"]
     for case in cases.cases:
@@ -342,9 +345,26 @@ def test_cases_json_is_read_back_unchanged(tmp_path: Path) -> None:
 
     assert read_cases(file) == cases
     for old, new, message in (
-        ('"schema": 8', '"schema": 1', "has schema 1"),
+        ('"schema": 9', '"schema": 1', "has schema 1"),
         ('"title"', '"name"', "Field required"),
     ):
         file.write_text(cases_to_json(cases).replace(old, new, 1))
         with pytest.raises(InputError, match=message):
             read_cases(file)
+
+
+def test_cases_json_of_schema_8_is_read(tmp_path: Path) -> None:
+    file, cases = tmp_path / "cases.json", _cases()
+    text = cases_to_json(cases)
+    for old, key in (
+        ('schema": 8', 'schema": 9'),
+        ("seen", "metric_values"),
+        ("n_wanted", "n_relevant"),
+        ("found_a", "hits_a"),
+        ("found_b", "hits_b"),
+    ):
+        assert f'"{key}' in text
+        text = text.replace(f'"{key}', f'"{old}')
+    file.write_text(text, encoding="utf-8")
+
+    assert read_cases(file) == cases

@@ -60,7 +60,7 @@ def test_global_time_with_a_gap_by_hand() -> None:
 
     assert rows_of(split.train) == [SHOP[0]]
     assert rows_of(split.truth) == [SHOP[4], SHOP[5]]
-    assert split.manifest["left_out"] == {"duplicate": 0, "gap": 3, "repeat_in_truth": 0}
+    assert split.manifest["excluded"] == {"duplicate": 0, "gap": 3, "repeat_in_truth": 0}
     assert split.manifest["counts"]["truth_users_without_history"] == 2
     assert split.manifest["counts"]["train_rows_from_the_first_of_truth_on"] == 0
 
@@ -152,10 +152,10 @@ def test_duplicates_and_repeats_by_hand() -> None:
 
     assert rows_of(split.train) == [(1, 9, 0.0, 1.0), (1, 10, 1.0, 3.0)]
     assert rows_of(split.truth) == [(1, 10, 2.0, 2.0)]
-    assert split.manifest["left_out"] == {"duplicate": 1, "repeat_in_truth": 1}
+    assert split.manifest["excluded"] == {"duplicate": 1, "repeat_in_truth": 1}
     assert split.manifest["counts"]["truth_pairs_taken_before"] == 1
     assert rows_of(first.truth) == [(1, 10, 1.0, 3.0)]
-    assert first.manifest["left_out"] == {"duplicate": 1, "repeat": 2, "repeat_in_truth": 0}
+    assert first.manifest["excluded"] == {"duplicate": 1, "repeat": 2, "repeat_in_truth": 0}
 
 
 def test_ties_are_ordered_by_item_for_numbers_and_text() -> None:
@@ -222,7 +222,7 @@ def test_split_equals_the_reference(
     assert rows_of(split.train) == sides["train"]
     assert rows_of(split.truth) == sides["truth"]
     assert rows_of(split.history) == sides.get("history", [])
-    assert {name: n for name, n in split.manifest["left_out"].items() if n} == +excluded
+    assert {name: n for name, n in split.manifest["excluded"].items() if n} == +excluded
     assert _all_rows(split) == len(rows)
     assert _counts_hold(split)
     sorted_split = cc.split(frame(sorted(rows)), method, repeats=repeats, **options)
@@ -234,7 +234,7 @@ def test_split_equals_the_reference(
 
 def _all_rows(actual: cc.Split) -> int:
     sides = actual.manifest["files"].values()
-    return sum(each["rows"] for each in sides) + sum(actual.manifest["left_out"].values())
+    return sum(each["rows"] for each in sides) + sum(actual.manifest["excluded"].values())
 
 
 def _text(actual: cc.Split) -> str:
@@ -296,7 +296,7 @@ def test_dates_and_durations_are_in_seconds_since_1970() -> None:
     assert all(each.manifest["method"] == results[0].manifest["method"] for each in results)
     assert results[0].train["item"].to_list() == list(range(13))  # the 1st to the 13th
     assert results[0].truth["item"].to_list() == list(range(20, 30))
-    assert results[0].manifest["left_out"]["gap"] == 7
+    assert results[0].manifest["excluded"]["gap"] == 7
 
 
 @pytest.mark.parametrize(

@@ -111,8 +111,23 @@ def comparison_of(values: Mapping[str, Values], **settings: Any) -> Comparison:
     return replace(compare_user_values(inputs), conventions=collect_conventions(inputs.config))
 
 
-def cell_of(model: str, segment: str, verdict: Verdict, *, turns: bool, label: str) -> SegmentCell:
+def cell_of(
+    model: str, segment: str, verdict: Verdict, *, is_reversed: bool, label: str
+) -> SegmentCell:
     """Return a cell of a segment without numbers, with a verdict and the flag for a reversal."""
     return SegmentCell(
-        label, segment, model, None, None, None, 0, None, None, None, None, None, verdict, turns
+        label,
+        segment,
+        model,
+        None,
+        None,
+        None,
+        0,
+        None,
+        None,
+        None,
+        None,
+        None,
+        verdict,
+        is_reversed,
     )

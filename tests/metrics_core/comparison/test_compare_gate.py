@@ -48,7 +48,7 @@ def test_the_decision_rests_on_the_numbers_of_the_comparison() -> None:
         )
         reference = defined(comparison.score("far", "nDCG@5").mean)
         assert ndcg.margin == pytest.approx(0.02 * reference)
-        assert covered.asked == "min_effect"
+        assert covered.margin_setting == "min_effect"
         assert covered.test == "jackknife"
         assert [(g.segmentation, g.segment) for g in inside[:2]] == [
             ("country", "dk"),

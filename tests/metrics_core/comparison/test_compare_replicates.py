@@ -127,14 +127,14 @@ def test_paired_trainings_are_compared_one_by_one() -> None:
     comparison = compare(models, paired_replicates=True)
     pair = defined(comparison.retrained("als", "popularity", "nDCG@10"))
 
-    assert (pair.of, pair.trainings_df) == (3, 2)
+    assert (pair.n_pairs, pair.replicates_df) == (3, 2)
 
 
 def test_two_trainings_are_too_few_for_an_interval() -> None:
     two = compare({"als": {"replicates": {1: ALS[1], 2: ALS[2]}}, "popularity": POPULARITY})
     pair = defined(two.retrained("als", "popularity", "nDCG@10"))
 
-    assert (pair.ci_low, pair.p, pair.verdict, pair.of) == (None, None, "no_interval", 2)
+    assert (pair.ci_low, pair.p, pair.verdict, pair.n_pairs) == (None, None, "no_interval", 2)
 
 
 @pytest.mark.parametrize(

@@ -41,15 +41,17 @@ def test_the_panel_has_a_row_for_every_definition_and_model() -> None:
                 assert (row["value"], row["rank"]) == (value, each["ranks"][model])
                 assert row["verdict"] == each["verdicts"].get(model)
                 assert row["top_two_hold"] == each["top_two_hold"]
-                assert all(name in row["says"] for name in each["changed"])
+                assert all(name in row["changed"] for name in each["changed"])
             mine = presets.filter(label=entry["metric"], definition=each["name"])
             assert mine["preset"].to_list() == each["presets"]
-            assert all(mine["stands_for"])
+            assert all(mine["meaning"])
         excluded = presets.filter(
-            pl.col("label") == entry["metric"], pl.col("left_out").is_not_null()
+            pl.col("label") == entry["metric"], pl.col("exclusion_reason").is_not_null()
         )
-        assert excluded["preset"].to_list() == [each["preset"] for each in entry["left_out"]]
-        assert excluded["left_out"].to_list() == [each["why"] for each in entry["left_out"]]
+        assert excluded["preset"].to_list() == [each["preset"] for each in entry["excluded"]]
+        assert excluded["exclusion_reason"].to_list() == [
+            each["reason"] for each in entry["excluded"]
+        ]
         assert excluded["definition"].null_count() == len(excluded)
     assert rows == {}
 

@@ -78,7 +78,7 @@ def test_the_same_lists_as_three_trainings_are_identical() -> None:
         assert row is not None
         assert (row.verdict, row.difference) == ("identical", 0.0)
     assert comparison.replicates is not None
-    assert all(pair.chance is None and pair.turned == 0 for pair in comparison.replicates.pairs)
+    assert all(pair.chance is None and pair.n_reversed == 0 for pair in comparison.replicates.pairs)
 
 
 @pytest.mark.parametrize("margin", [0.0, 0.01])

@@ -25,12 +25,15 @@ def test_names_of_groups_of_whole_numbers() -> None:
 
 def test_models_with_the_same_statement_share_a_sentence() -> None:
     cells = [
-        *(cell_of(model, "new", "worse", turns=True, label="nDCG@2") for model in ("als", "ease")),
         *(
-            cell_of(model, "old", "better", turns=False, label="nDCG@2")
+            cell_of(model, "new", "worse", is_reversed=True, label="nDCG@2")
             for model in ("als", "ease")
         ),
-        cell_of("knn", "old", "worse", turns=False, label="nDCG@2"),
+        *(
+            cell_of(model, "old", "better", is_reversed=False, label="nDCG@2")
+            for model in ("als", "ease")
+        ),
+        cell_of("knn", "old", "worse", is_reversed=False, label="nDCG@2"),
     ]
     some = from_content(sample.two_models()).pairs[0]
     pairs = tuple(

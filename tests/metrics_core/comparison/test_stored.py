@@ -144,7 +144,7 @@ REMOVED: list[tuple[str | int, ...]] = [
     ("leaderboard",), ("differences",), ("metrics", 0, "min_effect"),
     ("leaderboard", 1, "n_users"), ("differences", 2, "verdict"),
     ("panel", 0, "definitions", 1, "ranks"), ("panel", 0, "definitions", 1, "changed"),
-    ("segments", 0, "cells", 3, "turns"),
+    ("segments", 0, "cells", 3, "is_reversed"),
     ("conventions", "values", 0, "value"),
     ("provenance", "inputs", 0, "sha256"), ("warnings", 0, "models"),
 ]  # fmt: skip
@@ -247,6 +247,33 @@ def test_sentences_of_an_older_schema_are_not_read() -> None:
     content["segments"] = [each | {"flags": ["On nDCG@10, …"]} for each in content["segments"]]
 
     assert from_content(content) == from_content(sample.gated())
+
+
+RENAMED = {
+    "margin_setting": "asked",
+    "excluded": "left_out",
+    "reason": "why",
+    "sd_replicates": "sd_trainings",
+    "n_replicates_a": "trainings_a",
+    "n_replicates_b": "trainings_b",
+    "replicates_df": "trainings_df",
+    "n_reversed": "turned",
+    "n_pairs": "of",
+    "replicates_needed": "trainings_needed",
+    "is_reversed": "turns",
+}
+
+
+def test_keys_of_schema_8_are_read() -> None:
+    hostile = from_content(sample.hostile_names())  # the only sample with excluded presets
+    gated = from_content(sample.gated())
+    comparison = replace(gated, panel=hostile.panel, replicates=replicate_sample().replicates)
+    text = to_json(comparison)
+    for key, old in RENAMED.items():
+        assert f'"{key}":' in text
+        text = text.replace(f'"{key}":', f'"{old}":')
+
+    assert from_content(json.loads(text) | {"schema": 8}) == comparison
 
 
 def test_conventions_of_an_older_schema_are_read() -> None:

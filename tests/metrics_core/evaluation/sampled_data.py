@@ -30,7 +30,7 @@ def truth(users: int, grades: tuple[float, ...] = (1.0,)) -> pl.DataFrame:
 
 
 def conventions(
-    negatives: int = NEGATIVES, catalogue: int = CATALOGUE, **knobs: Any
+    negatives: int = NEGATIVES, catalogue: int = CATALOGUE, **options: Any
 ) -> cc.Conventions:
     """Standard, with candidates."""
     declaration: CandidateOptions = {
@@ -38,7 +38,7 @@ def conventions(
         "catalogue": catalogue,
         "sampling": "uniform",
     }
-    return cc.preset("standard", candidates=declaration, **knobs)
+    return cc.preset("standard", candidates=declaration, **options)
 
 
 def drawn(full: np.ndarray, negatives: int, catalogue: int, seed: int) -> list[int]:

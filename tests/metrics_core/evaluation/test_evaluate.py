@@ -94,8 +94,8 @@ def test_path_may_begin_with_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_conventions_by_name_as_dict_or_whole() -> None:
     standard = cc.preset("standard")
-    of_knobs: Any = {"preset": "standard", **standard.preset_values()}
-    forms: tuple[ConventionsLike, ...] = (standard, of_knobs, {"preset": "standard"})
+    of_options: Any = {"preset": "standard", **standard.preset_values()}
+    forms: tuple[ConventionsLike, ...] = (standard, of_options, {"preset": "standard"})
     for conventions in forms:
         assert cc.evaluate(LISTS, TRUTH, metrics=["RR"], conventions=conventions)["RR"] == RR
     with pytest.raises(ConventionError, match="is not a convention"):

@@ -22,7 +22,7 @@ def test_every_preset_that_defines_the_metric_occurs_once(label: str) -> None:
 
     selected = [name for definition in result.definitions for name in definition.presets]
     expected = [name for name in cc.presets() if defines(name, parse(label).name)]
-    assert sorted([*selected, *result.left_out]) == sorted(expected)
+    assert sorted([*selected, *result.excluded]) == sorted(expected)
     assert "standard" in result.definitions[0].presets
     assert [d.number for d in result.definitions] == list(range(len(result.definitions)))
 
@@ -56,16 +56,16 @@ def test_the_scale_of_the_grades_is_that_of_the_data() -> None:
     assert thresholds["ms_recommenders"] is None  # every row of the truth, whatever its grade
 
 
-def test_definition_that_cannot_be_computed_is_left_out_with_a_reason() -> None:
+def test_definition_that_cannot_be_computed_is_excluded_with_a_reason() -> None:
     pinned = cc.preset("standard", relevance_threshold=None)
 
-    excluded = panel(parse("nDCG@5"), pinned).left_out
+    excluded = panel(parse("nDCG@5"), pinned).excluded
 
     assert list(excluded) == ["spark_mllib_graded"]
     assert "the order of the truth's rows" in excluded["spark_mllib_graded"]
 
 
-def test_a_definition_is_reported_by_the_knobs_that_matter_and_differ() -> None:
+def test_a_definition_is_reported_by_the_conventions_that_matter_and_differ() -> None:
     reported = changed_conventions(parse("nDCG@5"), cc.preset("rectools"), STANDARD)
 
     assert reported["ideal"] == "full_k"

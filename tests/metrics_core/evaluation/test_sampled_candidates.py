@@ -139,7 +139,7 @@ def test_users_without_list_or_relevant_item_follow_their_policies() -> None:
 
 
 @pytest.mark.parametrize(
-    ("metrics", "knobs", "message"),
+    ("metrics", "options", "message"),
     [
         (["Bpref"], {}, "no correction for sampled candidates"),
         (["nDCG(judged_only=true)@3"], {}, "judged_only"),
@@ -150,12 +150,12 @@ def test_users_without_list_or_relevant_item_follow_their_policies() -> None:
     ],
 )
 def test_labels_without_a_correction_are_refused(
-    metrics: list[str], knobs: dict[str, Any], message: str
+    metrics: list[str], options: dict[str, Any], message: str
 ) -> None:
     items = pl.DataFrame({"item": list(range(NEGATIVES + 1))})
 
     with pytest.raises(ValueError, match=message):
-        _evaluate(metrics, items=items, conventions=conventions(**knobs))
+        _evaluate(metrics, items=items, conventions=conventions(**options))
 
 
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)

@@ -24,9 +24,9 @@ SUMS = ["P@1", "CG@1", "DCG@1", "RBP(p=0.5)@1", "Hit@1"]
 RATIOS = ["R@1", "nDCG@1"]
 
 
-def pinned(normalised: str | None = None, **knobs: Any) -> cc.Conventions:
+def pinned(normalised: str | None = None, **options: Any) -> cc.Conventions:
     propensity: Any = HALF if normalised is None else {**HALF, "normalised": normalised}
-    return cc.preset("standard", propensity=propensity, hit_kind="count", **knobs)
+    return cc.preset("standard", propensity=propensity, hit_kind="count", **options)
 
 
 def evaluated(

@@ -1,6 +1,6 @@
 """The metrics a second time, as their definitions read: one user, plain Python, exact fractions.
 
-The tests compare `metrics_core` with this module; the two share nothing but the knobs' names.
+The tests compare `metrics_core` with this module; the two share nothing but the options' names.
 """
 
 import ctypes

@@ -30,7 +30,7 @@ GRADES = (0, 0.5, 1, 2, 2.5, 3, 4)
 # 1 and 1 + 1e-9 tie in single precision; 0.0 and -0.0 always do.
 SCORES = (0.0, -0.0, 1.0, 1.0 + 1e-9, 2.5, -3.0, 1e30)
 
-# What words cannot list: values of the knobs that take numbers and mappings.
+# What words cannot list: values of the options that take numbers and mappings.
 FORMS: Mapping[str, tuple[Any, ...]] = {
     "relevance_threshold": (1, 2, 2.5, 0, None),
     "gain": ({"map": {0: 0, 0.5: 3, 1: 1, 2: 2, 2.5: 0.25, 3: 5, 4: 7}},),
@@ -53,7 +53,8 @@ FORMS: Mapping[str, tuple[Any, ...]] = {
     "round": (None, {"user": 9}, {"mean": 9}),  # so many digits that no value lies halfway
 }
 VALUES: dict[str, tuple[Any, ...]] = {
-    knob.name: (*knob.values, *FORMS.get(knob.name, ())) for knob in PRESET_CONVENTIONS
+    convention.name: (*convention.values, *FORMS.get(convention.name, ()))
+    for convention in PRESET_CONVENTIONS
 }
 WITHOUT_EXPECTATION = [metric.name for metric in CATALOGUE if not metric.averages_ties]
 MOST_TIED = 4  # 24 orders
@@ -198,14 +199,14 @@ def _grades(items: tuple[Any, ...]) -> st.SearchStrategy[dict[reference.Item, fl
 
 @st.composite
 def conventions(draw: st.DrawFn) -> Conventions:
-    """Every knob at random; `error` has tests of its own."""
-    knobs = {
+    """Every convention at random; `error` has tests of its own."""
+    options = {
         name: draw(st.sampled_from([v for v in values if v != "error"]))
         for name, values in VALUES.items()
     }
-    if any(knobs[name] == pooled for name, pooled in POOLED.items()) and knobs["round"]:
-        knobs["round"] = {"mean": 9}  # a pooled mean has no users' values to round
-    return possible(cc.preset("standard", **knobs, overrides=draw(_overrides())))
+    if any(options[name] == pooled for name, pooled in POOLED.items()) and options["round"]:
+        options["round"] = {"mean": 9}  # a pooled mean has no users' values to round
+    return possible(cc.preset("standard", **options, overrides=draw(_overrides())))
 
 
 _CONCERNING = {name for name in VALUES if set(reference.METRICS) & set(affected_metrics(name))}
@@ -213,7 +214,7 @@ _CONCERNING = {name for name in VALUES if set(reference.METRICS) & set(affected_
 
 @st.composite
 def _overrides(draw: st.DrawFn) -> dict[str, Any]:
-    """Nothing, or one knob that one metric has otherwise."""
+    """Nothing, or one convention that one metric has otherwise."""
     names = sorted(_CONCERNING - set(POOLED) - {"gain", "ideal", "relevance_threshold"})
     name = draw(st.none() | st.sampled_from(names))
     if name is None or name == "round":

@@ -1,4 +1,4 @@
-"""`cc.evaluate` equals the definitions: every metric, every value of every knob."""
+"""`cc.evaluate` equals the definitions: every metric, every value of every convention."""
 
 import math
 from typing import Any
@@ -52,27 +52,27 @@ def _differences(case: Case, pinned: Conventions, labels: Labels = LABELS) -> li
     return results
 
 
-def _changed(knob: str) -> Labels:
+def _changed(convention: str) -> Labels:
     """Return the labels that a convention can change; test_properties tests the others."""
-    names = affected_metrics(knob)
+    names = affected_metrics(convention)
     return {label: parts for label, parts in LABELS.items() if parts[0] in names}
 
 
 POPULATION = population(seed=20)
-KNOB_VALUES = [
+CONVENTION_VALUES = [
     (name, value) for name, values in VALUES.items() if _changed(name) for value in values
 ]
 
 
 @pytest.mark.parametrize(
-    ("knob", "value"), KNOB_VALUES, ids=lambda part: str(part).replace(" ", "")
+    ("convention", "value"), CONVENTION_VALUES, ids=lambda part: str(part).replace(" ", "")
 )
-def test_every_value_of_every_knob_equals_its_definition(knob: str, value: Any) -> None:
+def test_every_value_of_every_convention_equals_its_definition(convention: str, value: Any) -> None:
     base = {"duplicates": "keep", "ideal": "truth_at_k", "relevance_threshold": 1}
-    pinned = possible(cc.preset("standard", **{**base, knob: value}))
-    labels = _changed(knob)
+    pinned = possible(cc.preset("standard", **{**base, convention: value}))
+    labels = _changed(convention)
     if value == "error":
-        with pytest.raises(ValueError, match=knob):
+        with pytest.raises(ValueError, match=convention):
             POPULATION.evaluate(pinned, labels)
         return
 

@@ -41,10 +41,10 @@ WORLD = World(
     relevant={"ann": {4, 0, 3}, "bob": {1}},
 )
 
-Knobs = Mapping[str, Any]
-MIUF: Knobs = {"novelty_population": "users", "novelty_norm": "none", "cold_item": "one_user"}
+Options = Mapping[str, Any]
+MIUF: Options = {"novelty_population": "users", "novelty_norm": "none", "cold_item": "one_user"}
 
-# metric, knobs, k, then ann, bob, cy (no list) and eve (one cold item, no history)
+# metric, options, k, then ann, bob, cy (no list) and eve (one cold item, no history)
 WORKED: list[tuple[Any, ...]] = [
     ("user_coverage", {"user_coverage_kind": "any"}, 3, 1, 1, 0, 1),
     ("user_coverage", {"user_coverage_kind": "full"}, 3, 1, 0, 0, 0),
@@ -148,7 +148,7 @@ WORKED_EXPOSURE = [
 ]
 
 
-# how the world differs, metric, knobs, k, then a value per user of its lists
+# how the world differs, metric, options, k, then a value per user of its lists
 NO_TRAIN: dict[str, Any] = {"train": {}}
 ONE_TRAIN_USER: dict[str, Any] = {"train": {"ann": [0, 1]}}  # nothing to divide by
 EQUAL_FEATURES: dict[str, Any] = {"features": dict.fromkeys(range(6), (0.0, 1.0))}
@@ -172,7 +172,7 @@ EDGES: list[tuple[Any, ...]] = [
 NO_LISTS: dict[str, Any] = {"lists": {"ann": [], "bob": []}}
 ONE_USER: dict[str, Any] = {"lists": {"ann": [0, 1]}}
 ONE_ITEM: dict[str, Any] = {"lists": {"ann": [0], "bob": [0], "cy": [0]}}
-EXPOSURE_EDGES: list[tuple[dict[str, Any], str, Knobs, int, float]] = [
+EXPOSURE_EDGES: list[tuple[dict[str, Any], str, Options, int, float]] = [
     (NO_TRAIN, "coverage", {"coverage_items": "train"}, 3, nan),
     (NO_LISTS, "coverage", {"coverage_items": "catalogue"}, 3, 0),
     (NO_LISTS, "gini", {"gini_items": "catalogue"}, 3, nan),
@@ -226,29 +226,29 @@ def _listed(world: World) -> RankedLists:
 
 @pytest.mark.parametrize("example", [*(({}, *example) for example in WORKED), *EDGES])
 def test_worked_example(example: tuple[Any, ...]) -> None:
-    changes, metric, knobs, k, *of_users = example
+    changes, metric, options, k, *of_users = example
 
-    values = getattr(beyond_accuracy, metric)(_listed(replace(WORLD, **changes)), k, **knobs)
+    values = getattr(beyond_accuracy, metric)(_listed(replace(WORLD, **changes)), k, **options)
 
     assert list(values) == approx(of_users, rel=1e-14, abs=1e-15, nan_ok=True)
 
 
 @pytest.mark.parametrize(
-    ("changes", "metric", "knobs", "k", "expected"),
+    ("changes", "metric", "options", "k", "expected"),
     [*(({}, *example) for example in WORKED_EXPOSURE), *EXPOSURE_EDGES],
 )
 def test_worked_example_over_all_users(
-    changes: dict[str, Any], metric: str, knobs: Knobs, *, k: int | None, expected: float
+    changes: dict[str, Any], metric: str, options: Options, *, k: int | None, expected: float
 ) -> None:
     value = getattr(exposure, metric)(
-        count_exposure(_listed(replace(WORLD, **changes)), k), **knobs
+        count_exposure(_listed(replace(WORLD, **changes)), k), **options
     )
 
     assert value == approx(expected, rel=1e-14, abs=1e-15, nan_ok=True)
 
 
 def _all(**of_metrics: dict[str, tuple[Any, ...]]) -> list[tuple[str, dict[str, Any]]]:
-    """Return each metric with every combination of its knobs' values."""
+    """Return each metric with every combination of its options' values."""
     return [
         (metric, dict(zip(values, selected, strict=True)))
         for metric, values in of_metrics.items()
@@ -306,16 +306,16 @@ def worlds(draw: st.DrawFn, *, numbers: st.SearchStrategy[float] = BINARY) -> Wo
 def _differences(world: World, metrics: list[tuple[str, dict[str, Any]]]) -> list[Any]:
     listed = _listed(world)
     results = []
-    for (metric, knobs), k in product(metrics, CUTOFFS):
-        actual = getattr(beyond_accuracy, metric)(listed, k, **knobs)
-        expected = [getattr(reference, metric)(world, user, k, **knobs) for user in world.lists]
+    for (metric, options), k in product(metrics, CUTOFFS):
+        actual = getattr(beyond_accuracy, metric)(listed, k, **options)
+        expected = [getattr(reference, metric)(world, user, k, **options) for user in world.lists]
         same = approx(expected, rel=1e-12, abs=1e-12, nan_ok=True)
-        results += [] if list(actual) == same else [(metric, knobs, k, list(actual), expected)]
+        results += [] if list(actual) == same else [(metric, options, k, list(actual), expected)]
     return results
 
 
 @given(world=worlds())
-def test_every_metric_equals_its_definition_under_every_knob(world: World) -> None:
+def test_every_metric_equals_its_definition_under_every_convention(world: World) -> None:
     assert _differences(world, PER_USER) == []
 
 
@@ -331,10 +331,10 @@ def test_cosines_of_vectors_equal_their_definitions(world: World) -> None:
 
 @given(world=worlds())
 def test_every_metric_over_all_users_equals_its_definition(world: World) -> None:
-    for (metric, knobs), k in product(OVER_USERS, CUTOFFS):
-        actual = getattr(exposure, metric)(count_exposure(_listed(world), k), **knobs)
-        expected = getattr(reference, metric)(world, k, **knobs)
-        assert actual == approx(expected, rel=1e-12, abs=1e-12, nan_ok=True), (metric, knobs, k)
+    for (metric, options), k in product(OVER_USERS, CUTOFFS):
+        actual = getattr(exposure, metric)(count_exposure(_listed(world), k), **options)
+        expected = getattr(reference, metric)(world, k, **options)
+        assert actual == approx(expected, rel=1e-12, abs=1e-12, nan_ok=True), (metric, options, k)
 
 
 @given(world=worlds(), cut=st.integers(0, 5))
@@ -346,10 +346,10 @@ def test_partitions_give_the_same_bits(world: World, cut: int) -> None:
     ]
     whole = _listed(world)
 
-    for (metric, knobs), k in product(PER_USER, CUTOFFS):
+    for (metric, options), k in product(PER_USER, CUTOFFS):
         kernel = getattr(beyond_accuracy, metric)
-        separate = np.concatenate([kernel(part, k, **knobs) for part in parts])
-        assert separate.tobytes() == kernel(whole, k, **knobs).tobytes()
+        separate = np.concatenate([kernel(part, k, **options) for part in parts])
+        assert separate.tobytes() == kernel(whole, k, **options).tobytes()
     for k in CUTOFFS:
         added = count_exposure(parts[0], k) + count_exposure(parts[1], k)
         together = count_exposure(whole, k)

@@ -43,29 +43,36 @@ def _drawn() -> dict[str, Any]:
 DATA = _drawn()
 
 
-def _evaluate(labels: list[str], duplicates: str, **knobs: Any) -> cc.Evaluation:
+def _evaluate(labels: list[str], duplicates: str, **options: Any) -> cc.Evaluation:
     pinned = cc.preset(
         "standard",
-        **{"duplicates": duplicates, "ties": "given", "fairness_target": "catalogue", **knobs},
+        **{"duplicates": duplicates, "ties": "given", "fairness_target": "catalogue", **options},
     )
     return cc.evaluate(**DATA, metrics=labels, conventions=pinned)
 
 
 @cache
-def _means(duplicates: str, knob: str = "", value: str = "") -> cc.Evaluation:
+def _means(duplicates: str, convention: str = "", value: str = "") -> cc.Evaluation:
     """Evaluate all metrics, or those that read a convention with a word of it."""
     labels = [
-        label_of(metric, LENGTH) for metric in CATALOGUE if not knob or knob in metric.conventions
+        label_of(metric, LENGTH)
+        for metric in CATALOGUE
+        if not convention or convention in metric.conventions
     ]
-    return _evaluate(labels, duplicates, **({knob: value} if knob else {}))
+    return _evaluate(labels, duplicates, **({convention: value} if convention else {}))
 
 
 @pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.name)
 def test_copies_count_where_the_metric_says_so(metric: Metric) -> None:
     """Other metrics count copies as misses, or skip them if the metric is beyond accuracy."""
     without = "drop" if metric.family == "beyond" else "first"
-    knobs = [CONVENTION[name] for name in metric.conventions if name in CONVENTION]
-    ways = [(knob.name, value) for knob in knobs for value in knob.values if value != "full_k"]
+    options = [CONVENTION[name] for name in metric.conventions if name in CONVENTION]
+    ways = [
+        (convention.name, value)
+        for convention in options
+        for value in convention.values
+        if value != "full_k"
+    ]
     remaining, settled = (
         [_means(duplicates, *way)[label_of(metric, LENGTH)] for way in [(), *ways]]
         for duplicates in ("keep", without)

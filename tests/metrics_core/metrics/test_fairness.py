@@ -35,8 +35,8 @@ SECOND = 1 / math.log2(3)
 OVERALL = ["EED@2", "EER@2", "EEL@2"]
 
 
-def pinned(target: FairnessTarget | None = "catalogue", **knobs: Any) -> cc.Conventions:
-    return cc.preset("standard", fairness_target=target, **knobs)
+def pinned(target: FairnessTarget | None = "catalogue", **options: Any) -> cc.Conventions:
+    return cc.preset("standard", fairness_target=target, **options)
 
 
 def evaluated(metrics: Sequence[str], conventions: cc.Conventions, **others: Any) -> cc.Evaluation:

@@ -179,7 +179,7 @@ def test_swapping_items_of_equal_grade_changes_nothing(
 
 
 @pytest.mark.parametrize("metric", EVERY, ids=lambda metric: metric.name)
-def test_every_keyword_only_argument_is_a_known_knob_or_parameter(metric: Metric) -> None:
+def test_every_keyword_only_argument_is_a_known_convention_or_parameter(metric: Metric) -> None:
     selected = inspect.signature(metric.function).parameters.values()
     keyword_only = [p for p in selected if p.kind is p.KEYWORD_ONLY]
 
@@ -218,28 +218,30 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("knob", [knob for knob, names in CHANGES.items() if names])
-def test_a_knob_changes_those_metrics_that_the_catalogue_says_it_changes(
-    knob: str, before: dict[str, list[Any]]
+@pytest.mark.parametrize(
+    "convention", [convention for convention, names in CHANGES.items() if names]
+)
+def test_a_convention_changes_those_metrics_that_the_catalogue_says_it_changes(
+    convention: str, before: dict[str, list[Any]]
 ) -> None:
     changed = set()
-    for value in VALUES[knob]:
-        values: dict[str, Any] = {**EXPOSED, knob: value}
+    for value in VALUES[convention]:
+        values: dict[str, Any] = {**EXPOSED, convention: value}
         pinned = cc.preset("standard", **values)
         if value != "error" and possible(pinned) == pinned:
             after = _columns(pinned)
             changed |= {name for name in before if before[name] != after[name]}
 
-    assert changed == CHANGES[knob]
+    assert changed == CHANGES[convention]
 
 
-def test_knobs_of_other_families_change_none_of_these_metrics(
+def test_conventions_of_other_families_change_none_of_these_metrics(
     before: dict[str, list[Any]],
 ) -> None:
-    values = {knob: VALUES[knob] for knob, names in CHANGES.items() if not names}
+    values = {convention: VALUES[convention] for convention, names in CHANGES.items() if not names}
     for n in range(max(map(len, values.values()))):
         changed: dict[str, Any] = {
-            knob: several[n % len(several)] for knob, several in values.items()
+            convention: several[n % len(several)] for convention, several in values.items()
         }
 
         assert _columns(cc.preset("standard", **EXPOSED, **changed)) == before

@@ -1,4 +1,4 @@
-"""One row a metric and a knob's value, with the arithmetic left in."""
+"""One row a metric and a convention's value, with the arithmetic left in."""
 
 import math
 from math import log2
@@ -94,7 +94,7 @@ def test_worked_example(label: str, graded: float, short: float, many: float) ->
 LN3, LN5 = math.log(3), math.log(5)
 MAP = {"map": {1: 10, 2: 1, 3: 4}}
 
-KNOBS: list[tuple[dict[str, Any], str, tuple[List, Grades], float]] = [
+CONVENTION_OPTIONS: list[tuple[dict[str, Any], str, tuple[List, Grades], float]] = [
     ({"relevance_threshold": 1}, "R@5", GRADED, 2 / 3),
     ({"relevance_threshold": 2}, "R@5", GRADED, 1 / 2),
     ({"relevance_threshold": 2}, "CG@5", GRADED, 3),  # grade 1 is not relevant and earns nothing
@@ -197,11 +197,11 @@ KNOBS: list[tuple[dict[str, Any], str, tuple[List, Grades], float]] = [
 ]
 
 
-@pytest.mark.parametrize(("knobs", "label", "lists", "expected"), KNOBS)
-def test_knob(
-    knobs: dict[str, Any], label: str, lists: tuple[List, Grades], expected: float
+@pytest.mark.parametrize(("options", "label", "lists", "expected"), CONVENTION_OPTIONS)
+def test_convention(
+    options: dict[str, Any], label: str, lists: tuple[List, Grades], expected: float
 ) -> None:
-    assert _value(label, *lists, cc.preset("standard", **knobs)) == approx(expected)
+    assert _value(label, *lists, cc.preset("standard", **options)) == approx(expected)
 
 
 # How lists are ranked: the scores of the rows in the order of the file, and the items in rank order
@@ -227,14 +227,14 @@ RANKING: list[tuple[dict[str, Any], list[tuple[Any, float]], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("knobs", "rows", "order"), RANKING)
-def test_ranking(knobs: dict[str, Any], rows: list[tuple[Any, float]], order: Any) -> None:
+@pytest.mark.parametrize(("options", "rows", "order"), RANKING)
+def test_ranking(options: dict[str, Any], rows: list[tuple[Any, float]], order: Any) -> None:
     recs = pl.DataFrame(
         [("u", item, float(score)) for item, score in rows],
         schema=["user", "item", "score"],
         orient="row",
     )
-    conventions = cc.preset("standard", **knobs)
+    conventions = cc.preset("standard", **options)
     for rank, item in enumerate(order, 1):
         if item != "-":
             result = cc.evaluate(recs, {"u": [item]}, metrics=["RR"], conventions=conventions)
@@ -314,9 +314,9 @@ POOLED: list[tuple[dict[str, Any], str, float]] = [
 ]
 
 
-@pytest.mark.parametrize(("knobs", "label", "mean"), POOLED)
-def test_mean(knobs: dict[str, Any], label: str, mean: float) -> None:
-    result = cc.evaluate(*TWO, metrics=[label], conventions=cc.preset("standard", **knobs))
+@pytest.mark.parametrize(("options", "label", "mean"), POOLED)
+def test_mean(options: dict[str, Any], label: str, mean: float) -> None:
+    result = cc.evaluate(*TWO, metrics=[label], conventions=cc.preset("standard", **options))
 
     assert result[label] == approx(mean)
 
@@ -329,7 +329,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("knobs", "label", "names"), REFUSED)
-def test_contradictions_are_refused(knobs: dict[str, Any], label: str, names: str) -> None:
+@pytest.mark.parametrize(("options", "label", "names"), REFUSED)
+def test_contradictions_are_refused(options: dict[str, Any], label: str, names: str) -> None:
     with pytest.raises(ValueError, match=names):
-        _value(label, *GRADED, cc.preset("standard", **knobs))
+        _value(label, *GRADED, cc.preset("standard", **options))

@@ -72,9 +72,9 @@ def test_pin_changes_only_values_and_pinning_back_restores_all_bytes(
     assert ("next: dvc repro" in output) is (not problems and bool(set(after) - set(before)))
     pinned, conventions = params.parsed_conventions, cc.preset(name)
     actual = {
-        knob
-        for knob in STANDARD
-        if CONVENTION[knob].sets_scale and conventions.preset_values()[knob] is not None
+        convention
+        for convention in STANDARD
+        if CONVENTION[convention].sets_scale and conventions.preset_values()[convention] is not None
     }
     assert {k: v for k, v in pinned.as_dict().items() if k not in actual} == {
         k: v for k, v in conventions.as_dict().items() if k not in actual

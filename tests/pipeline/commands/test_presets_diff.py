@@ -64,7 +64,9 @@ def test_exactly_the_differing_conventions_are_named(
 
     assert header == ["convention", "standard", other, "changes"]
     general = [row[0] for row in rows if ", for " not in row[0]]
-    assert general == [knob for knob in STANDARD if conventions[knob] != actual[knob]]
+    assert general == [
+        convention for convention in STANDARD if conventions[convention] != actual[convention]
+    ]
 
 
 def test_overrides_of_a_metric_are_separate_rows(capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,7 +65,7 @@ def test_parts_add_up_to_the_manifest(project: Path) -> None:
         "gap": 3600.0,
         "repeats": "keep",
     }
-    assert len(train) + len(truth) + sum(manifest["left_out"].values()) == ROWS
+    assert len(train) + len(truth) + sum(manifest["excluded"].values()) == ROWS
     assert manifest["files"]["train.parquet"]["rows"] == len(train)
     assert train["time"].max() < truth["time"].min() - 3600  # type: ignore[operator]
     assert truth.columns == ["user", "item", "time", "grade"]
@@ -82,7 +82,7 @@ def test_library_and_command_give_the_same_result(project: Path) -> None:
     for side in ("train", "truth", "history"):
         assert pl.read_parquet(project / "split" / f"{side}.parquet").equals(getattr(split, side))
     written = manifest_of(project / "split")
-    assert written["left_out"] == split.manifest["left_out"]
+    assert written["excluded"] == split.manifest["excluded"]
     assert written["counts"] == split.manifest["counts"]
     assert written["notes"]
     assert set(written["notes"]) <= set(split.summary.splitlines())
@@ -342,7 +342,7 @@ def test_movielens_splits_in_four_ways(tmp_path: Path) -> None:
 
     for each in manifests.values():
         sides = sum(side["rows"] for side in each["files"].values())
-        assert sides + sum(each["left_out"].values()) == 100_004
+        assert sides + sum(each["excluded"].values()) == 100_004
     assert manifests["leave-last-out"]["files"]["truth.parquet"]["rows"] == 671
     assert manifests["leave-last-out"]["counts"]["users_tied_at_the_cut"] == 127
     assert manifests["global-time"]["counts"]["train_rows_from_the_first_of_truth_on"] == 0

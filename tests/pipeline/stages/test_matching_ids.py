@@ -106,7 +106,7 @@ def test_items_missing_from_the_catalogue_are_a_warning_if_kept(tmp_path: Path) 
     lists, truth = [("u", "a"), ("u", "z"), ("v", "z")], [("u", "a")]
     counts = match_ids(tmp_path, lists, truth, ["a", "b"], unknown_items="keep")
 
-    warnings = _warnings(pop={"fit": counts}, als={"fit": counts | {"unknown_items": 0}})
+    warnings = _warnings(pop={"id_match": counts}, als={"id_match": counts | {"unknown_items": 0}})
 
     assert warnings["not_in_catalogue"].models == ("pop",)
     assert "2 rows" in warnings["not_in_catalogue"].sentence.replace("\N{NO-BREAK SPACE}", " ")
@@ -116,7 +116,11 @@ def _warnings(**models: dict[str, Any]) -> dict[str, DataWarning]:
     no_path = Path("-")
     evaluations = {
         name: ModelResult(
-            no_path, no_path, no_path, {"fit": content.get("fit", {})}, content.get("quality", {})
+            no_path,
+            no_path,
+            no_path,
+            {"id_match": content.get("id_match", {})},
+            content.get("quality", {}),
         )
         for name, content in models.items()
     }
@@ -129,7 +133,7 @@ def test_ids_in_another_case_or_with_zeros_are_a_warning(tmp_path: Path) -> None
     assert counts["items"] == {"listed": 3, "known": 0, "alike": 2}
 
     warnings = _warnings(
-        pop={"fit": match_ids(tmp_path, [("u", "b")], [("u", "b")])}, als={"fit": counts}
+        pop={"id_match": match_ids(tmp_path, [("u", "b")], [("u", "b")])}, als={"id_match": counts}
     )
 
     assert warnings["spelled_otherwise"].models == ("als",)

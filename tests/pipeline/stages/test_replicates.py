@@ -91,8 +91,8 @@ def test_interval_equals_the_formula(project: Path) -> None:
     assert pair is not None
     assert pair.ci_low == pytest.approx(fmean(gaps) - math.sqrt(sum(parts)), abs=1e-12)
     assert pair.ci_high == pytest.approx(fmean(gaps) + math.sqrt(sum(parts)), abs=1e-12)
-    assert (pair.trainings_a, pair.trainings_b) == (r, r)
-    assert pair.trainings_df == pytest.approx(df)
+    assert (pair.n_replicates_a, pair.n_replicates_b) == (r, r)
+    assert pair.replicates_df == pytest.approx(df)
     over_users = _comparison(project).difference("als", "bpr", LABEL)
     assert over_users is not None
     assert over_users.ci_low == pytest.approx(fmean(gaps) - math.sqrt(parts[0]), abs=1e-12)
@@ -143,7 +143,7 @@ def test_another_seed_runs_only_that_seed(project: Path, tmp_path: Path) -> None
     run_stages(project, "load als-5", "evaluate als-5", "compare")
     pair = _comparison(project).retrained("als", "bpr", LABEL)
     assert pair is not None
-    assert (pair.trainings_a, pair.trainings_b) == (5, 4)
+    assert (pair.n_replicates_a, pair.n_replicates_b) == (5, 4)
 
 
 def test_a_failed_training_is_a_warning_of_stage_and_library(project: Path, tmp_path: Path) -> None:

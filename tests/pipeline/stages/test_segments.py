@@ -70,7 +70,7 @@ def test_groups_by_activity_equal_scipy(tmp_path: Path) -> None:
         list(false_discovery_control(expected)), abs=1e-12
     )
     assert [c.verdict for c in cells[:2]] == ["better", "worse"]
-    assert [c.turns for c in cells] == [False, True, False]
+    assert [c.is_reversed for c in cells] == [False, True, False]
 
 
 def test_the_gap_is_between_the_best_and_the_worst_group(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def hostile_names() -> Content:
     entry["definitions"][1].update(
         name=HOSTILE[0], presets=list(HOSTILE), changed={HOSTILE[1]: HOSTILE[2]}
     )
-    entry["left_out"] = [{"preset": HOSTILE[1], "why": HOSTILE[0]}]
+    entry["excluded"] = [{"preset": HOSTILE[1], "reason": HOSTILE[0]}]
     return content
 
 
