@@ -11,6 +11,8 @@ import pytest
 from nbclient import NotebookClient
 
 import concord
+from concord.metrics_core.conventions.data_conventions import CORRECTED_METRICS
+from concord.metrics_core.metrics.catalogue import CATALOGUE
 from docs.robustness_rows import BAD_INPUTS, FAULTS, collected
 from tests.project import ROOT
 
@@ -127,6 +129,16 @@ def test_the_examples_of_the_page_on_values_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)  # the example writes a report
     assert "values" in _names_after(ROOT / "docs" / "how-to" / "values.md")
+
+
+def test_lists_of_metrics_are_those_of_the_catalogue() -> None:
+    concepts = (ROOT / "docs/concepts/definitions.md").read_text(encoding="utf-8")
+    families = dict.fromkeys(metric.family for metric in CATALOGUE)
+    names = [" ".join(m.name for m in CATALOGUE if m.family == family) for family in families]
+    sampled = (ROOT / "docs/how-to/sampled.md").read_text(encoding="utf-8")
+
+    assert re.findall(r"^\| (?:accuracy|agreement|beyond).* \| (.*) \|$", concepts, re.M) == names
+    assert f"- **{', '.join(CORRECTED_METRICS)}** have" in sampled
 
 
 def test_the_example_of_sampled_candidates_gives_the_numbers_of_its_page() -> None:

@@ -194,7 +194,7 @@ def results_folder(project: Project, kind: str) -> Path:
     return Path(project.project) / folder
 
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 def run_study(file: str) -> None:
@@ -233,16 +233,18 @@ def _content(result: Study) -> dict[str, Any]:
     for answer, row in zip(result.answers, content["answers"], strict=True):
         row["is_sure"] = answer.is_sure
         row["sentence"] = text.winner_sentence(result, answer)
-        row["sure"] = text.certainty_sentence(result, answer)
+        row["certainty_sentence"] = text.certainty_sentence(result, answer)
     for test, row in zip(result.omnibus, content["omnibus"], strict=True):
-        row["why_none"] = text.missing_test_sentence(test)
+        row["missing_reason"] = text.missing_test_sentence(test)
     return content
 
 
 def _tables(result: Study) -> "dict[str, pl.DataFrame]":
     import polars as pl
 
-    reasons = pl.Series("why_none", [*map(text.missing_test_sentence, result.omnibus)], pl.String)
+    reasons = pl.Series(
+        "missing_reason", [*map(text.missing_test_sentence, result.omnibus)], pl.String
+    )
     return {
         "table": result.to_frame(),
         "aggregations": result.aggregations,

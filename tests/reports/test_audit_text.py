@@ -26,7 +26,7 @@ def audit() -> cc.Audit:
 
 def sentences(audit: cc.Audit, check: AuditCheck) -> list[str]:
     (finding,) = to_content(replace(audit, checks=(check,)))["findings"]
-    return [finding["sentence"], *finding["weighs"]]
+    return [finding["sentence"], *finding["effect_sentences"]]
 
 
 def effect(model: str, without: float, n_without: int = 60) -> LeaveOutEffect:
