@@ -291,8 +291,8 @@ def _examples(check: AuditCheck) -> Iterator[str]:
     for example in check.examples:
         texts = {name: _value(value) for name, value in example.items()}
         if check.name == "popularity_drift":
-            train, truth = (percent(example[name]) for name in ("train_share", "truth_share"))
-            yield f"item {texts['item']}: {train} of train, {truth} of the truth"
+            train, truth = (float(example[name]) for name in ("train_share", "truth_share"))
+            yield f"item {texts['item']}: {percent(train)} of train, {percent(truth)} of the truth"
         elif check.copies is not None and not check.count.rows:
             kind = _kind(check)
             yield f"{kind}s {texts[kind]} and {texts['copy']} are copies"

@@ -3,15 +3,15 @@
 import pytest
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import MIRROR
+from concord.metrics_core.results.comparison_parts import MIRROR, Verdict
+from concord.metrics_core.results.stored import from_content
 from concord.reports.text.ranks import legend, marks
 from tests.reports.samples import sample
-from tests.reports.samples.rendered import from_content
 
 LEADER, LABEL, OTHER_LABEL = "ease", "nDCG@10", "P@10"
 
 
-def _leading(verdicts: dict[str, str], label: str = LABEL) -> Comparison:
+def _leading(verdicts: dict[str, Verdict], label: str = LABEL) -> Comparison:
     """Return five models with these verdicts on the leader against others, `better` without one."""
     content = sample.five_models()
     for row in content["leaderboard"]:
@@ -20,7 +20,7 @@ def _leading(verdicts: dict[str, str], label: str = LABEL) -> Comparison:
     for row in content["differences"]:
         if row["label"] == label and LEADER in (row["a"], row["b"]):
             other = row["b"] if row["a"] == LEADER else row["a"]
-            verdict = verdicts.get(other, "better")
+            verdict: Verdict = verdicts.get(other, "better")
             row["verdict"] = verdict if row["a"] == LEADER else MIRROR.get(verdict, verdict)
     return from_content(content)
 
@@ -43,7 +43,7 @@ def _leading(verdicts: dict[str, str], label: str = LABEL) -> Comparison:
     ],
 )
 def test_marks_follow_the_verdicts_on_every_label(
-    verdicts: dict[str, str], expected: dict[str, str], label: str
+    verdicts: dict[str, Verdict], expected: dict[str, str], label: str
 ) -> None:
     assert marks(_leading(verdicts, label), label) == expected
 
