@@ -20,11 +20,12 @@ from concord.reports.charts.primitives import (
     tag,
 )
 from concord.reports.charts.svg import SERIES, light, render_svg
+from concord.reports.text.plan import answer
 
 MAX_MODELS = len(SERIES) - 1  # grey is for the baseline
 _SIZE = (280, 220)
 _MARGINS = {"left": 56, "right": 110, "top": 12, "bottom": 30}
-_HEAD = 74  # pixels above the panels
+_HEAD = 92  # pixels above the panels
 _TICKS = (1, 2, 5)
 _DASH = [3, 3]
 
@@ -38,18 +39,18 @@ def render_plan(plan: Plan, label: str | None, curves: Sequence[PowerCurve]) -> 
     """
     curves = curves[:MAX_MODELS]
     pair = next(each for each in plan.differences if each.label == label)
-    title = f"{to_one_line(label or '')} against {to_one_line(pair.baseline or '')}"
+    subject = f"{to_one_line(label or '')} against {to_one_line(pair.baseline or '')}"
     if label is None:
-        title = f"Users' differences with standard deviation {exact(pair.sd or 0.0)}"
+        subject = f"Users' differences with standard deviation {exact(pair.sd or 0.0)}"
     panels: list[tuple[str, Markup]] = []
     if pair.effect is not None:
-        heading = f"Power to find {exact(pair.effect)}, by users"
+        heading = f"Power to find a difference of {exact(pair.effect)}, by users"
         panels.append((heading, _power_panel(curves, plan.power, pair.n_users, heading)))
     heading = f"Smallest difference found with {percent(plan.power)} power, by users"
     panels.append((heading, _difference_panel(curves, pair.effect, pair.n_users, heading)))
     lines = f"Solid: corrected for {pair.tests:,} tests, dashed: not corrected. "
     key = (lines if pair.tests > 1 else "") + f"Upright line: the {pair.n_users:,} users at hand."
-    return _svg_file(title, key, panels)
+    return _svg_file([answer(plan, label), subject, key], panels)
 
 
 def _power_panel(
@@ -58,10 +59,18 @@ def _power_panel(
     y = alt.Y(
         "value:Q",
         scale=alt.Scale(domain=[0, 1], nice=False),
-        axis=axis([0, 0.2, 0.4, 0.6, 0.8, 1], "format(datum.value, '.0%')", grid=True),
+        axis=axis(
+            [0, 0.2, 0.4, 0.6, 0.8, 1], "format(100 * datum.value, 'd') + '\u00a0%'", grid=True
+        ),
     )
     rows = _rows(curves, [(each.power_corrected, each.power) for each in curves])
-    layers = [*_lines(rows, curves, y), *_reference_lines(target_power, users, curves, y)]
+    best_first = sorted(curves, key=lambda each: -sum(each.power_corrected))
+    order = [float(best_first.index(each)) for each in curves if each.model]
+    layers = [
+        *_lines(rows, curves, y),
+        *_reference_lines(target_power, users, curves, y),
+        *_names(rows, order),
+    ]
     return render_svg(layers, _SIZE, _MARGINS, title, _description(rows))
 
 
@@ -82,7 +91,7 @@ def _difference_panel(
     layers = [
         *_lines(rows, curves, y),
         *_reference_lines(visible_effect, users, curves, y),
-        *_names(rows, domain),
+        *_names(rows, _log_positions(rows, domain)),
     ]
     return render_svg(layers, _SIZE, _MARGINS, title, _description(rows))
 
@@ -153,17 +162,25 @@ def _reference_lines(
     return layers
 
 
-def _names(rows: Sequence[Row], domain: Sequence[float]) -> list[alt.Chart]:
-    """Return the names at the right, level with the ends of the corrected lines."""
+def _last_corrected(rows: Sequence[Row]) -> list[Row]:
+    """Return the last row of each model's corrected line."""
     last = max((row["users"] for row in rows), default=0)
+    return [r for r in rows if r["users"] == last and r["kind"] == "corrected" and r["model"]]
+
+
+def _names(rows: Sequence[Row], positions: Sequence[float]) -> list[alt.Chart]:
+    """Return the names at the right, at or near these pixels from the top."""
     ends = [
-        {"name": shorten(row["model"], 14), "colour": row["colour"], "value": row["value"]}
-        for row in rows
-        if row["users"] == last and row["kind"] == "corrected" and row["model"]
+        {"name": shorten(row["model"], 14), "colour": row["colour"]}
+        for row in _last_corrected(rows)
     ]
-    extent = math.log(domain[1] / domain[0])
-    positions = [_SIZE[1] * math.log(domain[1] / row["value"]) / extent for row in ends]
     return end_names(ends, positions, _SIZE, offset=10)
+
+
+def _log_positions(rows: Sequence[Row], domain: Sequence[float]) -> list[float]:
+    """Return the pixels from the top of the ends of the corrected lines."""
+    extent = math.log(domain[1] / domain[0])
+    return [_SIZE[1] * math.log(domain[1] / row["value"]) / extent for row in _last_corrected(rows)]
 
 
 def _log_ticks(low: float, high: float) -> list[float]:
@@ -183,8 +200,8 @@ def _description(rows: Sequence[Row]) -> str:
     )
 
 
-def _svg_file(title: str, key: str, panels: Sequence[tuple[str, Markup]]) -> str:
-    """Return the panels side by side under a title, on the background of the page."""
+def _svg_file(head: Sequence[str], panels: Sequence[tuple[str, Markup]]) -> str:
+    """Return the panels side by side under the answer, the subject and the key of the lines."""
     panel_width = _SIZE[0] + _MARGINS["left"] + _MARGINS["right"]
     width = panel_width * len(panels)
     height = _HEAD + _SIZE[1] + _MARGINS["top"] + _MARGINS["bottom"]
@@ -193,13 +210,18 @@ def _svg_file(title: str, key: str, panels: Sequence[tuple[str, Markup]]) -> str
         f'<svg xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" '
         f'width="{width}" height="{height}" viewBox="0 0 {width} {height}">',
         f'<rect width="{width}" height="{height}" fill="{light("page")}"/>',
-        f'<text x="16" y="24" font-size="15" font-weight="600" fill="{ink}">{escape(title)}</text>',
-        f'<text x="16" y="43" font-size="12" fill="{soft}">{escape(key)}</text>',
     ]
+    styles = (
+        f'y="24" font-size="15" font-weight="600" fill="{ink}"',
+        f'y="44" font-size="13" fill="{ink}"',
+        f'y="61" font-size="12" fill="{soft}"',
+    )
+    for style, line in zip(styles, head, strict=True):
+        parts.append(f'<text x="16" {style}>{escape(line)}</text>')
     for i, (heading, panel) in enumerate(panels):
         x = i * panel_width
         parts.append(
-            f'<text x="{x + 16}" y="66" font-size="13" fill="{ink}">{escape(heading)}</text>'
+            f'<text x="{x + 16}" y="84" font-size="13" fill="{ink}">{escape(heading)}</text>'
             f'<g transform="translate({x},{_HEAD})">{panel}</g>'
         )
     return "\n".join([*parts, "</svg>"]) + "\n"

@@ -1,6 +1,6 @@
 """Derivations as text and as Markdown."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from concord.metrics_core.conventions.registry import CONVENTION
@@ -21,20 +21,31 @@ def describe(result: Derivation | ExplanationDiff) -> Iterator[Block]:
     if isinstance(result, Derivation):
         yield from _lines(result)
         return
-    for derivation in (result.ours, result.theirs):
-        yield Heading(f"--- {derivation.conventions.preset}")
-        yield from _lines(derivation)
+    ours, theirs = result.ours, result.theirs
+    yield Heading(f"--- {ours.conventions.preset}")
+    yield from _lines(ours)
+    yield Heading(f"--- {theirs.conventions.preset}")
+    yield from _lines(theirs, told=_list_lines(ours))
     yield Heading("--- what makes them differ")
     yield from path_sentences(result.path)
 
 
-def _lines(derivation: Derivation) -> Iterator[str]:
-    yield f"{derivation.label} of user {derivation.user!r}"
-    yield _head(derivation)
-    yield from map(_rank_line, derivation.listed[:MAX_RANKS])
-    yield from _more_ranks(derivation)
+def _lines(derivation: Derivation, told: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the derivation, without the lines of its list that were told before."""
+    if not told:
+        yield f"{derivation.label} of user {derivation.user!r}"
+    listed = _list_lines(derivation)
+    new = [line for line in listed if line not in told]
+    yield from new
+    if len(new) < len(listed):
+        yield "  the other lines of the list as above" if new else "  the same list"
     yield from derivation.sums
     yield _value_line(derivation)
+
+
+def _list_lines(derivation: Derivation) -> list[str]:
+    ranks = map(_rank_line, derivation.listed[:MAX_RANKS])
+    return [_head(derivation), *ranks, *_more_ranks(derivation)]
 
 
 def _head(derivation: Derivation) -> str:
@@ -82,19 +93,24 @@ def path_sentences(path: ConventionPath) -> Iterator[str]:
     if not path.decisive:
         yield f"nothing on this list: both give {_value(path.ours)}"
         return
-    for name in path.decisive:
-        yield _change_sentence(name, *path.changed[name], path.alone[name])
-    names = " and ".join(path.decisive)
-    yield f"{names}: {_value(path.ours)} becomes {_value(path.theirs)}"
+    result = f"{_value(path.ours)} becomes {_value(path.theirs)}"
+    if len(path.decisive) == 1:
+        (name,) = path.decisive
+        yield f"{_change(name, *path.changed[name])}: {result}"
+    else:
+        for name in path.decisive:
+            change = _change(name, *path.changed[name])
+            yield f"{change}; alone it gives {_value(path.alone[name])}"
+        yield f"{' and '.join(path.decisive)}: {result}"
     if others := [name for name in path.changed if name not in path.decisive]:
         yield f"without effect here: {', '.join(others)}"
 
 
-def _change_sentence(name: str, before: Any, after: Any, alone: float | None) -> str:
+def _change(name: str, before: Any, after: Any) -> str:
+    """Return `gain: linear → exp2 (2^grade - 1)`."""
     meaning = CONVENTION[name].explain(after) if name in CONVENTION else ""
     explanation = f" ({meaning})" if meaning else ""
-    change = f"{name}: {setting(_dict(before))} → {setting(_dict(after))}{explanation}"
-    return f"{change}; alone it gives {_value(alone)}"
+    return f"{name}: {setting(_dict(before))} → {setting(_dict(after))}{explanation}"
 
 
 def _dict(value: Any) -> Any:

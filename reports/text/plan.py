@@ -29,16 +29,21 @@ _GUARDRAIL_HEADER = (
 
 
 def describe(plan: Plan) -> Iterator[Block]:
-    """Yield the tables of all metrics, their legend, and the gate."""
-    groups: dict[tuple[str | None, str | None], list[PlannedDifference]] = {}
+    """Yield the tables over all users, that of the segments, their legend, and the gate."""
+    groups: dict[str | None, list[PlannedDifference]] = {}
     for each in plan.differences:
-        groups.setdefault((each.label, each.segmentation), []).append(each)
+        if each.segmentation is None:
+            groups.setdefault(each.label, []).append(each)
     for differences in groups.values():
         if title := _title(differences):
             yield Heading(title)
         columns = [(name, cells) for name, cells in _columns(differences) if any(cells)]
         rows = list(zip(*(cells for _, cells in columns), strict=True))
         yield TextTable([name for name, _ in columns], rows)
+        yield ""
+    if segments := [each for each in plan.differences if each.segmentation is not None]:
+        yield Heading("In segments, corrected for all tests of a segmentation")
+        yield _segment_table(segments)
         yield ""
     yield from _legend(plan)
     if sentences := list(gate_sentences(plan)):
@@ -49,14 +54,59 @@ def describe(plan: Plan) -> Iterator[Block]:
     yield from _gate_table(plan)
 
 
+def _segment_table(segments: Sequence[PlannedDifference]) -> TextTable:
+    effects = {each.effect for each in segments}
+    target = _effect(segments[0]) if len(effects) == 1 else "effect"
+    header = ["metric", "segment", "model", "users", "smallest", f"users for {target}"]
+    rows = [
+        [
+            each.label or "",
+            f"{each.segmentation} “{each.segment}”",
+            each.model or "",
+            count(each.n_users),
+            _number(each.smallest_corrected),
+            _users(each, each.users_needed_corrected),
+        ]
+        for each in segments
+    ]
+    return TextTable(header, rows)
+
+
+def answer(plan: Plan, label: str | None) -> str:
+    """Return `2 % power now to find 0.005; 20,400 to 25,500 users needed for 80 %`."""
+    pairs = [
+        each
+        for each in plan.differences
+        if each.label == label and each.segmentation is None and each.sd is not None
+    ]
+    if not pairs:
+        return "Too few users differ to plan with"
+    target = percent(plan.power)
+    if pairs[0].effect is None:
+        smallest = _span([_number(each.smallest_corrected) for each in pairs])
+        return f"Finds {smallest} with {target} power now"
+    by_power = sorted(each.power_corrected or 0.0 for each in pairs)
+    now = _span([percent(round(each, 2) if each >= 0.01 else each) for each in by_power])  # noqa: PLR2004 - whole percents
+    needed = sorted(e.users_needed_corrected for e in pairs if e.users_needed_corrected is not None)
+    if not needed:
+        return f"{now} power now to find {_effect(pairs[0])}; no number of users gives {target}"
+    users = _span([f"{float(f'{each:.3g}'):,.0f}" for each in needed])
+    return f"{now} power now to find {_effect(pairs[0])}; about {users} users needed for {target}"
+
+
+def _span(texts: Sequence[str]) -> str:
+    """Return `20,400 to 25,500`, or the only value."""
+    first, last = texts[0], texts[-1]
+    return first if first == last else f"{first} to {last}"
+
+
 def _title(differences: Sequence[PlannedDifference]) -> str:
     """Return `nDCG@10 against popularity, 1,192 users`."""
     first = differences[0]
     if first.label is None:
         return ""
-    segmentation = "" if first.segmentation is None else f" by {first.segmentation}"
     users = "" if _users_differ(differences) else f", {format_count(first.n_users, 'user')}"
-    return to_one_line(f"{first.label} against {first.baseline}{segmentation}{users}")
+    return to_one_line(f"{first.label} against {first.baseline}{users}")
 
 
 def _users_differ(differences: Sequence[PlannedDifference]) -> bool:
@@ -66,16 +116,18 @@ def _users_differ(differences: Sequence[PlannedDifference]) -> bool:
 def _columns(differences: Sequence[PlannedDifference]) -> Iterator[tuple[str, list[str]]]:
     """Yield name and cells; columns without any text are left out."""
     first = differences[0]
-    tests = max(each.tests for each in differences)
-    yield "segment", [each.segment or "" for each in differences]
+    is_corrected = any(each.tests > 1 for each in differences)
+
+    def both(alone: str, corrected: str) -> str:
+        return f"{alone} / {corrected}" if is_corrected and alone else alone
+
     yield "model", [each.model or "" for each in differences]
     if first.label is None or _users_differ(differences):
         yield "users", [f"{each.n_users:,}" for each in differences]
     yield "seeds", ["" if each.seeds is None else f"{each.seeds}" for each in differences]
     yield "sd", [_number(each.sd) for each in differences]
-    yield "smallest", [_number(each.smallest) for each in differences]
-    if tests > 1:
-        yield f"of {tests:,}", [_number(each.smallest_corrected) for each in differences]
+    smallest = [both(_number(e.smallest), _number(e.smallest_corrected)) for e in differences]
+    yield "smallest", smallest
     if any(each.min_effect for each in differences):
         yield "better", [_number(each.smallest_better) for each in differences]
     effects = {each.effect for each in differences}
@@ -84,16 +136,18 @@ def _columns(differences: Sequence[PlannedDifference]) -> Iterator[tuple[str, li
     if len(effects) > 1:
         yield "effect", [_number(each.effect) for each in differences]
     target = _effect(first) if len(effects) == 1 else "effect"
-    yield f"users for {target}", [_users(each, each.users_needed) for each in differences]
-    if tests > 1:
-        cells = [_users(each, each.users_needed_corrected) for each in differences]
-        yield f"of {tests:,}", cells
-    yield "better", [_users_better(each) for each in differences]
+    users = [
+        both(_users(each, each.users_needed), _users(each, each.users_needed_corrected))
+        for each in differences
+    ]
+    yield f"users for {target}", users
+    yield "users for better", [_users_better(each) for each in differences]
     yield "equivalent", [_users(each, each.users_equivalent) for each in differences]
-    yield f"seeds for {target}", [_seeds(each, each.seeds_needed) for each in differences]
-    if tests > 1:
-        cells = [_seeds(each, each.seeds_needed_corrected) for each in differences]
-        yield f"of {tests:,}", cells
+    seeds = [
+        both(_seeds(each, each.seeds_needed), _seeds(each, each.seeds_needed_corrected))
+        for each in differences
+    ]
+    yield f"seeds for {target}", seeds
 
 
 def _number(value: float | None) -> str:
@@ -127,9 +181,10 @@ def _legend(plan: Plan) -> Iterator[str]:
     differences = plan.differences
     level = f"{percent(plan.power)} power at the {percent(1 - plan.confidence)} level"
     yield f"smallest: the smallest true difference that these users find, with {level}."
-    if tests := sorted({each.tests for each in differences if each.tests > 1}):
-        names = ", ".join(f"of {number:,}" for number in tests)
-        yield f"{names}: corrected for that many tests."
+    tests = {each.tests for each in differences if each.segmentation is None and each.tests > 1}
+    if tests:
+        names = join_names([f"{number:,}" for number in sorted(tests)], "or")
+        yield f"x / y: as a single test / corrected for {names} tests."
     if any(each.min_effect for each in differences):
         yield "better: gets the verdict better, so it is significant and above min_effect."
     if any(each.effect for each in differences):

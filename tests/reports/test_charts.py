@@ -212,9 +212,9 @@ def texts(svg: str) -> list[str]:
 def test_plan_chart_names_models_and_explains_lines(plan: cc.Plan) -> None:
     chart_texts = texts(plan_chart(plan, "R@5"))
 
-    assert chart_texts[0] == "R@5 against popularity"
-    assert chart_texts[1].startswith("Solid: corrected for 6 tests, dashed: not corrected.")
-    assert {"als", "ease"} <= set(chart_texts)
+    assert chart_texts[1] == "R@5 against popularity"
+    assert chart_texts[2].startswith("Solid: corrected for 6 tests, dashed: not corrected.")
+    assert chart_texts.count("als") == chart_texts.count("ease") == 2  # one a panel
     headings = [text for text in chart_texts if text.startswith("Power to find")]
     assert len(headings) == 2  # one is for screen readers
 
@@ -222,7 +222,10 @@ def test_plan_chart_names_models_and_explains_lines(plan: cc.Plan) -> None:
 def test_without_an_effect_there_is_no_power_to_show() -> None:
     chart_texts = texts(plan_chart(cc.plan(sd=0.2, users=100), None))
 
-    assert chart_texts[0] == "Users' differences with standard deviation 0.2"
+    assert chart_texts[:2] == [
+        "Finds 0.0566 with 80\N{NO-BREAK SPACE}% power now",
+        "Users' differences with standard deviation 0.2",
+    ]
     assert not any(text.startswith("Power to find") for text in chart_texts)
 
 
@@ -234,10 +237,24 @@ def test_names_are_text_and_too_many_models_are_left_out() -> None:
 
     chart_texts = texts(plan_chart(plan, "nDCG@5"))
 
-    assert chart_texts[0] == "nDCG@5 against a&b"
+    assert chart_texts[1] == "nDCG@5 against a&b"
     assert '<script>"' in chart_texts
     models = {text for text in chart_texts if text.startswith("model ") and "," not in text}
     assert len(models) == MAX_MODELS - 1
+
+
+def test_plan_chart_begins_with_its_answer(plan: cc.Plan) -> None:
+    differences = [each for each in plan.differences if each.label == "R@5"]
+    needed = sorted(each.users_needed_corrected or 0 for each in differences)
+    low, high = (f"{float(f'{users:.3g}'):,.0f}" for users in (needed[0], needed[-1]))
+
+    title = texts(plan_chart(plan, "R@5"))[0].replace("\N{NO-BREAK SPACE}", " ")
+    assert title.endswith(f"; about {low} to {high} users needed for 80 %")
+    assert " power now to find 0.00613; about" in title  # 2 % of the baseline
+    impossible = replace(
+        plan, differences=tuple(replace(d, users_needed_corrected=None) for d in differences)
+    )
+    assert "; no number of users gives 80" in texts(plan_chart(impossible, "R@5"))[0]
 
 
 def test_plan_chart_of_equal_models_has_no_values() -> None:
@@ -245,4 +262,7 @@ def test_plan_chart_of_equal_models_has_no_values() -> None:
     plan = cc.plan({"a": frame, "b": frame}, baseline="a", effect=0.01)
 
     assert plan.differences[0].sd is None
-    assert texts(plan_chart(plan, "nDCG@5"))[0] == "nDCG@5 against a"
+    assert texts(plan_chart(plan, "nDCG@5"))[:2] == [
+        "Too few users differ to plan with",
+        "nDCG@5 against a",
+    ]

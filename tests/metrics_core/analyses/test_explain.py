@@ -151,7 +151,18 @@ def test_versus_names_the_decisive_convention() -> None:
     assert (both.ours.value, both.theirs.value) == (1 / 2, 1 / 3)
     assert both.path.decisive == ("ap_denominator",)
     assert both.path.alone["ap_denominator"] == 1 / 3
-    assert "ap_denominator: 0.5 becomes 0.333333" in path_sentences(both.path)
+    assert next(path_sentences(both.path)) == (
+        "ap_denominator: hits → relevant (the relevant items): 0.5 becomes 0.333333"
+    )
+
+
+def test_versus_tells_of_the_second_list_only_what_differs() -> None:
+    same = _versus("AP@5", "rectools").summary.splitlines()
+    other_gains = _versus("nDCG@5", "recbole").summary
+
+    assert same[same.index("--- rectools") + 1] == "  the same list"
+    assert sum(line.startswith("  rank 1: ") for line in same) == 1
+    assert "the other lines of the list as above" in other_gains
 
 
 def test_versus_names_two_decisive_conventions() -> None:

@@ -261,12 +261,12 @@ def test_plan_shows_the_primary_metrics_and_writes_no_file(planned_project: Path
         "model",
         "sd",
         "smallest",
-        "of 6",
         "better",
         "users for 0.01",
-        "of 6",
         "equivalent",
     ]
+    assert all(line.count(" / ") == 2 for line in lines[2:4])
+    assert "x / y: as a single test / corrected for 6 tests." in lines
     assert {line.split()[0] for line in lines[2:4]} == {"als", "ease"}
     assert "R@5 against popularity, 300 users" in lines
     assert max(map(len, lines)) <= 80
@@ -287,13 +287,15 @@ def test_plan_shows_the_requested_metric_and_effect(planned_project: Path) -> No
         "--power",
         "0.9",
         "--segments",
-        COLUMNS="140",
+        COLUMNS="100",
     ).splitlines()
 
     assert output[0] == "R@5 against popularity, 300 users"
     assert "users for 0.05" in output[1]
-    assert any(line.startswith("R@5 against popularity by country") for line in output)
-    assert "90\N{NO-BREAK SPACE}% power at the 5\N{NO-BREAK SPACE}% level" in "\n".join(output)
+    (table,) = (output[i:] for i, line in enumerate(output) if line.startswith("metric  segment "))
+    assert cells(table[0]) == ["metric", "segment", "model", "users", "smallest", "users for 0.05"]
+    assert cells(table[1])[:2] == ["R@5", "country “no”"]
+    assert "90\N{NO-BREAK SPACE}% power at the 5\N{NO-BREAK SPACE}% level" in " ".join(output)
     assert not any(line.startswith("nDCG@5") for line in output)
 
 
@@ -305,12 +307,10 @@ def test_plan_from_numbers_needs_no_project(tmp_path: Path) -> None:
         "users",
         "sd",
         "smallest",
-        "of 20",
         "users for 0.02",
-        "of 20",
         "equivalent",
     ]
-    assert cells(numbers)[:5] == ["1,192", "0.200", "0.0162", "0.0224", "787"]
+    assert cells(numbers)[:4] == ["1,192", "0.200", "0.0162 / 0.0224", "787 / 1,499"]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -320,7 +320,7 @@ def test_seeds_with_high_variance_are_reported(tmp_path: Path) -> None:
     )
 
     row = cells(output.splitlines()[1])
-    assert (row[1], row[5], row[8]) == ("3", "none", "8")
+    assert (row[1], row[4], row[6].split(" / ")[0]) == ("3", "none / none", "8")
     assert (
         "No number of users finds 0.02 of a model with 3 seeds: seeds alone vary too much."
         in output
@@ -337,7 +337,7 @@ def test_the_picture_is_one_file_with_the_same_bytes_in_every_process(
     assert drawn == render_plan(plan, "nDCG@5", power_curves(plan, "nDCG@5"))
     texts = [element.text for element in ElementTree.fromstring(drawn).iter()]
     assert "nDCG@5 against popularity" in texts
-    assert "Power to find 0.01, by users" in texts
+    assert "Power to find a difference of 0.01, by users" in texts
 
 
 @pytest.mark.parametrize(
