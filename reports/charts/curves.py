@@ -210,7 +210,7 @@ def _layers(rows: list[Row], band: list[Row], ks: list[int], domain: Domain) -> 
     named_rows = [row for row in rows if row["is_named"]]
     other_rows = [row for row in rows if not row["is_named"]]
     zero = plot([{"mean": 0.0}]).mark_rule(color=light("ink-soft"), strokeWidth=1)
-    intervals = plot(named_rows).mark_area(opacity=0.14, aria=True)
+    intervals = plot(named_rows).mark_area(fillOpacity=0.14, aria=True)
     points = plot(named_rows).mark_point(size=40, opacity=1, strokeWidth=1, aria=True)
     return [
         plot(band).mark_area(color=light("band")).encode(x=x, y=low, y2=high),

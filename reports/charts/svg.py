@@ -64,7 +64,7 @@ ElementTree.register_namespace("", _SVG)
 _ATTRIBUTES = {
     *("fill", "opacity", "stroke", "stroke-width", "stroke-linecap", "stroke-dasharray"),
     *("d", "transform", "x", "x1", "x2", "y", "y1", "y2", "width", "height"),
-    *("text-anchor", "font-size", "font-weight"),
+    *("text-anchor", "font-size", "font-weight", "fill-opacity"),
 }
 
 
