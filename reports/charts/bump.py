@@ -36,6 +36,7 @@ _STEP_DOWN, _STEP_RIGHT = 22, 84  # pixels from one definition to the next, at m
 _RANK_HEIGHT, _ALL_RANKS_HEIGHT = 34, 380  # pixels of one rank, and of all, at most
 _BAND_END = 9  # pixels of a band after the last definition: names at the end do not touch it
 _NARROW_MARGINS = {"left": 136, "right": 66, "top": 96, "bottom": 96}
+_SLANTED_NAME = 20  # letters of a slanted name
 _WIDE_MARGINS = {"left": 160, "right": 136, "top": 24, "bottom": 104}
 Axes = tuple[alt.X, alt.Y]  # in pixels
 Position = dict[str, float]
@@ -228,7 +229,9 @@ def _definition_names(entry: Entry, frame: Frame, axes: Axes) -> alt.Chart:
     rows = []
     for i, definition in enumerate(entry.definitions):
         first, *others = names_of(definition)
-        name = shorten(first, NAME) + (f" +{len(others)}" if others else "")
+        name = shorten(first, NAME if frame.narrow else _SLANTED_NAME) + (
+            f" +{len(others)}" if others else ""
+        )
         rows.append({**frame.position(i, 1), **shift, "text": name})
     return text_layer(
         rows,
