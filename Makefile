@@ -48,6 +48,7 @@ check: $(INSTALLED)  ## style, architecture, types, docs/ and licences
 	python -m docs.make_licences --check
 
 ui: $(INSTALLED)  ## the MLflow UI on the runs of this project
+	@echo "http://127.0.0.1:5057/#/experiments/1/runs?viewStateShareKey=concord"
 	mlflow ui --backend-store-uri sqlite:///mlflow.db --host 127.0.0.1 --port 5057
 
 bench: $(INSTALLED)  ## speed and memory, against bounds and peers

@@ -211,11 +211,17 @@ class Tracking:
         """True for an HTTP address."""
         return self.uri.startswith(("http://", "https://"))
 
-    @property
-    def view_hint(self) -> str:
-        """Server that shows the runs, or the command that shows those of a local database."""
+    def view_hint(self, path: str) -> str:
+        """Return the address of a page of MLflow; for a local database the command that serves it.
+
+        `path` is the page's address relative to that of the server.
+        """
         if self.database is None:
-            return self.safe_uri
+            return f"{self.safe_uri.rstrip('/')}{path}" if self.is_server else self.safe_uri
+        return f"{self._ui_command}, then open {path}"
+
+    @property
+    def _ui_command(self) -> str:
         makefile = Path("Makefile")
         has_ui = makefile.is_file() and "\nui:" in makefile.read_text(errors="replace")
         if has_ui and self.database == Path("mlflow.db").resolve():

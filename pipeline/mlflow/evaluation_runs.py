@@ -31,6 +31,7 @@ from concord.pipeline.mlflow.run_content import (
     p_key,
     tag_key,
 )
+from concord.pipeline.mlflow.shared_view import PLACE_TAG, shared_view
 from concord.pipeline.mlflow.training_runs import TRAINING_RUN, training_run_ids
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.result_files import ModelFiles
@@ -93,7 +94,7 @@ def _numbers(pair: Difference, confidence: float) -> str:
     )
 
 
-CONVENTIONS = "conventions.yaml"
+CONVENTIONS, INPUTS = "conventions.yaml", "inputs.json"  # artifacts of a model's run
 COMPARISON = "comparison"  # name of the run of all models
 
 
@@ -137,7 +138,10 @@ def model_run(
         },
         datasets=data_files(summary["inputs"], quality, model),
         artifacts=(Artifact(files.metrics, "metrics"),),
-        texts={CONVENTIONS: conventions_text(summary["conventions"])},
+        texts={
+            CONVENTIONS: conventions_text(summary["conventions"]),
+            INPUTS: _inputs_text(summary["inputs"]),
+        },
         training=TrainingRun(training_run, params.mlflow.attach) if training_run else None,
     )
 
@@ -180,11 +184,19 @@ def _tags(summary: Json) -> dict[str, str]:
     return {
         "concord.conventions": summary["fingerprint"],
         "concord.version": summary["versions"]["concord-eval"],
-        **{
-            f"concord.{name}_{'sha256' if source['sha256'] else 'etag'}": str(content_id(source))
-            for name, source in summary["inputs"].items()
-        },
     }
+
+
+def _inputs_text(inputs: Mapping[str, JsonMapping]) -> str:
+    """Return path and SHA-256 (or the ETag of an object store) of each input as JSON."""
+    hashes = {
+        name: {
+            "path": source["path"],
+            "sha256" if source["sha256"] else "etag": str(content_id(source)),
+        }
+        for name, source in inputs.items()
+    }
+    return json.dumps(hashes, indent=2, ensure_ascii=False) + "\n"
 
 
 def conventions_text(conventions: Mapping[str, Any]) -> str:
@@ -208,7 +220,7 @@ def model_standing(
     rank = comparison.ranked.index(model) + 1
     tags |= {
         "concord.baseline": comparison.baseline,
-        "concord.place": f"{rank} of {len(comparison.models)}",
+        PLACE_TAG: f"{rank} of {len(comparison.models)}",
         **({} if model == lists else {"concord.replicate_of": model}),
     }
     return Standing(points, tags, artifacts)
@@ -272,12 +284,15 @@ class EvaluationRuns(NamedTuple):
         Model -> how it compares.
     ranked : tuple of str
         Models, the best first.
+    view : str
+        State of MLflow's table and charts that shows the primary metrics.
     """
 
     models: tuple[RunContent, ...]
     comparison: RunContent
     standings: Mapping[str, Standing]
     ranked: tuple[str, ...]
+    view: str
 
     @property
     def fingerprints(self) -> dict[str, str]:
@@ -309,9 +324,8 @@ def evaluation_runs(params: Params) -> EvaluationRuns:
     }
     files = (*report, Artifact(file, ""))
     ranked = tuple(comparison.ranked_lists)
-    return EvaluationRuns(
-        models, _comparison_run(params, models, comparison, files), standings, ranked
-    )
+    run = _comparison_run(params, models, comparison, files)
+    return EvaluationRuns(models, run, standings, ranked, shared_view(comparison))
 
 
 def _comparison_run(

@@ -31,6 +31,7 @@ from concord.pipeline.mlflow.runs import (
     log_standing,
     source_tags,
 )
+from concord.pipeline.mlflow.shared_view import VIEW_TAG, view_path
 from concord.pipeline.mlflow.training_runs import find_training_runs, log_on_training_run
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.read import read_params
@@ -148,7 +149,9 @@ def _log_all(params: Params, evaluation: EvaluationRuns, *, refill: bool = False
         runs = Runs(client, tags, refill=refill)
         with runs.end_if_interrupted():
             run_ids = _log_runs(runs, RunLocation(experiment), evaluation, training)
-    print_line(f"to look: {tracking.view_hint}")
+        if client.get_experiment(experiment).tags.get(VIEW_TAG) != evaluation.view:
+            client.set_experiment_tag(experiment, VIEW_TAG, evaluation.view)
+    print_line(f"to look: {tracking.view_hint(view_path(experiment))}")
     _write_run_ids(params, run_ids)
     _write_receipt(params, evaluation, None)
 

@@ -161,5 +161,6 @@ def log_study(content: StudyRuns, *, uri: str, experiment: str, folder: Path) ->
                 runs.finish(parent, content.study)
     run_id = str(parent.info.run_id)
     print_line(f"{content.study.name}: {'logged as' if is_new else 'already there,'} run {run_id}")
-    print_line(f"to look: {tracking.view_hint}")
+    hint = tracking.view_hint(f"/#/experiments/{location.experiment}/runs/{run_id}")
+    print_line(f"to look: {hint}")
     return run_id

@@ -42,7 +42,7 @@ def test_a_run_holds_metrics_curves_params_inputs_and_files(logged_twice: Logged
     assert [tag for tag in run.data.tags if tag.startswith("convention.")] == []
     assert dataset_inputs(run) == [("truth", "a" * 32), ("lists", "b" * 32)]
     stored = {file.path for file in client.list_artifacts(run.info.run_id)}
-    assert stored == {"metrics", "conventions.yaml"}
+    assert stored == {"metrics", "conventions.yaml", "inputs.json"}
 
 
 def test_logging_twice_leaves_one_run_for_each_model_named_in_runs_json(
@@ -53,7 +53,10 @@ def test_logging_twice_leaves_one_run_for_each_model_named_in_runs_json(
 
     assert f"als: logged as run {als.info.run_id}\n" in first
     assert f"als: already there, run {als.info.run_id}\n" in second
-    assert second.endswith("to look: mlflow ui --backend-store-uri sqlite:///mlflow.db\n")
+    assert second.endswith(
+        "to look: mlflow ui --backend-store-uri sqlite:///mlflow.db, then open "
+        f"/#/experiments/{als.info.experiment_id}/runs?viewStateShareKey=concord\n"
+    )
     assert run_ids["runs"]["als"] == als.info.run_id
     assert run_ids["comparison"] == als.data.tags["concord.comparison"]
 

@@ -253,7 +253,10 @@ def test_server_gets_runs_once_and_interrupted_runs_are_completed(
     client = MlflowClient(tracking_uri=server.address)
     (run,) = runs_of(client, experiment)["als"]
 
-    assert capsys.readouterr().out.endswith(f"to look: {server.address}\n")
+    view = f"/#/experiments/{run.info.experiment_id}/runs?viewStateShareKey=concord"
+    tags = client.get_experiment(run.info.experiment_id).tags
+    assert capsys.readouterr().out.endswith(f"to look: {server.address}{view}\n")
+    assert tags["mlflow.sharedViewState.concord"] == evaluation_runs(params).view
     assert_logged_once(client, experiment)
     assert run.info.artifact_uri.startswith("mlflow-artifacts:")
 

@@ -60,6 +60,7 @@ def test_metrics_are_added_to_a_finished_training_run(
     assert run.data.tags["mlflow.note.content"] == "as the script describes it"
     assert {f.path for f in client.list_artifacts(trained, "concord")} == {
         "concord/conventions.yaml",
+        "concord/inputs.json",
         "concord/metrics",
         "concord/report.html",
         "concord/report.md",

@@ -61,7 +61,8 @@ def test_conventions_are_an_artifact_in_yaml_and_a_fingerprint(
     }
     tags = als.tags
     assert tags["concord.conventions"] == params_of(project).parsed_conventions.fingerprint
-    assert tags["concord.lists_sha256"] == "b" * 64
+    lists = {"path": "data/als.csv", "sha256": "b" * 64}
+    assert json.loads(als.texts["inputs.json"])["lists"] == lists
 
 
 def test_run_notes_describe_model_and_comparison(project: Path) -> None:

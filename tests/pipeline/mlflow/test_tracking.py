@@ -153,11 +153,12 @@ def test_hint_to_view_the_runs_is_an_existing_command(
     monkeypatch.chdir(tmp_path)
     local, other = Tracking("sqlite:///mlflow.db"), Tracking("sqlite:///my runs.db?timeout=9")
     command = "mlflow ui --backend-store-uri"
-    assert local.view_hint == f"{command} sqlite:///mlflow.db"
+    assert local.view_hint("/#/x") == f"{command} sqlite:///mlflow.db, then open /#/x"
     (tmp_path / "Makefile").write_text("all:\n\techo the user's own\n")
-    assert local.view_hint == f"{command} sqlite:///mlflow.db"
-    assert other.view_hint == f"{command} 'sqlite:///my runs.db?timeout=9'"
+    assert local.view_hint("/#/x") == f"{command} sqlite:///mlflow.db, then open /#/x"
+    assert other.view_hint("/#/x").startswith(f"{command} 'sqlite:///my runs.db?timeout=9', ")
     (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
-    assert local.view_hint == "make ui"
-    assert other.view_hint.startswith(command)
-    assert Tracking("http://ann:s3cret@h:1").view_hint == "http://h:1"
+    assert local.view_hint("/#/x") == "make ui, then open /#/x"
+    assert other.view_hint("/#/x").startswith(command)
+    assert Tracking("http://ann:s3cret@h:1/").view_hint("/#/x") == "http://h:1/#/x"
+    assert Tracking("databricks").view_hint("/#/x") == "databricks"
