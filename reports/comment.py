@@ -1,13 +1,16 @@
 """The comment in a pull request: decision, changes, leaderboard."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
 from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Difference, SegmentCell
 from concord.metrics_core.results.gate import Decision
 from concord.metrics_core.results.history import Change, RevisionChanges
-from concord.reports.text import gate, numbers
+from concord.metrics_core.results.text_format import PERCENT
+from concord.reports.text import gate, numbers, ranks
+from concord.reports.text.answer import answer
 from concord.reports.text.markdown import (
     COMMENT_LIMIT,
     MIN_ROWS,
@@ -24,10 +27,15 @@ from concord.reports.text.verdict_styles import VERDICTS
 from concord.reports.text.verdicts import segment_sentences
 
 _WORST_FIRST = [*VERDICTS][::-1]
+_ICONS = {"pass": "✅", "worse": "❌"}  # outcome of the gate; others are undecided
+_UNDECIDED_ICON = "⚪"
 _MAX_NAMES = 3  # models on labels, of one verdict
+_MAX_SEGMENTS = 3  # that are not folded
+_WORSE = {verdict for verdict in VERDICTS if verdict.startswith("worse")}
 _SIGNIFICANT = {verdict for verdict in VERDICTS if verdict.startswith(("better", "worse"))}
 _HEADS = "Metric;Verdict;>Then → now;>Difference (interval);>Users who differ"
 _OMITTED = "Left out, since a comment is too short for it: {}. The report has all of it."
+_ADDRESS_CHARACTERS = ":/?#@!$&'*+,;=%~-._"  # others are quoted in a link
 _OMITTED_LENGTH = 1000  # characters, at most
 
 
@@ -49,6 +57,8 @@ class Comment:
         Evaluated commit.
     stale : str or None
         Clause on the inputs that changed after the results were made; None if none did.
+    report : str or None
+        Address of the report.
     """
 
     folder: str
@@ -58,6 +68,7 @@ class Comment:
     since: RevisionChanges | None = None
     commit: str | None = None
     stale: str | None = None
+    report: str | None = None
 
 
 def marker(folder: str) -> str:
@@ -95,29 +106,47 @@ def _decision(comment: Comment, max_rows: int) -> str:
     title = cell(comment.comparison.title)
     if comment.no_decision:
         reasons = bullets(comment.no_decision, max_rows)
-        return f"## Gate: no decision\n\n**{title}** cannot be decided on:\n\n{reasons}"
+        head = f"## {_UNDECIDED_ICON} Gate: no decision"
+        return f"{head}\n\n**{title}** cannot be decided on:\n\n{reasons}"
+    result = sentence(answer(comment.comparison))
     if comment.decision is None:
         changes = comment.since and _first_changes(comment.since)
-        verdict = changes or next(iter(comment.comparison.verdicts), "Nothing was compared.")
-        return f"## {title}\n\n**{sentence(verdict)}**"
+        lines = [f"**{sentence(changes)}**", result] if changes else [f"**{result}**"]
+        return "\n\n".join([f"## {title}", *lines])
+    icon = _ICONS.get(comment.decision.outcome, _UNDECIDED_ICON)
     lines = [gate.first_line(comment.decision), *comment.decision.lines[1:]]
     first, *others = map(sentence, lines)
-    return "\n\n".join(
-        [f"## Gate: {gate.head(comment.decision)}", f"**{title}. {first}**", *others]
-    )
+    head = f"## {icon} Gate: {gate.head(comment.decision)}"
+    return "\n\n".join([head, f"**{title}. {first}**", *others, result])
+
+
+def _report_link(comment: Comment, _: int) -> str:
+    """Return the link to the report, if its address is known."""
+    if comment.report is None:
+        return ""
+    return f"[The whole report](<{quote(comment.report, safe=_ADDRESS_CHARACTERS)}>)"
 
 
 def _first_changes(since: RevisionChanges) -> str:
-    """Return `Since v1: worse: ease on nDCG@10; identical: knn on nDCG@10.`; empty if unknown."""
+    """Return `Since v1, 1 of 2 models changed. Worse: ease on nDCG@10.`; empty if unknown."""
+    models = {each.model for each in since.changes}
+    if not models:
+        return ""
+    changed = {each.model for each in since.changes if each.verdict != "identical"}
     parts = []
     for verdict in _WORST_FIRST:
+        if verdict == "identical":
+            continue
         changes = [each for each in since.changes if each.primary and each.verdict == verdict]
         names = [f"{each.model} on {each.label}" for each in changes[:_MAX_NAMES]]
         if len(changes) > _MAX_NAMES:
             names.append(f"{len(changes) - _MAX_NAMES} more")
         if names:
             parts.append(f"{VERDICTS[verdict].word}: {', '.join(names)}")
-    return f"Since {since.revision}: {'; '.join(parts)}." if parts else ""
+    count = f"{len(changed)} of {len(models)} models changed" if changed else "no model changed"
+    details = "; ".join(parts)
+    more = f" {details[0].upper()}{details[1:]}." if details else ""
+    return f"Since {since.revision}, {count}.{more}"
 
 
 def _rules(comment: Comment, max_rows: int) -> str:
@@ -125,7 +154,10 @@ def _rules(comment: Comment, max_rows: int) -> str:
     since = comment.since
     if since is None or not since.rules:
         return ""
-    rows = [(each.name, each.then, each.now) for each in since.rules]
+    rows = [
+        (each.name, *(value.replace("%", PERCENT) for value in (each.then, each.now)))
+        for each in since.rules
+    ]
     title = (
         f"**This changes the rules of the gate**, in params.yaml since {sentence(since.revision)}:"
     )
@@ -135,7 +167,8 @@ def _rules(comment: Comment, max_rows: int) -> str:
 def _warnings(comment: Comment, max_rows: int) -> str:
     warnings = [f"{comment.stale}."] if comment.stale else []
     warnings += [warning.sentence for warning in comment.comparison.serious]
-    return "\n\n".join(f"> **Read this first:** {sentence(each)}" for each in warnings[:max_rows])
+    lines = "\n>\n".join(f"> {sentence(each)}" for each in warnings[:max_rows])
+    return f"> [!WARNING]\n{lines}" if lines else ""
 
 
 def _changes(comment: Comment, max_rows: int) -> str:
@@ -144,21 +177,34 @@ def _changes(comment: Comment, max_rows: int) -> str:
     if since is None:
         return ""
     parts = [f"### Since {cell(since.revision)}"]
-    if since.mismatches:
-        parts.append(f"The numbers cannot be compared:\n\n{bullets(since.mismatches, max_rows)}")
+    mismatches = [
+        text for text in since.mismatches if not any(text in why for why in comment.no_decision)
+    ]
+    if mismatches:
+        parts.append(f"The numbers cannot be compared:\n\n{bullets(mismatches, max_rows)}")
     changes = [each for each in since.changes if each.primary]
     same = [each for each in changes if each.verdict == "identical"]
     different = [each for each in changes if each.verdict != "identical"]
-    primary = [_change_table(comment.comparison, different, max_rows)] if different else []
-    for label in dict.fromkeys(each.label for each in same):
-        names = ", ".join(each.model for each in same if each.label == label)
-        primary.append(sentence(f"{label}: the same for every user: {names}."))
-    parts += primary[: max_rows + 1]
+    if different:
+        parts.append(_change_table(comment.comparison, different, max_rows))
+    parts += [sentence(text) for text in _unchanged(same, different)][:max_rows]
     notes = [f"{note[:1].upper()}{note[1:]}." for note in since.notes]
     parts.append(bullets(notes, max_rows))
     if names := ", ".join(setting.name for setting in (*since.conventions, *since.data)):
         parts.append(f"Changed: {sentence(names)} (below).")
     return "\n\n".join(filter(None, parts))
+
+
+def _unchanged(same: Sequence[Change], different: Sequence[Change]) -> Iterator[str]:
+    """Yield models that have the same value for every user, first those that have no change."""
+    changed = {each.model for each in different}
+    unchanged = dict.fromkeys(each.model for each in same if each.model not in changed)
+    if unchanged:
+        who = "all models" if not changed and len(unchanged) > 1 else ", ".join(unchanged)
+        yield f"Unchanged for every user: {who}."
+    for label in dict.fromkeys(each.label for each in same if each.model in changed):
+        names = (each.model for each in same if each.label == label and each.model in changed)
+        yield f"Unchanged on {label}: {', '.join(names)}."
 
 
 def _change_table(comparison: Comparison, changes: Sequence[Change], max_rows: int) -> str:
@@ -178,17 +224,31 @@ def _numbers(comparison: Comparison, change: Change) -> tuple[str, ...]:
 
 
 def _segments(comment: Comment, max_rows: int) -> str:
-    """Return the segments in which models are worse than at the revision, or than the baseline."""
+    """Return the segments in which models are worse than at the revision, or than the baseline.
+
+    Those whose loss is not the one over all users come first, the others are folded.
+    """
     comparison, since = comment.comparison, comment.since
     if since is None:
-        worse = [
-            text
-            for entry in entries(comparison)
-            for text in segment_sentences(comparison, entry, entry.cells)
-        ]
-        return f"### For whom it is worse\n\n{bullets(worse, max_rows)}" if worse else ""
+        return _worse_than_baseline(comparison, max_rows)
     if not since.worse:
         return "No segment is shown to be worse than it was." if since.segmented else ""
+    overall = {(each.model, each.label): each for each in since.changes}
+    ranked = sorted(since.worse, key=_loss)
+    shown = [each for each in ranked if _deviates(each, overall.get((each.model, each.label)))]
+    shown = shown[:_MAX_SEGMENTS]
+    others = [each for each in ranked if each not in shown]
+    parts = []
+    if shown:
+        rows = _segment_table(comparison, shown, max_rows)
+        parts.append(f"### Segments that are worse\n\n{rows}")
+    if others:
+        title = f"{'Other s' if shown else 'S'}egments that are worse ({len(others):,})"
+        parts.append(folded(title, _segment_table(comparison, others, max_rows)))
+    return "\n\n".join(parts)
+
+
+def _segment_table(comparison: Comparison, changes: Sequence[Change], max_rows: int) -> str:
     rows = [
         (
             each.model,
@@ -196,9 +256,47 @@ def _segments(comment: Comment, max_rows: int) -> str:
             each.label,
             *_numbers(comparison, each),
         )
-        for each in sorted(since.worse, key=_loss)
+        for each in changes
     ]
-    return f"### Segments that are worse\n\n{table(f'Model;Segment;{_HEADS}', rows, max_rows)}"
+    return table(f"Model;Segment;{_HEADS}", rows, max_rows)
+
+
+def _worse_than_baseline(comparison: Comparison, max_rows: int) -> str:
+    """Return the segments that are reversed or lose more than all users, and folded the others."""
+    overall = {(pair.a, pair.label): pair for pair in comparison.pairs if pair.vs_baseline}
+    shown: list[str] = []
+    others: list[str] = []
+    for entry in entries(comparison):
+        deviating = [
+            cell
+            for cell in entry.cells
+            if cell.is_reversed or _deviates(cell, overall.get((cell.model, cell.label)))
+        ]
+        rest = [c for c in entry.cells if c not in deviating]
+        shown += segment_sentences(comparison, entry, deviating)
+        others += segment_sentences(comparison, entry, rest)
+    others = [*shown[_MAX_SEGMENTS:], *others]
+    parts = []
+    if shown:
+        parts.append(f"### For whom it is worse\n\n{bullets(shown[:_MAX_SEGMENTS], max_rows)}")
+    if others:
+        title = f"{'Other s' if shown else 'S'}egments that are worse ({len(others):,})"
+        parts.append(folded(title, bullets(others, max_rows)))
+    return "\n\n".join(parts)
+
+
+def _deviates(segment: Change | SegmentCell, overall: Change | Difference | None) -> bool:
+    """True if a loss in a segment is none over all users, or surely a greater one."""
+    if overall is None or overall.verdict not in _WORSE:
+        return True
+    low, high = (
+        (segment.diff_low, segment.diff_high)
+        if isinstance(segment, SegmentCell)
+        else (segment.ci_low, segment.ci_high)
+    )
+    if low is None or high is None or overall.ci_low is None or overall.ci_high is None:
+        return False
+    return high < overall.ci_low if (overall.difference or 0) < 0 else low > overall.ci_high
 
 
 def _loss(change: Change) -> float:
@@ -236,13 +334,19 @@ def _label_table(comparison: Comparison, label: str, max_rows: int) -> str:
         f">Against {comparison.baseline.replace(';', ',')};Verdict"
     )
     more = len(ranked) - len(visible_models)
-    return table(heads, rows, max_rows) + (f"\n\n… and {more:,} more models." if more else "")
+    legend = "".join(
+        f"\n\n{mark.capitalize()}: {meaning}."
+        for mark, meaning in ranks.legend(comparison, [label]).items()
+    )
+    others = f"\n\n… and {more:,} more models." if more else ""
+    return f"{table(heads, rows, max_rows)}{others}{legend}"
 
 
 def _label_row(comparison: Comparison, label: str, model: str) -> tuple[str, ...]:
     score, digits = comparison.score(model, label), comparison.decimals[label]
     interval = numbers.interval(score.ci_low, score.ci_high, digits)
-    mean = numbers.with_details(numbers.number(score.mean, digits), interval)
+    mark = ranks.marks(comparison, label).get(model, "")
+    mean = numbers.with_details(f"{numbers.number(score.mean, digits)} {mark}".strip(), interval)
     pair = comparison.difference(model, comparison.baseline, label)
     if pair is None:
         return (model, mean, "", "baseline" if model == comparison.baseline else "not compared")
@@ -257,6 +361,8 @@ def _arrow(comparison: Comparison, label: str) -> str:
 def _checks(comment: Comment, max_rows: int) -> str:
     if comment.decision is None:
         return ""
+    lines = gate.lines(comment.decision)
+    unchanged = gate.unchanged_models(comment.decision)
     rows = [
         (
             line.model,
@@ -265,10 +371,14 @@ def _checks(comment: Comment, max_rows: int) -> str:
             line.allowed,
             f"{line.word}: {line.reason}",
         )
-        for line in gate.lines(comment.decision)
+        for line in lines
+        if line.model not in unchanged
     ]
     heads = "Model;Metric;>Difference (interval);>Allowed;Decision"
-    return folded(f"What the gate checked ({len(rows):,})", table(heads, rows, max_rows))
+    parts = [table(heads, rows, max_rows)] if rows else []
+    if unchanged:
+        parts.append(sentence(f"Pass, for nothing has changed: {', '.join(unchanged)}."))
+    return folded(f"What the gate checked ({len(lines):,})", "\n\n".join(parts))
 
 
 def _other_changes(comment: Comment, max_rows: int) -> str:
@@ -312,6 +422,7 @@ def _footer(comment: Comment, _: int) -> str:
 
 _SECTIONS: Mapping[str, Callable[[Comment, int], str]] = {
     "the decision": _decision,
+    "the link to the report": _report_link,
     "the rules of the gate": _rules,
     "warnings": _warnings,
     "changes": _changes,

@@ -307,10 +307,10 @@ def test_the_action_fails_as_the_gate_and_its_comment_says_why(
     assert done["gate"].returncode == 1
     assert (
         done["gate"].stdout.splitlines()[0]
-        == f"worse, against {request_.base[:12]}: ease is worse; knn passes."
+        == f"worse, against {request_.base[:12]}: 1 of 2 models changed; ease is worse."
     )
     assert (done["comment"].returncode, method, url) == (0, "POST", POST)
-    assert text.splitlines()[:3] == [MARKER, "", "## Gate: worse"]
+    assert text.splitlines()[:3] == [MARKER, "", "## ❌ Gate: worse"]
     assert "ease on nDCG@10 of activity “over 50”: −0.2" in text
     assert "| ease | activity “over 50” | nDCG@10 | worse | 0.3" in text
     assert f"Evaluated for {request_.head[:12]}." in text
@@ -326,7 +326,7 @@ def test_a_push_is_compared_with_the_baseline_and_comments_nowhere(
     assert done["gate"].stdout.startswith("worse, against knn: ease is worse.")
     assert done["comment"].returncode == 0
     assert server.calls == []
-    assert "## Gate: worse" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert "## ❌ Gate: worse" in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.whole
@@ -339,7 +339,7 @@ def test_the_base_may_lack_the_evaluation_or_be_missing(
     assert capsys.readouterr().out.startswith("worse, against knn: ease is worse.")
     code, text = _text("0" * 40, tmp_path)
     assert code == 2
-    assert "## Gate: no decision" in text
+    assert "## ⚪ Gate: no decision" in text
     assert "'000000000000' is not a revision of a git repository here" in text.replace("\\", "")
 
 
@@ -355,8 +355,8 @@ def test_undecided_and_its_option(request_: PullRequest, tmp_path: Path) -> None
     assert _text(request_.base, tmp_path)[0] == 3
     code, text = _text(request_.base, tmp_path, "pass")
     assert code == 0
-    assert "## Gate: pass, though undecided" in text
-    assert "| gate.segments.activity.nDCG@10 | 5% | 0." in text
+    assert "## ✅ Gate: pass, though undecided" in text
+    assert "| gate.segments.activity.nDCG@10 | 5\N{NO-BREAK SPACE}% | 0." in text
     change_params(request_.project, {"gate": {**narrow, "undecided": "pass"}})
     assert _text(request_.base, tmp_path, "fail")[0] == 3
 

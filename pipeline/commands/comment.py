@@ -17,12 +17,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--commit", metavar="SHA", help="commit to name in the last line")
     parser.add_argument(
+        "--report", type=_web_address, metavar="URL", help="address of the report, to link to"
+    )
+    parser.add_argument(
         "--undecided",
         choices=("pass", "fail"),
         metavar="pass | fail",
         help="result if guardrails are undecided (default: `gate.undecided`)",
     )
     add_force(parser)
+
+
+def _web_address(text: str) -> str:
+    if not text.startswith(("https://", "http://")):
+        message = f"{text!r} is not an address of the web: begin it with https://"
+        raise argparse.ArgumentTypeError(message)
+    return text
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -36,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     params = read_params()
     content = comment_content(params, arguments.revision, arguments.undecided)
     commit = arguments.commit and short_hash(arguments.commit)
-    text = render_comment(replace(content, commit=commit))
+    text = render_comment(replace(content, commit=commit, report=arguments.report))
     if arguments.output is None:
         print(text, end="")
     else:

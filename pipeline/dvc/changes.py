@@ -133,10 +133,19 @@ def find_mismatch(
             problem = f"another truth: its {previous_id} is {current_id} now"
             truths.setdefault(problem, []).append(model)
     problems = [
-        Problem(f"{PARAMS} at {previous.name}", f"{', '.join(names)} had {problem}", _FIX)
+        Problem(
+            f"{PARAMS} at {previous.name}",
+            f"{_all_or_names(names, previous.evaluations)} had {problem}",
+            _FIX,
+        )
         for problem, names in truths.items()
     ]
     return RevisionMismatch(previous.name, problems, labels)
+
+
+def _all_or_names(names: Sequence[str], models: Collection[str]) -> str:
+    """Return `all models` instead of the names of several that are all."""
+    return "all models" if len(names) == len(models) > 1 else ", ".join(names)
 
 
 def _truth_ids(result: ModelResult) -> dict[str | None, str]:
@@ -158,11 +167,11 @@ def version_warnings(models: Mapping[str, ModelResult], previous: RevisionResult
         names_by_versions.setdefault(versions, []).append(model)
     for (previous_version, version), names in names_by_versions.items():
         if previous_version != version:
+            who = _all_or_names(names, previous.evaluations)
             verb = "was" if len(names) == 1 else "were"
             yield (
-                f"{', '.join(names)} {verb} evaluated by Concord {previous_version} at "
-                f"{previous.name} and by Concord {version} now: a difference may come from "
-                "Concord itself"
+                f"{who} {verb} evaluated by Concord {previous_version} at {previous.name} and by "
+                f"Concord {version} now: a difference may come from Concord itself"
             )
 
 

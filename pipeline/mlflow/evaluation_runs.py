@@ -36,6 +36,7 @@ from concord.pipeline.mlflow.training_runs import TRAINING_RUN, training_run_ids
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.result_files import ModelFiles
 from concord.pipeline.running.outputs import RERUN_FIX
+from concord.reports.text.summary import headline
 from concord.reports.text.numbers import (
     confidence_level,
     number,
@@ -61,7 +62,7 @@ def model_note(users: JsonMapping, *, of_requests: bool = False) -> str:
 
 
 def comparison_note(comparison: Comparison) -> str:
-    """Return the description of the comparison's run: verdicts on the primary metrics."""
+    """Return the description of the comparison's run: the decision, and primary verdicts."""
     baseline, lines = comparison.baseline, []
     if comparison.replicates is not None:
         answers = [f"- {answer}" for answer in comparison.replicate_answers]
@@ -79,7 +80,7 @@ def comparison_note(comparison: Comparison) -> str:
     first_lines = [line for line, end in zip(lines, ends, strict=True) if end < MAX_NOTE]
     more = ["\n…"] if len(first_lines) < len(lines) else []
     report = "\nThe comparison of all models: `report.html` under Artifacts."
-    return "\n".join([f"**{baseline}** is the baseline.", *first_lines, *more, report])
+    return "\n".join([f"**{headline(comparison)}**", *first_lines, *more, report])
 
 
 def _numbers(pair: Difference, confidence: float) -> str:

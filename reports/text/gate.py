@@ -30,6 +30,7 @@ GLYPHS: Mapping[Outcome, str] = {"pass": "better", "worse": "worse", "undecided"
 _WORST_FIRST: tuple[Outcome, ...] = ("worse", "undecided", "pass")
 _MAX_GUARDRAILS = 3  # in one sentence
 _MIN_WHOLE = 10  # times as many users, without decimals
+_MANY = 3  # models that are called all
 _MAX_TIMES = 1000  # times as many users: more are out of reach
 
 
@@ -123,7 +124,7 @@ def _matched_lines(decision: Decision) -> Iterator[str]:
         )
         yield "Checked: nothing."
         return
-    yield f"{outcome}, against {reference}: {_groups(models)}."
+    yield f"{outcome}, against {reference}: {_groups(decision)}."
     of_outcome = [each for each in models if each.outcome == outcome]
     # If undecided guardrails pass, only a missing success leaves a comparable model undecided.
     are_waived = decision.undecided_passes and outcome == "undecided"
@@ -158,7 +159,7 @@ def _unmatched_lines(decision: Decision, unmatched: UnmatchedModels) -> Iterator
         f"Write `{example}` if {new[0]} is the former {vanished[0]}; if new models are other ones, "
         f"{other}."
     )
-    groups = [*([_groups(decision.models)] if decision.models else []), gone]
+    groups = [*([_groups(decision)] if decision.models else []), gone]
     yield f"{decision.outcome}, against {decision.reference}: {'; '.join(groups)}."
     if decision.outcome == "worse":
         _, reason, other_findings = _matched_lines(decision)
@@ -185,8 +186,40 @@ def _digits(measured: MeasuredDifference) -> int:
     return numbers.interval_decimals([measured], [measured.mean, measured.reference])
 
 
-def _groups(models: Sequence[ModelDecision]) -> str:
-    """Return `als is worse; ease and knn (new, against pop) pass`."""
+def _groups(decision: Decision) -> str:
+    """Return `als is worse; ease and knn (new, against pop) pass`.
+
+    Models that are as they were at a revision are only counted: `1 of 4 models changed: …`.
+    """
+    models = decision.models
+    unchanged = unchanged_models(decision)
+    changed = [each for each in models if each.model not in unchanged]
+    if not changed:
+        return f"{_all_or_names(unchanged, models)} {is_or_are(unchanged)} unchanged"
+    if unchanged:
+        return f"{len(changed)} of {len(models)} models changed; {_outcomes(changed)}"
+    return _outcomes(models)
+
+
+def unchanged_models(decision: Decision) -> list[str]:
+    """Return the models that are as they were at the revision, on all that is checked."""
+    return [
+        each.model
+        for each in decision.models
+        if decision.against == "revision" and each.reference is None and _is_identical(each)
+    ]
+
+
+def _is_identical(model: ModelDecision) -> bool:
+    checks = (*model.guardrails, *model.success)
+    return bool(checks) and all(each.identical for each in checks)
+
+
+def _all_or_names(names: Sequence[str], models: Sequence[ModelDecision]) -> str:
+    return "all models" if len(names) == len(models) >= _MANY else join_names(names)
+
+
+def _outcomes(models: Sequence[ModelDecision]) -> str:
     words = {"worse": "is worse", "undecided": "is undecided", "pass": "passes"}
     words_of_several = {"worse": "are worse", "undecided": "are undecided", "pass": "pass"}
     groups = []
@@ -198,7 +231,7 @@ def _groups(models: Sequence[ModelDecision]) -> str:
         ]
         if names:
             verb = (words if len(names) == 1 else words_of_several)[outcome]
-            groups.append(f"{join_names(names)} {verb}")
+            groups.append(f"{_all_or_names(names, models)} {verb}")
     return "; ".join(groups)
 
 
@@ -370,21 +403,16 @@ def metric_text(measured: MeasuredDifference) -> str:
 
 
 def allowed(guardrail: Guardrail) -> str:
-    """Return the allowed loss with its setting: `−0.005`, or `−0.0191 (5 %)`."""
+    """Return the allowed loss with its setting: `−0.005`, or `−0.019 (5 %)`."""
+    asked = guardrail.margin_setting.replace("%", PERCENT)
     if guardrail.margin is None:
-        return guardrail.margin_setting
-    sign = 1 if not guardrail.higher_is_better else -1
-    margin = _signed_exact(sign * guardrail.margin)
-    if guardrail.margin_setting.endswith("%"):
-        margin += f" ({guardrail.margin_setting.removesuffix('%')}{PERCENT})"
-    elif guardrail.margin_setting == MIN_EFFECT:
-        margin += f" ({MIN_EFFECT})"
-    return margin
-
-
-def _signed_exact(value: float) -> str:
-    text = exact(abs(value))
-    return f"{MINUS}{text}" if value < 0 else f"+{text}" if value > 0 else text
+        return asked
+    sign = "" if not guardrail.margin else MINUS if guardrail.higher_is_better else "+"
+    if asked == guardrail.margin_setting != MIN_EFFECT:
+        return f"{sign}{exact(guardrail.margin)}"
+    _, _, exponent = f"{guardrail.margin:.0e}".partition("e")
+    digits = max(_digits(guardrail), -int(exponent))  # so that a small margin is not 0
+    return f"{sign}{numbers.number(guardrail.margin, digits)} ({asked})"
 
 
 def missing_lists(measured: MeasuredDifference) -> str:

@@ -53,7 +53,7 @@ def test_many_models_and_metrics_fit_and_what_is_left_out_is_counted() -> None:
     assert re.search(r"… and [\d,]+ more", text)
     assert text.count("<details>") == text.count("</details>") > 0
     assert f"| {name}-000"[:100] in text  # the baseline, which is last
-    assert text.splitlines()[2] == "## Gate: worse"
+    assert text.splitlines()[2] == "## ❌ Gate: worse"
 
 
 def test_value_outside_the_possible_range_is_named() -> None:
@@ -62,7 +62,7 @@ def test_value_outside_the_possible_range_is_named() -> None:
     changed = since(
         changes=[change(m, label) for m in comparison.models for label in comparison.primary],
         notes=("#" * 3000,) * 3,
-        mismatches=("#" * 3000,) * 3,
+        mismatches=("|" * 3000,) * 3,
         conventions=tuple(Setting(name, name, name, (name,)) for _ in range(60)),
     )
     why = ("#" * 3000,) * 3
@@ -70,7 +70,7 @@ def test_value_outside_the_possible_range_is_named() -> None:
 
     assert len(text) <= COMMENT_LIMIT
     assert "Left out, since a comment is too short for it: " in text
-    assert text.splitlines()[2] == "## Gate: no decision"
+    assert text.splitlines()[2] == "## ⚪ Gate: no decision"
 
 
 def test_change_of_a_label_that_the_stored_comparison_lacks_is_shown() -> None:
@@ -106,3 +106,42 @@ def test_names_are_words_in_every_place() -> None:
     assert not re.search(r"(?<!\w)@\w|://|www\.|#1", page)
     assert not re.search(r"^\s*/", text, re.MULTILINE)  # GitLab obeys a line that begins so
     assert text.isprintable() or {c for c in text if not c.isprintable()} <= {"\n", "\xa0"}
+
+
+def _section(text: str, title: str) -> str:
+    return text.partition(title)[2].partition("\n##")[0]
+
+
+def test_only_segments_that_lose_more_than_all_users_are_not_folded() -> None:
+    comparison = from_content(sample.two_models())
+    overall = change("knn", "nDCG@10")  # -0.05, from -0.06 to -0.04
+    losses = {"as all": -0.05, "a": -0.09, "b": -0.1, "c": -0.2, "d": -0.3}
+    worse = [in_segment("knn", name, loss) for name, loss in losses.items()]
+    changed = since(changes=[overall], worse=worse)
+    text = render_comment(Comment("", comparison, None, since=changed))
+    shown, _, rest = _section(text, "### Segments that are worse").partition("<details>")
+
+    assert re.findall("“(.*?)”", shown) == ["d", "c", "b"]
+    assert "Other segments that are worse (2)" in rest
+    assert re.findall("“(.*?)”", rest) == ["a", "as all"]
+
+
+def test_unchanged_models_share_one_line() -> None:
+    comparison = from_content(sample.two_models())
+    changes = [change("als", "nDCG@10")]
+    changes += [
+        change(m, label, "identical") for m in ("ease", "knn") for label in ("nDCG@10", "R@20")
+    ]
+    text = render_comment(Comment("", comparison, None, since=since(changes=changes)))
+
+    assert "**Since v1, 1 of 3 models changed. Worse: als on nDCG@10.**" in text
+    assert "\nUnchanged for every user: ease, knn.\n" in text
+
+
+def test_address_of_the_report_is_one_link() -> None:
+    comparison = from_content(sample.two_models())
+    address = "https://ci.example/1/report.html?a=b> [x](y"
+    text = render_comment(Comment("", comparison, None, report=address))
+
+    link = "https://ci.example/1/report.html?a=b%3E%20%5Bx%5D%28y"
+    assert f"\n[The whole report](<{link}>)\n" in text

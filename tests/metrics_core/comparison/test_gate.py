@@ -221,7 +221,7 @@ def test_the_three_lines_say_what_decided_with_number_interval_and_margin() -> N
     assert len(lines) == 3
     assert lines[1].replace(PERCENT, " %") == (
         "als on nDCG@10 of activity “0”: −0.0150 (95 % interval −0.0200 to −0.0100), "
-        "−0.004 (2 %) allowed: the whole interval lies beyond what is allowed."
+        "−0.0040 (2 %) allowed: the whole interval lies beyond what is allowed."
     )
     assert lines[2] == (
         "Also worse: ease on nDCG@10. Undecided: 1 guardrail. "
@@ -326,7 +326,7 @@ def test_undecided_guardrail_states_how_many_users_would_decide_it(
         {"als": ([decide_guardrail(make_difference(*interval), "min_effect", 0.004)], [])}
     ).lines
 
-    assert "−0.004 (min_effect) allowed" in lines[1]
+    assert "−0.0040 (min_effect) allowed" in lines[1]
     assert words in lines[2]
 
 
@@ -387,3 +387,18 @@ def test_it_is_what_plain_python_says(
         undecided_passes=waive,
     )
     assert len(decision.lines) == 3
+
+
+def test_changed_models_are_named_and_unchanged_ones_counted() -> None:
+    same = decide_guardrail(make_difference(0.0, 0.0, difference=0.0, n_nonzero=0), 0.004, 0.004)
+    models = {"als": ([BAD], []), **{name: ([same], []) for name in ("ease", "knn", "slim")}}
+
+    decision = decide_models(models, against="revision")
+    assert decision.lines[0].endswith(": 1 of 4 models changed; als is worse.")
+    unchanged = {name: models[name] for name in ("ease", "knn", "slim")}
+    assert (
+        decide_models(unchanged, against="revision")
+        .lines[0]
+        .endswith(": all models are unchanged.")
+    )
+    assert decide_models(models).lines[0].endswith(": als is worse; ease, knn and slim pass.")

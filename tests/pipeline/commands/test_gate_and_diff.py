@@ -139,7 +139,9 @@ def test_a_worse_segment_fails_against_the_revision(gated: Path) -> None:
     assert decision["notes"] == ["not in v1, so not decided on: recent"]
     done = attempt(gated, "concord", "gate", "v1")
     assert done.returncode == 1
-    assert done.stdout.splitlines()[0] == "worse, against v1: ease is worse; knn passes."
+    assert done.stdout.splitlines()[0] == (
+        "worse, against v1: 1 of 2 models changed; ease is worse."
+    )
     assert "ease on nDCG@10 of activity “over 50”: −0." in done.stdout.splitlines()[1]
     assert done.stdout.splitlines()[3] == "note: not in v1, so not decided on: recent"
 
@@ -275,7 +277,7 @@ def test_decision_on_stale_results_has_a_warning(gated: Path) -> None:
         "warning: params.yaml (conventions) has changed since these results were made: run "
         "`dvc repro`"
     ) in text.stderr
-    assert "> **Read this first:** params.yaml (conventions) has changed since" in text.stdout
+    assert "> [!WARNING]\n> params.yaml (conventions) has changed since" in text.stdout
 
 
 def test_other_conventions_are_refused(revisions: Path, tmp_path: Path) -> None:

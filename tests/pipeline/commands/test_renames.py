@@ -52,7 +52,7 @@ def test_renamed_model_is_compared_with_its_former_results(
     code, lines, notes = run_gate(project)
 
     assert code == 1
-    assert lines[0] == "worse, against v1: slim is worse; knn passes."
+    assert lines[0] == "worse, against v1: 1 of 2 models changed; slim is worse."
     assert notes == ["renamed since v1: slim was ease"]
     (row,) = [
         each
@@ -74,7 +74,7 @@ def test_vanished_and_new_models_are_undecided_and_never_waived(
     comment = attempt(project, "concord", "comment", "v1", "--undecided", "pass")
 
     assert code == comment.returncode == 3
-    assert lines[0] == "undecided, against v1: knn passes; ease is gone while slim is new."
+    assert lines[0] == "undecided, against v1: knn is unchanged; ease is gone while slim is new."
     assert lines[2].startswith("Write `models.slim.was: ease` if slim is the former ease;")
     assert lines[2].endswith("Checked: 1 guardrail of 1 model.")
     assert "Gate: undecided" in comment.stdout
@@ -86,12 +86,14 @@ def test_new_models_are_compared_with_the_baseline_or_ignored(project: Path) -> 
     rename_models(project, path=OTHER_FILE)
     code, lines, notes = run_gate(project, new_models="baseline")
     assert code == 1
-    assert lines[0] == "worse, against v1: slim (new, against knn) is worse; knn passes."
+    assert lines[0] == (
+        "worse, against v1: 1 of 2 models changed; slim (new, against knn) is worse."
+    )
     assert notes == ["removed: ease"]
 
     code, lines, notes = run_gate(project, new_models="ignore")
     assert code == 0
-    assert lines[0] == "pass, against v1: knn passes."
+    assert lines[0] == "pass, against v1: knn is unchanged."
     assert notes == ["not in v1, so not decided on: slim", "removed: ease"]
 
     assert run_gate(project, new_models="ignore", models=["knn", "slim"])[0] == 0
@@ -126,7 +128,7 @@ def test_renamed_model_outside_the_gate_has_not_vanished(project: Path) -> None:
     rename_models(project, path=OTHER_FILE, was="ease")
     code, lines, notes = run_gate(project, models=["knn"])
 
-    assert (code, lines[0]) == (0, "pass, against v1: knn passes.")
+    assert (code, lines[0]) == (0, "pass, against v1: knn is unchanged.")
     assert "removed: ease" not in notes
 
 

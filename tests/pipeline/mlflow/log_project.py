@@ -139,6 +139,14 @@ def _comparison(means: Mapping[str, Mapping[str, float | None]]) -> dict[str, An
                 p_adjusted=0.004,
                 verdict="better",
             ),
+            *(
+                _difference("nDCG@10", primary=True, verdict="undecided", **pair)
+                for other in list(means)[2:]
+                for pair in (
+                    {"a": other, "b": "popularity"},
+                    {"a": other, "b": "als", "vs_baseline": False},
+                )
+            ),
             _difference("Rprec", primary=False, verdict="no_interval"),
         ],
     }

@@ -72,7 +72,7 @@ def test_run_notes_describe_model_and_comparison(project: Path) -> None:
     assert als.startswith("1,042 users, 3 of them without a list.\n")
     assert popularity.startswith("1,042 users.\n")
     assert result.comparison.tags["mlflow.note.content"] == (
-        "**popularity** is the baseline.\n\n"
+        "**als beats popularity on nDCG@10.**\n\n"
         "**als** against the baseline **popularity**:\n\n"
         "- nDCG@10: better; 0.4000 against 0.3500, difference +0.0500"
         " (95\N{NO-BREAK SPACE}% interval +0.0200 to +0.0800)\n\n"
@@ -84,7 +84,7 @@ def test_description_of_many_models_fits_into_a_tag(project: Path) -> None:
     file = project / "results/comparison/comparison.json"
     comparison = json.loads(file.read_text())
     row = comparison["differences"][0]
-    comparison["differences"] = [{**row, "a": f"model-{n}"} for n in range(60)]
+    comparison["differences"] = [{**row, "a": f"model-{n}"} for n in range(60)] + [row]
     write_json(file, comparison)
     note = evaluation_runs(params_of(project)).comparison.tags["mlflow.note.content"]
 
