@@ -36,7 +36,6 @@ from concord.pipeline.mlflow.training_runs import TRAINING_RUN, training_run_ids
 from concord.pipeline.params.model import Params
 from concord.pipeline.params.result_files import ModelFiles
 from concord.pipeline.running.outputs import RERUN_FIX
-from concord.reports.text.summary import headline
 from concord.reports.text.numbers import (
     confidence_level,
     number,
@@ -44,6 +43,7 @@ from concord.reports.text.numbers import (
     signed_interval,
     with_details,
 )
+from concord.reports.text.summary import headline
 
 JsonMapping = Mapping[str, Any]
 _DIGITS = 4  # of the note's numbers
