@@ -31,8 +31,8 @@ def describe(study: Study) -> Iterator[Block]:
     for answer in study.answers:
         yield Heading(f"{headline(study, answer)}.")
         if answer.winners:
-            if not answer.is_sure:
-                yield certainty_sentence(study, answer)
+            if explanation := headline_explanation(study, answer):
+                yield explanation
             yield winner_sentence(study, answer)
             yield TextTable(["model", *WAY_NAMES.values()], [*_way_rows(study, answer.label)])
         yield ""
@@ -56,9 +56,17 @@ def headline(study: Study, answer: Answer) -> str:
     text = f"{answer.winners[0]} has the best {answer.label} on {n_best} of {count} data sets"
     if answer.is_sure:
         return f"{text}, significantly ahead of every other model"
+    if answer.certainty == "same_truth":
+        return f"{text}, but some of them are the same data"
     if n_best == count:
         return f"{text}, but {count} data sets are too few to be sure"
     return f"{text}, not enough to be sure"
+
+
+def headline_explanation(study: Study, answer: Answer) -> str:
+    """Return why the headline is not sure; empty if it is, or if a note says why."""
+    says_all = answer.is_sure or answer.certainty == "same_truth"
+    return "" if says_all else certainty_sentence(study, answer)
 
 
 def best_datasets(study: Study, answer: Answer) -> int:

@@ -100,6 +100,11 @@ def test_the_headline_says_how_sure_it_is(study: concord.Study) -> None:
     assert text.headline(few, replace(few.answers[0], certainty="undecided")) == (
         f"{best} 3 of 3 data sets, but 3 data sets are too few to be sure"
     )
+    same = replace(answer, certainty="same_truth")
+    assert (
+        text.headline(study, same) == f"{best} 5 of 9 data sets, but some of them are the same data"
+    )
+    assert text.headline_explanation(study, same) == ""
     assert text.headline(study, replace(answer, winners=("a", "c"))) == (
         "a and c tie on nDCG@10 over 9 data sets"
     )
