@@ -21,10 +21,9 @@ from concord.reports.text.markdown import (
     sentence,
     table,
 )
-from concord.reports.text.segments import entries
+from concord.reports.text.segments import entries, segment_sentences
 from concord.reports.text.summary import method_note
 from concord.reports.text.verdict_styles import VERDICTS
-from concord.reports.text.verdicts import segment_sentences
 
 _WORST_FIRST = [*VERDICTS][::-1]
 _ICONS = {"pass": "✅", "worse": "❌"}  # outcome of the gate; others are undecided

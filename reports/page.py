@@ -35,7 +35,6 @@ from concord.reports.text import (
     segments,
     summary,
     tables,
-    verdicts,
 )
 from concord.reports.text import history as history_text
 from concord.reports.text.folding import fold_models, fold_note
@@ -58,7 +57,7 @@ _GLOBALS = {
     "ranks": ranks,
     "replicate_chart": replicate_chart,
     "replicates": replicates,
-    "segment_sentences": verdicts.segment_sentences,
+    "segment_sentences": segments.segment_sentences,
     "segments": segments,
     "summary": summary,
     "tables": tables,

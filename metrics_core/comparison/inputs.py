@@ -3,11 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import polars as pl
 
 from concord.metrics_core.comparison.aligned import AlignedValues, align, no_progress
 from concord.metrics_core.comparison.config import ComparisonConfig
+from concord.metrics_core.data.relations import Table, create_view, file_paths, read_column
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult, Models
 from concord.metrics_core.files import NO_FOLD
+from concord.metrics_core.metrics.judged import Bools
 
 
 def unlisted_models(models: Models, max_share: float) -> dict[str, int]:
@@ -70,3 +76,40 @@ class ComparisonInput:
             for m, result in self.models.items()
         }
         return align(values, self.on_label_read, self.config.conventions.unit_mean)
+
+    @cached_property
+    def without_list(self) -> dict[str, Bools]:
+        """Model -> (n_users,) True for the aligned users without a list in any replicate.
+
+        Models that have a list for every user are left out, and so are models whose lists are not
+        at hand, such as those of an earlier revision.
+        """
+        return {
+            model: ~self._has_list(model, result)
+            for model, result in self.models.items()
+            if any(
+                each.summary.get("users", {}).get("without_list")
+                for each in result.replicate_results
+            )
+            and all(
+                not isinstance(each.lists, Path) or each.lists.exists()
+                for each in result.replicate_results
+            )
+        }
+
+    def _has_list(self, model: str, result: ModelResult) -> Bools:
+        has_list: Bools = np.zeros(len(self.aligned.users), dtype=np.bool_)
+        for replicate, positions in zip(
+            result.replicate_results, self.aligned.positions[model], strict=True
+        ):
+            users = read_column(replicate.values, "user").cast(pl.String)
+            listed = users.is_in(self._listed_users(replicate.lists).implode()).to_numpy()
+            has_list[slice(None) if positions is None else positions] |= listed
+        return has_list
+
+    def _listed_users(self, lists: Table) -> pl.Series:
+        """Return the users with a list, as text."""
+        with self.data.connect(file_paths([lists])) as connection:
+            create_view(connection, "lists", lists)
+            users = connection.sql("SELECT DISTINCT CAST(user AS VARCHAR) AS user FROM lists")
+            return pl.DataFrame(users.to_arrow_table())["user"]

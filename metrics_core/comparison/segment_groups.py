@@ -33,6 +33,7 @@ from concord.metrics_core.evaluation.side_data import SideData
 from concord.metrics_core.metrics.judged import Floats
 from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
+from concord.metrics_core.results.comparison_parts import ACTIVITY_QUESTION
 from concord.metrics_core.stats.clusters import Clusters
 from concord.metrics_core.stats.paired_test import UserValues
 from concord.metrics_core.stats.replicates import mean_of_defined
@@ -150,7 +151,7 @@ def _group_by_activity(train: Table, segmentation: ByActivity, users: pl.Series)
     counts = scan(train).group_by(pl.col("user").cast(pl.String)).len().collect()
     n_interactions = _join_users(users, counts)["len"].fill_null(0).to_numpy()
     return UserGroups(
-        "Does it depend on how much is known of a user? Users by interactions in train.",
+        ACTIVITY_QUESTION,
         activity_group_names(segmentation.edges),
         np.searchsorted(segmentation.edges, n_interactions, side="left"),
     )

@@ -50,6 +50,7 @@ def _segment_cells(
     labels: Iterable[GroupValues],
     overall: Mapping[tuple[str, str], Difference],
     unlisted: Collection[str],
+    without_list: Mapping[str, Bools],
 ) -> list[SegmentCell]:
     """Return one cell per label, group and model.
 
@@ -61,12 +62,20 @@ def _segment_cells(
         (label, model) -> difference to the baseline over all users, whose sign a group may reverse.
     unlisted : collection of str
         Models that are not compared.
+    without_list : dict
+        Model -> users without a list of it.
     """
     tests = [test for each in labels for test in _cell_tests(config, each, unlisted)]
     p = np.array([t.paired.p if t.paired else math.nan for t in tests], dtype=np.float64)
     return [
-        _build_cell(
-            config, test, float(p_adjusted), overall.get((test.group_values.text, test.model))
+        replace(
+            _build_cell(
+                config, test, float(p_adjusted), overall.get((test.group_values.text, test.model))
+            ),
+            n_without_list=_count_users(
+                test.group_values, test.segment, without_list.get(test.model, False)
+            )
+            or None,
         )
         for test, p_adjusted in zip(tests, benjamini_hochberg(p), strict=True)
     ]
@@ -250,13 +259,16 @@ def compute_segments(
         yield parts.Segmentation(
             name=name,
             kind=segmentation.by if isinstance(segmentation, ByPopularity) else "user",
+            shares=segmentation.shares if isinstance(segmentation, ByPopularity) else None,
             question=question,
             labels=tuple(each.text for each in labels),
             segments=tuple(
                 Segment(group, max(_count_users(each, group) for each in labels))
                 for group in groups
             ),
-            cells=tuple(_segment_cells(config, labels, overall, inputs.unlisted)),
+            cells=tuple(
+                _segment_cells(config, labels, overall, inputs.unlisted, inputs.without_list)
+            ),
             fewest_in_gap=MIN_GAP_USERS,
             gaps=tuple(_compute_gaps(config, labels, compare=segmentation.compare_gaps)),
         )
@@ -265,7 +277,7 @@ def compute_segments(
 def compute_segment_cells(inputs: ComparisonInput, name: str) -> list[parts.SegmentCell]:
     """Return the cells of one segmentation, without those over all users."""
     labels, _ = _label_values(inputs, name, inputs.config.segments[name])
-    return _segment_cells(inputs.config, labels, {}, inputs.unlisted)
+    return _segment_cells(inputs.config, labels, {}, inputs.unlisted, inputs.without_list)
 
 
 def _label_values(
@@ -286,10 +298,14 @@ def _label_values(
     return [groups.values(inputs, label) for label in primary], groups.question
 
 
-def _count_users(group_values: GroupValues, group: str) -> int:
-    """Return how many users have a value with any model in a group."""
+def _count_users(group_values: GroupValues, group: str, selected: Bools | bool = True) -> int:
+    """Return how many users have a value with any model in a group, and are all `selected`.
+
+    A user with several requests is selected if each of those in the group is.
+    """
     columns = group_values.values.get(group, {}).values()
     defined = np.logical_or.reduce([~np.isnan(column) for column in columns])
     if group_values.clusters is None:
-        return int(defined.sum())
-    return len(np.unique(group_values.clusters.user[defined]))
+        return int((defined & selected).sum())
+    users = group_values.clusters.user
+    return len(np.setdiff1d(users[defined], users[defined & ~np.asarray(selected)]))

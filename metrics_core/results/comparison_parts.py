@@ -333,6 +333,8 @@ class SegmentCell:
         By Benjamini and Hochberg over the cells of the segmentation.
     is_reversed : bool
         True if the difference is significant and has another sign than over all users.
+    n_without_list : int or None
+        Users of the group for whom the model has no list; None if it has one for each of them.
     """
 
     label: str
@@ -349,6 +351,7 @@ class SegmentCell:
     p_adjusted: float | None
     verdict: Verdict | None
     is_reversed: bool
+    n_without_list: int | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
 @dataclass(frozen=True)
@@ -381,6 +384,9 @@ class Gap:
     p_adjusted: float | None = field(default=None, metadata=OMIT_IF_NONE)
 
 
+ACTIVITY_QUESTION = "Does it depend on how much is known of a user? Users by interactions in train."
+
+
 @dataclass(frozen=True)
 class Segmentation:
     """The models in each group of users or items.
@@ -391,6 +397,9 @@ class Segmentation:
         Members of the groups: users, or items by popularity.
     fewest_in_gap : int
         Minimum number of users of a group of which a gap is computed.
+    shares : (float, float) or None
+        Of items by popularity: shares of the interactions in train with items of the head, and of
+        head and middle together.
     """
 
     name: str
@@ -401,6 +410,12 @@ class Segmentation:
     cells: tuple[SegmentCell, ...]
     fewest_in_gap: int
     gaps: tuple[Gap, ...]
+    shares: tuple[float, float] | None = field(default=None, metadata=OMIT_IF_NONE)
+
+    @property
+    def by_activity(self) -> bool:
+        """True if groups are of users by their number of interactions in train."""
+        return self.question == ACTIVITY_QUESTION
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,17 @@
 """Segments as grids: models by groups of users or items, with differences to the baseline."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Segmentation, SegmentCell
+from concord.metrics_core.results.comparison_parts import Segmentation, SegmentCell, Verdict
+from concord.metrics_core.results.text_format import is_or_are, join_names
 from concord.reports.text import numbers
+from concord.reports.text.groups import group_phrase
+from concord.reports.text.missing_lists import compared_cells
 from concord.reports.text.tables import MANY_MODELS
 
+_WORSE: Mapping[Verdict | None, str] = {"worse": "worse", "worse_below_threshold": "slightly worse"}
 _MAX_ROWS = 8  # models of a grid, if there are many
 _N_BEST = 3
 
@@ -114,3 +118,49 @@ def _cell(cell: SegmentCell | None, digits: int | None) -> Cell:
 def cell_decimals(comparison: Comparison, entry: Segmentation) -> dict[str, int]:
     """Return the decimals of each metric in the cells of a segmentation."""
     return {label: numbers.label_decimals(comparison, label) for label in entry.labels}
+
+
+def segment_sentences(
+    comparison: Comparison, segmentation: Segmentation, cells: Sequence[SegmentCell]
+) -> list[str]:
+    """Return the sentences on reversed differences in segments, then on losses in segments."""
+    baseline = comparison.baseline
+    overall = {(pair.label, pair.a): pair for pair in comparison.pairs if pair.vs_baseline}
+    reversed_segments: dict[tuple[str, str], list[str]] = {}
+    worse: dict[str, dict[tuple[str, str], list[str]]] = {word: {} for word in _WORSE.values()}
+    for cell in compared_cells(comparison, segmentation, cells):
+        key = (cell.label, cell.model)
+        if cell.is_reversed:
+            reversed_segments.setdefault(key, []).append(cell.segment)
+        elif cell.verdict in _WORSE:
+            worse[_WORSE[cell.verdict]].setdefault(key, []).append(cell.segment)
+    sentences = []
+    above = {key: (overall[key].difference or 0) > 0 for key in reversed_segments}
+    for (label, groups, is_above), models in _group_models(
+        segmentation, reversed_segments, above
+    ).items():
+        sides = ("above", "below") if is_above else ("below", "above")
+        sentences.append(
+            f"On {label}, {join_names(models)} {is_or_are(models)} {sides[0]} {baseline} over all "
+            f"users, but {sides[1]} it for {groups}."
+        )
+    for word, segments in worse.items():
+        for (label, groups, _), models in _group_models(segmentation, segments, {}).items():
+            sentences.append(
+                f"On {label}, {join_names(models)} {is_or_are(models)} {word} than {baseline} for "
+                f"{groups}."
+            )
+    return sentences
+
+
+def _group_models(
+    segmentation: Segmentation,
+    segments: Mapping[tuple[str, str], list[str]],
+    above: Mapping[tuple[str, str], bool],
+) -> dict[tuple[str, str, bool], list[str]]:
+    """Return the models with the same label, segments and side."""
+    models: dict[tuple[str, str, bool], list[str]] = {}
+    for (label, model), names in segments.items():
+        groups = group_phrase(segmentation, names)
+        models.setdefault((label, groups, above.get((label, model), False)), []).append(model)
+    return models

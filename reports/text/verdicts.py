@@ -1,64 +1,17 @@
 """The verdicts of a comparison in plain sentences, most important first."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import (
-    Difference,
-    Segmentation,
-    SegmentCell,
-    Verdict,
-)
+from concord.metrics_core.results.comparison_parts import Difference
 from concord.metrics_core.results.limits import MIN_T_TEST_USERS, min_differing_for
 from concord.metrics_core.results.replicates import ReplicatedDifference
-from concord.metrics_core.results.text_format import exact, is_or_are, join_names, percent
+from concord.metrics_core.results.text_format import exact, join_names, percent
 from concord.reports.text.answer import answer, answer_numbers, pair_of, top_models
+from concord.reports.text.missing_lists import explains, missing_list_sentences
 from concord.reports.text.numbers import confidence_level, number, signed_interval, with_details
-
-_WORSE: Mapping[Verdict | None, str] = {"worse": "worse", "worse_below_threshold": "slightly worse"}
-
-
-def segment_sentences(
-    comparison: Comparison, segmentation: Segmentation, cells: Sequence[SegmentCell]
-) -> list[str]:
-    """Return the sentences on reversed differences in segments, then on losses in segments."""
-    name, baseline = segmentation.name, comparison.baseline
-    overall = {(pair.label, pair.a): pair for pair in comparison.pairs if pair.vs_baseline}
-    reversed_segments: dict[tuple[str, str], list[str]] = {}
-    worse: dict[str, dict[tuple[str, str], list[str]]] = {word: {} for word in _WORSE.values()}
-    for cell in cells:
-        key = (cell.label, cell.model)
-        if cell.is_reversed:
-            reversed_segments.setdefault(key, []).append(cell.segment)
-        elif cell.verdict in _WORSE:
-            worse[_WORSE[cell.verdict]].setdefault(key, []).append(cell.segment)
-    sentences = []
-    above = {key: (overall[key].difference or 0) > 0 for key in reversed_segments}
-    for (label, groups, is_above), models in _group_models(reversed_segments, above).items():
-        sides = ("above", "below") if is_above else ("below", "above")
-        sentences.append(
-            f"On {label}, {join_names(models)} {is_or_are(models)} {sides[0]} {baseline} over all "
-            f"users, but {sides[1]} it for {name} {groups}."
-        )
-    for word, segments in worse.items():
-        for (label, groups, _), models in _group_models(segments, {}).items():
-            sentences.append(
-                f"On {label}, {join_names(models)} {is_or_are(models)} {word} than {baseline} for "
-                f"{name} {groups}."
-            )
-    return sentences
-
-
-def _group_models(
-    segments: Mapping[tuple[str, str], list[str]], above: Mapping[tuple[str, str], bool]
-) -> dict[tuple[str, str, bool], list[str]]:
-    """Return the models with the same label, segments and side."""
-    models: dict[tuple[str, str, bool], list[str]] = {}
-    for (label, model), names in segments.items():
-        groups = join_names([f"“{name}”" for name in names])
-        models.setdefault((label, groups, above.get((label, model), False)), []).append(model)
-    return models
+from concord.reports.text.segments import segment_sentences
 
 
 def verdict_sentences(comparison: Comparison) -> list[str]:
@@ -94,6 +47,8 @@ def _reversed_segments(comparison: Comparison) -> Iterator[str]:
     for segmentation in comparison.segments:
         turned = [c for c in segmentation.cells if c.label in comparison.primary and c.is_reversed]
         yield from segment_sentences(comparison, segmentation, turned)
+    if not any(explains(comparison, warning) for warning in comparison.warnings):
+        yield from missing_list_sentences(comparison)
 
 
 def _cautions(comparison: Comparison) -> Iterator[str]:

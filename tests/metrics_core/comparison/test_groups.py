@@ -7,7 +7,7 @@ from concord.metrics_core.comparison.segment_groups import activity_group_names
 from concord.metrics_core.metrics.label import expand
 from concord.metrics_core.results.comparison_parts import Segmentation
 from concord.metrics_core.results.stored import from_content
-from concord.reports.text.verdicts import segment_sentences
+from concord.reports.text.segments import segment_sentences
 from tests.metrics_core.comparison.tables import cell_of, config_for
 from tests.reports.samples import sample
 

@@ -210,10 +210,11 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
     assert schema["required"] == [key for key in schema["properties"] if key in schema["required"]]
 
 
-# Keys that are there only where requests are the unit, or a model lacks the lists of most users.
-OPTIONAL = {"unit", "n_requests", "n_unlisted"}
+# Keys that are there only where requests are the unit, or a model lacks lists.
+OPTIONAL = {"unit", "n_requests", "n_unlisted", "n_without_list"}
 OPTIONAL_OF = {
     "Gap": {"ratio", "difference", "diff_low", "diff_high", "p", "p_adjusted"},  # where compared
+    "Segmentation": {"shares"},  # of items
     "Guardrail": {"departed", "revision", "departure"},  # against a revision
     "Decision": {"unmatched"},  # of models that may be renamed ones
     "Success": {"departed"},

@@ -1,0 +1,124 @@
+"""Groups of users for whom models have no list: there is nothing to compare in them.
+
+A model without lists for a group is not worse there, whatever `user_no_recs` lets its users count.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import DataWarning, Segmentation, SegmentCell
+from concord.metrics_core.results.text_format import MAX_NAMES, join_names
+from concord.reports.text.groups import users_phrase
+from concord.reports.text.numbers import label_decimals, number
+
+_NEARLY_ALL = 0.9  # of the users of a group, or of the users without a list
+
+
+@dataclass(frozen=True)
+class MissingLists:
+    """A group of users of whom nearly none has a list of `models`.
+
+    Attributes
+    ----------
+    counts : tuple of int
+        Users without a list of each model.
+    """
+
+    segmentation: Segmentation
+    group: str
+    n_users: int
+    models: tuple[str, ...]
+    counts: tuple[int, ...]
+
+
+def absent_models(segmentation: Segmentation) -> dict[str, list[str]]:
+    """Return group -> models that have no list for nearly all of its users."""
+    models: dict[str, list[str]] = {}
+    n_users = {group.name: group.n_users for group in segmentation.segments}
+    for cell in segmentation.cells:
+        if (cell.n_without_list or 0) > _NEARLY_ALL * n_users.get(cell.segment, 0):
+            group = models.setdefault(cell.segment, [])
+            group += [cell.model] * (cell.model not in group)
+    return models
+
+
+def compared_cells(
+    comparison: Comparison, segmentation: Segmentation, cells: Sequence[SegmentCell]
+) -> list[SegmentCell]:
+    """Return the cells of groups for which both the model and the baseline have lists."""
+    absent = absent_models(segmentation)
+    return [
+        cell
+        for cell in cells
+        if not {cell.model, comparison.baseline} & {*absent.get(cell.segment, ())}
+    ]
+
+
+def groups_without_lists(comparison: Comparison) -> list[MissingLists]:
+    """Return each group of users that models leave out; the same users are named only once."""
+    groups: dict[tuple[tuple[str, ...], tuple[int, ...]], MissingLists] = {}
+    for segmentation in comparison.segments:
+        if segmentation.kind != "user":
+            continue
+        n_users = {group.name: group.n_users for group in segmentation.segments}
+        for group, models in absent_models(segmentation).items():
+            missing = {
+                cell.model: cell.n_without_list or 0
+                for cell in segmentation.cells
+                if cell.segment == group and cell.model in models
+            }
+            names = tuple(model for model in comparison.models if model in missing)
+            counts = tuple(missing[model] for model in names)
+            groups.setdefault(
+                (names, counts), MissingLists(segmentation, group, n_users[group], names, counts)
+            )
+    return list(groups.values())
+
+
+def missing_list_sentences(comparison: Comparison) -> list[str]:
+    """Return a sentence per group of users that models leave out, with the baseline's mean."""
+    return [_sentence(comparison, each) for each in groups_without_lists(comparison)]
+
+
+def _sentence(comparison: Comparison, missing: MissingLists) -> str:
+    most, baseline, label = max(missing.counts), comparison.baseline, comparison.primary[0]
+    users = f"{most:,}" if most == missing.n_users else f"{most:,} of {missing.n_users:,}"
+    others = [model for model in comparison.models if model not in missing.models]
+    if not others:
+        models = "any model"
+    elif len(missing.models) > MAX_NAMES and len(others) <= MAX_NAMES:
+        models = f"any model but {join_names(others)}"
+    else:
+        models = join_names(missing.models)
+    text = f"{users} {users_phrase(missing.segmentation, missing.group)} get no list from {models}"
+    means = (
+        cell.mean
+        for cell in missing.segmentation.cells
+        if (cell.label, cell.segment, cell.model) == (label, missing.group, baseline)
+    )
+    mean = next(means, None)
+    if baseline in missing.models or mean is None:
+        return f"{text}."
+    return f"{text}; {baseline} scores {number(mean, label_decimals(comparison, label))} there."
+
+
+def explains(comparison: Comparison, warning: DataWarning) -> bool:
+    """True if nearly all users of a warning about missing lists are in groups without lists."""
+    if warning.code != "user_sets_differ" or "without_list" not in warning.details:
+        return False
+    counts: dict[str, int] = {}
+    for each in groups_without_lists(comparison):
+        for model, n in zip(each.models, each.counts, strict=True):
+            counts[model] = max(n, counts.get(model, 0))
+    return all(
+        counts.get(comparison.lists.get(name, name), 0) >= _NEARLY_ALL * n
+        for name, n in warning.details["without_list"].items()
+    )
+
+
+def warning_sentence(comparison: Comparison, warning: DataWarning) -> str:
+    """Return the sentence of a warning; if groups without lists explain it, theirs."""
+    if not explains(comparison, warning):
+        return warning.sentence
+    return " ".join(missing_list_sentences(comparison))

@@ -1,0 +1,83 @@
+"""Groups of users without lists are told as one cause, and not as a loss."""
+
+from dataclasses import replace
+
+import pytest
+
+from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import (
+    ACTIVITY_QUESTION,
+    DataWarning,
+    Segment,
+    Segmentation,
+)
+from concord.metrics_core.results.stored import from_content
+from concord.reports.text.missing_lists import (
+    compared_cells,
+    explains,
+    missing_list_sentences,
+    warning_sentence,
+)
+from concord.reports.text.segments import segment_sentences
+from tests.metrics_core.comparison.tables import cell_of
+from tests.reports.samples import sample
+
+BASELINE = "popularity"
+
+
+def comparison_of(question: str = ACTIVITY_QUESTION, **without_list: int) -> Comparison:
+    """Return a comparison with a group `0` of 20 users, of whom models lack lists."""
+    cells = tuple(
+        replace(
+            cell_of(model, "0", "worse", is_reversed=False, label="nDCG@10"),
+            verdict=None if model == BASELINE else "worse",
+            mean=0.289,
+            n_without_list=without_list.get(model.replace("-", "_")),
+        )
+        for model in five().models
+    )
+    groups = (Segment("0", 20), Segment("over 0", 70))
+    segmentation = Segmentation("activity", "user", question, ("nDCG@10",), groups, cells, 30, ())
+    return replace(five(), segments=(segmentation,), warnings=())
+
+
+def five() -> Comparison:
+    return from_content(sample.five_models())
+
+
+def test_a_group_without_lists_is_told_once_and_not_as_a_loss() -> None:
+    comparison = comparison_of(als=20, item_knn=19, ease=4)
+    (segmentation,) = comparison.segments
+
+    assert missing_list_sentences(comparison) == [
+        "20 new users get no list from item-knn and als; popularity scores 0.289 there."
+    ]
+    cells = compared_cells(comparison, segmentation, segmentation.cells)
+    assert {"item-knn", "als"}.isdisjoint(cell.model for cell in cells)
+    assert segment_sentences(comparison, segmentation, segmentation.cells) == [
+        "On nDCG@10, ease and random-walk are worse than popularity for new users."
+    ]
+    assert missing_list_sentences(comparison)[0] in comparison.verdicts
+
+
+def test_a_group_without_lists_of_the_baseline_is_not_compared() -> None:
+    comparison = comparison_of("Does it depend on the activity of a user?", popularity=19)
+    (segmentation,) = comparison.segments
+
+    assert compared_cells(comparison, segmentation, segmentation.cells) == []
+    assert missing_list_sentences(comparison) == [
+        "19 of 20 users of activity “0” get no list from popularity."
+    ]
+
+
+@pytest.mark.parametrize(("als", "expected"), [(20, True), (30, False)])
+def test_a_group_explains_a_warning_about_its_users(als: int, expected: bool) -> None:
+    comparison = comparison_of(als=20)
+    details = {"without_list": {"als": als}, "n_users": 90, "unit": "user", "user_no_recs": "zero"}
+    warning = DataWarning("user_sets_differ", "serious", ("als",), details)
+
+    assert explains(comparison, warning) is expected
+    is_group = warning_sentence(comparison, warning).startswith("20 new users get no list from als")
+    assert is_group is expected
+    told = replace(comparison, warnings=(warning,)).verdicts
+    assert (missing_list_sentences(comparison)[0] in told) is not expected
