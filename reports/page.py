@@ -24,7 +24,6 @@ from concord.reports.charts import history as history_charts
 from concord.reports.charts.differences import difference_chart
 from concord.reports.charts.replicates import replicate_chart
 from concord.reports.text import (
-    costs,
     error_analysis,
     gate,
     numbers,
@@ -44,7 +43,6 @@ from concord.reports.text.verdict_styles import VERDICTS
 TEMPLATES = Path(__file__).parent / "templates"
 _GLOBALS = {
     "bump": bump,
-    "costs": costs,
     "curves": curves,
     "difference_chart": difference_chart,
     "error_analysis": error_analysis,
@@ -96,14 +94,10 @@ def render_history(history: History) -> str:
 
 
 def render_notebook(comparison: Comparison) -> str:
-    """Return a comparison as HTML for a notebook cell, always in light colours."""
-    charts = [
-        (label, difference_chart(comparison, label, narrow=False))
-        for label in comparison.primary
-        if comparison.against_baseline(label)
-    ]
+    """Return a comparison as HTML for a notebook cell; without its styles, in light colours."""
     template = _environment(autoescape=True).get_template("notebook.html.j2")
-    return template.render(comparison=comparison, charts=charts)
+    style = Markup(svg.card_stylesheet(".concord"))
+    return template.render(comparison=comparison, style=style)
 
 
 def render_markdown(comparison: Comparison) -> str:

@@ -44,18 +44,31 @@ def light(name: str) -> str:
 
 def stylesheet() -> str:
     """Return the variables of both schemes and the rules that make charts follow them."""
-    rules = [
-        f'.chart [{paint}="{light(name)}"] {{ {paint}: var(--{name}); }}'
+    dark = f"@media screen and (prefers-color-scheme: dark) {{ {_variables(':root', 1)} }}"
+    return "\n".join([_variables(":root", 0), dark, *_chart_rules("")])
+
+
+def card_stylesheet(card: str) -> str:
+    """Return the same for a card in a notebook, whose theme comes before that of the system."""
+    dark = f"@media screen and (prefers-color-scheme: dark) {{ {_variables(card, 1)} }}"
+    themes = [
+        _variables(f'[data-jp-theme-light="{is_light}"] {card}', scheme)
+        for scheme, is_light in enumerate(("true", "false"))
+    ]
+    return "\n".join([_variables(card, 0), dark, *themes, *_chart_rules(f"{card} ")])
+
+
+def _chart_rules(scope: str) -> list[str]:
+    return [
+        f'{scope}.chart [{paint}="{light(name)}"] {{ {paint}: var(--{name}); }}'
         for name in COLOURS
         for paint in ("fill", "stroke")
     ]
-    dark = f"@media screen and (prefers-color-scheme: dark) {{ {_variables(1)} }}"
-    return "\n".join([_variables(0), dark, *rules])
 
 
-def _variables(scheme: int) -> str:
+def _variables(selector: str, scheme: int) -> str:
     values = "".join(f" --{name}: {shades[scheme]};" for name, shades in COLOURS.items())
-    return f":root {{{values} }}"
+    return f"{selector} {{{values} }}"
 
 
 SEPARATOR = "\N{INVISIBLE SEPARATOR}"  # between models and tooltip in a mark's description

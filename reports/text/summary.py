@@ -1,14 +1,19 @@
 """Summary of a comparison: the decision, how sure it is, and how differences were tested."""
 
+from dataclasses import dataclass
+
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
-from concord.reports.text import gate
+from concord.reports.text import gate, replicates
 from concord.reports.text.answer import answer
 from concord.reports.text.answer import answer_numbers as answer_numbers
+from concord.reports.text.costs import costs as all_costs
 from concord.reports.text.numbers import PERCENT, confidence_level, count, exact
 from concord.reports.text.quality import evaluated_users
+from concord.reports.text.verdicts import limits
 
 _ADJUSTMENTS = {"holm": "Holm", "max_t": "joint sign flips, max-T"}
+_N_CAUTIONS = 2  # outside of the fold
 
 
 def headline(comparison: Comparison) -> str:
@@ -27,6 +32,42 @@ def eyebrow(comparison: Comparison) -> str:
     conventions = comparison.conventions
     preset = [f"{conventions.preset} {conventions.fingerprint}"] if comparison.has_lists else []
     return " · ".join([comparison.title, *users, models, *preset])
+
+
+@dataclass(frozen=True)
+class Caution:
+    """What a reader must know before relying on the answer, and how to remedy it."""
+
+    sentence: str
+    fix: str = ""
+    is_serious: bool = False
+
+
+def cautions(comparison: Comparison) -> tuple[list[Caution], list[Caution]]:
+    """Return the most important cautions, with what the intervals cover, and the others."""
+    serious = [Caution(each.sentence, each.fix, is_serious=True) for each in comparison.serious]
+    trained = [
+        f"Would it hold if trained again? {first}" for first, _ in replicates.answers(comparison)
+    ]
+    costs = [f"The cost of {models}: {cost}" for models, cost in all_costs(comparison)]
+    sentences = [*trained[:1], *_definitions(comparison), *costs, *limits(comparison)]
+    ordered = [*serious, *map(Caution, sentences)]
+    return [*ordered[:_N_CAUTIONS], Caution(comparison.covers)], ordered[_N_CAUTIONS:]
+
+
+def _definitions(comparison: Comparison) -> list[str]:
+    """Return how many definitions of the primary metrics change the answer."""
+    parts = []
+    for entry in comparison.panel if len(comparison.models) > 1 else ():
+        n_orders = sum(not each.top_two_hold for each in entry.definitions)
+        n_verdicts = sum(bool(each.verdicts_changed) for each in entry.definitions)
+        of = f"of {len(entry.definitions)} definitions of {entry.metric}"
+        if n_orders:
+            more = f", {n_verdicts} a verdict against {comparison.baseline}" if n_verdicts else ""
+            parts.append(f"{n_orders} {of} change the first two{more}")
+        elif n_verdicts:
+            parts.append(f"{n_verdicts} {of} change a verdict against {comparison.baseline}")
+    return [f"{'; '.join(parts)}."] if parts else []
 
 
 def confidence(comparison: Comparison) -> str:

@@ -55,10 +55,11 @@ def test_up_to_30_models_nothing_is_folded() -> None:
 def test_pairs_and_charts_are_folded_and_tables_are_not(many: cc.Comparison) -> None:
     page = render_html(many)
 
-    sections = dict(re.findall(r'<section id="(\w+)">(.*?)</section>', page, re.DOTALL))
+    parts = re.findall(r'<(section|header) id="(\w+)"[^>]*>(.*?)</\1>', page, re.DOTALL)
+    sections = {name: text for _, name, text in parts}
     rows = {name: re.findall(r'<tr data-model="(m\d+)"', text) for name, text in sections.items()}
     assert set(rows["leaderboard"]) == set(many.models)
-    assert set(rows["differences"]) == set(many.models) - {"m029"}
+    assert set(rows["answer"]) == set(many.models) - {"m029"}
     assert len(set(rows["pairs"])) <= 17
     assert "17 of 40 models are shown here" in sections["pairs"]
-    assert "m020" not in "".join(re.findall(r"<svg.*?</svg>", sections["differences"], re.DOTALL))
+    assert "m020" not in "".join(re.findall(r"<svg.*?</svg>", sections["answer"], re.DOTALL))
