@@ -57,16 +57,16 @@ def cautions(comparison: Comparison) -> tuple[list[Caution], list[Caution]]:
 
 def _definitions(comparison: Comparison) -> list[str]:
     """Return how many definitions of the primary metrics change the answer."""
-    parts = []
+    parts, baseline = [], comparison.baseline
     for entry in comparison.panel if len(comparison.models) > 1 else ():
         n_orders = sum(not each.top_two_hold for each in entry.definitions)
         n_verdicts = sum(bool(each.verdicts_changed) for each in entry.definitions)
-        of = f"of {len(entry.definitions)} definitions of {entry.metric}"
-        if n_orders:
-            more = f", {n_verdicts} a verdict against {comparison.baseline}" if n_verdicts else ""
-            parts.append(f"{n_orders} {of} change the first two{more}")
-        elif n_verdicts:
-            parts.append(f"{n_verdicts} {of} change a verdict against {comparison.baseline}")
+        changes = [(n_orders, "the first two"), (n_verdicts, f"a verdict against {baseline}")]
+        (n, first), *more = [change for change in changes if change[0]] or [(0, "")]
+        if n:
+            total = f"{n} of {len(entry.definitions)} definitions of {entry.metric}"
+            also = "".join(f", {n_more} {changed}" for n_more, changed in more)
+            parts.append(f"{total} change{'s' if n == 1 else ''} {first}{also}")
     return [f"{'; '.join(parts)}."] if parts else []
 
 
