@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from concord.reports.text.markdown import COMMENT_LIMIT, escape_markdown
+from concord.reports.text.markdown import COMMENT_LIMIT, escape_markdown, escape_sentence
 from tests.reports.samples import sample
 from tests.reports.samples.rendered import markdown
 
@@ -61,3 +61,9 @@ def test_many_models_with_long_names_fit_in_a_comment_with_a_note() -> None:
 def test_names_become_no_markup_notify_nobody_and_link_nowhere(text: str, escaped: str) -> None:
     """GitHub and GitLab find mentions in the rendered text, so that only a break prevents them."""
     assert escape_markdown(text) == escaped
+
+
+def test_a_setting_in_a_sentence_is_code_and_all_else_is_text() -> None:
+    text = "`user_no_recs: zero` decides, a_b `<b>|` not"
+
+    assert escape_sentence(text) == r"`user_no_recs: zero` decides, a\_b \`&lt;b&gt;\|\` not"

@@ -14,10 +14,10 @@ from concord.reports.charts.tradeoffs import dominators, sentence, tradeoff_char
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.page import render_markdown
 from concord.reports.text.costs import costs
-from concord.reports.text.quality import passed_checks
+from concord.reports.text.quality import Finding, findings, passed_checks
 from concord.reports.text.segments import entries, grids
 from concord.reports.text.summary import headline, thresholds
-from concord.reports.text.tables import probability_text
+from concord.reports.text.tables import listed_pairs, probability_text
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
 from tests.reports.samples.rendered import html, markdown
@@ -167,6 +167,30 @@ def test_only_checks_that_were_made_are_named(checked: list[str], words: str) ->
         ).strip()
         == words
     )
+
+
+def test_a_finding_joins_its_models_and_leaves_out_what_the_page_begins_with() -> None:
+    content = sample.five_models()
+    for model in ("als", "ease"):
+        content["quality"][model]["users"] |= {"without_list": 9, "evaluated": 240}
+    rows = findings(from_content(content))
+
+    assert (
+        Finding(
+            "ease, als, item-knn", "9 of 240 evaluated users have no list (3.8\N{NO-BREAK SPACE}%)."
+        )
+        in rows
+    )
+    assert [row for row in rows if "Not all models have lists" in row.sentence] == []
+
+
+def test_many_pairs_are_listed_to_the_baseline_and_between_neighbours() -> None:
+    comparison = from_content(sample.many_models())
+    rows = listed_pairs(comparison, LABEL)
+
+    assert len(comparison.pairs_of(LABEL)) == 14 * 13 / 2
+    assert len(rows) == 13 + 13 - 2  # the baseline has two neighbours
+    assert len(listed_pairs(from_content(sample.five_models()), LABEL)) == 5 * 4 / 2
 
 
 def test_without_a_test_no_correction_is_claimed() -> None:
