@@ -58,7 +58,7 @@ def answer(comparison: Comparison) -> str:
     clauses = [_top_clause(comparison, top, is_only=len(tops) == 1) for top in tops]
     claims = [top for top in tops if not top.verdicts]
     tied = dict.fromkeys(m for top in tops if top.verdicts for m in top.models if m != baseline)
-    clauses += _baseline_clauses(comparison, tied, claims, labels)
+    clauses += _baseline_clauses(comparison, tied, claims, labels, n_tied=len(tied))
     if len(clauses) == len(tops) and all(top.models[0] == baseline for top in claims):
         # The baseline itself is best or tied, and other models beat it.
         clauses += _baseline_clauses(comparison, comparison.compared_models, claims, labels)
@@ -182,25 +182,29 @@ def _top_clause(comparison: Comparison, top: Top, *, is_only: bool) -> str:
 
 
 def _baseline_clauses(
-    comparison: Comparison, models: Iterable[str], claims: Sequence[Top], labels: Sequence[str]
+    comparison: Comparison,
+    models: Iterable[str],
+    claims: Sequence[Top],
+    labels: Sequence[str],
+    *,
+    n_tied: int = 1,
 ) -> Iterator[str]:
     """Yield which of the models are better than the baseline where no claim implies it."""
     claimed = {(top.models[0], label) for top in claims for label in top.labels}
     groups: dict[tuple[str, ...], list[str]] = {}
-    named = list(models)
-    for model in named:
+    for model in models:
         pairs = [pair_of(comparison, model, comparison.baseline, label) for label in labels]
         better = tuple(pair.label for pair in pairs if _is_better(pair))
         if any((model, label) not in claimed for label in better):
             groups.setdefault(better, []).append(model)
     for better, group in groups.items():
         on = "" if len(better) == len(labels) else f" on {join_names(better)}"
-        for clause in _better_clauses(comparison, group, better, is_all=group == named):
+        for clause in _better_clauses(comparison, group, better, n_tied=n_tied):
             yield clause + on
 
 
 def _better_clauses(
-    comparison: Comparison, models: list[str], labels: Sequence[str], *, is_all: bool = False
+    comparison: Comparison, models: list[str], labels: Sequence[str], *, n_tied: int = 1
 ) -> Iterator[str]:
     """Yield `both beat popularity`, or `ease is slightly better than popularity`."""
     baseline = comparison.baseline
@@ -208,7 +212,9 @@ def _better_clauses(
     for group in (slight, [model for model in models if model not in slight]):
         if group:
             subject = _names(group)
-            if is_all and group == models and len(group) > 1:
+            if n_tied > _MAX_TIED:
+                subject = f"{len(group)} of them"
+            if len(group) == n_tied > 1:
                 subject = {2: "both"}.get(len(group), "all")
             verb = "beats" if len(group) == 1 else "beat"
             if group is slight:

@@ -17,22 +17,16 @@ def costs(comparison: Comparison) -> list[tuple[str, str]]:
     models = [model for model in dict.fromkeys(leaders) if model != comparison.baseline]
     models_by_cost: dict[str, list[str]] = {}
     for model in models[:_MAX_LEADERS]:
-        models_by_cost.setdefault(_cost(comparison, model), []).append(model)
+        if cost := _cost(comparison, model):
+            models_by_cost.setdefault(cost, []).append(model)
     return [(" and ".join(models), cost) for cost, models in models_by_cost.items()]
 
 
 def _cost(comparison: Comparison, model: str) -> str:
     labels = join_first(_worse_labels(comparison, model), _MAX_LABELS)
     segments = join_first(_worse_segments(comparison, model), _MAX_SEGMENTS)
-    if labels or segments:
-        parts = "; and on ".join(filter(None, (labels, segments)))
-        return f"worse than {comparison.baseline} on {parts}."
-    n_segments = sum(len(entry.segments) for entry in comparison.segments)
-    in_none = f", in none of {n_segments} segments" if n_segments else ""
-    return (
-        f"significantly worse than {comparison.baseline} on none of {len(comparison.labels)} "
-        f"metrics and cutoffs{in_none}. What is not significant may still be a loss."
-    )
+    parts = "; and on ".join(filter(None, (labels, segments)))
+    return f"worse than {comparison.baseline} on {parts}." if parts else ""
 
 
 def _worse_labels(comparison: Comparison, model: str) -> Iterator[str]:

@@ -125,7 +125,7 @@ SENTENCES: dict[str, tuple[dict[str, dict[str, list[float]]], dict[str, Any], li
     "nothing better than the baseline": (ndcg(pop=POP[:99], a=TINY, b=[0.1] * 98 + [0.12]), {}, [
         "No model beats pop on nDCG@10: a is equivalent; b is worse.",
         "Against pop, nDCG@10: a 0.000 (0.0 %).",
-        "On nDCG@10, pop is level with a (95 % interval 0.000 to 0.000): too small to matter, as "
+        "On nDCG@10, pop is level with a (95 % interval −0.000 to +0.000): too small to matter, as "
         "the interval lies within ±0.005.",
     ]),
     "too few users who differ": (ndcg(pop=POP, one=[0.9] + [0.2] * 99), {}, [
