@@ -14,6 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the leaderboard of the primary or the named metrics."""
+    from concord.metrics_core.results.text_format import join_names
     from concord.pipeline.dvc.current_results import load_comparison, stale_message
     from concord.pipeline.params.read import read_params
     from concord.pipeline.terminal.arguments import evaluated_label
@@ -28,7 +29,9 @@ def run(arguments: argparse.Namespace) -> None:
         terminal.print(f"warning: {stale}\n")
     print_leaderboard(terminal, comparison, list(dict.fromkeys(labels)) or comparison.primary)
     for warning in comparison.serious:
-        terminal.print(f"\nWarning ({warning.model_names}): {warning.sentence}")
+        names_them = len(warning.models) > 1 and join_names(warning.models) in warning.sentence
+        models = "" if names_them else f" ({warning.model_names})"
+        terminal.print(f"\nWarning{models}: {warning.sentence}")
 
 
 def is_last_stage(stage: str) -> bool:

@@ -1,6 +1,7 @@
 """`concord leaderboard`, `calibrate` and `plan`, with and without results of the library."""
 
 import csv
+import json
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -53,6 +54,18 @@ def test_primary_metrics_are_printed_and_no_file_changes(project: Path) -> None:
     assert [line.split()[:2] for line in lines[1:3]] == [["als", "1.000"], ["ease", "0.500"]]
     assert lines[4].startswith("nDCG@2 ")
     assert {file: file.read_bytes() for file in project.rglob("*") if file.is_file()} == before
+
+
+def test_a_warning_names_its_models_once(project: Path) -> None:
+    file = project / "results/comparison/comparison.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    details = {"without_list": {"als": 1, "ease": 1}, "n_users": 2, "unit": "user"}
+    warning = {"code": "user_sets_differ", "severity": "serious", "models": ["als", "ease"]}
+    content["warnings"] = [{**warning, "details": {**details, "user_no_recs": "zero"}}]
+    file.write_text(json.dumps(content), encoding="utf-8")
+    output = run(project, "concord", "leaderboard", COLUMNS="500")
+
+    assert "\nWarning: Not all models have lists for the same users: als and ease have" in output
 
 
 def test_each_requested_metric_is_shown_once(project: Path) -> None:
