@@ -252,6 +252,11 @@ class Comparison(BaseResult):
         return self._pairs.get(label, [])
 
     @cached_property
+    def model_order(self) -> tuple[str, ...]:
+        """All models in the order of `models`, also where charts show only some of them."""
+        return self.models
+
+    @cached_property
     def decimals(self) -> Mapping[str, int]:
         """Label -> number of decimals with which its means and differences are shown."""
         return {

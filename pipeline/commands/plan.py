@@ -1,6 +1,7 @@
 """`concord plan`: the number of users and seeds that a comparison needs."""
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,12 +60,16 @@ def run(arguments: argparse.Namespace) -> None:
     effect = None if arguments.effect is None else _parse_effect(arguments.effect)
     has_numbers = any(getattr(arguments, name.replace("-", "_")) is not None for name in NUMBERS)
     try:
-        plan = (_plan_numbers if has_numbers else _plan_results)(arguments, effect)
+        models: tuple[str, ...] = ()
+        if has_numbers:
+            plan = _plan_numbers(arguments, effect)
+        else:
+            plan, models = _plan_results(arguments, effect)
     except InputError as error:
         raise with_option_names(error, OPTIONS) from None
     print_result(plan)
     if arguments.plot is not None:
-        _draw(plan, arguments.plot, force=arguments.force)
+        _draw(plan, models, arguments.plot, force=arguments.force)
 
 
 def _check_plot(plot: str | None) -> None:
@@ -81,7 +86,7 @@ def _check_plot(plot: str | None) -> None:
         raise refuse(location, problem, "create it, or name another file")
 
 
-def _draw(plan: "Plan", file: str, *, force: bool) -> None:
+def _draw(plan: "Plan", models: Sequence[str], file: str, *, force: bool) -> None:
     """Draw the power curves of the first metric."""
     from concord.metrics_core.analyses.plan import power_curves
     from concord.pipeline.running.messages import LOG
@@ -89,7 +94,8 @@ def _draw(plan: "Plan", file: str, *, force: bool) -> None:
     from concord.reports.charts.power import render_plan
 
     label = plan.differences[0].label
-    write_output("--plot", file, render_plan(plan, label, power_curves(plan, label)), force=force)
+    chart = render_plan(plan, label, power_curves(plan, label), models)
+    write_output("--plot", file, chart, force=force)
     if label is not None and len(plan.labels) > 1:
         LOG.info("%s shows %s; `--metric` names another", file, label)
 
@@ -107,8 +113,10 @@ def _parse_effect(text: str) -> "Effect":
         raise refuse(f"{COMMAND_LINE}: --effect", f"{text!r} is not a difference", fix) from None
 
 
-def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Plan":
-    """Plan from the comparison on disk and the current gate of params.yaml."""
+def _plan_results(
+    arguments: argparse.Namespace, effect: "Effect | None"
+) -> "tuple[Plan, tuple[str, ...]]":
+    """Return the plan of the comparison and the gate of params.yaml, and all models."""
     from concord.metrics_core.analyses.plan import number_problems, plan_comparison
     from concord.metrics_core.errors import raise_problems
     from concord.pipeline.dvc.current_results import load_comparison, warn_if_stale
@@ -125,9 +133,10 @@ def _plan_results(arguments: argparse.Namespace, effect: "Effect | None") -> "Pl
     if params.gate and comparison.compared_models:
         comparison = replace(comparison, gate=decide_gate(params).decision)
     unique = list(dict.fromkeys(labels)) or None
-    return plan_comparison(
+    plan = plan_comparison(
         comparison, unique, effect=effect, power=power, segments=arguments.segments
     )
+    return plan, comparison.models
 
 
 def _plan_numbers(arguments: argparse.Namespace, effect: "Effect | None") -> "Plan":

@@ -1,7 +1,7 @@
 """Bump chart: the rank of each model under each definition of a metric."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import altair as alt
@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Definition
-from concord.reports.charts.curves import SHAPES, Series, all_series
+from concord.reports.charts.model_styles import model_styles
 from concord.reports.charts.primitives import (
     HOVER,
     INSIDE,
@@ -26,9 +26,9 @@ from concord.reports.charts.primitives import (
     tag,
     text_layer,
 )
-from concord.reports.charts.svg import SERIES, light, render_svg
+from concord.reports.charts.svg import light, render_svg
 from concord.reports.text.numbers import MISSING, number
-from concord.reports.text.panel import Entry, entries, names_of
+from concord.reports.text.panel import Entry, names_of
 
 _TIE_STEP = 0.3  # of a rank, between models that share it
 _MAX_RANK_NUMBERS = 12  # with more ranks, every fifth has its number
@@ -119,46 +119,31 @@ def bump_chart(comparison: Comparison, entry: Entry, *, narrow: bool) -> Markup:
 
 def _points(comparison: Comparison, entry: Entry) -> list[Row]:
     """Return a point per definition and model; models without a value are below all others."""
-    series = _model_series(comparison)
+    styles = model_styles(comparison.model_order, comparison.baseline)
     below_all = 1 + max(d.ranks[m] or 0 for d in entry.definitions for m in entry.models)
     points = []
     for i, definition in enumerate(entry.definitions):
         n_at_rank: Counter[int] = Counter()
         for model in entry.models:
             rank = definition.ranks[model] or below_all
-            point = _point(comparison, entry, series[model], definition)
+            point = _point(comparison, entry, model, definition) | vars(styles[model])
+            point["inside"] = light("page") if point["rank"] is None else point["colour"]
             exact_rank = rank + _TIE_STEP * n_at_rank[rank]
             points.append({"definition": i, "row": rank, "exact_rank": exact_rank, **point})
             n_at_rank[rank] += 1
     return points
 
 
-def _point(comparison: Comparison, entry: Entry, line: Series, definition: Definition) -> Row:
-    rank = definition.ranks[line.model]
-    mean = number(definition.values[line.model], comparison.decimals[entry.metric])
+def _point(comparison: Comparison, entry: Entry, model: str, definition: Definition) -> Row:
+    rank = definition.ranks[model]
+    mean = number(definition.values[model], comparison.decimals[entry.metric])
     rank_text = "no value" if rank is None else f"rank {rank} with {mean}"
     return {
         "rank": rank,
-        "model": line.model,
-        "name": shorten(line.model, NAME),
-        "colour": line.colour,
-        "inside": light("page") if rank is None else line.colour,
-        "shape": line.shape,
-        "hover": tag(f"{line.model}, {definition.name}: {rank_text}", line.model),
-        "tag": tag("", line.model),
-    }
-
-
-def _model_series(comparison: Comparison) -> Mapping[str, Series]:
-    """Return colours and shapes as in the curves; models that are grey there have unused ones."""
-    named_series = {line.model: line for line in all_series(comparison) if line.is_named}
-    models = dict.fromkeys(model for entry in entries(comparison) for model in entry.models)
-    others = [model for model in models if model not in named_series]
-    unused = list(zip(SERIES, SHAPES, strict=True))[len(named_series) :]
-    styles = unused + [("ink-faint", "circle")] * len(others)
-    return named_series | {
-        model: Series(model, light(colour), shape, is_named=True)
-        for model, (colour, shape) in zip(others, styles, strict=False)
+        "model": model,
+        "name": shorten(model, NAME),
+        "hover": tag(f"{model}, {definition.name}: {rank_text}", model),
+        "tag": tag("", model),
     }
 
 

@@ -8,6 +8,7 @@ import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.comparison import Comparison
+from concord.reports.charts.model_styles import N_COLOURED, model_styles
 from concord.reports.charts.primitives import (
     FILL,
     HOVER,
@@ -29,20 +30,10 @@ from concord.reports.charts.primitives import (
     x2_at,
     x_at,
 )
-from concord.reports.charts.svg import SERIES, light, render_svg
+from concord.reports.charts.svg import light, render_svg
 from concord.reports.text.numbers import difference_with_interval, number, signed
 from concord.reports.text.verdict_styles import VERDICTS
 
-SHAPES = [
-    "square",
-    "circle",
-    "triangle-up",
-    "diamond",
-    "triangle-down",
-    "cross",
-    "triangle-right",
-    "triangle-left",
-]
 _NAMED_OF_MANY = 3  # best models, with the baseline, if there are more models than colours
 _SIZE = (200, 190)
 _MARGINS = {"left": 48, "right": 102, "top": 10, "bottom": 30}
@@ -61,20 +52,17 @@ class Series:
 
 
 def all_series(comparison: Comparison) -> list[Series]:
-    """Return the baseline in grey and the others in colours; the best only, if colours run out."""
+    """Return the baseline and the others in their colours; the best only, if colours run out."""
     ranked, baseline = comparison.compared_models, comparison.baseline
-    coloured = ranked if len(ranked) < len(SERIES) else ranked[:_NAMED_OF_MANY]
+    coloured = ranked if len(ranked) <= N_COLOURED else ranked[:_NAMED_OF_MANY]
+    styles = model_styles(comparison.model_order, baseline)
     others = [
         Series(model, light("line-strong"), "circle", is_named=False)
         for model in ranked
-        if model not in {baseline, *coloured}
+        if model not in coloured
     ]
-    # In the order of params.yaml: a model keeps its colour when another overtakes it.
     named_models = [baseline, *(model for model in comparison.models if model in coloured)]
-    return others + [
-        Series(model, light(colour), shape, is_named=True)
-        for model, colour, shape in zip(named_models, SERIES, SHAPES, strict=False)
-    ]
+    return others + [Series(model, **vars(styles[model]), is_named=True) for model in named_models]
 
 
 def curve_stems(comparison: Comparison) -> list[str]:

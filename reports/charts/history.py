@@ -10,6 +10,7 @@ import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.history import History, Revision, Standing
+from concord.reports.charts.model_styles import N_COLOURED, model_styles
 from concord.reports.charts.primitives import (
     FILL,
     HOVER,
@@ -32,7 +33,7 @@ from concord.reports.charts.primitives import (
     y2_at,
     y_at,
 )
-from concord.reports.charts.svg import SERIES, light, render_svg
+from concord.reports.charts.svg import light, render_svg
 from concord.reports.text import history as text
 from concord.reports.text.numbers import interval, number
 from concord.reports.text.verdict_styles import VERDICTS
@@ -103,19 +104,19 @@ def _point(revision: Revision, standing: Standing, digits: int) -> Row:
 
 
 def _colours(history: History, label: str) -> dict[str, str]:
-    """Return the colours of the named models.
+    """Return the colours of the named models; the best only, if colours run out.
 
-    The baseline is grey. The others have colours by first appearance; the best only, if colours
-    run out.
+    The order of models is that of the last comparison that could be read.
     """
-    last = history.revisions[-1]
-    models = dict.fromkeys(each.model for r in history.revisions for each in r.standings)
-    others = [model for model in models if model != last.baseline]
-    if len(others) >= len(SERIES):
+    latest = history.revisions[::-1]
+    last = next((each for each in latest if each.baseline is not None), latest[0])
+    models = dict.fromkeys(each.model for r in (last, *latest) for each in r.standings)
+    styles = model_styles(models, last.baseline)
+    named = [model for model in models if model != last.baseline]
+    if len(named) > N_COLOURED:
         best = [each.model for each in last.standings_of(label) if each.model != last.baseline]
-        others = [model for model in others if model in best[:_NAMED_OF_MANY]]
-    colours = {str(last.baseline): light(SERIES[0])} if last.baseline in models else {}
-    return colours | {model: light(SERIES[i]) for i, model in enumerate(others, 1)}
+        named = best[:_NAMED_OF_MANY]
+    return {m: styles[m].colour for m in models if m in {last.baseline, *named}}
 
 
 def history_chart(history: History, label: str, *, narrow: bool) -> Markup:

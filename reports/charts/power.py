@@ -1,7 +1,7 @@
 """Chart of a plan: power, and the smallest difference that is found, by number of users."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
 import altair as alt
@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from concord.metrics_core.results.plan import Plan, PowerCurve
 from concord.metrics_core.results.text_format import exact, percent, to_one_line
+from concord.reports.charts.model_styles import N_COLOURED, ModelStyle, model_styles
 from concord.reports.charts.primitives import (
     HOVER,
     STROKE,
@@ -19,42 +20,53 @@ from concord.reports.charts.primitives import (
     shorten,
     tag,
 )
-from concord.reports.charts.svg import SERIES, light, render_svg
+from concord.reports.charts.svg import light, render_svg
 from concord.reports.text.plan import answer
 
-MAX_MODELS = len(SERIES) - 1  # grey is for the baseline
+MAX_MODELS = N_COLOURED
 _SIZE = (280, 220)
 _MARGINS = {"left": 56, "right": 110, "top": 12, "bottom": 30}
 _HEAD = 92  # pixels above the panels
 _TICKS = (1, 2, 5)
 _DASH = [3, 3]
+Styles = Mapping[str, ModelStyle]
 
 
-def render_plan(plan: Plan, label: str | None, curves: Sequence[PowerCurve]) -> str:
+def render_plan(
+    plan: Plan, label: str | None, curves: Sequence[PowerCurve], models: Sequence[str]
+) -> str:
     """Return an SVG file of two panels.
 
     The first panel shows the power to find the requested effect, the second one the smallest
     difference found. A plan without an effect has the second panel only. Solid lines are corrected
     for all tests, dashed ones are not.
+
+    Parameters
+    ----------
+    models : sequence of str
+        All models in the order of params.yaml, on which their colours depend; may be empty in a
+        plan from numbers.
     """
     curves = curves[:MAX_MODELS]
+    order = dict.fromkeys([*models, *(each.model or "" for each in curves)])
     pair = next(each for each in plan.differences if each.label == label)
     subject = f"{to_one_line(label or '')} against {to_one_line(pair.baseline or '')}"
     if label is None:
         subject = f"Users' differences with standard deviation {exact(pair.sd or 0.0)}"
+    styles = model_styles(order, pair.baseline)
     panels: list[tuple[str, Markup]] = []
     if pair.effect is not None:
         heading = f"Power to find a difference of {exact(pair.effect)}, by users"
-        panels.append((heading, _power_panel(curves, plan.power, pair.n_users, heading)))
+        panels.append((heading, _power_panel(curves, styles, plan.power, pair.n_users, heading)))
     heading = f"Smallest difference found with {percent(plan.power)} power, by users"
-    panels.append((heading, _difference_panel(curves, pair.effect, pair.n_users, heading)))
+    panels.append((heading, _difference_panel(curves, styles, pair.effect, pair.n_users, heading)))
     lines = f"Solid: corrected for {pair.tests:,} tests, dashed: not corrected. "
     key = (lines if pair.tests > 1 else "") + f"Upright line: the {pair.n_users:,} users at hand."
     return _svg_file([answer(plan, label), subject, key], panels)
 
 
 def _power_panel(
-    curves: Sequence[PowerCurve], target_power: float, users: int, title: str
+    curves: Sequence[PowerCurve], styles: Styles, target_power: float, users: int, title: str
 ) -> Markup:
     y = alt.Y(
         "value:Q",
@@ -63,7 +75,7 @@ def _power_panel(
             [0, 0.2, 0.4, 0.6, 0.8, 1], "format(100 * datum.value, 'd') + '\u00a0%'", grid=True
         ),
     )
-    rows = _rows(curves, [(each.power_corrected, each.power) for each in curves])
+    rows = _rows(curves, styles, [(each.power_corrected, each.power) for each in curves])
     best_first = sorted(curves, key=lambda each: -sum(each.power_corrected))
     order = [float(best_first.index(each)) for each in curves if each.model]
     layers = [
@@ -75,9 +87,9 @@ def _power_panel(
 
 
 def _difference_panel(
-    curves: Sequence[PowerCurve], effect: float | None, users: int, title: str
+    curves: Sequence[PowerCurve], styles: Styles, effect: float | None, users: int, title: str
 ) -> Markup:
-    rows = _rows(curves, [(each.smallest_corrected, each.smallest) for each in curves])
+    rows = _rows(curves, styles, [(each.smallest_corrected, each.smallest) for each in curves])
     top = max((row["value"] for row in rows), default=1.0) or 1.0
     low = min((row["value"] for row in rows), default=0.1) or top / 10
     ticks = _log_ticks(low, top)
@@ -97,7 +109,9 @@ def _difference_panel(
 
 
 def _rows(
-    curves: Sequence[PowerCurve], pairs: Sequence[tuple[Sequence[float], Sequence[float]]]
+    curves: Sequence[PowerCurve],
+    styles: Styles,
+    pairs: Sequence[tuple[Sequence[float], Sequence[float]]],
 ) -> list[Row]:
     """Return one row per model, kind of line and number of users.
 
@@ -107,7 +121,7 @@ def _rows(
         Values of each curve, corrected and uncorrected.
     """
     rows = []
-    for i, (curve, (corrected, uncorrected)) in enumerate(zip(curves, pairs, strict=True)):
+    for curve, (corrected, uncorrected) in zip(curves, pairs, strict=True):
         for kind, line in (("corrected", corrected), ("alone", uncorrected)):
             if kind == "alone" and list(uncorrected) == list(corrected):
                 continue
@@ -116,7 +130,7 @@ def _rows(
                 hover = f"{name}, {users:,} users: {value:.3g}".removeprefix(", ")
                 rows.append(
                     {"model": name, "kind": kind, "users": users, "value": value}
-                    | {"colour": light(SERIES[i + 1]), "hover": tag(hover, name)}
+                    | {"colour": styles[curve.model or ""].colour, "hover": tag(hover, name)}
                 )
     return rows
 

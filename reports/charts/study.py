@@ -6,9 +6,13 @@ import altair as alt
 from markupsafe import Markup
 
 from concord.metrics_core.results.study import Cell, Pair, ShrunkDifference, Study
+from concord.reports.charts.model_styles import model_styles
 from concord.reports.charts.primitives import (
     COLOUR,
+    FILL,
     HOVER,
+    SHAPE,
+    STROKE,
     Row,
     Rows,
     axis,
@@ -132,6 +136,7 @@ def rank_chart(study: Study, label: str, *, narrow: bool) -> Markup:
     """Return the models on an axis of mean ranks; bars join models that do not differ."""
     ranks = study.mean_ranks(label)
     groups = similar_groups(study, label)
+    styles = model_styles(study.models, study.baseline)
     left_margin, width = (112, 178) if narrow else (180, 690)
     max_rank = max(len(study.models), 2)
     head = 16 + _BAR_ROW * len(groups)
@@ -143,6 +148,7 @@ def rank_chart(study: Study, label: str, *, narrow: bool) -> Markup:
             "top": 0,
             "name": shorten(model, 13 if narrow else 22),
             "text": f"{rank:.2f}",
+            **vars(styles[model]),
             "hover": tag(f"{model}: mean rank {rank:.2f}", model),
         }
         for i, (model, rank) in enumerate(ranks.items())
@@ -164,11 +170,11 @@ def rank_chart(study: Study, label: str, *, narrow: bool) -> Markup:
     )
     y = alt.Y("y:Q", axis=None, scale=scale(height, 0))
     drop_lines = plot(points).mark_rule(color=light("line-strong"), strokeWidth=1)
-    dots = plot(points).mark_circle(size=90, color=light("accent"), opacity=1, aria=True)
+    marks = plot(points).mark_point(size=80, opacity=1, strokeWidth=1, aria=True)
     texts = partial(text_layer, points, size=13, colour="ink", y=y)
     layers = [
         drop_lines.encode(x=alt.X("rank:Q"), y=alt.Y("top:Q", axis=None), y2=alt.Y2("y")),
-        dots.encode(x=x, y=y, description=HOVER),
+        marks.encode(x=x, y=y, shape=SHAPE, stroke=STROKE, fill=FILL, description=HOVER),
         texts("name", x=x_at(-left_margin), align="left"),
         texts("text", x=x_at(width + 56), align="right", fontWeight=600),
     ]

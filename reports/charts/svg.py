@@ -25,14 +25,16 @@ COLOURS: Mapping[str, tuple[str, str]] = {
     "worse": ("#b0431a", "#f2996b"),
     "even": ("#555b8f", "#aab0ea"),
     "open": ("#676c74", "#9aa2ad"),
-    "series-0": ("#5d626b", "#a3abb6"),
-    "series-1": ("#2058c7", "#7fb0ff"),
-    "series-2": ("#b4531b", "#f0a067"),
-    "series-3": ("#1b7749", "#62cd99"),
-    "series-4": ("#7d3fb2", "#c59df6"),
-    "series-5": ("#b52a6d", "#f48bbd"),
-    "series-6": ("#0f7280", "#5ac6d3"),
-    "series-7": ("#766600", "#d0bd55"),
+    # Of models: `charts/model_styles.py`. Far from each other and from the verdicts, also for those
+    # who see no red or no green (`tests/reports/test_palette.py`).
+    "series-0": ("#23262b", "#e4e6e9"),
+    "series-1": ("#510995", "#977dc4"),
+    "series-2": ("#0752d4", "#5884fa"),
+    "series-3": ("#7f014b", "#f1538d"),
+    "series-4": ("#196f41", "#6cec96"),
+    "series-5": ("#3b3900", "#eae069"),
+    "series-6": ("#0177bf", "#34abfb"),
+    "series-7": ("#a11527", "#df6062"),
 }
 SERIES = [name for name in COLOURS if name.startswith("series-")]
 

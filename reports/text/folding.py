@@ -28,7 +28,9 @@ def fold_models(comparison: Comparison, requested: Iterable[str]) -> Comparison:
         pairs=tuple(each for each in comparison.pairs if {each.a, each.b} <= visible),
         distributions=tuple(each for each in comparison.distributions if each.a in visible),
     )
-    vars(folded)["decimals"] = comparison.decimals  # the same in all sections
+    # The same in all sections.
+    vars(folded)["decimals"] = comparison.decimals
+    vars(folded)["model_order"] = comparison.model_order  # of which colours depend
     return folded
 
 

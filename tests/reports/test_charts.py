@@ -1,7 +1,7 @@
 """Charts: schema, colours, shapes, scales, room for names."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -25,16 +25,20 @@ from concord.reports.charts.differences import difference_chart
 from concord.reports.charts.gains import gain_chart
 from concord.reports.charts.heatmap import pair_heatmap
 from concord.reports.charts.history import history_chart
+from concord.reports.charts.model_styles import model_styles
 from concord.reports.charts.power import MAX_MODELS, render_plan
 from concord.reports.charts.primitives import nice_ticks, shorten, spread, tick_digits
 from concord.reports.charts.replicates import replicate_chart
+from concord.reports.charts.study import rank_chart
 from concord.reports.charts.svg import COLOURS
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import tradeoff_chart
+from concord.reports.text.folding import fold_models
 from concord.reports.text.panel import entries
 from tests.metrics_core.analyses import plan_data
+from tests.metrics_core.analyses.study_data import comparison_of
 from tests.reports.samples import sample
-from tests.reports.samples.sample_history import HISTORY
+from tests.reports.samples.sample_history import FIRST, HISTORY, standing
 from tests.reports.samples.sample_replicates import replicate_sample
 
 LABEL = "nDCG@10"
@@ -78,6 +82,44 @@ def test_a_model_keeps_its_colour_when_the_order_of_merit_changes(five: Comparis
     by_other_metric = replace(five, primary=("R@20", "nDCG@10"))
     colours = {line.model: line.colour for line in all_series(five)}
     assert colours == {line.model: line.colour for line in all_series(by_other_metric)}
+
+
+def test_a_model_has_one_colour_in_report_history_plan_and_study() -> None:
+    names = ("popularity", "item-knn", "ease", "als")  # not in the order of merit
+    comparison = comparison_of(dict(zip(names, (0.1, 0.2, 0.4, 0.3), strict=True)))
+    label = comparison.primary[0]
+    standings = tuple(standing(each, 0.2, None, label) for each in names)
+    earlier = replace(FIRST, baseline=None, standings=standings[::-1])
+    latest = replace(FIRST, baseline=names[0], standings=standings)
+    history = replace(HISTORY, revisions=(earlier, latest))
+    study = cc.study({f"d{i}": comparison for i in range(5)})
+    charts = {
+        "trade-offs": [(each.model, each.colour) for each in all_series(comparison)],
+        "history": strokes(history_chart(history, label, narrow=False)),
+        "plan": strokes(plan_chart(cc.plan(comparison), label, comparison.models)),
+        "study": strokes(rank_chart(study, label, narrow=False)),
+    }
+
+    colours = {model: style.colour for model, style in model_styles(names, names[0]).items()}
+    for chart, found in charts.items():
+        assert set(found) == {(m, colours[m]) for m, _ in found}, chart
+        assert len(dict(found)) >= len(names) - 1
+
+
+def strokes(svg: str) -> list[tuple[str, str]]:
+    marks = [
+        each.attrib for each in ElementTree.fromstring(svg).iter() if "data-model" in each.attrib
+    ]
+    return [(mark["data-model"], mark["stroke"]) for mark in marks if "stroke" in mark]
+
+
+def test_folded_models_leave_the_colours_of_others_alone() -> None:
+    names = [f"model {n}" for n in range(40)]
+    comparison = comparison_of({name: 0.1 + 0.01 * i for i, name in enumerate(names)})
+    folded = fold_models(comparison, ())
+
+    assert len(folded.models) < len(comparison.models)
+    assert all_series(folded)[-1] == all_series(comparison)[-1]
 
 
 def test_no_two_named_lines_share_colour_or_shape() -> None:
@@ -200,8 +242,8 @@ def plan() -> cc.Plan:
     return cc.plan(plan_data.shop_comparison())
 
 
-def plan_chart(plan: cc.Plan, label: str | None) -> str:
-    return render_plan(plan, label, power_curves(plan, label))
+def plan_chart(plan: cc.Plan, label: str | None, models: Sequence[str] = ()) -> str:
+    return render_plan(plan, label, power_curves(plan, label), models)
 
 
 def texts(svg: str) -> list[str]:

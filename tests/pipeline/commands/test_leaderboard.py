@@ -346,8 +346,10 @@ def test_the_picture_is_one_file_with_the_same_bytes_in_every_process(
     run(planned_project, "concord", "plan", "--plot", str(tmp_path / "plan.svg"))
 
     drawn = (tmp_path / "plan.svg").read_text(encoding="utf-8")
-    plan = cc.plan(plan_data.shop_comparison())
-    assert drawn == render_plan(plan, "nDCG@5", power_curves(plan, "nDCG@5"))
+    comparison = plan_data.shop_comparison()
+    plan = cc.plan(comparison)
+    curves = power_curves(plan, "nDCG@5")
+    assert drawn == render_plan(plan, "nDCG@5", curves, comparison.models)
     texts = [element.text for element in ElementTree.fromstring(drawn).iter()]
     assert "nDCG@5 against popularity" in texts
     assert "Power to find a difference of 0.01, by users" in texts
