@@ -119,7 +119,7 @@ def render_page(
     **context: Any,
 ) -> str:
     """Return a page with inline scripts and styles."""
-    script = "".join(map(_read, scripts))
+    script = "".join(map(_read, ("navigation.js", *scripts)))
     # Altair's check of each chart against its schema takes half of the time; the tests do it.
     with debug_mode(False):
         return (

@@ -6,13 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from concord.reports.page import render_history
 from tests.reports.samples import sample
 from tests.reports.samples.axe import axe_script
 from tests.reports.samples.browser import Page
 from tests.reports.samples.rendered import html
+from tests.reports.samples.sample_error_analysis import cases
+from tests.reports.samples.sample_history import HISTORY
+from tests.reports.samples.sample_study import study
 
 SETTLED = "new Promise(done => setTimeout(done, 100))"
-PHONE, DESK = 390, 1400
+PHONE, DESK = 390, 1440
+PAPER = 720  # A4 without margins, at 96 pixels an inch
 TIP = "document.querySelector('.tip').textContent"
 CHART = "document.querySelector('#answer .wide .chart')"
 MODELS = "[...document.querySelectorAll('.board tbody th')].map(h => h.firstChild.data.trim())"
@@ -25,13 +30,22 @@ CHART_MARKS = """
   .filter(m => m.getClientRects().length).length
 """
 OPEN_DETAILS = "document.querySelectorAll('details').forEach(d => { d.open = true })"
+SMALL_TARGETS = """
+[...document.querySelectorAll('button, summary, input, select, nav a')]
+  .filter(e => e.getClientRects().length)
+  .map(e => [e.outerHTML.slice(0, 99), e.getBoundingClientRect()])
+  .filter(([_, box]) => box.width < 24 || box.height < 24).map(([name]) => name)
+"""
 WIDTH = "document.documentElement.scrollWidth"
-SHAPES: dict[str, Callable[[], sample.Content]] = {
-    "gated": sample.gated,
-    "two": sample.two_models,
-    "many": sample.many_models,
-    "hostile": sample.hostile_names,
-    "long": sample.long_names,
+SHAPES: dict[str, Callable[[], str]] = {
+    "gated": lambda: html(sample.gated()),
+    "two": lambda: html(sample.two_models()),
+    "many": lambda: html(sample.many_models()),
+    "hostile": lambda: html(sample.hostile_names()),
+    "long": lambda: html(sample.long_names()),
+    "history": lambda: render_history(HISTORY),
+    "study": lambda: study().to_html(),
+    "error analysis": lambda: cases().to_html(),
 }
 Pages = Callable[[str], Path]
 
@@ -43,7 +57,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     def written(name: str) -> Path:
         path = folder / f"{name}.html"
         if not path.exists():
-            path.write_text(html(SHAPES[name]()), encoding="utf-8")
+            path.write_text(SHAPES[name](), encoding="utf-8")
         return path
 
     return written
@@ -129,14 +143,53 @@ def test_nothing_overflows_the_page(browser: Page, pages: Pages, width: int, nam
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", ["two", "gated"])
-def test_paper_holds_the_page(browser: Page, pages: Pages, name: str) -> None:
-    browser.show(pages(name), width=720)  # A4 without margins, at 96 pixels an inch
+@pytest.mark.parametrize("name", ["two", "gated", "history", "study", "error analysis"])
+def test_paper_holds_the_page_with_its_wide_charts(browser: Page, pages: Pages, name: str) -> None:
+    browser.show(pages(name), width=PAPER)
     browser.call("Emulation.setEmulatedMedia", media="print")
-    too_wide = browser.run(WIDTH) - 720
-    buttons = browser.run("document.getElementById('models').offsetHeight")
+    too_wide = browser.run(WIDTH) - PAPER
+    visible = browser.run(
+        "Object.fromEntries(['#models', '.toc', '.rail', '.filter', '.narrow'].map(s => "
+        "[s, [...document.querySelectorAll(s)].some(e => e.offsetHeight)]))"
+    )
+    ground = browser.run("getComputedStyle(document.body).backgroundColor")
+    fold = "getComputedStyle(document.querySelector('details:not([open]) > summary'), '::after')"
+    is_folded = browser.run("document.querySelector('main details:not([open])') !== null")
+    note = browser.run(f"{fold}.content") if is_folded else '" (folded: see the HTML)"'
     browser.call("Emulation.setEmulatedMedia", media="")
-    assert (too_wide <= 2, buttons) == (True, 0)
+    assert too_wide <= 2
+    assert not any(visible.values()), visible
+    assert (ground, note) == ("rgb(255, 255, 255)", '" (folded: see the HTML)"')
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("width", [PHONE, 1024, DESK])
+def test_the_contents_mark_the_current_section_and_open_what_is_folded(
+    browser: Page, pages: Pages, width: int
+) -> None:
+    browser.show(pages("gated"), width=width)
+    links = ".rail" if width == DESK else ".toc"
+    current = f"[...document.querySelectorAll('{links} [aria-current=location]')].map(a => a.hash)"
+    browser.run(SETTLED)
+    assert browser.run(current) == ["#answer"]
+    browser.run("document.getElementById('tradeoffs').scrollIntoView({behavior: 'instant'})")
+    browser.run(SETTLED)
+    assert browser.run(current) == ["#tradeoffs"]
+
+    browser.run("document.querySelector('.toc').open = true")
+    browser.run(f"document.querySelector('{links} a[href=\"#conventions\"]').click()")
+    assert browser.run("document.querySelector('#conventions details').open") is True
+    assert browser.run("document.querySelector('.toc').open") is False
+    assert browser.errors == []
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("width", [PHONE, DESK])
+def test_targets_are_24_pixels_or_more(browser: Page, pages: Pages, width: int, name: str) -> None:
+    browser.show(pages(name), width=width)
+    browser.run(OPEN_DETAILS)
+    assert browser.run(SMALL_TARGETS) == []
 
 
 @pytest.mark.nightly
@@ -217,21 +270,15 @@ def test_the_page_can_be_read_without_scripts(browser: Page, pages: Pages) -> No
     assert browser.errors == []
     assert browser.run("document.querySelectorAll('#models button, thead button').length") == 0
     assert browser.run("document.getElementById('models').offsetHeight") == 0
+    assert browser.run("document.querySelectorAll('.rail a').length") > 10
     assert browser.run("document.querySelectorAll('.chart path > title').length") > 10
     assert len(browser.run(MODELS)) == len(sample.FIVE)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("name", "scheme", "width"),
-    [
-        ("gated", "light", PHONE),
-        ("gated", "dark", DESK),
-        ("two", "light", DESK),
-        ("two", "dark", PHONE),
-        ("many", "dark", PHONE),
-    ],
-)
+@pytest.mark.parametrize("width", [PHONE, DESK])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["gated", "two", "many", "history", "study", "error analysis"])
 def test_axe_finds_no_violation(
     browser: Page, pages: Pages, name: str, scheme: str, width: int
 ) -> None:

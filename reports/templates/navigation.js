@@ -1,0 +1,51 @@
+"use strict";
+// The table of contents marks the section that is read, and links open what is folded. Without this script links work
+// as well, but a folded section stays folded.
+(() => {
+  const READ_AT = 0.3; // of the window's height
+  const contents = document.querySelector(".toc");
+  const here = contents.querySelector(".here");
+  const links = [...document.querySelectorAll(".rail a, .toc a")];
+  const sections = [...new Set(links.map((link) => link.hash))].map((hash) => document.getElementById(hash.slice(1)));
+  const last = sections.at(-1);
+
+  const currentSection = () => {
+    const top = (section) => section.getBoundingClientRect().top;
+    const read = sections.findLast((section) => top(section) <= READ_AT * innerHeight) ?? sections[0];
+    if (last.getBoundingClientRect().bottom > innerHeight) return read;
+    const target = sections.find((section) => `#${section.id}` === location.hash);
+    return target && top(target) >= 0 ? target : last; // at the end of the page none reaches the top
+  };
+
+  const markCurrent = () => {
+    const hash = `#${currentSection().id}`;
+    for (const link of links) {
+      if (link.hash === hash) link.setAttribute("aria-current", "location");
+      else link.removeAttribute("aria-current");
+    }
+    here.textContent = ` · ${links.find((link) => link.hash === hash).textContent}`;
+  };
+
+  const openTarget = () => {
+    const target = document.querySelector(":target");
+    if (!target) return;
+    const folded = target.querySelector(":scope > .reference") ?? target;
+    for (let fold = folded.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    target.scrollIntoView();
+    markCurrent();
+  };
+
+  const observe = (section, options) => new IntersectionObserver(markCurrent, options).observe(section);
+  for (const section of sections) observe(section, { rootMargin: `0px 0px ${100 * (READ_AT - 1)}% 0px` });
+  observe(last, { threshold: 1 });
+  addEventListener("hashchange", openTarget);
+  addEventListener("click", (event) => {
+    const link = event.target.closest("a[href^='#']");
+    if (link || !contents.contains(event.target)) contents.open = false;
+    if (link?.hash === location.hash) openTarget();
+  });
+  addEventListener("keydown", (event) => {
+    if (event.key === "Escape") contents.open = false;
+  });
+  openTarget();
+})();
