@@ -197,8 +197,8 @@ def winner_difference(study: Study, answer: Answer) -> Pair | None:
 
 def undecided_reason(study: Study, pair: Pair) -> str:
     """Return why a pair whose interval excludes 0 is undecided; empty for other pairs."""
-    ends = (pair.ci_low, pair.ci_high)
-    if pair.verdict != "undecided" or None in ends or min(ends) <= 0 <= max(ends):
+    low, high = pair.ci_low, pair.ci_high
+    if pair.verdict != "undecided" or low is None or high is None or low <= 0 <= high:
         return ""
     return f"once corrected for {format_count(len(study.pairs_of(pair.label)), 'pair')}"
 
