@@ -391,7 +391,10 @@ def test_it_is_what_plain_python_says(
 
 def test_changed_models_are_named_and_unchanged_ones_counted() -> None:
     same = decide_guardrail(make_difference(0.0, 0.0, difference=0.0, n_nonzero=0), 0.004, 0.004)
-    models = {"als": ([BAD], []), **{name: ([same], []) for name in ("ease", "knn", "slim")}}
+    models: dict[str, Any] = {
+        "als": ([BAD], []),
+        **{name: ([same], []) for name in ("ease", "knn", "slim")},
+    }
 
     decision = decide_models(models, against="revision")
     assert decision.lines[0].endswith(": 1 of 4 models changed; als is worse.")
