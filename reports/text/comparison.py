@@ -6,6 +6,7 @@ from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, TextTable
+from concord.reports.text.missing_lists import warning_sentence
 from concord.reports.text.summary import headline
 from concord.reports.text.verdict_styles import VERDICTS
 
@@ -19,7 +20,7 @@ def describe(comparison: Comparison) -> Iterator[Block]:
     yield headline(comparison)
     yield from comparison.verdicts[1:]
     for warning in comparison.serious:
-        yield f"Warning ({warning.model_names}): {warning.sentence}"
+        yield f"Warning ({warning.model_names}): {warning_sentence(comparison, warning)}"
     for label in comparison.primary:
         models_by_rank = [*comparison.leaders(label), *comparison.others(label)]
         rows = [(model, *_cells(comparison, model, label)) for model in models_by_rank]

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference
 from concord.reports.text import numbers
+from concord.reports.text.groups import group_phrase
+from concord.reports.text.missing_lists import compared_cells
 from concord.reports.text.numbers import join_first
 
 _MAX_LABELS, _MAX_SEGMENTS = 4, 3  # in one sentence
@@ -60,16 +62,16 @@ def _worse_labels(comparison: Comparison, model: str) -> Iterator[str]:
 def _worse_segments(comparison: Comparison, model: str) -> Iterator[str]:
     """Yield the segments in which the model is worse, the largest loss first."""
     rows = [
-        (entry.name, cell)
+        (group_phrase(entry, [cell.segment]), cell)
         for entry in comparison.segments
-        for cell in entry.cells
+        for cell in compared_cells(comparison, entry, entry.cells)
         if cell.model == model and cell.verdict is not None and cell.verdict.startswith("worse")
     ]
     rows.sort(key=lambda row: -abs(row[1].difference or 0.0))
-    for name, cell in rows:
+    for group, cell in rows:
         digits = numbers.label_decimals(comparison, cell.label)
         parts = [*_magnitude(cell.verdict), numbers.signed(cell.difference, digits)]
-        yield f"{cell.label} of {name} “{cell.segment}” ({', '.join(parts)})"
+        yield f"{cell.label} for {group} ({', '.join(parts)})"
 
 
 def _magnitude(verdict: str | None) -> list[str]:

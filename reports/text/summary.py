@@ -8,6 +8,7 @@ from concord.reports.text import gate, replicates
 from concord.reports.text.answer import answer
 from concord.reports.text.answer import answer_numbers as answer_numbers
 from concord.reports.text.costs import costs as all_costs
+from concord.reports.text.missing_lists import warning_sentence
 from concord.reports.text.numbers import PERCENT, confidence_level, count, exact
 from concord.reports.text.quality import evaluated_users
 from concord.reports.text.verdicts import limits
@@ -45,7 +46,10 @@ class Caution:
 
 def cautions(comparison: Comparison) -> tuple[list[Caution], list[Caution]]:
     """Return the most important cautions, with what the intervals cover, and the others."""
-    serious = [Caution(each.sentence, each.fix, is_serious=True) for each in comparison.serious]
+    serious = [
+        Caution(warning_sentence(comparison, each), each.fix, is_serious=True)
+        for each in comparison.serious
+    ]
     trained = [
         f"Would it hold if trained again? {first}" for first, _ in replicates.answers(comparison)
     ]

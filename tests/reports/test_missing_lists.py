@@ -12,6 +12,7 @@ from concord.metrics_core.results.comparison_parts import (
     Segmentation,
 )
 from concord.metrics_core.results.stored import from_content
+from concord.reports.text.costs import costs
 from concord.reports.text.missing_lists import (
     compared_cells,
     explains,
@@ -58,6 +59,13 @@ def test_a_group_without_lists_is_told_once_and_not_as_a_loss() -> None:
         "On nDCG@10, ease and random-walk are worse than popularity for new users."
     ]
     assert missing_list_sentences(comparison)[0] in comparison.verdicts
+
+
+def test_a_leader_has_no_cost_where_it_has_no_lists() -> None:
+    (_, cost), *_ = costs(comparison_of())
+
+    assert cost.startswith("worse than popularity on nDCG@10 for new users (")
+    assert costs(comparison_of(ease=20)) == []
 
 
 def test_a_group_without_lists_of_the_baseline_is_not_compared() -> None:

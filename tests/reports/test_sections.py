@@ -269,7 +269,7 @@ def test_a_leader_that_loses_elsewhere_says_so_at_the_top() -> None:
 
     assert cost.replace("\xa0", " ") == (
         "worse than popularity on RR@10 (−0.100, −30.0 %), P@10 (−0.010, −5.0 %, also @5); "
-        f"and on {cell['label']} of activity “{cell['segment']}” (−0.050)."
+        f"and on {cell['label']} for new users (−0.050)."
     )
 
 
