@@ -1,6 +1,6 @@
 """The history of a project: its comparison at each revision, and changes between revisions."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -218,6 +218,8 @@ class History(BaseResult):
     ----------
     notes : tuple of str
         Remarks on all revisions.
+    decimals : mapping
+        Label -> decimals of the last comparison that has it and can be read.
     """
 
     title: str
@@ -225,6 +227,7 @@ class History(BaseResult):
     revisions: Sequence[Revision]
     reuse: Reuse | None
     notes: tuple[str, ...] = ()
+    decimals: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

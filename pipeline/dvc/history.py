@@ -85,6 +85,7 @@ def history(revision: str | None = None) -> History:
         revisions=tuple(_revision(previous, current, find) for previous, current in steps),
         reuse=count_reuse([state for state in states if state.content_id], confidence),
         notes=tuple(_notes([current for _, current in steps])),
+        decimals={label: n for each in readable for label, n in each.decimals.items()},
     )
 
 

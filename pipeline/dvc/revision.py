@@ -154,6 +154,13 @@ class RevisionFiles:
         InputError
             If the result is missing, or does not match its hash in dvc.lock.
         """
+        file = self.find(path, output=output)
+        if file is None:
+            raise InputError([missing_results(self.revision, [path])])
+        return file
+
+    def find(self, path: Path, *, output: Path | None = None) -> Path | None:
+        """Return the same as `fetch`; None if the result is missing."""
         md5 = self.lock.output(output or path)
         try:
             if output is not None:
@@ -164,18 +171,29 @@ class RevisionFiles:
             raise InputError([replace(error.problems[0], location=location)]) from None
         return cached or self._copy_from_git(path, md5)
 
-    def _copy_from_git(self, path: Path, md5: str | None) -> Path:
-        rerun = f"check out {self.revision} and run `dvc repro`"
+    def _copy_from_git(self, path: Path, md5: str | None) -> Path | None:
         (blob,) = read_blobs([self._commit], path.as_posix(), self._folder)
         if blob is None:
-            problem = f"belongs to {self.revision}, and is neither in DVC's cache nor on a remote"
-            raise refuse(str(path), problem, f"`dvc fetch --all-commits`, or {rerun}")
+            return None
         copy = self._copies / hashlib.sha256(path.as_posix().encode()).hexdigest()
         copy.write_bytes(blob)
         if md5 is not None and hash_content(copy).md5 != md5:
             problem = f"is damaged: its content in git does not match its hash in {LOCK}"
-            raise refuse(f"{path} of {self.revision}", problem, rerun)
+            raise refuse(f"{path} of {self.revision}", problem, _rerun(self.revision))
         return copy
+
+
+def missing_results(revision: str, paths: Sequence[Path]) -> Problem:
+    """Return the problem of results that are neither in git nor in DVC's cache or remote."""
+    problem = f"{paths[0]} is neither in DVC's cache nor on a remote"
+    if len(paths) > 1:
+        problem = f"{len(paths)} files are neither in DVC's cache nor on a remote, first {paths[0]}"
+    fix = f"run `dvc fetch --all-commits`, or {_rerun(revision)}"
+    return Problem(f"results of {revision}", problem, fix)
+
+
+def _rerun(revision: str) -> str:
+    return f"check out {revision} and run `dvc repro`"
 
 
 def unknown_revision(revision: str, location: str = COMMAND_LINE) -> InputError:
@@ -297,13 +315,21 @@ def load_revision(
         requested = {model: former_lists[model] for model in models if model in former_lists}
         fetched: dict[str, dict[str, Path]] = {}
         problems: list[Problem] = []
+        missing: list[Path] = []
         for name, kind in product(chain(*requested.values()), RESULT_SUFFIXES):
             if with_lists or kind != "lists":
                 path = folders[kind] / f"{name}{RESULT_SUFFIXES[kind]}"
                 try:
-                    fetched.setdefault(name, {})[kind] = files.fetch(path)
+                    file = files.find(path)
                 except InputError as error:
                     problems += error.problems
+                    continue
+                if file is None:
+                    missing.append(path)
+                else:
+                    fetched.setdefault(name, {})[kind] = file
+        if missing:
+            problems.append(missing_results(revision, missing))
         raise_problems(problems)
         fix = "evaluate that revision again"
         results = {

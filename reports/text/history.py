@@ -108,6 +108,8 @@ def _standings(history: History, label: str) -> list[Standing]:
 
 def decimals(history: History, label: str) -> int:
     """Return the decimals of a metric, the same for all revisions."""
+    if label in history.decimals:
+        return history.decimals[label]
     standings = _standings(history, label)
     return numbers.interval_decimals(standings, [each.mean for each in standings])
 

@@ -407,12 +407,17 @@ def test_differing_conventions_are_named_and_refused_without_the_option(
 
 
 def test_lost_results_are_named_with_a_fix(project: Path) -> None:
-    with cache_without(project, "v1", "results/per_user/ease.parquet"):
-        done = attempt(project, "concord", "diff", "v1")
+    per_user, summary = "results/per_user/ease.parquet", "results/summary/ease.json"
+    with cache_without(project, "v1", per_user):
+        one = attempt(project, "concord", "diff", "v1")
+        with cache_without(project, "v1", summary):
+            two = attempt(project, "concord", "diff", "v1")
 
-    assert done.returncode == 2
-    assert "results/per_user/ease.parquet: belongs to v1" in done.stderr
-    assert "dvc fetch --all-commits" in done.stderr
+    assert one.returncode == two.returncode == 2
+    missing = "neither in DVC's cache nor on a remote"
+    assert f"results of v1: {per_user} is {missing}" in one.stderr
+    assert f"results of v1: 2 files are {missing}, first {per_user}" in two.stderr
+    assert two.stderr.count("dvc fetch --all-commits") == 1
 
 
 def test_dvc_metrics_diff_has_a_row_per_model_and_primary_metric(project: Path) -> None:

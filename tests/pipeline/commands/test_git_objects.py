@@ -119,7 +119,7 @@ def test_results_outside_the_cache_come_from_the_remote_or_git(project: Path) ->
     file.unlink()
     shutil.rmtree(project.parent / "store")
     message = attempt(project, "concord", "diff", "v1").stderr
-    assert f"{path}: belongs to v1, and is neither in DVC's cache nor on a remote" in message
+    assert f"results of v1: {path} is neither in DVC's cache nor on a remote" in message
 
     file.write_bytes(content)
     git(project, "add", "-f", path)

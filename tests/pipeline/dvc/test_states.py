@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.evaluation.model_result import ModelResult
 from concord.metrics_core.results.history import History, InputChange
-from concord.metrics_core.results.stored import SCHEMA
+from concord.metrics_core.results.stored import SCHEMA, from_content
 from concord.pipeline.dvc.git import FileAtCommit, read_blobs, read_files
 from concord.pipeline.dvc.history import compare_states, count_reuse, history, input_changes
 from concord.pipeline.dvc.history_states import (
@@ -28,6 +28,7 @@ from concord.pipeline.dvc.history_states import (
     read_states,
 )
 from concord.pipeline.dvc.lock import ComparisonParams, DvcLock
+from concord.reports.text.history import decimals
 from tests.pipeline.dvc.revisions import commit, git
 from tests.project import ROOT, run
 from tests.reports.samples import sample
@@ -277,6 +278,17 @@ def test_an_unreadable_last_lock_file_does_not_end_the_count(project: Project) -
     assert result.reuse.comparisons == 1
 
 
+def test_decimals_are_those_of_the_last_report(project: Project) -> None:
+    comparison = from_content(sample.two_models())
+    project.commit("c1", "l1")
+    project.lock("gone", "l2")
+    result = project.history()
+    (label, n), *_ = result.decimals.items()
+
+    assert result.decimals == comparison.decimals
+    assert decimals(replace(result, decimals={label: n + 2}), label) == n + 2
+
+
 def test_removed_lock_file_is_no_row(project: Project) -> None:
     project.lock("c1", "l1")
     (project.folder / "dvc.lock").unlink()
@@ -371,10 +383,10 @@ def test_reuse_note_grows_with_the_count_and_ends_with_another_truth(project: Pr
         "serious",
     ]
     assert message[1] is not None
-    assert message[1].sentence.startswith("1 comparison with 1 decision (")
+    assert "used in 1 comparison to decide once whether a model" in message[1].sentence
     assert message[28] is not None
     assert "up to 50.8" in message[28].sentence
-    assert "decide on a truth that has not been used yet" in message[28].sentence
+    assert "decide on one that has not been used yet" in message[28].sentence
 
 
 @pytest.fixture(scope="module")
