@@ -23,9 +23,12 @@ from concord.reports.charts import bump, curves, gains, heatmap, svg, tradeoffs
 from concord.reports.charts import history as history_charts
 from concord.reports.charts.differences import difference_chart
 from concord.reports.charts.replicates import replicate_chart
+from concord.reports.charts.segments import segment_chart, share_chart
 from concord.reports.text import (
     error_analysis,
     gate,
+    groups,
+    missing_lists,
     numbers,
     panel,
     quality,
@@ -48,6 +51,7 @@ _GLOBALS = {
     "error_analysis": error_analysis,
     "gains": gains,
     "gate": gate,
+    "not_compared": missing_lists.not_compared,
     "numbers": numbers,
     "pair_heatmap": heatmap.pair_heatmap,
     "panel": panel,
@@ -55,8 +59,12 @@ _GLOBALS = {
     "ranks": ranks,
     "replicate_chart": replicate_chart,
     "replicates": replicates,
+    "explain_groups": groups.explain_groups,
+    "group_name": groups.group_name,
+    "segment_chart": segment_chart,
     "segment_sentences": segments.segment_sentences,
     "segments": segments,
+    "share_chart": share_chart,
     "summary": summary,
     "tables": tables,
     "tradeoffs": tradeoffs,

@@ -43,16 +43,21 @@ def absent_models(segmentation: Segmentation) -> dict[str, list[str]]:
     return models
 
 
+def not_compared(comparison: Comparison, segmentation: Segmentation) -> set[tuple[str, str]]:
+    """Return (model, group) where the model or the baseline has no list."""
+    return {
+        (model, group)
+        for group, absent in absent_models(segmentation).items()
+        for model in (comparison.models if comparison.baseline in absent else absent)
+    }
+
+
 def compared_cells(
     comparison: Comparison, segmentation: Segmentation, cells: Sequence[SegmentCell]
 ) -> list[SegmentCell]:
     """Return the cells of groups for which both the model and the baseline have lists."""
-    absent = absent_models(segmentation)
-    return [
-        cell
-        for cell in cells
-        if not {cell.model, comparison.baseline} & {*absent.get(cell.segment, ())}
-    ]
+    excluded = not_compared(comparison, segmentation)
+    return [cell for cell in cells if (cell.model, cell.segment) not in excluded]
 
 
 def groups_without_lists(comparison: Comparison) -> list[MissingLists]:

@@ -1,29 +1,46 @@
-"""Segments as grids: models by groups of users or items, with differences to the baseline."""
+"""Segments: models by groups of users or items, with differences to the baseline."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Segmentation, SegmentCell, Verdict
+from concord.metrics_core.results.comparison_parts import (
+    Segmentation,
+    SegmentCell,
+    Verdict,
+)
 from concord.metrics_core.results.text_format import is_or_are, join_names
 from concord.reports.text import numbers
-from concord.reports.text.groups import group_phrase
-from concord.reports.text.missing_lists import compared_cells
+from concord.reports.text.groups import group_name, group_phrase
+from concord.reports.text.missing_lists import absent_models, compared_cells
 from concord.reports.text.tables import MANY_MODELS
+from concord.reports.text.verdict_styles import VERDICTS
 
 _WORSE: Mapping[Verdict | None, str] = {"worse": "worse", "worse_below_threshold": "slightly worse"}
 _MAX_ROWS = 8  # models of a grid, if there are many
 _N_BEST = 3
+NO_LIST = "no list"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A difference to the baseline; a mean if the model is the baseline or has no verdict."""
+    """A model in a group: its difference to the baseline, or its mean or share.
+
+    Attributes
+    ----------
+    value, low, high : float or None
+        Difference with its interval; None if there is nothing to compare.
+    word : str
+        The verdict in words, or that there is no list.
+    """
 
     text: str
     detail: str = ""
+    word: str = ""
     verdict: str | None = None
-    is_reversed: bool = False
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -32,30 +49,50 @@ class Line:
 
     model: str
     cells: list[Cell]
-    is_baseline: bool
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of users or items.
+
+    Attributes
+    ----------
+    name : str
+        Its name with its meaning.
+    mean : str
+        The baseline's mean in the group.
+    min_effect : float
+        Minimum relevant difference in the group; 0 if there is none.
+    note : str
+        The reason if there is nothing to compare in the group.
+    """
+
+    name: str
+    n_users: int
+    mean: str
+    min_effect: float
+    note: str
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A metric by groups.
+    """A metric by groups that have values.
 
     Attributes
     ----------
     higher_is_better : bool or None
         None if the metric has no direction.
-    heads : list of tuple
-        Name of each group, and its users.
     lines : list of Line
-        Models that are shown.
-    more : list of Line
-        Models that are collapsed.
+        Models that are shown; with shares, also the baseline.
+    n_more : int
+        Number of models that only the table shows.
     """
 
     label: str
     higher_is_better: bool | None
-    heads: list[tuple[str, str]]
+    groups: list[Group]
     lines: list[Line]
-    more: list[Line]
+    n_more: int
 
 
 def entries(comparison: Comparison) -> list[Segmentation]:
@@ -63,56 +100,114 @@ def entries(comparison: Comparison) -> list[Segmentation]:
     return [entry for entry in comparison.segments if entry.cells]
 
 
+def shows_shares(entry: Segmentation) -> bool:
+    """True if the values are shares of lists, of which none is better."""
+    return entry.kind == "recommended_item"
+
+
 def grids(comparison: Comparison, entry: Segmentation) -> list[Grid]:
-    """Return a grid per label, models in the order of the leaderboard below the baseline."""
-    decimals = cell_decimals(comparison, entry)
-    return [_grid(comparison, entry, label, decimals[label]) for label in entry.labels]
+    """Return a grid per label, models in the order of the leaderboard."""
+    return [_grid(comparison, entry, label) for label in entry.labels]
 
 
-def _grid(comparison: Comparison, entry: Segmentation, label: str, n_digits: int) -> Grid:
+def _grid(comparison: Comparison, entry: Segmentation, label: str) -> Grid:
     cells = {(c.model, c.segment): c for c in entry.cells if c.label == label}
-    groups = [group for group in entry.segments if any(g == group.name for _, g in cells)]
-    as_shares = entry.kind == "recommended_item"
-    digits = None if as_shares else n_digits
+    digits = numbers.label_decimals(comparison, label)
+    groups = [
+        group
+        for group in entry.segments
+        if any(g == group.name and cell.mean is not None for (_, g), cell in cells.items())
+    ]
+    absent, as_shares = absent_models(entry), shows_shares(entry)
+    models = comparison.compared_models
+    visible = [*comparison.ranked] if as_shares else _visible_models(models, cells.values())
     lines = [
         Line(
             model,
-            [_cell(cells.get((model, group.name)), digits) for group in groups],
-            model == comparison.baseline,
+            [
+                _share_cell(cells.get((model, group.name)))
+                if as_shares
+                else _cell(
+                    cells.get((model, group.name)),
+                    digits,
+                    [m for m in (model, comparison.baseline) if m in absent.get(group.name, ())],
+                )
+                for group in groups
+            ],
         )
-        for model in [comparison.baseline, *comparison.compared_models]
+        for model in visible
     ]
-    visible = _visible_models(lines)
     is_known = label in comparison.labels
     return Grid(
         label,
         None if as_shares else comparison.metric(label).higher_is_better if is_known else True,
-        [(group.name, f"{numbers.count(group.n_users)} users") for group in groups],
-        [line for line in lines if line.model in visible],
-        [line for line in lines if line.model not in visible],
+        [
+            Group(
+                group_name(entry, group.name),
+                group.n_users,
+                numbers.number(mean, digits),
+                _min_effect(comparison, label, mean),
+                _note([line.cells[number] for line in lines]),
+            )
+            for number, group in enumerate(groups)
+            for mean in [_mean(cells.get((comparison.baseline, group.name)))]
+        ],
+        lines,
+        0 if as_shares else len(models) - len(visible),
     )
 
 
-def _visible_models(lines: Sequence[Line]) -> set[str]:
-    """Return all models; if there are many, the baseline, the best, and those with reversals."""
-    models = [line.model for line in lines]
-    if len(lines) < MANY_MODELS:
-        return set(models)
-    turning = [line.model for line in lines if any(cell.is_reversed for cell in line.cells)]
-    return set(list(dict.fromkeys([*models[: _N_BEST + 1], *turning]))[:_MAX_ROWS])
+def _mean(cell: SegmentCell | None) -> float | None:
+    return None if cell is None else cell.mean
 
 
-def _cell(cell: SegmentCell | None, digits: int | None) -> Cell:
-    """Return the texts of a cell; a share if there are no digits."""
+def _min_effect(comparison: Comparison, label: str, baseline_mean: float | None) -> float:
+    """Return the minimum relevant difference of the label, or else of the first primary label."""
+    metric = comparison.metric(label if label in comparison.labels else comparison.primary[0])
+    if metric.share is not None:
+        return metric.share * abs(baseline_mean or 0.0)
+    return float(metric.min_effect or 0.0)
+
+
+def _note(cells: Sequence[Cell]) -> str:
+    words = {cell.word for cell in cells if cell.value is None}
+    if any(cell.value is not None for cell in cells) or words in (set(), {""}):
+        return ""
+    return f"{NO_LIST} from any of these models" if words == {NO_LIST} else max(words)
+
+
+def _visible_models(models: Sequence[str], cells: Iterable[SegmentCell]) -> list[str]:
+    """Return all models; if there are many, the best and those with reversals."""
+    if len(models) < MANY_MODELS:
+        return list(models)
+    reversing = {cell.model for cell in cells if cell.is_reversed}
+    others = [model for model in models[_N_BEST:] if model in reversing]
+    return [*models[:_N_BEST], *others][:_MAX_ROWS]
+
+
+def _share_cell(cell: SegmentCell | None) -> Cell:
     if cell is None or cell.mean is None:
         return Cell(numbers.MISSING)
-    if digits is None:
-        return Cell(numbers.share(cell.mean))
-    if cell.verdict is None:
-        span = numbers.interval(cell.ci_low, cell.ci_high, digits)
-        return Cell(numbers.number(cell.mean, digits), span)
-    span = numbers.signed_interval(cell.diff_low, cell.diff_high, digits)
-    return Cell(numbers.signed(cell.difference, digits), span, cell.verdict, bool(cell.is_reversed))
+    return Cell(numbers.share(cell.mean), value=cell.mean)
+
+
+def _cell(cell: SegmentCell | None, digits: int, absent: Sequence[str]) -> Cell:
+    """Return the difference; if the model or the baseline is absent, there is none."""
+    if absent:
+        is_model = cell is not None and absent[0] == cell.model
+        return Cell(numbers.MISSING, word=NO_LIST if is_model else f"{NO_LIST} from {absent[0]}")
+    if cell is None or cell.difference is None or cell.verdict is None:
+        return Cell(numbers.MISSING)
+    word = VERDICTS[cell.verdict].word
+    return Cell(
+        numbers.signed(cell.difference, digits),
+        numbers.signed_interval(cell.diff_low, cell.diff_high, digits),
+        f"{word}, reversed" if cell.is_reversed else word,
+        cell.verdict,
+        cell.difference,
+        cell.diff_low,
+        cell.diff_high,
+    )
 
 
 def cell_decimals(comparison: Comparison, entry: Segmentation) -> dict[str, int]:

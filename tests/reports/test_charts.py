@@ -29,12 +29,14 @@ from concord.reports.charts.model_styles import model_styles
 from concord.reports.charts.power import MAX_MODELS, render_plan
 from concord.reports.charts.primitives import nice_ticks, shorten, spread, tick_digits
 from concord.reports.charts.replicates import replicate_chart
+from concord.reports.charts.segments import segment_chart, share_chart
 from concord.reports.charts.study import rank_chart
 from concord.reports.charts.svg import COLOURS
 from concord.reports.charts.tradeoffs import entries as tradeoffs
 from concord.reports.charts.tradeoffs import tradeoff_chart
 from concord.reports.text.folding import fold_models
 from concord.reports.text.panel import entries
+from concord.reports.text.segments import grids, shows_shares
 from tests.metrics_core.analyses import plan_data
 from tests.metrics_core.analyses.study_data import comparison_of
 from tests.reports.samples import sample
@@ -49,6 +51,16 @@ def five() -> Comparison:
     return from_content(sample.five_models())
 
 
+def _segments(five: Comparison, *, narrow: bool) -> str:
+    entry = five.segments[0]
+    return segment_chart(five, entry, grids(five, entry)[0], narrow=narrow)
+
+
+def _shares(five: Comparison, *, narrow: bool) -> str:
+    (entry,) = filter(shows_shares, five.segments)
+    return share_chart(five, entry, grids(five, entry)[0], narrow=narrow)
+
+
 CHARTS: dict[str, Callable[[Comparison], str]] = {
     "differences, narrow": lambda five: difference_chart(five, LABEL, narrow=True),
     "differences, wide": lambda five: difference_chart(five, LABEL, narrow=False),
@@ -56,6 +68,10 @@ CHARTS: dict[str, Callable[[Comparison], str]] = {
     "pairs": lambda five: pair_heatmap(five, LABEL),
     "gains, narrow": lambda five: gain_chart(five, LABEL, narrow=True),
     "gains, wide": lambda five: gain_chart(five, LABEL, narrow=False),
+    "segments, narrow": lambda five: _segments(five, narrow=True),
+    "segments, wide": lambda five: _segments(five, narrow=False),
+    "shares, narrow": lambda five: _shares(five, narrow=True),
+    "shares, wide": lambda five: _shares(five, narrow=False),
     "trade-offs": lambda five: tradeoff_chart(five, tradeoffs(five)[0]),
     "definitions, narrow": lambda five: bump_chart(five, entries(five)[0], narrow=True),
     "definitions, wide": lambda five: bump_chart(five, entries(five)[0], narrow=False),

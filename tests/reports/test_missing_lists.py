@@ -12,6 +12,7 @@ from concord.metrics_core.results.comparison_parts import (
     Segmentation,
 )
 from concord.metrics_core.results.stored import from_content
+from concord.reports.page import render_markdown
 from concord.reports.text.costs import costs
 from concord.reports.text.missing_lists import (
     compared_cells,
@@ -19,7 +20,7 @@ from concord.reports.text.missing_lists import (
     missing_list_sentences,
     warning_sentence,
 )
-from concord.reports.text.segments import segment_sentences
+from concord.reports.text.segments import grids, segment_sentences
 from tests.metrics_core.comparison.tables import cell_of
 from tests.reports.samples import sample
 
@@ -33,6 +34,7 @@ def comparison_of(question: str = ACTIVITY_QUESTION, **without_list: int) -> Com
             cell_of(model, "0", "worse", is_reversed=False, label="nDCG@10"),
             verdict=None if model == BASELINE else "worse",
             mean=0.289,
+            difference=-0.1,
             n_without_list=without_list.get(model.replace("-", "_")),
         )
         for model in five().models
@@ -76,6 +78,20 @@ def test_a_group_without_lists_of_the_baseline_is_not_compared() -> None:
     assert missing_list_sentences(comparison) == [
         "19 of 20 users of activity “0” get no list from popularity."
     ]
+
+
+def test_a_group_without_any_list_has_a_note_and_one_without_some_has_words() -> None:
+    all_absent = comparison_of(als=20, item_knn=19, ease=20, random_walk=20)
+    some_absent = comparison_of(als=20)
+
+    (group,) = grids(all_absent, all_absent.segments[0])[0].groups
+    assert group.note == "no list from any of these models"
+    (grid,) = grids(some_absent, some_absent.segments[0])
+    words = {line.model: line.cells[0].word for line in grid.lines}
+    assert words["als"] == "no list"
+    assert words["ease"] == "worse"
+    assert grid.groups[0].note == ""
+    assert " no list |" in render_markdown(some_absent)
 
 
 @pytest.mark.parametrize(("als", "expected"), [(20, True), (30, False)])

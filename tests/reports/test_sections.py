@@ -42,7 +42,7 @@ def _first_screen(content: sample.Content) -> str:
     return " ".join("".join(Markup(match[0]).text).split())
 
 
-def test_many_models_show_the_best_and_those_that_turn() -> None:
+def test_many_models_show_the_best_and_those_that_are_reversed() -> None:
     comparison = from_content(sample.many_models())
     entry, last = entries(comparison)[0], comparison.ranked[-1]
     cells = (
@@ -53,8 +53,9 @@ def test_many_models_show_the_best_and_those_that_turn() -> None:
     grid = grids(comparison, replace(entry, cells=tuple(cells)))[0]
 
     visible = [line.model for line in grid.lines]
-    assert visible == [comparison.baseline, *comparison.compared_models[:3], last]
-    assert len(visible) + len(grid.more) == 14
+    assert visible == [*comparison.compared_models[:3], last]
+    assert len(visible) + grid.n_more == 13
+    assert "reversed" in grid.lines[-1].cells[-1].word
 
 
 def test_gaps_are_between_groups_of_enough_users() -> None:
