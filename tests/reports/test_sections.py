@@ -31,7 +31,7 @@ def five() -> Comparison:
 
 
 def _section(page: str, name: str) -> str:
-    match = re.search(rf'<section id="{name}">.*?</section>', page, re.DOTALL)
+    match = re.search(rf'<section id="{name}"[^>]*>.*?</section>', page, re.DOTALL)
     assert match is not None
     return match[0]
 
