@@ -310,7 +310,7 @@ def test_the_action_fails_as_the_gate_and_its_comment_says_why(
         == f"worse, against {request_.base[:12]}: 1 of 2 models changed; ease is worse."
     )
     assert (done["comment"].returncode, method, url) == (0, "POST", POST)
-    assert text.splitlines()[:3] == [MARKER, "", "## ❌ Gate: worse"]
+    assert text.splitlines()[:3] == [MARKER, "", "## ❌ Gate: failed"]
     assert "ease on nDCG@10 of activity “over 50”: −0.2" in text
     assert "| ease | activity “over 50” | nDCG@10 | worse | 0.3" in text
     assert f"Evaluated for {request_.head[:12]}." in text
@@ -326,7 +326,7 @@ def test_a_push_is_compared_with_the_baseline_and_comments_nowhere(
     assert done["gate"].stdout.startswith("worse, against knn: ease is worse.")
     assert done["comment"].returncode == 0
     assert server.calls == []
-    assert "## ❌ Gate: worse" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert "## ❌ Gate: failed" in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.whole
@@ -355,7 +355,7 @@ def test_undecided_and_its_option(request_: PullRequest, tmp_path: Path) -> None
     assert _text(request_.base, tmp_path)[0] == 3
     code, text = _text(request_.base, tmp_path, "pass")
     assert code == 0
-    assert "## ✅ Gate: pass, though undecided" in text
+    assert "## ✅ Gate: passed, though undecided" in text
     assert "| gate.segments.activity.nDCG@10 | 5\N{NO-BREAK SPACE}% | 0." in text
     change_params(request_.project, {"gate": {**narrow, "undecided": "pass"}})
     assert _text(request_.base, tmp_path, "fail")[0] == 3

@@ -91,9 +91,9 @@ def headline(decision: Decision) -> str:
     """Return `Gate failed: als on nDCG@10 of activity “0”.`."""
     if not decision.models:
         return "Gate: no decision."
-    head, outcome = f"Gate {_OUTCOMES[decision.outcome]}", decision.outcome
+    title, outcome = f"Gate {head(decision)}", decision.outcome
     if outcome == "pass":
-        return f"{head}{', though undecided' if decision.waived else ''}."
+        return f"{title}."
     models: dict[str, list[str]] = {}
     for model in decision.models:
         for each in model.guardrails_that(outcome):
@@ -103,7 +103,8 @@ def headline(decision: Decision) -> str:
         are_all = len(names) == len(decision.models) > 1
         metrics.setdefault("all models" if are_all else join_names(names), []).append(metric)
     parts = [f"{who} on {numbers.join_first(on, 2)}" for who, on in metrics.items()]
-    return f"{head}: {'; '.join(parts[:2])}{'; …' if parts[2:] else ''}." if parts else f"{head}."
+    more = "; …" if parts[2:] else ""
+    return f"{title}: {'; '.join(parts[:2])}{more}." if parts else f"{title}."
 
 
 def describe(decision: Decision) -> Iterator[str]:
@@ -356,7 +357,7 @@ def head(decision: Decision) -> str:
     if not decision.models:
         return "no decision"
     is_waived = decision.outcome == "pass" and decision.waived
-    return "pass, though undecided" if is_waived else decision.outcome
+    return _OUTCOMES[decision.outcome] + (", though undecided" if is_waived else "")
 
 
 def first_line(decision: Decision) -> str:

@@ -39,7 +39,7 @@ def test_it_fails_the_gate_and_its_comment_says_why(
         "log",
     ]
     assert (gate.returncode, commented.returncode) == (1, 1), gate.stdout + gate.stderr
-    assert "\n## ❌ Gate: worse\n" in f"\n{comment}"
+    assert "\n## ❌ Gate: failed\n" in f"\n{comment}"
     assert f"Against {base[:12]}: same_topic is worse" in comment
     assert "same_topic on nDCG@10 of activity “over 9”" in comment
     assert "the whole interval lies beyond what is allowed" in comment

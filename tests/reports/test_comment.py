@@ -53,7 +53,7 @@ def test_many_models_and_metrics_fit_and_what_is_left_out_is_counted() -> None:
     assert re.search(r"… and [\d,]+ more", text)
     assert text.count("<details>") == text.count("</details>") > 0
     assert f"| {name}-000"[:100] in text  # the baseline, which is last
-    assert text.splitlines()[2] == "## ❌ Gate: worse"
+    assert text.splitlines()[2] == "## ❌ Gate: failed"
 
 
 def test_value_outside_the_possible_range_is_named() -> None:
