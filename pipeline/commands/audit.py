@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from concord.pipeline.terminal.parser import add_force
+from concord.pipeline.terminal.parser import FilePath, add_force
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +18,10 @@ HELP = "check the split for leakage and its effect on the ranking"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--csv", metavar="FILE", help="write the means with and without affected users as a table"
+        "--csv",
+        type=FilePath,
+        metavar="FILE",
+        help="write the means with and without affected users as a table",
     )
     parser.add_argument("--json", action="store_true", help="print all findings as JSON")
     add_force(parser)

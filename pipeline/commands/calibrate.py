@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from concord.pipeline.terminal.parser import add_force
+from concord.pipeline.terminal.parser import FilePath, add_force
 
 if TYPE_CHECKING:
     from concord.metrics_core.analyses.calibrate_experiments import Experiment
@@ -17,10 +17,13 @@ HELP = "find offline metrics that agreed with past A/B experiments"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
+        type=FilePath,
         metavar="FILE",
         help="CSV: experiment, control, treatment and the lifts of online metrics",
     )
-    parser.add_argument("--csv", metavar="FILE", help="write all rows of the table as CSV")
+    parser.add_argument(
+        "--csv", type=FilePath, metavar="FILE", help="write all rows of the table as CSV"
+    )
     add_force(parser)
 
 

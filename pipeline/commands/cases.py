@@ -4,7 +4,7 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from concord.pipeline.terminal.parser import COMMAND_LINE, add_force
+from concord.pipeline.terminal.parser import COMMAND_LINE, FilePath, add_force
 
 if TYPE_CHECKING:
     from concord.metrics_core.comparison.config import ComparisonConfig
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--segment", metavar="NAME=GROUP", help="only users of this group, such as channel=app")
     add("--item", metavar="ID", help="only users with this item in the ground truth or in a list")
-    add("--html", metavar="FILE", help="write a page with filters")
+    add("--html", type=FilePath, metavar="FILE", help="write a page with filters")
     add_force(parser)
 
 

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from concord.pipeline.commands import (
@@ -29,7 +30,7 @@ from concord.pipeline.commands import (
     study,
     validate,
 )
-from concord.pipeline.terminal.parser import PROGRAM, Parser, Version
+from concord.pipeline.terminal.parser import PROGRAM, Parser, Version, add_evaluation
 
 if TYPE_CHECKING:
     from concord.metrics_core.errors import Problem
@@ -69,6 +70,8 @@ COMMANDS: Mapping[str, Command] = {  # in the order of help
     "stage": stage,
     "completion": completion,
 }
+# Commands that need no evaluation, or run only in its folder.
+WITHOUT_EVALUATION = ("init", "split", "check-metric", "study", "stage", "completion")
 DECISION_COMMANDS = ("gate", "comment")  # exit codes 0, 1 and 3 are decisions
 DECISION_ERROR = 2  # their exit code after any error
 VERBOSITY = {
@@ -95,6 +98,8 @@ def build_parser() -> argparse.ArgumentParser:
         # With a common `dest`, flags after the command would replace those before it.
         _add_verbosity(command_parser, "command_flags")
         command.add_arguments(command_parser)
+        if name not in WITHOUT_EVALUATION:
+            add_evaluation(command_parser)
     return parser
 
 
@@ -173,8 +178,11 @@ def _run_decision(arguments: argparse.Namespace) -> NoReturn:
 
 def _run_command(arguments: argparse.Namespace) -> int | None:
     from concord.pipeline.running.failures import report_damaged_results
+    from concord.pipeline.terminal.evaluation import in_evaluation
 
-    with report_damaged_results(_damaged_results):
+    has_evaluation = arguments.name not in WITHOUT_EVALUATION
+    work_folder = in_evaluation(arguments) if has_evaluation else nullcontext()
+    with work_folder, report_damaged_results(_damaged_results):
         return COMMANDS[arguments.name].run(arguments)
 
 

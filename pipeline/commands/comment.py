@@ -4,7 +4,7 @@ import argparse
 from dataclasses import replace
 
 from concord.pipeline.commands.gate import EXIT_CODES, REVISION, print_lines
-from concord.pipeline.terminal.parser import add_force
+from concord.pipeline.terminal.parser import FilePath, add_force
 
 HELP = "write the comment of a pull request as Markdown"
 NO_DECISION = 2
@@ -13,7 +13,7 @@ NO_DECISION = 2
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("revision", nargs="?", help=REVISION)
     parser.add_argument(
-        "--output", metavar="FILE", help="write to this file and print the decision"
+        "--output", type=FilePath, metavar="FILE", help="write to this file and print the decision"
     )
     parser.add_argument("--commit", metavar="SHA", help="commit to name in the last line")
     parser.add_argument(

@@ -2,15 +2,15 @@
 
 import argparse
 
-from concord.pipeline.terminal.parser import add_force
+from concord.pipeline.terminal.parser import FilePath, add_force
 
 HELP = "show the results at each revision and what changed"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("revision", nargs="?", help="show only what came after this revision")
-    parser.add_argument("--csv", metavar="FILE", help="write all models as a table")
-    parser.add_argument("--html", metavar="FILE", help="write a page with charts")
+    parser.add_argument("--csv", type=FilePath, metavar="FILE", help="write all models as a table")
+    parser.add_argument("--html", type=FilePath, metavar="FILE", help="write a page with charts")
     add_force(parser)
 
 

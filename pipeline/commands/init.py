@@ -9,7 +9,9 @@ HELP = "write an evaluation into your DVC repository"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--dir", default="evaluation", metavar="DIR", help="folder to write (default: evaluation)"
+        "--dir",
+        metavar="DIR",
+        help="folder to write (default: evaluation), or to upgrade (default: the nearest)",
     )
     parser.add_argument(
         "--truth", metavar="PATH", help="ground truth, if it cannot be detected by its name"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from concord.pipeline.commands.leaderboard import METRICS
-from concord.pipeline.terminal.parser import COMMAND_LINE, add_force
+from concord.pipeline.terminal.parser import COMMAND_LINE, FilePath, add_force
 
 if TYPE_CHECKING:
     from concord.metrics_core.comparison.min_effect import Effect
@@ -42,7 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="probability of detecting it (default: 0.8)",
     )
     add("--segments", action="store_true", help="plan for each segment too")
-    add("--plot", metavar="FILE.svg", help="draw power and smallest detectable difference by users")
+    add(
+        "--plot",
+        type=FilePath,
+        metavar="FILE.svg",
+        help="draw power and smallest detectable difference by users",
+    )
     add_force(parser)
     numbers = parser.add_argument_group("without results")
     for name, (kind, text) in NUMBERS.items():

@@ -33,11 +33,16 @@ from concord.pipeline.init.tables import Role, Table, named_table
 from concord.pipeline.init.upgrade import upgraded_texts
 from concord.pipeline.params.checks import model_name_problems
 from concord.pipeline.params.model import PARAMS
-from concord.pipeline.params.repository import is_concord_project, repository
+from concord.pipeline.params.repository import (
+    find_evaluation,
+    is_concord_project,
+    repository,
+)
 from concord.pipeline.running.git import run_git
 from concord.pipeline.running.outputs import write_text
 from concord.pipeline.terminal.parser import COMMAND_LINE
 
+DEFAULT_FOLDER = "evaluation"
 BACKUP = ".before"  # ending of files that --force replaces
 TEMPLATE = ".dvc/plots/model_lines.json"  # relative to the root
 _RESERVED = {".git", ".dvc"}
@@ -45,7 +50,7 @@ NAMES = (PARAMS.name, "dvc.yaml", ".gitignore", ".dvcignore")
 
 
 def init(
-    folder: str, truth: str | None, models: Sequence[str], *, dry_run: bool, force: bool
+    folder: str | None, truth: str | None, models: Sequence[str], *, dry_run: bool, force: bool
 ) -> None:
     """Print the detected tables and the files to write, and write them.
 
@@ -55,7 +60,7 @@ def init(
         If there is no DVC repository, no ground truth or no recommendations, or files exist.
     """
     current = Path.cwd().resolve()
-    root, project = _check_folder(current, folder)
+    root, project = _check_folder(current, folder or DEFAULT_FOLDER)
     existing = [project / name for name in NAMES if (project / name).exists()]
     if existing and not (is_concord_project(project) and (force or dry_run)):
         raise _exists_error(existing, is_own=is_concord_project(project))
@@ -80,10 +85,11 @@ def init(
     print_next_step(project, mlflow=mlflow)
 
 
-def upgrade(folder: str, *, dry_run: bool) -> None:
+def upgrade(folder: str | None, *, dry_run: bool) -> None:
     """Upgrade a project to this version: missing keys, the version, and a new dvc.yaml.
 
     The template of its plot is replaced too, unless it has changed since the last commit.
+    `folder` is that of the project; None: the nearest one.
 
     Raises
     ------
@@ -91,9 +97,8 @@ def upgrade(folder: str, *, dry_run: bool) -> None:
         If there is no project, or its files have uncommitted changes.
     """
     current, mlflow = Path.cwd().resolve(), is_mlflow_installed()
-    project = current / folder
-    if is_concord_project(current) and not is_concord_project(project):
-        project = current
+    nearest = find_evaluation(current) or current / DEFAULT_FOLDER
+    project = nearest if folder is None else current / folder
     if not (project / PARAMS).is_file():
         fix = "run `concord init`, or name the folder by `--dir`"
         raise refuse(relative(project / PARAMS), "there is no such file", fix)

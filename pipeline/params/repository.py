@@ -3,12 +3,14 @@
 import os
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 PARAMS = Path("params.yaml")
 
 _MAX_BYTES = 1_000_000
 _MAX_DEPTH = 3  # of subfolders that are searched for a params.yaml
+_MARKERS = (".dvc", ".git")  # of the root of a repository
 
 
 def repository(folder: Path | None = None) -> Path:
@@ -36,21 +38,57 @@ def original_project() -> Path:
 
 def is_concord_project(folder: Path) -> bool:
     """True if the params.yaml of a folder names the version of Concord that wrote it."""
+    return _has_key(folder, b"concord")
+
+
+def find_evaluation(folder: Path) -> Path | None:
+    """Return the folder of the nearest evaluation; None if there is none, or several below.
+
+    It is the folder itself, else the nearest parent in the repository, else the only one below.
+    """
+    for parent in _parents_in_repository(folder):
+        if _is_evaluation(parent):
+            return parent
+    below = list(_evaluations_below(folder))
+    return below[0] if len(below) == 1 else None
+
+
+def run_hint(folder: Path) -> str:
+    """Return the fix for a folder without a params.yaml of Concord."""
+    below = [shlex.quote(str(path.relative_to(folder))) for path in _evaluations_below(folder)]
+    if len(below) == 1:
+        return f"`cd {below[0]}`, where Concord's params.yaml is"
+    if below:
+        return f"name one of the evaluations by `--dir`: {', '.join(below)}"
+    return "run where Concord's dvc.yaml and params.yaml are; `concord init` writes both"
+
+
+def _parents_in_repository(folder: Path) -> list[Path]:
+    """Return a folder and its parents up to the root of its repository, of DVC or git."""
+    parents = [folder, *folder.parents]
+    roots = (n for n, path in enumerate(parents, 1) if any((path / m).exists() for m in _MARKERS))
+    return parents[: next(roots, 1)]
+
+
+def _evaluations_below(folder: Path) -> Iterator[Path]:
+    """Yield the evaluations in subfolders that are not hidden, the highest first."""
+    for depth in range(1, _MAX_DEPTH + 1):
+        for path in sorted(folder.glob(f"{'[!.]*/' * depth}{PARAMS}")):
+            if _is_evaluation(path.parent):
+                yield path.parent
+
+
+def _is_evaluation(folder: Path) -> bool:
+    """True if the params.yaml of a folder is Concord's; that of its checkout has no version."""
+    return _has_key(folder, b"concord|conventions")
+
+
+def _has_key(folder: Path, keys: bytes) -> bool:
     path = folder / PARAMS
     if not path.is_file():
         return False
     try:
         with path.open("rb") as file:
-            return re.search(rb"^concord:", file.read(_MAX_BYTES), re.MULTILINE) is not None
+            return re.search(rb"^(%b):" % keys, file.read(_MAX_BYTES), re.MULTILINE) is not None
     except OSError:
         return False
-
-
-def run_hint(folder: Path) -> str:
-    """Return the fix for a folder without a params.yaml of Concord."""
-    for depth in range(1, _MAX_DEPTH + 1):
-        for path in sorted(folder.glob(f"{'*/' * depth}{PARAMS}")):
-            if is_concord_project(path.parent):
-                subfolder = path.parent.relative_to(folder).as_posix()
-                return f"`cd {shlex.quote(subfolder)}`, where Concord's params.yaml is"
-    return "run where Concord's dvc.yaml and params.yaml are; `concord init` writes both"

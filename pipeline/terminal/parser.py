@@ -16,6 +16,18 @@ def add_force(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help=help_text)
 
 
+class FilePath(str):
+    """A path that the command line names, relative to the folder where the command starts."""
+
+    __slots__ = ()
+
+
+def add_evaluation(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--dir`."""
+    help_text = "folder of the evaluation (default: the nearest one)"
+    parser.add_argument("--dir", metavar="DIR", help=help_text)
+
+
 class _Help(argparse.HelpFormatter):
     """Formatter with room for the longest command, whose indent argparse ignores."""
 

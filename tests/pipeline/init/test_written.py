@@ -103,17 +103,17 @@ def test_upgrade_inside_the_project_changes_nothing_twice(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(root / "evaluation")
-    upgrade("evaluation", dry_run=False)
+    upgrade(None, dry_run=False)
     assert (
         "written\n  params.yaml\nnext: concord validate && dvc repro\n" in capsys.readouterr().out
     )
     commit(root)
     before = tree(root)
 
-    upgrade("evaluation", dry_run=False)
+    upgrade(None, dry_run=False)
     assert capsys.readouterr().out == "nothing to change\n"
     monkeypatch.chdir(root)
-    upgrade("evaluation", dry_run=False)
+    upgrade(None, dry_run=False)
     assert capsys.readouterr().out == "nothing to change\n"
     assert tree(root) == before
 
