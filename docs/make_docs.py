@@ -105,6 +105,10 @@ def _metrics_page() -> str:
         "what each text and library does, and a derivation. "
         "A label names a metric and what is asked of it: "
         "[labels](../../concepts/definitions.md#labels).\n",
+        "Other names of a metric, on its page, are accepted as well. A name decides no value: the "
+        "conventions do. `HR` and `Success` are Hit, `MAP` is AP, and what AP divides by is "
+        "`ap_denominator`, under any name. To have the number of a library, choose its "
+        "[preset](../presets.md).\n",
         "| metric | formula | family | better | source |",
         "|---|---|---|---|---|",
     ]
@@ -129,6 +133,8 @@ def metric_page(metric: Metric) -> str:
         f"- family: {metric.family}"
         + ("; one number over all users" if metric.is_aggregate else ""),
     ]
+    if metric.aliases:
+        lines.append(f"- other names: {', '.join(f'`{each}`' for each in metric.aliases.split())}")
     if metric.needs:
         lines.append(f"- needs {', '.join(NEEDS[need] for need in metric.needs)}")
     if metric.family != "beyond":

@@ -30,7 +30,7 @@ from concord.metrics_core.comparison.min_effect import (
 )
 from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.errors import InputError, Problem, raise_problems, refuse
-from concord.metrics_core.metrics.label import canonical_label, parse
+from concord.metrics_core.metrics.label import parse, to_result_spelling
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import OF_VALUES
 from concord.metrics_core.results.plan import (
@@ -163,7 +163,8 @@ def plan_comparison(
     """Return the plan of a comparison, with that of its gate if it has one; see `plan`."""
     if not comparison.compared_models:
         raise _only_baseline_error(comparison.baseline)
-    labels = comparison.primary if metrics is None else [canonical_label(text) for text in metrics]
+    requested_labels = comparison.primary if metrics is None else metrics
+    labels = [to_result_spelling(text, comparison.labels) for text in requested_labels]
     if effect is not None and not isinstance(effect, str):
         requested = [comparison.metric(label) for label in labels]
         computed = [parse(metric.label) for metric in requested if metric.family != OF_VALUES]

@@ -20,7 +20,7 @@ from concord.metrics_core.comparison.min_effect import EFFECT_FIX, Effect, is_ef
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.registry import PRESET_CONVENTIONS
 from concord.metrics_core.errors import Problem, raise_problems, refuse
-from concord.metrics_core.metrics.label import canonical_label, suggest_label
+from concord.metrics_core.metrics.label import suggest_label, to_result_spelling
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.study import (
     Aggregation,
@@ -261,7 +261,7 @@ def _choose_labels(comparisons: Comparisons, primary: Sequence[str] | None) -> t
         return tuple(labels)
     if not primary:
         raise refuse("primary", "is empty", fix)
-    labels = [*dict.fromkeys(_canonical(text) for text in primary)]
+    labels = [*dict.fromkeys(to_result_spelling(text, common) for text in primary)]
     problems = []
     for label in labels:
         if missing := [name for name, c in comparisons.items() if label not in c.labels]:
@@ -269,13 +269,6 @@ def _choose_labels(comparisons: Comparisons, primary: Sequence[str] | None) -> t
             problems.append(Problem(f"primary: {label}", problem, suggest_label(label, common)))
     raise_problems(problems)
     return tuple(labels)
-
-
-def _canonical(text: str) -> str:
-    try:
-        return canonical_label(text)
-    except ValueError as error:
-        raise refuse(f"primary: {text}", str(error), "write a label such as nDCG@10") from None
 
 
 def _choose_models(

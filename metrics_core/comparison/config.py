@@ -1,7 +1,6 @@
 """The configuration of a comparison, and what is wrong with one."""
 
 import difflib
-from collections import Counter
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,7 +12,6 @@ from concord.metrics_core.comparison.min_effect import (
     Effects,
     effect_by_label,
     effect_problems,
-    to_result_spelling,
     unevaluated_label_problem,
 )
 from concord.metrics_core.comparison.replicate_config import (
@@ -33,7 +31,7 @@ from concord.metrics_core.errors import (
 from concord.metrics_core.evaluation.config import EvaluationConfig
 from concord.metrics_core.files import SIDE_TABLES
 from concord.metrics_core.metrics.catalogue import CATALOGUE
-from concord.metrics_core.metrics.label import Label
+from concord.metrics_core.metrics.label import Label, to_result_spelling
 from concord.metrics_core.results.gate import Gate
 
 Adjustment = Literal["holm", "max_t"]
@@ -136,9 +134,6 @@ class ComparisonConfig(EvaluationConfig):
         tables: Collection[str] = (),
     ) -> Iterator[Problem]:
         """Yield the problems of the configuration; parameters as for `validated`."""
-        for label, times in Counter(map(str, self.labels)).items():
-            if times > 1:
-                yield Problem("metrics", f"names {label} more than once", "name each label once")
         skipped = () if self.labels else ("primary",)
         yield from value_problems({k: v for k, v in vars(self).items() if k not in skipped})
         primary: list[str] = []

@@ -6,7 +6,7 @@ from typing import Any
 
 from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.errors import Location, Problem, SettingNames
-from concord.metrics_core.metrics.label import Label, canonical_label, suggest_label
+from concord.metrics_core.metrics.label import Label, suggest_label, to_result_spelling
 
 Effect = float | str
 Effects = Effect | Mapping[str, Effect]
@@ -38,11 +38,6 @@ def effect_by_label(effects: Effects, labels: Collection[str]) -> dict[str, Effe
     return {label: e if isinstance(e, str) else float(e) for label, e in by_label.items()}
 
 
-def to_result_spelling(text: str, labels: Collection[str]) -> str:
-    """Return a label as results spell it; metrics of another tool keep their names."""
-    return text if text in labels else canonical_label(text)
-
-
 def to_absolute(effect: Effect, baseline_mean: float) -> float:
     """Return a minimum relevant difference as a number."""
     if isinstance(effect, str):
@@ -67,7 +62,10 @@ def effect_problems(
             fix = "write a label such as 'nDCG@10'"
             yield Problem("min_effect", f"has the key {format_value(text)}", fix)
             continue
-        effect_of[to_result_spelling(text, labels)] = effect
+        label = to_result_spelling(text, labels)
+        if label in effect_of:
+            yield Problem("min_effect", f"names {label} more than once", "name each label once")
+        effect_of[label] = effect
         if not is_effect(effect):
             yield Problem(location, f"is {format_value(effect)}", EFFECT_FIX)
     if not labels:

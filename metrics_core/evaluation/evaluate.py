@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -215,7 +216,7 @@ def parse_labels(metrics: Sequence[str]) -> list[Label]:
     Raises
     ------
     InputError
-        If it is not a list, or labels are invalid; all problems at once.
+        If it is not a list, or labels are invalid or occur twice; all problems at once.
     """
     if not isinstance(metrics, Sequence) or isinstance(metrics, str) or not metrics:
         problem = (
@@ -234,5 +235,10 @@ def parse_labels(metrics: Sequence[str]) -> list[Label]:
         except ValueError as error:
             fix = "`concord metrics` lists the metrics"
             problems.append(Problem("metrics", str(error), fix))
+    problems += [
+        Problem("metrics", f"names {label} more than once", "name each label once")
+        for label, times in Counter(labels).items()
+        if times > 1
+    ]
     raise_problems(problems)
     return labels

@@ -40,7 +40,7 @@ from concord.metrics_core.evaluation.diagnostics import ListIssues, count_list_i
 from concord.metrics_core.evaluation.panel import Panel
 from concord.metrics_core.evaluation.partition import Part, Task, evaluate_partition
 from concord.metrics_core.evaluation.side_data import SideData, with_items
-from concord.metrics_core.metrics.label import canonical_label
+from concord.metrics_core.metrics.label import to_result_spelling
 
 Content = dict[str, Any]
 
@@ -246,7 +246,7 @@ def evaluated_label(label: str, labels: Collection[str]) -> str:
     InputError
         If the label was not evaluated.
     """
-    known = canonical_label(label)
+    known = to_result_spelling(label, labels)
     if known not in labels:
         problem = f"was not evaluated; there are {', '.join(labels)}"
         raise refuse(label, problem, "add it to `metrics`")

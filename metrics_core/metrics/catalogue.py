@@ -1,5 +1,6 @@
 """Catalogue of the metrics, one row each, in the order of the report."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -43,7 +44,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "F1",
         accuracy.f1,
         "van Rijsbergen 1979",
-        aliases="f fscore f1score fmeasure f1measure",
+        aliases="f1score f1measure fscore fmeasure",
         steps=accuracy.f1_steps,
         averages_ties=True,
     ),
@@ -51,7 +52,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Hit",
         accuracy.hit,
         "Deshpande & Karypis 2004",
-        aliases="hits hr hitrate hitratio success",
+        aliases="hr hitrate hitratio success",
         steps=accuracy.hit_steps,
         averages_ties=True,
     ),
@@ -147,7 +148,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "AUC",
         agreement.auc,
         "Hanley & McNeil 1982",
-        aliases="rocauc aucroc gauc areaundercurve",
+        aliases="rocauc aucroc",
         steps=agreement.auc_steps,
         reads_judged=True,
         counts_copies=False,
@@ -165,7 +166,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Spearman",
         agreement.spearman,
         "Spearman 1904",
-        aliases="spearmanr spearmanrho rho",
+        aliases="spearmanr spearmanrho",
         steps=agreement.agreement_steps,
         family="agreement",
         low=-1.0,
@@ -177,7 +178,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Kendall",
         agreement.kendall,
         "Kendall 1945",
-        aliases="kendalltau tau",
+        aliases="kendalltau",
         steps=agreement.agreement_steps,
         family="agreement",
         low=-1.0,
@@ -189,7 +190,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "FCP",
         agreement.concordant_pairs,
         "Koren & Sill 2011",
-        aliases="concordantpairs fractionofconcordantpairs",
+        aliases="fractionofconcordantpairs",
         steps=agreement.agreement_steps,
         family="agreement",
         reads_judged=True,
@@ -200,7 +201,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "Coverage",
         exposure.coverage,
         "Ge et al. 2010",
-        aliases="catalogcoverage cataloguecoverage itemcoverage cov",
+        aliases="catalogcoverage cataloguecoverage itemcoverage",
         is_aggregate=True,
         counts_copies=False,
     ),
@@ -208,13 +209,12 @@ CATALOGUE: tuple[Metric, ...] = (
         "UserCoverage",
         beyond_accuracy.user_coverage,
         "Shani & Gunawardana 2011",
-        aliases="usercov",
     ),
     _beyond_accuracy(
         "Novelty",
         beyond_accuracy.novelty,
         "Zhou et al. 2010",
-        aliases="selfinformation miuf meaninverseuserfrequency epc",
+        aliases="selfinformation miuf meaninverseuserfrequency meaninvuserfreq",
         needs=("train",),
         high=INFINITE,
     ),
@@ -222,7 +222,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "ARP",
         beyond_accuracy.average_popularity,
         "Yin et al. 2012",
-        aliases="averagepopularity avgpopularity averagerecommendationpopularity popularity avgpop",
+        aliases="averagepopularity averagerecommendationpopularity avgrecpopularity",
         needs=("train",),
         high=INFINITE,
         higher_is_better=False,
@@ -231,7 +231,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "LongTail",
         beyond_accuracy.long_tail,
         "Abdollahpouri et al. 2017",
-        aliases="longtailshare tailpercentage aplt tail",
+        aliases="longtailshare tailpercentage aplt",
         needs=("train",),
     ),
     _beyond_accuracy(
@@ -256,7 +256,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "ILD",
         beyond_accuracy.intra_list_diversity,
         "Ziegler et al. 2005",
-        aliases="intralistdiversity intralistdistance diversity",
+        aliases="intralistdiversity intralistdistance",
         needs=("features",),
         high=INFINITE,
     ),
@@ -264,7 +264,6 @@ CATALOGUE: tuple[Metric, ...] = (
         "Serendipity",
         beyond_accuracy.serendipity,
         "Murakami et al. 2008",
-        aliases="unexpectedness surprise",
         needs=("train",),
         reads_relevant=True,
     ),
@@ -327,7 +326,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "EEL",
         fairness.loss,
         "Diaz et al. 2020",
-        aliases="expectedexposureloss expectedexposure",
+        aliases="expectedexposureloss",
         steps=fairness.exposure_steps,
         needs=("groups", "k"),
         reads_relevant=True,
@@ -337,9 +336,40 @@ CATALOGUE: tuple[Metric, ...] = (
 )
 
 METRIC: Mapping[str, Metric] = {metric.name: metric for metric in CATALOGUE}
-# Name by spelling in lower case, letters and digits only.
+# Accepted names, in lower case, letters and digits only: the metric that each names.
 SPELLINGS: Mapping[str, str] = {
     spelling: metric.name
     for metric in CATALOGUE
     for spelling in (metric.name.casefold(), *metric.aliases.split())
 }
+# Names that other tools and papers use in another sense, or in several: the metrics that may be
+# meant. They are refused with these as a hint.
+AMBIGUOUS_NAMES: Mapping[str, tuple[str, ...]] = {
+    "acc": ("Hit", "P"),
+    "accuracy": ("Hit", "P"),
+    "areaundercurve": ("AUC",),
+    "concordantpairs": ("FCP",),
+    "cov": ("Coverage", "UserCoverage"),
+    "diversity": ("ILD", "Personalization", "Entropy"),
+    "epc": ("Novelty",),
+    "expectedexposure": ("EED", "EER", "EEL"),
+    "f": ("F1",),
+    "gauc": ("AUC",),
+    "hits": ("Hit",),
+    "popularity": ("ARP", "PopCorr"),
+    "rho": ("Spearman",),
+    "surprise": ("Serendipity", "Novelty"),
+    "tail": ("LongTail",),
+    "tau": ("Kendall",),
+    "unexpectedness": ("Serendipity",),
+}
+
+
+def find_metric(name: str) -> Metric | None:
+    """Return the metric that a name of the field means, such as `MAP` or `hit_rate`, or None."""
+    return METRIC.get(name) or METRIC.get(SPELLINGS.get(normalise(name), ""))
+
+
+def normalise(name: str) -> str:
+    """Return a name in lower case, letters and digits only."""
+    return re.sub(r"[\W_]", "", name).casefold()

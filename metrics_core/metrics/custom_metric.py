@@ -27,7 +27,7 @@ import numpy as np
 from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import InputError, Problem, format_count, raise_problems, refuse
 from concord.metrics_core.files import open_file
-from concord.metrics_core.metrics.catalogue import METRIC
+from concord.metrics_core.metrics.catalogue import find_metric
 from concord.metrics_core.metrics.code_digest import code_digest, function_digest
 from concord.metrics_core.metrics.judged import Floats, Judged
 from concord.metrics_core.metrics.metric import Metric
@@ -199,7 +199,7 @@ def load_metrics(file: Path) -> tuple[str, ...]:
 def _find(name: str) -> OwnMetric | None:
     if name not in _registry.metrics and _registry.project_file is not None:
         load_metrics(_registry.project_file)
-    if name not in _registry.metrics:
+    if name not in _registry.metrics and find_metric(name) is None:
         for entry in entry_points(group=GROUP, name=name):
             _install(entry)
     return _registry.metrics.get(name)
@@ -285,8 +285,9 @@ def _problems(
             "labels are written `revenue@10`"
         )
         yield Problem(location, "is not a valid name of a metric", fix)
-    elif same := next((known for known in METRIC if known.casefold() == name.casefold()), None):
-        yield Problem(location, f"{same} is in the catalogue", "give the function another name")
+    elif same := find_metric(name):
+        problem = f"is a name of {same.name} in the catalogue"
+        yield Problem(location, problem, "give the function another name")
     if not (inspect.getdoc(function) or "").strip():
         fix = (
             "write its formula as the first line: "

@@ -7,7 +7,13 @@ from collections.abc import Collection, Container, Iterable
 from dataclasses import dataclass, replace
 
 from concord.metrics_core.conventions.conventions import ANY_CUTOFF, Conventions
-from concord.metrics_core.metrics.catalogue import METRIC, SPELLINGS
+from concord.metrics_core.metrics.catalogue import (
+    AMBIGUOUS_NAMES,
+    METRIC,
+    SPELLINGS,
+    find_metric,
+    normalise,
+)
 from concord.metrics_core.metrics.custom_metric import (
     find_own_metric,
     load_metrics,
@@ -20,7 +26,11 @@ MAX_LENGTH = 100  # characters of a label
 MAX_K = 1_000_000  # lists are read up to this rank
 JUDGED_ONLY = "judged_only"
 _COMMON_PARAMETERS = ("rel", JUDGED_ONLY)  # of all metrics of lists and ground truth
-_LABEL = re.compile(r"^(?P<name>[A-Za-z0-9]+)(\((?P<args>[^()]*)\))?(@(?P<k>[0-9]+))?$")
+# Other tools write the cutoff as in `ndcg_at_10`, `ndcg_cut_10`, `map_cut.10` and `P_5`.
+_LABEL = re.compile(
+    r"(?P<name>[A-Za-z0-9][\w-]*?)(\((?P<args>[^()]*)\))?((@|(_at|_cut)?[_.])(?P<k>[0-9]+))?",
+    re.ASCII,
+)
 _NUMBER = re.compile(r"^[0-9]+(\.[0-9]+)?$")
 _PARTS = re.compile(r"(?P<name>[^()]*?)(?P<inside>\([^()]*\))?(?P<rest>[^()]*)")
 _CUTOFF = re.compile(
@@ -105,7 +115,9 @@ class Label:
 
 
 def parse(text: str, *, allow_missing_cutoff: bool = False) -> Label:
-    """Return the label for a text such as `nDCG@10` or `RBP(p=0.8)@20`.
+    """Return the label for a text such as `nDCG@10`, `RBP(p=0.8)@20` or `ndcg_cut_10`.
+
+    Names and cutoffs may be written as other tools write them, see `Metric.aliases`.
 
     Parameters
     ----------
@@ -133,22 +145,30 @@ def parse(text: str, *, allow_missing_cutoff: bool = False) -> Label:
             msg = f"metric {text!r}: {file} has no such metric; it has {', '.join(names)}"
             raise ValueError(msg)
         return parse(text, allow_missing_cutoff=allow_missing_cutoff)
-    match = _LABEL.match(text.replace(" ", ""))
+    match = _match(text)
     if match is None:
         hint = _suggestion(text) or "such as nDCG@10 or RBP(p=0.8)@20"
         separator = "; " if hint.startswith("did") else ", "
         msg = f"metric {text!r}: write it as name, parameters, cutoff{separator}{hint}"
         raise ValueError(msg)
-    metric = METRIC.get(match["name"]) or find_own_metric(match["name"])
+    name = match["name"]
+    metric = METRIC.get(name) or find_own_metric(name) or find_metric(name)
     if metric is None:
+        meanings = AMBIGUOUS_NAMES.get(normalise(name), ())
+        problem = "has several meanings" if len(meanings) > 1 else "is not in the catalogue"
         hint = _suggestion(text) or f"known: {', '.join(METRIC)}"
-        msg = f"metric {text!r}: {match['name']!r} is not in the catalogue; {hint}"
+        msg = f"metric {text!r}: {name!r} {problem}; {hint}"
         raise ValueError(msg)
     k = None if match["k"] is None else int(match["k"])
     if problem := _cutoff_problem(metric, k, allow_missing_cutoff=allow_missing_cutoff):
         msg = f"metric {text!r}: {problem}"
         raise ValueError(msg)
     return Label(metric, k, _parse_arguments(text, metric, match["args"] or ""))
+
+
+def _match(text: str) -> re.Match[str] | None:
+    """Return name, arguments and cutoff k of a label; None if it has another form."""
+    return _LABEL.fullmatch(text.replace(" ", ""))
 
 
 def _cutoff_problem(metric: Metric, k: int | None, *, allow_missing_cutoff: bool) -> str:
@@ -254,9 +274,19 @@ def canonical_label(text: str) -> str:
         return text
 
 
+def to_result_spelling(text: str, labels: Collection[str]) -> str:
+    """Return the label among `labels` that a text means; a text that means none is unchanged.
+
+    Labels of another tool's values keep their names.
+    """
+    label = canonical_label(text)
+    return label if label in labels and text not in labels else text
+
+
 def metric_name(text: str) -> str:
     """Return the name of the metric in a label, even if there is no such metric."""
-    return re.split(r"[(@]", text.strip())[0].rpartition(":")[2]
+    match = _match(text.rpartition(":")[2])
+    return match["name"] if match else text
 
 
 def with_own_metrics(conventions: Conventions, names: Iterable[str]) -> Conventions:
@@ -274,41 +304,46 @@ def is_pooled(label: Label, conventions: Conventions) -> bool:
 
 
 def _suggestion(text: str) -> str:
-    """Return a question with the most similar label; empty if there is none."""
-    label = similar_label(text)
-    if label is None:
-        return ""
-    try:
-        parse(label, allow_missing_cutoff=True)
-    except ValueError:
-        label = re.sub(r"\(.*\)", "", label)  # the parameters belong to another metric
-    return f"did you mean {label!r}?"
+    """Return a question with the most similar labels; empty if there is none."""
+    labels = []
+    for label in _similar_labels(text):
+        try:
+            parse(label, allow_missing_cutoff=True)
+        except ValueError:
+            label = re.sub(r"\(.*\)", "", label)  # the parameters belong to another metric
+        labels.append(repr(label))
+    return f"did you mean {' or '.join(labels)}?" if labels else ""
 
 
-def similar_metric(name: str) -> str | None:
-    """Return the metric of the catalogue with this or a similar spelling, or None."""
-    spelling = _normalise(name)
-    if spelling in SPELLINGS:
-        return SPELLINGS[spelling]
+def similar_metrics(name: str) -> tuple[str, ...]:
+    """Return the metrics of the catalogue with this or a similar name, the most similar first."""
+    spelling = normalise(name)
+    if spelling in AMBIGUOUS_NAMES:
+        return AMBIGUOUS_NAMES[spelling]
     similar = difflib.get_close_matches(spelling, SPELLINGS, n=1, cutoff=_MIN_SIMILARITY)
-    return SPELLINGS[similar[0]] if similar else None
+    return tuple(SPELLINGS[each] for each in similar)
 
 
 def similar_label(text: str) -> str | None:
-    """Return the label that is most similar to text such as `NDCG_at_10` or `map`, or None."""
+    """Return the label that is most similar to text such as `NDCG-at-10` or `ndgc`, or None."""
+    return next(iter(_similar_labels(text)), None)
+
+
+def _similar_labels(text: str) -> list[str]:
     match = _PARTS.fullmatch(text[:100].strip())
     if match is None:
-        return None
+        return []
     name, inside = match["name"] + match["rest"], match["inside"] or ""
-    cut = None if _normalise(name) in SPELLINGS else _CUTOFF.fullmatch(name)  # `F1` is a whole name
-    name = None if cut is None and "@" in name else similar_metric(cut["name"] if cut else name)
-    if name is None:
-        return None
-    metric = METRIC[name]
-    example = ",".join(f"{each.name}={each.example:g}" for each in metric.parameters)
-    inside = inside or (f"({example})" if example else "")
-    k = cut["k"].strip("k").lstrip("0") if cut and metric.takes_k else ""
-    return metric.name + inside + (f"@{k}" if k else "")
+    cut = None if normalise(name) in SPELLINGS else _CUTOFF.fullmatch(name)  # `F1` is a whole name
+    if cut is None and "@" in name:
+        return []
+    labels = []
+    for metric in map(METRIC.__getitem__, similar_metrics(cut["name"] if cut else name)):
+        example = ",".join(f"{each.name}={each.example:g}" for each in metric.parameters)
+        arguments = inside or (f"({example})" if example else "")
+        k = cut["k"].strip("k").lstrip("0") if cut and metric.takes_k else ""
+        labels.append(metric.name + arguments + (f"@{k}" if k else ""))
+    return labels
 
 
 def suggest_label(text: str, labels: Collection[str]) -> str:
@@ -323,7 +358,3 @@ def suggest_label(text: str, labels: Collection[str]) -> str:
         return f"did you mean one of {', '.join(options)}?"
     nearest = same_stem or difflib.get_close_matches(text, sorted(labels), n=1)
     return f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(sorted(labels))}"
-
-
-def _normalise(name: str) -> str:
-    return re.sub(r"[\W_]", "", name).casefold()

@@ -41,7 +41,8 @@ class Metric:
     steps : callable, optional
         Returns the steps of a derivation.
     aliases : str
-        Other spellings, separated by spaces: lower case, letters and digits only.
+        Other names that labels may have, separated by spaces: lower case, letters and digits
+        only.
     high, low : float
         Range under `standard`.
     family : str

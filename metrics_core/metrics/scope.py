@@ -10,7 +10,7 @@ from concord.metrics_core.conventions.registry import CONVENTION, CONVENTIONS
 from concord.metrics_core.conventions.validation import suggest
 from concord.metrics_core.metrics.catalogue import CATALOGUE, METRIC
 from concord.metrics_core.metrics.custom_metric import FAMILY, find_own_metric, known_metrics
-from concord.metrics_core.metrics.label import Label, similar_metric
+from concord.metrics_core.metrics.label import Label, similar_metrics
 from concord.metrics_core.metrics.metric import Metric
 
 CODE = "code"
@@ -40,7 +40,7 @@ def idle_overrides(conventions: Conventions) -> list[Problem]:
         location = f"overrides.{key}"
         if key not in known:
             suffix = ANY_CUTOFF if key.casefold().endswith(ANY_CUTOFF) else ""
-            name = similar_metric(key.removesuffix(suffix))
+            name = next(iter(similar_metrics(key.removesuffix(suffix))), None)
             name = f"{name}{suffix}" if f"{name}{suffix}" in known else name
             fix = f"did you mean {name!r}?" if name else suggest(key, known)
             problems.append((location, f"{key!r} is not a metric", fix))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from concord.metrics_core.files import content_id, load_json
-from concord.metrics_core.metrics.label import Label, canonical_label, parse
+from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import Difference, or_nan
 from concord.metrics_core.results.stored import read_comparison
@@ -123,8 +123,7 @@ def model_run(
     files = ModelFiles.of_model(params.results, model)
     summary = load_json(files.summary, RERUN_FIX)
     means = {parse(label): value for label, value in load_json(files.metrics, RERUN_FIX).items()}
-    primary = [canonical_label(label) for label in params.comparison.primary]
-    points = [*_scalars(means), *_curves(means), *_intervals(summary["metrics"], primary)]
+    points = [*_scalars(means), *_curves(means), *_intervals(summary["metrics"], params.primary)]
     return RunContent(
         name=model,
         points=tuple(point for point in points if math.isfinite(point.value)),
@@ -176,7 +175,7 @@ def _params(params: Params, model: str) -> dict[str, str]:
         "metrics": ", ".join(params.evaluation.metrics),
         "ks": ", ".join(str(k) for k in sorted(params.evaluation.ks)),
         "preset": params.parsed_conventions.preset,
-        "primary": ", ".join(params.comparison.primary),
+        "primary": ", ".join(params.primary),
         "confidence": str(params.comparison.confidence),
     }
 
@@ -342,7 +341,7 @@ def _comparison_run(
         params={
             "models": ", ".join(params.models),
             "baseline": params.comparison.baseline,
-            "primary": ", ".join(params.comparison.primary),
+            "primary": ", ".join(params.primary),
             "confidence": str(params.comparison.confidence),
             "preset": params.parsed_conventions.preset,
         },

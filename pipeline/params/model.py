@@ -43,7 +43,14 @@ from concord.metrics_core.comparison.segmentation import (
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.units import unit_problems
 from concord.metrics_core.errors import ParamsKeys, refuse
-from concord.metrics_core.metrics.label import MAX_K, Label, expand, metric_name, with_own_metrics
+from concord.metrics_core.metrics.label import (
+    MAX_K,
+    Label,
+    canonical_label,
+    expand,
+    metric_name,
+    with_own_metrics,
+)
 from concord.metrics_core.results.gate import Gate as GateConfig
 from concord.metrics_core.results.gate import Margin
 from concord.pipeline.params.repository import PARAMS as PARAMS
@@ -357,6 +364,11 @@ class Params(_Section):
         except ValueError as error:
             where = f"{PARAMS}: evaluation.metrics"
             raise refuse(where, str(error), "correct the label") from None
+
+    @property
+    def primary(self) -> list[str]:
+        """Primary metrics, as results spell their labels."""
+        return [canonical_label(text) for text in self.comparison.primary]
 
     @property
     def replicate_names(self) -> ReplicateNames:

@@ -43,7 +43,6 @@ from concord.metrics_core.evaluation.score import uses_user_table
 from concord.metrics_core.evaluation.side_data import with_items
 from concord.metrics_core.files import content_ids, load_json
 from concord.metrics_core.metrics.judged import Judged
-from concord.metrics_core.metrics.label import canonical_label
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.result_files import (
@@ -196,9 +195,9 @@ def evaluate(params: Params, model: str) -> str:
     if (fold := params.models[model].fold) is not None:
         truth_quality = truth_quality["folds"][fold]
     _check_unit(params, {"load-truth": truth_quality, f"load@{model}": lists_quality})
-    primary = params.comparison.primary if params.evaluation.panel else []
+    primary = params.primary if params.evaluation.panel else []
     conventions = params.parsed_conventions
-    panels = build_panels(params.labels, [canonical_label(text) for text in primary], conventions)
+    panels = build_panels(params.labels, primary, conventions)
     task = build_task(params.labels, conventions, panels, has_users="users" in params.background)
     with (
         Progress(f"evaluate {model}", "users", truth_quality.get("users")) as progress,

@@ -19,7 +19,7 @@ from concord.metrics_core.conventions.registry import CONVENTION
 from concord.metrics_core.errors import Problem, raise_problems
 from concord.metrics_core.evaluation.model_result import EvaluationData, ModelResult
 from concord.metrics_core.files import content_id, content_id_text, load_json
-from concord.metrics_core.metrics.label import Label, canonical_label
+from concord.metrics_core.metrics.label import Label
 from concord.metrics_core.metrics.scope import as_plain_data, describe_changes, group_by_reason
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.error_analysis import Cases
@@ -139,11 +139,10 @@ def _missing_labels(
     params: Params, per_user: Path, model: str, result: ModelResult, labels: Sequence[Label]
 ) -> Iterator[Problem]:
     columns = set(pq.read_schema(per_user).names)
-    primary = {canonical_label(text) for text in params.comparison.primary}
     for label in labels:
         has_values = str(label) in columns or label.metric.is_aggregate
         if not has_values or str(label) not in result.summary["metrics"]:
-            key = "comparison.primary" if str(label) in primary else "evaluation"
+            key = "comparison.primary" if str(label) in params.primary else "evaluation"
             problem = f"has no {label}, which {key} in {PARAMS} names"
             yield Problem(str(per_user), problem, f"run `dvc repro evaluate@{model}`")
 

@@ -11,7 +11,7 @@ from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import preset, presets
 from concord.metrics_core.conventions.validation import suggest
 from concord.metrics_core.errors import InputError, refuse
-from concord.metrics_core.metrics.label import Label, canonical_label, parse, suggest_label
+from concord.metrics_core.metrics.label import Label, parse, suggest_label, to_result_spelling
 from concord.pipeline.params.model import PARAMS, Params
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.result_files import ModelFiles, truth_file
@@ -44,7 +44,7 @@ def refuse_unknown_model(models: Collection[str], model: str) -> None:
 
 def evaluated_label(text: str, evaluated: Collection[str]) -> str:
     """Return a label as the results spell it; raise InputError if it was not evaluated."""
-    label = canonical_label(text)
+    label = to_result_spelling(text, evaluated)
     if label not in evaluated:
         raise refuse(COMMAND_LINE, f"{text!r} is not evaluated", suggest_label(text, evaluated))
     return label

@@ -255,12 +255,13 @@ def test_comparison_json_and_the_tables_hold_all_of_it() -> None:
     assert export_tables(comparison)["metrics"]["family"].to_list() == ["values", "values"]
 
 
-def test_a_plan_can_be_made_of_it() -> None:
-    values = {"dense": {"my metric": HIGH}, "bm25": {"my metric": LOW}}
+@pytest.mark.parametrize("name", ["my metric", "MRR"])
+def test_a_plan_can_be_made_of_it(name: str) -> None:
+    values = {"dense": {name: HIGH}, "bm25": {name: LOW}}
 
-    plan = cc.plan(cc.compare_values(values, baseline="bm25"), effect=0.01)
+    plan = cc.plan(cc.compare_values(values, baseline="bm25"), metrics=[name], effect=0.01)
 
-    assert plan.to_frame()["label"].to_list() == ["my metric"]
+    assert plan.to_frame()["label"].to_list() == [name]
 
 
 _FRAME = pl.DataFrame({"user": ["u", "v"], "AP": [0.5, 0.25]})

@@ -125,6 +125,18 @@ def test_users_choose_who_is_evaluated() -> None:
     assert result.to_frame().row(0)[4:] == (2, 1)
 
 
+def test_results_have_the_labels_of_the_catalogue_and_read_any_name() -> None:
+    result = cc.evaluate(LISTS, TRUTH, metrics=["ndcg_cut_10", "MRR"], conventions="standard")
+    assert list(result.summaries) == ["nDCG@10", "RR"]
+    assert result.per_user.columns == ["user", "nDCG@10", "RR"]
+    assert result["recip_rank"] == result["RR"]
+
+
+def test_a_label_in_two_spellings_is_refused() -> None:
+    with pytest.raises(cc.InputError, match="metrics: names P@5 more than once"):
+        cc.evaluate(LISTS, TRUTH, metrics=["P@5", "precision_5"], conventions="standard")
+
+
 def test_unknown_label_of_a_result_is_refused() -> None:
     result = cc.evaluate(LISTS, TRUTH, metrics=["RR"], conventions="standard")
     with pytest.raises(ValueError, match="P@5: was not evaluated; there are RR"):

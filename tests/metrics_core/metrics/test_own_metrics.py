@@ -218,7 +218,10 @@ def test_a_package_may_offer_metrics(tmp_path: Path) -> None:
             "@concord.metric()\ndef two_words(lists, k):\n    'f'",
             "metric two_words: is not a valid name",
         ),
-        ("@concord.metric()\ndef ndcg(lists, k):\n    'f'", "nDCG is in the catalogue"),
+        (
+            "@concord.metric()\ndef mrr(lists, k):\n    'f'",
+            "metric mrr: is a name of RR in the catalogue",
+        ),
         ("@concord.metric()\ndef f(lists, k):\n    return 1", "metric f: has no docstring"),
         ("@concord.metric()\nclass f:\n    'f'", "metric f: is not a function"),
         ("@concord.metric()\ndef f(lists, k, w):\n    'f'", "takes (lists, k, w)"),

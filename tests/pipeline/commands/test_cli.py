@@ -85,13 +85,13 @@ def test_the_version_is_that_of_the_distribution() -> None:
             "name one of: popularity, item-knn, ease, ease-recent, als",
         ),
         (
-            "explain u1 recall@20 --model als",
-            "metric 'recall@20': 'recall' is not in the catalogue; did you mean 'R@20'?",
+            "explain u1 recal@20 --model als",
+            "metric 'recal@20': 'recal' is not in the catalogue; did you mean 'R@20'?",
             "`concord metrics` lists the metrics",
         ),
         (
-            "reconcile 0.3 --metric map@10 --model als",
-            "metric 'map@10': 'map' is not in the catalogue; did you mean 'AP@10'?",
+            "reconcile 0.3 --metric mapp@10 --model als",
+            "metric 'mapp@10': 'mapp' is not in the catalogue; did you mean 'AP@10'?",
             "`concord metrics` lists the metrics",
         ),
     ],

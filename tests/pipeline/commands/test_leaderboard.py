@@ -78,7 +78,7 @@ def test_each_requested_metric_is_shown_once(project: Path) -> None:
         "--metric",
         "R@1",
         "--metric",
-        "R@1",
+        "recall_1",
     )
     interval = "mean, 95\N{NO-BREAK SPACE}% interval"
     heads = [line.split()[0] for line in output.splitlines() if interval in line]
@@ -89,8 +89,7 @@ def test_each_requested_metric_is_shown_once(project: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "fix"),
     [
-        ("recall@2", "did you mean 'R@2'?"),
-        ("ndcg@2", "did you mean 'nDCG@2'?"),
+        ("recal@2", "did you mean 'R@2'?"),
         ("R@20", "did you mean one of R@1, R@2?"),
         ("recall", "did you mean one of R@1, R@2?"),
         ("NDCG@10", "did you mean 'nDCG@2'?"),

@@ -160,7 +160,7 @@ def test_params_and_files_are_reported_in_one_run(small_project: Path) -> None:
     change_params(
         small_project,
         {
-            "evaluation.metrics": ["nDCG", "recall@20", "map", "NDCG"],
+            "evaluation.metrics": ["nDCG", "recal@20", "mapp", "accuracy"],
             "comparison.primary": ["nDCG@11"],
             "conventions.gain": "best",
         },
@@ -171,9 +171,9 @@ def test_params_and_files_are_reported_in_one_run(small_project: Path) -> None:
     assert code == 2
     assert "pop: 1 problem\n" in actual
     for message in (
-        "'recall' is not in the catalogue; did you mean 'R@20'?",
-        "'map' is not in the catalogue; did you mean 'AP'?",
-        "'NDCG' is not in the catalogue; did you mean 'nDCG'?",
+        "'recal' is not in the catalogue; did you mean 'R@20'?",
+        "'mapp' is not in the catalogue; did you mean 'AP'?",
+        "'accuracy' has several meanings; did you mean 'Hit' or 'P'?",
         "comparison.primary: 'nDCG@11' is not evaluated",
         "conventions.gain: is 'best'",
         "data/pop.csv: line 2, column 'item'",

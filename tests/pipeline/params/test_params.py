@@ -140,12 +140,12 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ),
         (
             "primary: [nDCG@10,",
-            "primary: [recall@20,",
-            "'recall@20' is not evaluated | did you mean 'R@20'?",
+            "primary: [recall@21,",
+            "'recall@21' is not evaluated | did you mean one of R@1, R@3, R@5, R@10, R@20?",
         ),
         (
             "primary: [nDCG@10,",
-            "primary: [nDCG@10, nDCG @10,",
+            "primary: [nDCG@10, ndcg_cut_10,",
             "comparison.primary: names nDCG@10 more than once | name each label once",
         ),
         (
@@ -170,8 +170,13 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ),
         (
             "min_effect: 0.005",
-            "min_effect: {ndcg@10: 0.1, default: 0}",
-            "comparison.min_effect: 'ndcg@10' is not evaluated",
+            "min_effect: {ndgc@10: 0.1, default: 0}",
+            "comparison.min_effect: 'ndgc@10' is not evaluated",
+        ),
+        (
+            "min_effect: 0.005",
+            "min_effect: {ndcg@10: 0.1, nDCG@10: 0.2, default: 0}",
+            "comparison.min_effect: names nDCG@10 more than once",
         ),
         (
             "  gain: linear",
@@ -270,8 +275,8 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ("gate: {}", "gate:\n  gaurdrails: {nDCG@10: 2%}", "did you mean 'guardrails'?"),
         (
             "gate: {}",
-            "gate:\n  segments: {activity: {ERR@3: 2%, map@10: 2%}}",
-            "gate.segments.activity: 'map@10' is not evaluated",
+            "gate:\n  segments: {activity: {ERR@3: 2%, mapp@10: 2%}}",
+            "gate.segments.activity: 'mapp@10' is not evaluated",
         ),
         ("gate: {}", "gate:\n  success: nDCG@10", "gate.success: is 'nDCG@10'"),
         (
@@ -300,7 +305,7 @@ def test_wrong_metrics_conventions_primary_and_baseline_are_reported_at_once(
 ) -> None:
     message = refused_problems(
         tmp_path,
-        ("metrics: [nDCG, AP, RR,", "metrics: [NDCG, map, recall@20,"),
+        ("metrics: [nDCG, AP, RR,", "metrics: [nDGC, mapp, recal@20,"),
         ("primary: [nDCG@10,", "primary: [nDCG@11,"),
         ("baseline: popularity", "baseline: pop"),
         ("  preset: standard", "  preset: standart"),
@@ -318,7 +323,7 @@ def test_wrong_metrics_conventions_primary_and_baseline_are_reported_at_once(
 
 
 def test_a_misspelt_metric_makes_no_second_problem_of_the_primary_one(tmp_path: Path) -> None:
-    (message,) = refused_problems(tmp_path, ("metrics: [nDCG,", "metrics: [NDCG,"))
+    (message,) = refused_problems(tmp_path, ("metrics: [nDCG,", "metrics: [nDGC,"))
 
     assert "did you mean 'nDCG'?" in message
 
@@ -327,7 +332,7 @@ def test_valid_sections_are_checked_beside_invalid_ones(tmp_path: Path) -> None:
     message = refused_problems(
         tmp_path,
         ("wilcoxon: false", "wilcoxn: false"),
-        ("metrics: [nDCG,", "metrics: [NDCG,"),
+        ("metrics: [nDCG,", "metrics: [nDGC,"),
         ("  gain: linear", "  gain: best"),
     )
 
@@ -436,7 +441,7 @@ def line_number(start: str) -> int:
         ),
         pytest.param(
             "metrics: [nDCG,",
-            "metrics: [NDCG,",
+            "metrics: [nDGC,",
             "metrics:",
             "evaluation.metrics: ",
             marks=pytest.mark.bad_input(56, "refused: a metric that is not known"),
@@ -519,6 +524,18 @@ def test_the_scale_of_the_grades_is_free_under_a_preset(tmp_path: Path) -> None:
 
 def test_the_demo_has_no_gate() -> None:
     assert read_params(ROOT / "params.yaml").comparison_config.gate is None
+
+
+def test_metrics_may_have_the_names_of_the_field(tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    text = DEMO.replace("metrics: [nDCG,", "metrics: [NDCG,")
+    path.write_text(text.replace("primary: [nDCG@10,", "primary: [ndcg@10,"), encoding="utf-8")
+
+    params, demo = read_params(path), read_params(ROOT / "params.yaml")
+
+    assert params.labels == demo.labels
+    assert params.comparison_config.primary == demo.comparison_config.primary == demo.primary
+    assert params.parsed_conventions == demo.parsed_conventions
 
 
 def test_labels_of_a_gate_are_read_in_any_spelling(tmp_path: Path) -> None:
