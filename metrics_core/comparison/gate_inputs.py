@@ -233,6 +233,8 @@ def _segment_difference(
         p=or_none(pair.p),
         n_requests=_shared_requests(values, reference),
         n_unlisted=_count_unlisted(inputs, model),
+        n_without_list=group_values.count_users(segment, inputs.without_list.get(model, False))
+        or None,
     )
     margin_test = pair.margin_test(higher_is_better=upwards, alpha=config.alpha)
     return _MarginInput(measured, margin_test)

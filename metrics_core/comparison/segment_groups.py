@@ -30,7 +30,7 @@ from concord.metrics_core.errors import SettingNames, refuse
 from concord.metrics_core.evaluation.model_result import Models, results_by_list
 from concord.metrics_core.evaluation.partition import Task, evaluate_partition
 from concord.metrics_core.evaluation.side_data import SideData
-from concord.metrics_core.metrics.judged import Floats
+from concord.metrics_core.metrics.judged import Bools, Floats
 from concord.metrics_core.metrics.label import Label, parse
 from concord.metrics_core.metrics.metric import UNBOUNDED, Bounds
 from concord.metrics_core.results.comparison_parts import ACTIVITY_QUESTION
@@ -76,6 +76,18 @@ class GroupValues:
     def column(self, segment: str, model: str) -> UserValues:
         """Return the values of a model in a group."""
         return UserValues(self.values[segment][model], self.clusters, self.bounds)
+
+    def count_users(self, segment: str, selected: Bools | bool = True) -> int:
+        """Return how many users have a value with any model in a group, and are all `selected`.
+
+        A user with several requests is selected if each of those in the group is.
+        """
+        columns = self.values.get(segment, {}).values()
+        defined = np.logical_or.reduce([~np.isnan(column) for column in columns])
+        if self.clusters is None:
+            return int((defined & selected).sum())
+        users = self.clusters.user
+        return len(np.setdiff1d(users[defined], users[defined & ~np.asarray(selected)]))
 
 
 def activity_group_names(edges: Sequence[int]) -> list[str]:

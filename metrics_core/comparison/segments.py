@@ -72,8 +72,8 @@ def _segment_cells(
             _build_cell(
                 config, test, float(p_adjusted), overall.get((test.group_values.text, test.model))
             ),
-            n_without_list=_count_users(
-                test.group_values, test.segment, without_list.get(test.model, False)
+            n_without_list=test.group_values.count_users(
+                test.segment, without_list.get(test.model, False)
             )
             or None,
         )
@@ -263,8 +263,7 @@ def compute_segments(
             question=question,
             labels=tuple(each.text for each in labels),
             segments=tuple(
-                Segment(group, max(_count_users(each, group) for each in labels))
-                for group in groups
+                Segment(group, max(each.count_users(group) for each in labels)) for group in groups
             ),
             cells=tuple(
                 _segment_cells(config, labels, overall, inputs.unlisted, inputs.without_list)
@@ -296,16 +295,3 @@ def _label_values(
     groups = group_users(inputs, name, segmentation)
     primary = [x for x in config.primary_labels if not is_pooled(x, config.conventions)]
     return [groups.values(inputs, label) for label in primary], groups.question
-
-
-def _count_users(group_values: GroupValues, group: str, selected: Bools | bool = True) -> int:
-    """Return how many users have a value with any model in a group, and are all `selected`.
-
-    A user with several requests is selected if each of those in the group is.
-    """
-    columns = group_values.values.get(group, {}).values()
-    defined = np.logical_or.reduce([~np.isnan(column) for column in columns])
-    if group_values.clusters is None:
-        return int((defined & selected).sum())
-    users = group_values.clusters.user
-    return len(np.setdiff1d(users[defined], users[defined & ~np.asarray(selected)]))

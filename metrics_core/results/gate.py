@@ -76,6 +76,8 @@ class MeasuredDifference:
         Requests of these users with a value with both, if requests are the unit.
     n_unlisted : int or None
         Users without a list of either, if they are too many for a comparison.
+    n_without_list : int or None
+        Users of the segment for whom the model has no list; None if it has one for each of them.
     departed : bool or None
         True if the reference has the label under other conventions or code of a custom metric.
     """
@@ -96,6 +98,7 @@ class MeasuredDifference:
     p: float | None
     n_requests: int | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
     n_unlisted: int | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
+    n_without_list: int | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
     departed: bool | None = field(default=None, metadata=OMIT_IF_NONE, kw_only=True)
 
     @property

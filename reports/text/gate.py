@@ -25,6 +25,7 @@ from concord.metrics_core.results.text_format import (
     to_one_line,
 )
 from concord.reports.text import numbers
+from concord.reports.text.missing_lists import NEARLY_ALL
 
 GLYPHS: Mapping[Outcome, str] = {"pass": "better", "worse": "worse", "undecided": "undecided"}
 _WORST_FIRST: tuple[Outcome, ...] = ("worse", "undecided", "pass")
@@ -67,6 +68,9 @@ def _reason(guardrail: Guardrail) -> str:
 def _missing_users(guardrail: Guardrail, outcome: Outcome) -> str:
     if guardrail.n_unlisted is not None:
         return missing_lists(guardrail)
+    n = guardrail.n_without_list or 0
+    if outcome != "pass" and n > NEARLY_ALL * guardrail.n_users:
+        return f"it has no list for {format_count(n, 'user')} of this segment"
     return missing_values(guardrail) if guardrail.n_lost and outcome == "undecided" else ""
 
 

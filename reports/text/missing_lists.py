@@ -12,7 +12,7 @@ from concord.metrics_core.results.text_format import MAX_NAMES, join_names
 from concord.reports.text.groups import users_phrase
 from concord.reports.text.numbers import label_decimals, number
 
-_NEARLY_ALL = 0.9  # of the users of a group, or of the users without a list
+NEARLY_ALL = 0.9  # of the users of a group, or of the users without a list
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def absent_models(segmentation: Segmentation) -> dict[str, list[str]]:
     models: dict[str, list[str]] = {}
     n_users = {group.name: group.n_users for group in segmentation.segments}
     for cell in segmentation.cells:
-        if (cell.n_without_list or 0) > _NEARLY_ALL * n_users.get(cell.segment, 0):
+        if (cell.n_without_list or 0) > NEARLY_ALL * n_users.get(cell.segment, 0):
             group = models.setdefault(cell.segment, [])
             group += [cell.model] * (cell.model not in group)
     return models
@@ -117,7 +117,7 @@ def explains(comparison: Comparison, warning: DataWarning) -> bool:
         for model, n in zip(each.models, each.counts, strict=True):
             counts[model] = max(n, counts.get(model, 0))
     return all(
-        counts.get(comparison.lists.get(name, name), 0) >= _NEARLY_ALL * n
+        counts.get(comparison.lists.get(name, name), 0) >= NEARLY_ALL * n
         for name, n in warning.details["without_list"].items()
     )
 

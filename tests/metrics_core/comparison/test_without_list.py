@@ -69,3 +69,17 @@ def test_a_user_has_a_list_if_one_request_has_one() -> None:
     )
 
     assert counts(comparison, "new") == {"free": 1}  # user 2
+
+
+def test_a_gate_says_that_there_is_no_list() -> None:
+    comparison = compare(
+        {"old": lists(*USERS), "new": lists(5, 6)},
+        gate={"segments": {"plan": {"P@1": 0.1}}},
+        max_missing_lists=1,
+    )
+
+    assert comparison.gate is not None
+    free, paid = comparison.gate.models[0].guardrails
+    assert (free.n_without_list, paid.n_without_list) == (4, None)
+    assert free.outcome != "pass"
+    assert free.why == "it has no list for 4 users of this segment"
