@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from concord.metrics_core.comparison.warnings.acknowledge import CODES
 from concord.metrics_core.conventions.convention import Convention
 from concord.metrics_core.conventions.registry import CONVENTIONS, PRESET_CONVENTIONS
 from concord.pipeline.params.model import Params
@@ -13,6 +14,7 @@ def params_schema() -> dict[str, Any]:
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "params.yaml of Concord"
     schema["properties"]["conventions"] = _conventions()
+    schema["properties"]["acknowledge"]["propertyNames"] = {"enum": sorted(CODES)}
     return schema
 
 

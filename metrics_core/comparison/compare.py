@@ -17,11 +17,13 @@ from concord.metrics_core.comparison.inputs import ComparisonInput
 from concord.metrics_core.comparison.min_effect import Effects
 from concord.metrics_core.comparison.model_evaluation import evaluate_models
 from concord.metrics_core.comparison.replicated_models import with_replicates
+from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowledgements
 from concord.metrics_core.conventions.presets import ConventionsLike
 from concord.metrics_core.data.argument_types import Data, ModelColumns, PolicyOptions
 from concord.metrics_core.errors import refuse
 from concord.metrics_core.evaluation.accumulator import build_panels
 from concord.metrics_core.results.comparison import Comparison
+from concord.metrics_core.results.comparison_parts import Acknowledgement
 
 
 def compare(
@@ -50,6 +52,7 @@ def compare(
     panel: bool = True,
     paired_replicates: bool = False,
     unit: Sequence[str] = (),
+    acknowledge: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Comparison:
     """Compare models on the same users, under the same conventions.
 
@@ -122,6 +125,10 @@ def compare(
         replicates are compared in pairs.
     unit : sequence of str, optional
         Columns of lists and truth that name a request, the user's first, as `evaluate` takes them.
+    acknowledge : dict, optional
+        Code of a warning -> why it is accepted, and up to which extent if it has one:
+        {"truth_in_train": {"reason": "repeat purchases are wanted", "up_to": "25%"}}.
+        It is not serious then, and comes last.
 
     Returns
     -------
@@ -147,6 +154,10 @@ def compare(
         gate=gate,
         unit=unit,
     )
+    no_acknowledgements: dict[str, Acknowledgement] = {}
+    acknowledgements = parsed.parse(
+        parse_acknowledgements, acknowledge or {}, default=no_acknowledgements
+    )
     config = ComparisonConfig(
         labels=parsed.report_labels,
         ks=parsed.ks,
@@ -166,6 +177,7 @@ def compare(
         gate=parsed.gate,
         replicates=parsed.replicates,
         paired_replicates=paired_replicates,
+        acknowledge=acknowledgements,
     ).validated(
         parsed.models,
         lists=parsed.lists,

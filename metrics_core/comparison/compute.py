@@ -23,6 +23,7 @@ from concord.metrics_core.comparison.provenance import (
 )
 from concord.metrics_core.comparison.replicates import compute_replicates
 from concord.metrics_core.comparison.segments import compute_segments
+from concord.metrics_core.comparison.warnings.acknowledge import acknowledge_warnings
 from concord.metrics_core.comparison.warnings.sampling import sampling_warnings
 from concord.metrics_core.comparison.warnings.values import value_warnings
 from concord.metrics_core.conventions.conventions import Conventions
@@ -101,7 +102,7 @@ def build_comparison(inputs: ComparisonInput) -> Comparison:
         ),
         tradeoffs=tuple(compute_tradeoffs(config, models)),
         segments=tuple(compute_segments(inputs, comparison.pairs)),
-        warnings=tuple(most_serious_first(all_warnings)),
+        warnings=tuple(acknowledge_warnings(most_serious_first(all_warnings), config.acknowledge)),
         checked=tuple(checked_codes(config, lists, data)),
         quality=collect_quality(lists, data),
         gate=decide_against_baseline(inputs, comparison.pairs),

@@ -20,6 +20,7 @@ from concord.metrics_core.comparison.replicate_config import (
     replicate_problems,
 )
 from concord.metrics_core.comparison.segmentation import Segmentation, segment_problems
+from concord.metrics_core.comparison.warnings.acknowledge import Acknowledgements
 from concord.metrics_core.conventions.convention import format_value, is_number
 from concord.metrics_core.errors import (
     ArgumentNames,
@@ -72,6 +73,8 @@ class ComparisonConfig(EvaluationConfig):
         Model -> number of the replicate -> name of its lists.
     paired_replicates : bool
         True if replicates with the same number have the same seed or fold in all models.
+    acknowledge : dict
+        Code of a warning -> why it is accepted, and up to which extent.
     """
 
     baseline: str
@@ -88,6 +91,7 @@ class ComparisonConfig(EvaluationConfig):
     gate: Gate | None = None
     replicates: ReplicateNames = field(default_factory=dict)
     paired_replicates: bool = False
+    acknowledge: Acknowledgements = field(default_factory=dict)
     settings: SettingNames = field(default_factory=lambda: ArgumentNames("truth"))
 
     def validated(

@@ -76,7 +76,7 @@ class Comparison(BaseResult):
     segments : tuple of Segmentation
         The models in groups of users or items.
     warnings : tuple of DataWarning
-        Signs of a doubtful evaluation, most serious first.
+        Signs of a doubtful evaluation, most serious first; acknowledged ones last.
     checked : tuple of str
         The kinds of warnings that were checked.
     gate : Decision or None
@@ -172,8 +172,12 @@ class Comparison(BaseResult):
 
     @property
     def serious(self) -> tuple[DataWarning, ...]:
-        """The warnings that a reader must know before any number."""
-        return tuple(each for each in self.warnings if each.severity == "serious")
+        """The warnings that a reader must know before any number; none that is acknowledged."""
+        return tuple(
+            each
+            for each in self.warnings
+            if each.severity == "serious" and not each.is_acknowledged
+        )
 
     @property
     def leaderboard(self) -> "pl.DataFrame":

@@ -419,6 +419,23 @@ class Segmentation:
 
 
 @dataclass(frozen=True)
+class Acknowledgement:
+    """Why a warning is accepted.
+
+    Attributes
+    ----------
+    up_to : str or None
+        The largest extent that is accepted: a share such as `25%`, or a count; None for any.
+    is_exceeded : bool
+        True if the extent of the warning exceeds `up_to`: the warning counts again.
+    """
+
+    reason: str
+    up_to: str | None
+    is_exceeded: bool
+
+
+@dataclass(frozen=True)
 class DataWarning:
     """A sign of a doubtful evaluation.
 
@@ -432,12 +449,20 @@ class DataWarning:
         The models that it concerns; empty if it concerns all.
     details : dict
         The numbers and names in its text, as JSON has them.
+    acknowledgement : Acknowledgement or None
+        None if the warning is not acknowledged.
     """
 
     code: str
     severity: Severity
     models: tuple[str, ...]
     details: Mapping[str, Any]
+    acknowledgement: Acknowledgement | None = field(default=None, metadata=OMIT_IF_NONE)
+
+    @property
+    def is_acknowledged(self) -> bool:
+        """True if the warning is acknowledged, and its extent is not exceeded."""
+        return self.acknowledgement is not None and not self.acknowledgement.is_exceeded
 
     @cached_property
     def _texts(self) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ from concord.reports.comment import Comment
 _HASH_LENGTH = 12  # displayed characters of a commit or a hash
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 _WORSE = {"worse", "worse_below_threshold", "worse_without_interval"}
-_RULES = ("gate", "comparison", "segments")  # sections of params.yaml
+_RULES = ("gate", "comparison", "segments", "acknowledge")  # sections of params.yaml
 
 
 def comment_content(params: Params, revision: str | None, undecided: str | None) -> Comment:
@@ -187,7 +187,7 @@ def _differences(
 
 
 def _rules(params: Mapping[str, Any]) -> dict[str, str]:
-    """Return the settings of gate, comparison and segments."""
+    """Return the settings of gate, comparison, segments and acknowledged warnings."""
     return {key: text for name in _RULES for key, text in _leaves(name, params.get(name))}
 
 

@@ -44,7 +44,13 @@ def params_yaml(content: Mapping[str, Any], version: str | None) -> str:
     return _template("params.yaml.j2").render(version=version, **content)
 
 
-def dvc_yaml(*, code: bool = False, mlflow: bool = True, run_id_files: Iterable[str] = ()) -> str:
+def dvc_yaml(
+    *,
+    code: bool = False,
+    mlflow: bool = True,
+    run_id_files: Iterable[str] = (),
+    acknowledge: bool = False,
+) -> str:
     """Return the text of dvc.yaml.
 
     Parameters
@@ -56,10 +62,14 @@ def dvc_yaml(*, code: bool = False, mlflow: bool = True, run_id_files: Iterable[
     run_id_files : iterable of str
         Files with the ids of training runs. They are named by path: a reference to a model's key
         would break every command of DVC once the model is removed.
+    acknowledge : bool
+        Whether params.yaml has the key `acknowledge`: DVC refuses to depend on a missing key.
     """
     # DVC reads `${` as a key
     files = [flow(file.replace("${", "\\${")) for file in run_id_files]
-    return _template("dvc.yaml.j2").render(code=code, mlflow=mlflow, run_id_files=files)
+    return _template("dvc.yaml.j2").render(
+        code=code, mlflow=mlflow, run_id_files=files, acknowledge=acknowledge
+    )
 
 
 def run_id_files(models: Mapping[str, Any]) -> list[str]:

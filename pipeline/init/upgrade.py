@@ -50,7 +50,8 @@ def upgraded_texts(project: Path, version: str, *, mlflow: bool) -> dict[Path, s
         If params.yaml is not valid YAML, or `concord init` did not write it.
     """
     path = Path(relative(project / PARAMS))
-    models = read_yaml(path).content.get("models")
+    content = read_yaml(path).content
+    models = content.get("models")
     if not is_concord_project(project) or not isinstance(models, dict):
         raise refuse(str(path), "is not a params.yaml of `concord init`", run_hint(project))
     text = path.read_bytes().decode("utf-8")
@@ -58,7 +59,11 @@ def upgraded_texts(project: Path, version: str, *, mlflow: bool) -> dict[Path, s
     text = _VERSION.sub(f"concord: {flow(version)}", text, count=1)
     return {
         path: text,
-        path.with_name("dvc.yaml"): dvc_yaml(mlflow=mlflow, run_id_files=run_id_files(models)),
+        path.with_name("dvc.yaml"): dvc_yaml(
+            mlflow=mlflow,
+            run_id_files=run_id_files(models),
+            acknowledge="acknowledge" in content,
+        ),
     }
 
 

@@ -45,6 +45,7 @@ from concord.pipeline.stages.evaluate import check_grades, check_model_ids, mode
 from concord.pipeline.stages.load import load, load_background, load_truth
 
 Load = Callable[[DuckDBPyConnection], str]
+_REWRITE_FIX = "run `concord init --upgrade`, which writes dvc.yaml again"
 
 
 def validate() -> None:
@@ -117,25 +118,32 @@ def _is_dvc_lock(text: str) -> bool:
 
 
 def _dvc_yaml_problems(params: Params) -> Iterator[Problem]:
-    """Yield a problem if dvc.yaml and params.yaml name different files of run ids."""
+    """Yield parts of dvc.yaml that do not fit params.yaml: files of run ids, and `acknowledge`."""
     path = Path("dvc.yaml")
     if params.concord is None or not path.is_file():
         return
     content = load_yaml(path.read_text(encoding="utf-8"), str(path))
     rendered = dvc_yaml(run_id_files=run_id_files(params.model_dump(include={"models"})["models"]))
-    actual, expected = ({*_log_deps(parsed)} for parsed in (content, load_yaml(rendered, "")))
+    actual, expected = (
+        {*_items(parsed, "log", "deps")} for parsed in (content, load_yaml(rendered, ""))
+    )
     if actual and actual != expected:
         sides = {"lacks": expected - actual, "names": actual - expected}
         parts = [f"{verb} {', '.join(sorted(deps))}" for verb, deps in sides.items() if deps]
         problem = f"{' and '.join(parts)}, unlike `models` of {PARAMS}"
-        fix = "run `concord init --upgrade`, which writes dvc.yaml again"
-        yield Problem(f"{path}: stages.log.deps", problem, fix)
+        yield Problem(f"{path}: stages.log.deps", problem, _REWRITE_FIX)
+    keys = _items(content, "compare", "params")
+    has_key, is_named = "acknowledge" in params.model_fields_set, "acknowledge" in keys
+    if keys and has_key != is_named:
+        verb, other = ("lacks", "has") if has_key else ("names", "lacks")
+        problem = f"{verb} acknowledge, which {PARAMS} {other}"
+        yield Problem(f"{path}: stages.compare.params", problem, _REWRITE_FIX)
 
 
-def _log_deps(content: Any) -> list[str]:
-    """Return the dependencies of the stage `log`; empty if there is none."""
+def _items(content: Any, stage: str, key: str) -> list[str]:
+    """Return the items of a list of a stage; empty if there is none."""
     try:
-        return [str(dep) for dep in content["stages"]["log"]["deps"]]
+        return [str(item) for item in content["stages"][stage][key]]
     except (KeyError, TypeError):
         return []
 

@@ -17,6 +17,7 @@ from concord.metrics_core.comparison.config import (
 from concord.metrics_core.comparison.gate_config import parse_gate
 from concord.metrics_core.comparison.min_effect import effect_problems
 from concord.metrics_core.comparison.replicate_config import REPLICATES
+from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowledgements
 from concord.metrics_core.conventions.convention import format_value
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.conventions.presets import (
@@ -88,8 +89,9 @@ def nested_problems(models: Any) -> Iterator[Problem]:
 def section_problems(content: Mapping[str, Any], known: Sequence[Problem]) -> Iterator[Problem]:
     """Yield problems with values of sections that have no problem yet."""
     invalid = {problem.location[:2] for problem in known if isinstance(problem.location, tuple)}
-    conventions, evaluation, comparison, gate = (
-        content.get(name) for name in ("conventions", "evaluation", "comparison", "gate")
+    conventions, evaluation, comparison, gate, acknowledge = (
+        content.get(name)
+        for name in ("conventions", "evaluation", "comparison", "gate", "acknowledge")
     )
     if conventions is not None and ("conventions",) not in invalid:
         yield from convention_problems(conventions)
@@ -102,6 +104,8 @@ def section_problems(content: Mapping[str, Any], known: Sequence[Problem]) -> It
     if isinstance(gate, dict) and not any(keys[0] == "gate" for keys in invalid):
         rules = {key: gate[key] for key in gate.keys() - {"new_models"}}
         yield from problems_of(parse_gate, rules)
+    if isinstance(acknowledge, dict) and not any(keys[0] == "acknowledge" for keys in invalid):
+        yield from problems_of(parse_acknowledgements, acknowledge)
 
 
 def params_problems(params: Params) -> list[Problem]:

@@ -40,6 +40,7 @@ from concord.metrics_core.comparison.segmentation import (
     Segmentation,
     parse_segments,
 )
+from concord.metrics_core.comparison.warnings.acknowledge import parse_acknowledgements
 from concord.metrics_core.conventions.conventions import Conventions
 from concord.metrics_core.data.units import unit_problems
 from concord.metrics_core.errors import ParamsKeys, refuse
@@ -287,6 +288,16 @@ class Gate(_Section):
     new_models: Literal["baseline", "ignore"] | None = None
 
 
+class Acknowledge(_Section):
+    """Why a warning is accepted.
+
+    `up_to`: the largest extent that is accepted, a share such as 25% or a count.
+    """
+
+    reason: SkipValidation[str]
+    up_to: SkipValidation[str | int | None] = None
+
+
 class Report(_Section):
     title: str
 
@@ -317,6 +328,7 @@ class Params(_Section):
     """Content of params.yaml.
 
     `concord`: the version that wrote dvc.yaml and this file; other versions refuse them.
+    `acknowledge`: warnings that are accepted, by their codes.
     """
 
     concord: str | None = None
@@ -328,6 +340,7 @@ class Params(_Section):
     comparison: Comparison
     segments: dict[str, Segments]
     gate: Gate | None = None
+    acknowledge: dict[str, Acknowledge] = {}
     conventions: dict[str, Any]
     report: Report
     mlflow: MLflow
@@ -445,6 +458,9 @@ class Params(_Section):
             gate=self.gate_config,
             replicates={model: lists for model, lists in self.replicate_names.items() if lists},
             paired_replicates=comparison.paired_replicates,
+            acknowledge=parse_acknowledgements(
+                {code: entry.model_dump() for code, entry in self.acknowledge.items()}
+            ),
             settings=ParamsKeys("comparison"),
         ).validated(
             self.compared_models,

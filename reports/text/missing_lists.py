@@ -11,6 +11,7 @@ from concord.metrics_core.results.comparison_parts import DataWarning, Segmentat
 from concord.metrics_core.results.text_format import MAX_NAMES, join_names
 from concord.reports.text.groups import users_phrase
 from concord.reports.text.numbers import label_decimals, number
+from concord.reports.text.warnings import exceeded_text
 
 NEARLY_ALL = 0.9  # of the users of a group, or of the users without a list
 
@@ -126,4 +127,4 @@ def warning_sentence(comparison: Comparison, warning: DataWarning) -> str:
     """Return the sentence of a warning; if groups without lists explain it, theirs."""
     if not explains(comparison, warning):
         return warning.sentence
-    return " ".join(missing_list_sentences(comparison))
+    return " ".join(filter(None, [*missing_list_sentences(comparison), exceeded_text(warning)]))

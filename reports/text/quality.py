@@ -7,6 +7,7 @@ from typing import Any
 from concord.metrics_core.results.comparison import Comparison
 from concord.metrics_core.results.comparison_parts import DataWarning
 from concord.reports.text.numbers import count, join_first, share
+from concord.reports.text.warnings import acknowledgement_text
 
 _MAX_NAMES = 4  # models of one warning
 _MISSING_USERS = {"user_sets_differ", "few_lists"}  # codes of warnings
@@ -34,31 +35,43 @@ def model_names(warning: DataWarning) -> str:
 
 @dataclass(frozen=True)
 class Finding:
-    """A defect of the data with the names of the tables that have it; `fix` may be empty."""
+    """A defect of the data with the names of the tables that have it; `fix` may be empty.
+
+    `acknowledged`: why it is accepted; empty if it is not.
+    """
 
     names: str
     sentence: str
     fix: str = ""
     is_serious: bool = False
+    acknowledged: str = ""
 
 
 def findings(comparison: Comparison) -> list[Finding]:
-    """Return the warnings, then one finding for each other defect of the tables.
+    """Return the warnings, one finding for each other defect, and what is acknowledged.
 
     A serious warning of users without a list is left out: the page begins with it.
     """
     warnings = [
-        Finding(
-            model_names(each) or "the data", each.sentence, each.fix, each.severity == "serious"
-        )
+        Finding(_warning_names(each), each.sentence, each.fix, each.severity == "serious")
         for each in comparison.warnings
-        if each.severity != "serious" or each.code not in _MISSING_USERS
+        if not each.is_acknowledged
+        and (each.severity != "serious" or each.code not in _MISSING_USERS)
+    ]
+    acknowledged = [
+        Finding(_warning_names(each), each.sentence, acknowledged=acknowledgement_text(each))
+        for each in comparison.warnings
+        if each.is_acknowledged
     ]
     tables: dict[str, list[str]] = {}
     for name, note in _notes(comparison):
         tables.setdefault(f"{note.removesuffix('.')}.", []).append(name)
     notes = [Finding(join_first(names, _MAX_NAMES), note) for note, names in tables.items()]
-    return [*warnings, *notes]
+    return [*warnings, *notes, *acknowledged]
+
+
+def _warning_names(warning: DataWarning) -> str:
+    return model_names(warning) or "the data"
 
 
 def passed_checks(comparison: Comparison) -> str:

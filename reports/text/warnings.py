@@ -9,8 +9,8 @@ from typing import Any
 
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.comparison_parts import DataWarning
-from concord.metrics_core.results.text_format import is_or_are, join_names, percent
-from concord.reports.text.numbers import number
+from concord.metrics_core.results.text_format import PERCENT, is_or_are, join_names, percent
+from concord.reports.text.numbers import number, with_details
 
 Details = Mapping[str, Any]
 Texts = tuple[str, str]  # what is wrong, and what to do
@@ -22,6 +22,27 @@ def warning_texts(warning: DataWarning) -> Texts:
 
     An unknown code, or invalid details, give a sentence of code and details, and no fix.
     """
+    sentence, fix = _texts(warning)
+    exceeded = exceeded_text(warning)
+    return (f"{sentence} {exceeded}", fix) if exceeded else (sentence, fix)
+
+
+def acknowledgement_text(warning: DataWarning) -> str:
+    """Return `repeat purchases are wanted (up to 25 %)`; empty if it is not acknowledged."""
+    acknowledgement = warning.acknowledgement
+    if acknowledgement is None:
+        return ""
+    up_to = (acknowledgement.up_to or "").replace("%", PERCENT)
+    return with_details(acknowledgement.reason, f"up to {up_to}" if up_to else "")
+
+
+def exceeded_text(warning: DataWarning) -> str:
+    """Return the sentence on an acknowledgement that no longer holds; empty if there is none."""
+    acknowledged = warning.acknowledgement is not None and not warning.is_acknowledged
+    return f"More than was acknowledged: {acknowledgement_text(warning)}." if acknowledged else ""
+
+
+def _texts(warning: DataWarning) -> Texts:
     details = warning.details
     sentence, fix = details.get("sentence"), details.get("fix")
     # comparison.json of schema 6 or less has the texts themselves.

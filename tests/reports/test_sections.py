@@ -16,7 +16,7 @@ from concord.reports.page import render_markdown
 from concord.reports.text.costs import costs
 from concord.reports.text.quality import Finding, findings, passed_checks
 from concord.reports.text.segments import entries, grids
-from concord.reports.text.summary import headline, thresholds
+from concord.reports.text.summary import cautions, headline, thresholds
 from concord.reports.text.tables import listed_pairs, probability_text
 from tests.reports.samples import sample
 from tests.reports.samples.markup import Markup
@@ -183,6 +183,22 @@ def test_a_finding_joins_its_models_and_leaves_out_what_the_page_begins_with() -
         in rows
     )
     assert [row for row in rows if "Not all models have lists" in row.sentence] == []
+
+
+def test_an_acknowledged_warning_is_the_last_finding_and_no_caution() -> None:
+    content = sample.five_models()
+    serious = {each["code"] for each in content["warnings"] if each["severity"] == "serious"}
+    for each in content["warnings"]:
+        each["acknowledgement"] = {"reason": "known", "up_to": "5%", "is_exceeded": False}
+    comparison = from_content(content)
+    *_, last = findings(comparison)
+
+    assert "user_sets_differ" in serious
+    assert "Not all models have lists" in " ".join(row.sentence for row in findings(comparison))
+    assert last.acknowledged == "known (up to 5\N{NO-BREAK SPACE}%)"
+    assert not any(each.is_serious for part in cautions(comparison) for each in part)
+    assert html(content).count("Acknowledged: known") == len(content["warnings"])
+    assert markdown(content).count("Acknowledged: known") == len(content["warnings"])
 
 
 def test_many_pairs_are_listed_to_the_baseline_and_between_neighbours() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from concord.metrics_core.errors import InputError
 from concord.metrics_core.results.comparison import Comparison
-from concord.metrics_core.results.comparison_parts import Unit
+from concord.metrics_core.results.comparison_parts import Acknowledgement, Unit
 from concord.metrics_core.results.gate import UnmatchedModels
 from concord.metrics_core.results.stored import (
     SCHEMA,
@@ -204,6 +204,7 @@ def test_the_schema_names_every_key_that_is_written(name: str) -> None:
         _assert_described(to_content(replicate_sample()), schema, schema["$defs"], visited)
         _assert_described(to_content(of_requests()), schema, schema["$defs"], visited)
         _assert_described(to_content(with_unmatched_models()), schema, schema["$defs"], visited)
+        _assert_described(to_content(with_acknowledged()), schema, schema["$defs"], visited)
         assert visited == set(schema["$defs"])  # every part occurs in one of both samples
     assert schema["properties"]["schema"] == {"const": SCHEMA}
     assert "schema" in schema["required"]
@@ -219,6 +220,7 @@ OPTIONAL_OF = {
     "Decision": {"unmatched"},  # of models that may be renamed ones
     "Success": {"departed"},
     "ModelDecision": {"reference"},  # of new models that are held against the baseline
+    "DataWarning": {"acknowledgement"},
 }
 
 
@@ -345,6 +347,13 @@ def with_unmatched_models() -> Comparison:
     comparison = from_content(sample.gated())
     unmatched = UnmatchedModels(("bpr",), ("slim",), "models.slim.was: bpr", ("ignore",))
     return replace(comparison, gate=replace(defined(comparison.gate), unmatched=unmatched))
+
+
+def with_acknowledged() -> Comparison:
+    comparison = from_content(sample.five_models())
+    acknowledgement = Acknowledgement("known", None, is_exceeded=False)
+    warnings = tuple(replace(w, acknowledgement=acknowledgement) for w in comparison.warnings)
+    return replace(comparison, warnings=warnings)
 
 
 def of_requests() -> Comparison:

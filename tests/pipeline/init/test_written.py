@@ -24,6 +24,7 @@ from concord.pipeline.init.render import (
     run_id_files,
 )
 from concord.pipeline.init.upgrade import upgraded_texts
+from concord.pipeline.init.validation import validate
 from concord.pipeline.params.read import read_params
 from concord.pipeline.params.yaml_files import load_yaml
 from tests.pipeline.init.repository import USUAL, commit, repository, tree, write
@@ -116,6 +117,31 @@ def test_upgrade_inside_the_project_changes_nothing_twice(
     upgrade(None, dry_run=False)
     assert capsys.readouterr().out == "nothing to change\n"
     assert tree(root) == before
+
+
+def test_dvc_yaml_names_acknowledge_only_if_params_yaml_has_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upgrade("evaluation", dry_run=False)
+    commit(root)
+    path, dvc_file = root / "evaluation/params.yaml", root / "evaluation/dvc.yaml"
+    assert "acknowledge" not in path.read_text() + dvc_file.read_text()
+    path.write_text(path.read_text() + "\nacknowledge: {short_lists: {reason: known}}\n")
+    monkeypatch.chdir(root / "evaluation")
+    lacks = r"stages\.compare\.params: lacks acknowledge, which params\.yaml has"
+    with pytest.raises(InputError, match=lacks):
+        validate()
+
+    upgrade("evaluation", dry_run=False)
+
+    stages = load_yaml(dvc_file.read_text(), "")["stages"]
+    assert [name for name, each in stages.items() if "acknowledge" in each.get("params", ())] == [
+        "compare"
+    ]
+    assert read_params().comparison_config.acknowledge["short_lists"].reason == "known"
+    path.write_text(path.read_text().replace("acknowledge:", "# acknowledge:"))
+    with pytest.raises(InputError, match=r"names acknowledge, which params\.yaml lacks"):
+        validate()
 
 
 def test_dry_run_shows_changes_and_writes_no_file(

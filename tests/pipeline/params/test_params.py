@@ -281,6 +281,21 @@ def refused_problems(folder: Path, *changes: tuple[str, str]) -> list[str]:
         ("gate: {}", "gate:\n  success: nDCG@10", "gate.success: is 'nDCG@10'"),
         (
             "gate: {}",
+            "acknowledge: {short_list: {reason: known}}",
+            "acknowledge.short_list: is not the code of a warning | did you mean 'short_lists'?",
+        ),
+        (
+            "gate: {}",
+            "acknowledge: {short_lists: {reason: known, up_to: 25}}",
+            "acknowledge.short_lists.up_to: is 25 | write a share from 0% to 100%, such as 25%",
+        ),
+        (
+            "gate: {}",
+            "acknowledge: {short_lists: {reasn: known}}",
+            "acknowledge.short_lists.reasn: is not a key that Concord knows | did you mean",
+        ),
+        (
+            "gate: {}",
             "gate: {undecided: pass}",
             "gate: names nothing that must not get worse, and nothing that must get better",
         ),

@@ -1,0 +1,135 @@
+"""Warnings that are acknowledged with a reason, up to an extent."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from concord.metrics_core.comparison.min_effect import PERCENT
+from concord.metrics_core.conventions.convention import format_value
+from concord.metrics_core.conventions.validation import suggest
+from concord.metrics_core.errors import Problem, raise_problems, refuse
+from concord.metrics_core.results.comparison_parts import Acknowledgement, DataWarning
+from concord.metrics_core.stats.tolerance import difference
+
+Details = Mapping[str, Any]
+Acknowledgements = Mapping[str, Acknowledgement]  # by the code of the warning
+
+_EXAMPLE = "{'truth_in_train': {'reason': 'repeat purchases are wanted', 'up_to': '25%'}}"
+_KEYS = {"reason", "up_to"}
+
+
+def _share(details: Details) -> float:
+    return float(details["share"])
+
+
+def _share_of_rows(details: Details) -> float:
+    return float(details["rows"] / details["of_rows"])
+
+
+def _share_of_users(details: Details) -> float:
+    """Return the share of the users whom a model lacks; that of the worst model of several."""
+    missing = details.get("without_list", details.get("without_values"))
+    most = max(missing.values()) if isinstance(missing, Mapping) else missing
+    return float(most / details["n_users"])
+
+
+_SHARES: Mapping[str, Callable[[Details], float]] = {
+    "few_lists": _share_of_users,
+    "future_items": _share,
+    "heavy_users": _share,
+    "items_born_after": _share_of_rows,
+    "short_lists": _share,
+    "ties_at_cutoff": _share,
+    "train_items_recommended": _share,
+    "truth_in_train": _share_of_rows,
+    "user_sets_differ": _share_of_users,
+    "users_born_after": _share_of_rows,
+}
+_COUNTS = {  # code -> its detail
+    "not_in_catalogue": "rows",
+    "spelled_otherwise": "ids",
+    "truth_before_train": "users",
+}
+_WITHOUT_EXTENT = frozenset(
+    (
+        "all_relevant", "dcg_disagrees", "direction_unclear", "few_judged", "ids_rewritten",
+        "low_threshold", "no_common_item", "nobody_relevant", "order_not_identifiable",
+        "outlying_training", "propensity", "same_file", "sampled_candidates", "sampled_corrected",
+        "sampled_unfit", "swapped_tables", "unobserved_users", "unrelated_train",
+    )
+)  # fmt: skip
+CODES = frozenset({*_SHARES, *_COUNTS, *_WITHOUT_EXTENT})
+
+
+def parse_acknowledgements(value: Any) -> dict[str, Acknowledgement]:
+    """Return the acknowledgements that a dict describes, by the code of the warning.
+
+    Raises
+    ------
+    InputError
+        The value is not a dict, or its keys or values are invalid; all problems at once.
+    """
+    if not isinstance(value, Mapping):
+        raise refuse("acknowledge", f"is {format_value(value)}", f"write a dict such as {_EXAMPLE}")
+    raise_problems(problem for code, entry in value.items() for problem in _problems(code, entry))
+    return {
+        code: Acknowledgement(
+            entry["reason"].strip(),
+            None if entry.get("up_to") is None else str(entry["up_to"]),
+            is_exceeded=False,
+        )
+        for code, entry in value.items()
+    }
+
+
+def _problems(code: Any, entry: Any) -> Iterator[Problem]:
+    location = ("acknowledge", code)
+    if code not in CODES:
+        yield Problem(location, "is not the code of a warning", suggest(str(code), CODES))
+        return
+    if not isinstance(entry, Mapping):
+        yield Problem(location, f"is {format_value(entry)}", f"write a dict such as {_EXAMPLE}")
+        return
+    for key in entry:
+        if key not in _KEYS:
+            problem = f"{format_value(key)} is not a key of an acknowledgement"
+            yield Problem(location, problem, suggest(str(key), _KEYS))
+    reason, up_to = entry.get("reason"), entry.get("up_to")
+    if not isinstance(reason, str) or not reason.strip() or not reason.isprintable():
+        problem = f"is {format_value(reason)}" if "reason" in entry else "is missing"
+        fix = "write on one line why the warning is accepted"
+        yield Problem((*location, "reason"), problem, fix)
+    if up_to is not None and (fix := _extent_fix(code, up_to)):
+        yield Problem((*location, "up_to"), f"is {format_value(up_to)}", fix)
+
+
+def _extent_fix(code: str, up_to: Any) -> str:
+    """Return what to write instead of an invalid extent; empty if it is valid."""
+    if code in _WITHOUT_EXTENT:
+        return f"remove it: {code} has no share and no count that could grow"
+    if code in _COUNTS:
+        is_count = type(up_to) is int and up_to >= 0
+        return "" if is_count else f"write a number of {_COUNTS[code]}, such as 20"
+    is_share = isinstance(up_to, str) and PERCENT.fullmatch(up_to) and float(up_to[:-1]) <= 100  # noqa: PLR2004
+    return "" if is_share else "write a share from 0% to 100%, such as 25%"
+
+
+def acknowledge_warnings(
+    warnings: Iterable[DataWarning], acknowledgements: Acknowledgements
+) -> list[DataWarning]:
+    """Return the warnings with their acknowledgements, those that are acknowledged last."""
+    marked = [
+        _acknowledge(each, acknowledgements[each.code]) if each.code in acknowledgements else each
+        for each in warnings
+    ]
+    return sorted(marked, key=lambda warning: warning.is_acknowledged)
+
+
+def _acknowledge(warning: DataWarning, acknowledgement: Acknowledgement) -> DataWarning:
+    code, details, up_to = warning.code, warning.details, acknowledgement.up_to
+    is_exceeded = False
+    if up_to is not None and code in _SHARES:
+        is_exceeded = difference(_SHARES[code](details), float(up_to[:-1]) / 100) > 0
+    elif up_to is not None:
+        is_exceeded = details[_COUNTS[code]] > int(up_to)
+    return replace(warning, acknowledgement=replace(acknowledgement, is_exceeded=is_exceeded))
