@@ -76,7 +76,8 @@ def test_a_history_is_shown_as_tables_and_as_a_row_for_each_revision_and_model()
     frame = HISTORY.to_frame()
 
     assert "what changed" in repr(HISTORY)
-    assert HISTORY._repr_html_().count("<table") == len(HISTORY.labels)
+    # What changed; then, for each metric, means and changes of verdicts.
+    assert HISTORY._repr_html_().count("<table") == 1 + 2 * len(HISTORY.labels)
     assert frame.height == sum(len(each.standings) for each in HISTORY.revisions)
     assert frame["change"].dtype == pl.Float64
     assert History("", 0.95, (), None).to_frame().columns == frame.columns
