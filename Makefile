@@ -12,7 +12,7 @@ export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
 unexport PYTHONDONTWRITEBYTECODE  # or every process compiles all that it imports
 
-.PHONY: repro test test-all nightly snapshots parity docs check ui bench bench-scale simulations demo lock clean
+.PHONY: repro test test-all nightly snapshots parity docs images check ui bench bench-scale simulations demo lock clean
 
 repro: $(INSTALLED)  ## evaluate, compare, report, log
 	dvc repro
@@ -38,6 +38,9 @@ parity: $(INSTALLED)  ## measure every library again, each in an environment of 
 docs: $(INSTALLED)  ## write docs/ again from the catalogue, the conventions, the presets and the packages
 	python -m docs.make_docs
 	python -m docs.make_licences
+
+images: repro  ## make the pictures of docs/ again, from the report on the demo (needs Chromium)
+	python -m docs.make_images
 
 check: $(INSTALLED)  ## style, architecture, types, docs/ and licences
 	ruff check .

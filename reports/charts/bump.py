@@ -37,7 +37,7 @@ _RANK_HEIGHT, _ALL_RANKS_HEIGHT = 34, 380  # pixels of one rank, and of all, at 
 _BAND_END = 9  # pixels of a band after the last definition: names at the end do not touch it
 _NARROW_MARGINS = {"left": 136, "right": 66, "top": 96, "bottom": 96}
 _SLANTED_NAME = 20  # letters of a slanted name
-_WIDE_MARGINS = {"left": 160, "right": 136, "top": 24, "bottom": 104}
+_WIDE_MARGINS = {"left": 160, "right": 136, "top": 24, "bottom": 128}
 Axes = tuple[alt.X, alt.Y]  # in pixels
 Position = dict[str, float]
 
