@@ -25,6 +25,7 @@ _AREA = """(() => {
 
 
 def main() -> None:
+    """Write the pictures of `ELEMENTS`."""
     with chromium() as page:
         page.show(REPORT, width=WIDTH)
         for name, element in ELEMENTS.items():
