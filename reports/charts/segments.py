@@ -215,7 +215,7 @@ def _texts(layout: _Layout, rows: Sequence[Row]) -> list[alt.Chart]:
 
 _SHADES = (1.0, 0.55, 0.25, 0.1)  # opacity of head, middle, tail and cold
 _BAR = 22  # pixels of a model
-_MIN_LABELLED = 0.09  # share that has room for its number
+_MIN_LABELLED = 40  # pixels of a number
 
 
 def share_chart(comparison: Comparison, entry: Segmentation, grid: Grid, *, narrow: bool) -> Markup:
@@ -246,7 +246,7 @@ def share_chart(comparison: Comparison, entry: Segmentation, grid: Grid, *, narr
                 "top": i - 0.36,
                 "bottom": i + 0.36,
                 "middle": start + share / 2,
-                "text": line.cells[number].text if share >= _MIN_LABELLED else "",
+                "text": line.cells[number].text if share * width >= _MIN_LABELLED else "",
                 "hover": tag(f"{line.model}, {group.name}: {line.cells[number].text}", line.model),
             }
             for i, line in enumerate(grid.lines)
@@ -255,11 +255,11 @@ def share_chart(comparison: Comparison, entry: Segmentation, grid: Grid, *, narr
         ]
         ink = "page" if shade == 1 else "ink"
         square = plot([{"shape": "square"}]).mark_point(
-            size=110, filled=True, color=light("accent"), fillOpacity=shade, shape="square"
+            size=110, filled=True, color=light("ink-soft"), fillOpacity=shade, shape="square"
         )
         layers += [
             plot(bars)
-            .mark_rect(color=light("accent"), fillOpacity=shade, aria=True)
+            .mark_rect(color=light("ink-soft"), fillOpacity=shade, aria=True)
             .encode(
                 x=x,
                 x2=alt.X2("to"),
