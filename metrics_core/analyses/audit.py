@@ -239,6 +239,13 @@ def _with_effects(
     return by_name.values()
 
 
+def _unrelated_train(inputs: ComparisonInput) -> DataWarning:
+    config = inputs.config
+    overlap = inputs.data.train_overlap(of_requests=config.of_requests)
+    shares_items = overlap is not None and overlap.shares_items
+    return unrelated_train_warning(config.settings, shares_items=shares_items)
+
+
 def _run_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[_CheckOutcome]:
     """Yield all checks with the ids of the affected users."""
     yield from _time_checks(inputs, tables)
@@ -252,7 +259,7 @@ def _run_checks(inputs: ComparisonInput, tables: AuditTables) -> Iterator[_Check
     yield _check(
         cold_users,
         tables,
-        unrelated_train_warning(inputs.config.settings) if is_unrelated else "notice",
+        _unrelated_train(inputs) if is_unrelated else "notice",
     )
     yield _check(find_rows(tables, COLD_ITEMS), tables, "notice")
     drift = measure_drift(tables)

@@ -45,7 +45,7 @@ def split(
     gap: float | str | timedelta | None = None,
     newest: bool | None = None,
     seed: int | None = None,
-    repeats: Repeats = "keep",
+    repeats: Repeats = "first",
     columns: SplitColumns | None = None,
 ) -> Split:
     """Split interactions into train and truth.
@@ -81,8 +81,9 @@ def split(
         For cold-items: select the items with the latest first interaction instead of by hash.
     seed : int, optional
         For users and cold-items: seed of the hash. Default: 0.
-    repeats : {'keep', 'first'}, default='keep'
-        Whether to keep repeated interactions of a user with an item, or only the first.
+    repeats : {'keep', 'first'}, default='first'
+        Whether to keep repeated interactions of a user with an item, or only the first. With
+        'keep', truth and train have pairs of user and item in common.
     columns : dict, optional
         Different column names: {"interactions": {"user": "userId"}}. `"grade": None` if the table
         has no grade.
@@ -119,7 +120,7 @@ def split(
     return Split(sides[TRAIN], sides[TRUTH], sides.get(HISTORY), rows.manifest)
 
 
-def parse_options(method: str, *, repeats: str = "keep", **arguments: Any) -> SplitOptions:
+def parse_options(method: str, *, repeats: str = "first", **arguments: Any) -> SplitOptions:
     """Return the method with its options; arguments that are None are not set.
 
     Raises

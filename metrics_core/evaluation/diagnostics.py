@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -233,6 +233,10 @@ SELECT count(*) FROM (
     SELECT owner FROM owned_truth AS truth
     SEMI JOIN train ON truth.owner = CAST(train.user AS VARCHAR) LIMIT 1)
 """
+_ITEM_SHARE = """
+SELECT coalesce(avg((item IN (SELECT CAST(item AS VARCHAR) FROM train))::INT), 0)
+FROM (SELECT DISTINCT CAST(item AS VARCHAR) AS item FROM truth)
+"""
 _BEFORE_TRAIN = """
 SELECT count(*) FROM (SELECT owner AS user, min(time) AS began FROM owned_truth GROUP BY ALL)
 JOIN (SELECT CAST(user AS VARCHAR) AS user, max(last) AS ended FROM train GROUP BY ALL) USING (user)
@@ -245,6 +249,7 @@ JOIN (SELECT CAST({column} AS VARCHAR) AS id, min(time) AS born FROM train GROUP
 ON CAST({owned} AS VARCHAR) = first.id WHERE truth.time < born
 """
 _OWNED = {"item": "truth.item", "user": "truth.owner"}
+SHARED_ITEMS = 0.5  # of the items of the ground truth, from which train is of the same catalogue
 
 
 @dataclass(frozen=True)
@@ -259,6 +264,8 @@ class TrainOverlap:
         Number of rows of the ground truth.
     shares_users : bool
         True if train has any user of the ground truth.
+    shares_items : bool
+        True if train has at least half of the items of the ground truth; True if it shares users.
     users_before_train : int
         Number of users with a row before their last row in train.
     born_after : dict
@@ -270,11 +277,12 @@ class TrainOverlap:
     users: int
     truth_rows: int
     shares_users: bool
+    shares_items: bool = True
     users_before_train: int = 0
     born_after: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
 
     def __add__(self, other: "TrainOverlap") -> "TrainOverlap":
-        """Return the overlap of two partitions of users; their times are ignored."""
+        """Return the overlap of two partitions of users; their items and times are ignored."""
         return TrainOverlap(
             self.rows + other.rows,
             self.users + other.users,
@@ -290,14 +298,16 @@ def count_train_overlap(connection: DuckDBPyConnection, *, of_requests: bool) ->
     rows, users = only_row(connection, _IN_TRAIN)
     (truth_rows,) = only_row(connection, "SELECT count(*) FROM truth")
     (shared,) = only_row(connection, _SHARED)
+    shares_items = bool(shared) or only_row(connection, _ITEM_SHARE)[0] >= SHARED_ITEMS
+    overlap = TrainOverlap(rows, users, truth_rows, bool(shared), shares_items)
     if not all("time" in connection.view(name).columns for name in ("train", "truth")):
-        return TrainOverlap(rows, users, truth_rows, bool(shared))
+        return overlap
     (before,) = only_row(connection, _BEFORE_TRAIN)
     born: dict[str, tuple[int, int, int]] = {}
     for kind, owned in _OWNED.items():
         late, n_users, n_items = only_row(connection, _BORN_AFTER.format(column=kind, owned=owned))
         born[kind] = (late, n_users, n_items)
-    return TrainOverlap(rows, users, truth_rows, bool(shared), before, born)
+    return replace(overlap, users_before_train=before, born_after=born)
 
 
 # Columns of a partition's values: of the weights of a user's relevant rows the sum, the sum of

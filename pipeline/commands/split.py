@@ -55,9 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, metavar="N", help="users, cold-items: random seed (default: 0)")
     add(
         "--repeats",
-        default="keep",
+        default="first",
         metavar="keep | first",
-        help="keep repeated interactions of a user with an item, or only the first (default: keep)",
+        help="keep repeated interactions of a user with an item; default: only the first",
     )
     add(
         "--column",

@@ -35,6 +35,7 @@ from concord.reports.text.split import describe_manifest, manifest_notes
 MANIFEST = "manifest.json"
 FILES = tuple(f"{side}.parquet" for side in (TRAIN, TRUTH, HISTORY))
 _NAMES = ("last", "at", "share", "gap", "newest", "seed", "repeats")
+_BY_TIME = ("global-time", "leave-last-out")  # methods whose leaks through time are to be seen
 _OPTIONS = {"method": "--how", **{name: f"--{name}" for name in _NAMES}}
 
 
@@ -81,10 +82,9 @@ def split(arguments: Namespace) -> None:
         raise with_option_names(error, _OPTIONS) from None
     print_blocks(describe_manifest(manifest))
     print_line(f"{folder / MANIFEST} has all counts; in params.yaml:")
-    print_line(f"  data: {{truth: {{path: {folder / 'truth.parquet'}, columns: {{time: time}}}}}}")
-    print_line(
-        f"  background: {{train: {{path: {folder / 'train.parquet'}, columns: {{time: time}}}}}}"
-    )
+    times = ", columns: {time: time}" if arguments.method in _BY_TIME else ""
+    print_line(f"  data: {{truth: {{path: {folder / 'truth.parquet'}{times}}}}}")
+    print_line(f"  background: {{train: {{path: {folder / 'train.parquet'}{times}}}}}")
 
 
 def _open_table(path: str, columns: Sequence[str]) -> InputTable:

@@ -86,8 +86,8 @@ def manifest_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
     if pairs := counts["truth_pairs_taken_before"]:
         yield (
             f"{format_count(pairs, 'row')} of the truth are items that the user took before: "
-            "models that leave out what was taken cannot hit them; `repeats` first keeps first "
-            "times only"
+            "models that leave out what was taken cannot hit them; if that is wanted, acknowledge "
+            "the warning `truth_in_train`, else let `repeats` be first"
         )
     if tied := counts.get("items_tied_at_the_cut"):
         order = manifest["ties"].partition(": ")[2]

@@ -107,6 +107,12 @@ _OTHER_TRAIN = {
 
 
 def _unrelated_train(details: Details) -> Texts:
+    if details.get("shares_items"):
+        return (
+            "No user of the truth occurs in the train, but most of their items do: the users are "
+            "new to models that learned from this train.",
+            "if these models learned from these users too, add their earlier interactions to train",
+        )
     return (
         "No user of the truth occurs in the train: these models may have learned from other data.",
         _OTHER_TRAIN[details["setting"]],

@@ -2,16 +2,16 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from concord.metrics_core.data.quality import MAX_COUNTED_GRADES
 from concord.metrics_core.data.relations import in_memory, read_frame
-from concord.metrics_core.evaluation.diagnostics import TrainOverlap
+from concord.metrics_core.evaluation.diagnostics import SHARED_ITEMS, TrainOverlap
 from concord.metrics_core.evaluation.model_result import (
     EvaluationData,
     ModelResult,
@@ -20,6 +20,9 @@ from concord.metrics_core.evaluation.spark.buckets import (
     BucketResults,
 )
 from concord.metrics_core.evaluation.spark.facts import Facts, highest_grade, sum_counts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,14 @@ class SparkData(EvaluationData):
     def train_overlap(self, *, of_requests: bool) -> TrainOverlap | None:
         """See `EvaluationData`."""
         overlaps = [TrainOverlap(*each.overlap) for each in self._facts if each.overlap is not None]
-        return reduce(add, overlaps) if overlaps else None
+        if not overlaps:
+            return None
+        overlap = reduce(add, overlaps)
+        if overlap.shares_users:
+            return overlap
+        items, train_items = (self._ids(kind) for kind in ("item known", "train"))
+        shared = items.join(train_items, on="id", how="semi").count()
+        return replace(overlap, shares_items=shared >= SHARED_ITEMS * items.count())
 
     @property
     def _facts(self) -> Sequence[Facts]:
@@ -86,10 +96,11 @@ class SparkData(EvaluationData):
         return self.results.facts
 
     def _count_ids(self, kind: str) -> int:
+        return int(self._ids(kind).count())
+
+    def _ids(self, kind: str) -> "DataFrame":
         assert self.results is not None
-        return int(
-            self.results.counted_ids.where(f"kind = '{kind}'").select("id").distinct().count()
-        )
+        return self.results.counted_ids.where(f"kind = '{kind}'").select("id").distinct()
 
 
 def users_by_length(facts: Sequence[Facts], table: str) -> dict[int, int]:

@@ -153,7 +153,7 @@ def train_warnings(overlap: TrainOverlap | None, settings: SettingNames) -> Iter
     if overlap is None:
         return
     if not overlap.shares_users:
-        yield unrelated_train_warning(settings)
+        yield unrelated_train_warning(settings, shares_items=overlap.shares_items)
     if overlap.rows:
         yield truth_in_train_warning(overlap.rows, overlap.truth_rows, overlap.users)
     if overlap.users_before_train:
@@ -163,9 +163,14 @@ def train_warnings(overlap: TrainOverlap | None, settings: SettingNames) -> Iter
             yield born_after_warning(kind, rows, overlap.truth_rows, users=n_users, items=n_items)
 
 
-def unrelated_train_warning(settings: SettingNames) -> DataWarning:
-    """Return the warning on a train that has no user of the ground truth."""
-    return DataWarning("unrelated_train", "serious", (), {"setting": settings.train})
+def unrelated_train_warning(settings: SettingNames, *, shares_items: bool) -> DataWarning:
+    """Return the warning on a train that has no user of the ground truth.
+
+    A notice if it shares most items: users may be held out, as strong generalisation asks.
+    """
+    severity: Severity = "notice" if shares_items else "serious"
+    details = {"setting": settings.train, "shares_items": shares_items}
+    return DataWarning("unrelated_train", severity, (), details)
 
 
 def truth_in_train_warning(rows: int, of_rows: int, users: int) -> DataWarning:

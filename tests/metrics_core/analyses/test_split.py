@@ -60,7 +60,12 @@ def test_global_time_with_a_gap_by_hand() -> None:
 
     assert rows_of(split.train) == [SHOP[0]]
     assert rows_of(split.truth) == [SHOP[4], SHOP[5]]
-    assert split.manifest["excluded"] == {"duplicate": 0, "gap": 3, "repeat_in_truth": 0}
+    assert split.manifest["excluded"] == {
+        "duplicate": 0,
+        "repeat": 0,
+        "gap": 3,
+        "repeat_in_truth": 0,
+    }
     assert split.manifest["counts"]["truth_users_without_history"] == 2
     assert split.manifest["counts"]["train_rows_from_the_first_of_truth_on"] == 0
 
@@ -88,7 +93,7 @@ def test_held_out_users_by_hand() -> None:
 def test_a_share_by_hash_is_described_as_a_probability(method: SplitMethodName, kind: str) -> None:
     """80 users or items, of which about a quarter is held out."""
     rows = [(n, n, t, 1.0) for n in range(80) for t in range(3)]
-    split = cc.split(frame(rows), method, share=0.25)
+    split = cc.split(frame(rows), method, share=0.25, repeats="keep")
     counts = split.manifest["counts"]
     assert counts[f"{kind}s"] == 80
     assert counts[f"held_out_{kind}s"] == split.truth[kind].n_unique()
@@ -147,8 +152,8 @@ def test_duplicates_and_repeats_by_hand() -> None:
         (1, 10, 2.0, 2.0),
         (1, 10, 3.0, 1.0),
     ]
-    split = cc.split(frame(rows), "leave-last-out", last=2)
-    first = cc.split(frame(rows), "leave-last-out", repeats="first")
+    split = cc.split(frame(rows), "leave-last-out", last=2, repeats="keep")
+    first = cc.split(frame(rows), "leave-last-out")
 
     assert rows_of(split.train) == [(1, 9, 0.0, 1.0), (1, 10, 1.0, 3.0)]
     assert rows_of(split.truth) == [(1, 10, 2.0, 2.0)]
@@ -402,3 +407,32 @@ def test_grades_may_be_negative_or_none() -> None:
 
     assert low.truth["grade"].to_list() == [-4.5]
     assert none.truth.columns == ["user", "item", "time"]
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("leave-last-out", {}),
+        ("global-time", {"share": 0.2}),
+        ("users", {"share": 0.2}),
+        ("cold-items", {"share": 0.2}),
+    ],
+)
+def test_defaults_cause_no_serious_warning(
+    method: SplitMethodName, options: dict[str, Any]
+) -> None:
+    rng = random.Random(3)
+    rows = [(u, int(20 * rng.random() ** 2), rng.random(), 1.0) for u in range(60) for _ in "9" * 9]
+    split = cc.split(frame(rows), method, **options)
+    ranked = [*range(20)]
+
+    evaluated = cc.evaluate(
+        dict.fromkeys(split.truth["user"].unique().to_list(), ranked),
+        split.truth.drop("time"),
+        train=split.train.drop("time"),
+        metrics=["nDCG@10"],
+        conventions="standard",
+    )
+
+    assert len(rows) > len({(user, item) for user, item, *_ in rows})
+    assert [each.code for each in evaluated.warnings if each.severity == "serious"] == []

@@ -94,3 +94,18 @@ def test_evaluate_warns_as_compare_does(kind: str) -> None:
 
     assert kind in {each.code for each in compared.warnings}
     assert evaluated.warnings == compared.warnings
+
+
+@pytest.mark.parametrize(
+    ("n_items", "severity", "words"),
+    [(15, "notice", "the users are new to models"), (14, "serious", "learned from other data")],
+)
+def test_train_of_other_users_with_half_of_the_items_is_no_serious_warning(
+    n_items: int, severity: str, words: str
+) -> None:
+    train = {"other": [f"i{n}" for n in range(n_items)]}
+    evaluated = cc.evaluate(LISTS, TRUTH, train=train, metrics=["nDCG@10"], conventions="standard")
+    (warning,) = (each for each in evaluated.warnings if each.code == "unrelated_train")
+
+    assert warning.severity == severity
+    assert words in warning.sentence

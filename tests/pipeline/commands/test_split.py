@@ -63,7 +63,7 @@ def test_parts_add_up_to_the_manifest(project: Path) -> None:
         "at": None,
         "share": 0.2,
         "gap": 3600.0,
-        "repeats": "keep",
+        "repeats": "first",
     }
     assert len(train) + len(truth) + sum(manifest["excluded"].values()) == ROWS
     assert manifest["files"]["train.parquet"]["rows"] == len(train)
@@ -151,6 +151,8 @@ def test_order_holds_over_many_row_groups_and_threads(tmp_path: Path) -> None:
         "all.parquet",
         "--how",
         "leave-last-out",
+        "--repeats",
+        "keep",
         "--into",
         "one",
         CONCORD_THREADS="4",
