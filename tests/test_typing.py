@@ -59,7 +59,7 @@ cc.evaluate(frame.lazy(), TRUTH, metrics=("RR",), conventions=cc.preset(name, **
 cc.evaluate(pd.DataFrame(), TRUTH, metrics=RR, conventions={"preset": "ranx", "ties": "given"})
 cc.evaluate(pa.table({}), TRUTH, metrics=RR, conventions=STANDARD, input=policies)
 cc.evaluate(relation, "truth.csv", metrics=RR, conventions=STANDARD, columns=columns)
-cc.evaluate(RECS, Path("truth.csv"), metrics=RR, conventions=STANDARD, users=["u"])
+cc.evaluate(RECS, Path("truth.csv"), metrics=RR, users=["u"])
 for preset in cc.presets():
     cc.preset(preset)
 models: dict[str, Data] = {"als": frame, "ease": {"replicates": {1: RECS, 2: "lists.csv"}}}
@@ -76,7 +76,7 @@ cc.preset("standard", overrides={"RR": {"tie": "given"}})  # error
 cc.evalute(RECS, TRUTH)  # error
 cc.evaluate(42, TRUTH, metrics=RR, conventions=STANDARD)  # error
 cc.evaluate(["a"], TRUTH, metrics=RR, conventions=STANDARD)  # error
-cc.evaluate(RECS, TRUTH, metrics=RR)  # error
+cc.evaluate(RECS, TRUTH, metrics=RR, convention=STANDARD)  # error
 cc.evaluate(RECS, TRUTH, metrics=RR, conventions="standrd")  # error
 cc.evaluate(RECS, TRUTH, metrics=RR, conventions={"preset": "standrd"})  # error
 cc.evaluate(RECS, TRUTH, metrics=RR, conventions={"preset": "ranx", "tie": "given"})  # error
@@ -86,7 +86,6 @@ cc.evaluate(RECS, TRUTH, metrics=RR, conventions=STANDARD, columns={"recs": {"us
 cc.evaluate(RECS, TRUTH, metrics=RR, conventions=STANDARD, input={"nan_scores": "last"})  # error
 cc.evaluate(RECS, TRUTH, metrics=RR, conventions=STANDARD, input={"nan_score": "zero"})  # error
 cc.evaluate(RECS, TRUTH, metrics=RR, conventions=STANDARD).means  # error
-cc.compare(models, TRUTH, metrics=RR, conventions=STANDARD)  # error
 cc.compare(models, TRUTH, metrics=RR, baseline="als", conventions=STANDARD, panels=False)  # error
 cc.split(frame, "leave-one-out")  # error
 comparison.winner  # error

@@ -77,7 +77,7 @@ def audit(
     *,
     train: Data,
     metrics: Sequence[str],
-    conventions: ConventionsLike,
+    conventions: ConventionsLike = "standard",
     items: Data | None = None,
     columns: ModelColumns | None = None,
     input: PolicyOptions | None = None,
@@ -98,7 +98,7 @@ def audit(
     metrics : list of str
         Labels such as "nDCG@10", each with a value per user. Lists are checked up to the first
         cutoff.
-    conventions : Conventions, str or dict
+    conventions : Conventions, str or dict, default="standard"
         `concord.preset(name)`, the name of a preset, or a dict.
     confidence : float, default=0.95
         Level of all intervals.

@@ -77,7 +77,7 @@ def cases(
     model: str,
     versus: str,
     metrics: Sequence[str],
-    conventions: ConventionsLike,
+    conventions: ConventionsLike = "standard",
     worst: int = WORST,
     segment: str | None = None,
     item: Any = None,
@@ -127,7 +127,7 @@ def cases(
     >>> models = {"als": {"ann": ["a", "b"]}, "ease": {"ann": ["b", "a"]}}
     >>> truth = {"ann": ["b"]}
     >>> result = cc.cases(
-    ...     models, truth, model="als", versus="ease", metrics=["RR@2"], conventions="standard"
+    ...     models, truth, model="als", versus="ease", metrics=["RR@2"]
     ... )
     >>> result.cases[0].user, result.cases[0].difference
     ('ann', -0.5)

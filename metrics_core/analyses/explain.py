@@ -48,7 +48,7 @@ def explain(
     *,
     user: Any,
     metric: str,
-    conventions: ConventionsLike,
+    conventions: ConventionsLike = "standard",
     train: Data | None = None,
     items: Data | None = None,
     columns: TableColumns | None = None,
@@ -64,7 +64,7 @@ def explain(
     *,
     user: Any,
     metric: str,
-    conventions: ConventionsLike,
+    conventions: ConventionsLike = "standard",
     versus: ConventionsLike,
     train: Data | None = None,
     items: Data | None = None,
@@ -80,7 +80,7 @@ def explain(
     *,
     user: Any,
     metric: str,
-    conventions: ConventionsLike,
+    conventions: ConventionsLike = "standard",
     versus: ConventionsLike | None = None,
     train: Data | None = None,
     items: Data | None = None,
@@ -117,10 +117,10 @@ def explain(
     --------
     >>> import concord as cc
     >>> derivation = cc.explain(
-    ...     {"u1": ["a", "b"]}, {"u1": ["b"]}, user="u1", metric="RR", conventions="standard"
+    ...     {"u1": ["a", "b"]}, {"u1": ["b"]}, user="u1", metric="RR"
     ... )
-    >>> print(derivation)
-    RR of user 'u1'
+    >>> print(derivation)  # doctest: +ELLIPSIS
+    RR of user 'u1', conventions standard ...
     relevant: grade >= 1; 1 relevant item(s) in the truth, 2 in the list
       rank 1: a
       rank 2: b, grade 1: hit  [1/2]

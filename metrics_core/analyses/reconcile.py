@@ -86,7 +86,7 @@ def reconcile(
     *,
     value: str,
     metric: str,
-    conventions: ConventionsLike,
+    conventions: ConventionsLike = "standard",
     columns: TableColumns | None = None,
     input: PolicyOptions | None = None,
     unit: Sequence[str] = (),
@@ -101,7 +101,7 @@ def reconcile(
         The number as printed, such as "0.330"; its last digit defines how exact a match must be.
     metric : str
         A label such as "nDCG@10" that reads lists and ground truth only.
-    conventions : Conventions, str or dict
+    conventions : Conventions, str or dict, default="standard"
         The conventions to vary. They rank the lists under every definition.
 
     Returns
@@ -119,7 +119,7 @@ def reconcile(
     --------
     >>> import concord as cc
     >>> lists, truth = {"u1": ["a", "b"]}, {"u1": ["b"]}
-    >>> result = cc.reconcile(lists, truth, value="0.5", metric="P@2", conventions="standard")
+    >>> result = cc.reconcile(lists, truth, value="0.5", metric="P@2")
     >>> result.matches[0].mean
     0.5
     """

@@ -31,8 +31,8 @@ def compare(
     truth: Data,
     *,
     metrics: Sequence[str],
-    baseline: str,
-    conventions: ConventionsLike,
+    baseline: str | None = None,
+    conventions: ConventionsLike = "standard",
     primary: Sequence[str] | None = None,
     min_effect: Effects = 0.0,
     train: Data | None = None,
@@ -71,8 +71,8 @@ def compare(
     metrics : sequence of str
         Labels such as "nDCG@10".
     baseline : str
-        The model that all others are compared with.
-    conventions : str, Conventions or dict
+        The model that all others are compared with; required.
+    conventions : str, Conventions or dict, default="standard"
         The name of a preset, `concord.preset(name)`, or a dict.
     primary : sequence of str, optional
         The labels that decide, the most important first; by default the first of `metrics`.
@@ -162,7 +162,7 @@ def compare(
         labels=parsed.report_labels,
         ks=parsed.ks,
         conventions=parsed.conventions,
-        baseline=baseline,
+        baseline=baseline or "",
         primary=parsed.names[:1] if primary is None else primary,
         min_effect=min_effect,
         title=title,

@@ -50,7 +50,7 @@ class _ValueNames(ArgumentNames):
 def compare_values(
     values: Mapping[str, Any],
     *,
-    baseline: str,
+    baseline: str | None = None,
     primary: Sequence[str] | None = None,
     min_effect: Effects = 0.0,
     higher_is_better: Mapping[str, bool] | None = None,
@@ -80,7 +80,7 @@ def compare_values(
         each metric, or a dict {metric: {user: value}}. A user may be a topic or a query.
         A user with NaN or None does not count. All models have the same metrics.
     baseline : str
-        The model that all others are compared with.
+        The model that all others are compared with; required.
     primary : sequence of str, optional
         The metrics that decide, the most important first; required if there are several metrics.
         Their p-values are adjusted together, over all pairs of models.
@@ -151,7 +151,7 @@ def compare_values(
         labels=labels,
         ks=sorted({label.k for label in labels if label.k is not None}),
         conventions=_CONVENTIONS,
-        baseline=baseline,
+        baseline=baseline or "",
         primary=tables.metrics[:1] if primary is None else primary,
         min_effect=min_effect,
         title=title,

@@ -256,7 +256,8 @@ def baseline_problems(
         names = [name for name in models if isinstance(name, str)]
         near = difflib.get_close_matches(baseline, names, n=1)
         fix = f"did you mean {near[0]!r}?" if near else f"name one of: {', '.join(names)}"
-        yield Problem(location, f"{baseline!r} is not among the models", fix)
+        problem = f"{baseline!r} is not among the models" if baseline else "is missing"
+        yield Problem(location, problem, fix)
 
 
 def in_report_order(labels: Sequence[Label]) -> list[Label]:

@@ -81,7 +81,7 @@ def evaluate(
     truth: Data,
     *,
     metrics: Sequence[str],
-    conventions: ConventionsLike,
+    conventions: ConventionsLike = "standard",
     users: Data | Iterable[Any] | None = None,
     train: Data | None = None,
     items: Data | None = None,
@@ -107,7 +107,7 @@ def evaluate(
         Labels such as "nDCG@10" or "RBP(p=0.8)@20"; without @k the whole list counts.
         User-defined metrics by their names, see `concord.metric`, or with their file:
         "./my_metrics.py:revenue@10".
-    conventions : str, Conventions or dict
+    conventions : str, Conventions or dict, default="standard"
         A preset's name, `concord.preset(name)`, or a dict of `preset` and conventions that differ.
     users : sequence, optional
         Users to evaluate; by default those of the ground truth and, depending on the policies,

@@ -16,7 +16,7 @@ from concord.metrics_core.results.audit import (
 )
 from concord.metrics_core.results.text_format import join_names, percent, to_one_line
 from concord.reports.text.blocks import Block, Heading, TextTable
-from concord.reports.text.numbers import MISSING, number, signed, signed_interval
+from concord.reports.text.numbers import MISSING, conventions_name, number, signed, signed_interval
 
 SCHEMA = 2  # of the content of `concord audit --json`
 _DIGITS = 4
@@ -82,7 +82,7 @@ def describe(audit: Audit) -> Iterator[Block]:
     users = format_count(audit.n_users, "user")
     yield Heading(
         f"{len(audit.findings)} of {format_count(len(performed_checks), 'check')} found something, "
-        f"{users}"
+        f"{users}, conventions {conventions_name(audit.conventions)}"
     )
     labels = list(dict.fromkeys(each.label for check in performed_checks for each in check.effects))
     header = ("check", "rows", "users", "items", *labels)

@@ -7,6 +7,7 @@ from concord.metrics_core.results.comparison import Comparison
 from concord.reports.text import numbers
 from concord.reports.text.blocks import Block, TextTable
 from concord.reports.text.missing_lists import warning_sentence
+from concord.reports.text.numbers import conventions_name
 from concord.reports.text.summary import headline
 from concord.reports.text.verdict_styles import VERDICTS
 
@@ -16,7 +17,9 @@ HEADER = ("mean", "interval", "difference", "interval", "verdict")
 def describe(comparison: Comparison) -> Iterator[Block]:
     """Yield what was compared, the verdicts, the serious warnings and the leaderboards."""
     models, metrics = format_count(len(comparison.models), "model"), ", ".join(comparison.primary)
-    yield f"{models} on {metrics}; the baseline is {comparison.baseline}"
+    conventions = conventions_name(comparison.conventions)
+    settings = f", conventions {conventions}" if comparison.has_lists else ""
+    yield f"{models} on {metrics}; the baseline is {comparison.baseline}{settings}"
     yield headline(comparison)
     yield from comparison.verdicts[1:]
     for warning in comparison.serious:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from concord.metrics_core.errors import format_count
 from concord.metrics_core.results.evaluation import Evaluation, MetricSummary
 from concord.reports.text.blocks import Block, TextTable
-from concord.reports.text.numbers import PERCENT, number
+from concord.reports.text.numbers import PERCENT, conventions_name, number
 
 _DIGITS = 4
 _HEADER = ("metric", "mean", f"95{PERCENT} interval", "users", "undefined")
@@ -17,7 +17,7 @@ def describe(evaluation: Evaluation) -> Iterator[Block]:
     users = format_count(evaluation.n_users, "user")
     n_requests = evaluation.values.n_requests
     units = users if n_requests is None else f"{format_count(n_requests, 'request')} of {users}"
-    yield f"{units}, conventions {evaluation.conventions.preset}"
+    yield f"{units}, conventions {conventions_name(evaluation.conventions)}"
     rows = [_row(label, each) for label, each in evaluation.summaries.items()]
     has_undefined = any(each.n_undefined for each in evaluation.summaries.values())
     n_columns = len(_HEADER) - (not has_undefined)

@@ -11,7 +11,7 @@ from concord.metrics_core.results.explain import (
     ListedItem,
 )
 from concord.reports.text.blocks import Block, Heading
-from concord.reports.text.numbers import setting
+from concord.reports.text.numbers import conventions_name, setting
 
 MAX_RANKS = 20
 
@@ -19,21 +19,25 @@ MAX_RANKS = 20
 def describe(result: Derivation | ExplanationDiff) -> Iterator[Block]:
     """Yield the list rank by rank and the formula; for two definitions, also why they differ."""
     if isinstance(result, Derivation):
+        yield f"{_title(result)}, conventions {conventions_name(result.conventions)}"
         yield from _lines(result)
         return
     ours, theirs = result.ours, result.theirs
-    yield Heading(f"--- {ours.conventions.preset}")
+    yield Heading(f"--- {conventions_name(ours.conventions)}")
+    yield _title(ours)
     yield from _lines(ours)
-    yield Heading(f"--- {theirs.conventions.preset}")
+    yield Heading(f"--- {conventions_name(theirs.conventions)}")
     yield from _lines(theirs, told=_list_lines(ours))
     yield Heading("--- what makes them differ")
     yield from path_sentences(result.path)
 
 
+def _title(derivation: Derivation) -> str:
+    return f"{derivation.label} of user {derivation.user!r}"
+
+
 def _lines(derivation: Derivation, told: Sequence[str] = ()) -> Iterator[str]:
     """Yield the derivation, without the lines of its list that were told before."""
-    if not told:
-        yield f"{derivation.label} of user {derivation.user!r}"
     listed = _list_lines(derivation)
     new = [line for line in listed if line not in told]
     yield from new

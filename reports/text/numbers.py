@@ -119,6 +119,19 @@ def setting(value: object) -> str:
     return "null" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+class _NamedConventions(Protocol):
+    @property
+    def preset(self) -> str: ...
+
+    @property
+    def fingerprint(self) -> str: ...
+
+
+def conventions_name(conventions: _NamedConventions) -> str:
+    """Return preset and fingerprint, such as `standard 826e94cb92d0`."""
+    return f"{conventions.preset} {conventions.fingerprint}"
+
+
 def join_first(names: Iterable[str], most: int) -> str:
     """Return `als, ease and 3 more`."""
     listed = list(names)

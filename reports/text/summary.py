@@ -9,7 +9,7 @@ from concord.reports.text.answer import answer
 from concord.reports.text.answer import answer_numbers as answer_numbers
 from concord.reports.text.costs import costs as all_costs
 from concord.reports.text.missing_lists import warning_sentence
-from concord.reports.text.numbers import PERCENT, confidence_level, count, exact
+from concord.reports.text.numbers import PERCENT, confidence_level, conventions_name, count, exact
 from concord.reports.text.quality import evaluated_users
 from concord.reports.text.verdicts import limits
 
@@ -30,8 +30,7 @@ def eyebrow(comparison: Comparison) -> str:
         models += f", of {len(comparison.lists)} trainings"
     n_users, unit = evaluated_users(comparison), "request" if comparison.unit else "user"
     users = [] if n_users is None else [format_count(n_users, unit)]
-    conventions = comparison.conventions
-    preset = [f"{conventions.preset} {conventions.fingerprint}"] if comparison.has_lists else []
+    preset = [conventions_name(comparison.conventions)] if comparison.has_lists else []
     return " · ".join([comparison.title, *users, models, *preset])
 
 

@@ -45,10 +45,11 @@ def test_the_derived_value_equals_the_evaluated_one(user: str, label: str) -> No
 
 
 def test_average_precision_is_derived_as_by_hand() -> None:
-    derivation = cc.explain(LISTS, TRUTH, user="U2", metric="AP@5", conventions=cc.preset("bellei"))
+    bellei = cc.preset("bellei")
+    derivation = cc.explain(LISTS, TRUTH, user="U2", metric="AP@5", conventions=bellei)
 
     assert derivation.summary == (
-        "AP@5 of user 'U2'\n"
+        f"AP@5 of user 'U2', conventions bellei {bellei.fingerprint}\n"
         "relevant: grade >= 1; 3 relevant item(s) in the truth, 5 in the list\n"
         "  rank 1: 1\n"
         "  rank 2: 2, grade 1: hit  [1/2]\n"

@@ -188,6 +188,7 @@ def test_columns_are_named_by_model_and_by_table() -> None:
         ({"users": pl.DataFrame({"user": USERS}),
           "segments": {"a": {"by": "user", "column": "contry"}}},
          "segments.a: users have no column 'contry'"),
+        ({"baseline": None}, "baseline: is missing\n  fix: name one of: near, far, twin"),
         ({"baseline": "nearr"},
          "baseline: 'nearr' is not among the models\n  fix: did you mean 'near'?"),
         ({"primary": ["nDCG@10"]}, "primary: 'nDCG@10' is not evaluated"),

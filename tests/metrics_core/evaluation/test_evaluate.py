@@ -102,6 +102,13 @@ def test_conventions_by_name_as_dict_or_whole() -> None:
         cc.evaluate(LISTS, TRUTH, metrics=["RR"], conventions={"preset": "standard", 1: 2})  # type: ignore[arg-type]
 
 
+def test_conventions_are_standard_unless_named() -> None:
+    result = cc.evaluate(LISTS, TRUTH, metrics=["RR"])
+    standard = cc.preset("standard")
+    assert result.conventions == standard
+    assert repr(result).startswith(f"2 users, conventions standard {standard.fingerprint}\n")
+
+
 def test_columns_are_named() -> None:
     recs = LISTS.rename({"user": "userId", "score": "prediction"})
     truth = TRUTH.rename({"grade": "rating"}).with_columns(rating=pl.Series([0.0, 5.0]))
