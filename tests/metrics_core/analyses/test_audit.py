@@ -125,7 +125,7 @@ def test_frames_and_json_have_all_checks(audit: cc.Audit) -> None:
     assert audit.effects.filter(check="truth_before_train")["shift"].to_list() == [-0.5]
     assert audit.reversals.is_empty()
     assert [each["count"]["check"] for each in content["checks"]] == table["check"].to_list()
-    assert repr(audit).startswith("8 of 11 checks found something, 4 users\n")
+    assert repr(audit).startswith("8 of 11 checks found something, 4 users, conventions standard ")
 
 
 def test_checks_of_times_are_not_made_without_times() -> None:

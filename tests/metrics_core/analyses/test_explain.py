@@ -40,7 +40,8 @@ def test_the_derived_value_equals_the_evaluated_one(user: str, label: str) -> No
 
     assert derivation.value is not None
     assert derivation.value == expected or (math.isnan(derivation.value) and math.isnan(expected))
-    assert derivation.summary.splitlines()[0] == f"{label} of user {user!r}"
+    first = f"{label} of user {user!r}, conventions bellei {bellei.fingerprint}"
+    assert derivation.summary.splitlines()[0] == first
     assert derivation.summary.splitlines()[-1] == f"{label} = {expected:.6g}"
 
 
@@ -161,7 +162,10 @@ def test_versus_tells_of_the_second_list_only_what_differs() -> None:
     same = _versus("AP@5", "rectools").summary.splitlines()
     other_gains = _versus("nDCG@5", "recbole").summary
 
-    assert same[same.index("--- rectools") + 1] == "  the same list"
+    assert (
+        same[same.index(f"--- rectools {cc.preset('rectools').fingerprint}") + 1]
+        == "  the same list"
+    )
     assert sum(line.startswith("  rank 1: ") for line in same) == 1
     assert "the other lines of the list as above" in other_gains
 

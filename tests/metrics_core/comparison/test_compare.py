@@ -272,6 +272,8 @@ def test_shown_comparison_includes_serious_warnings() -> None:
     warning = "Warning (strange): No item of the lists occurs in the truth, for any user."
     assert warning in repr(comparison).splitlines()
     assert "<li>No item of the lists occurs in the truth" in comparison._repr_html_()
+    fingerprint = comparison.conventions.fingerprint
     assert repr(comparison).startswith(
-        "2 models on nDCG@5; the baseline is near\nNo model beats near on nDCG@5: strange is worse."
+        f"2 models on nDCG@5; the baseline is near, conventions standard {fingerprint}\n"
+        "No model beats near on nDCG@5: strange is worse."
     )

@@ -22,7 +22,7 @@ def test_findings_are_printed_and_no_file_changes(project: Path) -> None:
     output = run(project, "concord", "audit", COLUMNS="120")
 
     lines = output.splitlines()
-    assert lines[0] == "1 of 11 checks found something, 1,192 users"
+    assert lines[0].startswith("1 of 11 checks found something, 1,192 users, conventions ")
     assert lines[1].split() == ["check", "rows", "users", "items", "nDCG@10", "R@20"]
     assert max(map(len, lines)) <= 120
     assert (

@@ -69,7 +69,7 @@ def test_order_changes_and_skipped_checks_are_printed(
     plain = " ".join(output.split())
 
     assert output.startswith(
-        "2 of 6 checks found something, 40 users\n"
+        "2 of 6 checks found something, 40 users, conventions standard "
     )  # train has b too: a drift
     assert "the ranking of the models changes: first is ahead of other with them (+0.2500" in plain
     assert "without 20 of 40 users, first changes most, from 0.5000 to 0.0000 (−0.5000" in plain
